@@ -1,0 +1,17 @@
+"""A multilayer perceptron: linear layers with ReLU between them."""
+
+from collections.abc import Sequence
+
+from torch import nn
+
+
+def mlp(sizes: Sequence[int] = (784, 512, 256, 10)) -> nn.Sequential:
+    """Make a perceptron with random weights, in inference mode.
+
+    Args:
+        sizes: features that go in, of each hidden layer, and that come out.
+    """
+    layers: list[nn.Module] = []
+    for inputs, outputs in zip(sizes, sizes[1:], strict=False):
+        layers += [nn.Linear(inputs, outputs), nn.ReLU()]
+    return nn.Sequential(*layers[:-1]).eval()

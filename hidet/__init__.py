@@ -1,0 +1,70 @@
+"""Hidet: a deep learning compiler for NVIDIA GPUs, written in Python on xDSL.
+
+This module hands out the public interface and nothing else. Every name is loaded when it is first
+used, so that `import hidet` costs nearly nothing and pulls in neither torch nor xDSL.
+"""
+
+import importlib
+import importlib.metadata
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hidet import errors, option, testing, torch
+
+__version__ = "0.1.0"
+
+# Public name -> "module" or "module:attribute".
+_PUBLIC_NAMES: dict[str, str] = {
+    "errors": "hidet.errors",
+    "option": "hidet.option",
+    "testing": "hidet.testing",
+    "torch": "hidet.torch",
+}
+
+__all__ = ["__version__", "errors", "option", "testing", "torch"]
+
+
+def __getattr__(name: str) -> object:
+    """Load the public name on its first use."""
+    if name not in _PUBLIC_NAMES:
+        raise AttributeError(f"module 'hidet' has no attribute '{name}'")
+    module_name, _, attribute = _PUBLIC_NAMES[name].partition(":")
+    module = importlib.import_module(module_name)
+    value: object = getattr(module, attribute) if attribute else module
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """List the public names, loaded or not."""
+    return sorted({*globals(), *_PUBLIC_NAMES})
+
+
+def _refuse_original_hidet() -> None:
+    """Raise where the distribution `hidet` is installed, which owns the same import package."""
+    try:
+        version = importlib.metadata.version("hidet")
+    except importlib.metadata.PackageNotFoundError:
+        return
+    from hidet.errors import ConflictingPackageError
+
+    raise ConflictingPackageError(
+        f"the distributions 'hidet' ({version}) and 'hidet-xdsl' ({__version__}) are both "
+        "installed and provide the same import package 'hidet'",
+        hint="keep one of them: `pip uninstall hidet hidet-xdsl`, then `pip install hidet-xdsl`",
+    )
+
+
+def _register_with_torch() -> None:
+    """Announce the backend to torch.compile where torch._dynamo has been loaded already.
+
+    Otherwise torch finds it through the entry point `torch_dynamo_backends` when it looks for
+    backends the first time.
+    """
+    if "torch._dynamo" in sys.modules:
+        importlib.import_module("hidet.frontends.torch").register()
+
+
+_refuse_original_hidet()
+_register_with_torch()

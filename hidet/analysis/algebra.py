@@ -1,0 +1,366 @@
+"""Arithmetic on forms under what is known about their atoms: ranges, divisibility, conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import gcd
+from typing import TypeAlias
+
+from xdsl.ir import SSAValue
+
+from hidet.analysis.forms import (
+    ANY,
+    ZERO,
+    Atom,
+    LinearForm,
+    Quotient,
+    Range,
+    Remainder,
+    Variable,
+)
+
+Condition: TypeAlias = tuple[LinearForm, Range]
+"""A form without constant term, and the range that it is known to have."""
+
+
+class FormAlgebra:
+    """Adds, divides and compares forms, and simplifies what comes out.
+
+    All answers are remembered. An algebra is for one place of a program: inside of an `scf.if`
+    more conditions hold than outside.
+
+    Args:
+        range_of_value: the range of a value of the program.
+        divisibility_of_value: a number that the value is always a multiple of.
+        conditions: what is known besides.
+    """
+
+    def __init__(
+        self,
+        range_of_value: Callable[[SSAValue], Range] = lambda _: ANY,
+        divisibility_of_value: Callable[[SSAValue], int] = lambda _: 1,
+        conditions: Sequence[Condition] = (),
+    ) -> None:
+        self._range_of_value = range_of_value
+        self._divisibility_of_value = divisibility_of_value
+        self.conditions = tuple(conditions)
+        self._ranges: dict[LinearForm, Range] = {}
+        self._divisions: dict[tuple[LinearForm, int], tuple[LinearForm, LinearForm]] = {}
+        self._merged: dict[LinearForm, LinearForm] = {}
+
+    def under(self, conditions: Sequence[Condition]) -> FormAlgebra:
+        """Return the algebra of a place where more conditions hold."""
+        return FormAlgebra(
+            self._range_of_value, self._divisibility_of_value, (*self.conditions, *conditions)
+        )
+
+    # Ranges.
+
+    def range(self, form: LinearForm) -> Range:
+        """Return limits of a form; of 64 bits or more where nothing better is known."""
+        known = self._ranges.get(form)
+        if known is None:
+            known = self._ranges[form] = self._compute_range(form)
+        return known
+
+    def is_nonnegative(self, form: LinearForm) -> bool:
+        """Return whether a form is known to be 0 or more."""
+        return self.range(form).lo >= 0
+
+    def _compute_range(self, form: LinearForm) -> Range:
+        lo = hi = form.constant
+        for atom, coefficient in form.terms.items():
+            ends = self._range_of_atom(atom).scaled(coefficient)
+            lo, hi = lo + ends.lo, hi + ends.hi
+        limits = Range(lo, hi)
+        for condition, known in self.conditions:
+            factor = _common_factor(form, condition)
+            if factor:
+                rest = self.range(form.plus(condition, -factor))
+                scaled = known.scaled(factor)
+                limits = limits.intersect(Range(rest.lo + scaled.lo, rest.hi + scaled.hi))
+                limits = self._round_inwards(form, limits)
+        return limits
+
+    def _round_inwards(self, form: LinearForm, limits: Range) -> Range:
+        """Move limits to the next values that the form can take."""
+        step = self.divisibility(form.without_constant)
+        if step <= 1:
+            return limits
+        lo = limits.lo + (form.constant - limits.lo) % step
+        hi = limits.hi - (limits.hi - form.constant) % step
+        return Range(lo, max(lo, hi))
+
+    def _range_of_atom(self, atom: Atom) -> Range:
+        match atom:
+            case Variable(_, extent):
+                return Range(0, max(extent, 1) - 1)
+            case Quotient(form, divisor):
+                lo, hi = self.range(form)
+                return Range(lo // divisor, hi // divisor)
+            case Remainder(form, divisor):
+                limit = divisor - gcd(divisor, self.divisibility(form))
+                lo, hi = self.range(form)
+                return Range(0, min(limit, hi) if lo >= 0 else limit)
+            case _:
+                return self._range_of_value(atom)
+
+    # Divisibility.
+
+    def divisibility(self, form: LinearForm) -> int:
+        """Return a number that the form is always a multiple of; 0 for the form 0."""
+        common = form.constant
+        for atom, coefficient in form.terms.items():
+            if common == 1:
+                break
+            common = gcd(common, coefficient * self._divisibility_of_atom(atom))
+        return abs(common)
+
+    def is_multiple(self, form: LinearForm, number: int) -> bool:
+        """Return whether a form is known to be a multiple of a positive number."""
+        return self.divisibility(form) % number == 0
+
+    def _divisibility_of_atom(self, atom: Atom) -> int:
+        match atom:
+            case Variable():
+                return 1
+            case Quotient(form, divisor):
+                common = self.divisibility(form)
+                return common // divisor if common % divisor == 0 else 1
+            case Remainder(form, divisor):
+                return gcd(self.divisibility(form), divisor)
+            case _:
+                return self._divisibility_of_value(atom)
+
+    # Division.
+
+    def floordiv(self, form: LinearForm, divisor: int) -> LinearForm:
+        """Return the form of `form floordiv divisor`, for a positive divisor."""
+        return self._divide(form, divisor)[0]
+
+    def mod(self, form: LinearForm, divisor: int) -> LinearForm:
+        """Return the form of `form mod divisor`, for a positive divisor."""
+        return self._divide(form, divisor)[1]
+
+    def _divide(self, form: LinearForm, divisor: int) -> tuple[LinearForm, LinearForm]:
+        """Return quotient and remainder."""
+        key = form, divisor
+        known = self._divisions.get(key)
+        if known is None:
+            known = self._divisions[key] = self._compute_division(form, divisor)
+        return known
+
+    def _compute_division(self, form: LinearForm, divisor: int) -> tuple[LinearForm, LinearForm]:
+        single = self._single_quotient(form, divisor)
+        if single is not None:
+            return LinearForm.number(single), form - single * divisor
+        whole, rest = self._split(form, divisor)
+        # What is a multiple of the divisor leaves no remainder; the quotient is split from it
+        # only if that spares the division of the rest.
+        exact = LinearForm(
+            {
+                atom: coefficient
+                for atom, coefficient in rest.terms.items()
+                if coefficient * self._divisibility_of_atom(atom) % divisor == 0
+            }
+        )
+        inexact = rest - exact if exact.terms else rest
+        single = self._single_quotient(inexact, divisor)
+        if single is not None:
+            for atom, coefficient in exact.terms.items():
+                whole += self._quotient_of_multiple(atom, coefficient, divisor)
+            return whole + single, inexact - single * divisor
+        big, _, scale = self._drop_small(rest, divisor)
+        quotient = whole + self._quotient(_exactly_divided(big, scale), divisor // scale)
+        if exact.terms and (self.is_nonnegative(inexact) or not self.is_nonnegative(rest)):
+            rest = inexact
+        big, small, scale = self._drop_small(rest, divisor)
+        remainder = self._remainder(_exactly_divided(big, scale), divisor // scale)
+        return quotient, remainder * scale + small
+
+    def _single_quotient(self, form: LinearForm, divisor: int) -> int | None:
+        """Return the quotient if it is one number for the whole range of the form."""
+        lo, hi = self.range(form)
+        return lo // divisor if lo // divisor == hi // divisor else None
+
+    def _split(self, form: LinearForm, divisor: int) -> tuple[LinearForm, LinearForm]:
+        """Write a form as `divisor * whole + rest`, for short and if possible unsigned rests.
+
+        Unsigned divisions are the cheap ones, so a form that is not negative must not be cut into
+        a rest that may be.
+        """
+        for towards_zero in (True, False):
+            whole: dict[Atom, int] = {}
+            rest: dict[Atom, int] = {}
+            for atom, coefficient in form.terms.items():
+                factor, left = divmod(coefficient, divisor)
+                if towards_zero and coefficient < 0 and left:
+                    factor, left = factor + 1, left - divisor
+                if factor:
+                    whole[atom] = factor
+                if left:
+                    rest[atom] = left
+            quotient, constant = divmod(form.constant, divisor)
+            short = LinearForm(rest, constant)
+            if self.is_nonnegative(short):
+                return LinearForm(whole, quotient), short
+        if self.is_nonnegative(form):
+            return ZERO, form
+        return LinearForm(whole, quotient), short
+
+    def _drop_small(self, form: LinearForm, divisor: int) -> tuple[LinearForm, LinearForm, int]:
+        """Write a form as `big + small`, where small does not matter for the quotient.
+
+        That is so if big is a multiple of some g, g divides the divisor, and small is at least 0
+        and less than g. Also returned is a common factor of the divisor and all of big.
+        """
+        big, small = form, ZERO
+        steps = {
+            gcd(coefficient * self._divisibility_of_atom(atom), divisor)
+            for atom, coefficient in form.terms.items()
+        }
+        for step in sorted(steps - {1}, reverse=True):
+            terms = {
+                atom: coefficient
+                for atom, coefficient in form.terms.items()
+                if coefficient * self._divisibility_of_atom(atom) % step == 0
+            }
+            multiple = LinearForm(terms, form.constant - form.constant % step)
+            others = form - multiple
+            lo, hi = self.range(others)
+            if lo >= 0 and hi < step:
+                big, small = multiple, others
+                break
+        scale = gcd(divisor, big.constant, *big.terms.values())
+        return big, small, scale
+
+    def _quotient_of_multiple(self, atom: Atom, coefficient: int, divisor: int) -> LinearForm:
+        """Return `coefficient * atom / divisor`, which leaves no remainder."""
+        common = gcd(coefficient, divisor)
+        return self._quotient(LinearForm.of(atom), divisor // common) * (coefficient // common)
+
+    def _quotient(self, form: LinearForm, divisor: int) -> LinearForm:
+        """Return the quotient as an atom, or of a quotient or remainder as a simpler one."""
+        if divisor == 1:
+            return form
+        if len(form.terms) == 1:
+            (atom, coefficient) = next(iter(form.terms.items()))
+            if coefficient == 1 and isinstance(atom, Quotient):
+                inner = atom.form + form.constant * atom.divisor
+                return self.floordiv(inner, atom.divisor * divisor)
+            if form.atom is not None and isinstance(atom, Remainder):
+                count, rest = divmod(atom.divisor, divisor)
+                if rest == 0:
+                    return self.mod(self.floordiv(atom.form, divisor), count)
+        return LinearForm.of(Quotient(form, divisor))
+
+    def _remainder(self, form: LinearForm, divisor: int) -> LinearForm:
+        """Return the remainder as an atom, or of a remainder as a simpler one."""
+        if divisor == 1:
+            return ZERO
+        for atom, coefficient in form.terms.items():
+            if isinstance(atom, Remainder) and coefficient * atom.divisor % divisor == 0:
+                inner = form + (atom.form - LinearForm.of(atom)) * coefficient
+                if self.is_nonnegative(inner) or not self.is_nonnegative(form):
+                    return self.mod(inner, divisor)
+        return LinearForm.of(Remainder(form, divisor))
+
+    # Sums: what division has taken apart is put together again.
+
+    def add(self, lhs: LinearForm, rhs: LinearForm, factor: int = 1) -> LinearForm:
+        """Return `lhs + factor * rhs`, with quotients and remainders put together."""
+        return self.merge(lhs.plus(rhs, factor))
+
+    def merge(self, form: LinearForm) -> LinearForm:
+        """Put quotients and remainders of the same form together where that makes it shorter.
+
+        The rules, for `q = x floordiv c` and `r = x mod c`, with any common factor:
+        `c * q + r = x`; and with `y = x floordiv b`: `b * (y mod c) + x mod b = x mod (b * c)`.
+        """
+        if form.weight == 0:
+            return form
+        known = self._merged.get(form)
+        if known is None:
+            known = form
+            while (shorter := self._shorten(known)) is not None:
+                known = shorter
+            self._merged[form] = known
+        return known
+
+    def _shorten(self, form: LinearForm) -> LinearForm | None:
+        for atom, coefficient in form.terms.items():
+            if not isinstance(atom, Quotient | Remainder):
+                continue
+            for other in self._other_forms(atom, coefficient, form):
+                candidate = form + (other - LinearForm.of(atom, coefficient))
+                if self._is_simpler(candidate, form):
+                    return candidate
+        return None
+
+    def _is_simpler(self, candidate: LinearForm, form: LinearForm) -> bool:
+        """Return whether a form of the same value is better than the one at hand.
+
+        It is shorter, no less is known of its range, and every division that takes part is used
+        up: `12 * (x floordiv 3) + x mod 3` is better left as two digits than as
+        `4 * x - 3 * (x mod 3)`.
+        """
+        if (candidate.weight, len(candidate.terms)) >= (form.weight, len(form.terms)):
+            return False
+        used_up = all(
+            candidate.coefficient_of(atom) in (0, coefficient)
+            for atom, coefficient in form.terms.items()
+            if isinstance(atom, Quotient | Remainder)
+        )
+        limits = self.range(candidate)
+        return used_up and limits.intersect(self.range(form)) == limits
+
+    def _other_forms(
+        self, atom: Quotient | Remainder, coefficient: int, form: LinearForm
+    ) -> list[LinearForm]:
+        """Return other ways to write `coefficient * atom`, as far as they may shorten the form."""
+        inner, divisor = atom.form, atom.divisor
+        others: list[LinearForm] = []
+        if isinstance(atom, Quotient):
+            factor, rest = divmod(coefficient, divisor)
+            if rest == 0:
+                remainder = self.mod(inner, divisor)
+                if _shares_terms(form, remainder) or _shares_terms(form, inner):
+                    others.append((inner - remainder) * factor)
+            return others
+        quotient = self.floordiv(inner, divisor)
+        if _shares_terms(form, quotient) or _shares_terms(form, inner):
+            others.append(inner.plus(quotient, -divisor) * coefficient)
+        digit = inner.atom
+        if isinstance(digit, Quotient):
+            factor, rest = divmod(coefficient, digit.divisor)
+            lower = self.mod(digit.form, digit.divisor)
+            if rest == 0 and _shares_terms(form, lower):
+                upper = self.mod(digit.form, digit.divisor * divisor)
+                others.append((upper - lower) * factor)
+        return others
+
+
+def _shares_terms(form: LinearForm, other: LinearForm) -> bool:
+    """Return whether all atoms of another form are terms of the form."""
+    return all(atom in form.terms for atom in other.terms)
+
+
+def _exactly_divided(form: LinearForm, divisor: int) -> LinearForm:
+    """Return a form all of whose coefficients are multiples of a number, divided by it."""
+    if divisor == 1:
+        return form
+    return LinearForm(
+        {atom: coefficient // divisor for atom, coefficient in form.terms.items()},
+        form.constant // divisor,
+    )
+
+
+def _common_factor(form: LinearForm, part: LinearForm) -> int:
+    """Return k such that `k * part` is a part of the form, or 0."""
+    factor = 0
+    for atom, coefficient in part.terms.items():
+        found, rest = divmod(form.terms.get(atom, 0), coefficient)
+        if rest or not found or (factor and found != factor):
+            return 0
+        factor = found
+    return factor

@@ -1,0 +1,25 @@
+"""Whether a grid is an epilogue of an anchor; `fuse` promises by it what `schedule` builds."""
+
+from __future__ import annotations
+
+from xdsl.ir import SSAValue
+
+from hidet.analysis.grids import loads_of
+from hidet.analysis.index_forms import IndexForms
+from hidet.analysis.inverse import Inverse, invert
+from hidet.dialects.compute import GridOp
+from hidet.dialects.shaped import shape_of
+
+
+def inverse_of(grid: GridOp, anchor: SSAValue) -> Inverse | None:
+    """Return which element of a grid follows from an element of its anchor.
+
+    That is known where the grid loads the anchor, always at the same place and not in a branch or
+    a reduction, at indices that `invert` can solve; else None is returned.
+    """
+    loads = loads_of(grid, anchor)
+    forms = IndexForms()
+    places = {tuple(forms.form(index) for index in load.indices) for load in loads}
+    if len(places) != 1 or any(load.parent is not grid.body.block for load in loads):
+        return None
+    return invert(places.pop(), grid.indices, grid.shape, shape_of(anchor))

@@ -1,0 +1,229 @@
+"""The linear forms of results of ops, from the forms of their operands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType
+from xdsl.ir import Operation
+
+from hidet.analysis.algebra import FormAlgebra
+from hidet.analysis.conditions import known_truth
+from hidet.analysis.forms import ZERO, LinearForm, Variable
+from hidet.dialects.cuda import BlockIdOp, KernelOp, ThreadIdOp
+from hidet.dialects.cuda.attributes import Dimension
+from hidet.dialects.cuda.kernel import MAX_THREADS_PER_BLOCK
+
+if TYPE_CHECKING:
+    from hidet.analysis.index_forms import IndexForms
+
+MAX_BLOCKS = (1 << 31) - 1
+"""CUDA C++ Programming Guide, compute capabilities: maximum extent of a grid."""
+
+
+@dataclass(frozen=True)
+class IdVariable(Variable):
+    """The id of a block or a thread: all ops that ask for it give the same number.
+
+    Attributes:
+        op_type: the op that gives the id.
+        dimension: x, y or z.
+    """
+
+    op_type: type[BlockIdOp | ThreadIdOp]
+    dimension: Dimension
+
+
+FormRule: TypeAlias = Callable[["IndexForms", Operation, FormAlgebra], LinearForm | None]
+"""Gives the form of an op's result, of type index, or None where it is no linear form."""
+
+
+def _operands(forms: IndexForms, op: Operation) -> tuple[LinearForm, LinearForm]:
+    lhs, rhs = op.operands
+    return forms.form(lhs), forms.form(rhs)
+
+
+def _constant(forms: IndexForms, op: Operation, algebra: FormAlgebra) -> LinearForm | None:
+    assert isinstance(op, arith.ConstantOp)
+    return LinearForm.number(op.value.value.data) if isinstance(op.value, IntegerAttr) else None
+
+
+def _add(forms: IndexForms, op: Operation, algebra: FormAlgebra) -> LinearForm:
+    return algebra.add(*_operands(forms, op))
+
+
+def _subtract(forms: IndexForms, op: Operation, algebra: FormAlgebra) -> LinearForm:
+    return algebra.add(*_operands(forms, op), -1)
+
+
+def _multiply(forms: IndexForms, op: Operation, algebra: FormAlgebra) -> LinearForm | None:
+    lhs, rhs = _operands(forms, op)
+    if lhs.is_number:
+        lhs, rhs = rhs, lhs
+    return algebra.merge(lhs * rhs.constant) if rhs.is_number else None
+
+
+def _shift_left(forms: IndexForms, op: Operation, algebra: FormAlgebra) -> LinearForm | None:
+    lhs, rhs = _operands(forms, op)
+    return lhs * (1 << rhs.constant) if rhs.is_number and 0 <= rhs.constant < 63 else None
+
+
+def _shift_right(forms: IndexForms, op: Operation, algebra: FormAlgebra) -> LinearForm | None:
+    lhs, rhs = _operands(forms, op)
+    if not rhs.is_number or not 0 <= rhs.constant < 63:
+        return None
+    signed = isinstance(op, arith.ShRSIOp)
+    if not signed and not algebra.is_nonnegative(lhs):
+        return None
+    return algebra.merge(algebra.floordiv(lhs, 1 << rhs.constant))
+
+
+def _floor_divide(forms: IndexForms, op: Operation, algebra: FormAlgebra) -> LinearForm | None:
+    lhs, rhs = _operands(forms, op)
+    if not rhs.is_number or rhs.constant < 1:
+        return None
+    return algebra.merge(algebra.floordiv(lhs, rhs.constant))
+
+
+def _divide(forms: IndexForms, op: Operation, algebra: FormAlgebra) -> LinearForm | None:
+    """Give the quotient of a division towards zero, which rounds down where nothing is negative."""
+    return _floor_divide(forms, op, algebra) if _is_nonnegative(forms, op, algebra) else None
+
+
+def _remainder(forms: IndexForms, op: Operation, algebra: FormAlgebra) -> LinearForm | None:
+    lhs, rhs = _operands(forms, op)
+    if not rhs.is_number or rhs.constant < 1 or not algebra.is_nonnegative(lhs):
+        return None
+    return algebra.merge(algebra.mod(lhs, rhs.constant))
+
+
+def _ceil_divide(forms: IndexForms, op: Operation, algebra: FormAlgebra) -> LinearForm | None:
+    lhs, rhs = _operands(forms, op)
+    if not rhs.is_number or rhs.constant < 1:
+        return None
+    if isinstance(op, arith.CeilDivUIOp) and not algebra.is_nonnegative(lhs):
+        return None
+    return algebra.merge(algebra.floordiv(lhs + (rhs.constant - 1), rhs.constant))
+
+
+def _bitwise_and(forms: IndexForms, op: Operation, algebra: FormAlgebra) -> LinearForm | None:
+    """Give the remainder that a mask of the lowest bits leaves."""
+    lhs, rhs = _operands(forms, op)
+    if lhs.is_number:
+        lhs, rhs = rhs, lhs
+    size = rhs.constant + 1
+    if not rhs.is_number or size < 1 or size & (size - 1):
+        return None
+    return algebra.merge(algebra.mod(lhs, size))
+
+
+def _is_nonnegative(forms: IndexForms, op: Operation, algebra: FormAlgebra) -> bool:
+    return algebra.is_nonnegative(forms.form(op.operands[0]))
+
+
+def _extremum(sign: int) -> FormRule:
+    """Make the rule of a minimum (1) or maximum (-1): the one side that ranges prove, if any."""
+
+    def rule(forms: IndexForms, op: Operation, algebra: FormAlgebra) -> LinearForm | None:
+        lhs, rhs = _operands(forms, op)
+        if isinstance(op, arith.MinUIOp | arith.MaxUIOp) and not (
+            algebra.is_nonnegative(lhs) and algebra.is_nonnegative(rhs)
+        ):
+            return None
+        lo, hi = algebra.range(algebra.add(lhs, rhs, -1) * sign)
+        return lhs if hi <= 0 else rhs if lo >= 0 else None
+
+    return rule
+
+
+def _select(forms: IndexForms, op: Operation, algebra: FormAlgebra) -> LinearForm | None:
+    assert isinstance(op, arith.SelectOp)
+    known = known_truth(forms, op.cond)
+    if known is None:
+        lhs, rhs = forms.form(op.lhs), forms.form(op.rhs)
+        return lhs if lhs == rhs else None
+    return forms.form(op.lhs if known else op.rhs)
+
+
+def _cast(forms: IndexForms, op: Operation, algebra: FormAlgebra) -> LinearForm | None:
+    """Look through casts from index to an integer that is wide enough, and back."""
+    source = op.operands[0].owner
+    if isinstance(source, arith.ConstantOp):
+        return _constant(forms, source, algebra)
+    if not isinstance(source, arith.IndexCastOp):
+        return None
+    kind, inner = source.result.type, source.input
+    if not isinstance(inner.type, IndexType) or not isinstance(kind, IntegerType):
+        return None
+    half = 1 << (kind.bitwidth - 1)
+    form = forms.form(inner)
+    lo, hi = algebra.range(form)
+    return form if -half <= lo and hi < half else None
+
+
+def _thread_id(forms: IndexForms, op: Operation, algebra: FormAlgebra) -> LinearForm:
+    assert isinstance(op, ThreadIdOp)
+    kernel = _kernel_of(op)
+    return _id(op, MAX_THREADS_PER_BLOCK if kernel is None else _extent(op, kernel.block_dims))
+
+
+def _block_id(forms: IndexForms, op: Operation, algebra: FormAlgebra) -> LinearForm:
+    assert isinstance(op, BlockIdOp)
+    kernel = _kernel_of(op)
+    return _id(op, MAX_BLOCKS if kernel is None else _extent(op, kernel.grid_dims))
+
+
+def _id(op: BlockIdOp | ThreadIdOp, extent: int) -> LinearForm:
+    if extent == 1:
+        return ZERO
+    dimension = op.dimension.data
+    return LinearForm.of(IdVariable(f"{op.name} {dimension}", extent, type(op), dimension))
+
+
+def _extent(op: BlockIdOp | ThreadIdOp, extents: tuple[int, int, int]) -> int:
+    return extents[list(Dimension).index(op.dimension.data)]
+
+
+def _kernel_of(op: Operation) -> KernelOp | None:
+    """Return the kernel around an op; ids outside of one are legal in pieces of programs."""
+    parent = op.parent_op()
+    while parent is not None and not isinstance(parent, KernelOp):
+        parent = parent.parent_op()
+    return parent
+
+
+FORM_RULES: dict[type[Operation], FormRule] = {
+    arith.ConstantOp: _constant,
+    arith.AddiOp: _add,
+    arith.SubiOp: _subtract,
+    arith.MuliOp: _multiply,
+    arith.ShLIOp: _shift_left,
+    arith.ShRSIOp: _shift_right,
+    arith.ShRUIOp: _shift_right,
+    arith.FloorDivSIOp: _floor_divide,
+    arith.DivSIOp: _divide,
+    arith.DivUIOp: _divide,
+    arith.CeilDivSIOp: _ceil_divide,
+    arith.CeilDivUIOp: _ceil_divide,
+    arith.RemSIOp: _remainder,
+    arith.RemUIOp: _remainder,
+    arith.AndIOp: _bitwise_and,
+    arith.MinSIOp: _extremum(1),
+    arith.MaxSIOp: _extremum(-1),
+    arith.MinUIOp: _extremum(1),
+    arith.MaxUIOp: _extremum(-1),
+    arith.SelectOp: _select,
+    arith.IndexCastOp: _cast,
+    ThreadIdOp: _thread_id,
+    BlockIdOp: _block_id,
+}
+"""The form of a result of type index, by the class of the op."""
+
+
+def form_of_result(forms: IndexForms, op: Operation) -> LinearForm | None:
+    """Return the form of the result of an op that gives an index, None where it has none."""
+    rule = FORM_RULES.get(type(op))
+    return None if rule is None else rule(forms, op, forms.algebra(op.parent))

@@ -1,0 +1,64 @@
+"""What a grid costs and how it reads: the questions that fusion asks."""
+
+from __future__ import annotations
+
+from xdsl.dialects import arith, math, scf
+from xdsl.dialects.builtin import AnyFloat, IndexType
+from xdsl.ir import Operation, SSAValue
+
+from hidet.dialects.compute import GridOp, LoadOp, ReduceOp, YieldOp
+
+_ARITHMETIC = (arith.AddfOp, arith.SubfOp, arith.MulfOp, arith.MaximumfOp, arith.MinimumfOp)
+_MOVES = (arith.ConstantOp, arith.SelectOp, arith.ExtFOp, LoadOp, YieldOp, scf.IfOp, scf.YieldOp)
+
+
+def loads_of(grid: GridOp, sources: SSAValue | None = None) -> list[LoadOp]:
+    """Return the loads in a grid's body, of one source where it is given."""
+    return [
+        op
+        for op in grid.body.walk()
+        if isinstance(op, LoadOp) and (sources is None or op.source is sources)
+    ]
+
+
+def is_view(grid: GridOp) -> bool:
+    """Whether a grid only moves what one tensor holds: no arithmetic but that of indices.
+
+    Constants, padding, and casts to a wider float are moves; a cast to a narrower one is not,
+    because a view of it would be stored wide.
+    """
+    sources = {load.source for load in loads_of(grid)}
+    return len(sources) <= 1 and all(
+        isinstance(op, _MOVES) or _is_index_arithmetic(op) for op in grid.body.walk()
+    )
+
+
+def is_cheap(grid: GridOp) -> bool:
+    """Whether evaluating an element twice is better than storing it: a few plain operations."""
+    costs = [op for op in grid.body.walk() if isinstance(op, _ARITHMETIC)]
+    return len(costs) <= 4 and all(
+        isinstance(op, (*_MOVES, *_ARITHMETIC)) or _is_index_arithmetic(op)
+        for op in grid.body.walk()
+    )
+
+
+def has_reduction(grid: GridOp) -> bool:
+    """Whether an element of the grid combines many values."""
+    return any(isinstance(op, ReduceOp) for op in grid.body.walk())
+
+
+def _is_index_arithmetic(op: Operation) -> bool:
+    """Whether an op computes an index or compares some."""
+    if isinstance(op, math.AbsFOp) or not op.results:
+        return False
+    if isinstance(op, arith.CmpiOp):
+        return isinstance(op.lhs.type, IndexType)
+    if isinstance(op, arith.AndIOp | arith.OrIOp):
+        return all(
+            isinstance(operand.owner, arith.CmpiOp | arith.AndIOp | arith.OrIOp)
+            for operand in op.operands
+        )
+    return all(
+        isinstance(value.type, IndexType) and not isinstance(value.type, AnyFloat)
+        for value in (*op.results, *op.operands)
+    )

@@ -1,0 +1,179 @@
+"""`IndexForms`: the linear form, the range and the divisibility of every index of a program.
+
+The one analysis of index arithmetic: simplification, vectorisation, guards, the width of indices
+and the inversion of epilogues all ask it. Arithmetic on indices is taken not to overflow.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import IndexType
+from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
+from xdsl.traits import IsolatedFromAbove
+
+from hidet.analysis.algebra import FormAlgebra
+from hidet.analysis.conditions import conditions_of, decide, predicate_of
+from hidet.analysis.form_rules import form_of_result
+from hidet.analysis.forms import LinearForm, Range
+from hidet.analysis.leaves import divisibility_of_value, range_of_value
+
+MAX_TERMS = 32
+"""A form with more terms is not followed further, so that the analysis stays linear."""
+
+MAX_DEPTH = 8
+"""The same for divisions inside of divisions."""
+
+
+class IndexForms:
+    """Forms of the values of type index, found on demand and remembered.
+
+    The answers stay right while a pass rewrites the program, as long as the values that it has
+    asked for keep their meaning.
+
+    Args:
+        root: the program that is asked about; forms of its values alone are computed. None for
+            values that are in no program yet.
+    """
+
+    def __init__(self, root: Operation | None = None) -> None:
+        self.root = root
+        self._forms: dict[SSAValue, LinearForm] = {}
+        self._ranges: dict[SSAValue, Range] = {}
+        self._divisibilities: dict[SSAValue, int] = {}
+        self._outermost = FormAlgebra(self._range_of_leaf, self._divisibility_of_leaf)
+        self._algebras: dict[Block, FormAlgebra] = {}
+
+    # Questions.
+
+    def form(self, value: SSAValue) -> LinearForm:
+        """Return the form of a value of type index."""
+        known = self._forms.get(value)
+        if known is None:
+            known = self._forms[value] = self._compute_form(value)
+        return known
+
+    def range(self, index: SSAValue | LinearForm, at: Block | None = None) -> Range | None:
+        """Return the limits of an index, None where nothing is known.
+
+        A value is looked at where it is defined, a form at the end of nothing but `at`: the
+        conditions of each `scf.if` around that place count. A limit that is not known is that of
+        64 bits.
+        """
+        limits = self._algebra_for(index, at).range(self._form_of(index))
+        return limits if limits.is_bounded else None
+
+    def divisibility(self, index: SSAValue | LinearForm) -> int:
+        """Return a number that an index is always a multiple of; 0 for the index 0."""
+        return self._outermost.divisibility(self._form_of(index))
+
+    def is_nonnegative(self, index: SSAValue | LinearForm, at: Block | None = None) -> bool:
+        """Return whether an index is known to be 0 or more."""
+        return self._algebra_for(index, at).is_nonnegative(self._form_of(index))
+
+    def proves_less(
+        self, index: SSAValue | LinearForm, bound: LinearForm | int, at: Block | None = None
+    ) -> bool:
+        """Return whether an index is known to be less than a bound."""
+        algebra = self._algebra_for(index, at)
+        limit = LinearForm.number(bound) if isinstance(bound, int) else bound
+        return algebra.range(algebra.add(self._form_of(index), limit, -1)).hi < 0
+
+    def coefficient_of(self, index: SSAValue | LinearForm, value: SSAValue) -> int:
+        """Return the coefficient of a value in the form of an index, 0 where it is no term."""
+        return self._form_of(index).coefficient_of(value)
+
+    def depends_on(self, index: SSAValue | LinearForm, value: SSAValue) -> bool:
+        """Return whether a value occurs in the form of an index, also inside of divisions."""
+        return self._form_of(index).depends_on(value)
+
+    def decide(self, comparison: arith.CmpiOp) -> bool | None:
+        """Return what a comparison of indices gives if that is known before it runs."""
+        return decide(
+            predicate_of(comparison),
+            self.form(comparison.lhs),
+            self.form(comparison.rhs),
+            self.algebra(comparison.parent),
+        )
+
+    def trip_limits(self, loop: scf.ForOp) -> tuple[int, int | None]:
+        """Return how often the body of a loop runs at least, and at most if that is known."""
+        step = self.form(loop.step) if isinstance(loop.lb.type, IndexType) else None
+        if step is None or not step.is_number or step.constant < 1:
+            return 0, None
+        algebra = self.algebra(loop.parent)
+        way = algebra.range(algebra.add(self.form(loop.ub), self.form(loop.lb), -1))
+        fewest, most = (max(0, -(-limit // step.constant)) for limit in way)
+        return fewest, most
+
+    def trip_count(self, loop: scf.ForOp) -> int | None:
+        """Return how often the body of a loop runs if that is known before it runs."""
+        fewest, most = self.trip_limits(loop)
+        return fewest if fewest == most else None
+
+    def algebra(self, block: Block | None) -> FormAlgebra:
+        """Return the arithmetic of a place, where the conditions of branches around it count."""
+        if block is None:
+            return self._outermost
+        known = self._algebras.get(block)
+        if known is None:
+            known = self._algebras[block] = self._compute_algebra(block)
+        return known
+
+    def record(self, value: SSAValue, form: LinearForm) -> None:
+        """Remember the form of a value that a pass has just made."""
+        self._forms[value] = form
+
+    # Answers.
+
+    def _form_of(self, index: SSAValue | LinearForm) -> LinearForm:
+        return index if isinstance(index, LinearForm) else self.form(index)
+
+    def _algebra_for(self, index: SSAValue | LinearForm, at: Block | None) -> FormAlgebra:
+        if at is None and isinstance(index, SSAValue):
+            owner = index.owner
+            at = owner if isinstance(owner, Block) else owner.parent
+        return self.algebra(at)
+
+    def _compute_form(self, value: SSAValue) -> LinearForm:
+        form = None
+        if isinstance(value.type, IndexType):
+            if isinstance(value, OpResult):
+                form = form_of_result(self, value.op)
+            elif isinstance(value, BlockArgument):
+                form = self._form_of_argument(value)
+        if form is None or len(form.terms) > MAX_TERMS or form.depth > MAX_DEPTH:
+            lo, hi = self._range_of_leaf(value)
+            return LinearForm.number(lo) if lo == hi else LinearForm.of(value)
+        return form
+
+    def _form_of_argument(self, argument: BlockArgument) -> LinearForm | None:
+        """Return the lower bound as the form of the variable of a loop of one iteration."""
+        loop = argument.block.parent_op()
+        if argument.index == 0 and isinstance(loop, scf.ForOp):
+            most = self.trip_limits(loop)[1]
+            if most is not None and most <= 1:
+                return self.form(loop.lb)
+        return None
+
+    def _compute_algebra(self, block: Block) -> FormAlgebra:
+        op = block.parent_op()
+        if op is None or op.has_trait(IsolatedFromAbove):
+            return self._outermost
+        outer = self.algebra(op.parent)
+        if isinstance(op, scf.IfOp):
+            conditions = conditions_of(self, op.cond, block.parent is op.true_region)
+            if conditions:
+                return outer.under(conditions)
+        return outer
+
+    def _range_of_leaf(self, value: SSAValue) -> Range:
+        known = self._ranges.get(value)
+        if known is None:
+            known = self._ranges[value] = range_of_value(self, value)
+        return known
+
+    def _divisibility_of_leaf(self, value: SSAValue) -> int:
+        known = self._divisibilities.get(value)
+        if known is None:
+            known = self._divisibilities[value] = divisibility_of_value(self, value)
+        return known

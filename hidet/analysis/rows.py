@@ -1,0 +1,56 @@
+"""Rows: what the grids of a reduction kernel have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.ir import Operation
+
+from hidet.dialects.compute import GridOp, ReduceOp
+
+MIN_ROW = 32
+"""Shorter reductions (windows of a pooling) are left to one thread each."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows that a kernel reduces, numbered row-major over the outer domain.
+
+    Attributes:
+        count: the number of rows.
+        length: the number of elements of a row.
+    """
+
+    count: int
+    length: int
+
+    @property
+    def size(self) -> int:
+        """The number of elements of all rows."""
+        return self.count * self.length
+
+
+def row_reduces(grid: GridOp) -> list[ReduceOp]:
+    """Return the reductions of a grid's body that are long enough to share among workers.
+
+    Those inside a branch or another reduction are not: every worker has to reach them.
+    """
+    return [
+        op for op in grid.body.block.ops if isinstance(op, ReduceOp) and prod(op.shape) >= MIN_ROW
+    ]
+
+
+def rows_of_grid(grid: GridOp) -> Rows | None:
+    """Return the rows that a grid reduces; None where it reduces none, or of several lengths."""
+    lengths = {prod(reduce.shape) for reduce in row_reduces(grid)}
+    if len(lengths) != 1 or prod(grid.shape) == 0:
+        return None
+    return Rows(prod(grid.shape), lengths.pop())
+
+
+def rows_of(ops: Iterable[Operation]) -> Rows | None:
+    """Return the rows that all reducing grids among the ops share; None where they have none."""
+    found = {rows_of_grid(op) for op in ops if isinstance(op, GridOp) and row_reduces(op)}
+    return found.pop() if len(found) == 1 else None

@@ -1,0 +1,1 @@
+"""From kernels to machine code: the printer, the device header, the compilers, the cache."""

@@ -1,0 +1,42 @@
+// What generated kernels call, for both compilers: one set of names, two bodies.
+//
+// A generated file holds one or several kernels. It reads as CUDA C++ and is valid for nvcc as well
+// as for g++, because everything beyond plain C++ is a name of this header:
+//
+//     #include "hidet.h"
+//
+//     extern "C" __global__ void __launch_bounds__(256) add_one(const float* __restrict__ x,
+//                                                               float* __restrict__ out) {
+//       const int i = blockIdx.x * 256 + threadIdx.x;
+//       out[i] = x[i] + 1.0f;
+//     }
+//     HIDET_KERNEL(add_one, 256, 1, 1, HIDET_INDEPENDENT)
+//
+// HIDET_KERNEL(name, threads x, y, z, mode) says how the threads of a block depend on each other:
+//
+//     HIDET_INDEPENDENT   they never meet: no barrier, no shuffle, no vote
+//     HIDET_COLLECTIVE    they do
+//
+// nvcc does not need to know and ignores the line. g++ makes a function out of it that runs the grid
+// on the CPU; see hidet_cpu_launch.h for its interface.
+//
+// The families, one header for each compiler (hidet_cuda_*.cuh, hidet_cpu_*.h):
+//
+//     types    half, bfloat16, cast<T>(x), bit_cast<T>(x)
+//     math     exp, erf, maximum, floordiv ... for float, double and integers
+//     memory   copy_vector<T, N>, atomic_add/max/min
+//     warp     sync_threads, sync_warp, shfl*, ballot, any, all
+//     launch   HIDET_KERNEL, HIDET_DYNAMIC_SHARED, grid_dependency_wait, launch_dependents
+//
+// What is the same on both sides is written once, in hidet_scalar.h. A new family of instructions is
+// a new pair of headers, included by hidet_cuda.cuh and hidet_cpu.h.
+//
+// Alignment of a shared or local array is written `__align__(16)`, after `__shared__`: g++ takes
+// alignas only in front of it.
+#pragma once
+
+#if defined(__CUDACC__)
+#include "hidet_cuda.cuh"
+#else
+#include "hidet_cpu.h"
+#endif

@@ -1,0 +1,12 @@
+// The body for g++: kernels run on the CPU.
+#pragma once
+
+#define HIDET_DEVICE inline __attribute__((always_inline))
+
+#include "hidet_cpu_types.h"
+#include "hidet_cpu_thread.h"
+#include "hidet_cpu_math.h"
+#include "hidet_scalar.h"
+#include "hidet_cpu_memory.h"
+#include "hidet_cpu_warp.h"
+#include "hidet_cpu_launch.h"

@@ -1,0 +1,169 @@
+// CPU: running a grid.
+//
+// HIDET_KERNEL(name, x, y, z, mode) defines
+//
+//     extern "C" int name_launch(void** args, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+//                                unsigned shared_bytes)
+//
+// args[i] points at the value of the i-th argument, as for cuLaunchKernel. The function returns when
+// the grid is done: 0, or a hidet::cpu::Error, with a message in hidet_last_error(). After an error
+// the outputs hold anything. Several threads may launch at the same time.
+//
+// Blocks run on all cores (OpenMP; OMP_NUM_THREADS says on how many).
+#pragma once
+
+#include <omp.h>
+
+#include <utility>
+
+#include "hidet_fiber.h"
+
+#define HIDET_INDEPENDENT hidet::cpu::Mode::independent
+#define HIDET_COLLECTIVE hidet::cpu::Mode::collective
+
+#define HIDET_KERNEL(name, x, y, z, mode)                                                       \
+  extern "C" __attribute__((visibility("default"))) int name##_launch(                          \
+      void** args, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned shared_bytes) {  \
+    static_assert((x) * (y) * (z) > 0 && (x) * (y) * (z) <= hidet::cpu::kMaxThreads,            \
+                  "a block has 1 to 1024 threads");                                             \
+    hidet::cpu::Launch launch = {#name, hidet::cpu::Kernel<name>::template entry<mode>(),       \
+                                 mode,  args,                                                   \
+                                 {x, y, z}, {int(grid_x), int(grid_y), int(grid_z)},            \
+                                 shared_bytes};                                                 \
+    return hidet::cpu::run(launch);                                                             \
+  }
+
+// Memory of the block, of the size that the launch states, as the pointer `name`.
+#define HIDET_DYNAMIC_SHARED(type, name) \
+  type* const name = reinterpret_cast<type*>(hidet::cpu::dynamic_shared)
+
+namespace hidet {
+
+// How launches overlap is a matter of GPUs.
+HIDET_DEVICE void grid_dependency_wait() {}
+HIDET_DEVICE void launch_dependents() {}
+
+namespace cpu {
+
+// ---- one kernel -----------------------------------------------------------------------------------
+
+// Calls a kernel with the arguments that `args` points at.
+template <auto kernel>
+struct Kernel;
+
+template <typename... P, void (*kernel)(P...)>
+struct Kernel<kernel> {
+  // What runs one thread, as a fiber, or all threads of a block.
+  template <Mode mode>
+  static constexpr auto entry() -> void (*)(void**) {
+    if constexpr (mode == Mode::collective) {
+      return &run_thread;
+    } else {
+      return &run_block;
+    }
+  }
+
+ private:
+  static void run_thread(void** args) { apply(args, kernel, std::index_sequence_for<P...>()); }
+
+  static void run_block(void** args) { apply(args, run_all, std::index_sequence_for<P...>()); }
+
+  // All threads of a block, one after the other. They do not depend on each other (ivdep).
+  HIDET_DEVICE static void run_all(P... values) {
+    const dim3 shape = blockDim;
+    for (int z = 0; z < shape.z; ++z) {
+      for (int y = 0; y < shape.y; ++y) {
+#pragma GCC ivdep
+        for (int x = 0; x < shape.x; ++x) {
+          threadIdx = {x, y, z};
+          kernel(values...);
+        }
+      }
+    }
+  }
+
+  template <typename Function, std::size_t... i>
+  HIDET_DEVICE static void apply([[maybe_unused]] void** args, Function function,
+                                 std::index_sequence<i...>) {
+    function(*static_cast<std::remove_const_t<P>*>(args[i])...);
+  }
+};
+
+// ---- a grid ---------------------------------------------------------------------------------------
+
+// The dynamic shared memory of the block that runs.
+static thread_local char* dynamic_shared = nullptr;
+constexpr std::size_t kSharedAlignment = 1024;  // what the strictest instruction of CUDA asks for
+
+// Make the calling thread of the operating system ready to run blocks; false if there is no memory.
+static bool join(Launch& current) {
+  launch = &current;
+  blockDim = current.block;
+  gridDim = current.grid;
+  // The parts of the arena: stacks, block, dynamic shared memory. The first two are for fibers.
+  const bool fibers = current.mode == Mode::collective;
+  const std::size_t threads = std::size_t(blockDim.x * blockDim.y * blockDim.z);
+  const std::size_t stack_bytes = fibers ? threads * kStackBytes : 0;
+  const std::size_t private_bytes = stack_bytes + (fibers ? sizeof(Block) : 0);
+  const std::size_t shared_start =
+      (private_bytes + kSharedAlignment - 1) / kSharedAlignment * kSharedAlignment;
+  const std::size_t bytes = shared_start + current.shared_bytes;
+  Arena& arena = this_arena();
+  if (!arena.reserve(bytes)) {
+    report(kOutOfMemory, "no memory for %zu bytes of stacks and shared memory", bytes);
+    return false;
+  }
+  block = fibers ? reinterpret_cast<Block*>(arena.memory() + stack_bytes) : nullptr;
+  dynamic_shared = arena.memory() + shared_start;
+  return true;
+}
+
+// Run the block with the number `index` of the grid, x fastest.
+static void run_block(const Launch& current, std::size_t index) {
+  const std::size_t x = std::size_t(current.grid.x), y = std::size_t(current.grid.y);
+  blockIdx = {int(index % x), int(index / x % y), int(index / x / y)};
+#if defined(HIDET_CHECK)
+  // All bits set is NaN, or an index far outside: what was never written shows.
+  __builtin_memset(dynamic_shared, 0xff, current.shared_bytes);
+#endif
+  if (block != nullptr) {
+    block->run(this_arena().memory());
+  } else {
+    current.run(current.args);
+  }
+}
+
+// Run all blocks of a launch.
+static void run_blocks(Launch& current) {
+  const std::size_t blocks =
+      std::size_t(current.grid.x) * std::size_t(current.grid.y) * std::size_t(current.grid.z);
+  const std::size_t cores = std::size_t(omp_get_max_threads());
+  const std::size_t workers = blocks < cores ? blocks : cores;
+  // A worker takes a few blocks at a time, so that many small ones do not queue up.
+  const std::size_t chunk = blocks / (workers * 16) + 1;
+#pragma omp parallel num_threads(int(workers)) if (workers > 1)
+  {
+    const bool ready = join(current);
+#pragma omp for schedule(dynamic, chunk)
+    for (std::size_t index = 0; index < blocks; ++index) {
+      if (ready && __atomic_load_n(&current.error, __ATOMIC_RELAXED) == 0) run_block(current, index);
+    }
+  }
+}
+
+// Check and run a launch; return 0 or an Error.
+static int run(Launch& current) {
+  const dim3 grid = current.grid;
+  if (grid.x > 0 && grid.y > 0 && grid.y < 65536 && grid.z > 0 && grid.z < 65536) {
+    run_blocks(current);
+  } else {
+    launch = &current;
+    report(kInvalidLaunch, "the grid (%u, %u, %u) is empty or larger than CUDA allows",
+           unsigned(grid.x), unsigned(grid.y), unsigned(grid.z));
+  }
+  if (current.error != 0) __builtin_memcpy(last_message, current.message, kMessageBytes);
+  return current.error;
+}
+
+}  // namespace cpu
+}  // namespace hidet

@@ -1,0 +1,55 @@
+// CPU: where the elementary functions come from, and those that CUDA has an instruction for.
+#pragma once
+
+#include <type_traits>
+
+// g++ knows the C library by these names without <cmath>, whose reading takes longer than the
+// compilation of a typical kernel.
+#define HIDET_LIBM(name) __builtin_##name
+
+#if !defined(INFINITY)
+#define INFINITY __builtin_inff()
+#endif
+#if !defined(NAN)
+#define NAN __builtin_nanf("")
+#endif
+
+namespace hidet {
+
+template <typename T>
+using if_float = std::enable_if_t<std::is_floating_point_v<T>, T>;
+
+HIDET_DEVICE float rsqrt(float x) { return 1.0f / __builtin_sqrtf(x); }
+HIDET_DEVICE double rsqrt(double x) { return 1.0 / __builtin_sqrt(x); }
+
+// `x != x` is true for NaN alone. Written as two steps, the functions below become a few instructions
+// without a branch and vectorise.
+
+// The larger or smaller number, NaN if one of them is NaN: as torch.maximum and torch.minimum.
+template <typename T>
+HIDET_DEVICE if_float<T> maximum(T a, T b) {
+  const T larger = a > b ? a : b;  // b if one of them is NaN
+  return a != a ? a : larger;
+}
+
+template <typename T>
+HIDET_DEVICE if_float<T> minimum(T a, T b) {
+  const T smaller = a < b ? a : b;
+  return a != a ? a : smaller;
+}
+
+// The larger or smaller number, the other one if one of them is NaN: as torch.fmax and torch.fmin
+// (maxNum and minNum of IEEE 754-2008).
+template <typename T>
+HIDET_DEVICE if_float<T> fmax(T a, T b) {
+  const T larger = a > b ? a : b;
+  return b != b ? a : larger;
+}
+
+template <typename T>
+HIDET_DEVICE if_float<T> fmin(T a, T b) {
+  const T smaller = a < b ? a : b;
+  return b != b ? a : smaller;
+}
+
+}  // namespace hidet

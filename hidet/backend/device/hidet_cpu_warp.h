@@ -1,0 +1,138 @@
+// CPU: barriers, shuffles and votes, which are meetings of fibers.
+//
+// The default argument `line` is the line of the caller: all threads that meet have to come from the
+// same one, so a barrier that only some of them reach is an error and no hang.
+#pragma once
+
+#include "hidet_fiber.h"
+
+namespace hidet {
+
+namespace cpu {
+
+// Meet the lanes of the warp, each with a value; return the values of all. Null without fibers.
+static inline const std::uint64_t* exchange(std::uint64_t value, const char* what, unsigned line) {
+  if (block == nullptr) {
+    report(kNotCollective, "%s in line %u needs HIDET_COLLECTIVE", what, line);
+    return nullptr;
+  }
+  Warp& warp = block->warp();
+  std::uint64_t* slots = warp.slots[warp.point.generation % 2];
+  slots[block->lane()] = value;
+  block->meet(warp.point, what, line);
+  return slots;
+}
+
+// Which lanes of the warp pass true, as bits; `all` receives a bit for each lane that there is.
+static inline unsigned vote(bool predicate, unsigned& all, const char* what, unsigned line) {
+  const std::uint64_t* slots = exchange(predicate, what, line);
+  const unsigned lanes = slots == nullptr ? 0 : block->warp().point.count;
+  all = lanes == kWarpSize ? ~0u : (1u << lanes) - 1;
+  unsigned votes = 0;
+  for (unsigned lane = 0; lane < lanes; ++lane) votes |= unsigned(slots[lane] != 0) << lane;
+  return votes;
+}
+
+// Exchange v and take the value of the lane source(lane). A lane outside of the warp's segment of
+// `width` lanes is replaced by the own one, as on CUDA.
+template <typename T, typename Source>
+static inline T shuffle(T v, Source source, const char* what, unsigned line) {
+  static_assert(sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8, "shuffles move 2, 4 or 8 bytes");
+  std::uint64_t bits = 0;
+  __builtin_memcpy(&bits, &v, sizeof(T));
+  const std::uint64_t* slots = exchange(bits, what, line);
+  if (slots == nullptr) return v;
+  const unsigned lane = source(block->lane());
+  const unsigned lanes = block->warp().point.count;
+  if (lane >= lanes) {
+    report(kInvalidLane, "%s in line %u reads lane %u of a warp of %u", what, line, lane, lanes);
+    return v;
+  }
+  __builtin_memcpy(&v, &slots[lane], sizeof(T));
+  return v;
+}
+
+}  // namespace cpu
+
+// ---- barriers -------------------------------------------------------------------------------------
+
+// Wait for all threads of the block.
+static inline void sync_threads(unsigned line = __builtin_LINE()) {
+  if (cpu::block == nullptr) {
+    cpu::report(cpu::kNotCollective, "__syncthreads in line %u needs HIDET_COLLECTIVE", line);
+    return;
+  }
+  cpu::block->meet(cpu::block->barrier(), "__syncthreads", line);
+}
+
+// Wait for all lanes of the warp.
+static inline void sync_warp(unsigned line = __builtin_LINE()) {
+  cpu::exchange(0, "__syncwarp", line);
+}
+
+// ---- shuffles -------------------------------------------------------------------------------------
+// All lanes take part. The warp is divided into segments of `width` lanes, a power of two.
+
+// The value of the lane `lane` of the own segment.
+template <typename T>
+static inline T shfl(T v, int lane, int width = 32, unsigned line = __builtin_LINE()) {
+  const auto source = [=](unsigned own) {
+    return (own & ~unsigned(width - 1)) | (unsigned(lane) & unsigned(width - 1));
+  };
+  return cpu::shuffle(v, source, "shfl", line);
+}
+
+// The value of the lane `delta` below; the own one where that is in another segment.
+template <typename T>
+static inline T shfl_up(T v, unsigned delta, int width = 32, unsigned line = __builtin_LINE()) {
+  const auto source = [=](unsigned own) {
+    return (own & unsigned(width - 1)) >= delta ? own - delta : own;
+  };
+  return cpu::shuffle(v, source, "shfl_up", line);
+}
+
+// The value of the lane `delta` above; the own one where that is in another segment.
+template <typename T>
+static inline T shfl_down(T v, unsigned delta, int width = 32, unsigned line = __builtin_LINE()) {
+  const auto source = [=](unsigned own) {
+    return (own & unsigned(width - 1)) + delta < unsigned(width) ? own + delta : own;
+  };
+  return cpu::shuffle(v, source, "shfl_down", line);
+}
+
+// The value of the lane with the number `own ^ mask`; the own one where that is in a later segment.
+template <typename T>
+static inline T shfl_xor(T v, int mask, int width = 32, unsigned line = __builtin_LINE()) {
+  const auto source = [=](unsigned own) {
+    const unsigned other = own ^ unsigned(mask);
+    return other <= (own | unsigned(width - 1)) ? other : own;
+  };
+  return cpu::shuffle(v, source, "shfl_xor", line);
+}
+
+// ---- votes ----------------------------------------------------------------------------------------
+
+// A bit for each lane that passes true.
+static inline unsigned ballot(bool predicate, unsigned line = __builtin_LINE()) {
+  unsigned all;
+  return cpu::vote(predicate, all, "ballot", line);
+}
+
+// Whether a lane passes true.
+static inline bool any(bool predicate, unsigned line = __builtin_LINE()) {
+  unsigned all;
+  return cpu::vote(predicate, all, "any", line) != 0;
+}
+
+// Whether all lanes pass true.
+static inline bool all(bool predicate, unsigned line = __builtin_LINE()) {
+  unsigned all;
+  return cpu::vote(predicate, all, "all", line) == all;
+}
+
+}  // namespace hidet
+
+static inline void __syncthreads(unsigned line = __builtin_LINE()) { hidet::sync_threads(line); }
+static inline void __syncwarp(unsigned = ~0u, unsigned line = __builtin_LINE()) {
+  hidet::sync_warp(line);
+}

@@ -1,0 +1,30 @@
+// CUDA: what concerns a kernel as a whole.
+#pragma once
+
+// The host launches the kernel itself; see hidet_cpu_launch.h for what g++ makes of this line.
+#define HIDET_KERNEL(name, x, y, z, mode)
+
+// Memory of the block, of the size that the launch states, as the pointer `name`.
+#define HIDET_DYNAMIC_SHARED(type, name)                                       \
+  extern __shared__ __align__(1024) unsigned char hidet_dynamic_shared[];      \
+  type* const name = reinterpret_cast<type*>(hidet_dynamic_shared)
+
+namespace hidet {
+
+// Programmatic dependent launch, since sm_90 (PTX ISA, griddepcontrol): a kernel may start while its
+// predecessor still runs, and waits here until that one has finished and its writes can be seen.
+// Without the launch attribute, and on older GPUs, it has finished from the start.
+HIDET_DEVICE void grid_dependency_wait() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+// From here on the next kernel may start.
+HIDET_DEVICE void launch_dependents() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
+}  // namespace hidet

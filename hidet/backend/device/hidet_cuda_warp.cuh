@@ -1,0 +1,67 @@
+// CUDA: barriers, shuffles and votes.
+#pragma once
+
+namespace hidet {
+
+namespace cuda {
+
+constexpr unsigned kAllLanes = 0xffffffffu;
+
+template <typename T>
+HIDET_DEVICE constexpr void check_shuffle() {
+  static_assert(sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8, "shuffles move 2, 4 or 8 bytes");
+}
+
+}  // namespace cuda
+
+// ---- barriers -------------------------------------------------------------------------------------
+
+// Wait for all threads of the block.
+HIDET_DEVICE void sync_threads() { ::__syncthreads(); }
+
+// Wait for all lanes of the warp.
+HIDET_DEVICE void sync_warp() { ::__syncwarp(); }
+
+// ---- shuffles -------------------------------------------------------------------------------------
+// All lanes take part. The warp is divided into segments of `width` lanes, a power of two.
+
+// The value of the lane `lane` of the own segment.
+template <typename T>
+HIDET_DEVICE T shfl(T v, int lane, int width = 32) {
+  cuda::check_shuffle<T>();
+  return static_cast<T>(::__shfl_sync(cuda::kAllLanes, v, lane, width));
+}
+
+// The value of the lane `delta` below; the own one where that is in another segment.
+template <typename T>
+HIDET_DEVICE T shfl_up(T v, unsigned delta, int width = 32) {
+  cuda::check_shuffle<T>();
+  return static_cast<T>(::__shfl_up_sync(cuda::kAllLanes, v, delta, width));
+}
+
+// The value of the lane `delta` above; the own one where that is in another segment.
+template <typename T>
+HIDET_DEVICE T shfl_down(T v, unsigned delta, int width = 32) {
+  cuda::check_shuffle<T>();
+  return static_cast<T>(::__shfl_down_sync(cuda::kAllLanes, v, delta, width));
+}
+
+// The value of the lane with the number `own ^ mask`; the own one where that is in a later segment.
+template <typename T>
+HIDET_DEVICE T shfl_xor(T v, int mask, int width = 32) {
+  cuda::check_shuffle<T>();
+  return static_cast<T>(::__shfl_xor_sync(cuda::kAllLanes, v, mask, width));
+}
+
+// ---- votes ----------------------------------------------------------------------------------------
+
+// A bit for each lane that passes true.
+HIDET_DEVICE unsigned ballot(bool predicate) { return ::__ballot_sync(cuda::kAllLanes, predicate); }
+
+// Whether a lane passes true.
+HIDET_DEVICE bool any(bool predicate) { return ::__any_sync(cuda::kAllLanes, predicate) != 0; }
+
+// Whether all lanes pass true.
+HIDET_DEVICE bool all(bool predicate) { return ::__all_sync(cuda::kAllLanes, predicate) != 0; }
+
+}  // namespace hidet

@@ -1,0 +1,184 @@
+// CPU: the threads of a block as fibers.
+//
+// Where the threads of a block meet (barriers, shuffles, votes), each of them is a fiber: a stack of
+// its own, and a place where it goes on. One thread of the operating system runs all fibers of a
+// block. A fiber runs until it has to wait at a meeting point; then the next one that can run does,
+// round robin. Nothing else interrupts a fiber, so the code between two meeting points needs no locks.
+// The last one to arrive at a meeting point makes all the others able to run again, and goes on.
+//
+// When no fiber can run and not all have finished, the block hangs. A GPU would hang too; here the
+// launch returns an error that says who waits where.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "hidet_fiber_switch.h"
+#include "hidet_fiber_memory.h"
+
+namespace hidet::cpu {
+
+constexpr unsigned kMaxThreads = 1024;  // of a block, as on CUDA
+constexpr unsigned kWarpSize = 32;
+
+// Where the threads first, first + 1 ... first + count - 1 of a block wait for each other.
+struct MeetingPoint {
+  unsigned first, count;
+  unsigned arrived;     // threads that wait, or 0
+  unsigned line;        // of the kernel's source, where they wait
+  const char* what;     // the function in which they wait
+  unsigned generation;  // meetings that are over
+};
+
+// A warp exchanges values in two rows of slots by turns: a lane that writes for the next meeting
+// leaves those alone that slower lanes still read. Before it writes the first row again, all lanes
+// have come to the meeting in between.
+struct Warp {
+  MeetingPoint point;
+  std::uint64_t slots[2][kWarpSize];
+};
+
+struct Fiber {
+  Context context;
+  uint3 index;  // its threadIdx
+};
+
+[[noreturn]] static void run_fiber();
+
+// The block that a thread of the operating system runs. Threads are numbered as on CUDA, x fastest.
+class Block {
+ public:
+  // Run all threads of the block `blockIdx` of the launch, on these stacks.
+  void run(char* stacks) {
+    start(stacks);
+    switch_context(&outside_, &fibers_[0].context);
+    if (running_ != 0 && !abandoned_) report_deadlock();
+  }
+
+  // The running thread waits for all others of `point`. They all have to come from the same line.
+  __attribute__((always_inline)) void meet(MeetingPoint& point, const char* what, unsigned line) {
+    const Switch change = arrive(point, what, line);
+    if (change.to != nullptr) switch_context(change.from, change.to);
+  }
+
+  // The running thread has come to its end.
+  [[noreturn]] void finish() {
+    --running_;
+    const Switch change = stop();
+    switch_context(change.from, change.to);
+    __builtin_unreachable();
+  }
+
+  MeetingPoint& barrier() { return barrier_; }
+  Warp& warp() { return warps_[current_ / kWarpSize]; }
+  unsigned lane() const { return current_ % kWarpSize; }
+
+ private:
+  // A fiber leaves and another one goes on.
+  struct Switch {
+    Context* from;
+    const Context* to;  // null where the running fiber goes on itself
+  };
+
+  // Put all threads at the start of the kernel.
+  void start(char* stacks) {
+    const dim3 shape = launch->block;
+    const unsigned count = shape.x * shape.y * shape.z;
+    current_ = 0;
+    running_ = count;
+    abandoned_ = false;
+    barrier_ = {0, count, 0, 0, nullptr, 0};
+    for (unsigned first = 0; first < count; first += kWarpSize) {
+      const unsigned lanes = count - first < kWarpSize ? count - first : kWarpSize;
+      warps_[first / kWarpSize].point = {first, lanes, 0, 0, nullptr, 0};
+    }
+    uint3 index = {0, 0, 0};
+    for (unsigned i = 0; i < count; ++i) {
+      fibers_[i] = {new_context(&run_fiber, stacks + (i + 1) * kStackBytes), index};
+      if (++index.x == shape.x) index.x = 0, ++index.y;
+      if (index.y == shape.y) index.y = 0, ++index.z;
+    }
+    make_ready(barrier_);
+    threadIdx = fibers_[0].index;
+  }
+
+  // The running thread comes to a meeting point.
+  __attribute__((noinline)) Switch arrive(MeetingPoint& point, const char* what, unsigned line) {
+    if (point.arrived == 0) {
+      point.what = what;
+      point.line = line;
+    } else if (point.line != line || point.what != what) {
+      report(kDivergence,
+             "the threads diverge: %u of %u wait at %s in line %u, thread (%d, %d, %d) comes to %s "
+             "in line %u",
+             point.arrived, point.count, point.what, point.line, threadIdx.x, threadIdx.y,
+             threadIdx.z, what, line);
+      abandoned_ = true;
+      return {&fibers_[current_].context, &outside_};
+    }
+    if (++point.arrived < point.count) return stop();
+    point.arrived = 0;
+    ++point.generation;
+    make_ready(point);
+    return {nullptr, nullptr};
+  }
+
+  // All threads of the point can run.
+  void make_ready(const MeetingPoint& point) {
+    for (unsigned first = point.first; first < point.first + point.count; first += kWarpSize) {
+      const unsigned lanes = point.first + point.count - first;
+      ready_[first / kWarpSize] = lanes < kWarpSize ? (1u << lanes) - 1 : ~0u;
+    }
+  }
+
+  // The running thread cannot go on. The next one that can does, or, if there is none, `run`.
+  Switch stop() {
+    Context* const here = &fibers_[current_].context;
+    const unsigned warps = (barrier_.count + kWarpSize - 1) / kWarpSize;
+    unsigned warp = current_ / kWarpSize;
+    const unsigned lane = current_ % kWarpSize;
+    ready_[warp] &= ~(1u << lane);
+    unsigned candidates = ready_[warp] & (~1u << lane);  // the lanes above, then all other warps
+    for (unsigned visited = 0; candidates == 0; ++visited) {
+      if (visited == warps) return {here, &outside_};
+      if (++warp == warps) warp = 0;
+      candidates = ready_[warp];
+    }
+    current_ = warp * kWarpSize + static_cast<unsigned>(__builtin_ctz(candidates));
+    threadIdx = fibers_[current_].index;
+    // The stacks in use do not fit into the first cache. The one after the next is asked for now.
+    if (current_ + 1 < barrier_.count) prefetch_stack(fibers_[current_ + 1].context);
+    return {here, &fibers_[current_].context};
+  }
+
+  // No thread can run, and not all have finished: say where they are.
+  __attribute__((cold)) void report_deadlock() const {
+    const MeetingPoint* point = &barrier_;
+    for (const Warp* warp = warps_; point->arrived == 0; ++warp) point = &warp->point;
+    report(kDivergence,
+           "the block hangs: %u of its %u threads have finished, and %u wait at %s in line %u for "
+           "others of %u that do not come",
+           barrier_.count - running_, barrier_.count, point->arrived, point->what, point->line,
+           point->count);
+  }
+
+  Context outside_;                          // where `run` goes on
+  unsigned current_;                         // the thread that runs
+  unsigned running_;                         // threads that have not finished
+  bool abandoned_;                           // left after an error
+  unsigned ready_[kMaxThreads / kWarpSize];  // a bit for each thread that can run
+  MeetingPoint barrier_;
+  Warp warps_[kMaxThreads / kWarpSize];
+  Fiber fibers_[kMaxThreads];
+};
+
+// The block that this thread of the operating system runs; null in a kernel without meetings.
+static thread_local Block* block = nullptr;
+
+// The function at the bottom of each fiber's stack.
+static void run_fiber() {
+  launch->run(launch->args);
+  block->finish();
+}
+
+}  // namespace hidet::cpu

@@ -1,0 +1,148 @@
+// Scalar functions that read the same for both compilers: conversions, integers, elementary functions.
+//
+// Included last by hidet_cuda.cuh and hidet_cpu.h, which have defined by then
+//
+//     HIDET_DEVICE          the qualifiers of a function that a kernel may call
+//     HIDET_LIBM(name)      the function `name` of the C library, as the compiler knows it
+//     half, bfloat16        with to_float(half), to_float(bfloat16), to_half(float), to_bfloat16(float)
+#pragma once
+
+#include <type_traits>
+
+namespace hidet {
+
+template <typename T>
+using if_integer = std::enable_if_t<std::is_integral_v<T>, T>;
+template <typename T>
+using if_float = std::enable_if_t<std::is_floating_point_v<T>, T>;
+
+// ---- conversions ----------------------------------------------------------------------------------
+
+template <typename T>
+inline constexpr bool is_2_byte_float = std::is_same_v<T, half> || std::is_same_v<T, bfloat16>;
+
+// Convert x to T: floats round to nearest even, float to integer truncates as in C, and a number is
+// true as bool unless it is zero (NaN is true). Arithmetic happens in float, so the 2-byte types are
+// converted by way of it, also from double and 64-bit integers (which rounds twice, as torch does).
+template <typename T, typename S>
+HIDET_DEVICE T cast(S x) {
+  if constexpr (std::is_same_v<T, S>) {
+    return x;
+  } else if constexpr (is_2_byte_float<S>) {
+    return cast<T>(to_float(x));
+  } else if constexpr (std::is_same_v<T, bool>) {
+    return x != S(0);
+  } else if constexpr (std::is_same_v<T, half>) {
+    return to_half(static_cast<float>(x));
+  } else if constexpr (std::is_same_v<T, bfloat16>) {
+    return to_bfloat16(static_cast<float>(x));
+  } else {
+    return static_cast<T>(x);
+  }
+}
+
+// The value of type T with the same bits as x.
+template <typename T, typename S>
+HIDET_DEVICE T bit_cast(S x) {
+  static_assert(sizeof(T) == sizeof(S), "bit_cast keeps the number of bits");
+  T result;
+  __builtin_memcpy(&result, &x, sizeof(T));
+  return result;
+}
+
+// ---- integers -------------------------------------------------------------------------------------
+
+template <typename T>
+HIDET_DEVICE if_integer<T> maximum(T a, T b) {
+  return a > b ? a : b;
+}
+
+template <typename T>
+HIDET_DEVICE if_integer<T> minimum(T a, T b) {
+  return a < b ? a : b;
+}
+
+// The absolute value; the smallest integer, which has none, stays as it is.
+template <typename T>
+HIDET_DEVICE if_integer<T> abs(T x) {
+  using U = std::make_unsigned_t<T>;
+  return x < T(0) ? static_cast<T>(U(0) - static_cast<U>(x)) : x;
+}
+
+// Division rounded down, as `//` of Python. C rounds towards zero.
+template <typename T>
+HIDET_DEVICE if_integer<T> floordiv(T a, T b) {
+  const T rest = a % b;
+  return static_cast<T>(a / b - (rest != 0 && (rest < 0) != (b < 0)));
+}
+
+// The rest of floordiv, with the sign of b, as `%` of Python.
+template <typename T>
+HIDET_DEVICE if_integer<T> floormod(T a, T b) {
+  const T rest = a % b;
+  return static_cast<T>(rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest);
+}
+
+// ---- elementary functions -------------------------------------------------------------------------
+
+// One function of the C library under the name `name`, for float and for double.
+#define HIDET_UNARY(name, libm)                                           \
+  HIDET_DEVICE float name(float x) { return HIDET_LIBM(libm##f)(x); }     \
+  HIDET_DEVICE double name(double x) { return HIDET_LIBM(libm)(x); }
+#define HIDET_BINARY(name, libm)                                                     \
+  HIDET_DEVICE float name(float x, float y) { return HIDET_LIBM(libm##f)(x, y); }    \
+  HIDET_DEVICE double name(double x, double y) { return HIDET_LIBM(libm)(x, y); }
+
+HIDET_UNARY(exp, exp)
+HIDET_UNARY(exp2, exp2)
+HIDET_UNARY(expm1, expm1)
+HIDET_UNARY(log, log)
+HIDET_UNARY(log2, log2)
+HIDET_UNARY(log10, log10)
+HIDET_UNARY(log1p, log1p)
+HIDET_UNARY(sqrt, sqrt)
+HIDET_UNARY(sin, sin)
+HIDET_UNARY(cos, cos)
+HIDET_UNARY(tan, tan)
+HIDET_UNARY(asin, asin)
+HIDET_UNARY(acos, acos)
+HIDET_UNARY(atan, atan)
+HIDET_UNARY(sinh, sinh)
+HIDET_UNARY(cosh, cosh)
+HIDET_UNARY(tanh, tanh)
+HIDET_UNARY(erf, erf)
+HIDET_UNARY(erfc, erfc)
+HIDET_UNARY(floor, floor)
+HIDET_UNARY(ceil, ceil)
+HIDET_UNARY(trunc, trunc)
+HIDET_UNARY(round, nearbyint)  // half to even, as torch.round; the C function `round` is not
+HIDET_UNARY(abs, fabs)
+HIDET_BINARY(atan2, atan2)
+HIDET_BINARY(pow, pow)
+HIDET_BINARY(fmod, fmod)  // the rest of the division rounded towards zero, with the sign of x
+
+#undef HIDET_UNARY
+#undef HIDET_BINARY
+
+// x * y + z, rounded once.
+HIDET_DEVICE float fma(float x, float y, float z) { return HIDET_LIBM(fmaf)(x, y, z); }
+HIDET_DEVICE double fma(double x, double y, double z) { return HIDET_LIBM(fma)(x, y, z); }
+
+// The rest of the division rounded down, with the sign of y, as `%` of Python and torch.remainder.
+template <typename T>
+HIDET_DEVICE if_float<T> remainder(T x, T y) {
+  const T rest = fmod(x, y);
+  return rest != T(0) && (rest < T(0)) != (y < T(0)) ? rest + y : rest;
+}
+
+template <typename T, typename = if_float<T>>
+HIDET_DEVICE bool isnan(T x) {
+  return x != x;  // true for nothing else
+}
+
+template <typename T, typename = if_float<T>>
+HIDET_DEVICE bool isinf(T x) {
+  return abs(x) == static_cast<T>(__builtin_huge_val());
+}
+
+}  // namespace hidet

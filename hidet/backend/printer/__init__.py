@@ -1,0 +1,17 @@
+"""The printer: kernels of the `cuda` level as CUDA C++ that reads as if a person had written it.
+
+It is a table for each dialect, from an operation to its operator or function, and infers nothing:
+which values are named, which are folded into their user, what is `const`, unrolled or 64 bits wide
+are decisions of passes, written in the IR.
+
+- `text`: expressions, precedence, parentheses; `types`, `literals`, `locations`,
+- `operators`: the kinds of entries; `arith`, `math`, `memref`, `scf`, `cuda`: the tables,
+- `writer`: statements and names; `kernel`: heads and whole files; `target`: `hidet-opt -t cuda`.
+
+A new operation is one line in the table of its dialect and a line in its lit test.
+"""
+
+from hidet.backend.printer.kernel import print_kernel, print_kernels
+from hidet.backend.printer.target import CudaTarget
+
+__all__ = ["CudaTarget", "print_kernel", "print_kernels"]

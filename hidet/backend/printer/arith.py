@@ -1,0 +1,175 @@
+"""How operations of `arith` print."""
+
+from __future__ import annotations
+
+from xdsl.dialects import arith
+from xdsl.ir import Operation
+
+from hidet.backend.printer.literals import literal
+from hidet.backend.printer.operators import (
+    BitOperator,
+    ExpressionPrinter,
+    FloatCall,
+    FloatOperator,
+    IntegerCall,
+    IntegerOperator,
+    Negation,
+    TextOf,
+    UnsignedOperator,
+    operands_of,
+    promoted,
+    same_width,
+)
+from hidet.backend.printer.text import Precedence, Text, binary, call, cast, conditional, prefix
+from hidet.backend.printer.types import BOOL, UNSIGNED, scalar_type, value_type
+
+
+def _constant(op: Operation, text_of: TextOf) -> Text:
+    """Print a constant as a literal."""
+    assert isinstance(op, arith.ConstantOp)
+    return literal(op.value)
+
+
+def _select(op: Operation, text_of: TextOf) -> Text:
+    """Print `c ? a : b`."""
+    condition, *values = (text_of(operand) for operand in op.operands)
+    then, otherwise = same_width(values)
+    return conditional(condition, then, otherwise, then.type)
+
+
+# By the number of the predicate (xdsl.dialects.arith, CMPI_COMPARISON_OPERATIONS).
+_INTEGER_PREDICATES = ("==", "!=", "<", "<=", ">", ">=", "<", "<=", ">", ">=")
+_FIRST_UNSIGNED = 6
+
+
+def _compare_integers(op: Operation, text_of: TextOf) -> Text:
+    """Print a comparison of integers."""
+    assert isinstance(op, arith.CmpiOp)
+    number = op.predicate.value.data
+    symbol = _INTEGER_PREDICATES[number]
+    lhs, rhs = text_of(op.lhs), text_of(op.rhs)
+    if lhs.type == BOOL and symbol not in ("==", "!=") and number < _FIRST_UNSIGNED:
+        lhs, rhs = rhs, lhs  # as a signed number of one bit, true is -1
+    elif lhs.type != BOOL and number >= _FIRST_UNSIGNED:
+        lhs, rhs = same_width([lhs, rhs])
+        lhs, rhs = cast(lhs, UNSIGNED[lhs.type]), cast(rhs, UNSIGNED[rhs.type])
+    return binary(symbol, lhs, rhs, BOOL)
+
+
+# A comparison of C++ is false where an operand is NaN, except !=. So the ordered predicates are
+# C++'s own, and an unordered one is the negation of the opposite ordered one.
+_ORDERED_PREDICATES = {"oeq": "==", "ogt": ">", "oge": ">=", "olt": "<", "ole": "<=", "une": "!="}
+_UNORDERED_PREDICATES = {"ugt": "<=", "uge": "<", "ult": ">=", "ule": ">"}
+
+
+def _compare_floats(op: Operation, text_of: TextOf) -> Text:
+    """Print a comparison of floats. `one` and `ueq` print their operands twice."""
+    assert isinstance(op, arith.CmpfOp)
+    predicate = arith.CMPF_COMPARISON_OPERATIONS[op.predicate.value.data]
+    if predicate in ("true", "false"):
+        return Text(predicate, BOOL)
+    if predicate in ("ord", "uno"):
+        return _compare_with_nan(op, text_of, predicate)
+    lhs, rhs = operands_of(op, text_of)
+    if predicate in _ORDERED_PREDICATES:
+        return binary(_ORDERED_PREDICATES[predicate], lhs, rhs, BOOL)
+    if predicate in _UNORDERED_PREDICATES:
+        return prefix("!", binary(_UNORDERED_PREDICATES[predicate], lhs, rhs, BOOL), BOOL)
+    differ = binary("||", binary("<", lhs, rhs, BOOL), binary(">", lhs, rhs, BOOL), BOOL)
+    return differ if predicate == "one" else prefix("!", differ, BOOL)
+
+
+def _compare_with_nan(op: arith.CmpfOp, text_of: TextOf, predicate: str) -> Text:
+    """Print whether both operands are numbers (`ord`) or one is NaN (`uno`)."""
+    values = [op.lhs] if op.lhs is op.rhs else [op.lhs, op.rhs]
+    tests: list[Text] = []
+    for value in values:
+        is_nan = call("hidet::isnan", [text_of(value)], BOOL)
+        tests.append(is_nan if predicate == "uno" else prefix("!", is_nan, BOOL))
+    symbol = "||" if predicate == "uno" else "&&"
+    return tests[0] if len(tests) == 1 else binary(symbol, tests[0], tests[1], BOOL)
+
+
+def _convert(op: Operation, text_of: TextOf) -> Text:
+    """Print `hidet::cast<T>(x)`; C++ extends signed integers with their sign, as needed here."""
+    operand = text_of(op.operands[0])
+    target = value_type(op.results[0])
+    converted = cast(operand, target)
+    # As a signed number of one bit, true is -1.
+    return prefix("-", converted, target) if operand.type == BOOL else converted
+
+
+def _convert_unsigned(op: Operation, text_of: TextOf) -> Text:
+    """Print the conversion of an integer that is taken as unsigned."""
+    operand = text_of(op.operands[0])
+    return cast(cast(operand, UNSIGNED[operand.type]), value_type(op.results[0]))
+
+
+def _convert_to_unsigned(op: Operation, text_of: TextOf) -> Text:
+    """Print the conversion of a float to an unsigned integer."""
+    return cast(text_of(op.operands[0]), UNSIGNED[value_type(op.results[0])])
+
+
+def _truncate(op: Operation, text_of: TextOf) -> Text:
+    """Print the lower bits of an integer; one bit is a boolean."""
+    operand, target = text_of(op.operands[0]), value_type(op.results[0])
+    if target != BOOL:
+        return cast(operand, target)
+    lowest = binary("&", operand, Text("1", "int"), promoted([operand]))
+    return binary("!=", Text(lowest.at(Precedence.PRIMARY), lowest.type), Text("0", "int"), BOOL)
+
+
+def _bitcast(op: Operation, text_of: TextOf) -> Text:
+    """Print `hidet::bit_cast<T>(x)`."""
+    target = scalar_type(op.results[0].type)
+    return call(f"hidet::bit_cast<{target}>", [text_of(op.operands[0])], target)
+
+
+EXPRESSIONS: dict[type[Operation], ExpressionPrinter] = {
+    arith.ConstantOp: _constant,
+    arith.SelectOp: _select,
+    # floats
+    arith.AddfOp: FloatOperator("+"),
+    arith.SubfOp: FloatOperator("-"),
+    arith.MulfOp: FloatOperator("*"),
+    arith.DivfOp: FloatOperator("/"),
+    arith.NegfOp: Negation(),
+    arith.MaximumfOp: FloatCall("maximum"),
+    arith.MinimumfOp: FloatCall("minimum"),
+    arith.MaxnumfOp: FloatCall("fmax"),
+    arith.MinnumfOp: FloatCall("fmin"),
+    arith.CmpfOp: _compare_floats,
+    # integers and indices
+    arith.AddiOp: IntegerOperator("+"),
+    arith.SubiOp: IntegerOperator("-"),
+    arith.MuliOp: IntegerOperator("*"),
+    arith.DivSIOp: IntegerOperator("/"),
+    arith.RemSIOp: IntegerOperator("%"),
+    arith.ShLIOp: IntegerOperator("<<"),
+    arith.ShRSIOp: IntegerOperator(">>"),
+    arith.DivUIOp: UnsignedOperator("/"),
+    arith.RemUIOp: UnsignedOperator("%"),
+    arith.ShRUIOp: UnsignedOperator(">>"),
+    arith.FloorDivSIOp: IntegerCall("floordiv"),
+    arith.MaxSIOp: IntegerCall("maximum"),
+    arith.MinSIOp: IntegerCall("minimum"),
+    arith.MaxUIOp: IntegerCall("maximum", unsigned=True),
+    arith.MinUIOp: IntegerCall("minimum", unsigned=True),
+    arith.CmpiOp: _compare_integers,
+    arith.AndIOp: BitOperator("&", "&&"),
+    arith.OrIOp: BitOperator("|", "||"),
+    arith.XOrIOp: BitOperator("^", "!="),
+    # conversions
+    arith.IndexCastOp: _convert,
+    arith.ExtSIOp: _convert,
+    arith.ExtUIOp: _convert_unsigned,
+    arith.TruncIOp: _truncate,
+    arith.SIToFPOp: _convert,
+    arith.UIToFPOp: _convert_unsigned,
+    arith.FPToSIOp: _convert,
+    arith.FPToUIOp: _convert_to_unsigned,
+    arith.ExtFOp: _convert,
+    arith.TruncFOp: _convert,
+    arith.BitcastOp: _bitcast,
+}
+"""How each operation of `arith` prints as an expression."""

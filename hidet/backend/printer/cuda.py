@@ -1,0 +1,89 @@
+"""How operations of `cuda` inside a kernel print: ids, barriers, shuffles, vector copies."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from xdsl.ir import Operation
+
+from hidet.backend.printer.memref import address
+from hidet.backend.printer.operators import ExpressionPrinter, TextOf
+from hidet.backend.printer.text import Text, call
+from hidet.backend.printer.types import BOOL, element_type, value_type
+from hidet.dialects.cuda.attributes import ShuffleKind
+from hidet.dialects.cuda.instructions import (
+    BlockIdOp,
+    CopyVectorOp,
+    ShflOp,
+    SyncThreadsOp,
+    SyncWarpOp,
+    ThreadIdOp,
+)
+from hidet.errors import UnsupportedDtypeError
+
+if TYPE_CHECKING:
+    from hidet.backend.printer.writer import StatementPrinter, Writer
+
+
+def _thread_id(op: Operation, text_of: TextOf) -> Text:
+    """Print `threadIdx.x`, an unsigned number for C++."""
+    assert isinstance(op, ThreadIdOp)
+    return Text(f"threadIdx.{op.dimension.data.value}", "unsigned")
+
+
+def _block_id(op: Operation, text_of: TextOf) -> Text:
+    """Print `blockIdx.x`, an unsigned number for C++."""
+    assert isinstance(op, BlockIdOp)
+    return Text(f"blockIdx.{op.dimension.data.value}", "unsigned")
+
+
+_SHUFFLES = {
+    ShuffleKind.IDX: "shfl",
+    ShuffleKind.XOR: "shfl_xor",
+    ShuffleKind.UP: "shfl_up",
+    ShuffleKind.DOWN: "shfl_down",
+}
+
+
+def _shuffle(op: Operation, text_of: TextOf) -> Text:
+    """Print `hidet::shfl_xor(v, 16)`."""
+    assert isinstance(op, ShflOp)
+    kind = value_type(op.value)
+    if kind in (BOOL, "signed char"):
+        raise UnsupportedDtypeError(f"a shuffle moves 2, 4 or 8 bytes, not {op.value.type}")
+    arguments = [text_of(op.value), text_of(op.lane)]
+    return call(f"hidet::{_SHUFFLES[op.kind.data]}", arguments, kind)
+
+
+def _sync_threads(op: Operation, writer: Writer) -> None:
+    """Print the barrier of a block."""
+    writer.line("hidet::sync_threads();")
+
+
+def _sync_warp(op: Operation, writer: Writer) -> None:
+    """Print the barrier of a warp."""
+    writer.line("hidet::sync_warp();")
+
+
+def _copy_vector(op: Operation, writer: Writer) -> None:
+    """Print `hidet::copy_vector<float, 4>(v, &x[i]);`."""
+    assert isinstance(op, CopyVectorOp)
+    source = address(op.source, op.source_indices, writer.text_of)
+    target = address(op.target, op.target_indices, writer.text_of)
+    function = f"hidet::copy_vector<{element_type(op.target)}, {op.width.value.data}>"
+    writer.line(f"{call(function, [target, source], 'void').text};")
+
+
+EXPRESSIONS: dict[type[Operation], ExpressionPrinter] = {
+    BlockIdOp: _block_id,
+    ShflOp: _shuffle,
+    ThreadIdOp: _thread_id,
+}
+"""How operations of `cuda` print as expressions."""
+
+STATEMENTS: dict[type[Operation], StatementPrinter] = {
+    CopyVectorOp: _copy_vector,
+    SyncThreadsOp: _sync_threads,
+    SyncWarpOp: _sync_warp,
+}
+"""How operations of `cuda` print as statements."""

@@ -1,0 +1,94 @@
+"""Whole kernels as CUDA C++: the comment, the head, the body, the line that registers it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Operation
+
+from hidet.backend.printer.locations import source_lines
+from hidet.backend.printer.types import element_type, value_type
+from hidet.backend.printer.writer import Writer
+from hidet.dialects.cuda.attributes import Space, space_of
+from hidet.dialects.cuda.instructions import Collective
+from hidet.dialects.cuda.kernel import KernelOp
+from hidet.dialects.cuda.marks import FORMED
+from hidet.dialects.cuda.names import is_identifier
+from hidet.errors import LegalityError
+
+INCLUDE = '#include "hidet.h"'
+"""The first line of a file of kernels."""
+
+MAX_LINE = 100
+"""A head longer than this is broken, one parameter a line."""
+
+MAX_LOCATIONS = 4
+"""So many source lines are listed above a kernel."""
+
+
+def print_kernels(kernels: Sequence[KernelOp]) -> str:
+    """Return a file of CUDA C++ with kernels that `form-expressions` has prepared."""
+    return "\n\n".join([INCLUDE, *map(_kernel_text, kernels)]) + "\n"
+
+
+def print_kernel(kernel: KernelOp) -> str:
+    """Return the file of CUDA C++ with one kernel that `form-expressions` has prepared.
+
+    Raises:
+        UnsupportedOperatorError: an operation has no entry in the tables of the printer.
+        UnsupportedDtypeError: a type, or an operation on it, does not exist in CUDA C++.
+        LegalityError: a pass that has to run before did not, or one ran after `form-expressions`.
+    """
+    return print_kernels([kernel])
+
+
+def _kernel_text(kernel: KernelOp) -> str:
+    """Return the text of one kernel."""
+    name = kernel.sym_name.data
+    if FORMED not in kernel.attributes:
+        raise LegalityError(
+            f"kernel @{name} has not been prepared for printing", hint="run form-expressions last"
+        )
+    if not is_identifier(name):
+        raise LegalityError(f"a kernel of C++ cannot have the name '{name}'")
+    writer = Writer()
+    parameters = [_parameter(kernel, number, writer) for number in range(len(kernel.arguments))]
+    head = _head(kernel, parameters)
+    writer.block(kernel.body.block)
+    x, y, z = kernel.block_dims
+    mode = "HIDET_COLLECTIVE" if _is_collective(kernel) else "HIDET_INDEPENDENT"
+    comment = [f"// {name}", *(f"//   from {line}" for line in source_lines(kernel, MAX_LOCATIONS))]
+    end = ["}", f"HIDET_KERNEL({name}, {x}, {y}, {z}, {mode})"]
+    return "\n".join([*comment, *head, *writer.lines, *end])
+
+
+def _parameter(kernel: KernelOp, number: int, writer: Writer) -> str:
+    """Return the declaration of a parameter. No two of them overlap where one is written."""
+    value = kernel.arguments[number]
+    name = writer.declare(value)
+    if not isinstance(value.type, MemRefType):
+        return f"{value_type(value)} {name}"
+    const = "const " if kernel.is_readonly(number) else ""
+    return f"{const}{element_type(value)}* __restrict__ {name}"
+
+
+def _head(kernel: KernelOp, parameters: Sequence[str]) -> list[str]:
+    """Return the lines from `extern "C"` to the opening brace."""
+    start = f'extern "C" __global__ void __launch_bounds__({kernel.threads})'
+    start += f" {kernel.sym_name.data}("
+    line = f"{start}{', '.join(parameters)}) {{"
+    if len(line) <= MAX_LINE:
+        return [line]
+    *others, last = parameters
+    return [start, *(f"    {parameter}," for parameter in others), f"    {last}) {{"]
+
+
+def _is_collective(kernel: KernelOp) -> bool:
+    """Return whether threads of a block depend on each other, by meeting or by shared memory."""
+    return any(op.has_trait(Collective) or _is_shared(op) for op in kernel.body.walk())
+
+
+def _is_shared(op: Operation) -> bool:
+    return isinstance(op, memref.AllocaOp) and space_of(op.memref.type) is Space.SHARED

@@ -1,0 +1,120 @@
+"""How operations of `memref` print: arrays, variables, loads and stores."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING
+
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import IntegerAttr, NoneAttr
+from xdsl.ir import Operation, SSAValue
+
+from hidet.backend.printer.arith import EXPRESSIONS as ARITHMETIC
+from hidet.backend.printer.operators import (
+    BitOperator,
+    ExpressionPrinter,
+    FloatOperator,
+    IntegerOperator,
+    TextOf,
+    refuse_storage_only,
+)
+from hidet.backend.printer.text import Precedence, Text, cast, prefix
+from hidet.backend.printer.types import element_type
+from hidet.dialects.cuda.attributes import Space, memref_type, space_of
+from hidet.dialects.cuda.marks import DECLARES, DEFERRED, UPDATE
+from hidet.errors import LegalityError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hidet.backend.printer.writer import StatementPrinter, Writer
+
+
+def element(base: SSAValue, indices: Sequence[SSAValue], text_of: TextOf) -> Text:
+    """Return an element of a memref: `x[i]`, `sa[i][j]`, `acc`.
+
+    Raises:
+        LegalityError: the memref has a layout, or is in global memory and not of rank 1.
+    """
+    kind = memref_type(base)
+    if not isinstance(kind.layout, NoneAttr):
+        raise LegalityError(f"the CUDA printer knows no layouts, found {kind}")
+    if space_of(kind) is Space.REGISTER:
+        raise LegalityError(f"a tile in registers is left: {kind}", hint="run lower-task")
+    if space_of(kind) is Space.GLOBAL and kind.get_num_dims() != 1:
+        raise LegalityError(
+            f"a memref in global memory prints as a pointer, not {kind}", hint="run flatten-memrefs"
+        )
+    subscripts = "".join(f"[{text_of(index).text}]" for index in indices)
+    return Text(f"{text_of(base).text}{subscripts}", element_type(base))
+
+
+def address(base: SSAValue, indices: Sequence[SSAValue], text_of: TextOf) -> Text:
+    """Return the address of an element: `&x[i]`, or `x` for element 0 of an array."""
+    target = element(base, indices, text_of)
+    if target.text.endswith("[0]") and len(indices) == 1:
+        return Text(target.text.removesuffix("[0]"), target.type)
+    if not indices:
+        return prefix("&", target, target.type)
+    return Text(f"&{target.text}", target.type, Precedence.UNARY)
+
+
+def _load(op: Operation, text_of: TextOf) -> Text:
+    """Print the element that is loaded."""
+    assert isinstance(op, memref.LoadOp)
+    return element(op.memref, op.indices, text_of)
+
+
+def _store(op: Operation, writer: Writer) -> None:
+    """Print `x[i] = v;`, `x[i] += v;` or `float x = v;`."""
+    assert isinstance(op, memref.StoreOp)
+    target = element(op.memref, op.indices, writer.text_of)
+    if UPDATE in op.attributes:
+        symbol, operand = _update(op, writer)
+        writer.line(f"{target.text} {symbol}= {operand.text};")
+        return
+    declared = f"{target.type} " if DECLARES in op.attributes else ""
+    value = cast(writer.text_of(op.value), target.type)
+    writer.line(f"{declared}{target.text} = {value.text};")
+
+
+def _update(op: memref.StoreOp, writer: Writer) -> tuple[str, Text]:
+    """Return the operator of a compound assignment and what stands to its right."""
+    computed = op.value.owner
+    number = op.attributes[UPDATE]
+    assert isinstance(computed, Operation)
+    assert isinstance(number, IntegerAttr)
+    entry = ARITHMETIC.get(type(computed))
+    if not isinstance(entry, FloatOperator | IntegerOperator | BitOperator):
+        raise LegalityError(f"{UPDATE} marks a store of {computed.name}, which C++ cannot contract")
+    refuse_storage_only(computed)
+    return entry.symbol, writer.text_of(computed.operands[1 - number.value.data])
+
+
+def _alloca(op: Operation, writer: Writer) -> None:
+    """Print `__shared__ float sa[16][64];` or `float acc;`."""
+    assert isinstance(op, memref.AllocaOp)
+    name = writer.declare(op.memref)
+    if DEFERRED in op.attributes:
+        return
+    kind = op.memref.type
+    space = space_of(kind)
+    if space not in (Space.SHARED, Space.LOCAL) or not isinstance(kind.layout, NoneAttr):
+        raise LegalityError(f"the CUDA printer allocates plain shared and local arrays, not {kind}")
+    shape = kind.get_shape()
+    if any(extent <= 0 for extent in shape):
+        raise LegalityError(f"C++ has no array of {prod(shape)} elements: {kind}")
+    storage = "__shared__ " if space is Space.SHARED else ""
+    alignment = f"__align__({op.alignment.value.data}) " if op.alignment is not None else ""
+    extents = "".join(f"[{extent}]" for extent in shape)
+    writer.line(f"{storage}{alignment}{element_type(op.memref)} {name}{extents};")
+
+
+EXPRESSIONS: dict[type[Operation], ExpressionPrinter] = {memref.LoadOp: _load}
+"""How operations of `memref` print as expressions."""
+
+STATEMENTS: dict[type[Operation], StatementPrinter] = {
+    memref.AllocaOp: _alloca,
+    memref.StoreOp: _store,
+}
+"""How operations of `memref` print as statements."""

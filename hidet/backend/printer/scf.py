@@ -1,0 +1,91 @@
+"""How operations of `scf` print: loops, branches, conditional expressions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import IntegerAttr
+from xdsl.ir import Block, Operation, SSAValue
+
+from hidet.backend.printer.operators import ExpressionPrinter, TextOf, same_width
+from hidet.backend.printer.text import Precedence, Text, cast, conditional
+from hidet.backend.printer.types import value_type
+from hidet.dialects.cuda.marks import UNROLL
+from hidet.errors import LegalityError
+
+if TYPE_CHECKING:
+    from hidet.backend.printer.writer import StatementPrinter, Writer
+
+
+def _yielded(block: Block) -> SSAValue:
+    """Return the only value that a block yields."""
+    last = block.last_op
+    if not isinstance(last, scf.YieldOp) or len(last.arguments) != 1:
+        raise LegalityError("C++ has no branch with several values", hint="run demote-scf-values")
+    return last.arguments[0]
+
+
+def _conditional(op: Operation, text_of: TextOf) -> Text:
+    """Print a branch with a value as `c ? a : b`."""
+    assert isinstance(op, scf.IfOp)
+    then, otherwise = same_width(
+        [text_of(_yielded(op.true_region.block)), text_of(_yielded(op.false_region.block))]
+    )
+    return conditional(text_of(op.cond), then, otherwise, then.type)
+
+
+def _if(op: Operation, writer: Writer) -> None:
+    """Print `if (c) { ... } else { ... }`; an `if` alone after `else` follows it in the line."""
+    keyword = "if"
+    while True:
+        assert isinstance(op, scf.IfOp)
+        writer.line(f"{keyword} ({writer.text_of(op.cond).text}) {{")
+        writer.block(op.true_region.block)
+        if not op.false_region.blocks or not writer.statements_of(op.false_region.block):
+            break
+        statements = writer.statements_of(op.false_region.block)
+        if len(statements) > 1 or not isinstance(statements[0], scf.IfOp) or statements[0].results:
+            writer.line("} else {")
+            writer.block(op.false_region.block)
+            break
+        op, keyword = statements[0], "} else if"
+    writer.line("}")
+
+
+def _for(op: Operation, writer: Writer) -> None:
+    """Print `for (int i = 0; i < 4; ++i) { ... }`, with its `#pragma unroll`."""
+    assert isinstance(op, scf.ForOp)
+    if op.results:
+        raise LegalityError("C++ has no loop with values", hint="run demote-scf-values")
+    if UNROLL in op.attributes:
+        times = op.attributes[UNROLL]
+        number = f" {times.value.data}" if isinstance(times, IntegerAttr) else ""
+        writer.line(f"#pragma unroll{number}")
+    variable = op.body.block.args[0]
+    kind = value_type(variable)
+    start, stop, step = (writer.text_of(bound) for bound in (op.lb, op.ub, op.step))
+    with writer.scope():
+        name = writer.declare(variable)
+        advance = f"++{name}" if step.text in ("1", "1LL") else f"{name} += {step.text}"
+        head = f"{kind} {name} = {cast(start, kind).text}"
+        writer.line(f"for ({head}; {name} < {stop.at(Precedence.ADDITIVE)}; {advance}) {{")
+        writer.block(op.body.block)
+    writer.line("}")
+
+
+def _yield(op: Operation, writer: Writer) -> None:
+    """Print nothing: the end of a body is a brace."""
+    if op.operands:
+        raise LegalityError("C++ has no yield of values", hint="run demote-scf-values")
+
+
+EXPRESSIONS: dict[type[Operation], ExpressionPrinter] = {scf.IfOp: _conditional}
+"""How operations of `scf` that have a result print."""
+
+STATEMENTS: dict[type[Operation], StatementPrinter] = {
+    scf.ForOp: _for,
+    scf.IfOp: _if,
+    scf.YieldOp: _yield,
+}
+"""How operations of `scf` that have no result print."""

@@ -1,0 +1,136 @@
+"""Pieces of C++: an expression's text, how tightly it binds, and its type."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+
+class Precedence(IntEnum):
+    """How tightly the outermost operator of an expression binds (C++, [expr]); more is tighter."""
+
+    TERNARY = 1
+    OR = 2
+    AND = 3
+    BIT_OR = 4
+    BIT_XOR = 5
+    BIT_AND = 6
+    EQUALITY = 7
+    RELATIONAL = 8
+    SHIFT = 9
+    ADDITIVE = 10
+    MULTIPLICATIVE = 11
+    UNARY = 12
+    PRIMARY = 13
+
+
+@dataclass(frozen=True)
+class Text:
+    """An expression of C++.
+
+    Args:
+        text: what is printed.
+        type: the C++ type that the compiler gives it, after its promotions.
+        precedence: of the outermost operator.
+        operator: the outermost operator if it is binary, else nothing.
+    """
+
+    text: str
+    type: str
+    precedence: Precedence = Precedence.PRIMARY
+    operator: str = ""
+
+    def at(self, minimum: Precedence) -> str:
+        """Return the text where an operand of this precedence or a tighter one stands."""
+        return self.text if self.precedence >= minimum else f"({self.text})"
+
+
+@dataclass(frozen=True)
+class BinaryOperator:
+    """An operator between two operands; operators of one row of C's table group from the left.
+
+    Args:
+        symbol: the operator.
+        precedence: its place in C's table.
+        operands: the loosest precedence of an operand that stands without parentheses. Where C's
+            rules are little known this is tighter than C needs: `(a & b) << 2`, `(a && b) || c`.
+        chain: operators that may stand to the left without parentheses: `a - b + c`.
+    """
+
+    symbol: str
+    precedence: Precedence
+    operands: Precedence
+    chain: tuple[str, ...] = ()
+
+    def apply(self, lhs: Text, rhs: Text, result_type: str) -> Text:
+        """Return the expression; `a + -4` becomes `a - 4`."""
+        symbol, right = self.symbol, rhs.at(self.operands)
+        if symbol in _OPPOSITE and right.startswith("-"):
+            symbol, right = _OPPOSITE[symbol], right[1:]
+        left = lhs.text if lhs.operator in self.chain else lhs.at(self.operands)
+        return Text(f"{left} {symbol} {right}", result_type, self.precedence, self.symbol)
+
+
+_OPPOSITE = {"+": "-", "-": "+"}
+
+_ADDITIVE = ("+", "-")
+_MULTIPLICATIVE = ("*", "/", "%")
+
+BINARY_OPERATORS: dict[str, BinaryOperator] = {
+    operator.symbol: operator
+    for operator in (
+        *(
+            BinaryOperator(s, Precedence.MULTIPLICATIVE, Precedence.UNARY, _MULTIPLICATIVE)
+            for s in _MULTIPLICATIVE
+        ),
+        *(
+            BinaryOperator(s, Precedence.ADDITIVE, Precedence.MULTIPLICATIVE, _ADDITIVE)
+            for s in _ADDITIVE
+        ),
+        *(BinaryOperator(s, Precedence.SHIFT, Precedence.UNARY) for s in ("<<", ">>")),
+        *(
+            BinaryOperator(s, Precedence.RELATIONAL, Precedence.ADDITIVE)
+            for s in ("<", "<=", ">", ">=")
+        ),
+        *(BinaryOperator(s, Precedence.EQUALITY, Precedence.ADDITIVE) for s in ("==", "!=")),
+        BinaryOperator("&", Precedence.BIT_AND, Precedence.UNARY, ("&",)),
+        BinaryOperator("^", Precedence.BIT_XOR, Precedence.UNARY, ("^",)),
+        BinaryOperator("|", Precedence.BIT_OR, Precedence.UNARY, ("|",)),
+        BinaryOperator("&&", Precedence.AND, Precedence.EQUALITY, ("&&",)),
+        BinaryOperator("||", Precedence.OR, Precedence.EQUALITY, ("||",)),
+    )
+}
+
+
+def binary(symbol: str, lhs: Text, rhs: Text, result_type: str) -> Text:
+    """Return `lhs symbol rhs`, with the parentheses that it needs."""
+    return BINARY_OPERATORS[symbol].apply(lhs, rhs, result_type)
+
+
+def prefix(symbol: str, operand: Text, result_type: str) -> Text:
+    """Return `-x`, `!x` or `~x`, never `--x`."""
+    inner = operand.at(Precedence.UNARY)
+    if inner.startswith(symbol):
+        inner = f"({inner})"
+    return Text(f"{symbol}{inner}", result_type, Precedence.UNARY)
+
+
+def conditional(condition: Text, then: Text, otherwise: Text, result_type: str) -> Text:
+    """Return `c ? a : b`; another one may follow the colon without parentheses."""
+    # The operands of || and && are clearer without parentheses here: `i < n && j < m ? a : b`.
+    text = f"{condition.at(Precedence.OR)} ? {then.at(Precedence.OR)} : {otherwise.text}"
+    return Text(text, result_type, Precedence.TERNARY)
+
+
+def call(function: str, arguments: list[Text], result_type: str) -> Text:
+    """Return `function(a, b)`."""
+    return Text(f"{function}({', '.join(argument.text for argument in arguments)})", result_type)
+
+
+def cast(value: Text, target: str) -> Text:
+    """Return the value converted to another type; a literal of int only gets its suffix."""
+    if value.type == target:
+        return value
+    if target == "long long" and value.text.lstrip("-").isdigit():
+        return Text(f"{value.text}LL", target, value.precedence)
+    return call(f"hidet::cast<{target}>", [value], target)

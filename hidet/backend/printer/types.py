@@ -1,0 +1,91 @@
+"""C++ types of values and of elements in memory."""
+
+from __future__ import annotations
+
+from xdsl.dialects.arith import ConstantOp
+from xdsl.dialects.builtin import (
+    IndexType,
+    IntegerAttr,
+    bf16,
+    f16,
+    f32,
+    f64,
+    i1,
+    i8,
+    i16,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, Block, SSAValue
+
+from hidet.dialects.cuda.attributes import memref_type
+from hidet.dialects.cuda.kernel import KernelOp
+from hidet.dialects.cuda.marks import LONG
+from hidet.errors import UnsupportedDtypeError
+
+INT, LONG_LONG, BOOL = "int", "long long", "bool"
+
+_SCALARS: dict[Attribute, str] = {
+    i1: BOOL,
+    i8: "signed char",
+    i16: "short",
+    i32: INT,
+    i64: LONG_LONG,
+    f16: "hidet::half",
+    bf16: "hidet::bfloat16",
+    f32: "float",
+    f64: "double",
+}
+
+UNSIGNED: dict[str, str] = {
+    BOOL: BOOL,
+    "signed char": "unsigned char",
+    "short": "unsigned short",
+    INT: "unsigned",
+    LONG_LONG: "unsigned long long",
+}
+"""The unsigned type of the same width."""
+
+STORAGE_ONLY = frozenset({"hidet::half", "hidet::bfloat16"})
+"""Types that are loaded, stored and converted, and have no arithmetic."""
+
+INT_LIMIT = 1 << 31
+
+
+def scalar_type(kind: Attribute) -> str:
+    """Return the C++ type of a scalar type other than `index`.
+
+    Raises:
+        UnsupportedDtypeError: CUDA C++ has no such type here.
+    """
+    if kind not in _SCALARS:
+        raise UnsupportedDtypeError(
+            f"CUDA C++ has no type for {kind}", hint=f"there is {', '.join(map(str, _SCALARS))}"
+        )
+    return _SCALARS[kind]
+
+
+def element_type(memref: SSAValue) -> str:
+    """Return the C++ type of a memref's elements; an index has 64 bits in memory."""
+    kind = memref_type(memref).get_element_type()
+    return LONG_LONG if isinstance(kind, IndexType) else scalar_type(kind)
+
+
+def value_type(value: SSAValue) -> str:
+    """Return the C++ type of a scalar value.
+
+    An `index` is an `int` unless its operation (its loop, for a loop's variable) is marked
+    `cuda.long`; as an argument of a kernel it has 64 bits.
+    """
+    if not isinstance(value.type, IndexType):
+        return scalar_type(value.type)
+    owner = value.owner
+    if isinstance(owner, Block):
+        owner = owner.parent_op()
+        assert owner is not None
+        if isinstance(owner, KernelOp):
+            return LONG_LONG
+    if isinstance(owner, ConstantOp):
+        assert isinstance(owner.value, IntegerAttr)
+        return INT if -INT_LIMIT <= owner.value.value.data < INT_LIMIT else LONG_LONG
+    return LONG_LONG if LONG in owner.attributes else INT

@@ -1,0 +1,171 @@
+"""The writer of a kernel's text: finds the entry of each operation, and keeps the names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import TypeAlias
+
+from xdsl.dialects.arith import ConstantOp
+from xdsl.dialects.builtin import MemRefType
+from xdsl.dialects.scf import YieldOp
+from xdsl.ir import Block, Operation, OpResult, SSAValue
+from xdsl.traits import is_side_effect_free
+
+from hidet.backend.printer import arith, cuda, math, memref, scf
+from hidet.backend.printer.locations import source_lines
+from hidet.backend.printer.operators import ExpressionPrinter
+from hidet.backend.printer.text import Text, cast
+from hidet.backend.printer.types import value_type
+from hidet.dialects.cuda.names import NameScopes, is_identifier
+from hidet.errors import HidetError, LegalityError, UnsupportedOperatorError
+
+StatementPrinter: TypeAlias = "Callable[[Operation, Writer], None]"
+"""Prints an operation without a result as lines."""
+
+EXPRESSIONS: dict[type[Operation], ExpressionPrinter] = (
+    arith.EXPRESSIONS | math.EXPRESSIONS | memref.EXPRESSIONS | scf.EXPRESSIONS | cuda.EXPRESSIONS
+)
+"""How each operation that has a result prints."""
+
+STATEMENTS: dict[type[Operation], StatementPrinter] = (
+    memref.STATEMENTS | scf.STATEMENTS | cuda.STATEMENTS
+)
+"""How each operation that has no result, or allocates memory, prints."""
+
+
+class Writer:
+    """Writes the statements of one kernel. What is declared and what is folded is in the IR."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self._depth = 0
+        self._scopes = NameScopes()
+        self._declared: dict[SSAValue, str] = {}
+        self._folded: set[Operation] = set()
+
+    def line(self, text: str) -> None:
+        """Add a line at the present depth."""
+        self.lines.append("  " * self._depth + text)
+
+    @contextmanager
+    def scope(self) -> Generator[None]:
+        """Open a scope of names."""
+        self._scopes.enter()
+        yield
+        self._scopes.exit()
+
+    def declare(self, value: SSAValue) -> str:
+        """Return the name of a value that is declared here.
+
+        Raises:
+            LegalityError: the value has no name, or one that C++ does not allow at this place.
+        """
+        name = value.name_hint
+        if name is None or not is_identifier(name) or not self._scopes.claim(name):
+            problem = (
+                "no name" if name is None else f"the name '{name}', which is taken or reserved"
+            )
+            raise LegalityError(f"a value that is declared has {problem}", hint=_FORM)
+        self._declared[value] = name
+        return name
+
+    def text_of(self, value: SSAValue) -> Text:
+        """Return a value as an expression of the value's own type: its name, or how it is computed.
+
+        Raises:
+            LegalityError: the value is neither declared nor an expression, or is used twice.
+        """
+        if value in self._declared:
+            kind = "" if isinstance(value.type, MemRefType) else value_type(value)
+            return Text(self._declared[value], kind)
+        op = value.owner
+        if not isinstance(value, OpResult) or not isinstance(op, Operation):
+            raise LegalityError("an argument of a block is not declared", hint=_FORM)
+        if value.name_hint is not None and not isinstance(op, ConstantOp):
+            raise LegalityError(f"'{value.name_hint}' is used before its declaration", hint=_FORM)
+        if op in self._folded and not isinstance(op, ConstantOp):
+            raise LegalityError(f"a value of {op.name} has no name and two uses", hint=_FORM)
+        self._folded.add(op)
+        return cast(self._computed(op), value_type(value))
+
+    def _computed(self, op: Operation) -> Text:
+        """Return how an operation computes its result, with the type that C++ gives it."""
+        entry = EXPRESSIONS.get(type(op))
+        if entry is None or len(op.results) != 1:
+            raise _unknown(op)
+        with _located(op):
+            return entry(op, self.text_of)
+
+    def block(self, block: Block) -> None:
+        """Write the statements of a block between braces, a level deeper."""
+        self._depth += 1
+        with self.scope():
+            for op in block.ops:
+                self.statement(op)
+        self._depth -= 1
+
+    def statements_of(self, block: Block) -> list[Operation]:
+        """Return the operations of a block that print as statements of their own."""
+        return [op for op in block.ops if not isinstance(op, YieldOp) and not _is_folded(op)]
+
+    def statement(self, op: Operation) -> None:
+        """Write an operation that is not folded into another."""
+        entry = STATEMENTS.get(type(op))
+        if entry is not None and (not op.results or type(op) not in EXPRESSIONS):
+            with _located(op):
+                entry(op, self)
+        elif type(op) not in EXPRESSIONS:
+            raise _unknown(op)
+        elif not _is_folded(op):
+            self._declaration(op)
+
+    def _declaration(self, op: Operation) -> None:
+        """Write `const float v = x;`, or `x;` where the result is not wanted."""
+        (result,) = op.results
+        kind = value_type(result)
+        computed = self._computed(op)
+        # An id is unsigned for C++; a declaration converts it as a cast would.
+        text = computed.text if computed.type == "unsigned" else cast(computed, kind).text
+        if result.name_hint is None:
+            self.line(f"{text};")
+        else:
+            self.line(f"const {kind} {self.declare(result)} = {text};")
+
+
+_FORM = "run form-expressions, and no pass after it"
+
+
+def _is_folded(op: Operation) -> bool:
+    """Return whether an operation is written where its value is used, or nowhere."""
+    if not op.results or type(op) not in EXPRESSIONS:
+        return False
+    if isinstance(op, ConstantOp):
+        return True
+    (result,) = op.results
+    if result.name_hint is not None:
+        return False
+    return result.first_use is not None or is_side_effect_free(op)
+
+
+def _unknown(op: Operation) -> HidetError:
+    return UnsupportedOperatorError(
+        f"the CUDA printer does not know {op.name} with {len(op.results)} results",
+        where=_where(op),
+        hint="it prints scalar operations of arith, math, scf, memref and cuda",
+    )
+
+
+def _where(op: Operation) -> str | None:
+    """Return the source line that an operation came from."""
+    return next(iter(source_lines(op, 1)), None)
+
+
+@contextmanager
+def _located(op: Operation) -> Generator[None]:
+    """Add the source line of an operation to errors that do not name one."""
+    try:
+        yield
+    except HidetError as error:
+        error.where = error.where or _where(op)
+        raise

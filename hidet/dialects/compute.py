@@ -1,0 +1,527 @@
+"""The `compute` dialect: tensors defined element by element, and the fusions that become kernels.
+
+A `compute.grid` says what element (i, j, ...) of a tensor is. Its dual, `compute.sink`, says what
+storing to element (i, j, ...) does. Inside a kernel a tensor value is a view (evaluated where it
+is loaded) and a memref value is a buffer; `compute.load` and `compute.store` take either, so that
+a kernel template never knows what its inputs and outputs are made of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import auto
+from typing import Self, TypeAlias
+
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    IndexType,
+    IntAttr,
+    MemRefType,
+    TensorType,
+)
+from xdsl.dialects.utils import EnumAttribute
+from xdsl.ir import (
+    Attribute,
+    Block,
+    Dialect,
+    Operation,
+    Region,
+    SpacedOpaqueSyntaxAttribute,
+    SSAValue,
+)
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_attr_definition,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    region_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import (
+    EffectInstance,
+    IsolatedFromAbove,
+    IsTerminator,
+    MemoryEffect,
+    MemoryEffectKind,
+    NoTerminator,
+    Pure,
+    RecursiveMemoryEffect,
+)
+from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.str_enum import StrEnum
+
+from hidet.dialects.syntax import IndexedRegion, IntegerList, parse_body, print_body
+
+ShapedValueType: TypeAlias = TensorType[Attribute] | MemRefType[Attribute]
+
+
+def single_block(argument_types: Sequence[Attribute]) -> Region:
+    """Return a region with one empty block that has arguments of these types."""
+    return Region(Block(arg_types=argument_types))
+
+
+def terminator_of(region: Region) -> YieldOp:
+    """Return the `compute.yield` that ends a region; raise VerifyException where there is none."""
+    last = region.block.last_op
+    if not isinstance(last, YieldOp):
+        raise VerifyException("the region must end in compute.yield")
+    return last
+
+
+def _verify_indices(shaped: ShapedValueType, indices: Sequence[SSAValue], op: str) -> None:
+    """Check that there is one index for each dimension of the shaped type."""
+    rank = shaped.get_num_dims()
+    if len(indices) != rank:
+        raise VerifyException(f"{op} has {len(indices)} indices for {shaped} of rank {rank}")
+
+
+class ReadsBuffer(MemoryEffect):
+    """Loading from a buffer (a memref) reads memory; loading from a view (a tensor) does not."""
+
+    @classmethod
+    def get_effects(cls, op: Operation) -> set[EffectInstance]:
+        """Return the effects of a load."""
+        if isinstance(op.operands[0].type, MemRefType):
+            return {EffectInstance(MemoryEffectKind.READ)}
+        return set()
+
+
+class WritesMemory(MemoryEffect):
+    """Storing writes memory, to a buffer at once and to a sink when the sink is inlined."""
+
+    @classmethod
+    def get_effects(cls, op: Operation) -> set[EffectInstance]:
+        """Return the effects of a store."""
+        return {EffectInstance(MemoryEffectKind.WRITE)}
+
+
+@irdl_op_definition
+class YieldOp(IRDLOperation):
+    """`compute.yield`: ends a body with the values that it defines."""
+
+    name = "compute.yield"
+
+    values = var_operand_def()
+
+    assembly_format = "attr-dict ($values^ `:` type($values))?"
+    traits = traits_def(IsTerminator(), Pure())
+
+    def __init__(self, *values: SSAValue | Operation) -> None:
+        super().__init__(operands=[values])
+
+
+@irdl_op_definition
+class GridOp(IRDLOperation):
+    """`compute.grid`: the tensor whose element (i, j, ...) is what the body yields."""
+
+    name = "compute.grid"
+
+    body = region_def("single_block")
+    result = result_def(TensorType)
+
+    assembly_format = "custom<IndexedRegion>($body) attr-dict `:` type($result)"
+    custom_directives = (IndexedRegion,)
+    traits = traits_def(Pure())
+
+    def __init__(self, result_type: Attribute, body: Region | None = None) -> None:
+        if body is None:
+            assert isinstance(result_type, TensorType)
+            body = single_block([IndexType()] * result_type.get_num_dims())
+        super().__init__(result_types=[result_type], regions=[body])
+
+    @property
+    def indices(self) -> Sequence[SSAValue]:
+        """The index arguments, one for each dimension."""
+        return self.body.block.args
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The extents of the domain, which are those of the result."""
+        assert isinstance(self.result.type, TensorType)
+        return self.result.type.get_shape()
+
+    @property
+    def yielded(self) -> SSAValue:
+        """The scalar that defines an element."""
+        return terminator_of(self.body).values[0]
+
+    def verify_(self) -> None:
+        """Check arguments against the rank and the yielded scalar against the element type."""
+        result = self.result.type
+        assert isinstance(result, TensorType)
+        if any(not isinstance(a.type, IndexType) for a in self.indices):
+            raise VerifyException("the arguments of compute.grid must be of type index")
+        if len(self.indices) != result.get_num_dims():
+            raise VerifyException(
+                f"compute.grid has {len(self.indices)} indices but defines {result}"
+            )
+        _verify_yield(terminator_of(self.body), [result.element_type])
+
+
+def _verify_yield(op: YieldOp, types: Sequence[Attribute]) -> None:
+    """Check the types of what a body yields against the expected ones."""
+    found = [value.type for value in op.values]
+    if found != list(types):
+        want = ", ".join(map(str, types))
+        have = ", ".join(map(str, found)) or "nothing"
+        raise VerifyException(f"the body must yield {want}, not {have}")
+
+
+class ReduceKind(StrEnum):
+    """How `compute.reduce` and `task.combine` combine two values."""
+
+    ADD = auto()
+    MUL = auto()
+    MAX = auto()
+    MIN = auto()
+
+
+@irdl_attr_definition
+class ReduceKindAttr(EnumAttribute[ReduceKind], SpacedOpaqueSyntaxAttribute):
+    """The kind of a reduction: `add`, `mul`, `max` or `min` (the latter two keep NaN)."""
+
+    name = "compute.kind"
+
+
+@irdl_op_definition
+class ReduceOp(IRDLOperation):
+    """`compute.reduce`: combines what the body yields for every index in the given extents.
+
+    An empty domain gives the neutral element of the kind (the infinities for `max` and `min`
+    of floats, the extreme integers for integers).
+    """
+
+    name = "compute.reduce"
+
+    kind = prop_def(ReduceKindAttr)
+    extents = prop_def(ArrayAttr[IntAttr])
+    body = region_def("single_block")
+    result = result_def()
+
+    assembly_format = (
+        "$kind custom<IntegerList>($extents) custom<IndexedRegion>($body) attr-dict "
+        "`:` type($result)"
+    )
+    custom_directives = (IndexedRegion, IntegerList)
+    traits = traits_def(Pure())
+
+    def __init__(
+        self,
+        kind: ReduceKind,
+        extents: Sequence[int],
+        result_type: Attribute,
+        body: Region | None = None,
+    ) -> None:
+        super().__init__(
+            properties={
+                "kind": ReduceKindAttr(kind),
+                "extents": ArrayAttr([IntAttr(e) for e in extents]),
+            },
+            result_types=[result_type],
+            regions=[body or single_block([IndexType()] * len(extents))],
+        )
+
+    @property
+    def indices(self) -> Sequence[SSAValue]:
+        """The index arguments, one for each extent."""
+        return self.body.block.args
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The extents of the reduced domain."""
+        return tuple(extent.data for extent in self.extents)
+
+    @property
+    def yielded(self) -> SSAValue:
+        """The scalar that is combined."""
+        return terminator_of(self.body).values[0]
+
+    def verify_(self) -> None:
+        """Check the arguments against the extents and the body against the result."""
+        if any(not isinstance(argument.type, IndexType) for argument in self.indices):
+            raise VerifyException("the arguments of compute.reduce must be of type index")
+        if len(self.indices) != len(self.extents):
+            raise VerifyException(
+                f"compute.reduce has {len(self.indices)} indices for {len(self.extents)} extents"
+            )
+        if any(extent < 0 for extent in self.shape):
+            raise VerifyException(f"compute.reduce has the negative extents {list(self.shape)}")
+        _verify_yield(terminator_of(self.body), [self.result.type])
+
+
+@irdl_op_definition
+class LoadOp(IRDLOperation):
+    """`compute.load`: element (i, j, ...) of a view or a buffer; the indices are in bounds."""
+
+    name = "compute.load"
+
+    source = operand_def(TensorType.constr() | MemRefType.constr())
+    indices = var_operand_def(IndexType)
+    result = result_def()
+
+    traits = traits_def(ReadsBuffer())
+
+    def __init__(self, source: SSAValue | Operation, indices: Sequence[SSAValue]) -> None:
+        source = SSAValue.get(source)
+        assert isinstance(source.type, TensorType | MemRefType)
+        super().__init__(operands=[source, indices], result_types=[source.type.get_element_type()])
+
+    def verify_(self) -> None:
+        """Check the number of indices and the type of the element."""
+        source = self.source.type
+        assert isinstance(source, TensorType | MemRefType)
+        _verify_indices(source, self.indices, self.name)
+        if source.get_element_type() != self.result.type:
+            raise VerifyException(f"an element of {source} is not of type {self.result.type}")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        """Parse `%x[%i, %j] : type-of-x`."""
+        source = parser.parse_unresolved_operand()
+        indices = parse_indices(parser)
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        shaped = _parse_shaped_type(parser, cls.name)
+        op = cls(parser.resolve_operand(source, shaped), indices)
+        op.attributes |= attributes
+        return op
+
+    def print(self, printer: Printer) -> None:
+        """Print `%x[%i, %j] : type-of-x`."""
+        printer.print_string(" ")
+        print_element(printer, self.source, self.indices)
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.source.type)
+
+
+def parse_indices(parser: Parser) -> list[SSAValue]:
+    """Parse `[%i, %j]`, values of type index."""
+    return parser.parse_comma_separated_list(
+        Parser.Delimiter.SQUARE,
+        lambda: parser.resolve_operand(parser.parse_unresolved_operand(), IndexType()),
+    )
+
+
+def _parse_shaped_type(parser: Parser, op: str) -> ShapedValueType:
+    """Parse the type of a view or a buffer."""
+    start = parser.pos
+    shaped = parser.parse_type()
+    if not isinstance(shaped, TensorType | MemRefType):
+        parser.raise_error(f"{op} needs a tensor or a memref", start)
+    return shaped
+
+
+def print_element(printer: Printer, base: SSAValue, indices: Sequence[SSAValue]) -> None:
+    """Print `%x[%i, %j]`."""
+    printer.print_ssa_value(base)
+    with printer.in_square_brackets():
+        printer.print_list(indices, printer.print_ssa_value)
+
+
+@irdl_op_definition
+class StoreOp(IRDLOperation):
+    """`compute.store`: gives a scalar to element (i, j, ...) of a sink or a buffer."""
+
+    name = "compute.store"
+
+    value = operand_def()
+    target = operand_def(TensorType.constr() | MemRefType.constr())
+    indices = var_operand_def(IndexType)
+
+    traits = traits_def(WritesMemory())
+
+    def __init__(
+        self,
+        value: SSAValue | Operation,
+        target: SSAValue | Operation,
+        indices: Sequence[SSAValue],
+    ) -> None:
+        super().__init__(operands=[value, target, indices])
+
+    def verify_(self) -> None:
+        """Check the number of indices and the type of the scalar."""
+        target = self.target.type
+        assert isinstance(target, TensorType | MemRefType)
+        _verify_indices(target, self.indices, self.name)
+        if target.get_element_type() != self.value.type:
+            raise VerifyException(f"cannot store {self.value.type} to {target}")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        """Parse `%v, %y[%i, %j] : type-of-y`."""
+        value = parser.parse_unresolved_operand()
+        parser.parse_punctuation(",")
+        target = parser.parse_unresolved_operand()
+        indices = parse_indices(parser)
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        shaped = _parse_shaped_type(parser, cls.name)
+        op = cls(
+            parser.resolve_operand(value, shaped.get_element_type()),
+            parser.resolve_operand(target, shaped),
+            indices,
+        )
+        op.attributes |= attributes
+        return op
+
+    def print(self, printer: Printer) -> None:
+        """Print `%v, %y[%i, %j] : type-of-y`."""
+        printer.print_string(" ")
+        printer.print_ssa_value(self.value)
+        printer.print_string(", ")
+        print_element(printer, self.target, self.indices)
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.target.type)
+
+
+@irdl_op_definition
+class SinkOp(IRDLOperation):
+    """`compute.sink`: a tensor to be stored to; the body says what a store of `%v` at (i, j) does.
+
+    The last argument of the body is the stored scalar, those before it are the indices. The body
+    stores to one or several buffers, which is how a kernel gets several outputs.
+    """
+
+    name = "compute.sink"
+
+    body = region_def("single_block")
+    result = result_def(TensorType)
+
+    assembly_format = "custom<IndexedRegion>($body) attr-dict `:` type($result)"
+    custom_directives = (IndexedRegion,)
+    traits = traits_def(Pure(), NoTerminator())
+
+    def __init__(self, result_type: Attribute, body: Region | None = None) -> None:
+        if body is None:
+            assert isinstance(result_type, TensorType)
+            indices: list[Attribute] = [IndexType()] * result_type.get_num_dims()
+            body = single_block([*indices, result_type.get_element_type()])
+        super().__init__(result_types=[result_type], regions=[body])
+
+    @property
+    def indices(self) -> Sequence[SSAValue]:
+        """The index arguments, one for each dimension."""
+        return self.body.block.args[:-1]
+
+    @property
+    def value(self) -> SSAValue:
+        """The scalar that is being stored."""
+        return self.body.block.args[-1]
+
+    def verify_(self) -> None:
+        """Check the arguments against the result type."""
+        result = self.result.type
+        assert isinstance(result, TensorType)
+        expected: list[Attribute] = [IndexType()] * result.get_num_dims()
+        expected.append(result.get_element_type())
+        if [argument.type for argument in self.body.block.args] != expected:
+            want = ", ".join(map(str, expected))
+            raise VerifyException(f"a sink of type {result} has the arguments ({want})")
+
+
+@irdl_op_definition
+class FusionOp(IRDLOperation):
+    """`compute.fusion`: grids and at most one anchor that become one kernel.
+
+    Isolated: `(%x_ = %x : type, ...)` lists what it reads. The text of the region, with names
+    normalised, is the key under which its kernel is found again.
+    """
+
+    name = "compute.fusion"
+
+    inputs = var_operand_def(TensorType)
+    results_ = var_result_def(TensorType)
+    config = opt_prop_def(DictionaryAttr)
+    body = region_def("single_block")
+
+    traits = traits_def(IsolatedFromAbove(), RecursiveMemoryEffect())
+
+    def __init__(
+        self,
+        inputs: Sequence[SSAValue],
+        result_types: Sequence[Attribute],
+        body: Region,
+        config: DictionaryAttr | None = None,
+    ) -> None:
+        super().__init__(
+            operands=[inputs],
+            result_types=[result_types],
+            properties={"config": config},
+            regions=[body],
+        )
+
+    def verify_(self) -> None:
+        """Check the arguments against the inputs and the yield against the results."""
+        arguments = [argument.type for argument in self.body.block.args]
+        if arguments != [value.type for value in self.inputs]:
+            raise VerifyException("the arguments of compute.fusion differ in type from its inputs")
+        _verify_yield(terminator_of(self.body), [r.type for r in self.results_])
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        """Parse `(%x_ = %x : type, ...) -> (types) config {...} { body }`."""
+        arguments: list[Parser.Argument] = []
+        inputs: list[SSAValue] = []
+
+        def parse_input() -> None:
+            argument = parser.parse_argument(expect_type=False)
+            parser.parse_punctuation("=")
+            operand = parser.parse_unresolved_operand()
+            parser.parse_punctuation(":")
+            kind = parser.parse_type()
+            arguments.append(argument.resolve(kind))
+            inputs.append(parser.resolve_operand(operand, kind))
+
+        parser.parse_comma_separated_list(Parser.Delimiter.PAREN, parse_input)
+        parser.parse_punctuation("->")
+        results = parser.parse_comma_separated_list(Parser.Delimiter.PAREN, parser.parse_type)
+        config = None
+        if parser.parse_optional_keyword("config") is not None:
+            start = parser.pos
+            config = parser.parse_attribute()
+            if not isinstance(config, DictionaryAttr):
+                parser.raise_error("config must be a dictionary", start)
+        attributes = parser.parse_optional_attr_dict_with_keyword()
+        op = cls(inputs, results, parse_body(parser, arguments), config)
+        op.attributes |= attributes.data if attributes else {}
+        return op
+
+    def print(self, printer: Printer) -> None:
+        """Print `(%x_ = %x : type, ...) -> (types) config {...} { body }`."""
+        printer.print_string(" ")
+        with printer.in_parens():
+            for number, (argument, value) in enumerate(
+                zip(self.body.block.args, self.inputs, strict=True)
+            ):
+                printer.print_string(", " if number else "")
+                printer.print_ssa_value(argument)
+                printer.print_string(" = ")
+                printer.print_ssa_value(value)
+                printer.print_string(" : ")
+                printer.print_attribute(value.type)
+        printer.print_string(" -> ")
+        with printer.in_parens():
+            printer.print_list([r.type for r in self.results_], printer.print_attribute)
+        if self.config is not None:
+            printer.print_string(" config ")
+            printer.print_attribute(self.config)
+        printer.print_op_attributes(self.attributes, print_keyword=True)
+        printer.print_string(" ")
+        print_body(printer, self.body)
+
+
+Compute = Dialect(
+    "compute",
+    [FusionOp, GridOp, LoadOp, ReduceOp, SinkOp, StoreOp, YieldOp],
+    [ReduceKindAttr],
+)

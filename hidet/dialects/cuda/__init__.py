@@ -1,0 +1,41 @@
+"""The `cuda` dialect: what one CUDA thread executes, the kernel around it, and its launch.
+
+Together with `arith`, `math`, `scf` and `memref` this is all that the printer knows. Values are
+scalars and memrefs of one thread. A memref without a memory space lives in global memory; other
+spaces are named by `#cuda.space<...>`.
+"""
+
+from xdsl.ir import Dialect
+
+from hidet.dialects.cuda.attributes import (
+    BufferKindAttr,
+    DimensionAttr,
+    ShuffleKindAttr,
+    SpaceAttr,
+)
+from hidet.dialects.cuda.host import BufferOp, LaunchOp
+from hidet.dialects.cuda.instructions import (
+    BlockIdOp,
+    CopyVectorOp,
+    ShflOp,
+    SyncThreadsOp,
+    SyncWarpOp,
+    ThreadIdOp,
+)
+from hidet.dialects.cuda.kernel import KernelOp
+
+Cuda = Dialect(
+    "cuda",
+    [
+        BlockIdOp,
+        BufferOp,
+        CopyVectorOp,
+        KernelOp,
+        LaunchOp,
+        ShflOp,
+        SyncThreadsOp,
+        SyncWarpOp,
+        ThreadIdOp,
+    ],
+    [BufferKindAttr, DimensionAttr, ShuffleKindAttr, SpaceAttr],
+)

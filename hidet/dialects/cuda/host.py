@@ -1,0 +1,101 @@
+"""The host side: launches of kernels and the buffers that they work on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import (
+    I64,
+    FlatSymbolRefAttrConstr,
+    IntegerAttr,
+    MemRefType,
+    StringAttr,
+    SymbolRefAttr,
+    i64,
+)
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
+from xdsl.utils.exceptions import VerifyException
+
+from hidet.dialects.cuda.attributes import BufferKind, BufferKindAttr
+
+
+@irdl_op_definition
+class LaunchOp(IRDLOperation):
+    """`cuda.launch @f(%x, %w)`: runs a kernel over its grid.
+
+    The kernel's arguments are the operands followed by the results: on tensors the launch returns
+    what the kernel writes; after `plan-memory` everything is a memref operand.
+    """
+
+    name = "cuda.launch"
+
+    kernel = prop_def(FlatSymbolRefAttrConstr)
+    arguments = var_operand_def()
+    results_ = var_result_def()
+
+    assembly_format = (
+        "$kernel `(` $arguments `)` attr-dict `:` functional-type($arguments, $results_)"
+    )
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+
+    def __init__(
+        self, kernel: str, arguments: Sequence[SSAValue], result_types: Sequence[Attribute] = ()
+    ) -> None:
+        super().__init__(
+            properties={"kernel": SymbolRefAttr(kernel)},
+            operands=[arguments],
+            result_types=[result_types],
+        )
+
+
+@irdl_op_definition
+class BufferOp(IRDLOperation):
+    """`cuda.buffer arena offset 4096 : memref<..>`: memory that the runtime provides.
+
+    `arena` and `prepared` have a byte offset, `constant` has the name of a weight.
+    """
+
+    name = "cuda.buffer"
+
+    kind = prop_def(BufferKindAttr)
+    offset = opt_prop_def(IntegerAttr[I64])
+    buffer_name = opt_prop_def(StringAttr)
+    result = result_def(MemRefType)
+
+    assembly_format = "$kind (`offset` $offset^)? ($buffer_name^)? attr-dict `:` type($result)"
+    traits = traits_def(Pure())
+
+    def __init__(
+        self,
+        kind: BufferKind,
+        result_type: Attribute,
+        *,
+        offset: int | None = None,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(
+            properties={
+                "kind": BufferKindAttr(kind),
+                "offset": None if offset is None else IntegerAttr(offset, i64),
+                "buffer_name": None if name is None else StringAttr(name),
+            },
+            result_types=[result_type],
+        )
+
+    def verify_(self) -> None:
+        """Check that the buffer is found by an offset or by a name, as its kind wants."""
+        named = self.kind.data is BufferKind.CONSTANT
+        if named == (self.buffer_name is None) or named == (self.offset is not None):
+            wanted = "a name" if named else "an offset"
+            raise VerifyException(f"a buffer of kind {self.kind.data.value} takes {wanted}")

@@ -1,0 +1,185 @@
+"""What a CUDA thread asks of the machine: its ids, barriers, shuffles, wide copies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from xdsl.dialects.builtin import (
+    I64,
+    AnyFloatConstr,
+    FixedBitwidthType,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    i32,
+    i64,
+)
+from xdsl.ir import Operation, SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    BaseAttr,
+    IRDLOperation,
+    VarConstraint,
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, OpTrait, Pure
+from xdsl.utils.exceptions import VerifyException
+
+from hidet.dialects.cuda.attributes import (
+    Dimension,
+    DimensionAttr,
+    ShuffleKind,
+    ShuffleKindAttr,
+    memref_type,
+)
+
+
+class Collective(OpTrait):
+    """Threads meet here: all of the block or warp execute it together, never some of them alone."""
+
+
+class _IdOp(IRDLOperation):
+    """An id of the running thread along one dimension."""
+
+    dimension = prop_def(DimensionAttr)
+    result = result_def(IndexType)
+
+    assembly_format = "$dimension attr-dict"
+    traits = traits_def(Pure())
+
+    def __init__(self, dimension: Dimension = Dimension.X) -> None:
+        super().__init__(
+            properties={"dimension": DimensionAttr(dimension)}, result_types=[IndexType()]
+        )
+
+
+@irdl_op_definition
+class ThreadIdOp(_IdOp):
+    """`cuda.thread_id x`: `threadIdx.x`, smaller than the block's extent."""
+
+    name = "cuda.thread_id"
+
+
+@irdl_op_definition
+class BlockIdOp(_IdOp):
+    """`cuda.block_id x`: `blockIdx.x`, smaller than the grid's extent."""
+
+    name = "cuda.block_id"
+
+
+@irdl_op_definition
+class SyncThreadsOp(IRDLOperation):
+    """`cuda.sync_threads`: barrier of a block; orders its accesses to shared and global memory."""
+
+    name = "cuda.sync_threads"
+
+    assembly_format = "attr-dict"
+    traits = traits_def(Collective(), MemoryReadEffect(), MemoryWriteEffect())
+
+    def __init__(self) -> None:
+        super().__init__()
+
+
+@irdl_op_definition
+class SyncWarpOp(IRDLOperation):
+    """`cuda.sync_warp`: barrier of a warp; orders the memory accesses of its lanes."""
+
+    name = "cuda.sync_warp"
+
+    assembly_format = "attr-dict"
+    traits = traits_def(Collective(), MemoryReadEffect(), MemoryWriteEffect())
+
+    def __init__(self) -> None:
+        super().__init__()
+
+
+@irdl_op_definition
+class ShflOp(IRDLOperation):
+    """`cuda.shfl xor %v, %offset`: the value of another lane (PTX ISA, `shfl.sync`).
+
+    All 32 lanes of the warp take part. It counts as a write so that it is never moved into or
+    out of a branch.
+    """
+
+    name = "cuda.shfl"
+
+    T: ClassVar = VarConstraint("T", BaseAttr(IntegerType) | AnyFloatConstr)
+
+    kind = prop_def(ShuffleKindAttr)
+    value = operand_def(T)
+    lane = operand_def(i32)
+    result = result_def(T)
+
+    assembly_format = "$kind $value `,` $lane attr-dict `:` type($value)"
+    traits = traits_def(Collective(), MemoryReadEffect(), MemoryWriteEffect())
+
+    def __init__(
+        self, kind: ShuffleKind, value: SSAValue | Operation, lane: SSAValue | Operation
+    ) -> None:
+        value = SSAValue.get(value)
+        super().__init__(
+            properties={"kind": ShuffleKindAttr(kind)},
+            operands=[value, lane],
+            result_types=[value.type],
+        )
+
+
+@irdl_op_definition
+class CopyVectorOp(IRDLOperation):
+    """`cuda.copy_vector 4 %x[%i] to %v[%j]`: one access of `width` neighbouring elements.
+
+    Both addresses are aligned to the whole vector, of 2, 4, 8 or 16 bytes; elements follow each
+    other along the last dimension of both memrefs.
+    """
+
+    name = "cuda.copy_vector"
+
+    width = prop_def(IntegerAttr[I64])
+    source = operand_def(MemRefType)
+    source_indices = var_operand_def(IndexType)
+    target = operand_def(MemRefType)
+    target_indices = var_operand_def(IndexType)
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    assembly_format = (
+        "$source `[` $source_indices `]` `to` $target `[` $target_indices `]` `width` $width "
+        "attr-dict `:` type($source) `to` type($target)"
+    )
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+
+    def __init__(
+        self,
+        width: int,
+        source: SSAValue,
+        source_indices: Sequence[SSAValue],
+        target: SSAValue,
+        target_indices: Sequence[SSAValue],
+    ) -> None:
+        super().__init__(
+            properties={"width": IntegerAttr(width, i64)},
+            operands=[source, source_indices, target, target_indices],
+        )
+
+    def verify_(self) -> None:
+        """Check the ranks, the element types and the size of the access."""
+        source, target = memref_type(self.source), memref_type(self.target)
+        for memref, indices in ((source, self.source_indices), (target, self.target_indices)):
+            if len(indices) != memref.get_num_dims():
+                raise VerifyException(f"{len(indices)} indices for {memref}")
+        if source.element_type != target.element_type:
+            raise VerifyException(f"cannot copy elements of {source} to {target}")
+        element = source.element_type
+        element_bits = element.bitwidth if isinstance(element, FixedBitwidthType) else 0
+        bits = element_bits * self.width.value.data
+        if bits not in (16, 32, 64, 128):
+            raise VerifyException(
+                f"{self.width.value.data} elements of {source.element_type} are {bits} bits; "
+                "a vector access has 16, 32, 64 or 128"
+            )

@@ -1,0 +1,178 @@
+"""`cuda.kernel`: a function that runs on a grid of blocks of threads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Self
+
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    IntAttr,
+    StringAttr,
+    SymbolNameConstraint,
+    UnitAttr,
+)
+from xdsl.ir import Attribute, Region, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    opt_prop_def,
+    prop_def,
+    region_def,
+    traits_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import IsolatedFromAbove, NoTerminator, SymbolOpInterface
+from xdsl.utils.exceptions import VerifyException
+
+from hidet.dialects.syntax import parse_body, print_body
+
+MAX_THREADS_PER_BLOCK = 1024
+"""CUDA C++ Programming Guide, compute capabilities: maximum number of threads per block."""
+
+READONLY = "cuda.readonly"
+"""Unit attribute of a kernel argument that the kernel only reads."""
+
+
+def _integers(values: Sequence[int]) -> ArrayAttr[IntAttr]:
+    return ArrayAttr([IntAttr(value) for value in values])
+
+
+@irdl_op_definition
+class KernelOp(IRDLOperation):
+    """`cuda.kernel @f(%x : memref<..>) grid(16, 4) block(128) { ... }`: one CUDA kernel.
+
+    Grid and block have one to three static extents. Arguments are memrefs in global memory (or
+    scalars); those that the kernel only reads carry `{cuda.readonly}`.
+    """
+
+    name = "cuda.kernel"
+
+    sym_name = prop_def(SymbolNameConstraint())
+    grid = prop_def(ArrayAttr[IntAttr])
+    block = prop_def(ArrayAttr[IntAttr])
+    arg_attrs = opt_prop_def(ArrayAttr[DictionaryAttr])
+    body = region_def("single_block")
+
+    traits = traits_def(IsolatedFromAbove(), NoTerminator(), SymbolOpInterface())
+
+    def __init__(
+        self,
+        name: str,
+        grid: Sequence[int],
+        block: Sequence[int],
+        body: Region,
+        arg_attrs: Sequence[DictionaryAttr] | None = None,
+    ) -> None:
+        super().__init__(
+            properties={
+                "sym_name": StringAttr(name),
+                "grid": _integers(grid),
+                "block": _integers(block),
+                "arg_attrs": None if arg_attrs is None else ArrayAttr(arg_attrs),
+            },
+            regions=[body],
+        )
+
+    @property
+    def arguments(self) -> Sequence[SSAValue]:
+        """The kernel's parameters."""
+        return self.body.block.args
+
+    @property
+    def grid_dims(self) -> tuple[int, int, int]:
+        """The number of blocks along x, y and z."""
+        return _three(self.grid)
+
+    @property
+    def block_dims(self) -> tuple[int, int, int]:
+        """The number of threads of a block along x, y and z."""
+        return _three(self.block)
+
+    @property
+    def threads(self) -> int:
+        """The number of threads of a block."""
+        return prod(self.block_dims)
+
+    def is_readonly(self, argument: int) -> bool:
+        """Return whether the argument of this number is only read."""
+        return self.arg_attrs is not None and READONLY in self.arg_attrs.data[argument].data
+
+    def set_readonly(self, readonly: Sequence[bool]) -> None:
+        """Mark the arguments that are only read, one flag for each."""
+        before = self.arg_attrs or [DictionaryAttr({})] * len(self.arguments)
+        marked: list[DictionaryAttr] = []
+        for flag, attributes in zip(readonly, before, strict=True):
+            others = {name: value for name, value in attributes.data.items() if name != READONLY}
+            marked.append(DictionaryAttr(others | argument_attributes(flag)))
+        self.arg_attrs = ArrayAttr(marked)
+
+    def verify_(self) -> None:
+        """Check the extents of grid and block and the number of argument attributes."""
+        for what, extents in (("grid", self.grid), ("block", self.block)):
+            if not 1 <= len(extents) <= 3 or any(extent.data < 0 for extent in extents):
+                raise VerifyException(f"{what} takes one to three extents that are not negative")
+        if not 1 <= self.threads <= MAX_THREADS_PER_BLOCK:
+            raise VerifyException(
+                f"a block of {self.threads} threads; 1 to {MAX_THREADS_PER_BLOCK} are possible"
+            )
+        if self.arg_attrs is not None and len(self.arg_attrs) != len(self.arguments):
+            raise VerifyException(
+                f"{len(self.arg_attrs)} argument attributes for {len(self.arguments)} arguments"
+            )
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        """Parse `@f(%x : type {attrs}, ...) grid(..) block(..) attributes {..} { body }`."""
+        name = parser.parse_symbol_name().data
+        attributes_of: list[DictionaryAttr] = []
+
+        def parse_argument() -> Parser.Argument:
+            argument = parser.parse_argument()
+            attributes_of.append(DictionaryAttr(parser.parse_optional_dictionary_attr_dict()))
+            return argument
+
+        arguments = parser.parse_comma_separated_list(Parser.Delimiter.PAREN, parse_argument)
+        parser.parse_keyword("grid")
+        grid = parser.parse_comma_separated_list(Parser.Delimiter.PAREN, parser.parse_integer)
+        parser.parse_keyword("block")
+        block = parser.parse_comma_separated_list(Parser.Delimiter.PAREN, parser.parse_integer)
+        attributes = parser.parse_optional_attr_dict_with_keyword()
+        body = parse_body(parser, arguments)
+        has_attributes = any(entry.data for entry in attributes_of)
+        op = cls(name, grid, block, body, attributes_of if has_attributes else None)
+        op.attributes |= attributes.data if attributes else {}
+        return op
+
+    def print(self, printer: Printer) -> None:
+        """Print `@f(%x : type {attrs}, ...) grid(..) block(..) attributes {..} { body }`."""
+        printer.print_string(" ")
+        printer.print_symbol_name(self.sym_name.data)
+        with printer.in_parens():
+            for number, argument in enumerate(self.arguments):
+                printer.print_string(", " if number else "")
+                printer.print_ssa_value(argument)
+                printer.print_string(" : ")
+                printer.print_attribute(argument.type)
+                if self.arg_attrs is not None and self.arg_attrs.data[number].data:
+                    printer.print_string(" ")
+                    printer.print_attribute(self.arg_attrs.data[number])
+        for what, extents in (("grid", self.grid), ("block", self.block)):
+            dims = ", ".join(str(extent.data) for extent in extents)
+            printer.print_string(f" {what}({dims})")
+        printer.print_op_attributes(self.attributes, print_keyword=True)
+        printer.print_string(" ")
+        print_body(printer, self.body)
+
+
+def _three(extents: ArrayAttr[IntAttr]) -> tuple[int, int, int]:
+    x, y, z = ([extent.data for extent in extents] + [1, 1])[:3]
+    return x, y, z
+
+
+def argument_attributes(readonly: bool) -> dict[str, Attribute]:
+    """Return the attributes of a kernel argument."""
+    return {READONLY: UnitAttr()} if readonly else {}

@@ -1,0 +1,140 @@
+"""Tensors made of nothing: weights by name, fills, ranges and small tables."""
+
+from typing import ClassVar
+
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    StringAttr,
+    TensorType,
+    f64,
+    i1,
+    i64,
+)
+from xdsl.irdl import (
+    AnyAttr,
+    ParamAttrConstraint,
+    VarConstraint,
+    irdl_op_definition,
+    prop_def,
+    result_def,
+)
+from xdsl.utils.exceptions import VerifyException
+
+from hidet.dialects.graph.base import (
+    INT,
+    NUMBER,
+    TENSOR,
+    GraphOp,
+    Number,
+    Tensor,
+    check_axes,
+    integer,
+    is_float,
+    normalized_axis,
+    number,
+)
+
+
+@irdl_op_definition
+class ConstantOp(GraphOp):
+    """A weight or buffer by name; its data stay outside the program.
+
+    The frontend names parameters and buffers by position: `"p0"`, `"p1"`, ...; what
+    `hoist-constants` computes ahead is `"prepared0"`, `"prepared1"`, ...
+    """
+
+    name = "graph.constant"
+
+    key = prop_def(StringAttr, prop_name="name")
+
+    assembly_format = "$name attr-dict `:` type($result)"
+
+    def __init__(self, key: str, result_type: Tensor) -> None:
+        super().__init__(properties={"name": StringAttr(key)}, result_types=[result_type])
+
+    def infer_type(self) -> Tensor:
+        """Any type will do."""
+        return self.result_type
+
+
+@irdl_op_definition
+class FillOp(GraphOp):
+    """A tensor whose elements all have one value; with rank 0, a scalar."""
+
+    name = "graph.fill"
+
+    value = prop_def(NUMBER)
+
+    assembly_format = "$value attr-dict `:` type($result)"
+
+    def __init__(self, value: Number, result_type: Tensor) -> None:
+        super().__init__(
+            properties={"value": number(value, result_type.element_type)},
+            result_types=[result_type],
+        )
+
+    def infer_type(self) -> Tensor:
+        """Give a tensor of the type of the value."""
+        return TensorType(self.value.type, self.result_type.shape)
+
+
+@irdl_op_definition
+class IotaOp(GraphOp):
+    """A range along one dimension: element `[..., i, ...]` is `start + step * i`.
+
+    `start` and `step` are 64 bits wide, and integer for a tensor of integers.
+    """
+
+    name = "graph.iota"
+
+    start = prop_def(NUMBER)
+    step = prop_def(NUMBER)
+    dim = prop_def(INT, default_value=integer(0))
+
+    assembly_format = "attr-dict `:` type($result)"
+
+    def __init__(
+        self, result_type: Tensor, *, dim: int = 0, start: float = 0, step: float = 1
+    ) -> None:
+        wide = f64 if is_float(result_type.element_type) else i64
+        super().__init__(
+            properties={
+                "start": number(start, wide),
+                "step": number(step, wide),
+                "dim": integer(normalized_axis(dim, result_type.get_num_dims())),
+            },
+            result_types=[result_type],
+        )
+
+    def infer_type(self) -> Tensor:
+        """Check the numbers against the type of the result."""
+        found = self.result_type
+        check_axes([self.dim.value.data], found.get_num_dims())
+        element = found.element_type
+        wide = f64 if is_float(element) else i64
+        if element == i1 or self.start.type != wide or self.step.type != wide:
+            raise VerifyException(
+                f"{self.name}: a range of {element} cannot go from {self.start} by {self.step}"
+            )
+        return found
+
+
+@irdl_op_definition
+class LiteralOp(GraphOp):
+    """A small table whose values stand in the program."""
+
+    name = "graph.literal"
+
+    T: ClassVar = VarConstraint("T", TENSOR)
+
+    data = prop_def(ParamAttrConstraint.get(DenseIntOrFPElementsAttr, T, AnyAttr()))
+    result = result_def(T)
+
+    assembly_format = "$data attr-dict"
+
+    def __init__(self, data: DenseIntOrFPElementsAttr) -> None:
+        super().__init__(properties={"data": data}, result_types=[data.type])
+
+    def infer_type(self) -> Tensor:
+        """Give the type of the table."""
+        return self.result_type

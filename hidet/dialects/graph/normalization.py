@@ -1,0 +1,270 @@
+"""Operators that scale elements by statistics: softmax and the norms.
+
+The norms take a weight and a bias that scale and shift what they normalise; a bias needs a weight.
+"""
+
+from abc import ABC
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import FloatAttr, f64
+from xdsl.ir import SSAValue
+from xdsl.irdl import (
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    var_operand_def,
+)
+from xdsl.utils.exceptions import VerifyException
+
+from hidet.dialects.graph.base import (
+    FLOAT64,
+    INT,
+    TENSOR,
+    GraphOp,
+    SameTypeOp,
+    Tensor,
+    Value,
+    check_axes,
+    check_float,
+    integer,
+    normalized_axis,
+    tensor_type,
+)
+
+EPS = FloatAttr(1e-5, f64)
+"""What is added to a variance before the square root is taken, as in torch."""
+
+
+class SoftmaxBase(SameTypeOp, ABC):
+    """A function of all elements along one axis."""
+
+    axis = prop_def(INT)
+
+    def __init__(self, x: Value, axis: int = -1) -> None:
+        found = tensor_type(x)
+        axis = normalized_axis(axis, found.get_num_dims())
+        super().__init__(operands=[x], properties={"axis": integer(axis)}, result_types=[found])
+
+    def infer_type(self) -> Tensor:
+        """Give the type of the operand."""
+        found = tensor_type(self.x)
+        check_float(self.name, found)
+        check_axes([self.axis.value.data], found.get_num_dims())
+        return found
+
+
+@irdl_op_definition
+class SoftmaxOp(SoftmaxBase):
+    """exp(x), divided by its sum along the axis."""
+
+    name = "graph.softmax"
+
+
+@irdl_op_definition
+class LogSoftmaxOp(SoftmaxBase):
+    """The logarithm of softmax."""
+
+    name = "graph.log_softmax"
+
+
+class NormOp(GraphOp, ABC):
+    """A tensor normalised, then scaled by a weight and shifted by a bias, if they are there.
+
+    The parameters may have another floating-point type than the tensor.
+    """
+
+    x = operand_def(TENSOR)
+    parameters = var_operand_def(TENSOR)
+    eps = prop_def(FLOAT64, default_value=EPS)
+
+    @property
+    def weight(self) -> SSAValue | None:
+        """What the normalised tensor is multiplied by."""
+        return self.parameters[0] if self.parameters else None
+
+    @property
+    def bias(self) -> SSAValue | None:
+        """What is added last."""
+        return self.parameters[1] if len(self.parameters) > 1 else None
+
+    def check_parameters(self, shape: Sequence[int]) -> None:
+        """Raise `VerifyException` unless weight and bias have the shape and are floating-point."""
+        if len(self.parameters) > 2:
+            raise VerifyException(f"{self.name}: takes a weight and a bias, no more")
+        check_parameters(self.name, shape, *self.parameters)
+
+
+def check_parameters(name: str, shape: Sequence[int], *parameters: Value) -> None:
+    """Raise `VerifyException` unless the parameters have the shape and are floating-point."""
+    for parameter in parameters:
+        found = tensor_type(parameter)
+        check_float(name, found)
+        if found.get_shape() != tuple(shape):
+            raise VerifyException(f"{name}: a parameter must have shape {list(shape)}, got {found}")
+
+
+def weight_and_bias(name: str, weight: Value | None, bias: Value | None) -> list[Value]:
+    """List the parameters that are there; a bias needs a weight."""
+    if weight is None and bias is not None:
+        raise VerifyException(f"{name}: a bias needs a weight")
+    return [parameter for parameter in (weight, bias) if parameter is not None]
+
+
+class TrailingNormOp(NormOp, ABC):
+    """A norm over the last `normalized_rank` dimensions, whose shape the parameters have."""
+
+    normalized_rank = prop_def(INT, default_value=integer(1))
+
+    def infer_type(self) -> Tensor:
+        """Give the type of the operand."""
+        found = tensor_type(self.x)
+        check_float(self.name, found)
+        rank, normalized = found.get_num_dims(), self.normalized_rank.value.data
+        if not 1 <= normalized <= rank:
+            raise VerifyException(
+                f"{self.name}: cannot normalise {normalized} dimensions of {found}"
+            )
+        self.check_parameters(found.get_shape()[rank - normalized :])
+        return found
+
+
+@irdl_op_definition
+class LayerNormOp(TrailingNormOp):
+    """(x - mean) / sqrt(variance + eps) over the last dimensions, scaled and shifted."""
+
+    name = "graph.layer_norm"
+
+    def __init__(
+        self,
+        x: Value,
+        weight: Value | None = None,
+        bias: Value | None = None,
+        *,
+        normalized_rank: int = 1,
+        eps: float = 1e-5,
+    ) -> None:
+        super().__init__(
+            operands=[x, weight_and_bias(self.name, weight, bias)],
+            properties={"normalized_rank": integer(normalized_rank), "eps": FloatAttr(eps, f64)},
+            result_types=[tensor_type(x)],
+        )
+
+
+@irdl_op_definition
+class RmsNormOp(TrailingNormOp):
+    """x / sqrt(mean of squares + eps) over the last dimensions, scaled."""
+
+    name = "graph.rms_norm"
+
+    def __init__(
+        self,
+        x: Value,
+        weight: Value | None = None,
+        *,
+        normalized_rank: int = 1,
+        eps: float = 1e-5,
+    ) -> None:
+        super().__init__(
+            operands=[x, weight_and_bias(self.name, weight, None)],
+            properties={"normalized_rank": integer(normalized_rank), "eps": FloatAttr(eps, f64)},
+            result_types=[tensor_type(x)],
+        )
+
+    def infer_type(self) -> Tensor:
+        """Give the type of the operand."""
+        if self.bias is not None:
+            raise VerifyException(f"{self.name}: takes a weight, but no bias")
+        return super().infer_type()
+
+
+@irdl_op_definition
+class GroupNormOp(NormOp):
+    """(x - mean) / sqrt(variance + eps) over groups of the channels of x [N, C, ...].
+
+    The parameters [C] scale and shift channels.
+    """
+
+    name = "graph.group_norm"
+
+    groups = prop_def(INT)
+
+    def __init__(
+        self,
+        x: Value,
+        groups: int,
+        weight: Value | None = None,
+        bias: Value | None = None,
+        *,
+        eps: float = 1e-5,
+    ) -> None:
+        super().__init__(
+            operands=[x, weight_and_bias(self.name, weight, bias)],
+            properties={"groups": integer(groups), "eps": FloatAttr(eps, f64)},
+            result_types=[tensor_type(x)],
+        )
+
+    def infer_type(self) -> Tensor:
+        """Give the type of the operand."""
+        found = tensor_type(self.x)
+        check_float(self.name, found)
+        groups = self.groups.value.data
+        if found.get_num_dims() < 2 or groups < 1 or found.get_shape()[1] % groups:
+            raise VerifyException(
+                f"{self.name}: {groups} groups do not fit the channels of {found}"
+            )
+        self.check_parameters([found.get_shape()[1]])
+        return found
+
+
+@irdl_op_definition
+class BatchNormOp(GraphOp):
+    """(x - mean) / sqrt(var + eps) by channel of x [N, C, ...], scaled and shifted: inference.
+
+    Mean, variance, weight and bias are given, [C] each.
+    """
+
+    name = "graph.batch_norm"
+
+    x = operand_def(TENSOR)
+    mean = operand_def(TENSOR)
+    variance = operand_def(TENSOR)
+    parameters = var_operand_def(TENSOR)
+    eps = prop_def(FLOAT64, default_value=EPS)
+
+    def __init__(
+        self,
+        x: Value,
+        weight: Value | None,
+        bias: Value | None,
+        mean: Value,
+        variance: Value,
+        *,
+        eps: float = 1e-5,
+    ) -> None:
+        super().__init__(
+            operands=[x, mean, variance, weight_and_bias(self.name, weight, bias)],
+            properties={"eps": FloatAttr(eps, f64)},
+            result_types=[tensor_type(x)],
+        )
+
+    @property
+    def weight(self) -> SSAValue | None:
+        """What the normalised tensor is multiplied by."""
+        return self.parameters[0] if self.parameters else None
+
+    @property
+    def bias(self) -> SSAValue | None:
+        """What is added last."""
+        return self.parameters[1] if len(self.parameters) > 1 else None
+
+    def infer_type(self) -> Tensor:
+        """Give the type of the operand."""
+        found = tensor_type(self.x)
+        check_float(self.name, found)
+        if found.get_num_dims() < 2:
+            raise VerifyException(f"{self.name}: needs x [N, C, ...], got {found}")
+        channels = [found.get_shape()[1]]
+        if len(self.parameters) > 2:
+            raise VerifyException(f"{self.name}: takes a weight and a bias, no more")
+        check_parameters(self.name, channels, self.mean, self.variance, *self.parameters)
+        return found

@@ -1,0 +1,39 @@
+"""Reading the types of tensors and memrefs, with their types known to the type checker."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TypeAlias, cast
+
+from xdsl.dialects.builtin import MemRefType, TensorType
+from xdsl.ir import Attribute, SSAValue
+
+Shaped: TypeAlias = TensorType[Attribute] | MemRefType[Attribute]
+"""A view (tensor) or a buffer (memref)."""
+
+
+def shaped_type(of: SSAValue | Attribute) -> Shaped:
+    """Return the type of a tensor or a memref.
+
+    Raises:
+        TypeError: for any other type.
+    """
+    kind = of.type if isinstance(of, SSAValue) else of
+    if not isinstance(kind, TensorType | MemRefType):
+        raise TypeError(f"{kind} is neither a tensor nor a memref")
+    return cast("Shaped", kind)
+
+
+def shape_of(of: SSAValue | Attribute) -> tuple[int, ...]:
+    """Return the extents of a tensor or a memref."""
+    return shaped_type(of).get_shape()
+
+
+def size_of(of: SSAValue | Attribute) -> int:
+    """Return the number of elements of a tensor or a memref."""
+    return prod(shape_of(of))
+
+
+def element_of(of: SSAValue | Attribute) -> Attribute:
+    """Return the type of an element of a tensor or a memref."""
+    return shaped_type(of).get_element_type()

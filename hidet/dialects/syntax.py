@@ -1,0 +1,97 @@
+"""Assembly that several dialects share: regions whose head lists their block arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import ArrayAttr, IndexType, IntAttr
+from xdsl.ir import Attribute, Block, Region
+from xdsl.irdl import IRDLOperation
+from xdsl.irdl.declarative_assembly_format import (
+    AttributeVariable,
+    CustomDirective,
+    ParsingState,
+    PrintingState,
+    RegionVariable,
+    irdl_custom_directive,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+
+
+def parse_arguments(parser: Parser, default: Attribute | None) -> list[Parser.Argument]:
+    """Parse `(%a, %b : type)`; an argument without a type gets `default`."""
+
+    def parse_argument() -> Parser.Argument:
+        unresolved = parser.parse_argument(expect_type=False)
+        if default is None or parser.parse_optional_punctuation(":") is not None:
+            return unresolved.resolve(parser.parse_type())
+        return unresolved.resolve(default)
+
+    return parser.parse_comma_separated_list(Parser.Delimiter.PAREN, parse_argument)
+
+
+def parse_body(parser: Parser, arguments: Sequence[Parser.Argument]) -> Region:
+    """Parse `{ ... }`: a region of one block with these arguments, which may hold no ops."""
+    region = parser.parse_region(arguments)
+    if not region.blocks:
+        region.add_block(Block())
+    return region
+
+
+def print_body(printer: Printer, region: Region) -> None:
+    """Print `{ ... }`: a region of one block whose arguments have been printed before."""
+    printer.print_region(region, print_entry_block_args=False, print_empty_block=False)
+
+
+@irdl_custom_directive
+class IndexedRegion(CustomDirective):
+    """`(%i, %j, %v : f32) { ... }`: a region under its arguments; `index` is not spelled out."""
+
+    region: RegionVariable
+
+    def parse(self, parser: Parser, state: ParsingState) -> bool:
+        """Read the arguments, then the region that they enter."""
+        arguments = parse_arguments(parser, IndexType())
+        self.region.set(state, parse_body(parser, arguments))
+        return True
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        """Print the arguments, then the region without its block header."""
+        state.print_whitespace(printer)
+        region = self.region.get(op)
+        with printer.in_parens():
+            for number, argument in enumerate(region.block.args):
+                if number:
+                    printer.print_string(", ")
+                printer.print_ssa_value(argument)
+                if not isinstance(argument.type, IndexType):
+                    printer.print_string(" : ")
+                    printer.print_attribute(argument.type)
+        printer.print_string(" ")
+        print_body(printer, region)
+        state.last_was_punctuation = False
+        state.should_emit_space = True
+
+
+@irdl_custom_directive
+class IntegerList(CustomDirective):
+    """`[1, 2, 3]`: an array of integers without their types."""
+
+    values: AttributeVariable
+
+    def parse(self, parser: Parser, state: ParsingState) -> bool:
+        """Read the integers in square brackets."""
+        values = parser.parse_comma_separated_list(Parser.Delimiter.SQUARE, parser.parse_integer)
+        self.values.set(state, ArrayAttr([IntAttr(value) for value in values]))
+        return True
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        """Print the integers in square brackets."""
+        state.print_whitespace(printer)
+        values = self.values.get(op)
+        assert isinstance(values, ArrayAttr)
+        with printer.in_square_brackets():
+            printer.print_list(values.data, lambda v: printer.print_string(str(v.data)))
+        state.last_was_punctuation = False
+        state.should_emit_space = True

@@ -1,0 +1,15 @@
+"""The `task` dialect: kernels at block level, in which every op says who works on what.
+
+Tiles are memrefs. A tile in registers is spread over workers by a task map, its layout; a tile in
+shared memory is seen by the whole block. Task ops are collective: all workers of the group reach
+them, and they take effect one after the other.
+"""
+
+from xdsl.ir import Dialect
+
+from hidet.dialects.task.layout import TaskMapAttr, TileLayout
+from hidet.dialects.task.ops import CombineOp, CopyOp, ForeachOp, MatmulOp
+
+__all__ = ["CombineOp", "CopyOp", "ForeachOp", "MatmulOp", "Task", "TaskMapAttr", "TileLayout"]
+
+Task = Dialect("task", [CombineOp, CopyOp, ForeachOp, MatmulOp], [TaskMapAttr])

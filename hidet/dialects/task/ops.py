@@ -1,0 +1,338 @@
+"""The verbs of the `task` dialect: visit, copy, multiply, combine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Self
+
+from xdsl.dialects.builtin import ArrayAttr, IndexType, IntAttr, MemRefType, TensorType
+from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    prop_def,
+    region_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.printer import Printer
+from xdsl.traits import (
+    MemoryReadEffect,
+    MemoryWriteEffect,
+    NoTerminator,
+    RecursiveMemoryEffect,
+)
+from xdsl.utils.exceptions import VerifyException
+
+from hidet.dialects.compute import ReduceKind, ReduceKindAttr, single_block
+from hidet.dialects.cuda.attributes import Space, space_of
+from hidet.dialects.syntax import parse_arguments, parse_body, print_body
+from hidet.dialects.task.layout import TaskMapAttr, map_of
+from hidet.mapping import TaskMap
+
+
+def _is_tile(kind: Attribute) -> bool:
+    return isinstance(kind, MemRefType) and space_of(kind) is not Space.GLOBAL
+
+
+def _parse_known_map(parser: Parser) -> TaskMap:
+    """Parse the map of a loop that owns no tile."""
+    start = parser.pos
+    attribute = parser.parse_attribute()
+    if not isinstance(attribute, TaskMapAttr):
+        parser.raise_error("a task map (#task.map<...>) expected", start)
+    if attribute.data is None:
+        parser.raise_error("the map of a loop is known; '?' stands in the type of a tile", start)
+    return attribute.data
+
+
+@irdl_op_definition
+class ForeachOp(IRDLOperation):
+    """`task.foreach (%i, %j) in #map on %w bound [M, N] { ... }`: runs the tasks of a worker.
+
+    Worker `%w` runs the body for each of its tasks, in the order of the map; tasks outside of the
+    bound are left out. `task.foreach (%i, %j) of %tile on %w : type { ... }` takes the map from a
+    register tile: it visits the elements that the worker owns.
+    """
+
+    name = "task.foreach"
+
+    worker = operand_def(IndexType)
+    tile = opt_operand_def(MemRefType)
+    map = opt_prop_def(TaskMapAttr)
+    bound = opt_prop_def(ArrayAttr[IntAttr])
+    body = region_def("single_block")
+
+    traits = traits_def(NoTerminator(), RecursiveMemoryEffect())
+
+    def __init__(
+        self,
+        over: TaskMap | SSAValue,
+        worker: SSAValue | Operation,
+        body: Region | None = None,
+        bound: Sequence[int] | None = None,
+    ) -> None:
+        if isinstance(over, SSAValue):
+            assert isinstance(over.type, MemRefType)
+            tile, tasks, rank = over, None, over.type.get_num_dims()
+        else:
+            tile, tasks, rank = None, TaskMapAttr(over), over.rank
+        super().__init__(
+            operands=[worker, tile],
+            properties={
+                "map": tasks,
+                "bound": None if bound is None else ArrayAttr([IntAttr(b) for b in bound]),
+            },
+            regions=[body or single_block([IndexType()] * rank)],
+        )
+
+    @property
+    def tasks(self) -> TaskMap:
+        """The map that says which worker runs which tasks."""
+        if self.tile is not None:
+            return map_of(self.tile.type)
+        assert self.map is not None
+        return self.map.known
+
+    @property
+    def indices(self) -> Sequence[SSAValue]:
+        """The index arguments, one for each dimension of the map."""
+        return self.body.block.args
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        """The exclusive upper limits of the indices: the map's shape, cut off by the bound."""
+        shape = self.tasks.shape
+        if self.bound is None:
+            return shape
+        return tuple(min(e, b.data) for e, b in zip(shape, self.bound, strict=True))
+
+    def verify_(self) -> None:
+        """Check that there is one map, and one argument and bound for each of its dimensions."""
+        if (self.tile is None) == (self.map is None):
+            raise VerifyException("task.foreach takes a map or a tile, and not both")
+        if self.tile is not None:
+            assert isinstance(self.tile.type, MemRefType)
+            rank = self.tile.type.get_num_dims()
+        else:
+            rank = self.tasks.rank
+        if len(self.indices) != rank:
+            raise VerifyException(
+                f"task.foreach has {len(self.indices)} indices but its map has {rank} dimensions"
+            )
+        if self.bound is not None and len(self.bound) != rank:
+            raise VerifyException(f"{len(self.bound)} bounds for a map of {rank} dimensions")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        """Parse `(%i) in #map on %w bound [N] { }` or `(%i) of %tile on %w : type { }`."""
+        arguments = parse_arguments(parser, IndexType())
+        over: TaskMap | SSAValue | UnresolvedOperand
+        if parser.parse_optional_keyword("of") is not None:
+            over = parser.parse_unresolved_operand()
+        else:
+            parser.parse_keyword("in")
+            over = _parse_known_map(parser)
+        parser.parse_keyword("on")
+        worker = parser.resolve_operand(parser.parse_unresolved_operand(), IndexType())
+        if isinstance(over, UnresolvedOperand):
+            parser.parse_punctuation(":")
+            start = parser.pos
+            kind = parser.parse_type()
+            if not isinstance(kind, MemRefType):
+                parser.raise_error(f"task.foreach of a register tile, not of {kind}", start)
+            over = parser.resolve_operand(over, kind)
+        bound = None
+        if parser.parse_optional_keyword("bound") is not None:
+            bound = parser.parse_comma_separated_list(Parser.Delimiter.SQUARE, parser.parse_integer)
+        attributes = parser.parse_optional_attr_dict_with_keyword()
+        op = cls(over, worker, parse_body(parser, arguments), bound)
+        op.attributes |= attributes.data if attributes else {}
+        return op
+
+    def print(self, printer: Printer) -> None:
+        """Print `(%i) in #map on %w bound [N] { }` or `(%i) of %tile on %w : type { }`."""
+        printer.print_string(" ")
+        with printer.in_parens():
+            printer.print_list(self.indices, printer.print_ssa_value)
+        if self.tile is not None:
+            printer.print_string(" of ")
+            printer.print_ssa_value(self.tile)
+        elif self.map is not None:
+            printer.print_string(" in ")
+            printer.print_attribute(self.map)
+        printer.print_string(" on ")
+        printer.print_ssa_value(self.worker)
+        if self.tile is not None:
+            printer.print_string(" : ")
+            printer.print_attribute(self.tile.type)
+        if self.bound is not None:
+            bounds = ", ".join(str(extent.data) for extent in self.bound)
+            printer.print_string(f" bound [{bounds}]")
+        printer.print_op_attributes(self.attributes, print_keyword=True)
+        printer.print_string(" ")
+        print_body(printer, self.body)
+
+
+@irdl_op_definition
+class CopyOp(IRDLOperation):
+    """`task.copy %x[%m, %k] to %tile[] in #map on %w`: copies a tile in from or out to memory.
+
+    One side is a tile, in shared memory or in registers, and has no offsets; the other is a view
+    or a global buffer with one offset for each dimension. The tile's dimensions are the last ones
+    of that side, those before stay at their offset. What lies outside of the other side's shape
+    is read as zero and is not written. The map says who copies what; a register tile has its own.
+    """
+
+    name = "task.copy"
+
+    source = operand_def(TensorType.constr() | MemRefType.constr())
+    source_offsets = var_operand_def(IndexType)
+    target = operand_def(TensorType.constr() | MemRefType.constr())
+    target_offsets = var_operand_def(IndexType)
+    worker = operand_def(IndexType)
+    map = opt_prop_def(TaskMapAttr)
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    assembly_format = (
+        "$source `[` $source_offsets `]` `to` $target `[` $target_offsets `]` "
+        "(`in` qualified($map)^)? `on` $worker attr-dict `:` type($source) `to` type($target)"
+    )
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+
+    def __init__(
+        self,
+        source: SSAValue | Operation,
+        source_offsets: Sequence[SSAValue],
+        target: SSAValue | Operation,
+        target_offsets: Sequence[SSAValue],
+        worker: SSAValue | Operation,
+        task_map: TaskMap | None = None,
+    ) -> None:
+        super().__init__(
+            operands=[source, source_offsets, target, target_offsets, worker],
+            properties={"map": None if task_map is None else TaskMapAttr(task_map)},
+        )
+
+    @property
+    def tile(self) -> SSAValue:
+        """The side that is a tile."""
+        return self.source if _is_tile(self.source.type) else self.target
+
+    @property
+    def tasks(self) -> TaskMap:
+        """The map that says which worker copies which elements of the tile."""
+        return self.map.known if self.map is not None else map_of(self.tile.type)
+
+    def verify_(self) -> None:
+        """Check which side is the tile, the offsets, the element types and the map's shape."""
+        source, target = self.source.type, self.target.type
+        assert isinstance(source, TensorType | MemRefType)
+        assert isinstance(target, TensorType | MemRefType)
+        if _is_tile(source) == _is_tile(target):
+            raise VerifyException(f"one of {source} and {target} must be a shared or register tile")
+        reads = _is_tile(target)
+        tile, other = (target, source) if reads else (source, target)
+        offsets = self.source_offsets if reads else self.target_offsets
+        others = self.target_offsets if reads else self.source_offsets
+        if others or len(offsets) != other.get_num_dims():
+            raise VerifyException(
+                f"{other} takes {other.get_num_dims()} offsets and the tile takes none; "
+                f"found {len(offsets)} and {len(others)}"
+            )
+        if tile.get_num_dims() > other.get_num_dims():
+            raise VerifyException(f"the tile {tile} has more dimensions than {other}")
+        if source.get_element_type() != target.get_element_type():
+            raise VerifyException(f"cannot copy elements of {source} to {target}")
+        assert isinstance(tile, MemRefType)
+        self._verify_map(tile)
+
+    def _verify_map(self, tile: MemRefType[Attribute]) -> None:
+        """Check that there is one map, and that it has the shape of the tile."""
+        if isinstance(tile.layout, TaskMapAttr):
+            if self.map is not None:
+                raise VerifyException(f"the tile {tile} has a map of its own, 'in' gives another")
+        elif self.map is None:
+            raise VerifyException(
+                f"the tile {tile} has no map of its own: 'in #task.map' is missing"
+            )
+        elif self.map.known.shape != tile.get_shape():
+            raise VerifyException(f"the map's shape is {self.map.known.shape}, the tile is {tile}")
+
+
+@irdl_op_definition
+class MatmulOp(IRDLOperation):
+    """`task.matmul %a, %b to %c on %w`: `c[i, j] += sum over k of a[i, k] * b[k, j]`.
+
+    `%a` (M x K) and `%b` (K x N) are shared tiles, `%c` (M x N) is a register tile, whose map says
+    which worker computes which elements; K is summed in ascending order.
+    """
+
+    name = "task.matmul"
+
+    lhs = operand_def(MemRefType)
+    rhs = operand_def(MemRefType)
+    accumulator = operand_def(MemRefType)
+    worker = operand_def(IndexType)
+
+    assembly_format = (
+        "$lhs `,` $rhs `to` $accumulator `on` $worker attr-dict `:` "
+        "type($lhs) `,` type($rhs) `to` type($accumulator)"
+    )
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+
+    def __init__(
+        self, lhs: SSAValue, rhs: SSAValue, accumulator: SSAValue, worker: SSAValue
+    ) -> None:
+        super().__init__(operands=[lhs, rhs, accumulator, worker])
+
+    def verify_(self) -> None:
+        """Check where the three tiles are, and that their shapes and elements belong together."""
+        lhs, rhs, result = self.lhs.type, self.rhs.type, self.accumulator.type
+        assert isinstance(lhs, MemRefType)
+        assert isinstance(rhs, MemRefType)
+        assert isinstance(result, MemRefType)
+        for tile, space in (
+            (lhs, Space.SHARED),
+            (rhs, Space.SHARED),
+            (result, Space.REGISTER),
+        ):
+            if space_of(tile) is not space:
+                raise VerifyException(f"task.matmul wants {tile} in space {space.value}")
+            if tile.get_num_dims() != 2:
+                raise VerifyException(f"task.matmul takes tiles of two dimensions, not {tile}")
+        if lhs.element_type != rhs.element_type:
+            raise VerifyException(f"cannot multiply elements of {lhs} and {rhs}")
+        (m, k), (k2, n) = lhs.get_shape(), rhs.get_shape()
+        if k != k2 or result.get_shape() != (m, n):
+            raise VerifyException(f"{m}x{k} times {k2}x{n} cannot be added to {result}")
+
+
+@irdl_op_definition
+class CombineOp(IRDLOperation):
+    """`task.combine add %tile on %w`: combines the copies of each element among its owners.
+
+    The tile's map replicates its elements over workers that lie next to each other; before, every
+    owner has a partial value of its own, after it all have the combination of all.
+    """
+
+    name = "task.combine"
+
+    kind = prop_def(ReduceKindAttr)
+    tile = operand_def(MemRefType)
+    worker = operand_def(IndexType)
+
+    assembly_format = "$kind $tile `on` $worker attr-dict `:` type($tile)"
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+
+    def __init__(self, kind: ReduceKind, tile: SSAValue, worker: SSAValue) -> None:
+        super().__init__(properties={"kind": ReduceKindAttr(kind)}, operands=[tile, worker])
+
+    def verify_(self) -> None:
+        """Check that the tile is in registers and its map is known."""
+        map_of(self.tile.type)

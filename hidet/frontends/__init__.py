@@ -1,0 +1,4 @@
+"""Where programs come from; each frontend ends in a module of the graph dialect.
+
+- `hidet.frontends.torch`: PyTorch models, through `torch.compile`.
+"""

@@ -1,0 +1,33 @@
+"""The torch frontend: `torch.compile(model, backend="hidet")`.
+
+    dynamo ─► AOTAutograd (decompositions) ─► importer ─► graph ─► hidet.driver ─► program
+                                                 └─► partition: the rest stays in eager torch
+
+Read in this order: `backend` (the entry), `decompositions` (which operators arrive), `importer` and
+`operators` (how they become graph operations), `outputs` and `storage` (strides and views),
+`partition` (what cannot be compiled), `program` (what is called).
+"""
+
+from functools import cache
+
+NAME = "hidet"
+"""The name of the backend."""
+ENTRY_POINTS = "torch_dynamo_backends"
+"""The group of entry points in which torch looks for backends."""
+
+
+@cache
+def register() -> None:
+    """Announce the backend to torch, where torch does not find it by itself; loads torch._dynamo.
+
+    An installed hidet has an entry point, which torch reads when it first looks for a backend.
+    """
+    from importlib.metadata import entry_points
+
+    if any(entry_points(group=ENTRY_POINTS, name=NAME)):
+        return
+    from torch._dynamo import register_backend
+
+    from hidet.frontends.torch.backend import hidet_backend
+
+    register_backend(compiler_fn=hidet_backend, name=NAME)  # pyright: ignore[reportArgumentType]

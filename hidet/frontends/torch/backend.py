@@ -1,0 +1,42 @@
+"""The entry: what torch.compile calls for `backend="hidet"`."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import fx
+
+from hidet.frontends.torch.aot import compile_torch
+from hidet.frontends.torch.by_shape import ProgramsByShape, is_symbolic
+from hidet.frontends.torch.settings import Settings
+
+
+def hidet_backend(
+    module: fx.GraphModule,
+    example_inputs: Sequence[Any],
+    *,
+    mode: str | None = None,
+    options: Mapping[str, object] | None = None,
+) -> Callable[..., Any]:
+    """Compile one of dynamo's graphs.
+
+    Args:
+        module: the graph, of torch operators.
+        example_inputs: what the graph is first called with, as tensors without data.
+        mode: one of `hidet.frontends.torch.settings.MODES`.
+        options: options of the backend and of `hidet.option`, by name.
+
+    Returns:
+        A function to call in the place of the graph.
+
+    Raises:
+        OptionError: no such mode or option, or a value that the option cannot take.
+        UnsupportedOperatorError: with the option `fallback` off, an operator cannot be compiled.
+        HidetError: the compiler failed otherwise.
+
+    torch wraps the errors in `BackendCompilerFailed`, whose `inner_exception` they are.
+    """
+    settings = Settings.of(mode, options)
+    if any(is_symbolic(value) for value in example_inputs):
+        return torch.compiler.disable(ProgramsByShape(module, example_inputs, settings))
+    return compile_torch(module, example_inputs, settings)

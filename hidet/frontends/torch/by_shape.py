@@ -1,0 +1,83 @@
+"""Graphs with sizes that vary, compiled anew for every combination of sizes that comes.
+
+Programs have static shapes. When a model is called with a second shape, dynamo traces it with
+symbols for the sizes that changed, and relies on the backend to compile for all sizes at once. Here
+the graph waits for a call, is compiled for its sizes, and kept by them; dynamo, which would stop
+compiling after a few shapes, sees one graph.
+"""
+
+import threading
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import fx
+from torch._guards import TracingContext, tracing
+from torch._subclasses import FakeTensorMode
+
+from hidet.frontends.torch.aot import compile_torch
+from hidet.frontends.torch.notices import ManyShapesWarning
+from hidet.frontends.torch.settings import Settings
+
+MANY_SHAPES = 32
+"""From so many shapes of one graph on there is a warning."""
+
+
+def is_symbolic(value: object) -> bool:
+    """Tell whether an example input stands for several sizes or numbers."""
+    if isinstance(value, torch.Tensor):
+        return not all(type(n) is int for n in (*value.shape, *value.stride()))
+    return isinstance(value, torch.SymInt | torch.SymFloat | torch.SymBool)
+
+
+class ProgramsByShape:
+    """The programs of one graph, by the sizes that they are for.
+
+    Args:
+        module: dynamo's graph.
+        example_inputs: its inputs, some of them with symbols for sizes.
+        settings: how to compile.
+    """
+
+    def __init__(
+        self, module: fx.GraphModule, example_inputs: Sequence[Any], settings: Settings
+    ) -> None:
+        self._module = module
+        self._settings = settings
+        self._varying = [n for n, value in enumerate(example_inputs) if is_symbolic(value)]
+        self._programs: dict[tuple[object, ...], Callable[..., Any]] = {}
+        self._lock = threading.Lock()
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Run the program for the sizes of the arguments."""
+        key = tuple(self._sizes(arguments[position]) for position in self._varying)
+        program = self._programs.get(key) or self._compile(key, arguments)
+        return program(*arguments)
+
+    @staticmethod
+    def _sizes(argument: Any) -> object:
+        """Give what a program depends on in an argument that varies."""
+        if isinstance(argument, torch.Tensor):
+            return argument.shape, argument.stride()
+        return argument
+
+    def _compile(self, key: tuple[object, ...], arguments: Sequence[Any]) -> Callable[..., Any]:
+        """Compile for the sizes of the arguments."""
+        with self._lock:
+            if key not in self._programs:
+                if len(self._programs) == MANY_SHAPES:
+                    self._warn()
+                with tracing(TracingContext(FakeTensorMode())):
+                    program = compile_torch(self._module, list(arguments), self._settings)
+                self._programs[key] = program
+            return self._programs[key]
+
+    def _warn(self) -> None:
+        """Warn of the time and memory that many shapes take."""
+        warnings.warn(
+            f"one graph has been compiled for {MANY_SHAPES} different shapes; every new shape is "
+            "compiled anew, so pad inputs to a few sizes",
+            ManyShapesWarning,
+            stacklevel=2,
+        )

@@ -1,0 +1,65 @@
+"""Which ATen operators reach the importer, and which torch takes apart before.
+
+We start from torch's own table for its core operators, keep whole what we compile better as one
+operator, and take apart what is neither core nor has an operation in the graph dialect.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import torch
+from torch._decomp import (
+    core_aten_decompositions,
+    get_decompositions,  # pyright: ignore[reportUnknownVariableType]
+)
+
+from hidet.frontends.torch.operators.emitter import Overload
+
+aten = torch.ops.aten
+
+KEPT: dict[Any, str] = {
+    aten._scaled_dot_product_flash_attention_for_cpu: (
+        "attention is one kernel, but would become some 37 operators; the forms of other devices "
+        "are core operators already"
+    ),
+    aten._fused_rms_norm: "the graph dialect has it as rms_norm, scheduled as one row kernel",
+    aten.select_scatter: (
+        "becomes a comparison of a range with the index, and a selection over all elements; a "
+        "concatenation writes each part once"
+    ),
+    aten.silu: "the graph dialect has it, so that its name stays in programs and kernels",
+    aten.all: "becomes a negated any of a negation",
+}
+"""Operators that are not taken apart, though torch's table does so, each with the reason.
+
+`linear` and `matmul` are not among them: torch takes them apart before it looks at any table. The
+importer puts them together again.
+"""
+
+ADDED: dict[Any, str] = {
+    aten._native_batch_norm_legit: "batch norm of training is a variance, a mean and arithmetic",
+    aten._native_batch_norm_legit_functional: "likewise",
+    aten._batch_norm_with_update_functional: "likewise",
+    aten._batch_norm_no_update: "likewise, of inference, but with outputs for gradients",
+    aten.addmv: "a product of a matrix and a vector is one of matrices",
+    aten.elu: "arithmetic on elements",
+    aten.hardtanh: "arithmetic on elements",
+    aten.leaky_relu: "arithmetic on elements",
+    aten.linalg_vector_norm: "a reduction with arithmetic before and after it",
+    aten.upsample_bilinear2d: "look-ups at four positions, and arithmetic",
+}
+"""Operators outside of torch's table for core operators that are taken apart too, and what into."""
+
+
+@cache
+def decompositions() -> dict[Overload, Callable[..., Any]]:
+    """Give the table for AOTAutograd: operator to the function that takes it apart."""
+    kept = {getattr(packet, name) for packet in KEPT for name in packet.overloads()}
+    core: Any = core_aten_decompositions()
+    table: dict[Overload, Callable[..., Any]] = {
+        target: function for target, function in core.items() if target not in kept
+    }
+    extra: Any = get_decompositions(list(ADDED))  # pyright: ignore[reportUnknownVariableType]
+    table.update(extra)
+    return table

@@ -1,0 +1,46 @@
+"""The data types of torch that the graph dialect has, and their element types."""
+
+import torch
+from xdsl.dialects.builtin import TensorType, bf16, f16, f32, f64, i1, i8, i16, i32, i64
+from xdsl.ir import Attribute
+
+from hidet.dialects.graph.base import Tensor
+from hidet.errors import UnsupportedDtypeError
+
+ELEMENTS: dict[torch.dtype, Attribute] = {
+    torch.float64: f64,
+    torch.float32: f32,
+    torch.float16: f16,
+    torch.bfloat16: bf16,
+    torch.int64: i64,
+    torch.int32: i32,
+    torch.int16: i16,
+    torch.int8: i8,
+    torch.bool: i1,
+}
+"""The element type for each data type."""
+
+
+def element_of(dtype: torch.dtype) -> Attribute:
+    """Give the element type for a data type.
+
+    Raises:
+        UnsupportedDtypeError: the graph dialect has none.
+    """
+    if dtype not in ELEMENTS:
+        names = ", ".join(str(known).removeprefix("torch.") for known in ELEMENTS)
+        raise UnsupportedDtypeError(
+            f"data type {dtype} is not supported", hint=f"supported are {names}"
+        )
+    return ELEMENTS[dtype]
+
+
+def type_of(tensor: torch.Tensor) -> Tensor:
+    """Give the type of a value that holds the elements of a tensor.
+
+    Raises:
+        UnsupportedDtypeError: the data type, or a layout such as sparse, is not supported.
+    """
+    if tensor.layout is not torch.strided:
+        raise UnsupportedDtypeError(f"layout {tensor.layout} is not supported")
+    return TensorType(element_of(tensor.dtype), tuple(tensor.shape))

@@ -1,0 +1,123 @@
+"""What the walk over an FX graph gives: a program, and how it meets torch's tensors."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import torch
+from torch import fx
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.ir import Block, Region, SSAValue
+
+from hidet.dialects import graph
+from hidet.errors import HidetError
+from hidet.frontends.torch.storage import View
+
+ENTRY = "forward"
+"""The name of the function that the program is."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A tensor that a program reads.
+
+    Attributes:
+        origin: the number of the FX graph's argument, or a tensor that the graph itself holds.
+        span: how many elements of storage the program takes; None for a contiguous tensor, which it
+            takes as it is.
+    """
+
+    origin: int | torch.Tensor
+    span: int | None
+
+
+@dataclass(frozen=True)
+class Returned:
+    """An output of the FX graph.
+
+    Attributes:
+        kind: what `origin` is: the number of a result of the program; an argument or a tensor that
+            the graph holds, returned itself (`source`) or copied (`copy`); or a Python value.
+        origin: see `kind`.
+        view: how the output looks at that tensor; None if it is the tensor.
+    """
+
+    kind: Literal["result", "source", "copy", "value"]
+    origin: Any
+    view: View | None = None
+
+
+@dataclass
+class ImportedGraph:
+    """What the walk over an FX graph gives.
+
+    Attributes:
+        module: the program; of use only where nothing is unsupported.
+        device: where the program runs.
+        inputs: the tensors for the arguments of the program.
+        constants: the tensors for its constants "p0", "p1", ...
+        outputs: the outputs of the FX graph, in order.
+        unsupported: for each node that cannot be compiled, why.
+        devices: for each node that can, where it runs; None for a scalar that is known now.
+        is_empty: the program has no results, so that there is nothing to compile.
+    """
+
+    module: ModuleOp = field(default_factory=lambda: ModuleOp([]))
+    device: torch.device = field(default_factory=lambda: torch.device("cpu"))
+    inputs: list[Source] = field(default_factory=list[Source])
+    constants: list[Source] = field(default_factory=list[Source])
+    outputs: list[Returned] = field(default_factory=list[Returned])
+    unsupported: dict[fx.Node, HidetError] = field(default_factory=dict[fx.Node, HidetError])
+    devices: dict[fx.Node, torch.device | None] = field(
+        default_factory=dict[fx.Node, torch.device | None]
+    )
+    is_empty: bool = True
+
+    @property
+    def used_devices(self) -> set[torch.device]:
+        """The devices that the operators run on."""
+        return {device for device in self.devices.values() if device is not None}
+
+
+def finish(
+    result: ImportedGraph,
+    block: Block,
+    returned: Sequence[SSAValue],
+    sources: Mapping[SSAValue, Source],
+) -> None:
+    """Close the program: return the results, drop what nobody needs, number what is left.
+
+    Args:
+        result: gets the module, the inputs and the constants.
+        block: the operations of the program.
+        returned: the values that the program returns.
+        sources: the tensors behind arguments and constants.
+    """
+    block.add_op(func.ReturnOp(*returned))
+    _drop_unused(block)
+    for number, argument in enumerate(block.args):
+        argument.name_hint = f"x{number}"
+        result.inputs.append(sources[argument])
+    constants = [op for op in block.ops if isinstance(op, graph.ConstantOp)]
+    for number, op in enumerate(constants):
+        op.properties["name"] = StringAttr(f"p{number}")
+        op.result.name_hint = f"p{number}"
+        if op.result in sources:
+            result.constants.append(sources[op.result])
+    inputs = [argument.type for argument in block.args]
+    outputs = [value.type for value in returned]
+    entry = func.FuncOp(ENTRY, (inputs, outputs), Region(block))
+    result.module = ModuleOp([entry])
+    result.is_empty = not returned
+
+
+def _drop_unused(block: Block) -> None:
+    """Erase operations and arguments without users; all operations are pure."""
+    for op in reversed(list(block.ops)):
+        if isinstance(op, graph.GraphOp) and op.result.first_use is None:
+            op.detach()
+            op.erase()
+    for argument in reversed(block.args):
+        if argument.first_use is None:
+            block.erase_arg(argument)

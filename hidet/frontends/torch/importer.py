@@ -1,0 +1,278 @@
+"""From an FX graph of ATen operators to a module of the graph dialect.
+
+One walk writes the operations and finds out what cannot be compiled: an operator that fails to
+translate leaves stand-ins for its results, and the walk goes on. If anything failed the module is
+of no use, but the list of failures is complete, and `partition` acts on it.
+"""
+
+import operator
+from collections.abc import Collection
+from typing import Any
+
+import torch
+from torch import fx
+from torch.fx.node import map_arg
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Block, SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+from hidet.dialects import graph
+from hidet.errors import (
+    DeviceMismatchError,
+    HidetError,
+    UnsupportedDtypeError,
+    UnsupportedOperatorError,
+)
+from hidet.frontends.torch.dtypes import element_of, type_of
+from hidet.frontends.torch.imported import ImportedGraph, Source, finish
+from hidet.frontends.torch.locations import describe
+from hidet.frontends.torch.operators import OPERATORS, Emitter
+from hidet.frontends.torch.operators.emitter import Results, first_tensor, unsupported
+from hidet.frontends.torch.outputs import OutputBinder
+from hidet.frontends.torch.storage import span_of
+
+# How a tensor is made or stored; the type of a node's result says all of it.
+_IGNORED_KEYWORDS = {
+    "dtype",
+    "layout",
+    "device",
+    "pin_memory",
+    "memory_format",
+    "non_blocking",
+    "requires_grad",
+}
+_DEVICES = {"cpu", "cuda"}
+# Copies of a tensor that the graph holds are made once, here.
+_COPIES = {
+    torch.ops.aten.lift_fresh_copy.default,
+    torch.ops.aten._to_copy.default,
+    torch.ops.aten.alias.default,
+    torch.ops.aten.detach.default,
+    torch.ops.aten.clone.default,
+}
+
+
+def import_graph(module: fx.GraphModule, static: Collection[int] = ()) -> ImportedGraph:
+    """Translate an FX graph of ATen operators.
+
+    Args:
+        module: the graph, functional, with static shapes, and with the tensors that it holds.
+        static: the arguments that are parameters or buffers, which become constants.
+    """
+    importer = Importer(module, static)
+    for node in module.graph.nodes:
+        importer.visit(node)
+    return importer.finish()
+
+
+class Importer:
+    """The walk over one FX graph; see `import_graph`."""
+
+    def __init__(self, module: fx.GraphModule, static: Collection[int]) -> None:
+        self.holder = module
+        self.block = Block()
+        self.g = Emitter(self.block)
+        self.result = ImportedGraph()
+        self.positions: dict[fx.Node, int] = {
+            node: position
+            for position, node in enumerate(module.graph.find_nodes(op="placeholder"))
+        }
+        self.static = set(static)
+        # Tensors that the graph holds, and copies of them.
+        self.held: dict[fx.Node, torch.Tensor] = {}
+        self.values: dict[fx.Node, Results | None] = {}
+        self.sources: dict[SSAValue, Source] = {}
+        self.binder = OutputBinder(self.g, self.operand, self.positions, self.held, self.sources)
+
+    def visit(self, node: fx.Node) -> None:
+        """Translate one node."""
+        self.g.start(node)
+        if node.op == "get_attr":
+            self._hold(node)
+        elif node.op == "output":
+            self._bind_outputs(node)
+        elif node.op == "call_function":
+            self._call(node)
+        elif node.op != "placeholder":
+            self._refuse(node, unsupported(f"nodes of kind {node.op} are not known"))
+
+    def finish(self) -> ImportedGraph:
+        """Close the program."""
+        finish(self.result, self.block, self.binder.returned, self.sources)
+        return self.result
+
+    # ------------------------------------------------------------------ operators
+
+    def _call(self, node: fx.Node) -> None:
+        """Translate a call, or note why that cannot be done."""
+        source = node.args[0] if node.args else None
+        if node.target in _COPIES and source in self.held:
+            self._keep(node, node.target(self.held[source], **node.kwargs))
+            return
+        try:
+            if node.target is operator.getitem:
+                self.values[node] = self._pick(node)
+            else:
+                self.values[node] = self._translate(node)
+        except (
+            DeviceMismatchError,
+            UnsupportedDtypeError,
+            UnsupportedOperatorError,
+            VerifyException,
+        ) as error:
+            self._refuse(node, error)
+
+    def _translate(self, node: fx.Node) -> Results:
+        """Write the operations for a call of an ATen operator."""
+        translation = OPERATORS.get(node.target)  # pyright: ignore[reportArgumentType, reportCallIssue]
+        if translation is None:
+            raise unsupported("it has no translation")
+        type_of(first_tensor(node))
+        self.result.devices[node] = self._device_of(node)
+        keywords = {k: v for k, v in node.kwargs.items() if k not in _IGNORED_KEYWORDS}
+        arguments: Any = map_arg(node.args, self.operand)  # pyright: ignore[reportArgumentType]
+        keywords = map_arg(keywords, self.operand)  # pyright: ignore[reportArgumentType]
+        results = translation(self.g, *arguments, **keywords)
+        first = results[0] if isinstance(results, tuple) else results
+        if first is not None and first.type != type_of(first_tensor(node)):
+            raise unsupported(f"the translation gives {first.type} by mistake")
+        return results
+
+    def _pick(self, node: fx.Node) -> SSAValue:
+        """Give one of the results of an operator with several."""
+        producer, number = node.args
+        if not isinstance(producer, fx.Node) or not isinstance(number, int):
+            raise unsupported("indexing of something else than results")
+        self.result.devices[node] = self.result.devices.get(producer)
+        results = self.values.get(producer)
+        value = results[number] if isinstance(results, tuple) and number < len(results) else None
+        if value is None:
+            error = unsupported(f"its result {number} is not computed")
+            self.result.unsupported.setdefault(producer, _located(error, producer))
+            raise error
+        return value
+
+    def _refuse(self, node: fx.Node, error: Exception) -> None:
+        """Note why a node cannot be compiled and leave stand-ins for its results."""
+        if node.target is not operator.getitem:
+            self.result.unsupported[node] = _located(error, node)
+        self.result.devices.pop(node, None)
+        value: Any = node.meta.get("val")
+        if isinstance(value, tuple | list):
+            parts: list[Any] = list(value)  # pyright: ignore[reportUnknownArgumentType]
+            self.values[node] = tuple(self._stand_in(part) for part in parts)
+        else:
+            self.values[node] = self._stand_in(value)
+
+    def _stand_in(self, tensor: object) -> SSAValue | None:
+        """Make a value of a tensor's type, if there is one."""
+        try:
+            if isinstance(tensor, torch.Tensor):
+                return self.g.emit(graph.ConstantOp("stand-in", type_of(tensor)))
+        except UnsupportedDtypeError:
+            return None
+        return None
+
+    # ------------------------------------------------------------------ operands
+
+    def operand(self, node: fx.Node) -> SSAValue:
+        """Give the value of a node that gives one tensor; inputs are read when first needed."""
+        if node not in self.values and (node in self.positions or node in self.held):
+            self.values[node] = self._read(node)
+        value = self.values.get(node)
+        if not isinstance(value, SSAValue):
+            raise unsupported(f"its operand {node.name} is of an unsupported kind")
+        return value
+
+    def _read(self, node: fx.Node) -> SSAValue:
+        """Read an input or a tensor that the graph holds."""
+        held = self.held.get(node)
+        tensor = first_tensor(node) if held is None else held
+        if not isinstance(tensor, torch.Tensor):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise unsupported(f"its operand {node.name} is {tensor!r}, no tensor")
+        element = element_of(tensor.dtype)
+        if held is not None and held.dim() == 0:
+            return self.g.scalar(held.item(), element)
+        span = span_of(tensor)
+        stored = type_of(tensor) if span is None else TensorType(element, [span])
+        position = self.positions.get(node)
+        if position is None or position in self.static:
+            value = self.g.emit(graph.ConstantOp("p", stored))
+            origin = tensor if position is None else position
+        else:
+            before = [s.origin for v, s in self.sources.items() if v.owner is self.block]
+            index = sum(isinstance(o, int) and o < position for o in before)
+            value, origin = self.block.insert_arg(stored, index), position
+        self.sources[value] = Source(origin, span)
+        if span is not None:
+            value = self.g.emit(graph.AsStridedOp(value, tuple(tensor.shape), tensor.stride()))
+        return value
+
+    def _hold(self, node: fx.Node) -> None:
+        """Remember a tensor that the graph holds."""
+        value: Any = self.holder
+        for name in str(node.target).split("."):
+            value = getattr(value, name)
+        if isinstance(value, torch.Tensor):
+            self._keep(node, value)
+
+    def _keep(self, node: fx.Node, tensor: torch.Tensor) -> None:
+        """Take a tensor as the value of a node."""
+        self.held[node] = tensor
+        self.result.devices[node] = None if tensor.dim() == 0 else tensor.device
+
+    def _device_of(self, node: fx.Node) -> torch.device | None:
+        """Tell where a call runs; None for scalars that are known now, which belong anywhere.
+
+        Raises:
+            DeviceMismatchError: operands and result are on different devices.
+            UnsupportedOperatorError: they are on a kind of device that there is no code for.
+        """
+        places: dict[torch.device, str] = {}
+        for operand in node.all_input_nodes:
+            tensor: Any = self.held.get(operand, operand.meta.get("val"))
+            belongs_anywhere = self.result.devices.get(operand, tensor) is None
+            if isinstance(tensor, torch.Tensor) and not belongs_anywhere:
+                places.setdefault(tensor.device, operand.name)
+        result = first_tensor(node)
+        if not places and result.dim() == 0:
+            return None
+        places.setdefault(result.device, f"the result {node.name}")
+        if len(places) > 1:
+            found = ", ".join(f"{name} on {device}" for device, name in places.items())
+            raise DeviceMismatchError(f"it mixes devices: {found}")
+        if result.device.type not in _DEVICES:
+            raise unsupported(f"it runs on device {result.device}; supported are cpu and cuda")
+        return result.device
+
+    # ------------------------------------------------------------------ outputs
+
+    def _bind_outputs(self, node: fx.Node) -> None:
+        """Decide for each output what gives it."""
+        outputs: Any = node.args[0]
+        devices = self.result.used_devices
+        for output in outputs:
+            self.result.outputs.append(self.binder.bind(output))
+            if isinstance(output, fx.Node) and isinstance(output.meta.get("val"), torch.Tensor):
+                self._check_output_device(output, devices)
+        if devices:
+            self.result.device = min(devices, key=str)
+
+    def _check_output_device(self, output: fx.Node, devices: set[torch.device]) -> None:
+        """Refuse to return a scalar that is known now from a program on another device."""
+        device = first_tensor(output).device
+        if self.result.devices.get(output, device) is not None:
+            return
+        if not devices:
+            self.result.device = device
+        elif device not in devices:
+            error = unsupported(f"it is returned on {device} by a program on another device")
+            self.result.unsupported[output] = _located(error, output)
+
+
+def _located(error: Exception, node: fx.Node) -> HidetError:
+    """Make an error name the operator and the source line that it is about."""
+    if not isinstance(error, HidetError):
+        error = unsupported(str(error).splitlines()[0])
+    error.where = error.where or describe(node)
+    return error

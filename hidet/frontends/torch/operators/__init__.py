@@ -1,0 +1,31 @@
+"""How ATen operators become operations of the graph dialect: one table for each family.
+
+A new operator is a line in the table of its family, and a function if none there fits; a test case
+in `tests/frontends/torch/cases.py` is asked for by the tests.
+"""
+
+from hidet.frontends.torch.operators.binary import BINARY
+from hidet.frontends.torch.operators.contraction import CONTRACTION
+from hidet.frontends.torch.operators.creation import CREATION
+from hidet.frontends.torch.operators.emitter import Emitter, Table
+from hidet.frontends.torch.operators.lookup import LOOKUP
+from hidet.frontends.torch.operators.normalization import NORMALIZATION
+from hidet.frontends.torch.operators.pooling import POOLING
+from hidet.frontends.torch.operators.reduction import REDUCTION
+from hidet.frontends.torch.operators.shape import SHAPE
+from hidet.frontends.torch.operators.unary import UNARY
+
+OPERATORS: Table = {
+    **UNARY,
+    **BINARY,
+    **SHAPE,
+    **LOOKUP,
+    **CREATION,
+    **REDUCTION,
+    **CONTRACTION,
+    **NORMALIZATION,
+    **POOLING,
+}
+"""All operators that can be compiled."""
+
+__all__ = ["OPERATORS", "Emitter"]

@@ -1,0 +1,125 @@
+"""ATen operators on the elements of two tensors or of a tensor and a scalar, and selection.
+
+Operands are cast to the type that torch's promotion rules give, which mostly is the type of the
+result; Python scalars become tensors of rank 0.
+"""
+
+from functools import partial
+
+import torch
+from xdsl.dialects.builtin import i1
+from xdsl.ir import SSAValue
+
+from hidet.dialects import graph
+from hidet.dialects.graph.base import Number, is_float
+from hidet.dialects.graph.binary import BinaryOp, BitwiseOp, ComparisonOp
+from hidet.frontends.torch.operators.emitter import Emitter, Operand, Overload, Table
+
+aten = torch.ops.aten
+
+
+def function(op: type[BinaryOp], g: Emitter, lhs: Operand, rhs: Operand) -> SSAValue:
+    """A function of two elements of the type of the result."""
+    return g.emit(op(g.operand(lhs, g.element), g.operand(rhs, g.element)))
+
+
+def sum_with_factor(
+    op: type[BinaryOp], g: Emitter, lhs: Operand, rhs: Operand, alpha: Number = 1
+) -> SSAValue:
+    """A sum or difference whose right operand may have a factor."""
+    right = g.operand(rhs, g.element)
+    if alpha != 1:
+        right = g.emit(graph.MulOp(right, g.scalar(alpha, g.element)))
+    return g.emit(op(g.operand(lhs, g.element), right))
+
+
+def divide(g: Emitter, lhs: Operand, rhs: Operand, *, rounding_mode: str | None = None) -> SSAValue:
+    """A quotient: exact, rounded down, or rounded towards 0."""
+    left, right = g.operand(lhs, g.element), g.operand(rhs, g.element)
+    if rounding_mode == "floor":
+        return g.emit(graph.FloorDivideOp(left, right))
+    if rounding_mode is None:
+        return g.emit(graph.DivOp(left, right))
+    if is_float(g.element):
+        return g.emit(graph.TruncOp(g.emit(graph.DivOp(left, right))))
+    # Without what a division towards 0 leaves over, there is nothing to round.
+    left = g.emit(graph.SubOp(left, g.emit(graph.FmodOp(left, right))))
+    return g.emit(graph.FloorDivideOp(left, right))
+
+
+def comparison(op: type[ComparisonOp], g: Emitter, lhs: Operand, rhs: Operand) -> SSAValue:
+    """A comparison of two elements of their common type."""
+    element = g.promoted_element(0, 1)
+    return g.emit(op(g.operand(lhs, element), g.operand(rhs, element)))
+
+
+def logical(op: type[BitwiseOp], g: Emitter, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+    """A logical operator; numbers count as true where they are not 0."""
+    return g.emit(op(g.cast(lhs, i1), g.cast(rhs, i1)))
+
+
+def where(g: Emitter, condition: SSAValue, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+    """A selection between two tensors."""
+    return g.emit(graph.WhereOp(condition, g.cast(lhs, g.element), g.cast(rhs, g.element)))
+
+
+def clamp(
+    g: Emitter, x: SSAValue, low: SSAValue | None = None, high: SSAValue | None = None
+) -> SSAValue:
+    """Each element kept between the elements of two tensors."""
+    result = g.cast(x, g.element)
+    if low is not None:
+        result = g.emit(graph.MaximumOp(result, g.cast(low, g.element)))
+    if high is not None:
+        result = g.emit(graph.MinimumOp(result, g.cast(high, g.element)))
+    return result
+
+
+FUNCTIONS: dict[type[BinaryOp], tuple[Overload, ...]] = {
+    graph.Atan2Op: (aten.atan2.default,),
+    graph.BitwiseAndOp: (aten.bitwise_and.Tensor, aten.bitwise_and.Scalar),
+    graph.BitwiseOrOp: (aten.bitwise_or.Tensor, aten.bitwise_or.Scalar),
+    graph.BitwiseXorOp: (aten.bitwise_xor.Tensor, aten.bitwise_xor.Scalar),
+    graph.FmodOp: (aten.fmod.Tensor, aten.fmod.Scalar),
+    graph.MaximumOp: (aten.maximum.default,),
+    graph.MinimumOp: (aten.minimum.default,),
+    graph.MulOp: (aten.mul.Tensor, aten.mul.Scalar),
+    graph.PowOp: (aten.pow.Tensor_Tensor, aten.pow.Tensor_Scalar, aten.pow.Scalar),
+    graph.RemainderOp: (
+        aten.remainder.Tensor,
+        aten.remainder.Scalar,
+        aten.remainder.Scalar_Tensor,
+    ),
+}
+
+SUMS: dict[type[BinaryOp], tuple[Overload, ...]] = {
+    graph.AddOp: (aten.add.Tensor, aten.add.Scalar),
+    graph.SubOp: (aten.sub.Tensor, aten.sub.Scalar),
+}
+
+COMPARISONS: dict[type[ComparisonOp], tuple[Overload, ...]] = {
+    graph.EqOp: (aten.eq.Tensor, aten.eq.Scalar),
+    graph.GeOp: (aten.ge.Tensor, aten.ge.Scalar),
+    graph.GtOp: (aten.gt.Tensor, aten.gt.Scalar),
+    graph.LeOp: (aten.le.Tensor, aten.le.Scalar),
+    graph.LtOp: (aten.lt.Tensor, aten.lt.Scalar),
+    graph.NeOp: (aten.ne.Tensor, aten.ne.Scalar),
+}
+
+BINARY: Table = {
+    **{target: partial(function, op) for op, targets in FUNCTIONS.items() for target in targets},
+    **{target: partial(sum_with_factor, op) for op, targets in SUMS.items() for target in targets},
+    **{
+        target: partial(comparison, op) for op, targets in COMPARISONS.items() for target in targets
+    },
+    aten.div.Tensor: divide,
+    aten.div.Scalar: divide,
+    aten.div.Tensor_mode: divide,
+    aten.div.Scalar_mode: divide,
+    aten.logical_and.default: partial(logical, graph.BitwiseAndOp),
+    aten.logical_or.default: partial(logical, graph.BitwiseOrOp),
+    aten.logical_xor.default: partial(logical, graph.BitwiseXorOp),
+    aten.where.self: where,
+    aten.clamp.Tensor: clamp,
+}
+"""How operators on two tensors, element by element, are translated."""

@@ -1,0 +1,204 @@
+"""ATen operators that multiply matrices and add up: products, convolutions, attention."""
+
+from collections.abc import Sequence
+
+import torch
+from xdsl.ir import SSAValue
+
+from hidet.dialects import graph
+from hidet.dialects.graph.base import Number, shape_of
+from hidet.frontends.torch.operators.emitter import Emitter, Table, unsupported
+
+aten = torch.ops.aten
+
+
+def matmul(g: Emitter, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+    """A product of matrices, or of a stack of them."""
+    weight = _transposed(rhs)
+    if weight is not None:
+        return linear(g, lhs, weight)
+    left, right = _before_reshape(lhs, 2), _before_reshape(rhs, 2)
+    if shape_of(left)[:-2] == shape_of(right)[:-2]:
+        lhs, rhs = left, right
+    product = g.emit(graph.MatmulOp(lhs, rhs, precision=g.precision("matmul")))
+    return g.reshape(product, g.shape)
+
+
+def addmm(
+    g: Emitter,
+    bias: SSAValue,
+    lhs: SSAValue,
+    rhs: SSAValue,
+    *,
+    beta: Number = 1,
+    alpha: Number = 1,
+) -> SSAValue:
+    """A product of matrices plus something that broadcasts to it, both with factors."""
+    weight = _transposed(rhs)
+    if weight is not None and shape_of(bias) == shape_of(weight)[:1] and (alpha, beta) == (1, 1):
+        return linear(g, lhs, weight, bias)
+    product = matmul(g, lhs, rhs)
+    if alpha != 1:
+        product = g.emit(graph.MulOp(product, g.scalar(alpha, g.element)))
+    if beta == 0:
+        return product
+    if beta != 1:
+        bias = g.emit(graph.MulOp(bias, g.scalar(beta, g.element)))
+    return g.emit(graph.AddOp(product, bias))
+
+
+def linear(g: Emitter, x: SSAValue, weight: SSAValue, bias: SSAValue | None = None) -> SSAValue:
+    """A linear layer."""
+    x = _before_reshape(x, 1)
+    result = g.emit(graph.LinearOp(x, weight, bias, precision=g.precision("matmul")))
+    return g.reshape(result, g.shape)
+
+
+# torch takes `nn.Linear` and `@` on stacks of matrices apart: it flattens leading dimensions, views
+# the weight transposed, multiplies, and brings the dimensions back. These put them together again.
+
+
+def _transposed(matrix: SSAValue) -> SSAValue | None:
+    """Give what a matrix is the transpose of, if it is one."""
+    permute = matrix.owner
+    if isinstance(permute, graph.PermuteOp) and permute.dims.get_values() == (1, 0):
+        return permute.x
+    return None
+
+
+def _before_reshape(x: SSAValue, last: int) -> SSAValue:
+    """Give x as it was before dimensions in front of the last ones were flattened."""
+    reshape = x.owner
+    if isinstance(reshape, graph.ReshapeOp):
+        before, after = shape_of(reshape.x), shape_of(x)
+        if len(before) > len(after) and before[-last:] == after[-last:]:
+            return reshape.x
+    return x
+
+
+def convolution(
+    g: Emitter,
+    x: SSAValue,
+    weight: SSAValue,
+    bias: SSAValue | None,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    transposed: bool,
+    output_padding: Sequence[int],
+    groups: int,
+) -> SSAValue:
+    """A convolution over one or two dimensions."""
+    if transposed:
+        raise unsupported("a transposed convolution")
+    rank = len(shape_of(x)) - 2
+    if rank not in (1, 2):
+        raise unsupported(f"a convolution over {rank} dimensions; supported are 1 and 2")
+    op = graph.Conv1dOp if rank == 1 else graph.Conv2dOp
+    return g.emit(
+        op(
+            x,
+            weight,
+            bias,
+            # One number may stand for all dimensions.
+            stride=_per_dimension(stride, rank),
+            padding=_per_dimension(padding, rank),
+            dilation=_per_dimension(dilation, rank),
+            groups=groups,
+            precision=g.precision("conv"),
+        )
+    )
+
+
+def _per_dimension(values: Sequence[int], rank: int) -> list[int]:
+    """Repeat a single number for each dimension."""
+    return list(values) * rank if len(values) == 1 else list(values)
+
+
+def attention(
+    g: Emitter,
+    query: SSAValue,
+    key: SSAValue,
+    value: SSAValue,
+    dropout: float = 0.0,
+    causal: bool = False,
+    *,
+    mask: SSAValue | None = None,
+    scale: float | None = None,
+) -> tuple[SSAValue, ...]:
+    """Attention, without what its gradient would need."""
+    if dropout:
+        raise unsupported("attention with dropout")
+    result = g.emit(
+        graph.ScaledDotProductAttentionOp(
+            query,
+            key,
+            value,
+            mask,
+            causal=causal,
+            scale=scale,
+            precision=g.precision("matmul"),
+        )
+    )
+    return (result,)
+
+
+def attention_on_cpu(
+    g: Emitter,
+    query: SSAValue,
+    key: SSAValue,
+    value: SSAValue,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    *,
+    attn_mask: SSAValue | None = None,
+    scale: float | None = None,
+) -> tuple[SSAValue, ...]:
+    """The form that attention takes on a CPU."""
+    return attention(g, query, key, value, dropout_p, is_causal, mask=attn_mask, scale=scale)
+
+
+def flash_attention(
+    g: Emitter,
+    query: SSAValue,
+    key: SSAValue,
+    value: SSAValue,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    return_debug_mask: bool = False,
+    *,
+    scale: float | None = None,
+) -> tuple[SSAValue, ...]:
+    """The form that attention takes on a GPU in half precision without a mask."""
+    return attention(g, query, key, value, dropout_p, is_causal, scale=scale)
+
+
+def biased_attention(
+    g: Emitter,
+    query: SSAValue,
+    key: SSAValue,
+    value: SSAValue,
+    attn_bias: SSAValue | None,
+    compute_log_sumexp: bool,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    return_debug_mask: bool = False,
+    *,
+    scale: float | None = None,
+) -> tuple[SSAValue, ...]:
+    """The forms that attention takes on a GPU with a mask or in full precision."""
+    return attention(g, query, key, value, dropout_p, is_causal, mask=attn_bias, scale=scale)
+
+
+CONTRACTION: Table = {
+    aten.mm.default: matmul,
+    aten.bmm.default: matmul,
+    aten.addmm.default: addmm,
+    aten.linear.default: linear,
+    aten.convolution.default: convolution,
+    aten._scaled_dot_product_flash_attention_for_cpu.default: attention_on_cpu,
+    aten._scaled_dot_product_flash_attention.default: flash_attention,
+    aten._scaled_dot_product_efficient_attention.default: biased_attention,
+    aten._scaled_dot_product_cudnn_attention.default: biased_attention,
+}
+"""How operators that multiply matrices are translated."""

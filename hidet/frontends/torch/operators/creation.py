@@ -1,0 +1,43 @@
+"""ATen operators that make tensors of nothing."""
+
+from collections.abc import Sequence
+
+import torch
+from xdsl.ir import SSAValue
+
+from hidet.dialects import graph
+from hidet.dialects.graph.base import Number
+from hidet.frontends.torch.dtypes import type_of
+from hidet.frontends.torch.operators.emitter import Emitter, Table
+
+aten = torch.ops.aten
+
+
+def full(g: Emitter, size: object, value: Number) -> SSAValue:
+    """A tensor of one value."""
+    return g.fill(value)
+
+
+def scalar_tensor(g: Emitter, value: Number) -> SSAValue:
+    """A scalar as a tensor."""
+    return g.fill(value)
+
+
+def empty(g: Emitter, size: Sequence[int]) -> SSAValue:
+    """A tensor whose values do not matter."""
+    return g.fill(0)
+
+
+def arange(g: Emitter, start: Number, end: Number, step: Number = 1) -> SSAValue:
+    """A range; the length of the result says where it ends."""
+    return g.emit(graph.IotaOp(type_of(g.meta), start=start, step=step))
+
+
+CREATION: Table = {
+    aten.full.default: full,
+    aten.full_like.default: full,
+    aten.scalar_tensor.default: scalar_tensor,
+    aten.empty.memory_format: empty,
+    aten.arange.start_step: arange,
+}
+"""How operators that make tensors are translated."""

@@ -1,0 +1,168 @@
+"""What the functions that translate one ATen operator write with."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, TypeAlias, cast
+
+import torch
+from torch import fx
+from xdsl.dialects.builtin import LocationAttr, TensorType, UnknownLoc
+from xdsl.ir import Attribute, Block, SSAValue
+
+from hidet.dialects import graph
+from hidet.dialects.graph.base import Number, element_type, is_float, shape_of
+from hidet.errors import UnsupportedOperatorError
+from hidet.frontends.torch.dtypes import element_of, type_of
+from hidet.frontends.torch.locations import location_of, name_hint
+
+Operand: TypeAlias = SSAValue | Number
+"""An operand of an elementwise operator: a tensor or a Python scalar."""
+Results: TypeAlias = SSAValue | tuple[SSAValue | None, ...]
+"""What a translation gives: a value, or several, with None for one that it cannot compute."""
+Translation: TypeAlias = Callable[..., Results]
+"""Writes the operations for one call of an ATen operator.
+
+It gets an `Emitter` and the arguments of the call, tensors as values. What only says how the result
+is stored (`dtype`, `device`, `memory_format` ...) is left out: the type of the result is known. It
+raises `UnsupportedOperatorError`, or lets an operation's `VerifyException` pass, where the graph
+dialect cannot express the call.
+"""
+Overload: TypeAlias = torch._ops.OpOverload  # pyright: ignore[reportPrivateUsage]
+"""One signature of an ATen operator, such as `aten.add.Tensor`."""
+Table: TypeAlias = dict[Overload, Translation]
+"""Which function translates which operator."""
+
+
+def first_tensor(node: fx.Node) -> torch.Tensor:
+    """Give the tensor that torch says a node gives; of several the first."""
+    value: Any = node.meta["val"]
+    return cast("torch.Tensor", value[0] if isinstance(value, tuple | list) else value)
+
+
+class Emitter:
+    """Writes operations at the end of a block, one FX node after the other.
+
+    Operations get the location and the name of the current node.
+    """
+
+    def __init__(self, block: Block) -> None:
+        self.block = block
+        self._node: fx.Node | None = None
+        self._location: LocationAttr = UnknownLoc()
+        self._hint: str | None = None
+
+    def start(self, node: fx.Node) -> None:
+        """Make a node the current one."""
+        self._node = node
+        self._location = location_of(node)
+        self._hint = name_hint(node)
+
+    def emit(self, op: graph.GraphOp) -> SSAValue:
+        """Write an operation and give its result.
+
+        Raises:
+            VerifyException: the operation is not a valid one.
+        """
+        op.verify_()
+        op.location = self._location
+        op.result.name_hint = self._hint
+        self.block.add_op(op)
+        return op.result
+
+    # ------------------------------------------------------------------ the current node
+
+    @property
+    def node(self) -> fx.Node:
+        """The node whose operations are being written."""
+        if self._node is None:
+            raise RuntimeError("no node has been started")
+        return self._node
+
+    @property
+    def meta(self) -> torch.Tensor:
+        """What torch says of the result: a tensor without data; of several results the first."""
+        return first_tensor(self.node)
+
+    @property
+    def element(self) -> Attribute:
+        """The element type of the result."""
+        return element_of(self.meta.dtype)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the result."""
+        return tuple(self.meta.shape)
+
+    def promoted_element(self, *positions: int) -> Attribute:
+        """Give the element type that torch promotes two arguments of the node to.
+
+        Needed where the result does not tell, as for comparisons.
+        """
+        values: list[Any] = [
+            argument.meta["val"] if isinstance(argument, fx.Node) else argument
+            for argument in (self.node.args[position] for position in positions)
+        ]
+        return element_of(torch.result_type(*values))
+
+    def precision(self, kind: Literal["matmul", "conv"]) -> str:
+        """Give the precision that torch's flags permit for a contraction: "ieee" or "tf32"."""
+        if self.meta.dtype is not torch.float32 or self.meta.device.type != "cuda":
+            return "ieee"
+        backends: Any = torch.backends  # its modules make their attributes up when asked
+        flags = backends.cuda.matmul if kind == "matmul" else backends.cudnn.conv
+        return "tf32" if flags.fp32_precision == "tf32" else "ieee"
+
+    # ------------------------------------------------------------------ operations often needed
+
+    def scalar(self, value: Number, element: Attribute) -> SSAValue:
+        """Write a scalar."""
+        result = self.emit(graph.FillOp(value, TensorType(element, [])))
+        result.name_hint = None  # the name of the node is for its own result
+        return result
+
+    def fill(self, value: Number) -> SSAValue:
+        """Write a tensor of one value, of the type of the result."""
+        return self.emit(graph.FillOp(value, type_of(self.meta)))
+
+    def cast(self, x: SSAValue, element: Attribute) -> SSAValue:
+        """Change the element type, unless it is the same."""
+        return x if element_type(x) == element else self.emit(graph.CastOp(x, element))
+
+    def operand(self, x: Operand, element: Attribute) -> SSAValue:
+        """Give a tensor or a Python scalar as a value of an element type."""
+        return self.cast(x, element) if isinstance(x, SSAValue) else self.scalar(x, element)
+
+    def reshape(self, x: SSAValue, shape: Sequence[int]) -> SSAValue:
+        """Change the shape, unless it is the same; of several changes only the last one counts."""
+        if isinstance(x.owner, graph.ReshapeOp):
+            x = x.owner.x
+        return x if shape_of(x) == tuple(shape) else self.emit(graph.ReshapeOp(x, shape))
+
+    def permute(self, x: SSAValue, dims: Sequence[int]) -> SSAValue:
+        """Change the order of the dimensions, unless it is the same."""
+        unchanged = list(dims) == list(range(len(dims)))
+        return x if unchanged else self.emit(graph.PermuteOp(x, dims))
+
+    def expand(self, x: SSAValue, shape: Sequence[int]) -> SSAValue:
+        """Broadcast to a shape, unless it is the same."""
+        return x if shape_of(x) == tuple(shape) else self.emit(graph.ExpandOp(x, shape))
+
+    def slice(self, x: SSAValue, axis: int, start: int, stop: int, step: int = 1) -> SSAValue:
+        """Take a regular part along one axis, counted from the front, unless it is all of it."""
+        sizes = shape_of(x)
+        if (start, stop, step) == (0, sizes[axis], 1):
+            return x
+        starts, stops, steps = [0] * len(sizes), list(sizes), [1] * len(sizes)
+        starts[axis], stops[axis], steps[axis] = start, stop, step
+        return self.emit(graph.SliceOp(x, starts, stops, steps))
+
+
+def holds_floats(x: SSAValue) -> bool:
+    """Tell whether a tensor holds floating-point numbers."""
+    return is_float(element_type(x))
+
+
+def unsupported(reason: str) -> UnsupportedOperatorError:
+    """Make the error of a call that cannot be expressed; the reason is said of the operator."""
+    return UnsupportedOperatorError(
+        reason, hint="options={'fallback': True} leaves such operators to eager torch"
+    )

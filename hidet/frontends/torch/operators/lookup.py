@@ -1,0 +1,96 @@
+"""ATen operators that read a tensor at positions given by another."""
+
+from collections.abc import Sequence
+from math import prod
+
+import torch
+from xdsl.dialects.builtin import i1
+from xdsl.ir import SSAValue
+
+from hidet.dialects import graph
+from hidet.dialects.graph.base import broadcast_shapes, element_type, shape_of
+from hidet.frontends.torch.operators.emitter import Emitter, Table, unsupported
+
+aten = torch.ops.aten
+
+
+def embedding(
+    g: Emitter,
+    table: SSAValue,
+    ids: SSAValue,
+    padding_idx: int = -1,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> SSAValue:
+    """Rows of a table; the other arguments concern gradients only."""
+    return g.emit(graph.EmbeddingOp(table, ids))
+
+
+def index_select(g: Emitter, x: SSAValue, dim: int, ids: SSAValue) -> SSAValue:
+    """Slices of a dimension at given positions."""
+    return g.emit(graph.IndexSelectOp(x, ids, dim))
+
+
+def gather(
+    g: Emitter, x: SSAValue, dim: int, ids: SSAValue, *, sparse_grad: bool = False
+) -> SSAValue:
+    """One element for each position."""
+    return g.emit(graph.GatherOp(x, ids, dim))
+
+
+def index(g: Emitter, x: SSAValue, indices: Sequence[SSAValue | None]) -> SSAValue:
+    """Python's `x[i, :, j]` with tensors of positions, which broadcast to one shape.
+
+    The indexed dimensions are brought to the front and counted as one, so that one `index_select`
+    reads all positions; then the dimensions of the positions move to where they belong: to the
+    place of the indexed dimensions, or to the front if those are not neighbours.
+    """
+    sizes = shape_of(x)
+    axes = [axis for axis, ids in enumerate(indices) if ids is not None]
+    others = [axis for axis in range(len(sizes)) if axis not in axes]
+    positions = _linear_positions(
+        g, [sizes[axis] for axis in axes], [ids for ids in indices if ids is not None]
+    )
+    wanted = shape_of(positions)
+
+    flat = g.permute(x, [*axes, *others])
+    flat = g.reshape(flat, [prod(sizes[axis] for axis in axes), *(sizes[a] for a in others)])
+    result = g.emit(graph.IndexSelectOp(flat, g.reshape(positions, [prod(wanted)]), 0))
+    result = g.reshape(result, [*wanted, *(sizes[axis] for axis in others)])
+
+    neighbours = axes[-1] - axes[0] == len(axes) - 1
+    front = axes[0] if neighbours else 0
+    rank = len(wanted)
+    before = range(rank, rank + front)
+    after = range(rank + front, rank + len(others))
+    return g.permute(result, [*before, *range(rank), *after])
+
+
+def _linear_positions(g: Emitter, sizes: Sequence[int], indices: Sequence[SSAValue]) -> SSAValue:
+    """Combine positions in several dimensions into positions in their row-major order."""
+    if any(element_type(ids) == i1 for ids in indices):
+        raise unsupported("a mask as index; the shape of the result would depend on data")
+    shape = broadcast_shapes("index", *(shape_of(ids) for ids in indices))
+    element = element_type(indices[0])
+    result: SSAValue | None = None
+    for size, ids in zip(sizes, indices, strict=True):
+        extent = g.scalar(size, element)
+        ids = g.cast(ids, element)
+        negative = g.emit(graph.LtOp(ids, g.scalar(0, element)))
+        ids = g.emit(graph.WhereOp(negative, g.emit(graph.AddOp(ids, extent)), ids))
+        if result is not None:
+            ids = g.emit(graph.AddOp(g.emit(graph.MulOp(result, extent)), ids))
+        result = ids
+    if result is None:
+        raise unsupported("an index without a tensor")
+    return g.expand(result, shape)
+
+
+LOOKUP: Table = {
+    aten.embedding.default: embedding,
+    aten.index_select.default: index_select,
+    aten.gather.default: gather,
+    aten.index.Tensor: index,
+    aten._unsafe_index.Tensor: index,
+}
+"""How operators that look elements up are translated."""

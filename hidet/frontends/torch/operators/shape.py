@@ -1,0 +1,231 @@
+"""ATen operators that move elements and compute nothing."""
+
+from collections.abc import Sequence
+
+import torch
+from xdsl.ir import SSAValue
+
+from hidet.dialects import graph
+from hidet.dialects.graph.base import Number, shape_of
+from hidet.frontends.torch.operators.emitter import Emitter, Table, first_tensor, unsupported
+
+aten = torch.ops.aten
+
+
+def row_major_strides(shape: Sequence[int]) -> list[int]:
+    """Give the strides of a contiguous tensor."""
+    strides: list[int] = []
+    stride = 1
+    for size in reversed(shape):
+        strides.append(stride)
+        stride *= size
+    return strides[::-1]
+
+
+def reshape(g: Emitter, x: SSAValue, *_: object) -> SSAValue:
+    """The same elements in another shape: views, added and dropped dimensions of size 1."""
+    return g.reshape(x, g.shape)
+
+
+def permute(g: Emitter, x: SSAValue, dims: Sequence[int]) -> SSAValue:
+    """The dimensions in another order."""
+    return g.permute(x, [dim % len(dims) for dim in dims])
+
+
+def expand(g: Emitter, x: SSAValue, *_: object) -> SSAValue:
+    """The tensor broadcast to another shape."""
+    return g.expand(x, g.shape)
+
+
+def slice_(
+    g: Emitter,
+    x: SSAValue,
+    dim: int = 0,
+    start: int | None = None,
+    end: int | None = None,
+    step: int = 1,
+) -> SSAValue:
+    """A regular part along one dimension; bounds are as in Python."""
+    sizes = shape_of(x)
+    dim %= len(sizes)
+    first, stop, _ = slice(start, end, step).indices(sizes[dim])
+    return g.slice(x, dim, first, max(first, stop), step)
+
+
+def select(g: Emitter, x: SSAValue, dim: int, index: int) -> SSAValue:
+    """One index of a dimension, which vanishes."""
+    sizes = shape_of(x)
+    dim %= len(sizes)
+    index %= sizes[dim]
+    return g.reshape(g.slice(x, dim, index, index + 1), g.shape)
+
+
+def split(g: Emitter, x: SSAValue, sizes: Sequence[int], dim: int = 0) -> tuple[SSAValue, ...]:
+    """Parts of given sizes along a dimension."""
+    dim %= len(shape_of(x))
+    starts = [sum(sizes[:part]) for part in range(len(sizes))]
+    return tuple(
+        g.slice(x, dim, start, start + size) for start, size in zip(starts, sizes, strict=True)
+    )
+
+
+def concat(g: Emitter, tensors: Sequence[SSAValue], dim: int = 0) -> SSAValue:
+    """Tensors one after the other; empty ones of rank 1 fit everywhere and count for nothing."""
+    rank = len(g.shape)
+    parts = [g.cast(x, g.element) for x in tensors if rank == 1 or shape_of(x) != (0,)]
+    return parts[0] if len(parts) == 1 else g.emit(graph.ConcatOp(parts, dim))
+
+
+def pad(g: Emitter, x: SSAValue, pads: Sequence[int], value: Number = 0) -> SSAValue:
+    """Elements added at both ends of the last dimensions, or taken off where negative.
+
+    Args:
+        g: where to write.
+        x: the tensor.
+        pads: for each dimension, the last one first, how many at the front and at the back.
+        value: what is added.
+    """
+    sizes = shape_of(x)
+    low, high = [0] * len(sizes), [0] * len(sizes)
+    for number, (front, back) in enumerate(zip(pads[::2], pads[1::2], strict=True)):
+        axis = len(sizes) - 1 - number
+        x = g.slice(x, axis, max(0, -front), sizes[axis] - max(0, -back))
+        low[axis], high[axis] = max(0, front), max(0, back)
+    if not any(low) and not any(high):
+        return x
+    return g.emit(graph.PadOp(x, low, high, value))
+
+
+def flip(g: Emitter, x: SSAValue, dims: Sequence[int]) -> SSAValue:
+    """The elements in reverse order along some dimensions."""
+    return g.emit(graph.FlipOp(x, dims)) if dims else x
+
+
+def repeat(g: Emitter, x: SSAValue, repeats: Sequence[int]) -> SSAValue:
+    """The tensor as a tile, repeated in each dimension; new dimensions come in front."""
+    sizes = (1,) * (len(repeats) - len(shape_of(x))) + shape_of(x)
+    pairs = list(zip(repeats, sizes, strict=True))
+    x = g.reshape(x, [part for _, size in pairs for part in (1, size)])
+    return g.reshape(g.expand(x, [part for pair in pairs for part in pair]), g.shape)
+
+
+def unfold(g: Emitter, x: SSAValue, dim: int, size: int, step: int) -> SSAValue:
+    """Windows along a dimension, whose elements become the last dimension."""
+    sizes = shape_of(x)
+    strides = row_major_strides(sizes)
+    strides = [*strides, strides[dim]] if sizes else [1]
+    if sizes:
+        strides[dim % len(sizes)] *= step
+    return strided(g, x, strides)
+
+
+def diagonal(g: Emitter, x: SSAValue, offset: int = 0, dim1: int = 0, dim2: int = 1) -> SSAValue:
+    """The diagonal of two dimensions, which becomes the last dimension."""
+    strides = row_major_strides(shape_of(x))
+    row, column = strides[dim1], strides[dim2]
+    others = [
+        stride
+        for dim, stride in enumerate(strides)
+        if dim not in (dim1 % len(strides), dim2 % len(strides))
+    ]
+    start = column * offset if offset >= 0 else -row * offset
+    return strided(g, x, [*others, row + column], start)
+
+
+def strided(g: Emitter, x: SSAValue, strides: Sequence[int], offset: int = 0) -> SSAValue:
+    """A view of the elements of x in row-major order, with the shape of the result."""
+    if 0 in g.shape:
+        return g.fill(0)
+    storage = g.reshape(x, [_count(shape_of(x))])
+    return g.emit(graph.AsStridedOp(storage, g.shape, strides, offset))
+
+
+def as_strided(
+    g: Emitter,
+    x: SSAValue,
+    size: Sequence[int],
+    stride: Sequence[int],
+    storage_offset: int | None = None,
+) -> SSAValue:
+    """A strided view of the storage of x, which must be all of x in row-major order."""
+    source = first_tensor(g.node.all_input_nodes[0])
+    if not source.is_contiguous() or source.storage_offset() != 0:
+        raise unsupported("the storage of a view that is not contiguous")
+    return strided(g, x, stride, storage_offset or 0)
+
+
+def copy(g: Emitter, x: SSAValue, source: SSAValue) -> SSAValue:
+    """The source in shape and type of x."""
+    return g.expand(g.cast(source, g.element), g.shape)
+
+
+def select_scatter(g: Emitter, x: SSAValue, source: SSAValue, dim: int, index: int) -> SSAValue:
+    """The tensor with one index of a dimension replaced."""
+    sizes = shape_of(x)
+    dim %= len(sizes)
+    index %= sizes[dim]
+    source = g.reshape(source, [*sizes[:dim], 1, *sizes[dim + 1 :]])
+    return _replace(g, x, source, dim, index, index + 1)
+
+
+def slice_scatter(
+    g: Emitter,
+    x: SSAValue,
+    source: SSAValue,
+    dim: int = 0,
+    start: int | None = None,
+    end: int | None = None,
+    step: int = 1,
+) -> SSAValue:
+    """The tensor with a part along one dimension replaced."""
+    if step != 1:
+        raise unsupported(f"a step of {step}; supported is 1")
+    sizes = shape_of(x)
+    dim %= len(sizes)
+    first, stop, _ = slice(start, end).indices(sizes[dim])
+    return _replace(g, x, source, dim, first, max(first, stop))
+
+
+def _replace(
+    g: Emitter, x: SSAValue, source: SSAValue, dim: int, start: int, stop: int
+) -> SSAValue:
+    """Put the source in the place of a range of x along a dimension."""
+    size = shape_of(x)[dim]
+    part = list(shape_of(x))
+    part[dim] = stop - start
+    source = g.expand(g.cast(source, g.element), part)
+    parts = [g.slice(x, dim, 0, start), source, g.slice(x, dim, stop, size)]
+    return concat(g, [p for p in parts if shape_of(p)[dim] != 0] or [source], dim)
+
+
+def _count(shape: Sequence[int]) -> int:
+    """Count the elements of a tensor."""
+    total = 1
+    for size in shape:
+        total *= size
+    return total
+
+
+SHAPE: Table = {
+    aten.view.default: reshape,
+    aten._unsafe_view.default: reshape,
+    aten.reshape.default: reshape,
+    aten.squeeze.dims: reshape,
+    aten.unsqueeze.default: reshape,
+    aten.permute.default: permute,
+    aten.expand.default: expand,
+    aten.slice.Tensor: slice_,
+    aten.select.int: select,
+    aten.split_with_sizes.default: split,
+    aten.cat.default: concat,
+    aten.constant_pad_nd.default: pad,
+    aten.flip.default: flip,
+    aten.repeat.default: repeat,
+    aten.unfold.default: unfold,
+    aten.diagonal.default: diagonal,
+    aten.as_strided.default: as_strided,
+    aten.copy.default: copy,
+    aten.select_scatter.default: select_scatter,
+    aten.slice_scatter.default: slice_scatter,
+}
+"""How operators that only move elements are translated."""

@@ -1,0 +1,130 @@
+"""ATen operators on the elements of one tensor."""
+
+from functools import partial
+
+import torch
+from xdsl.dialects.builtin import i1
+from xdsl.ir import SSAValue
+
+from hidet.dialects import graph
+from hidet.dialects.graph.base import Number, element_type
+from hidet.dialects.graph.unary import PredicateOp, UnaryOp
+from hidet.frontends.torch.operators.emitter import (
+    Emitter,
+    Overload,
+    Table,
+    holds_floats,
+    unsupported,
+)
+
+aten = torch.ops.aten
+
+
+def function(op: type[UnaryOp], g: Emitter, x: SSAValue) -> SSAValue:
+    """A function of each element; integers become floating point where the result is."""
+    return g.emit(op(g.cast(x, g.element)))
+
+
+def rounding(op: type[UnaryOp], g: Emitter, x: SSAValue) -> SSAValue:
+    """A rounding of each element; integers are round already."""
+    return g.emit(op(x)) if holds_floats(x) else x
+
+
+def predicate(op: type[PredicateOp], g: Emitter, x: SSAValue) -> SSAValue:
+    """A question about floating-point numbers that integers answer with no."""
+    return g.emit(op(x)) if holds_floats(x) else g.fill(False)
+
+
+def sign(g: Emitter, x: SSAValue) -> SSAValue:
+    """The sign; that of a truth value is the value."""
+    return x if element_type(x) == i1 else g.emit(graph.SignOp(x))
+
+
+def gelu(g: Emitter, x: SSAValue, *, approximate: str = "none") -> SSAValue:
+    """The Gaussian error linear unit."""
+    return g.emit(graph.GeluOp(x, approximate))
+
+
+def bitwise_not(g: Emitter, x: SSAValue) -> SSAValue:
+    """All bits flipped."""
+    return g.emit(graph.BitwiseNotOp(x))
+
+
+def logical_not(g: Emitter, x: SSAValue) -> SSAValue:
+    """Whether each element is 0."""
+    return g.emit(graph.LogicalNotOp(x))
+
+
+def clamp(
+    g: Emitter, x: SSAValue, low: Number | None = None, high: Number | None = None
+) -> SSAValue:
+    """Each element kept between two scalars."""
+    if element_type(x) == i1:
+        raise unsupported("truth values are not clamped")
+    return g.emit(graph.ClampOp(g.cast(x, g.element), low, high))
+
+
+def cast(g: Emitter, x: SSAValue, dtype: torch.dtype | None = None) -> SSAValue:
+    """The elements in the type of the result."""
+    return g.cast(x, g.element)
+
+
+def identity(g: Emitter, x: SSAValue) -> SSAValue:
+    """The tensor itself: programs are functional, so nobody can tell it from a copy."""
+    return x
+
+
+FUNCTIONS: dict[Overload, type[UnaryOp]] = {
+    aten.abs.default: graph.AbsOp,
+    aten.acos.default: graph.AcosOp,
+    aten.asin.default: graph.AsinOp,
+    aten.atan.default: graph.AtanOp,
+    aten.cos.default: graph.CosOp,
+    aten.cosh.default: graph.CoshOp,
+    aten.erf.default: graph.ErfOp,
+    aten.erfc.default: graph.ErfcOp,
+    aten.exp.default: graph.ExpOp,
+    aten.exp2.default: graph.Exp2Op,
+    aten.expm1.default: graph.Expm1Op,
+    aten.log.default: graph.LogOp,
+    aten.log10.default: graph.Log10Op,
+    aten.log1p.default: graph.Log1pOp,
+    aten.log2.default: graph.Log2Op,
+    aten.neg.default: graph.NegOp,
+    aten.reciprocal.default: graph.ReciprocalOp,
+    aten.relu.default: graph.ReluOp,
+    aten.rsqrt.default: graph.RsqrtOp,
+    aten.sigmoid.default: graph.SigmoidOp,
+    aten.silu.default: graph.SiluOp,
+    aten.sin.default: graph.SinOp,
+    aten.sinh.default: graph.SinhOp,
+    aten.sqrt.default: graph.SqrtOp,
+    aten.tan.default: graph.TanOp,
+    aten.tanh.default: graph.TanhOp,
+}
+
+ROUNDINGS: dict[Overload, type[UnaryOp]] = {
+    aten.ceil.default: graph.CeilOp,
+    aten.floor.default: graph.FloorOp,
+    aten.round.default: graph.RoundOp,
+    aten.trunc.default: graph.TruncOp,
+}
+
+UNARY: Table = {
+    **{target: partial(function, op) for target, op in FUNCTIONS.items()},
+    **{target: partial(rounding, op) for target, op in ROUNDINGS.items()},
+    aten.isinf.default: partial(predicate, graph.IsinfOp),
+    aten.isnan.default: partial(predicate, graph.IsnanOp),
+    aten.sign.default: sign,
+    aten.gelu.default: gelu,
+    aten.bitwise_not.default: bitwise_not,
+    aten.logical_not.default: logical_not,
+    aten.clamp.default: clamp,
+    aten._to_copy.default: cast,
+    torch.ops.prims.convert_element_type.default: cast,
+    aten.alias.default: identity,
+    aten.clone.default: identity,
+    aten.detach.default: identity,
+    aten.lift_fresh_copy.default: identity,
+}
+"""How operators on one tensor, element by element, are translated."""

@@ -1,0 +1,107 @@
+"""What torch calls in the place of an FX graph."""
+
+from collections.abc import Callable, Sequence
+from operator import itemgetter
+from typing import Any, Protocol
+
+import torch
+
+from hidet import option
+from hidet.frontends.torch.imported import ImportedGraph, Returned, Source
+from hidet.frontends.torch.settings import Settings
+
+Arguments = Sequence[Any]
+"""The arguments of an FX graph: tensors, and numbers that the graph has taken in already."""
+
+
+class Runnable(Protocol):
+    """What the compile driver makes of a program; see `hidet.runtime.CompiledGraph`."""
+
+    @property
+    def constant_names(self) -> Sequence[str]:
+        """The names of the constants that it takes, in order."""
+        ...
+
+    def run(
+        self, inputs: Sequence[torch.Tensor], constants: Sequence[torch.Tensor]
+    ) -> list[torch.Tensor]:
+        """Give the results for inputs and constants."""
+        ...
+
+
+def compile_module(imported: ImportedGraph, settings: Settings) -> Runnable:
+    """Compile the program of an imported graph."""
+    from hidet.driver import compile_graph
+
+    with option.context(**settings.options):
+        return compile_graph(
+            imported.module,
+            device=imported.device,
+            options={"use_cuda_graph": settings.use_cuda_graph},
+        )
+
+
+class CompiledProgram:
+    """A compiled FX graph, called with the list of its arguments, as AOTAutograd wants it.
+
+    Which argument goes where is settled here once; a call only picks and passes on.
+    """
+
+    _boxed_call = True  # torch passes one list
+
+    def __init__(self, imported: ImportedGraph, settings: Settings) -> None:
+        self._run: Callable[..., Sequence[torch.Tensor]] = _nothing
+        constants = imported.constants
+        if not imported.is_empty:
+            runnable = compile_module(imported, settings)
+            self._run = runnable.run
+            # The driver has no use for some constants, perhaps, or another order.
+            constants = [constants[int(name.removeprefix("p"))] for name in runnable.constant_names]
+        self._inputs = _reader(imported.inputs)
+        self._constants = _reader(constants)
+        plain = [Returned("result", number) for number in range(len(imported.outputs))]
+        self._outputs = None if imported.outputs == plain else tuple(imported.outputs)
+
+    def __call__(self, arguments: Arguments) -> Sequence[Any]:
+        """Give the outputs of the FX graph."""
+        results = self._run(self._inputs(arguments), self._constants(arguments))
+        if self._outputs is None:
+            return results
+        return [_output(returned, results, arguments) for returned in self._outputs]
+
+
+def _nothing(inputs: object, constants: object) -> Sequence[torch.Tensor]:
+    """Run a program without results."""
+    return ()
+
+
+def _reader(sources: Sequence[Source]) -> Callable[[Arguments], Sequence[torch.Tensor]]:
+    """Make the function that picks the tensors of a program out of the arguments."""
+    positions = [s.origin for s in sources if isinstance(s.origin, int) and s.span is None]
+    if len(positions) < len(sources):
+        return lambda arguments: [_read(source, arguments) for source in sources]
+    if len(positions) > 1:
+        return itemgetter(*positions)
+    return lambda arguments: [arguments[position] for position in positions]
+
+
+def _read(source: Source, arguments: Arguments) -> torch.Tensor:
+    """Give one tensor as the program takes it."""
+    tensor = _origin(source.origin, arguments)
+    return tensor if source.span is None else tensor.as_strided((source.span,), (1,))
+
+
+def _origin(origin: int | torch.Tensor, arguments: Arguments) -> torch.Tensor:
+    """Give an argument by its number, or the tensor that the graph holds."""
+    return arguments[origin] if isinstance(origin, int) else origin
+
+
+def _output(returned: Returned, results: Sequence[torch.Tensor], arguments: Arguments) -> Any:
+    """Give one output of the FX graph."""
+    origin: Any = returned.origin
+    if returned.kind == "value":
+        return origin
+    tensor = results[origin] if returned.kind == "result" else _origin(origin, arguments)
+    if returned.kind == "copy":
+        return tensor.clone(memory_format=torch.contiguous_format)
+    return tensor if returned.view is None else returned.view.of(tensor)

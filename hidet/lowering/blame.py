@@ -1,0 +1,55 @@
+"""Which op a pass was working on when it failed, so that the error can name its source line."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from types import TracebackType
+
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+
+from hidet.errors import LegalityError, PassError
+from hidet.lowering.locations import source_line
+
+
+def failing_op(traceback: TracebackType | None) -> Operation | None:
+    """Return the innermost op with a source location that a failed call was about.
+
+    Patterns and rules take the op that they rewrite as an argument; the frames of the traceback
+    still hold it. An op without a location of its own is looked for inside and around.
+    """
+    found: Operation | None = None
+    while traceback is not None:
+        for value in list(traceback.tb_frame.f_locals.values()):
+            if isinstance(value, Operation) and located_near(value) is not None:
+                found = value
+        traceback = traceback.tb_next
+    return found
+
+
+def located_near(op: Operation) -> str | None:
+    """Return the source line of an op, else of an op around it."""
+    current: Operation | None = op
+    while current is not None:
+        line = source_line(current)
+        if line is not None:
+            return line
+        current = current.parent_op()
+    return None
+
+
+@contextmanager
+def blame(each: ModulePass) -> Generator[None]:
+    """Turn whatever goes wrong in a pass into a `PassError` that names the source line."""
+    try:
+        yield
+    except (PassError, LegalityError):
+        raise
+    except Exception as error:
+        op = failing_op(error.__traceback__)
+        raise PassError(
+            str(error) or type(error).__name__,
+            pass_name=each.name,
+            where=None if op is None else located_near(op),
+        ) from error

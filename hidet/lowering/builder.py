@@ -1,0 +1,253 @@
+"""A builder for kernels: index arithmetic, scalars, loops and branches in a few verbs."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from math import prod
+
+from xdsl.builder import Builder
+from xdsl.dialects import arith, memref, scf
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    NoneAttr,
+    UnitAttr,
+    i1,
+)
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint
+from xdsl.traits import IsTerminator
+
+from hidet.dialects.compute import ReduceKind
+from hidet.dialects.cuda.attributes import Space, SpaceAttr
+from hidet.dialects.task.layout import TaskMapAttr
+from hidet.mapping import TaskMap
+
+Index = SSAValue | int
+"""An index: a value of type index, or a number that is known."""
+
+UNROLL = "cuda.unroll"
+"""Attribute of a loop: unit for `#pragma unroll`, an integer for that many times."""
+
+
+class KernelBuilder(Builder):
+    """Builds ops at an insertion point; loops and branches are context managers."""
+
+    # Index arithmetic. Known numbers stay numbers, and what is neutral is left out.
+
+    def index(self, value: Index) -> SSAValue:
+        """Return an index as a value."""
+        if isinstance(value, SSAValue):
+            return value
+        return self.insert(arith.ConstantOp(IntegerAttr(value, IndexType()))).result
+
+    def add(self, lhs: Index, rhs: Index) -> Index:
+        """Return `lhs + rhs`."""
+        if isinstance(lhs, int) and isinstance(rhs, int):
+            return lhs + rhs
+        if lhs == 0:
+            return rhs
+        if rhs == 0:
+            return lhs
+        return self.insert(arith.AddiOp(self.index(lhs), self.index(rhs))).result
+
+    def mul(self, lhs: Index, rhs: Index) -> Index:
+        """Return `lhs * rhs`."""
+        if isinstance(lhs, int) and isinstance(rhs, int):
+            return lhs * rhs
+        if lhs == 0 or rhs == 0:
+            return 0
+        if lhs == 1:
+            return rhs
+        if rhs == 1:
+            return lhs
+        return self.insert(arith.MuliOp(self.index(lhs), self.index(rhs))).result
+
+    def subtract(self, lhs: Index, rhs: Index) -> Index:
+        """Return `lhs - rhs`."""
+        if isinstance(lhs, int) and isinstance(rhs, int):
+            return lhs - rhs
+        if rhs == 0:
+            return lhs
+        return self.insert(arith.SubiOp(self.index(lhs), self.index(rhs))).result
+
+    def div(self, lhs: Index, rhs: int) -> Index:
+        """Return `lhs // rhs`; neither is negative."""
+        if isinstance(lhs, int):
+            return lhs // rhs
+        if rhs == 1:
+            return lhs
+        return self.insert(arith.DivSIOp(lhs, self.index(rhs))).result
+
+    def mod(self, lhs: Index, rhs: int) -> Index:
+        """Return `lhs % rhs`; neither is negative."""
+        if isinstance(lhs, int):
+            return lhs % rhs
+        if rhs == 1:
+            return 0
+        return self.insert(arith.RemSIOp(lhs, self.index(rhs))).result
+
+    def linearize(self, indices: Sequence[Index], shape: Sequence[int]) -> Index:
+        """Return the row-major number of an element of a tensor of this shape."""
+        linear: Index = 0
+        for index, extent in zip(indices, shape, strict=True):
+            linear = self.add(self.mul(linear, extent), index)
+        return linear
+
+    def delinearize(self, linear: Index, shape: Sequence[int]) -> list[SSAValue]:
+        """Return the indices of the element with this row-major number."""
+        indices: list[SSAValue] = []
+        for dim, extent in enumerate(shape):
+            stride = prod(shape[dim + 1 :])
+            quotient = self.div(linear, max(stride, 1))
+            indices.append(self.index(quotient if dim == 0 else self.mod(quotient, max(extent, 1))))
+        return indices
+
+    # Scalars.
+
+    def scalar(self, value: float, kind: Attribute) -> SSAValue:
+        """Return a constant of a float or integer type."""
+        if isinstance(kind, AnyFloat):
+            return self.insert(arith.ConstantOp(FloatAttr(value, kind))).result
+        assert isinstance(kind, IntegerType | IndexType)
+        return self.insert(arith.ConstantOp(IntegerAttr(int(value), kind))).result
+
+    def less(self, lhs: Index, rhs: Index) -> SSAValue:
+        """Return `lhs < rhs`."""
+        return self.insert(arith.CmpiOp(self.index(lhs), self.index(rhs), "slt")).result
+
+    def all_of(self, conditions: Sequence[SSAValue]) -> SSAValue:
+        """Return the conjunction of conditions, true where there are none."""
+        if not conditions:
+            return self.scalar(1, i1)
+        result, *others = conditions
+        for condition in others:
+            result = self.insert(arith.AndIOp(result, condition)).result
+        return result
+
+    def combine(self, kind: ReduceKind, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        """Return two values combined as a reduction of this kind combines them."""
+        floats, integers, booleans = _COMBINERS[kind]
+        op = floats if isinstance(lhs.type, AnyFloat) else booleans if lhs.type == i1 else integers
+        return self.insert(op(lhs, rhs)).results[0]
+
+    def neutral(self, kind: ReduceKind, element: Attribute) -> SSAValue:
+        """Return the value that a reduction of this kind starts from."""
+        if kind is ReduceKind.ADD or kind is ReduceKind.MUL:
+            return self.scalar(kind is ReduceKind.MUL, element)
+        sign = -1 if kind is ReduceKind.MAX else 1
+        if isinstance(element, AnyFloat):
+            return self.scalar(sign * float("inf"), element)
+        assert isinstance(element, IntegerType)
+        if element == i1:
+            return self.scalar(kind is ReduceKind.MIN, element)
+        limit = 1 << (element.width.data - 1)
+        return self.scalar(-limit if sign < 0 else limit - 1, element)
+
+    # Memory.
+
+    def register_tile(self, element: Attribute, tasks: TaskMap) -> SSAValue:
+        """Allocate a tile in registers, spread over workers by a map."""
+        return self._allocate(
+            MemRefType(element, tasks.shape, TaskMapAttr(tasks), SpaceAttr(Space.REGISTER))
+        )
+
+    def shared_tile(self, element: Attribute, shape: Sequence[int]) -> SSAValue:
+        """Allocate a tile in the shared memory of the block."""
+        return self._allocate(MemRefType(element, shape, NoneAttr(), SpaceAttr(Space.SHARED)))
+
+    def local_array(self, element: Attribute, shape: Sequence[int]) -> SSAValue:
+        """Allocate an array, or at rank 0 a variable, of one thread."""
+        return self._allocate(MemRefType(element, shape, NoneAttr(), SpaceAttr(Space.LOCAL)))
+
+    def _allocate(self, kind: MemRefType[Attribute]) -> SSAValue:
+        return self.insert(
+            memref.AllocaOp.build(
+                operands=[[], []], result_types=[kind], properties={"alignment": None}
+            )
+        ).results[0]
+
+    def load(self, source: SSAValue, indices: Sequence[Index] = ()) -> SSAValue:
+        """Load an element of a memref."""
+        return self.insert(memref.LoadOp.get(source, [self.index(i) for i in indices])).res
+
+    def store(self, value: SSAValue, target: SSAValue, indices: Sequence[Index] = ()) -> None:
+        """Store an element of a memref."""
+        self.insert(memref.StoreOp.get(value, target, [self.index(i) for i in indices]))
+
+    # Control flow.
+
+    @contextmanager
+    def inside(self, block: Block) -> Generator[None]:
+        """Build at the end of another block for a while."""
+        outer = self.insertion_point
+        self.insertion_point = InsertPoint.at_end(block)
+        try:
+            yield
+        finally:
+            self.insertion_point = outer
+
+    @contextmanager
+    def loop(
+        self, stop: Index, step: int = 1, *, unroll: bool = False, name: str | None = None
+    ) -> Generator[SSAValue]:
+        """Build `for (i = 0; i < stop; i += step)`; gives the induction variable."""
+        body = Block(arg_types=[IndexType()])
+        body.args[0].name_hint = name
+        bounds = self.index(0), self.index(stop), self.index(step)
+        with self.inside(body):
+            yield body.args[0]
+            self.insert(scf.YieldOp())
+        op = self.insert(scf.ForOp(*bounds, [], body))
+        if unroll:
+            op.attributes[UNROLL] = UnitAttr()
+
+    @contextmanager
+    def when(self, condition: SSAValue) -> Generator[None]:
+        """Build `if (condition)`."""
+        body = Block()
+        with self.inside(body):
+            yield
+            self.insert(scf.YieldOp())
+        self.insert(scf.IfOp(condition, [], Region(body)))
+
+    @contextmanager
+    def loops(self, extents: Sequence[int], *, unroll: bool = False) -> Generator[list[SSAValue]]:
+        """Build nested loops over all indices below the extents; gives the induction variables."""
+        if not extents:
+            yield []
+            return
+        with (
+            self.loop(extents[0], unroll=unroll) as outer,
+            self.loops(extents[1:], unroll=unroll) as inner,
+        ):
+            yield [outer, *inner]
+
+    def splice(self, region: Region, arguments: Sequence[SSAValue]) -> list[SSAValue]:
+        """Insert a copy of the ops of a region's only block; return what it yields."""
+        copy = region.clone().block
+        for argument, value in zip(copy.args, arguments, strict=True):
+            argument.replace_all_uses_with(value)
+        yielded: list[SSAValue] = []
+        for op in list(copy.ops):
+            op.detach()
+            if op.has_trait(IsTerminator):
+                yielded = list(op.operands)
+                op.drop_all_references()
+            else:
+                self.insert(op)
+        return yielded
+
+
+_COMBINERS: dict[ReduceKind, tuple[type[Operation], type[Operation], type[Operation]]] = {
+    # for floats, integers and booleans
+    ReduceKind.ADD: (arith.AddfOp, arith.AddiOp, arith.OrIOp),
+    ReduceKind.MUL: (arith.MulfOp, arith.MuliOp, arith.AndIOp),
+    ReduceKind.MAX: (arith.MaximumfOp, arith.MaxSIOp, arith.OrIOp),
+    ReduceKind.MIN: (arith.MinimumfOp, arith.MinSIOp, arith.AndIOp),
+}

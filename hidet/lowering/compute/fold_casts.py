@@ -1,0 +1,42 @@
+"""The pass `fold-casts`: a value that is widened right after it was narrowed stays wide."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.arith import ExtFOp, TruncFOp
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import (
+    PatternRewriter,
+    PatternRewriteWalker,
+    RewritePattern,
+    op_type_rewrite_pattern,
+)
+
+
+class FoldWidenedNarrow(RewritePattern):
+    """`extf(truncf(x))` is `x` where the types agree."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: ExtFOp, rewriter: PatternRewriter) -> None:
+        """Rewrite one widening cast."""
+        narrow = op.input.owner
+        if isinstance(narrow, TruncFOp) and narrow.input.type == op.result.type:
+            rewriter.replace(op, [], [narrow.input])
+
+
+@dataclass(frozen=True)
+class FoldCastsPass(ModulePass):
+    """Drops the rounding of intermediate values inside a kernel.
+
+    Expects fusions whose producers are inlined; leaves a chain of f16 operators computing in f32
+    from its first load to its last store. Results are closer to exact than operator by operator.
+    """
+
+    name = "fold-casts"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Fold the casts of every fusion."""
+        PatternRewriteWalker(FoldWidenedNarrow(), apply_recursively=False).rewrite_module(op)

@@ -1,0 +1,236 @@
+"""The pass `fuse`: which grids and anchors become one kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from hidet.analysis.grids import is_view
+from hidet.analysis.rows import rows_of_grid
+from hidet.dialects.compute import FusionOp, GridOp, YieldOp
+from hidet.dialects.graph import MatmulOp
+from hidet.dialects.shaped import size_of
+from hidet.lowering.compute.groups import (
+    Group,
+    Kind,
+    consumes,
+    may_join,
+    with_members_inlined,
+)
+from hidet.lowering.inlining import inline_into_loads
+
+
+class Fuser:
+    """Partitions the ops of one function into groups, then makes each a fusion."""
+
+    def __init__(self, function: FuncOp) -> None:
+        self.block = function.body.block
+        self.groups: list[Group] = []
+        self.group_of: dict[Operation, Group] = {}
+        self.order: dict[Operation, int] = {}
+
+    def run(self) -> None:
+        """Fuse the function."""
+        for op in list(self.block.ops):
+            self.order[op] = len(self.order)
+            if isinstance(op, MatmulOp) or (
+                isinstance(op, GridOp) and not self._is_transparent(op)
+            ):
+                self._place(op)
+        for group in self.groups:
+            if group.ops:
+                self._emit(group)
+        for op in sorted(self.order, key=self.order.__getitem__, reverse=True):
+            if isinstance(op, GridOp | MatmulOp):
+                op.detach()
+                op.erase()
+
+    def _is_transparent(self, grid: GridOp) -> bool:
+        """Whether a grid is a view that anchors alone read: each of their kernels gets a copy."""
+        returned = any(use.operation is self.block.last_op for use in grid.result.uses)
+        return is_view(grid) and not returned
+
+    def _sources(self, op: Operation) -> list[SSAValue]:
+        """Return the values that an op reads from outside, through views."""
+        sources: dict[SSAValue, None] = {}
+        for inner in op.walk():
+            for value in inner.operands:
+                owner = value.owner
+                if isinstance(owner, Block):
+                    if owner is self.block:
+                        sources[value] = None
+                elif owner.parent is self.block:
+                    if owner in self.group_of or not isinstance(owner, GridOp):
+                        sources[value] = None
+                    else:
+                        sources.update(dict.fromkeys(self._sources(owner)))
+        return list(sources)
+
+    def _place(self, op: Operation) -> None:
+        """Put an op into the latest group that it reads, or into one of its own."""
+        producers = {
+            group
+            for value in self._sources(op)
+            if isinstance(value.owner, Operation)
+            and (group := self.group_of.get(value.owner)) is not None
+        }
+        latest = max(producers, key=lambda group: group.number, default=None)
+        if latest is not None and isinstance(op, GridOp) and may_join(op, latest):
+            op = self._join(op, latest)
+            group = latest
+        else:
+            group = self._new_group(op)
+        for producer in producers - {group}:
+            if consumes(op, producer):
+                for member in producer.ops:
+                    self.group_of[member] = group
+                group.ops = {**producer.ops, **group.ops}
+                producer.ops = {}
+
+    def _join(self, grid: GridOp, group: Group) -> GridOp:
+        """Add a grid to a group; an epilogue reads the anchor itself from now on."""
+        if group.kind is Kind.ANCHOR:
+            inlined = with_members_inlined(grid, group)
+            inlined.result.name_hint = grid.result.name_hint
+            inlined.location = grid.location
+            self.order[inlined] = self.order.pop(grid)
+            Rewriter.replace_op(grid, inlined)
+            grid = inlined
+        elif (rows := rows_of_grid(grid)) is not None:
+            group.kind, group.rows = Kind.ROWS, rows
+        elif group.kind is Kind.ELEMENTS:
+            group.size = size_of(grid.result)
+        group.ops[grid] = None
+        self.group_of[grid] = group
+        return grid
+
+    def _new_group(self, op: Operation) -> Group:
+        if isinstance(op, MatmulOp):
+            group = Group(len(self.groups), Kind.ANCHOR)
+        else:
+            assert isinstance(op, GridOp)
+            rows = rows_of_grid(op)
+            kind = Kind.ELEMENTS if rows is None else Kind.ROWS
+            group = Group(len(self.groups), kind, rows=rows, size=size_of(op.result))
+        group.ops[op] = None
+        self.groups.append(group)
+        self.group_of[op] = group
+        return group
+
+    def _emit(self, group: Group) -> None:
+        """Replace the members of a group by a fusion at the end of the function."""
+        ops = sorted(self._with_views(group.ops), key=self.order.__getitem__)
+        results = [
+            op.results[0]
+            for op in ops
+            if op in group.ops and self._used_outside(op.results[0], group)
+        ]
+        if not results:
+            return
+        inputs = [
+            value
+            for value in dict.fromkeys(v for op in ops for v in self._direct_sources(op))
+            if not (isinstance(value.owner, Operation) and value.owner in ops)
+        ]
+        body = Block(arg_types=[value.type for value in inputs])
+        values: dict[SSAValue, SSAValue] = dict(zip(inputs, body.args, strict=True))
+        for argument, value in zip(body.args, inputs, strict=True):
+            argument.name_hint = value.name_hint
+        for op in ops:
+            body.add_op(op.clone(values))
+        body.add_op(YieldOp(*(values[result] for result in results)))
+        if group.kind is not Kind.ROWS:
+            inline_grids(body, keep=[values[result] for result in results])
+        fusion = FusionOp(inputs, [result.type for result in results], Region(body))
+        fusion.location = (
+            ops[0].location if group.kind is not Kind.ANCHOR else group.anchor.location
+        )
+        terminator = self.block.last_op
+        assert terminator is not None
+        Rewriter.insert_op(fusion, InsertPoint.before(terminator))
+        for result, replacement in zip(results, fusion.results_, strict=True):
+            replacement.name_hint = result.name_hint
+            result.replace_all_uses_with(replacement)
+
+    def _with_views(self, members: Iterable[Operation]) -> set[Operation]:
+        """Return the members and the views that they read."""
+        found = set(members)
+        pending = list(found)
+        while pending:
+            for value in self._direct_sources(pending.pop()):
+                owner = value.owner
+                if isinstance(owner, GridOp) and owner not in self.group_of and owner not in found:
+                    found.add(owner)
+                    pending.append(owner)
+        return found
+
+    def _direct_sources(self, op: Operation) -> list[SSAValue]:
+        """Return the values of the function that an op reads."""
+        return [
+            value
+            for inner in op.walk()
+            for value in inner.operands
+            if value.owner is self.block
+            or (isinstance(value.owner, Operation) and value.owner.parent is self.block)
+        ]
+
+    def _used_outside(self, value: SSAValue, group: Group) -> bool:
+        """Whether an op that is not a member reads a value; views read for their readers."""
+        for use in value.uses:
+            user: Operation | None = use.operation
+            while user is not None and user.parent is not self.block:
+                user = user.parent_op()
+            if user is None or user in group.ops:
+                continue
+            if isinstance(user, GridOp) and user not in self.group_of:
+                if self._used_outside(user.result, group):
+                    return True
+            else:
+                return True
+        return False
+
+
+def inline_grids(block: Block, keep: Iterable[SSAValue]) -> None:
+    """Inline the grids of a block that are only loaded, and erase those that nothing uses."""
+    kept = set(keep)
+    for op in reversed(list(block.ops)):
+        if isinstance(op, GridOp):
+            if op.result not in kept:
+                inline_into_loads(op)
+            if not op.result.uses:
+                op.detach()
+                op.erase()
+
+
+@dataclass(frozen=True)
+class FusePass(ModulePass):
+    """Makes fusions, each of which becomes one kernel.
+
+    Expects functions of grids and anchors (`graph.matmul`), with views inlined. An op joins the
+    latest group that it reads
+
+    1. as the epilogue of an anchor, where it reads one element of the anchor for each of its own
+       and the way back is known (`invert`);
+    2. in a row group: reductions over the same rows, what is computed from their values once a
+       row, and what is computed for every element of the rows;
+    3. in a group of elements, where it goes on element by element.
+
+    A group of elements that one op alone reads moves into the op's group where evaluating it again
+    costs less than storing it. Views in front of anchors are copied into every kernel that reads
+    them. Leaves functions of `compute.fusion` and `graph.constant`.
+    """
+
+    name = "fuse"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Fuse every function of the module."""
+        for function in op.ops:
+            if isinstance(function, FuncOp) and function.body.blocks:
+                Fuser(function).run()

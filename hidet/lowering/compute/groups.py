@@ -1,0 +1,175 @@
+"""Groups of grids and anchors that become one fusion, and the rules by which they grow.
+
+Groups are numbered in the order of their making, and a group reads groups of lower numbers only:
+an op may join a group if all else that it reads comes from groups made before. So the graph of
+groups has no cycle, and no search is needed to know it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from math import prod
+
+from xdsl.ir import Operation, SSAValue
+
+from hidet.analysis.epilogue import inverse_of
+from hidet.analysis.grids import has_reduction, is_cheap, loads_of
+from hidet.analysis.index_forms import IndexForms
+from hidet.analysis.numbering import number_of, number_of_load
+from hidet.analysis.rows import Rows, row_reduces, rows_of_grid
+from hidet.dialects.compute import GridOp, LoadOp, ReduceOp
+from hidet.dialects.graph import MatmulOp
+from hidet.dialects.shaped import size_of
+from hidet.lowering.inlining import inline_load
+
+
+class Kind(Enum):
+    """What a group is scheduled as, which decides who may join."""
+
+    ANCHOR = auto()
+    ROWS = auto()
+    ELEMENTS = auto()
+
+
+@dataclass(eq=False)
+class Group:
+    """Ops that become one fusion.
+
+    Attributes:
+        number: the place in the order of making.
+        kind: what the ops have in common.
+        ops: the members, in the order of joining.
+        rows: the rows of a group of reductions.
+        size: the number of elements that all results of a group of elements have.
+    """
+
+    number: int
+    kind: Kind
+    ops: dict[Operation, None] = field(default_factory=lambda: dict[Operation, None]())
+    rows: Rows | None = None
+    size: int = 0
+
+    @property
+    def anchor(self) -> MatmulOp:
+        """The product of matrices of an anchor group."""
+        return next(op for op in self.ops if isinstance(op, MatmulOp))
+
+    def holds(self, value: SSAValue) -> bool:
+        """Whether a value is made by a member."""
+        return isinstance(value.owner, Operation) and value.owner in self.ops
+
+
+def may_join(grid: GridOp, group: Group) -> bool:
+    """Return whether a grid, whose other inputs come from earlier groups, may join a group."""
+    match group.kind:
+        case Kind.ANCHOR:
+            return _is_epilogue(grid, group)
+        case Kind.ROWS:
+            return _fits_rows(grid, group, group.rows)
+        case Kind.ELEMENTS:
+            if (rows := rows_of_grid(grid)) is not None:
+                return rows.size == group.size and _fits_rows(grid, group, rows)
+            return _extends_elements(grid, group)
+
+
+def _is_epilogue(grid: GridOp, group: Group) -> bool:
+    """An epilogue reads one element of the anchor for each of its own, and can be inverted."""
+    if has_reduction(grid):
+        return False
+    trial = with_members_inlined(grid, group)
+    inverse = inverse_of(trial, group.anchor.result)
+    trial.erase()
+    return inverse is not None
+
+
+def with_members_inlined(grid: GridOp, group: Group) -> GridOp:
+    """Return a copy of a grid that reads the anchor itself where it read other epilogues."""
+    copy = grid.clone()
+    for load in loads_of(copy):
+        member = load.source.owner
+        if isinstance(member, GridOp) and group.holds(load.source):
+            inline_load(load, member, [load])
+    return copy
+
+
+def _fits_rows(grid: GridOp, group: Group, rows: Rows | None) -> bool:
+    """A member of a row group reads rows by row, elements by element, in row-major order."""
+    assert rows is not None
+    size = prod(grid.shape)
+    reduces = row_reduces(grid)
+    if reduces and rows_of_grid(grid) != rows:
+        return False
+    if size not in (rows.count, rows.size) or (not reduces and has_reduction(grid)):
+        return False
+    forms = IndexForms()
+    return all(
+        _reads_in_order(forms, grid, load, rows)
+        for load in loads_of(grid)
+        if group.holds(load.source)
+    )
+
+
+def _reads_in_order(forms: IndexForms, grid: GridOp, load: LoadOp, rows: Rows) -> bool:
+    """Whether a load reads the value of its own row, or its own element of the row."""
+    block = grid.body.block
+    own = number_of(forms, grid.indices, grid.shape, block)
+    reduce = load.parent_op()
+    if isinstance(reduce, ReduceOp) and reduce.parent is block:
+        inner = number_of(forms, reduce.indices, reduce.shape, reduce.body.block)
+        own = inner + own * rows.length
+        count = rows.size
+    else:
+        count = prod(grid.shape)
+    number = number_of_load(forms, load)
+    if size_of(load.source) == count:
+        return number == own
+    if size_of(load.source) == rows.count and count == rows.size:
+        return number == forms.algebra(load.parent).floordiv(own, rows.length)
+    return False
+
+
+def _extends_elements(grid: GridOp, group: Group) -> bool:
+    """A grid of elements goes on where its producer is, element by element; or consumes it whole.
+
+    It consumes the group if the group's only result is read by this grid alone, and evaluating
+    that result where it is read costs no more than storing it.
+    """
+    if has_reduction(grid):
+        return False
+    forms = IndexForms()
+    own = number_of(forms, grid.indices, grid.shape, grid.body.block)
+    loads = [load for load in loads_of(grid) if group.holds(load.source)]
+    if prod(grid.shape) == group.size and all(number_of_load(forms, load) == own for load in loads):
+        return True
+    return consumes(grid, group)
+
+
+def consumes(op: Operation, group: Group) -> bool:
+    """Return whether an op is the only one to read a group of elements, and at little cost."""
+    if group.kind is not Kind.ELEMENTS:
+        return False
+    if op in group.ops:
+        return False
+    siblings = next(iter(group.ops))
+    users = {
+        top_level(use.operation, siblings)
+        for member in group.ops
+        for result in member.results
+        for use in result.uses
+    } - set(group.ops)
+    cheap = all(isinstance(member, GridOp) and is_cheap(member) for member in group.ops)
+    if users != {op}:
+        return False
+    if isinstance(op, GridOp) and (not has_reduction(op) or rows_of_grid(op) is not None):
+        reads = len({load.source for load in loads_of(op) if group.holds(load.source)})
+        return prod(op.shape) <= group.size * reads or cheap
+    return cheap
+
+
+def top_level(op: Operation, sibling: Operation) -> Operation | None:
+    """Return the op around an op that stands in the same block as a sibling."""
+    current: Operation | None = op
+    while current is not None and current.parent is not sibling.parent:
+        current = current.parent_op()
+    return current

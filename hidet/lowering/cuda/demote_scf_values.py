@@ -1,0 +1,220 @@
+"""The pass `demote-scf-values`: values of loops and branches become variables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from xdsl.builder import Builder
+from xdsl.context import Context
+from xdsl.dialects import arith, memref, scf
+from xdsl.dialects.builtin import BoolAttr, MemRefType, ModuleOp, NoneAttr
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+
+from hidet.dialects.cuda.attributes import Space, SpaceAttr
+from hidet.dialects.cuda.kernel import KernelOp
+from hidet.lowering.cuda.expressions import is_conditional
+from hidet.lowering.kernels import kernels_of
+
+
+@dataclass(frozen=True)
+class DemoteScfValuesPass(ModulePass):
+    """Turn iteration arguments and results of `scf.for` and results of `scf.if` into variables.
+
+    A variable is a rank-0 memref in `#cuda.space<local>`: stored before the loop, loaded at the top
+    of the body, stored at its end, loaded after it. A branch stores at the end of both arms. The
+    loads at the top come before all stores of the body, so values that change places in a yield do
+    so at once:
+
+        %r:2 = scf.for ... iter_args(%a = %x, %b = %y) { scf.yield %b, %a }
+        // becomes
+        scf.for ... { %0 = load %va   %1 = load %vb   store %1, %va   store %0, %vb }
+
+    A value that is only handed on to the variable of an outer loop is computed in that variable.
+    An `scf.if` that C++ can write as `c ? a : b` keeps its result.
+
+    Expects: kernels at the `cuda` level. Leaves: `scf.for` without values; `scf.if` without values,
+    but for conditional expressions.
+    """
+
+    name = "demote-scf-values"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Run on all kernels of a module."""
+        for kernel in kernels_of(op):
+            demote_values(kernel)
+
+
+def demote_values(kernel: KernelOp) -> None:
+    """Demote all values of loops and branches of one kernel."""
+    _Demotion().block(kernel.body.block)
+
+
+@dataclass
+class _Demotion:
+    """Demotes the values of one kernel, outer ops before inner ones, later before earlier ones.
+
+    In that order the store that takes a result on exists when the op that yields it is reached.
+    """
+
+    variables: set[SSAValue] = field(default_factory=set[SSAValue])
+
+    def block(self, block: Block) -> None:
+        """Demote the values of all loops and branches of a block and inside of it."""
+        for op in reversed(list(block.ops)):
+            kept: Operation = op
+            if isinstance(op, scf.ForOp) and op.iter_args:
+                kept = self._loop(op)
+            elif isinstance(op, scf.IfOp) and op.results:
+                if is_conditional(op) and not self._is_update(op):
+                    continue
+                kept = self._branch(op)
+            for region in kept.regions:
+                for inner in region.blocks:
+                    self.block(inner)
+
+    def _loop(self, op: scf.ForOp) -> scf.ForOp:
+        """Replace a loop by one without values."""
+        body = op.body.block
+        variables = [
+            self._variable(op, result, argument.name_hint or result.name_hint)
+            for argument, result in zip(body.args[1:], op.results, strict=True)
+        ]
+        for variable, start in zip(variables, op.iter_args, strict=True):
+            self._store(start, variable, InsertPoint.before(op), op)
+        top = InsertPoint.at_start(body)
+        for variable, argument in zip(variables, body.args[1:], strict=True):
+            if argument.first_use is not None:
+                argument.replace_all_uses_with(_load(variable, top, op))
+        for argument in list(body.args[1:]):
+            body.erase_arg(argument)
+        self._end(body, variables)
+        bare = scf.ForOp(op.lb, op.ub, op.step, [], op.detach_region(op.body))
+        _replace(op, bare, variables)
+        return bare
+
+    def _branch(self, op: scf.IfOp) -> scf.IfOp:
+        """Replace a branch by one without values."""
+        variables = [self._variable(op, result, result.name_hint) for result in op.results]
+        for region in op.regions:
+            self._end(region.block, variables)
+        condition = op.cond
+        then, otherwise = (op.detach_region(region) for region in tuple(op.regions))
+        if _is_empty(otherwise):
+            otherwise = Region()
+        elif _is_empty(then):
+            true = arith.ConstantOp(BoolAttr.from_bool(True))
+            negation = arith.XOrIOp(condition, true)
+            _insert(true, InsertPoint.before(op), op)
+            _insert(negation, InsertPoint.before(op), op)
+            condition, then, otherwise = negation.result, otherwise, Region()
+        bare = scf.IfOp(condition, [], then, otherwise)
+        _replace(op, bare, variables)
+        return bare
+
+    def _is_update(self, op: scf.IfOp) -> bool:
+        """Return whether an arm leaves a variable as it is: `if (c) acc += x;` is clearer then."""
+        store = self._taker(op.results[0])
+        if store is None:
+            return False
+        yields = (region.block.last_op for region in op.regions)
+        return any(
+            last is not None and _is_held(last.operands[0], store.memref, last.parent)
+            for last in yields
+        )
+
+    def _variable(self, op: Operation, result: SSAValue, hint: str | None) -> SSAValue:
+        """Return the variable of a result: that of an outer op which takes it on, or a new one."""
+        store = self._taker(result)
+        if store is not None:
+            variable, alloca = store.memref, store.memref.owner
+            assert isinstance(alloca, memref.AllocaOp)
+            if alloca.parent is op.parent:  # it stands before a later op, and is needed here
+                alloca.detach()
+                Builder(InsertPoint.before(op)).insert(alloca)
+            store.detach()
+            store.erase()
+            return variable
+        kind = MemRefType(result.type, [], NoneAttr(), SpaceAttr(Space.LOCAL))
+        alloca = memref.AllocaOp.build(
+            operands=[[], []], result_types=[kind], properties={"alignment": None}
+        )
+        _insert(alloca, InsertPoint.before(op), op)
+        alloca.memref.name_hint = hint
+        self.variables.add(alloca.memref)
+        return alloca.memref
+
+    def _taker(self, result: SSAValue) -> memref.StoreOp | None:
+        """Return the store that hands a result on to a variable of this pass, if that is its use.
+
+        Between the op and the store nobody reads that variable: it is read at the top of the body
+        of its own loop, and by ops whose results are not handed on to it.
+        """
+        user = result.get_user_of_unique_use()
+        if not isinstance(user, memref.StoreOp) or user.memref not in self.variables:
+            return None
+        assert isinstance(result.owner, Operation)
+        return user if user.parent is result.owner.parent else None
+
+    def _end(self, block: Block, variables: list[SSAValue]) -> None:
+        """Store what a block yields, and yield nothing."""
+        last = block.last_op
+        assert isinstance(last, scf.YieldOp)
+        for variable, value in zip(variables, last.arguments, strict=True):
+            self._store(value, variable, InsertPoint.before(last), last)
+        last.operands = []
+
+    def _store(self, value: SSAValue, variable: SSAValue, at: InsertPoint, like: Operation) -> None:
+        """Store a value to a variable, unless it is what the variable holds."""
+        if not _is_held(value, variable, at.block):
+            _insert(memref.StoreOp.get(value, variable, []), at, like)
+
+
+def _replace(op: Operation, bare: Operation, variables: list[SSAValue]) -> None:
+    """Put the op without values in the place of the one with values."""
+    bare.attributes = op.attributes
+    _insert(bare, InsertPoint.before(op), op)
+    after = InsertPoint.after(bare)
+    for result, variable in zip(op.results, variables, strict=True):
+        if result.first_use is not None:
+            loaded = _load(variable, after, op)
+            loaded.name_hint = result.name_hint
+            result.replace_all_uses_with(loaded)
+    op.detach()
+    op.erase()
+
+
+def _load(variable: SSAValue, at: InsertPoint, like: Operation) -> SSAValue:
+    """Load a variable."""
+    load = memref.LoadOp.get(variable, [])
+    _insert(load, at, like)
+    return load.res
+
+
+def _insert(new: Operation, at: InsertPoint, like: Operation) -> None:
+    """Insert an op with the location of the one that it stands for."""
+    new.location = like.location
+    Builder(at).insert(new)
+
+
+def _is_empty(arm: Region) -> bool:
+    """Return whether an arm only yields."""
+    return isinstance(arm.block.first_op, scf.YieldOp)
+
+
+def _is_held(value: SSAValue, variable: SSAValue, block: Block | None) -> bool:
+    """Return whether a variable still holds a value that was loaded from it.
+
+    It does in the body at whose top it was loaded, and in branches there, but not in a loop there,
+    which may have changed it meanwhile.
+    """
+    load = value.owner
+    if not isinstance(load, memref.LoadOp) or load.memref is not variable:
+        return False
+    while block is not load.parent:
+        branch = block.parent_op() if block is not None else None
+        if not isinstance(branch, scf.IfOp):
+            return False
+        block = branch.parent
+    return True

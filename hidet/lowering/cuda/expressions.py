@@ -1,0 +1,80 @@
+"""What can be an expression of C++: shared by `demote-scf-values` and `form-expressions`."""
+
+from __future__ import annotations
+
+from xdsl.dialects import arith, memref, scf
+from xdsl.ir import Block, Operation, SSAValue
+
+_EXPRESSION_DIALECTS = frozenset({"arith", "math"})
+
+MAX_CONDITIONAL = 12
+"""A branch with a value is printed as `c ? a : b` if both arms have so many operators at most."""
+
+# The predicates of `arith.cmpf` for which C++ has no operator: the operands are printed twice.
+_TWICE = frozenset(
+    number for number, name in enumerate(arith.CMPF_COMPARISON_OPERATIONS) if name in ("one", "ueq")
+)
+
+
+def is_arithmetic(op: Operation) -> bool:
+    """Return whether an operation computes a value from its operands and does nothing else."""
+    # By dialect and not by trait: some operations of arith have no traits (remui).
+    return op.dialect_name() in _EXPRESSION_DIALECTS
+
+
+def prints_operands_twice(op: Operation) -> bool:
+    """Return whether the text of an operation repeats its operands, which then need names."""
+    return isinstance(op, arith.CmpfOp) and op.predicate.value.data in _TWICE
+
+
+def is_conditional(op: scf.IfOp) -> bool:
+    """Return whether a branch with one value can be written as `c ? a : b`.
+
+    Both arms must be trees of arithmetic and loads: every value in them has one use.
+    """
+    return operators_of(op) is not None
+
+
+def operators_of(op: scf.IfOp) -> int | None:
+    """Return the number of operators of a conditional expression, None if it is none."""
+    if len(op.results) != 1 or not op.false_region.blocks:
+        return None
+    total = 1
+    for region in op.regions:
+        operators = _operators_of_arm(region.block)
+        if operators is None:
+            return None
+        total += operators
+    return total if total <= MAX_CONDITIONAL else None
+
+
+def _operators_of_arm(arm: Block) -> int | None:
+    """Return the number of operators of an arm, None if it is not an expression."""
+    total = 0
+    for op in arm.ops:
+        if isinstance(op, arith.ConstantOp | scf.YieldOp):
+            continue
+        operators = operators_of(op) if isinstance(op, scf.IfOp) else _operators_of_leaf(op, arm)
+        if operators is None or not op.results[0].has_one_use():
+            return None
+        total += operators
+    return total
+
+
+def _operators_of_leaf(op: Operation, arm: Block) -> int | None:
+    """Return 1 if an operation of an arm can be written where its value is used, else None."""
+    if not is_arithmetic(op) and not isinstance(op, memref.LoadOp):
+        return None
+    if prints_operands_twice(op) and any(_needs_name(operand, arm) for operand in op.operands):
+        return None
+    return 1
+
+
+def _needs_name(value: SSAValue, arm: Block) -> bool:
+    """Return whether a value that is printed twice is computed in the arm, which has no names."""
+    owner = value.owner
+    return (
+        isinstance(owner, Operation)
+        and owner.parent is arm
+        and not isinstance(owner, arith.ConstantOp)
+    )

@@ -1,0 +1,169 @@
+"""The pass `flatten-memrefs`: memrefs in global memory become flat, as pointers of C are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from xdsl.builder import Builder
+from xdsl.context import Context
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, ModuleOp, NoneAttr
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from hidet.dialects.cuda.attributes import memref_type
+from hidet.dialects.cuda.instructions import CopyVectorOp
+from hidet.dialects.cuda.kernel import KernelOp
+from hidet.errors import LegalityError
+from hidet.lowering.kernels import kernels_of
+from hidet.lowering.locations import source_line
+
+
+@dataclass(frozen=True)
+class FlattenMemrefsPass(ModulePass):
+    """Give every memref argument of a kernel rank 1, and its accesses one linear index.
+
+        memref.load %x[%i, %j] : memref<8x16xf32>
+        // becomes
+        memref.load %x[%i * 16 + %j] : memref<128xf32>
+
+    Strides come from the shape, row-major, or from a `strided` layout, whose offset is added too.
+    An index of a dimension of extent 1 is 0 and drops out.
+
+    Expects: kernels at the `cuda` level, whose arguments are used by loads, stores and vector
+    copies, with static shapes. Leaves: arguments of rank 1 without a layout; shared and local
+    arrays as they are. Launches of the kernels keep the types of their operands: only the address
+    is passed. The new index arithmetic is not simplified: `simplify-index` runs after it.
+    """
+
+    name = "flatten-memrefs"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Run on all kernels of a module."""
+        for kernel in kernels_of(op):
+            flatten_arguments(kernel)
+
+
+def flatten_arguments(kernel: KernelOp) -> None:
+    """Flatten the arguments of one kernel.
+
+    Raises:
+        LegalityError: the size of an argument is unknown, or an operation uses it unexpectedly.
+    """
+    constants = _Constants(kernel.body.block)
+    for argument in list(kernel.arguments):
+        if not isinstance(argument.type, MemRefType) or _is_flat(memref_type(argument)):
+            continue
+        kind = memref_type(argument)
+        strides, offset = _strides_of(kind)
+        for user in list(dict.fromkeys(use.operation for use in argument.uses)):
+            _flatten_access(user, argument, strides, offset, constants)
+        span = _span(kind.get_shape(), strides, offset)
+        flat = MemRefType(kind.get_element_type(), [span], NoneAttr(), kind.memory_space)
+        Rewriter.replace_value_with_new_type(argument, flat)
+
+
+@dataclass
+class _Constants:
+    """Index constants at the top of a kernel, one for each number."""
+
+    block: Block
+    values: dict[int, SSAValue] = field(default_factory=dict[int, SSAValue])
+
+    def __getitem__(self, number: int) -> SSAValue:
+        if number not in self.values:
+            constant = arith.ConstantOp(IntegerAttr(number, IndexType()))
+            self.values[number] = Builder(InsertPoint.at_start(self.block)).insert(constant).result
+        return self.values[number]
+
+
+def _is_flat(kind: MemRefType[Attribute]) -> bool:
+    return kind.get_num_dims() == 1 and isinstance(kind.layout, NoneAttr)
+
+
+def _strides_of(kind: MemRefType[Attribute]) -> tuple[list[int], int]:
+    """Return the strides and the offset of a memref, in elements."""
+    strides, offset = kind.get_strides(), kind.get_offset()
+    known = [stride for stride in strides or () if stride is not None and stride >= 0]
+    is_static = all(extent >= 0 for extent in kind.get_shape())
+    if len(known) != kind.get_num_dims() or offset is None or not is_static:
+        raise LegalityError(f"flatten-memrefs needs a static shape and strides, found {kind}")
+    return known, offset
+
+
+def _span(shape: Sequence[int], strides: Sequence[int], offset: int) -> int:
+    """Return the number of elements from the pointer to the last element of a memref."""
+    if 0 in shape:
+        return 0
+    last = sum((extent - 1) * stride for extent, stride in zip(shape, strides, strict=True))
+    return offset + last + 1
+
+
+def _flatten_access(
+    op: Operation, argument: SSAValue, strides: Sequence[int], offset: int, constants: _Constants
+) -> None:
+    """Replace the indices of a load, store or vector copy by one."""
+
+    def flat(indices: Sequence[SSAValue]) -> SSAValue:
+        shape = memref_type(argument).get_shape()
+        return _linear_index(op, shape, indices, strides, offset, constants)
+
+    match op:
+        case memref.LoadOp():
+            op.operands = [argument, flat(op.indices)]
+        case memref.StoreOp():
+            op.operands = [op.value, argument, flat(op.indices)]
+        case CopyVectorOp():
+            source, target = list(op.source_indices), list(op.target_indices)
+            source = [flat(source)] if op.source is argument else source
+            target = [flat(target)] if op.target is argument else target
+            _replace_copy(op, source, target)
+        case _:
+            raise LegalityError(
+                f"flatten-memrefs does not know how {op.name} uses a memref", where=source_line(op)
+            )
+
+
+def _replace_copy(op: CopyVectorOp, source: list[SSAValue], target: list[SSAValue]) -> None:
+    """Replace the indices of a vector copy, whose number is a property of the op."""
+    new = CopyVectorOp(op.width.value.data, op.source, source, op.target, target)
+    new.attributes, new.location = op.attributes, op.location
+    Rewriter.replace_op(op, new)
+
+
+def _linear_index(
+    op: Operation,
+    shape: Sequence[int],
+    indices: Sequence[SSAValue],
+    strides: Sequence[int],
+    offset: int,
+    constants: _Constants,
+) -> SSAValue:
+    """Return `i * stride + j + offset`, computed in front of an access."""
+    builder = Builder(InsertPoint.before(op))
+
+    def insert(new: arith.AddiOp | arith.MuliOp) -> SSAValue:
+        new.location = op.location
+        return builder.insert(new).result
+
+    total: SSAValue | None = None
+    for extent, index, stride in zip(shape, indices, strides, strict=True):
+        known = _number(index)
+        if extent == 1 or stride == 0 or known is not None:
+            offset += (known or 0) * stride
+            continue
+        term = index if stride == 1 else insert(arith.MuliOp(index, constants[stride]))
+        total = term if total is None else insert(arith.AddiOp(total, term))
+    if total is None:
+        return constants[offset]
+    return total if offset == 0 else insert(arith.AddiOp(total, constants[offset]))
+
+
+def _number(index: SSAValue) -> int | None:
+    """Return the value of a constant index."""
+    owner = index.owner
+    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
+        return owner.value.value.data
+    return None

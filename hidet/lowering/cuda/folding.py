@@ -1,0 +1,222 @@
+"""Which values fold into the expression of their user; the rules are in `form-expressions`."""
+
+from __future__ import annotations
+
+from xdsl.dialects import arith, memref, scf
+from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, i1, i64
+from xdsl.ir import Block, Operation, Use
+
+from hidet.dialects.cuda.instructions import BlockIdOp, ShflOp, ThreadIdOp
+from hidet.dialects.cuda.kernel import KernelOp
+from hidet.dialects.cuda.marks import UPDATE
+from hidet.lowering.cuda.expressions import is_arithmetic, operators_of, prints_operands_twice
+from hidet.lowering.cuda.memory_order import (
+    Everything,
+    Memory,
+    WritesAfter,
+    memory_of,
+    writes_of,
+)
+
+_UPDATES: dict[type[Operation], bool] = {
+    arith.AddfOp: True,
+    arith.SubfOp: False,
+    arith.MulfOp: True,
+    arith.DivfOp: False,
+    arith.AddiOp: True,
+    arith.SubiOp: False,
+    arith.MuliOp: True,
+    arith.AndIOp: True,
+    arith.OrIOp: True,
+    arith.XOrIOp: True,
+}
+"""Operations that C++ can contract with an assignment; whether their operands may be swapped."""
+
+
+class Folding:
+    """Walks a kernel backwards and folds what it can, one decision for each operation.
+
+    Args:
+        max_operators: the largest number of operators of one statement.
+    """
+
+    def __init__(self, max_operators: int) -> None:
+        self.max_operators = max_operators
+        self.folded: set[Operation] = set()
+        # The statement in which the text of a folded operation ends.
+        self._root: dict[Operation, Operation] = {}
+        self._operators: dict[Operation, int] = {}
+        self._position: dict[Operation, int] = {}
+        # Loads that `x[i] += v` stands for: their operands are not printed.
+        self._contracted: set[Operation] = set()
+        # Folded operations whose text is evaluated in some cases only: after `&&`, `?`.
+        self._conditional: set[Operation] = set()
+
+    def run(self, kernel: KernelOp) -> None:
+        """Decide about all operations of a kernel; `folded` holds the result."""
+        self._block(kernel.body.block)
+
+    def _block(self, block: Block) -> set[Memory]:
+        """Decide about the operations of a block; return what the block writes."""
+        after = WritesAfter()
+        ops = list(block.ops)
+        for position, op in reversed(list(enumerate(ops))):
+            self._position[op] = position
+            if _is_dead(op):
+                op.detach()
+                op.erase()
+                continue
+            if self._folds(op, after):
+                self._fold(op)
+            elif isinstance(op, scf.IfOp) and op.results:
+                self._operators[op] = self._operators.get(op, 0) + _operators(op)
+            writes = writes_of(op)
+            for region in op.regions:
+                for inner in region.blocks:
+                    writes |= self._arm(op, inner) if op.results else self._block(inner)
+            after.add(writes, position)
+        return set(after.next)
+
+    # Folding one operation.
+
+    def _folds(self, op: Operation, after: WritesAfter) -> bool:
+        """Return whether an operation folds into its user."""
+        if isinstance(op, arith.ConstantOp):
+            return True
+        if not _is_expression(op) or isinstance(op, ThreadIdOp | BlockIdOp):
+            return False  # ids are unsigned in C++, under their names they are int
+        use = self._only_use(op)
+        if use is None or prints_operands_twice(use.operation):
+            return False
+        root = self._root.get(use.operation, use.operation)
+        if self._operators.get(root, 0) + _operators(op) > self.max_operators:
+            return False
+        if root.parent is not op.parent:
+            return _is_pure(op) and _may_sink(op, root)
+        if isinstance(root, scf.ForOp) and not _is_pure(op):
+            return False  # the bounds of a loop are evaluated again in every iteration
+        if isinstance(op, ShflOp) and self._is_conditional(use):
+            return False
+        end = self._position[root]
+        return not any(after.is_written_before(memory, end) for memory in _reads(op))
+
+    def _fold(self, op: Operation) -> None:
+        """Fold an operation: into its user, or everywhere if it is a constant."""
+        self.folded.add(op)
+        use = self._only_use(op)
+        if isinstance(op, arith.ConstantOp) or use is None:
+            return
+        root = self._root.get(use.operation, use.operation)
+        self._root[op] = root
+        if self._is_conditional(use):
+            self._conditional.add(op)
+        if isinstance(op, memref.LoadOp) and self._contract(op, use):
+            self._contracted.add(op)
+        else:
+            self._operators[root] = self._operators.get(root, 0) + _operators(op)
+
+    def _arm(self, op: Operation, arm: Block) -> set[Memory]:
+        """Fold all operations of an arm of a conditional expression; return what it writes."""
+        root = self._root.get(op, op)
+        for inner in arm.ops:
+            self._root[inner] = root
+            self._conditional.add(inner)
+            if not isinstance(inner, scf.YieldOp):
+                self.folded.add(inner)
+            for region in inner.regions:
+                for block in region.blocks:
+                    self._arm(inner, block)
+        return set()
+
+    def _contract(self, load: memref.LoadOp, use: Use) -> bool:
+        """Mark the store of `x[i] = x[i] + v` if the load is that of the old value."""
+        store = self._root[load]
+        computed = use.operation
+        if (
+            not isinstance(store, memref.StoreOp)
+            or store.value.owner is not computed
+            or type(computed) not in _UPDATES
+            or load.res.type == i1
+            or UPDATE in store.attributes
+            or store.memref is not load.memref
+            or store.indices != load.indices
+        ):
+            return False
+        if use.index != 0 and not _UPDATES[type(computed)]:
+            return False
+        store.attributes[UPDATE] = IntegerAttr(use.index, i64)
+        return True
+
+    def _only_use(self, op: Operation) -> Use | None:
+        """Return the only place where the text of a result stands, None if there are several."""
+        found = None
+        for use in op.results[0].uses:
+            if use.operation in self._contracted:
+                continue
+            if found is not None:
+                return None
+            found = use
+        return found
+
+    def _is_conditional(self, use: Use) -> bool:
+        """Return whether an operand is evaluated in some cases only."""
+        user = use.operation
+        if user in self._conditional:
+            return True
+        if isinstance(user, arith.SelectOp):
+            return use.index > 0
+        is_logical = isinstance(user, arith.AndIOp | arith.OrIOp)
+        return is_logical and use.index > 0 and user.results[0].type == i1
+
+
+def _is_dead(op: Operation) -> bool:
+    """Return whether an operation computes something that nobody uses, and does nothing else."""
+    if not op.results or any(result.first_use is not None for result in op.results):
+        return False
+    return _is_expression(op) and not isinstance(op, ShflOp)
+
+
+def _is_expression(op: Operation) -> bool:
+    """Return whether C++ can write an operation inside of an expression."""
+    if isinstance(op, scf.IfOp):
+        return bool(op.results)
+    return is_arithmetic(op) or isinstance(op, memref.LoadOp | ShflOp | ThreadIdOp | BlockIdOp)
+
+
+def _is_pure(op: Operation) -> bool:
+    """Return whether the value of an operation depends on its operands alone."""
+    return is_arithmetic(op)
+
+
+def _may_sink(op: Operation, root: Operation) -> bool:
+    """Return whether arithmetic may move into the body that a statement stands in.
+
+    Into a branch always. Into a loop only what compilers are sure to take out of it again.
+    """
+    if isinstance(op.results[0].type, IndexType | IntegerType):
+        return True
+    parent = root.parent_op()
+    while parent is not None and parent.parent is not op.parent:
+        if isinstance(parent, scf.ForOp):
+            return False
+        parent = parent.parent_op()
+    return not isinstance(parent, scf.ForOp)
+
+
+def _operators(op: Operation) -> int:
+    """Return the number of operators that an operation adds to a statement."""
+    if isinstance(op, scf.IfOp):
+        operators = operators_of(op)
+        assert operators is not None, "form-expressions demotes what is no expression"
+        return operators
+    return 0 if isinstance(op, arith.IndexCastOp) else 1
+
+
+def _reads(op: Operation) -> set[Memory]:
+    """Return the memory that an operation reads, and MEETING if threads meet in it."""
+    if isinstance(op, memref.LoadOp):
+        return {memory_of(op.memref)}
+    if isinstance(op, ShflOp):
+        return {Everything.MEETING}
+    loads = (inner for inner in op.walk() if isinstance(inner, memref.LoadOp))
+    return {memory_of(load.memref) for load in loads}

@@ -1,0 +1,86 @@
+"""The pass `index-width`: which indices need 64 bits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import FixedBitwidthType, IndexType, ModuleOp, UnitAttr
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from hidet.analysis.forms import Range
+from hidet.analysis.index_forms import IndexForms
+from hidet.dialects.cuda.kernel import KernelOp
+from hidet.dialects.cuda.marks import LONG
+from hidet.lowering.kernels import kernels_of
+
+INT = Range(-(1 << 31), (1 << 31) - 1)
+"""The range of `int` in C++, on GPUs as on the CPUs that are supported."""
+
+
+@dataclass(frozen=True)
+class IndexWidthPass(ModulePass):
+    """Mark what computes an index that may not fit in 32 bits with `cuda.long`.
+
+    An index prints as `int`, one that is marked as `long long`. Marked is the operation, or the
+    loop for its induction variable, which also has to hold the value that ends the loop. Every
+    operation of an index expression is looked at by itself, so that no intermediate value
+    overflows. An index of which nothing is known is marked. Constants are not: their literal shows.
+
+    Expects: kernels at the `cuda` level with all their index arithmetic. Leaves: the marks.
+    """
+
+    name = "index-width"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Run on all kernels of a module."""
+        for kernel in kernels_of(op):
+            mark_long_indices(kernel)
+
+
+def mark_long_indices(kernel: KernelOp) -> None:
+    """Mark the operations of one kernel whose indices need 64 bits."""
+    forms = IndexForms(kernel)
+    for op in kernel.body.walk():
+        op.attributes.pop(LONG, None)
+        if _is_long(op, forms):
+            op.attributes[LONG] = UnitAttr()
+
+
+def _is_long(op: Operation, forms: IndexForms) -> bool:
+    """Return whether an operation makes an index that may not fit in 32 bits."""
+    if isinstance(op, scf.ForOp):
+        return isinstance(op.lb.type, IndexType) and not _loop_fits(op, forms)
+    if isinstance(op, arith.ConstantOp) or not op.results:
+        return False
+    if isinstance(op, arith.IndexCastOp) and _has_at_most_32_bits(op.input.type):
+        return False
+    return any(
+        isinstance(result.type, IndexType) and not _fits(result, forms) for result in op.results
+    )
+
+
+def _has_at_most_32_bits(kind: Attribute) -> bool:
+    return isinstance(kind, FixedBitwidthType) and kind.bitwidth <= 32
+
+
+def _fits(value: SSAValue, forms: IndexForms) -> bool:
+    """Return whether an index is known to fit in 32 bits."""
+    return _is_int(forms.range(value))
+
+
+def _is_int(limits: Range | None) -> bool:
+    return limits is not None and INT.lo <= limits.lo and limits.hi <= INT.hi
+
+
+def _loop_fits(op: scf.ForOp, forms: IndexForms) -> bool:
+    """Return whether all values of a loop's variable fit in 32 bits, the last one included.
+
+    The loop ends with the first value that is not less than the upper bound.
+    """
+    start, stop, step = (forms.range(bound, op.parent) for bound in (op.lb, op.ub, op.step))
+    if stop is None or step is None or not _is_int(start):
+        return False
+    return _fits(op.body.block.args[0], forms) and _is_int(Range(stop.lo, stop.hi + step.hi - 1))

@@ -1,0 +1,46 @@
+"""The pass `infer-readonly`: which arguments a kernel only reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.ir import SSAValue, Use
+from xdsl.passes import ModulePass
+
+from hidet.dialects.cuda.instructions import CopyVectorOp
+from hidet.lowering.kernels import kernels_of
+
+
+@dataclass(frozen=True)
+class InferReadonlyPass(ModulePass):
+    """Mark the memref arguments of kernels that are only read with `cuda.readonly`.
+
+    An operation that is not known to only read its operand counts as writing it. The printer makes
+    such an argument `const`, the runtime orders launches by what they write.
+
+    Expects: kernels at the `cuda` level, whose arguments are used by loads, stores and vector
+    copies. Leaves: `cuda.readonly` on exactly the arguments that are only read.
+    """
+
+    name = "infer-readonly"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Run on all kernels of a module."""
+        for kernel in kernels_of(op):
+            kernel.set_readonly([_is_readonly(argument) for argument in kernel.arguments])
+
+
+def _is_readonly(argument: SSAValue) -> bool:
+    """Return whether an argument is a memref that is only read."""
+    return isinstance(argument.type, MemRefType) and all(map(_reads, argument.uses))
+
+
+def _reads(use: Use) -> bool:
+    """Return whether a use of a memref only reads it."""
+    user = use.operation
+    if isinstance(user, CopyVectorOp):
+        return user.target is not user.operands[use.index]
+    return isinstance(user, memref.LoadOp)

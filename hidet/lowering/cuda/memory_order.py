@@ -1,0 +1,87 @@
+"""What an operation of the `cuda` level writes, and what is written after a place in a block."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from typing import TypeAlias
+
+from xdsl.dialects import memref, scf
+from xdsl.ir import Operation, SSAValue
+from xdsl.traits import is_side_effect_free
+
+from hidet.dialects.cuda.attributes import Space, space_of
+from hidet.dialects.cuda.instructions import (
+    Collective,
+    CopyVectorOp,
+    ShflOp,
+    SyncThreadsOp,
+    SyncWarpOp,
+)
+from hidet.lowering.cuda.expressions import is_arithmetic
+
+
+class Everything(Enum):
+    """Memory that is not one array."""
+
+    GLOBAL = auto()
+    """All of global memory: two arguments of a kernel may be the same array."""
+    OTHERS = auto()
+    """What other threads write, seen after a barrier: global and shared memory."""
+    ANY = auto()
+    """Of an operation that is not known: all memory."""
+    MEETING = auto()
+    """No memory: that threads meet, which a shuffle must not be moved over."""
+
+
+Memory: TypeAlias = SSAValue | Everything
+"""A shared or local array, which no other name refers to, or more."""
+
+
+def memory_of(array: SSAValue) -> Memory:
+    """Return the memory that a memref stands for."""
+    return Everything.GLOBAL if space_of(array.type) is Space.GLOBAL else array
+
+
+def _is_local(memory: Memory) -> bool:
+    return isinstance(memory, SSAValue) and space_of(memory.type) is Space.LOCAL
+
+
+def writes_of(op: Operation) -> set[Memory]:
+    """Return what an operation writes by itself, without the operations inside it."""
+    match op:
+        case memref.StoreOp():
+            return {memory_of(op.memref)}
+        case CopyVectorOp():
+            return {memory_of(op.target)}
+        case SyncThreadsOp() | SyncWarpOp():
+            return {Everything.OTHERS, Everything.MEETING}
+        case ShflOp():
+            return {Everything.MEETING}
+        case memref.LoadOp() | memref.AllocaOp() | scf.ForOp() | scf.IfOp():
+            return set()
+        case _ if is_arithmetic(op) or is_side_effect_free(op):
+            return set()
+        case _ if op.has_trait(Collective):
+            return {Everything.ANY, Everything.MEETING}
+        case _:
+            return {Everything.ANY}
+
+
+@dataclass
+class WritesAfter:
+    """Where memory is written next, while a block is walked backwards."""
+
+    next: dict[Memory, int] = field(default_factory=dict[Memory, int])
+
+    def add(self, memories: set[Memory], position: int) -> None:
+        """Note what the operation at a position writes; it comes before all noted ones."""
+        for memory in memories:
+            self.next[memory] = position
+
+    def is_written_before(self, memory: Memory, position: int) -> bool:
+        """Return whether a memory may be written between here and a later position."""
+        others: list[Memory] = [memory, Everything.ANY]
+        if memory is not Everything.MEETING and not _is_local(memory):
+            others.append(Everything.OTHERS)
+        return any(self.next.get(other, position) < position for other in others)

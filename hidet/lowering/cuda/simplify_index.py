@@ -1,0 +1,213 @@
+"""The pass `simplify-index`: index arithmetic is computed anew from its linear forms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, i1
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.traits import IsolatedFromAbove
+
+from hidet.analysis.form_rules import FORM_RULES, IdVariable
+from hidet.analysis.forms import LinearForm
+from hidet.analysis.index_forms import IndexForms
+from hidet.analysis.materialize import Materializer
+from hidet.lowering.cuda.dead_code import drop_dead_code
+
+
+@dataclass(frozen=True)
+class SimplifyIndexPass(ModulePass):
+    """Rewrite all index arithmetic from its linear forms.
+
+    Every index that something other than arithmetic uses is computed from its form, the parts of
+    outer loops first, and equal parts once. Comparisons that ranges decide become constants, and
+    branches, loops and selections go with them: a branch whose condition is known is replaced by
+    what it does, a loop of one iteration by its body. Dead code is dropped.
+
+    Expects any program; ops that it does not know are left alone, but for the indices that they
+    use. Leaves the same kinds of ops, and no division that could be avoided.
+    """
+
+    name = "simplify-index"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Run on a module."""
+        simplify_index(op)
+
+
+def simplify_index(op: Operation) -> None:
+    """Simplify the index arithmetic inside of an operation."""
+    simplifier = _Simplifier(op)
+    for region in op.regions:
+        simplifier.visit_region(region)
+    drop_dead_code(op)
+
+
+class _Simplifier:
+    """Walks a program once, in the order in which it runs."""
+
+    def __init__(self, root: Operation) -> None:
+        self._forms = IndexForms(root)
+        self._materializer = Materializer()
+
+    def visit_region(self, region: Region) -> None:
+        """Simplify the ops of a region."""
+        for block in region.blocks:
+            with self._materializer.scope():
+                op = block.first_op
+                while op is not None:
+                    op = self._visit(op, block)
+
+    def _visit(self, op: Operation, block: Block) -> Operation | None:
+        """Simplify an op and what is inside of it; return the op to go on with."""
+        if len(op.results) == 1 and self._simplify_result(op, op.results[0], block):
+            return op.next_op
+        self._rebuild_operands(op, block)
+        body = self._region_to_inline(op)
+        if body is not None:
+            return self._inline(op, *body)
+        if op.regions:
+            with self._materializer.scope(isolated=op.has_trait(IsolatedFromAbove)):
+                for region in op.regions:
+                    self.visit_region(region)
+        return op.next_op
+
+    # Values.
+
+    def _simplify_result(self, op: Operation, result: SSAValue, block: Block) -> bool:
+        """Replace the uses of a result by something simpler; return whether the op is done with."""
+        if isinstance(result.type, IndexType):
+            form = self._forms.form(result)
+            if form.atom is result:
+                return False
+            self._simplify_index(op, result, form, block)
+            return True
+        simpler = _simpler_value(op, self._forms)
+        if isinstance(simpler, bool):
+            constant = arith.ConstantOp(IntegerAttr(int(simpler), i1))
+            block.insert_op_before(constant, op)
+            simpler = constant.result
+        if simpler is None:
+            return False
+        result.replace_all_uses_with(simpler)
+        return True
+
+    def _simplify_index(
+        self, op: Operation, result: SSAValue, form: LinearForm, block: Block
+    ) -> None:
+        """Give an index a value that is computed from its form, where one is needed.
+
+        Arithmetic of the same block does without: it is computed from forms in turn.
+        """
+        value = self._materializer.lookup(form)
+        if value is None and self._is_as_computed(op, form, block):
+            self._materializer.remember(form, result)
+            return
+        if value is None and all(
+            use.operation.parent is block and type(use.operation) in FORM_RULES
+            for use in result.uses
+        ):
+            return
+        result.replace_all_uses_with(value or self._value(form, op, block))
+
+    def _is_as_computed(self, op: Operation, form: LinearForm, block: Block) -> bool:
+        """Return whether an op already computes a form in the way that the materializer would."""
+        if form.is_number:
+            return isinstance(op, arith.ConstantOp)
+        if isinstance(form.atom, IdVariable):
+            return type(op) is form.atom.op_type
+        op_type, *parts = self._materializer.last_step(form, self._forms.algebra(block))
+        return type(op) is op_type and all(
+            self._materializer.lookup(part) is operand
+            for part, operand in zip(parts, op.operands, strict=True)
+        )
+
+    def _rebuild_operands(self, op: Operation, block: Block) -> None:
+        """Let an op use indices that are computed from their forms."""
+        for number, operand in enumerate(op.operands):
+            if isinstance(operand.type, IndexType):
+                value = self._value(self._forms.form(operand), op, block)
+                if value is not operand:
+                    op.operands[number] = value
+                    if value.name_hint is None:
+                        value.name_hint = operand.name_hint
+
+    def _value(self, form: LinearForm, user: Operation, block: Block) -> SSAValue:
+        """Return a value of a form, computed before its user."""
+
+        def insert(op: Operation) -> None:
+            block.insert_op_before(op, user)
+
+        return self._materializer.value(form, insert, self._forms.algebra(block))
+
+    # Control flow.
+
+    def _region_to_inline(self, op: Operation) -> tuple[Region | None, list[SSAValue]] | None:
+        """Return the region that an op is the same as, if any, and the values of its arguments.
+
+        No region means that the op does nothing but to pass on the values.
+        """
+        if isinstance(op, scf.IfOp) and isinstance(op.cond.owner, arith.ConstantOp):
+            constant = op.cond.owner.value
+            assert isinstance(constant, IntegerAttr)
+            region = op.true_region if constant.value.data else op.false_region
+            return region if region.blocks else None, []
+        if isinstance(op, scf.ForOp):
+            match self._forms.trip_count(op):
+                case 0:
+                    return None, list(op.iter_args)
+                case 1:
+                    return op.body, [op.lb, *op.iter_args]
+                case _:
+                    return None
+        return None
+
+    @staticmethod
+    def _inline(op: Operation, region: Region | None, values: list[SSAValue]) -> Operation | None:
+        """Replace an op by the ops of one of its regions; return the first op that is new."""
+        before, block = op.prev_op, op.parent
+        assert block is not None
+        if region is not None:
+            end = region.block.last_op
+            assert end is not None
+            Rewriter.inline_block(region.block, InsertPoint.before(op), values)
+            values = list(end.operands)
+            block.erase_op(end)
+        for result, value in zip(op.results, values, strict=True):
+            result.replace_all_uses_with(value)
+        block.erase_op(op)
+        return block.first_op if before is None else before.next_op
+
+
+def _simpler_value(op: Operation, forms: IndexForms) -> SSAValue | bool | None:
+    """Return what the result of an op is if a comparison that it rests on is decided.
+
+    A truth value stands for a constant; None is for an op that has to stay.
+    """
+    match op:
+        case arith.CmpiOp() if isinstance(op.lhs.type, IndexType):
+            return forms.decide(op)
+        case arith.AndIOp() | arith.OrIOp() if op.result.type == i1:
+            neutral = isinstance(op, arith.AndIOp)
+            for side, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
+                known = _constant_truth(side)
+                if known is not None:
+                    return other if known == neutral else known
+            return None
+        case arith.SelectOp():
+            known = _constant_truth(op.cond)
+            return None if known is None else op.lhs if known else op.rhs
+        case _:
+            return None
+
+
+def _constant_truth(value: SSAValue) -> bool | None:
+    """Return the value of a constant of type i1."""
+    op = value.owner
+    if isinstance(op, arith.ConstantOp) and isinstance(op.value, IntegerAttr):
+        return bool(op.value.value.data)
+    return None

@@ -1,0 +1,1 @@
+"""Passes on the graph dialect: `decompose-graph`, `hoist-constants`, `lower-graph-to-compute`."""

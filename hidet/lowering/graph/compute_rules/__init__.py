@@ -1,0 +1,1 @@
+"""How each operator becomes grids of the compute dialect, one table of rules a family."""

@@ -1,0 +1,170 @@
+"""A builder for grids of the compute dialect."""
+
+from collections.abc import Callable, Sequence
+from math import prod
+
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import IndexType, TensorType, bf16, f16, f32, f64
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+
+from hidet.dialects.compute import GridOp, LoadOp, ReduceKind, ReduceOp, YieldOp
+from hidet.dialects.graph.base import (
+    Number,
+    computation_type,
+    element_type,
+    number,
+    python_number,
+    shape_of,
+)
+from hidet.dialects.graph.creation import FillOp
+from hidet.dialects.graph.shape import ExpandOp, PermuteOp, ReshapeOp
+from hidet.lowering.builder import Index, KernelBuilder
+
+Indices = Sequence[SSAValue]
+ScalarAt = Callable[[Indices], SSAValue]
+"""Builds the scalar that belongs to given indices, into the current body."""
+
+_GRID_NAMES, _REDUCE_NAMES = "ijklmn", "rstuvw"
+
+
+class GridBuilder(KernelBuilder):
+    """Builds grids; halves are loaded as f32, computed in f32, and cut where they are yielded."""
+
+    index_type = IndexType()
+
+    # Tensors, element by element.
+
+    def grid(self, shape: Sequence[int], element: Attribute, scalar_at: ScalarAt) -> SSAValue:
+        """Give the tensor whose elements are what `scalar_at` builds."""
+        grid = GridOp(TensorType(element, shape))
+        _name(grid.indices, _GRID_NAMES)
+        with self.inside(grid.body.block):
+            self.insert(YieldOp(self.narrow(scalar_at(grid.indices), element)))
+        return self.insert(grid).result
+
+    def fill(self, shape: Sequence[int], element: Attribute, value: Number) -> SSAValue:
+        """Give the tensor whose elements all have a value."""
+        return self.grid(shape, element, lambda indices: self.exact(value, element))
+
+    def reduce(self, kind: ReduceKind, extents: Sequence[int], scalar_at: ScalarAt) -> SSAValue:
+        """Combine what `scalar_at` builds over all indices in the extents; one scalar if none."""
+        if not extents:
+            return scalar_at([])
+        body = Block(arg_types=[self.index_type] * len(extents))
+        _name(body.args, _REDUCE_NAMES)
+        with self.inside(body):
+            scalar = scalar_at(body.args)
+            self.insert(YieldOp(scalar))
+        return self.insert(ReduceOp(kind, extents, scalar.type, Region(body))).result
+
+    def element(self, x: SSAValue, indices: Sequence[Index]) -> SSAValue:
+        """Load an element of a tensor as it is."""
+        return self.insert(LoadOp(x, [self.index(index) for index in indices])).result
+
+    def read(self, x: SSAValue, indices: Sequence[Index]) -> SSAValue:
+        """Load an element of a tensor in the type that it is computed in; of a fill, its value."""
+        filled = fill_of(x)
+        if filled is not None:
+            return self.constant(python_number(filled.value), element_type(x))
+        return self.widen(self.element(x, indices))
+
+    def read_broadcast(self, x: SSAValue, indices: Sequence[Index]) -> SSAValue:
+        """Load the element of a tensor that broadcasts to the indices."""
+        return self.read(x, broadcast_indices(indices, shape_of(x)))
+
+    def read_index(self, ids: SSAValue, indices: Sequence[Index]) -> SSAValue:
+        """Load an element of a tensor of integers as an index."""
+        position = self.read(ids, indices)
+        return self.insert(arith.IndexCastOp(position, self.index_type)).result
+
+    # Scalars.
+
+    def apply(self, op: Callable[..., Operation], *operands: SSAValue) -> SSAValue:
+        """Insert an operation on scalars with one result."""
+        return self.insert(op(*operands)).results[0]
+
+    def constant(self, value: Number, element: Attribute) -> SSAValue:
+        """Give a number in the type that an element type is computed in."""
+        return self.exact(value, computation_type(element))
+
+    def exact(self, value: Number, element: Attribute) -> SSAValue:
+        """Give a number in an element type itself."""
+        return self.insert(arith.ConstantOp(number(value, element))).result
+
+    def widen(self, scalar: SSAValue) -> SSAValue:
+        """Give an element in the type that it is computed in."""
+        if scalar.type in (f16, bf16):
+            return self.insert(arith.ExtFOp(scalar, f32)).result
+        return scalar
+
+    def narrow(self, scalar: SSAValue, element: Attribute) -> SSAValue:
+        """Cut a floating-point number to an element type, by way of f32 as torch does."""
+        if scalar.type == element:
+            return scalar
+        if scalar.type == f64 and element in (f16, bf16):
+            scalar = self.insert(arith.TruncFOp(scalar, f32)).result
+        return self.insert(arith.TruncFOp(scalar, element)).result
+
+    # Conditions and branches.
+
+    def in_range(
+        self, index: SSAValue, low: int, high: int, bounds: tuple[int, int]
+    ) -> list[SSAValue]:
+        """Give the conditions for low <= index < high that are needed.
+
+        Args:
+            index: the index.
+            low: the smallest one allowed.
+            high: one more than the largest one allowed.
+            bounds: the smallest and the largest value that the index can have.
+        """
+        conditions: list[SSAValue] = []
+        if bounds[0] < low:
+            conditions.append(self.insert(arith.CmpiOp(index, self.index(low), "sge")).result)
+        if bounds[1] >= high:
+            conditions.append(self.insert(arith.CmpiOp(index, self.index(high), "slt")).result)
+        return conditions
+
+    def choose(
+        self,
+        conditions: Sequence[SSAValue],
+        then: Callable[[], SSAValue],
+        otherwise: Callable[[], SSAValue],
+    ) -> SSAValue:
+        """Build a scalar that is evaluated where all conditions hold, and another for elsewhere."""
+        if not conditions:
+            return then()
+        condition = self.all_of(conditions)
+        blocks = Block(), Block()
+        with self.inside(blocks[0]):
+            scalar = then()
+            self.insert(scf.YieldOp(scalar))
+        with self.inside(blocks[1]):
+            self.insert(scf.YieldOp(otherwise()))
+        branch = scf.IfOp(condition, [scalar.type], Region(blocks[0]), Region(blocks[1]))
+        return self.insert(branch).results[0]
+
+
+def broadcast_indices(indices: Sequence[Index], shape: Sequence[int]) -> list[Index]:
+    """Give the indices of the element of a smaller tensor that broadcasts to the indices."""
+    last = indices[len(indices) - len(shape) :]
+    return [0 if size == 1 else index for index, size in zip(last, shape, strict=True)]
+
+
+def fill_of(x: SSAValue) -> FillOp | None:
+    """Give the fill that a tensor is a view of; None if it is none."""
+    owner = x.owner
+    while isinstance(owner, ExpandOp | ReshapeOp | PermuteOp):
+        owner = owner.x.owner
+    return owner if isinstance(owner, FillOp) else None
+
+
+def is_empty(x: SSAValue) -> bool:
+    """Tell whether a tensor has no elements."""
+    return prod(shape_of(x)) == 0
+
+
+def _name(indices: Indices, names: str) -> None:
+    """Give indices the names by which loops are known; those of high ranks have none."""
+    for index, name in zip(indices, names, strict=False):
+        index.name_hint = name

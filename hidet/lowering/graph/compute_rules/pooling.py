@@ -1,0 +1,173 @@
+"""Pools: one grid over the positions of the window, with a reduction over the window."""
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import i64
+from xdsl.ir import Operation, SSAValue
+
+from hidet.dialects import graph
+from hidet.dialects.compute import ReduceKind
+from hidet.dialects.graph.base import shape_of
+from hidet.lowering.builder import Index
+from hidet.lowering.graph.compute_rules.conversion import convert
+from hidet.lowering.graph.compute_rules.grid_builder import GridBuilder, Indices
+from hidet.lowering.graph.compute_rules.window_access import WindowAccess
+from hidet.lowering.graph.rules import Rule
+
+SPATIAL = 2
+"""Images have two spatial dimensions, the last ones."""
+
+
+def access_of(op: graph.MaxPool2dOp | graph.AvgPool2dOp) -> WindowAccess:
+    """Give the access of a pool to its image."""
+    sizes, positions = shape_of(op.x)[-SPATIAL:], op.result_type.get_shape()[-SPATIAL:]
+    return WindowAccess(op.x, sizes, op.window, positions)
+
+
+def pooled_at(
+    b: GridBuilder,
+    op: graph.MaxPool2dOp | graph.AvgPool2dOp,
+    kind: ReduceKind,
+    outside: float,
+    indices: Indices,
+) -> SSAValue:
+    """Combine the elements under the window; those outside of the image have a value."""
+    leading, position = indices[:-SPATIAL], indices[-SPATIAL:]
+    element = op.result_type.element_type
+    access = access_of(op)
+
+    def element_at(offset: Indices) -> SSAValue:
+        return b.widen(
+            access.element(b, leading, position, offset, lambda: b.exact(outside, element))
+        )
+
+    return b.reduce(kind, op.window.kernel, element_at)
+
+
+def max_pool2d(b: GridBuilder, op: graph.MaxPool2dOp) -> SSAValue:
+    """The largest element under the window."""
+    found = op.result_type
+    return b.grid(
+        found.get_shape(),
+        found.element_type,
+        lambda indices: pooled_at(b, op, ReduceKind.MAX, -float("inf"), indices),
+    )
+
+
+def avg_pool2d(b: GridBuilder, op: graph.AvgPool2dOp) -> SSAValue:
+    """The sum of the elements under the window, divided by a constant or by their number."""
+    found = op.result_type
+
+    def scalar_at(indices: Indices) -> SSAValue:
+        total = pooled_at(b, op, ReduceKind.ADD, 0, indices)
+        divisor = divisor_at(b, op, indices[-SPATIAL:], total)
+        return b.apply(arith.DivfOp, total, divisor)
+
+    return b.grid(found.get_shape(), found.element_type, scalar_at)
+
+
+def divisor_at(
+    b: GridBuilder, op: graph.AvgPool2dOp, position: Indices, total: SSAValue
+) -> SSAValue:
+    """Give what the sum at a position is divided by, in the type of the sum."""
+    if op.divisor is not None:
+        return b.constant(op.divisor.value.data, total.type)
+    access = access_of(op)
+    counts = [counted(b, op, access, axis, at) for axis, at in enumerate(position)]
+    return as_number(b, product(b, counts), total)
+
+
+def counted(
+    b: GridBuilder, op: graph.AvgPool2dOp, access: WindowAccess, axis: int, position: Index
+) -> Index:
+    """Count the elements under the window along an axis, with padding or without.
+
+    A window begins at position * stride - padding. What of it hangs over the padding at the end
+    never counts.
+    """
+    kernel, padding = op.window.kernel[axis], op.window.padding[axis]
+    border = padding if bool(op.count_include_pad) else 0
+    low, high = -border, access.sizes[axis] + border
+    first, last = access.bounds(axis)
+    if first >= low and last < high:
+        return kernel
+    begin = b.subtract(b.mul(position, op.window.stride[axis]), padding)
+    end = b.add(begin, kernel)
+    if first < low:
+        begin = b.apply(arith.MaxSIOp, b.index(begin), b.index(low))
+    if last >= high:
+        end = b.apply(arith.MinSIOp, b.index(end), b.index(high))
+    return b.subtract(end, begin)
+
+
+def product(b: GridBuilder, counts: list[Index]) -> Index:
+    """Multiply the counts of all axes."""
+    result: Index = 1
+    for count in counts:
+        result = b.mul(result, count)
+    return result
+
+
+def as_number(b: GridBuilder, count: Index, like: SSAValue) -> SSAValue:
+    """Give a count in the type of another scalar."""
+    if isinstance(count, int):
+        return b.constant(count, like.type)
+    return convert(b, b.insert(arith.IndexCastOp(count, i64)).result, like.type)
+
+
+# ----------------------------------------------------------------------------- adaptive
+
+
+def adaptive_avg_pool2d(b: GridBuilder, op: graph.AdaptiveAvgPool2dOp) -> SSAValue:
+    """The mean of each part, found with the extents of the largest part and a branch."""
+    found, sizes = op.result_type, shape_of(op.x)[-SPATIAL:]
+    parts = op.output_size.get_values()
+    extents = [largest_part(size, count) for size, count in zip(sizes, parts, strict=True)]
+
+    def scalar_at(indices: Indices) -> SSAValue:
+        leading, position = indices[:-SPATIAL], indices[-SPATIAL:]
+        begins, lengths = zip(
+            *(
+                part_at(b, at, size, count)
+                for at, size, count in zip(position, sizes, parts, strict=True)
+            ),
+            strict=True,
+        )
+
+        def element(offset: Indices) -> SSAValue:
+            inside = [b.less(o, length) for o, length in zip(offset, lengths, strict=True)]
+            place = [b.add(begin, o) for begin, o in zip(begins, offset, strict=True)]
+            return b.choose(
+                inside,
+                lambda: b.read(op.x, [*leading, *place]),
+                lambda: b.constant(0, found.element_type),
+            )
+
+        total = b.reduce(ReduceKind.ADD, extents, element)
+        return b.apply(arith.DivfOp, total, as_number(b, product(b, list(lengths)), total))
+
+    return b.grid(found.get_shape(), found.element_type, scalar_at)
+
+
+def part_bounds(number: int, size: int, count: int) -> tuple[int, int]:
+    """Give the first element of a part of a dimension, and the one behind its last."""
+    return number * size // count, -(-(number + 1) * size // count)
+
+
+def largest_part(size: int, count: int) -> int:
+    """Give the number of elements of the largest of the parts of a dimension."""
+    bounds = (part_bounds(number, size, count) for number in range(count))
+    return max(end - begin for begin, end in bounds)
+
+
+def part_at(b: GridBuilder, number: SSAValue, size: int, count: int) -> tuple[Index, Index]:
+    """Give the first element of a part of a dimension, and its length; see `part_bounds`."""
+    begin = b.div(b.mul(number, size), count)
+    end = b.div(b.add(b.mul(number, size), size + count - 1), count)
+    return begin, b.subtract(end, begin)
+
+
+RULES: dict[type[Operation], Rule[GridBuilder]] = {
+    graph.AdaptiveAvgPool2dOp: adaptive_avg_pool2d,
+    graph.AvgPool2dOp: avg_pool2d,
+    graph.MaxPool2dOp: max_pool2d,
+}

@@ -1,0 +1,114 @@
+"""Reductions: one grid over what is left, with a `compute.reduce` in it; two for a variance."""
+
+from collections.abc import Callable
+from functools import partial
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import i1
+from xdsl.ir import Operation, SSAValue
+
+from hidet.dialects import graph
+from hidet.dialects.compute import ReduceKind
+from hidet.dialects.graph.base import computation_type, element_type, shape_of
+from hidet.dialects.graph.reduction import ReductionOp
+from hidet.lowering.graph.compute_rules.axes import Axes, reciprocal
+from hidet.lowering.graph.compute_rules.conversion import convert
+from hidet.lowering.graph.compute_rules.grid_builder import GridBuilder, Indices
+from hidet.lowering.graph.rules import Rule
+
+
+def axes_of(op: ReductionOp) -> Axes:
+    """Give the axes of a reduction."""
+    return Axes(shape_of(op.x), op.axes.get_values())
+
+
+def over_result(
+    b: GridBuilder, op: ReductionOp, scalar_of: Callable[[Indices], SSAValue]
+) -> SSAValue:
+    """Give a grid over the result; its scalar depends on the indices that are left."""
+    found, axes = op.result_type, axes_of(op)
+
+    def scalar_at(indices: Indices) -> SSAValue:
+        return scalar_of(axes.outer_of(indices) if bool(op.keepdims) else indices)
+
+    return b.grid(found.get_shape(), found.element_type, scalar_at)
+
+
+def total(b: GridBuilder, kind: ReduceKind, x: SSAValue, axes: Axes, outer: Indices) -> SSAValue:
+    """Combine the elements of x along the axes."""
+    return b.reduce(kind, axes.extents, lambda inner: b.read(x, axes.merge(outer, inner)))
+
+
+def reduction(kind: ReduceKind, b: GridBuilder, op: ReductionOp) -> SSAValue:
+    """One grid with one reduction."""
+    return over_result(b, op, lambda outer: total(b, kind, op.x, axes_of(op), outer))
+
+
+def truth(kind: ReduceKind, b: GridBuilder, op: ReductionOp) -> SSAValue:
+    """The largest or smallest of whether elements are not 0."""
+    axes = axes_of(op)
+
+    def scalar_of(outer: Indices) -> SSAValue:
+        return b.reduce(
+            kind,
+            axes.extents,
+            lambda inner: convert(b, b.read(op.x, axes.merge(outer, inner)), i1),
+        )
+
+    return over_result(b, op, scalar_of)
+
+
+def scaled(b: GridBuilder, x: SSAValue, factor: float) -> SSAValue:
+    """Give a scalar times a constant."""
+    return b.apply(arith.MulfOp, x, b.constant(factor, x.type))
+
+
+def mean_at(b: GridBuilder, x: SSAValue, axes: Axes, outer: Indices) -> SSAValue:
+    """Give the mean of the elements of x along the axes: their sum times 1 / count."""
+    return scaled(b, total(b, ReduceKind.ADD, x, axes, outer), reciprocal(axes.count))
+
+
+def mean_grid(b: GridBuilder, x: SSAValue, axes: Axes) -> SSAValue:
+    """Give the means of x along the axes in the type of computation, without those dimensions."""
+    kind = computation_type(element_type(x))
+    return b.grid(axes.outer, kind, lambda outer: mean_at(b, x, axes, outer))
+
+
+def squares_at(b: GridBuilder, x: SSAValue, mean: SSAValue, axes: Axes, outer: Indices) -> SSAValue:
+    """Give the sum of the squared distances of elements to their mean."""
+
+    def square(inner: Indices) -> SSAValue:
+        element = b.read(x, axes.merge(outer, inner))
+        distance = b.apply(arith.SubfOp, element, b.read(mean, outer))
+        return b.apply(arith.MulfOp, distance, distance)
+
+    return b.reduce(ReduceKind.ADD, axes.extents, square)
+
+
+def mean(b: GridBuilder, op: graph.MeanOp) -> SSAValue:
+    """One grid: the sum times 1 / count."""
+    return over_result(b, op, lambda outer: mean_at(b, op.x, axes_of(op), outer))
+
+
+def variance(b: GridBuilder, op: graph.VarOp) -> SSAValue:
+    """Two grids: the mean, then the squared distances to it times 1 / (count - correction)."""
+    axes = axes_of(op)
+    means = mean_grid(b, op.x, axes)
+    factor = reciprocal(max(axes.count - op.correction.value.data, 0))
+
+    def scalar_of(outer: Indices) -> SSAValue:
+        return scaled(b, squares_at(b, op.x, means, axes, outer), factor)
+
+    return over_result(b, op, scalar_of)
+
+
+RULES: dict[type[Operation], Rule[GridBuilder]] = {
+    graph.AllOp: partial(truth, ReduceKind.MIN),
+    graph.AnyOp: partial(truth, ReduceKind.MAX),
+    graph.MaxOp: partial(reduction, ReduceKind.MAX),
+    graph.MeanOp: mean,
+    graph.MinOp: partial(reduction, ReduceKind.MIN),
+    graph.ProdOp: partial(reduction, ReduceKind.MUL),
+    graph.SumOp: partial(reduction, ReduceKind.ADD),
+    graph.VarOp: variance,
+}

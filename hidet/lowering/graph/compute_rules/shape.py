@@ -1,0 +1,219 @@
+"""Views, joins, padding and look-ups: grids that load other elements than their own."""
+
+from collections.abc import Callable, Sequence
+from math import prod
+
+from xdsl.ir import Operation, SSAValue
+
+from hidet.dialects import graph
+from hidet.dialects.graph.base import GraphOp, python_number, shape_of
+from hidet.lowering.builder import Index
+from hidet.lowering.graph.compute_rules.grid_builder import (
+    GridBuilder,
+    Indices,
+    broadcast_indices,
+)
+from hidet.lowering.graph.rules import Rule
+
+IndicesOf = Callable[[GridBuilder, Indices], Sequence[Index]]
+"""From the indices of an element of the result to those of the element that it is."""
+
+
+def moved(b: GridBuilder, op: GraphOp, x: SSAValue, source_of: IndicesOf) -> SSAValue:
+    """Give a grid whose elements are elements of x, unchanged."""
+    found = op.result_type
+    return b.grid(
+        found.get_shape(),
+        found.element_type,
+        lambda indices: b.element(x, source_of(b, indices)),
+    )
+
+
+# ----------------------------------------------------------------------------- views
+
+
+def reshape(b: GridBuilder, op: graph.ReshapeOp) -> SSAValue:
+    """The element with the same row-major number, computed for parts of the shapes that agree."""
+    source, target = shape_of(op.x), op.result_type.get_shape()
+
+    def source_of(b: GridBuilder, indices: Indices) -> list[Index]:
+        found: list[Index] = [0] * len(source)
+        for source_dims, target_dims in reshape_parts(source, target):
+            number = b.linearize(
+                [indices[dim] for dim in target_dims], [target[dim] for dim in target_dims]
+            )
+            parts = b.delinearize(number, [source[dim] for dim in source_dims])
+            for dim, part in zip(source_dims, parts, strict=True):
+                found[dim] = part
+        return found
+
+    return moved(b, op, op.x, source_of)
+
+
+def reshape_parts(
+    source: Sequence[int], target: Sequence[int]
+) -> list[tuple[list[int], list[int]]]:
+    """Split two shapes of equally many elements (at least one) into the smallest parts that agree.
+
+    Gives the dimensions of either shape that belong together; dimensions of size 1 are left out:
+    [2, 3, 4] and [6, 1, 2, 2] give ([0, 1], [0]) and ([2], [2, 3]).
+    """
+    left = [dim for dim, size in enumerate(source) if size != 1]
+    right = [dim for dim, size in enumerate(target) if size != 1]
+    parts: list[tuple[list[int], list[int]]] = []
+    while left:
+        of_source, of_target = [left.pop(0)], [right.pop(0)]
+        while (have := prod(source[d] for d in of_source)) != (
+            want := prod(target[d] for d in of_target)
+        ):
+            if have < want:
+                of_source.append(left.pop(0))
+            else:
+                of_target.append(right.pop(0))
+        parts.append((of_source, of_target))
+    return parts
+
+
+def permute(b: GridBuilder, op: graph.PermuteOp) -> SSAValue:
+    """Index i of the result is index dims[i] of x."""
+    dims = op.dims.get_values()
+    order = sorted(range(len(dims)), key=lambda i: dims[i])
+    return moved(b, op, op.x, lambda b, indices: [indices[i] for i in order])
+
+
+def expand(b: GridBuilder, op: graph.ExpandOp) -> SSAValue:
+    """Broadcasting drops leading indices, and reads dimensions of size 1 at 0."""
+    return moved(b, op, op.x, lambda b, indices: broadcast_indices(indices, shape_of(op.x)))
+
+
+def slice_(b: GridBuilder, op: graph.SliceOp) -> SSAValue:
+    """Start + step * index in each dimension."""
+    ranges = list(zip(op.starts.get_values(), op.steps.get_values(), strict=True))
+
+    def source_of(b: GridBuilder, indices: Indices) -> list[Index]:
+        return [
+            b.add(b.mul(index, step), start)
+            for index, (start, step) in zip(indices, ranges, strict=True)
+        ]
+
+    return moved(b, op, op.x, source_of)
+
+
+def flip(b: GridBuilder, op: graph.FlipOp) -> SSAValue:
+    """Size - 1 - index in the flipped dimensions."""
+    sizes, dims = shape_of(op.x), op.dims.get_values()
+
+    def source_of(b: GridBuilder, indices: Indices) -> list[Index]:
+        return [
+            b.subtract(sizes[dim] - 1, index) if dim in dims else index
+            for dim, index in enumerate(indices)
+        ]
+
+    return moved(b, op, op.x, source_of)
+
+
+def as_strided(b: GridBuilder, op: graph.AsStridedOp) -> SSAValue:
+    """Offset + the sum of indices times strides."""
+    strides = op.strides.get_values()
+
+    def source_of(b: GridBuilder, indices: Indices) -> list[Index]:
+        place: Index = 0
+        for index, stride in zip(indices, strides, strict=True):
+            place = b.add(place, b.mul(index, stride))
+        return [b.add(place, op.offset.value.data)]
+
+    return moved(b, op, op.x, source_of)
+
+
+# ----------------------------------------------------------------------------- joins and padding
+
+
+def concat(b: GridBuilder, op: graph.ConcatOp) -> SSAValue:
+    """A chain of branches: the first part that the index along the axis does not go beyond."""
+    axis, found = op.axis.value.data, op.result_type
+    parts = [part for part in op.parts if shape_of(part)[axis] > 0]
+
+    def load(remaining: Sequence[SSAValue], begin: int, indices: Indices) -> SSAValue:
+        part, *others = remaining
+        end = begin + shape_of(part)[axis]
+
+        def from_part() -> SSAValue:
+            place: list[Index] = list(indices)
+            place[axis] = b.subtract(place[axis], begin)
+            return b.element(part, place)
+
+        if not others:
+            return from_part()
+        inside = b.less(indices[axis], end)
+        return b.choose([inside], from_part, lambda: load(others, end, indices))
+
+    return b.grid(found.get_shape(), found.element_type, lambda indices: load(parts, 0, indices))
+
+
+def pad(b: GridBuilder, op: graph.PadOp) -> SSAValue:
+    """The element of x where there is one, else the value."""
+    sizes, found = shape_of(op.x), op.result_type
+    low = op.low.get_values()
+
+    def scalar_at(indices: Indices) -> SSAValue:
+        inside: list[SSAValue] = []
+        for index, first, size, total in zip(indices, low, sizes, found.get_shape(), strict=True):
+            inside += b.in_range(index, first, first + size, (0, total - 1))
+        return b.choose(
+            inside,
+            lambda: b.element(op.x, [b.subtract(i, n) for i, n in zip(indices, low, strict=True)]),
+            lambda: b.exact(python_number(op.value), found.element_type),
+        )
+
+    return b.grid(found.get_shape(), found.element_type, scalar_at)
+
+
+# ----------------------------------------------------------------------------- look-ups
+
+
+def embedding(b: GridBuilder, op: graph.EmbeddingOp) -> SSAValue:
+    """table[ids[...], d]."""
+    return moved(
+        b, op, op.table, lambda b, indices: [b.read_index(op.ids, indices[:-1]), indices[-1]]
+    )
+
+
+def index_select(b: GridBuilder, op: graph.IndexSelectOp) -> SSAValue:
+    """x[..., ids[i], ...]."""
+    return moved(b, op, op.x, lambda b, indices: looked_up(b, op, indices, [indices[_axis(op)]]))
+
+
+def gather(b: GridBuilder, op: graph.GatherOp) -> SSAValue:
+    """x[i, ids[i, j, k], k]."""
+    return moved(b, op, op.x, lambda b, indices: looked_up(b, op, indices, indices))
+
+
+def looked_up(
+    b: GridBuilder,
+    op: graph.IndexSelectOp | graph.GatherOp,
+    indices: Indices,
+    position: Indices,
+) -> list[Index]:
+    """Replace the index along the axis by the number that the ids hold at a position."""
+    place: list[Index] = list(indices)
+    place[_axis(op)] = b.read_index(op.ids, position)
+    return place
+
+
+def _axis(op: graph.IndexSelectOp | graph.GatherOp) -> int:
+    return op.axis.value.data
+
+
+RULES: dict[type[Operation], Rule[GridBuilder]] = {
+    graph.AsStridedOp: as_strided,
+    graph.ConcatOp: concat,
+    graph.EmbeddingOp: embedding,
+    graph.ExpandOp: expand,
+    graph.FlipOp: flip,
+    graph.GatherOp: gather,
+    graph.IndexSelectOp: index_select,
+    graph.PadOp: pad,
+    graph.PermuteOp: permute,
+    graph.ReshapeOp: reshape,
+    graph.SliceOp: slice_,
+}

@@ -1,0 +1,270 @@
+"""The pass `decompose-graph`: operators that are made of others fall apart into them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod, sqrt
+
+from xdsl.builder import Builder
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, TensorType, i1, i64
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from hidet.dialects import graph
+from hidet.dialects.graph.base import (
+    Number,
+    computation_type,
+    element_type,
+    is_float,
+    python_number,
+    shape_of,
+)
+from hidet.lowering.graph.rules import Rule, apply_rules
+
+
+class GraphBuilder(Builder):
+    """Builds operations of the graph dialect and gives their results."""
+
+    def emit(self, op: graph.GraphOp) -> SSAValue:
+        """Insert an operation."""
+        return self.insert(op).result
+
+    def scalar(self, value: Number, element: Attribute) -> SSAValue:
+        """Give a tensor of rank 0, which broadcasts."""
+        return self.emit(graph.FillOp(value, TensorType(element, [])))
+
+    def cast(self, x: SSAValue, element: Attribute) -> SSAValue:
+        """Give a tensor in another element type, or itself where it has that type."""
+        return x if element_type(x) == element else self.emit(graph.CastOp(x, element))
+
+    def reshape(self, x: SSAValue, shape: Sequence[int]) -> SSAValue:
+        """Give a tensor in another shape, or itself where it has that shape."""
+        return x if shape_of(x) == tuple(shape) else self.emit(graph.ReshapeOp(x, shape))
+
+    def product(self, lhs: SSAValue, rhs: SSAValue, precision: str) -> SSAValue:
+        """Give the product of matrices in the type that it is accumulated in."""
+        element = computation_type(element_type(lhs))
+        return self.emit(graph.MatmulOp(lhs, rhs, precision=precision, result_element=element))
+
+    def transposed(self, x: SSAValue) -> SSAValue:
+        """Give the matrices of a tensor transposed."""
+        rank = len(shape_of(x))
+        return self.emit(graph.PermuteOp(x, [*range(rank - 2), rank - 1, rank - 2]))
+
+    def affine(self, x: SSAValue, scale: SSAValue | None, shift: SSAValue | None) -> SSAValue:
+        """Give x [N, C, ...] times scale [C] plus shift [C], where they are there."""
+        column = (shape_of(x)[1], *(1 for _ in shape_of(x)[2:]))
+        if scale is not None:
+            scale = self.reshape(self.cast(scale, element_type(x)), column)
+            x = self.emit(graph.MulOp(x, scale))
+        if shift is not None:
+            shift = self.reshape(self.cast(shift, element_type(x)), column)
+            x = self.emit(graph.AddOp(x, shift))
+        return x
+
+
+# ----------------------------------------------------------------------------- products
+
+
+def decompose_matmul(b: GraphBuilder, op: graph.MatmulOp) -> SSAValue | None:
+    """A product of halves is accumulated in f32 and cast, so that an epilogue works on the f32."""
+    element = op.result_type.element_type
+    if computation_type(element) == element:
+        return None
+    return b.cast(b.product(op.lhs, op.rhs, op.precision.data), element)
+
+
+def decompose_linear(b: GraphBuilder, op: graph.LinearOp) -> SSAValue:
+    """X [..., I] becomes a matrix, times the transposed weight, plus bias."""
+    element = element_type(op.x)
+    *leading, inputs = shape_of(op.x)
+    matrix = b.reshape(op.x, [prod(leading), inputs])
+    total = b.product(matrix, b.transposed(op.weight), op.precision.data)
+    if op.bias is not None:
+        total = b.emit(graph.AddOp(total, b.cast(op.bias, element_type(total))))
+    return b.reshape(b.cast(total, element), op.result_type.get_shape())
+
+
+def decompose_conv2d(b: GraphBuilder, op: graph.Conv2dOp) -> SSAValue | None:
+    """A convolution is accumulated in f32 for halves; its bias is added afterwards."""
+    element = op.result_type.element_type
+    if op.bias is None and computation_type(element) == element:
+        return None
+    total = b.emit(
+        graph.Conv2dOp(
+            op.x,
+            op.weight,
+            stride=op.stride.get_values(),
+            padding=op.padding.get_values(),
+            dilation=op.dilation.get_values(),
+            groups=op.groups.value.data,
+            precision=op.precision.data,
+            result_element=computation_type(element),
+        )
+    )
+    return b.cast(b.affine(total, None, op.bias), element)
+
+
+def decompose_conv1d(b: GraphBuilder, op: graph.Conv1dOp) -> SSAValue:
+    """A sequence is an image of height 1."""
+    element = op.result_type.element_type
+    images, channels, length = shape_of(op.x)
+    filters, depth, kernel = shape_of(op.weight)
+    total = b.emit(
+        graph.Conv2dOp(
+            b.reshape(op.x, [images, channels, 1, length]),
+            b.reshape(op.weight, [filters, depth, 1, kernel]),
+            stride=(1, *op.stride.get_values()),
+            padding=(0, *op.padding.get_values()),
+            dilation=(1, *op.dilation.get_values()),
+            groups=op.groups.value.data,
+            precision=op.precision.data,
+            result_element=computation_type(element),
+        )
+    )
+    total = b.cast(b.affine(total, None, op.bias), element)
+    return b.reshape(total, op.result_type.get_shape())
+
+
+# ----------------------------------------------------------------------------- attention
+
+
+def decompose_attention(b: GraphBuilder, op: graph.ScaledDotProductAttentionOp) -> SSAValue:
+    """softmax(query key^T * scale + mask) value, in f32 between the products for halves."""
+    element, precision = op.result_type.element_type, op.precision.data
+    scale = 1 / sqrt(shape_of(op.query)[-1]) if op.scale is None else op.scale.value.data
+    scores = b.product(op.query, b.transposed(op.key), precision)
+    scores = b.emit(graph.MulOp(scores, b.scalar(scale, element_type(scores))))
+    if op.causal:
+        scores = keep_where(b, causal_mask(b, *shape_of(scores)[-2:]), scores)
+    if op.mask is None:
+        weights = b.emit(graph.SoftmaxOp(scores))
+    else:
+        weights = masked_softmax(b, scores, op.mask)
+    return b.cast(b.product(b.cast(weights, element), op.value, precision), element)
+
+
+def keep_where(b: GraphBuilder, mask: SSAValue, scores: SSAValue) -> SSAValue:
+    """Give scores that are minus infinity where a mask of `i1` does not hold."""
+    return b.emit(graph.WhereOp(mask, scores, b.scalar(-float("inf"), element_type(scores))))
+
+
+def causal_mask(b: GraphBuilder, queries: int, keys: int) -> SSAValue:
+    """Say whether key j may be attended to by query i: whether j <= i."""
+    key = b.emit(graph.IotaOp(TensorType(i64, [keys])))
+    query = b.emit(graph.IotaOp(TensorType(i64, [queries, 1])))
+    return b.emit(graph.LeOp(key, query))
+
+
+def masked_softmax(b: GraphBuilder, scores: SSAValue, mask: SSAValue) -> SSAValue:
+    """Give the softmax of masked scores; a query that may attend to no key gets zeros."""
+    element = element_type(scores)
+    if element_type(mask) == i1:
+        scores = keep_where(b, mask, scores)
+    else:
+        scores = b.emit(graph.AddOp(scores, b.cast(mask, element)))
+    largest = b.emit(graph.MaxOp(scores, [-1], keepdims=True))
+    hidden = b.emit(graph.EqOp(largest, b.scalar(-float("inf"), element)))
+    weights = b.emit(graph.SoftmaxOp(scores))
+    return b.emit(graph.WhereOp(hidden, b.scalar(0, element), weights))
+
+
+# ----------------------------------------------------------------------------- norms, pools, powers
+
+
+def decompose_batch_norm(b: GraphBuilder, op: graph.BatchNormOp) -> SSAValue:
+    """X * scale + shift, where scale and shift come of parameters alone.
+
+    scale = weight / sqrt(var + eps), shift = bias - mean * scale.
+    """
+    element = element_type(op.x)
+    wide = computation_type(element)
+    mean, variance = b.cast(op.mean, wide), b.cast(op.variance, wide)
+    shifted = b.emit(graph.AddOp(variance, b.scalar(op.eps.value.data, wide)))
+    scale = b.emit(graph.RsqrtOp(shifted))
+    if op.weight is not None:
+        scale = b.emit(graph.MulOp(b.cast(op.weight, wide), scale))
+    product = b.emit(graph.MulOp(mean, scale))
+    if op.bias is None:
+        shift = b.emit(graph.NegOp(product))
+    else:
+        shift = b.emit(graph.SubOp(b.cast(op.bias, wide), product))
+    return b.cast(b.affine(b.cast(op.x, wide), scale, shift), element)
+
+
+def decompose_group_norm(b: GraphBuilder, op: graph.GroupNormOp) -> SSAValue:
+    """A layer norm over the groups, then weight and bias by channel."""
+    element, shape = element_type(op.x), shape_of(op.x)
+    rows = (shape[0], op.groups.value.data)
+    x = b.cast(op.x, computation_type(element))
+    x = b.reshape(x, [*rows, prod(shape[1:]) // rows[1]])
+    x = b.reshape(b.emit(graph.LayerNormOp(x, eps=op.eps.value.data)), shape)
+    return b.cast(b.affine(x, op.weight, op.bias), element)
+
+
+def decompose_adaptive_avg_pool2d(
+    b: GraphBuilder, op: graph.AdaptiveAvgPool2dOp
+) -> SSAValue | None:
+    """One part is the mean of the image; equal parts are an average pool."""
+    sizes, parts = shape_of(op.x)[-2:], op.output_size.get_values()
+    if parts == (1, 1):
+        return b.emit(graph.MeanOp(op.x, [-2, -1], keepdims=True))
+    if any(size % part for size, part in zip(sizes, parts, strict=True)):
+        return None
+    kernel = [size // part for size, part in zip(sizes, parts, strict=True)]
+    return b.emit(graph.AvgPool2dOp(op.x, kernel))
+
+
+def decompose_pow(b: GraphBuilder, op: graph.PowOp) -> SSAValue | None:
+    """Powers with a small constant exponent are products and roots, as in torch."""
+    exponent = op.rhs.owner
+    if not isinstance(exponent, graph.FillOp) or shape_of(op.lhs) != op.result_type.get_shape():
+        return None
+    element = element_type(op.lhs)
+    x = b.cast(op.lhs, computation_type(element))
+    power = power_of(b, x, float(python_number(exponent.value)))
+    return None if power is None else b.cast(power, element)
+
+
+def power_of(b: GraphBuilder, x: SSAValue, exponent: float) -> SSAValue | None:
+    """Give a power of x without computing logarithms, None where there is no such way."""
+    if exponent in (2, 3):
+        square = b.emit(graph.MulOp(x, x))
+        return square if exponent == 2 else b.emit(graph.MulOp(square, x))
+    if not is_float(element_type(x)):
+        return None
+    if exponent == -2:
+        return b.emit(graph.ReciprocalOp(b.emit(graph.MulOp(x, x))))
+    roots = {0.5: graph.SqrtOp, -0.5: graph.RsqrtOp, -1.0: graph.ReciprocalOp}
+    return b.emit(roots[exponent](x)) if exponent in roots else None
+
+
+DECOMPOSITIONS: dict[type[Operation], Rule[GraphBuilder]] = {
+    graph.AdaptiveAvgPool2dOp: decompose_adaptive_avg_pool2d,
+    graph.BatchNormOp: decompose_batch_norm,
+    graph.Conv1dOp: decompose_conv1d,
+    graph.Conv2dOp: decompose_conv2d,
+    graph.GroupNormOp: decompose_group_norm,
+    graph.LinearOp: decompose_linear,
+    graph.MatmulOp: decompose_matmul,
+    graph.PowOp: decompose_pow,
+    graph.ScaledDotProductAttentionOp: decompose_attention,
+}
+"""How an operator falls apart. What a rule builds is final: no rule takes it apart again."""
+
+
+@dataclass(frozen=True)
+class DecomposeGraphPass(ModulePass):
+    """Take apart operators that are made of others, into a small set that lowerings know.
+
+    linear, batch_norm, group_norm, conv1d and scaled_dot_product_attention are gone afterwards.
+    matmul and conv2d have no bias and accumulate in f32 for halves, with a cast behind, so that
+    what follows in the same kernel works on the f32. Parts of them that depend on weights alone
+    (scale and shift of a batch norm) stand on their own, for `hoist-constants`.
+    """
+
+    name = "decompose-graph"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Decompose all functions of a module."""
+        apply_rules(op, GraphBuilder, DECOMPOSITIONS)

@@ -1,0 +1,233 @@
+"""The pass `plan-memory`: every tensor of a host function gets its place in memory."""
+
+from dataclasses import dataclass, field
+from math import prod
+from typing import cast
+
+from typing_extensions import override
+from xdsl.context import Context
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    FunctionType,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    ModuleOp,
+    TensorType,
+    i64,
+)
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.dialects.memref import CopyOp
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.utils.exceptions import VerifyException
+
+from hidet.dialects.cuda.attributes import BufferKind
+from hidet.dialects.cuda.host import BufferOp, LaunchOp
+from hidet.dialects.graph.creation import ConstantOp
+from hidet.lowering.host.arena import Lifetime, align, place
+
+FORWARD = "forward"
+"""The host function that runs in every call."""
+
+PREPARE = "prepare"
+"""The host function that runs once for a set of weights; it need not exist."""
+
+PREPARED_PREFIX = "prepared"
+"""`@forward` reads result i of `@prepare` as the constant of this name followed by i."""
+
+OUTPUT_COUNT = "outputs"
+ARENA_BYTES = "arena_bytes"
+PREPARED_BYTES = "prepared_bytes"
+"""The attributes of a host function that has its memory planned."""
+
+
+@dataclass(frozen=True)
+class PlanMemoryPass(ModulePass):
+    """Give every tensor of the host functions its place in memory.
+
+    Expects `@forward`, and `@prepare` where something depends on weights alone, made of
+    `graph.constant`, `cuda.launch` and `func.return` on tensors. Leaves them on memrefs:
+
+    - inputs are arguments, outputs are further arguments at the end, nothing is returned;
+    - a weight is `cuda.buffer constant "p0"`, a result of `@prepare` is
+      `cuda.buffer prepared offset 0` in both functions;
+    - any other result of a launch is `cuda.buffer arena offset 4096`, and launches list what
+      they write after what they read.
+
+    An output never lies in the arena. Where it is no result of a launch, or one that is returned
+    twice, a `memref.copy` at the end fills it. A buffer of the arena is in use from the launch
+    that writes it to the last launch that reads it, both included, so a kernel never writes what
+    it reads; within that, buffers share memory as `arena.place` describes.
+
+    The functions carry `outputs`, the number of outputs among their arguments, `arena_bytes` and
+    `prepared_bytes`. The work is linear in the number of
+    launches as long as the number of tensors in use at one time does not grow with it.
+    """
+
+    name = "plan-memory"
+
+    @override
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        functions = {
+            function.sym_name.data: function for function in op.ops if isinstance(function, FuncOp)
+        }
+        prepared = _Prepared()
+        for name in (PREPARE, FORWARD):
+            if (function := functions.get(name)) is not None:
+                _Function(function, prepared).rewrite()
+        for name in (PREPARE, FORWARD):
+            if (function := functions.get(name)) is not None:
+                function.attributes[PREPARED_BYTES] = IntegerAttr(prepared.size, i64)
+
+
+@dataclass
+class _Prepared:
+    """What `@prepare` returns: where each result lies, and the bytes of all together.
+
+    A place is an offset, or the name of a constant that `@prepare` hands through.
+    """
+
+    places: dict[str, int | str] = field(default_factory=dict[str, int | str])
+    size: int = 0
+
+
+class _Function:
+    """The rewriting of one host function, whose body is a straight line."""
+
+    def __init__(self, function: FuncOp, prepared: _Prepared) -> None:
+        self.function = function
+        self.prepared = prepared
+        self.is_prepare = function.sym_name.data == PREPARE
+        self.block = function.body.block
+        self.buffers: dict[SSAValue, SSAValue] = {}
+        self.arena_bytes = 0
+
+    def rewrite(self) -> None:
+        """Replace tensors by memrefs, operation by operation."""
+        operations = list(self.block.ops)
+        self._check(operations)
+        for argument in list(self.block.args):
+            buffer = Rewriter.replace_value_with_new_type(argument, _memref(argument.type))
+            self.buffers[buffer] = buffer
+        launches = [op for op in operations if isinstance(op, LaunchOp)]
+        returned = tuple(operations[-1].operands)
+        if self.is_prepare:
+            self._keep_results(launches, returned)
+        for op in operations:
+            if isinstance(op, ConstantOp):
+                self._place_constant(op)
+        if not self.is_prepare:
+            self._bind_outputs(returned, operations[-1])
+        self._place_in_arena(launches)
+        for op in launches:
+            buffers = [self.buffers[value] for value in (*op.arguments, *op.results)]
+            self._insert(LaunchOp(op.kernel.root_reference.data, buffers), before=op)
+        self._insert(ReturnOp(), before=operations[-1])
+        for op in reversed(operations):
+            Rewriter.erase_op(op)
+        types = [argument.type for argument in self.block.args]
+        self.function.properties["function_type"] = FunctionType.from_lists(types, [])
+        output_count = 0 if self.is_prepare else len(returned)
+        self.function.attributes[OUTPUT_COUNT] = IntegerAttr(output_count, i64)
+        self.function.attributes[ARENA_BYTES] = IntegerAttr(self.arena_bytes, i64)
+
+    def _check(self, operations: list[Operation]) -> None:
+        """Refuse operations that an earlier pass should have taken."""
+        for op in operations:
+            if not isinstance(op, ConstantOp | LaunchOp | ReturnOp):
+                raise VerifyException(
+                    f"'{op.name}' in host function @{self.function.sym_name.data}: only "
+                    "graph.constant, cuda.launch and func.return can be there at this stage"
+                )
+
+    def _keep_results(self, launches: list[LaunchOp], returned: tuple[SSAValue, ...]) -> None:
+        """Give each result of `@prepare` a place that outlives the call."""
+        for position, value in enumerate(returned):
+            name = f"{PREPARED_PREFIX}{position}"
+            if isinstance(value.owner, ConstantOp):
+                self.prepared.places[name] = value.owner.key.data
+                continue
+            if value in self.buffers:
+                buffer = self.buffers[value].owner
+                assert isinstance(buffer, BufferOp)
+                assert buffer.offset is not None
+                self.prepared.places[name] = buffer.offset.value.data
+                continue
+            memref = _memref(value.type)
+            offset = self.prepared.size if _size(memref) else 0
+            self.prepared.places[name] = offset
+            self.prepared.size += align(_size(memref))
+            buffer = BufferOp(BufferKind.PREPARED, memref, offset=offset)
+            self._insert(buffer, before=launches[0], named=value)
+
+    def _place_constant(self, op: ConstantOp) -> None:
+        """Refer to a weight by its name, to a result of `@prepare` by its offset."""
+        memref = _memref(op.result.type)
+        place = self.prepared.places.get(op.key.data, op.key.data)
+        if isinstance(place, int):
+            buffer = BufferOp(BufferKind.PREPARED, memref, offset=place)
+        else:
+            buffer = BufferOp(BufferKind.CONSTANT, memref, name=place)
+        self._insert(buffer, before=op, named=op.result)
+
+    def _bind_outputs(self, returned: tuple[SSAValue, ...], end: Operation) -> None:
+        """Add an argument for each output: what a launch writes, or what a copy fills."""
+        for position, value in enumerate(returned):
+            is_bound = value in self.buffers
+            memref = self.buffers[value].type if is_bound else _memref(value.type)
+            output = self.block.insert_arg(memref, len(self.block.args))
+            output.name_hint = f"out{position}"
+            if is_bound:
+                self._insert(CopyOp(self.buffers[value], output), before=end)
+            else:
+                self.buffers[value] = output
+
+    def _place_in_arena(self, launches: list[LaunchOp]) -> None:
+        """Give each remaining result of a launch an offset, and a buffer ahead of the launches."""
+        last_use = {
+            value: step
+            for step, op in enumerate(launches)
+            for value in (*op.arguments, *op.results)
+        }
+        values = [
+            (step, value)
+            for step, op in enumerate(launches)
+            for value in op.results
+            if value not in self.buffers
+        ]
+        memrefs = [_memref(value.type) for _, value in values]
+        offsets, self.arena_bytes = place(
+            [
+                Lifetime(step, last_use[value], _size(memref))
+                for (step, value), memref in zip(values, memrefs, strict=True)
+            ]
+        )
+        for (step, value), memref, offset in zip(values, memrefs, offsets, strict=True):
+            buffer = BufferOp(BufferKind.ARENA, memref, offset=offset)
+            self._insert(buffer, before=launches[step], named=value)
+
+    def _insert(self, op: Operation, *, before: Operation, named: SSAValue | None = None) -> None:
+        """Insert an operation with the location of another; its result stands for `named`."""
+        op.location = before.location
+        Rewriter.insert_op(op, InsertPoint.before(before))
+        if named is not None:
+            op.results[0].name_hint = named.name_hint
+            self.buffers[named] = op.results[0]
+
+
+def _memref(tensor: Attribute) -> MemRefType[Attribute]:
+    """Give the type of the memory of a tensor: contiguous, in global memory."""
+    if not isinstance(tensor, TensorType):
+        raise VerifyException(f"a host function works on tensors before plan-memory, not {tensor}")
+    shaped = cast("TensorType[Attribute]", tensor)
+    return MemRefType(shaped.element_type, shaped.get_shape())
+
+
+def _size(memref: MemRefType[Attribute]) -> int:
+    """Give the bytes of a contiguous memref; i1 takes a byte."""
+    element = memref.element_type
+    if not isinstance(element, IntegerType | AnyFloat):
+        raise VerifyException(f"a tensor has elements of type {element}, whose size is unknown")
+    return prod(memref.get_shape()) * element.size

@@ -1,0 +1,28 @@
+"""Finding kernels: those of a module, and the one around an op."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+
+from hidet.dialects.cuda import KernelOp
+from hidet.errors import ScheduleError
+
+
+def kernels_of(module: ModuleOp) -> list[KernelOp]:
+    """Return the kernels of a module, in program order."""
+    return [op for op in module.ops if isinstance(op, KernelOp)]
+
+
+def kernel_of(op: Operation) -> KernelOp:
+    """Return the kernel around an op.
+
+    Raises:
+        ScheduleError: where there is none.
+    """
+    parent = op.parent_op()
+    while parent is not None and not isinstance(parent, KernelOp):
+        parent = parent.parent_op()
+    if parent is None:
+        raise ScheduleError(f"{op.name} stands outside of a cuda.kernel")
+    return parent

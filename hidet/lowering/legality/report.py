@@ -1,0 +1,41 @@
+"""The error that all checks raise: it names the op, the function around it, and its source line."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import StringAttr
+from xdsl.ir import Operation
+
+from hidet.errors import LegalityError
+from hidet.lowering.blame import located_near
+
+
+def illegal(op: Operation, what: str, hint: str | None = None) -> LegalityError:
+    """Return the error about an op that must not be what or where it is.
+
+    Args:
+        op: the op.
+        what: what is wrong with it, in one sentence.
+        hint: what would be right.
+    """
+    return LegalityError(what, where=place_of(op), hint=hint)
+
+
+def place_of(op: Operation) -> str:
+    """Name an op, the function or kernel that it stands in, and the source line it came from."""
+    place = op.name
+    symbol = _symbol_around(op)
+    if symbol is not None:
+        place += f" in @{symbol}"
+    line = located_near(op)
+    return place if line is None else f"{place}, from {line}"
+
+
+def _symbol_around(op: Operation) -> str | None:
+    """Return the name of the function or kernel around an op, None where there is none."""
+    current: Operation | None = op
+    while current is not None:
+        name = current.properties.get("sym_name")
+        if isinstance(name, StringAttr):
+            return name.data
+        current = current.parent_op()
+    return None

@@ -1,0 +1,91 @@
+"""Tiles: their maps have their shapes, and all indices have their ranks."""
+
+from __future__ import annotations
+
+from math import prod
+
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import FixedBitwidthType, IndexType, MemRefType
+from xdsl.ir import Attribute, Operation
+
+from hidet.dialects.cuda import KernelOp
+from hidet.dialects.cuda.attributes import Space, space_of
+from hidet.dialects.task import TaskMapAttr
+from hidet.lowering.legality.memory_types import buffer_type
+from hidet.lowering.legality.report import illegal
+
+MAX_SHARED_BYTES = 48 * 1024
+"""Shared memory that a kernel may declare with a fixed size (CUDA C++ Programming Guide, compute
+capabilities: what is more has to be asked for at the launch)."""
+
+
+def check_ranks(root: Operation) -> None:
+    """Check that every access to a memref has one index for each dimension.
+
+    xDSL's verifier raises a bare `Exception` there, without saying where, so this comes before it.
+    """
+    for op in root.walk():
+        if not isinstance(op, memref.LoadOp | memref.StoreOp):
+            continue
+        kind = buffer_type(op.memref)
+        if kind is not None and len(op.indices) != kind.get_num_dims():
+            raise illegal(op, f"{len(op.indices)} indices for {kind}")
+
+
+def check_tiles(kernel: KernelOp) -> None:
+    """Check that register tiles have maps of their shape, and that arguments are in global memory.
+
+    The map may still be '?'.
+    """
+    for argument in kernel.arguments:
+        kind = buffer_type(argument)
+        if kind is not None and space_of(kind) is not Space.GLOBAL:
+            raise illegal(kernel, f"the argument {kind} is not in global memory")
+    for op in kernel.body.walk():
+        if isinstance(op, memref.AllocaOp):
+            kind = buffer_type(op.memref)
+            assert kind is not None, "an alloca gives a memref"
+            _check_layout(op, kind)
+
+
+def _check_layout(op: Operation, kind: MemRefType[Attribute]) -> None:
+    """Check that a tile has a map if and only if it is in registers, and one of its shape."""
+    layout, space = kind.layout, space_of(kind)
+    if space is Space.GLOBAL:
+        raise illegal(op, f"{kind} is allocated in global memory", "a kernel gets it as argument")
+    if isinstance(layout, TaskMapAttr) != (space is Space.REGISTER):
+        raise illegal(
+            op,
+            f"{kind} is in space {space.value} and "
+            + ("has a task map" if isinstance(layout, TaskMapAttr) else "has no task map"),
+            "register tiles have a task map, other tiles have none",
+        )
+    if not isinstance(layout, TaskMapAttr) or layout.data is None:
+        return
+    if layout.data.shape != kind.get_shape():
+        raise illegal(
+            op, f"a tile of shape {kind.get_shape()} has a map of shape {layout.data.shape}"
+        )
+
+
+def check_shared_memory(kernel: KernelOp) -> None:
+    """Check that the shared tiles of a kernel fit into what a block gets without asking."""
+    total = 0
+    for op in kernel.body.walk():
+        if isinstance(op, memref.AllocaOp):
+            kind = buffer_type(op.memref)
+            if kind is not None and space_of(kind) is Space.SHARED:
+                total += prod(kind.get_shape()) * bytes_of(kind.element_type)
+    if total > MAX_SHARED_BYTES:
+        raise illegal(
+            kernel, f"{total} bytes of shared memory; a block has {MAX_SHARED_BYTES}",
+            "smaller tiles",
+        )
+
+
+def bytes_of(element: Attribute) -> int:
+    """Return the size of an element in memory; a boolean takes a byte, an index eight."""
+    if isinstance(element, IndexType):
+        return 8
+    assert isinstance(element, FixedBitwidthType), f"{element} has no size"
+    return element.size

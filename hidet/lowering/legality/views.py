@@ -1,0 +1,53 @@
+"""Views are evaluated where they are loaded, so what they read must not change before."""
+
+from __future__ import annotations
+
+from xdsl.ir import Operation, SSAValue
+
+from hidet.dialects.compute import GridOp
+from hidet.dialects.cuda import KernelOp
+from hidet.dialects.cuda.attributes import Space
+from hidet.lowering.legality.memory_types import buffer_type, is_in, reads_of, writes_of
+from hidet.lowering.legality.report import illegal
+
+
+def check_views(kernel: KernelOp) -> None:
+    """Check that nothing that a view of the kernel reads is written while the view may be loaded.
+
+    A buffer in global memory must not be written by the kernel at all: blocks run in any order.
+    A tile may be written before the view, by the threads that fill it, but not after it.
+    """
+    writers: dict[SSAValue, Operation] = {}
+    read_by: dict[SSAValue, GridOp] = {}
+    for op in kernel.body.walk():
+        for buffer in writes_of(op):
+            writers.setdefault(buffer, op)
+            view = read_by.get(buffer)
+            if view is not None:
+                raise _hazard(op, view, buffer)
+        if isinstance(op, GridOp):
+            for buffer in _buffers_of(op):
+                if is_in(buffer, Space.GLOBAL) and buffer in writers:
+                    raise _hazard(writers[buffer], op, buffer)
+                read_by.setdefault(buffer, op)
+
+
+def _buffers_of(view: GridOp) -> set[SSAValue]:
+    """Return the memrefs that a view reads itself; views that it loads are looked at by themselves."""
+    return {
+        source
+        for op in view.body.walk()
+        for source in reads_of(op)
+        if buffer_type(source) is not None
+    }
+
+
+def _hazard(writer: Operation, view: GridOp, buffer: SSAValue) -> Exception:
+    """Return the error about a write to what a view reads."""
+    what = f"%{buffer.name_hint}" if buffer.name_hint else "a buffer"
+    by = f"the view %{view.result.name_hint}" if view.result.name_hint else "a view"
+    return illegal(
+        writer,
+        f"{what} is written, but {by} reads it where the view is loaded",
+        "keep what the view reads in a buffer of its own",
+    )

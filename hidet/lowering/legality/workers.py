@@ -1,0 +1,133 @@
+"""Workers: a task map is for as many workers as there are, and each touches what it owns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import IndexType
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+
+from hidet.analysis.index_forms import IndexForms
+from hidet.dialects.compute import LoadOp, StoreOp
+from hidet.dialects.cuda import KernelOp
+from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, MatmulOp, TaskMapAttr
+from hidet.lowering.legality.memory_types import buffer_type
+from hidet.lowering.legality.report import illegal
+from hidet.mapping import TaskMap
+
+WARP = 32
+"""Threads of a warp (CUDA C++ Programming Guide, SIMT architecture)."""
+
+
+def check_workers(kernel: KernelOp) -> None:
+    """Check the task maps of a kernel against its workers; maps that are still '?' are left out.
+
+    The number of workers is that of the values of `on %worker`: `thread_id x` alone stands for the
+    threads of a block, `block_id x * threads + thread_id x` for those of the whole grid.
+    """
+    forms = IndexForms(kernel)
+    for op in kernel.body.walk():
+        match op:
+            case ForeachOp() | CopyOp() | MatmulOp() | CombineOp():
+                tasks = _known_map(op)
+                if tasks is not None:
+                    _check_count(op, tasks, forms)
+                    if isinstance(op, CombineOp):
+                        _check_combine(op, tasks, kernel, forms)
+            case LoadOp():
+                _check_owner(op, op.source, op.indices)
+            case StoreOp():
+                _check_owner(op, op.target, op.indices)
+            case memref.LoadOp() | memref.StoreOp():
+                _check_owner(op, op.memref, op.indices)
+            case _:
+                pass
+
+
+def _known_map(op: ForeachOp | CopyOp | MatmulOp | CombineOp) -> TaskMap | None:
+    """Return the map of a task op, None where it is '?'."""
+    match op:
+        case ForeachOp(tile=None) | CopyOp(map=TaskMapAttr()):
+            return op.tasks
+        case ForeachOp() | CopyOp():
+            return None if op.tile is None else _map_of_tile(op.tile)
+        case MatmulOp():
+            return _map_of_tile(op.accumulator)
+        case CombineOp():
+            return _map_of_tile(op.tile)
+
+
+def _map_of_tile(tile: SSAValue) -> TaskMap | None:
+    """Return the map of a register tile, None where it is '?' and for what is none."""
+    kind = buffer_type(tile)
+    return kind.layout.data if kind is not None and isinstance(kind.layout, TaskMapAttr) else None
+
+
+def _check_count(
+    op: ForeachOp | CopyOp | MatmulOp | CombineOp, tasks: TaskMap, forms: IndexForms
+) -> None:
+    """Check that the map has a task list for every worker, and a worker for every list."""
+    limits = forms.range(op.worker, op.parent)
+    if limits is None or limits.lo != 0:
+        raise illegal(
+            op,
+            "the range of its worker is not known",
+            "a worker is computed from cuda.thread_id and cuda.block_id",
+        )
+    if tasks.workers != limits.hi + 1:
+        raise illegal(op, f"the map {tasks} is for {tasks.workers} workers, not {limits.hi + 1}")
+
+
+def _check_combine(op: CombineOp, tasks: TaskMap, kernel: KernelOp, forms: IndexForms) -> None:
+    """Check that those who share an element can meet: in a block, and at their places in a warp.
+
+    `task.combine` takes the lowest digits of the worker for the number of the lane.
+    """
+    farthest = max((d.weight * d.extent for d in tasks.replicate_digits), default=1)
+    if farthest > kernel.threads:
+        raise illegal(op, f"the owners of an element of {tasks} are in several blocks")
+    if farthest == 1:
+        return
+    others = forms.form(op.worker)
+    for thread in (leaf for leaf in others.terms if _is_thread(leaf)):
+        others = others.plus(forms_of_leaf(thread), -1)
+    if forms.divisibility(others) % min(farthest, WARP):
+        raise illegal(op, "the lane of its worker is not that of the thread")
+
+
+def _check_owner(op: Operation, tile: SSAValue, indices: Sequence[SSAValue]) -> None:
+    """Check that a worker touches registers of its own, where that can be read off the indices.
+
+    It can where all indices are those of one foreach: its map, reduced to these dimensions, must
+    give elements to the same workers as the tile's.
+    """
+    tile_map = _map_of_tile(tile)
+    if tile_map is None or not indices:
+        return
+    loop = _common_foreach(indices)
+    if loop is None:
+        return
+    tasks = _known_map(loop)
+    if tasks is None:
+        return
+    dims = [index.index for index in indices if isinstance(index, BlockArgument)]
+    if dims != sorted(set(dims)):
+        return
+    kept = tasks.project(dim for dim in range(tasks.rank) if dim not in dims)
+    if (kept.workers, kept.spatial_digits) != (tile_map.workers, tile_map.spatial_digits):
+        raise illegal(
+            op,
+            f"a worker of {tasks} does not own the elements of {tile.type} that it touches",
+            "the loop over the tile's own elements is task.foreach of the tile",
+        )
+
+
+def _common_foreach(indices: Sequence[SSAValue]) -> ForeachOp | None:
+    """Return the loop that all indices are arguments of."""
+    owners: list[Operation | Block] = [index.owner for index in indices]
+    first = owners[0]
+    if not isinstance(first, Block) or any(owner is not first for owner in owners):
+        return None
+    parent = first.parent_op()
+    return parent if isinstance(parent, ForeachOp) else None

@@ -1,0 +1,31 @@
+"""Source locations: ops that a pass makes get the location of the op that they are made from."""
+
+from collections.abc import Callable, Iterable
+
+from xdsl.dialects.builtin import FileLineColLoc, LocationAttr, UnknownLoc
+from xdsl.ir import Operation
+
+
+def located(ops: Iterable[Operation], location: LocationAttr) -> None:
+    """Give a location to those of the ops, and of the ops inside them, that have none yet."""
+    for op in ops:
+        for inner in op.walk():
+            if isinstance(inner.location, UnknownLoc):
+                inner.location = location
+
+
+def location_setter(location: LocationAttr) -> Callable[[Operation], None]:
+    """Give a handler for insertions into a builder that gives new ops a location."""
+
+    def handle(op: Operation) -> None:
+        located((op,), location)
+
+    return handle
+
+
+def source_line(op: Operation) -> str | None:
+    """Name the source line that an op came from as `file:line`, for messages; None if unknown."""
+    location = op.location
+    if not isinstance(location, FileLineColLoc):
+        return None
+    return f"{location.filename.data}:{location.line.data}"

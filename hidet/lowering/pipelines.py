@@ -1,0 +1,164 @@
+"""The pipelines: which passes run in which order, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from hidet.lowering.blame import blame
+
+GRAPH = (
+    "decompose-graph",  # composite operators into few, so that the passes below know less
+    "hoist-constants",  # before anything is fused with what changes at every call
+    "lower-graph-to-compute",  # everything but matrix products becomes grids
+)
+
+COMPUTE = (
+    "inline-views",  # after lowering: a reshape or a slice costs nothing where it is read
+    "fuse",  # sees through views, so it knows what reads what
+)
+
+TASK = (
+    "schedule",  # each fusion a kernel, written against views
+    "inline-compute",  # views vanish before barriers: what a copy reads is then in sight
+    "fold-casts",  # all bodies have met by now: a value need not be rounded in between
+    "insert-barriers",  # while task ops are still collective, one after the other
+    "lower-task",  # to one thread
+)
+
+CUDA = (
+    "simplify-index",  # linear forms make strides visible
+    "cse",  # views inlined twice load twice
+    "vectorize",  # needs strides; leaves index arithmetic of its own
+    "flatten-memrefs",  # after vectorize, which wants the last dimension
+    "simplify-index",  # the linear addresses of flattened memrefs
+    "demote-scf-values",  # results of branches and loops become variables
+    "cse",
+    "infer-readonly",  # all stores are final
+    "index-width",  # all index arithmetic is final
+    "form-expressions",  # last: whatever moves an op after it breaks what it has decided
+)
+
+HOST = ("plan-memory",)  # launches are final
+
+PIPELINES: dict[str, tuple[str, ...]] = {
+    "graph-pipeline": GRAPH,
+    "compute-pipeline": COMPUTE,
+    "task-pipeline": TASK,
+    "cuda-pipeline": CUDA,
+    "hidet-pipeline": (*GRAPH, *COMPUTE, *TASK, *CUDA, *HOST),
+}
+"""The passes of each pipeline by name, in order."""
+
+LEVEL_AFTER = {
+    "lower-graph-to-compute": "compute",
+    "fuse": "compute",
+    "schedule": "task",
+    "insert-barriers": "task",
+    "lower-task": "cuda",
+    "form-expressions": "cuda",
+}
+"""The level that `verify-level` can check after a pass."""
+
+
+@dataclass(frozen=True)
+class PassOptions:
+    """What the passes of a pipeline are told.
+
+    Attributes:
+        arch: the machine that kernels are for: `cpu`, `sm_90a`, ...
+        verify: whether `verify-level` runs between the stages.
+    """
+
+    arch: str = "sm_90a"
+    verify: bool = False
+
+
+def passes_of(pipeline: str, options: PassOptions) -> Iterator[ModulePass]:
+    """Give the passes of a pipeline, with `verify-level` between stages where it is wanted."""
+    from hidet.universe import PASSES, load
+
+    for name in PIPELINES[pipeline]:
+        pass_class = load(PASSES[name])
+        takes_arch = any(entry.name == "arch" for entry in fields(pass_class))
+        yield pass_class(arch=options.arch) if takes_arch else pass_class()
+        if options.verify and name in LEVEL_AFTER:
+            yield load(PASSES["verify-level"])(level=LEVEL_AFTER[name])
+
+
+def run_pipeline(
+    module: ModuleOp,
+    context: Context,
+    options: PassOptions,
+    *,
+    pipeline: str = "hidet-pipeline",
+    on_pass: Callable[[ModulePass, ModuleOp, Callable[[], None]], None] | None = None,
+) -> None:
+    """Run a pipeline on a module, in place.
+
+    Args:
+        module: the module.
+        context: the context that the module's dialects are registered in.
+        options: what the passes are told.
+        pipeline: a name of `PIPELINES`.
+        on_pass: is called for every pass with the module and a function that runs the pass; for
+            timing, dumps and errors. Without it the pass is just run.
+    """
+    for each in passes_of(pipeline, options):
+
+        def run(current: ModulePass = each) -> None:
+            with blame(current):
+                current.apply(context, module)
+
+        if on_pass is None:
+            run()
+        else:
+            on_pass(each, module, run)
+
+
+@dataclass(frozen=True)
+class _Pipeline(ModulePass):
+    """Runs the passes of one pipeline."""
+
+    name = ""
+
+    arch: str = "sm_90a"
+    verify: bool = False
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Run the pipeline of this pass's name."""
+        run_pipeline(op, ctx, PassOptions(self.arch, self.verify), pipeline=self.name)
+
+
+class GraphPipeline(_Pipeline):
+    """From the graph dialect to grids: `lower-graph-to-compute` and what prepares it."""
+
+    name = "graph-pipeline"
+
+
+class ComputePipeline(_Pipeline):
+    """From grids to fusions: `fuse` and what goes around it."""
+
+    name = "compute-pipeline"
+
+
+class TaskPipeline(_Pipeline):
+    """From fusions to kernels of one thread: `schedule` to `lower-task`."""
+
+    name = "task-pipeline"
+
+
+class CudaPipeline(_Pipeline):
+    """From kernels of one thread to what the printer prints."""
+
+    name = "cuda-pipeline"
+
+
+class HidetPipeline(_Pipeline):
+    """From the graph dialect to what the printer and the runtime take: all passes."""
+
+    name = "hidet-pipeline"

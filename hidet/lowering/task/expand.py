@@ -1,0 +1,69 @@
+"""How a copy of a tile is spelled out; shared by `inline-compute` (views) and `lower-task`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import scf
+from xdsl.ir import Block, Region, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from hidet.dialects.compute import LoadOp, StoreOp
+from hidet.dialects.shaped import element_of, shape_of
+from hidet.dialects.task import CopyOp, ForeachOp
+from hidet.lowering.builder import KernelBuilder
+
+
+def expand_copy(op: CopyOp) -> ForeachOp:
+    """Insert before a copy the foreach that does the same, element by element.
+
+    Reads outside of the source give zero, writes outside of the target are left out; the guard
+    surrounds all that the element costs, so a view is evaluated in bounds only.
+    """
+    builder = KernelBuilder(InsertPoint.before(op))
+    reads = op.tile is op.target
+    other = op.source if reads else op.target
+    offsets = op.source_offsets if reads else op.target_offsets
+    foreach = builder.insert(ForeachOp(op.tile if op.map is None else op.tasks, op.worker))
+    with builder.inside(foreach.body.block):
+        element = foreach.indices
+        lead = len(offsets) - len(element)
+        place = list(offsets[:lead]) + [
+            builder.index(builder.add(offset, index))
+            for offset, index in zip(offsets[lead:], element, strict=True)
+        ]
+        inside = _inside(builder, place, other, lead)
+        if reads:
+            value = _guarded_load(builder, inside, other, place)
+            builder.store(value, op.target, element)
+        else:
+            with builder.when(inside):
+                value = builder.load(op.source, element)
+                builder.insert(StoreOp(value, other, place))
+    return foreach
+
+
+def _inside(
+    builder: KernelBuilder, place: Sequence[SSAValue], other: SSAValue, lead: int
+) -> SSAValue:
+    """Return whether a place lies in the other side's shape; leading dimensions always do."""
+    shape = shape_of(other)
+    return builder.all_of(
+        [
+            builder.less(index, extent)
+            for index, extent in zip(place[lead:], shape[lead:], strict=True)
+        ]
+    )
+
+
+def _guarded_load(
+    builder: KernelBuilder, inside: SSAValue, source: SSAValue, place: Sequence[SSAValue]
+) -> SSAValue:
+    """Load an element where it exists, zero elsewhere."""
+    kind = element_of(source)
+    then, otherwise = Block(), Block()
+    with builder.inside(then):
+        builder.insert(scf.YieldOp(builder.insert(LoadOp(source, place)).result))
+    with builder.inside(otherwise):
+        builder.insert(scf.YieldOp(builder.scalar(0, kind)))
+    return builder.insert(scf.IfOp(inside, [kind], Region(then), Region(otherwise))).results[0]

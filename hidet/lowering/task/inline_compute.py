@@ -1,0 +1,112 @@
+"""The pass `inline-compute`: views disappear into the loads and stores that use them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import (
+    GreedyRewritePatternApplier,
+    PatternRewriter,
+    PatternRewriteWalker,
+    RewritePattern,
+    op_type_rewrite_pattern,
+)
+from xdsl.rewriter import InsertPoint
+
+from hidet.dialects.compute import GridOp, ReduceOp, SinkOp, StoreOp
+from hidet.dialects.task import CopyOp
+from hidet.errors import ScheduleError
+from hidet.lowering.builder import KernelBuilder
+from hidet.lowering.inlining import inline_into_loads
+from hidet.lowering.kernels import kernels_of
+from hidet.lowering.task.expand import expand_copy
+
+
+class ExpandCopyOfView(RewritePattern):
+    """A copy from or to a view is spelled out, because an element of it may cost arithmetic."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: CopyOp, rewriter: PatternRewriter) -> None:
+        """Rewrite one copy whose other side is a view."""
+        if isinstance(op.source.type, TensorType) or isinstance(op.target.type, TensorType):
+            expand_copy(op)
+            rewriter.erase(op)
+
+
+class InlineSink(RewritePattern):
+    """A store to a sink is replaced by the sink's body."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: SinkOp, rewriter: PatternRewriter) -> None:
+        """Inline one sink into its stores."""
+        for use in list(op.result.uses):
+            store = use.operation
+            if not isinstance(store, StoreOp):
+                raise ScheduleError(f"{store.name} of a compute.sink; it can be stored to only")
+            KernelBuilder(InsertPoint.before(store)).splice(op.body, [*store.indices, store.value])
+            rewriter.erase(store)
+        rewriter.erase(op)
+
+
+class InlineGrid(RewritePattern):
+    """A grid of a kernel is replaced, where it is loaded, by its body.
+
+    Grids are met consumers first: by then all loads of a grid are there.
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: GridOp, rewriter: PatternRewriter) -> None:
+        """Inline one grid into its loads."""
+        inline_into_loads(op)
+        for use in op.result.uses:
+            raise ScheduleError(
+                f"{use.operation.name} of a compute.grid in a kernel; it can be loaded only"
+            )
+        rewriter.erase(op)
+
+
+class LowerReduce(RewritePattern):
+    """A reduction inside a body becomes a loop of the thread that adds up in a variable."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: ReduceOp, rewriter: PatternRewriter) -> None:
+        """Rewrite one reduction."""
+        builder = KernelBuilder(InsertPoint.before(op))
+        total = builder.local_array(op.result.type, [])
+        total.name_hint = "total"
+        builder.store(builder.neutral(op.kind.data, op.result.type), total)
+        with builder.loops(op.shape) as indices:
+            (value,) = builder.splice(op.body, indices)
+            builder.store(builder.combine(op.kind.data, builder.load(total), value), total)
+        rewriter.replace(op, [], [builder.load(total)])
+
+
+@dataclass(frozen=True)
+class InlineComputePass(ModulePass):
+    """Inlines the views of a kernel.
+
+    Expects kernels written against views: loads of grids, stores to sinks, copies of either.
+    Leaves loads and stores of buffers only; no compute.grid, compute.sink or compute.reduce is
+    left in a kernel.
+    """
+
+    name = "inline-compute"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Inline in every kernel of the module."""
+        walkers = (
+            PatternRewriteWalker(ExpandCopyOfView(), apply_recursively=False),
+            PatternRewriteWalker(
+                GreedyRewritePatternApplier([InlineSink(), InlineGrid()], dce_enabled=False),
+                apply_recursively=False,
+                walk_reverse=True,
+            ),
+            # Inner reductions first, so that a copied body holds loops already.
+            PatternRewriteWalker(LowerReduce(), apply_recursively=False, walk_regions_first=True),
+        )
+        for kernel in kernels_of(op):
+            for walker in walkers:
+                walker.rewrite_region(kernel.body)

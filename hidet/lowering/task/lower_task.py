@@ -1,0 +1,256 @@
+"""The pass `lower-task`: from what a group of workers does to what one thread does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import memref
+from xdsl.dialects.arith import ConstantOp, ExtFOp
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i32
+from xdsl.ir import Attribute, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import (
+    GreedyRewritePatternApplier,
+    PatternRewriter,
+    PatternRewriteWalker,
+    RewritePattern,
+    op_type_rewrite_pattern,
+)
+from xdsl.rewriter import InsertPoint
+
+from hidet.dialects.compute import LoadOp, ReduceKind, StoreOp
+from hidet.dialects.cuda import ShflOp, SyncThreadsOp
+from hidet.dialects.cuda.attributes import ShuffleKind, Space, space_of
+from hidet.dialects.shaped import element_of, shape_of
+from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, MatmulOp
+from hidet.dialects.task.layout import map_of
+from hidet.errors import ScheduleError
+from hidet.lowering.builder import Index, KernelBuilder
+from hidet.lowering.kernels import kernel_of, kernels_of
+from hidet.lowering.task.expand import expand_copy
+from hidet.mapping import TaskMap
+
+WARP = 32
+"""Threads of a warp (CUDA C++ Programming Guide, SIMT architecture)."""
+
+MAX_UNROLLED = 64
+"""Loops over the registers of a tile are unrolled up to this many steps; a tile needs it."""
+
+
+def first_task(builder: KernelBuilder, tasks: TaskMap, worker: SSAValue) -> list[Index]:
+    """Return the first task of a worker, from the spatial digits of the map."""
+    task: list[Index] = [0] * tasks.rank
+    for digit in tasks.spatial_digits:
+        number = builder.div(worker, digit.weight)
+        if digit.weight * digit.extent < tasks.workers:
+            number = builder.mod(number, digit.extent)
+        task[digit.dim] = builder.add(task[digit.dim], builder.mul(number, digit.stride))
+    return task
+
+
+class LowerForeach(RewritePattern):
+    """A foreach becomes one loop for each repeat digit of its map, around the body."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: ForeachOp, rewriter: PatternRewriter) -> None:
+        """Rewrite one foreach."""
+        builder = KernelBuilder(InsertPoint.before(op))
+        tasks = op.tasks
+        task = first_task(builder, tasks, op.worker)
+        unroll = tasks.tasks_per_worker <= MAX_UNROLLED
+        with builder.loops([d.extent for d in tasks.repeat_digits], unroll=unroll) as counters:
+            for digit, counter in zip(tasks.repeat_digits, counters, strict=True):
+                task[digit.dim] = builder.add(task[digit.dim], builder.mul(counter, digit.stride))
+            indices = [builder.index(index) for index in task]
+            conditions = [
+                builder.less(index, bound)
+                for index, bound, extent in zip(indices, op.extents, tasks.shape, strict=True)
+                if bound < extent
+            ]
+            if conditions:
+                with builder.when(builder.all_of(conditions)):
+                    builder.splice(op.body, indices)
+            else:
+                builder.splice(op.body, indices)
+        rewriter.erase(op)
+
+
+class LowerCopy(RewritePattern):
+    """A copy between a tile and a buffer becomes a foreach over the elements of the tile."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: CopyOp, rewriter: PatternRewriter) -> None:
+        """Rewrite one copy."""
+        expand_copy(op)
+        rewriter.erase(op)
+
+
+class LowerMatmul(RewritePattern):
+    """A product of tiles becomes multiply-adds: k outside, the worker's elements inside."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: MatmulOp, rewriter: PatternRewriter) -> None:
+        """Rewrite one product."""
+        builder = KernelBuilder(InsertPoint.before(op))
+        result = element_of(op.accumulator)
+        with builder.loop(shape_of(op.lhs)[1], unroll=True, name="k") as k:
+            foreach = builder.insert(ForeachOp(op.accumulator, op.worker))
+            with builder.inside(foreach.body.block):
+                i, j = foreach.indices
+                factors = [
+                    _extended(builder, builder.load(op.lhs, [i, k]), result),
+                    _extended(builder, builder.load(op.rhs, [k, j]), result),
+                ]
+                product = builder.combine(ReduceKind.MUL, *factors)
+                total = builder.combine(
+                    ReduceKind.ADD, builder.load(op.accumulator, [i, j]), product
+                )
+                builder.store(total, op.accumulator, [i, j])
+        rewriter.erase(op)
+
+
+def _extended(builder: KernelBuilder, value: SSAValue, kind: Attribute) -> SSAValue:
+    """Return a float in the accumulator's type."""
+    return value if value.type == kind else builder.insert(ExtFOp(value, kind)).result
+
+
+class LowerCombine(RewritePattern):
+    """A combination becomes butterfly shuffles in each warp, then an exchange between warps.
+
+    Lanes that hold the same element are those that differ in the replicate digits of the map.
+    Between warps the partial values go through shared memory.
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: CombineOp, rewriter: PatternRewriter) -> None:
+        """Rewrite one combination."""
+        tasks = map_of(op.tile.type)
+        digits = tasks.replicate_digits
+        if any(digit.extent & (digit.extent - 1) for digit in digits):
+            raise ScheduleError(
+                f"task.combine over {tasks}: the number of owners of an element must be a "
+                "power of two",
+                hint="replicate over 2, 4, 8, ... workers",
+            )
+        builder = KernelBuilder(InsertPoint.before(op))
+        offsets = [
+            digit.weight << bit for digit in digits for bit in range(digit.extent.bit_length() - 1)
+        ]
+        kernel = kernel_of(op)
+        warps = [offset // WARP for offset in offsets if offset >= WARP]
+        for offset in offsets:
+            if offset < WARP:
+                self._shuffle(builder, op, offset)
+        if warps:
+            self._exchange(builder, op, warps, kernel.threads)
+        rewriter.erase(op)
+
+    @staticmethod
+    def _shuffle(builder: KernelBuilder, op: CombineOp, offset: int) -> None:
+        """Combine every element with that of the lane whose number differs in one bit."""
+        foreach = builder.insert(ForeachOp(op.tile, op.worker))
+        with builder.inside(foreach.body.block):
+            mine = builder.load(op.tile, foreach.indices)
+            lane = builder.insert(ConstantOp(IntegerAttr(offset, i32))).result
+            other = builder.insert(ShflOp(ShuffleKind.XOR, mine, lane)).result
+            total = builder.combine(op.kind.data, mine, other)
+            builder.store(total, op.tile, foreach.indices)
+
+    @staticmethod
+    def _exchange(builder: KernelBuilder, op: CombineOp, warps: list[int], threads: int) -> None:
+        """Combine between warps: each lane leaves its value, then reads those of its partners."""
+        thread = builder.mod(op.worker, threads)
+        scratch = builder.shared_tile(element_of(op.tile), [threads])
+        foreach = builder.insert(ForeachOp(op.tile, op.worker))
+        with builder.inside(foreach.body.block):
+            value = builder.load(op.tile, foreach.indices)
+            builder.store(value, scratch, [thread])
+            builder.insert(SyncThreadsOp())
+            first = thread
+            for warp in warps:
+                bit = builder.mod(builder.div(thread, warp * WARP), 2)
+                first = builder.subtract(first, builder.mul(bit, warp * WARP))
+            total = builder.local_array(value.type, [])
+            builder.store(builder.neutral(op.kind.data, value.type), total)
+            with builder.loops([2] * len(warps), unroll=True) as counters:
+                partner = first
+                for counter, warp in zip(counters, warps, strict=True):
+                    partner = builder.add(partner, builder.mul(counter, warp * WARP))
+                theirs = builder.load(scratch, [partner])
+                builder.store(builder.combine(op.kind.data, builder.load(total), theirs), total)
+            builder.store(builder.load(total), op.tile, foreach.indices)
+            builder.insert(SyncThreadsOp())
+
+
+class LowerLoad(RewritePattern):
+    """A load from a buffer becomes a load of memory."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: LoadOp, rewriter: PatternRewriter) -> None:
+        """Rewrite one load."""
+        rewriter.replace(op, memref.LoadOp.get(op.source, op.indices))
+
+
+class LowerStore(RewritePattern):
+    """A store to a buffer becomes a store to memory."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: StoreOp, rewriter: PatternRewriter) -> None:
+        """Rewrite one store."""
+        rewriter.replace(op, memref.StoreOp.get(op.value, op.target, op.indices))
+
+
+class LowerTile(RewritePattern):
+    """A register tile becomes an array of each thread, with one dimension for a repeat digit."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: memref.AllocaOp, rewriter: PatternRewriter) -> None:
+        """Rewrite one tile and the accesses to it."""
+        if space_of(op.memref.type) is not Space.REGISTER:
+            return
+        tasks = map_of(op.memref.type)
+        shape = [digit.extent for digit in tasks.repeat_digits]
+        builder = KernelBuilder(InsertPoint.before(op))
+        array = builder.local_array(element_of(op.memref), shape)
+        array.name_hint = op.memref.name_hint
+        for use in list(op.memref.uses):
+            access = use.operation
+            if not isinstance(access, memref.LoadOp | memref.StoreOp):
+                raise ScheduleError(f"{access.name} cannot take a register tile after lower-task")
+            builder.insertion_point = InsertPoint.before(access)
+            registers = [
+                builder.mod(builder.div(access.indices[d.dim], d.stride), d.extent)
+                if d.stride * d.extent < tasks.shape[d.dim]
+                else builder.div(access.indices[d.dim], d.stride)
+                for d in tasks.repeat_digits
+            ]
+            if isinstance(access, memref.LoadOp):
+                access.res.replace_all_uses_with(builder.load(array, registers))
+            else:
+                builder.store(access.value, array, registers)
+            rewriter.erase(access)
+        rewriter.erase(op)
+
+
+@dataclass(frozen=True)
+class LowerTaskPass(ModulePass):
+    """Lowers the task dialect to what one thread does.
+
+    Expects kernels without views (after `inline-compute`) whose maps are known, with barriers in
+    place. Leaves loops over the repeat digits of each map, index arithmetic on the worker for its
+    spatial digits, local arrays for register tiles, and shuffles; `simplify-index` makes the
+    indices short.
+    """
+
+    name = "lower-task"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Lower every kernel of the module."""
+        collective = GreedyRewritePatternApplier(
+            [LowerCopy(), LowerMatmul(), LowerCombine()], dce_enabled=False
+        )
+        accesses = GreedyRewritePatternApplier([LowerLoad(), LowerStore()], dce_enabled=False)
+        for kernel in kernels_of(op):
+            for pattern in (collective, LowerForeach(), accesses, LowerTile()):
+                PatternRewriteWalker(pattern, apply_recursively=False).rewrite_region(kernel.body)

@@ -1,0 +1,187 @@
+"""The pass `schedule`: every fusion becomes a kernel and a launch of it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from itertools import count
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import (
+    DictionaryAttr,
+    IntegerAttr,
+    MemRefType,
+    ModuleOp,
+    StringAttr,
+    i64,
+)
+from xdsl.ir import Attribute, Block, Region
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import (
+    PatternRewriter,
+    PatternRewriteWalker,
+    RewritePattern,
+    op_type_rewrite_pattern,
+)
+from xdsl.rewriter import InsertPoint
+
+from hidet.dialects.compute import FusionOp, terminator_of
+from hidet.dialects.cuda import KernelOp, LaunchOp
+from hidet.dialects.graph import MatmulOp
+from hidet.dialects.shaped import element_of, shape_of
+from hidet.errors import ScheduleError
+from hidet.lowering.builder import KernelBuilder
+from hidet.lowering.templates import TEMPLATES, load_template
+from hidet.lowering.templates.arch import Arch, arch_named
+from hidet.lowering.templates.base import Config, KernelScope, Template
+
+MAX_NAME = 48
+"""Longer kernel names are cut off."""
+
+
+def choose(fusion: FusionOp, arch: Arch) -> tuple[Template, Config]:
+    """Return the template and the config of a fusion: its own, else the cost model's first.
+
+    Raises:
+        ScheduleError: where no template accepts the fusion, or not the one that its config names.
+    """
+    if fusion.config is not None:
+        name, config = config_of(fusion.config)
+        if name not in TEMPLATES or not load_template(name).accepts(fusion):
+            raise ScheduleError(
+                f"the template {name!r} of the config does not fit the fusion",
+                hint=f"there are {', '.join(TEMPLATES)}",
+            )
+        return load_template(name), config
+    for name in TEMPLATES:
+        template = load_template(name)
+        if template.accepts(fusion):
+            return template, template.configs(fusion, arch)[0]
+    raise ScheduleError("no template accepts the fusion", hint=f"there are {', '.join(TEMPLATES)}")
+
+
+def config_of(attribute: DictionaryAttr) -> tuple[str, Config]:
+    """Read `{template = "row", lanes = 32 : i64}`."""
+    entries = dict(attribute.data)
+    name = entries.pop("template", None)
+    if not isinstance(name, StringAttr):
+        raise ScheduleError(f"the config {attribute} names no template")
+    config: dict[str, int] = {}
+    for key, value in entries.items():
+        if not isinstance(value, IntegerAttr):
+            raise ScheduleError(f"{key} of the config {attribute} is no integer")
+        config[key] = value.value.data
+    return name.data, config
+
+
+def config_attribute(template: str, config: Config) -> DictionaryAttr:
+    """Write a config as an attribute."""
+    entries: dict[str, Attribute] = {"template": StringAttr(template)}
+    entries.update({key: IntegerAttr(value, i64) for key, value in config.items()})
+    return DictionaryAttr(entries)
+
+
+def build_kernel(fusion: FusionOp, name: str, arch: Arch) -> KernelOp:
+    """Build the kernel of a fusion; its arguments are the inputs, then the results."""
+    template, config = choose(fusion, arch)
+    inputs = [_buffer_type(value.type) for value in fusion.inputs]
+    results = [_buffer_type(value.type) for value in fusion.results_]
+    body = Block(arg_types=[*inputs, *results])
+    arguments = body.args[: len(inputs)]
+    buffers = body.args[len(inputs) :]
+    for argument, value in zip(arguments, fusion.body.block.args, strict=True):
+        argument.name_hint = value.name_hint
+    yielded = terminator_of(fusion.body).values
+    for number, buffer in enumerate(buffers):
+        buffer.name_hint = "out" if len(buffers) == 1 else f"out{number}"
+    scope = KernelScope(
+        KernelBuilder(InsertPoint.at_end(body)),
+        dict(zip(fusion.body.block.args, arguments, strict=True)),
+        list(zip(yielded, buffers, strict=True)),
+    )
+    template.build(scope, fusion, config)
+    launch = template.launch(fusion, config)
+    kernel = KernelOp(name, launch.grid, launch.block, Region(body))
+    kernel.attributes["config"] = config_attribute(template.name, config)
+    kernel.location = fusion.location
+    return kernel
+
+
+def _buffer_type(kind: Attribute) -> MemRefType[Attribute]:
+    return MemRefType(element_of(kind), shape_of(kind))
+
+
+def kernel_name(fusion: FusionOp) -> str:
+    """Return a name for the kernel of a fusion, made of what its values are called."""
+    names: list[str] = []
+    for op in fusion.body.block.ops:
+        hint = op.results[0].name_hint if op.results else None
+        if hint is None and isinstance(op, MatmulOp):
+            hint = "matmul"
+        word = (hint or "").rstrip("0123456789_")
+        if word and word not in names:
+            names.append(word)
+    return "_".join(names)[:MAX_NAME].rstrip("_") or "kernel"
+
+
+@dataclass
+class ScheduleFusion(RewritePattern):
+    """A fusion becomes a launch of its kernel; equal fusions share one kernel."""
+
+    arch: Arch
+    kernels: defaultdict[object, list[tuple[FusionOp, str]]] = field(
+        default_factory=lambda: defaultdict[object, list[tuple[FusionOp, str]]](list)
+    )
+    names: set[str] = field(default_factory=lambda: set[str]())
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: FusionOp, rewriter: PatternRewriter) -> None:
+        """Rewrite one fusion."""
+        types = [value.type for value in (*op.inputs, *op.results_)]
+        equals = self.kernels[(*types, len(op.body.block.ops), op.config)]
+        name = next(
+            (name for fusion, name in equals if same_body(fusion, op)),
+            None,
+        )
+        if name is None:
+            name = self._unused_name(kernel_name(op))
+            function = op.parent_op()
+            assert function is not None
+            rewriter.insert(build_kernel(op, name, self.arch), InsertPoint.before(function))
+            equals.append((op.clone(), name))
+        launch = LaunchOp(name, op.inputs, [result.type for result in op.results_])
+        launch.location = op.location
+        rewriter.replace(op, launch)
+
+    def _unused_name(self, name: str) -> str:
+        unused = name
+        for number in count(1):
+            if unused not in self.names:
+                break
+            unused = f"{name}{number}"
+        self.names.add(unused)
+        return unused
+
+
+def same_body(fusion: FusionOp, other: FusionOp) -> bool:
+    """Return whether two fusions of equal input types compute the same from their inputs."""
+    return fusion.body.is_structurally_equivalent(other.body)
+
+
+@dataclass(frozen=True)
+class SchedulePass(ModulePass):
+    """Builds a kernel for every fusion.
+
+    Expects functions of `compute.fusion`; leaves kernels of task ops on views, and functions of
+    `cuda.launch`. A fusion's `config` attribute decides template and sizes; where it has none the
+    template's cost model does, for the machine `arch`. The choice is written on the kernel.
+    """
+
+    name = "schedule"
+
+    arch: str = "sm_90a"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Schedule every fusion of the module."""
+        pattern = ScheduleFusion(arch_named(self.arch))
+        PatternRewriteWalker(pattern, apply_recursively=False).rewrite_module(op)

@@ -1,0 +1,29 @@
+"""Kernel templates: how a fusion becomes a kernel, written in the verbs of the task dialect.
+
+The registry is the table below; the first template that accepts a fusion builds its kernel.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+
+from hidet.lowering.templates.base import Template
+
+TEMPLATES: dict[str, str] = {
+    "matmul": "hidet.lowering.templates.matmul:MatmulTemplate",
+    "row": "hidet.lowering.templates.row:RowTemplate",
+    "elementwise": "hidet.lowering.templates.elementwise:ElementwiseTemplate",
+}
+"""Name to "module:Class", most special first."""
+
+
+@cache
+def load_template(name: str) -> Template:
+    """Return the template of this name.
+
+    Raises:
+        KeyError: where the registry has no such name.
+    """
+    module, _, attribute = TEMPLATES[name].partition(":")
+    return getattr(import_module(module), attribute)()

@@ -1,0 +1,79 @@
+"""The template `elementwise`: every element by itself, neighbours by one thread."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import FixedBitwidthType
+from xdsl.ir import Attribute
+
+from hidet.dialects.compute import FusionOp, GridOp, LoadOp, ReduceOp, StoreOp
+from hidet.dialects.graph import MatmulOp
+from hidet.dialects.shaped import element_of, shape_of, size_of
+from hidet.dialects.task import ForeachOp
+from hidet.lowering.templates.arch import Arch
+from hidet.lowering.templates.base import Config, KernelScope, Launch, Template, ceil_div
+from hidet.mapping import repeat, spatial
+
+VECTOR_BYTES = 16
+"""The widest access of a thread (PTX ISA, `ld.global.v4`)."""
+
+
+class ElementwiseTemplate(Template):
+    """A thread takes `vector` elements that lie next to each other; blocks share the rest.
+
+    The results are numbered row-major; all have the same number of elements. Reductions inside a
+    body (windows of a pooling) are loops of the thread.
+    """
+
+    name = "elementwise"
+
+    def accepts(self, fusion: FusionOp) -> bool:
+        """Accept fusions of grids alone whose results have the same number of elements."""
+        sizes = {size_of(result) for result in fusion.results_}
+        return len(sizes) == 1 and not any(isinstance(op, MatmulOp) for op in fusion.body.block.ops)
+
+    def configs(self, fusion: FusionOp, arch: Arch) -> Sequence[Config]:
+        """Return one config: vectors where elements are plenty, one element a thread elsewhere."""
+        size = size_of(fusion.results_[0])
+        widest = max(_bytes(result.type) for result in fusion.results_)
+        vector = VECTOR_BYTES // widest
+        has_loops = any(isinstance(op, ReduceOp) for op in fusion.body.walk())
+        enough = 256 * arch.processors * vector
+        if has_loops or size % vector or size < enough:
+            vector = 1
+        threads = 256 if size >= 256 * arch.processors else 128
+        return [{"threads": threads, "vector": vector}]
+
+    def launch(self, fusion: FusionOp, config: Config) -> Launch:
+        """Return as many blocks as it takes to cover the elements."""
+        size = size_of(fusion.results_[0])
+        threads = config["threads"]
+        return Launch((ceil_div(size, threads * config["vector"]),), (threads,))
+
+    def build(self, scope: KernelScope, fusion: FusionOp, config: Config) -> None:
+        """Write the kernel's body."""
+        builder, threads = scope.builder, config["threads"]
+        size = size_of(fusion.results_[0])
+        blocks = ceil_div(size, threads * config["vector"])
+        tasks = spatial(blocks * threads) * repeat(config["vector"])
+        for op in fusion.body.block.ops:
+            if isinstance(op, GridOp):
+                scope.clone(op)
+        foreach = builder.insert(ForeachOp(tasks, scope.worker(threads), bound=[size]))
+        with builder.inside(foreach.body.block):
+            (element,) = foreach.indices
+            places = [builder.delinearize(element, shape_of(result)) for result in fusion.results_]
+            values = [
+                builder.insert(LoadOp(scope.views[view], place)).result
+                for (view, _), place in zip(scope.outputs, places, strict=True)
+            ]
+            for value, (_, buffer), place in zip(values, scope.outputs, places, strict=True):
+                builder.insert(StoreOp(value, buffer, place))
+
+
+def _bytes(kind: Attribute) -> int:
+    """Return the number of bytes of an element of a tensor."""
+    element = element_of(kind)
+    assert isinstance(element, FixedBitwidthType)
+    return element.size

@@ -1,0 +1,60 @@
+"""Epilogues: what happens to an element of an anchor before it is stored."""
+
+from __future__ import annotations
+
+from xdsl.ir import SSAValue
+
+from hidet.analysis.epilogue import inverse_of
+from hidet.dialects.compute import FusionOp, GridOp, LoadOp, SinkOp, StoreOp, YieldOp
+from hidet.dialects.graph import MatmulOp
+from hidet.errors import ScheduleError
+from hidet.lowering.templates.base import KernelScope
+
+
+def anchor_of(fusion: FusionOp) -> MatmulOp:
+    """Return the product of matrices that a fusion is built around."""
+    for op in fusion.body.block.ops:
+        if isinstance(op, MatmulOp):
+            return op
+    raise ScheduleError("the fusion has no graph.matmul")
+
+
+def epilogue_sink(scope: KernelScope, anchor: MatmulOp) -> SSAValue:
+    """Build the sink that takes elements of the anchor and stores the results of the fusion.
+
+    Every result is the anchor itself or a grid that loads it at an invertible place: the sink
+    evaluates that grid at the element that loads what is being stored.
+    """
+    builder = scope.builder
+    sink = builder.insert(SinkOp(anchor.result.type))
+    with builder.inside(sink.body.block):
+        for result, buffer in scope.outputs:
+            if result is anchor.result:
+                builder.insert(StoreOp(sink.value, buffer, sink.indices))
+                continue
+            grid = result.owner
+            inverse = inverse_of(grid, anchor.result) if isinstance(grid, GridOp) else None
+            if inverse is None or not isinstance(grid, GridOp):
+                raise ScheduleError(
+                    "a result of the fusion does not follow from one element of its graph.matmul",
+                    where=str(grid.name) if isinstance(grid, GridOp) else None,
+                    hint="fuse only grids that load the anchor at an invertible place",
+                )
+            indices = inverse.materialize(builder, sink.indices)
+            value = _evaluate(scope, grid, indices, anchor.result, sink.value)
+            builder.insert(StoreOp(value, buffer, indices))
+    return sink.result
+
+
+def _evaluate(
+    scope: KernelScope, grid: GridOp, indices: list[SSAValue], anchor: SSAValue, element: SSAValue
+) -> SSAValue:
+    """Evaluate a grid at one element, whose anchor element is known."""
+    values = dict(scope.views)
+    values.update(zip(grid.indices, indices, strict=True))
+    for op in grid.body.block.ops:
+        if isinstance(op, LoadOp) and op.source is anchor:
+            values[op.result] = element
+        elif not isinstance(op, YieldOp):
+            scope.builder.insert(op.clone(values))
+    return values[grid.yielded]

@@ -1,0 +1,128 @@
+"""The functions that make task mappings: single factors, a spread over workers, a text."""
+
+import re
+from collections.abc import Sequence
+from math import gcd, prod
+
+from hidet.mapping.factors import Factor, MappingError, ranked_factors, traversal_order
+from hidet.mapping.task_map import TaskMap
+
+
+def spatial(*dims: int, ranks: Sequence[int] | None = None) -> TaskMap:
+    """Return the map of one task for each of d0 * d1 * ... workers.
+
+    Args:
+        dims: the extents.
+        ranks: for each dimension its place in the order of traversal, 0 the slowest. The default,
+            0, 1, ..., is row-major.
+
+    Raises:
+        MappingError: for extents that are not positive, or ranks that are no permutation.
+    """
+    return TaskMap(ranked_factors("spatial", dims, ranks))
+
+
+def repeat(*dims: int, ranks: Sequence[int] | None = None) -> TaskMap:
+    """Return the map of one worker that runs all d0 * d1 * ... tasks.
+
+    Args:
+        dims: the extents.
+        ranks: the order of traversal, as in `spatial`.
+
+    Raises:
+        MappingError: for extents that are not positive, or ranks that are no permutation.
+    """
+    return TaskMap(ranked_factors("repeat", dims, ranks))
+
+
+def replicate(count: int) -> TaskMap:
+    """Return the map of the same task for `count` workers.
+
+    It has no dimensions of its own (rank 0) and composes with maps of any rank.
+
+    Raises:
+        MappingError: if the count is not positive.
+    """
+    return TaskMap((Factor("replicate", (count,)),))
+
+
+def row_spatial(*dims: int) -> TaskMap:
+    """Return `spatial` in row-major order: neighbouring workers differ in the last dimension."""
+    return spatial(*dims)
+
+
+def row_repeat(*dims: int) -> TaskMap:
+    """Return `repeat` in row-major order: the last dimension is the fastest."""
+    return repeat(*dims)
+
+
+def column_spatial(*dims: int) -> TaskMap:
+    """Return `spatial` in column-major order: neighbouring workers differ in the first dimension.
+
+    >>> column_spatial(4, 8)
+    spatial(1, 8) * spatial(4, 1)
+    """
+    return spatial(*dims, ranks=range(len(dims))[::-1])
+
+
+def column_repeat(*dims: int) -> TaskMap:
+    """Return `repeat` in column-major order: the first dimension is the fastest.
+
+    >>> column_repeat(2, 3)
+    repeat(1, 3) * repeat(2, 1)
+    """
+    return repeat(*dims, ranks=range(len(dims))[::-1])
+
+
+def auto_map(*shape: int, workers: int, ranks: Sequence[int] | None = None) -> TaskMap:
+    """Return a repeat of a spatial factor that spreads a tile over so many workers.
+
+    The fastest dimension is shared by as many workers as can share it evenly, then the one before
+    it, ..., so that neighbouring workers have neighbouring tasks.
+
+    >>> auto_map(8, 96, workers=64)
+    repeat(4, 3) * spatial(2, 32)
+
+    Args:
+        shape: the shape of the tile.
+        workers: the number of workers.
+        ranks: the order of the dimensions, as in `spatial`, for both factors.
+
+    Raises:
+        MappingError: if the number of tasks is no multiple of the number of workers.
+    """
+    if workers < 1 or prod(shape) % workers != 0:
+        raise MappingError(
+            f"cannot spread the {prod(shape)} tasks of shape {shape} evenly over {workers} workers",
+            hint="the number of tasks must be a multiple of the number of workers",
+        )
+    spread = [1] * len(shape)
+    left = workers
+    for dim in reversed(traversal_order(shape, ranks)):
+        spread[dim] = gcd(left, shape[dim])
+        left //= spread[dim]
+    rest = [extent // part for extent, part in zip(shape, spread, strict=True)]
+    return repeat(*rest, ranks=ranks) * spatial(*spread, ranks=ranks)
+
+
+_FACTOR = re.compile(r"\s*(\w+)\s*\(\s*([0-9]+(?:\s*,\s*[0-9]+)*)\s*\)\s*")
+
+
+def parse(text: str) -> TaskMap:
+    """Return the map that a text such as `repeat(2, 1) * spatial(8, 4)` describes.
+
+    It is the inverse of `str`, and takes products that are not in canonical form as well.
+
+    Raises:
+        MappingError: if the text is no product of factors, or there is no such map.
+    """
+    factors: list[tuple[str, list[int]]] = []
+    for part in text.split("*"):
+        match = _FACTOR.fullmatch(part)
+        if match is None:
+            raise MappingError(
+                f"expected a factor, got '{part.strip()}' in the task mapping '{text}'",
+                hint="a task mapping reads like repeat(2, 1) * spatial(8, 4) * replicate(2)",
+            )
+        factors.append((match[1], [int(extent) for extent in match[2].split(",")]))
+    return TaskMap.from_factors(factors)

@@ -1,0 +1,115 @@
+"""The factors of task mappings, as they are written and printed."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from hidet.errors import HidetError
+
+Kind = Literal["spatial", "repeat", "replicate"]
+"""The kinds of factors."""
+
+
+class MappingError(HidetError, ValueError):
+    """A task mapping that does not exist, or a worker or task that a mapping does not have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """One factor of a product.
+
+    Attributes:
+        kind: what it does with its workers and tasks.
+        dims: its extent in each dimension; of `replicate`, which has none, the number of workers.
+
+    Raises:
+        MappingError: for an unknown kind, no extents, or extents that are not positive.
+    """
+
+    kind: Kind
+    dims: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if self.kind not in get_args(Kind):
+            raise MappingError(
+                f"unknown factor '{self.kind}' of a task mapping",
+                hint=f"the factors are {', '.join(get_args(Kind))}",
+            )
+        if not self.dims or any(extent < 1 for extent in self.dims):
+            raise MappingError(
+                f"{self} is no factor of a task mapping",
+                hint="a factor has at least one extent, and extents are positive",
+            )
+        if self.kind == "replicate" and len(self.dims) > 1:
+            raise MappingError(
+                f"{self} has {len(self.dims)} extents",
+                hint="replicate has no dimensions, it takes one number of workers",
+            )
+
+    @property
+    def rank(self) -> int:
+        """The number of dimensions, 0 for `replicate`."""
+        return 0 if self.kind == "replicate" else len(self.dims)
+
+    def __str__(self) -> str:
+        return f"{self.kind}({', '.join(str(extent) for extent in self.dims)})"
+
+
+def common_rank(factors: Iterable[Factor]) -> int:
+    """Return the rank that all factors but `replicate` share, 0 if there are none.
+
+    Raises:
+        MappingError: if two ranks differ.
+    """
+    ranked = [factor for factor in factors if factor.rank > 0]
+    for factor in ranked[1:]:
+        if factor.rank != ranked[0].rank:
+            raise MappingError(
+                f"cannot compose {ranked[0]} of rank {ranked[0].rank} "
+                f"with {factor} of rank {factor.rank}",
+                hint="all factors but replicate have one extent for each dimension, 1 where they "
+                "do nothing, as in repeat(4, 1)",
+            )
+    return ranked[0].rank if ranked else 0
+
+
+def single_factor(kind: Kind, extent: int, dim: int, rank: int) -> Factor:
+    """Return the spatial or repeat factor that moves in one of its dimensions only."""
+    return Factor(kind, tuple(extent if index == dim else 1 for index in range(rank)))
+
+
+def unit_factors(rank: int) -> tuple[Factor, ...]:
+    """Return the factors of the map of one worker with one task, none for rank 0."""
+    return (Factor("repeat", (1,) * rank),) if rank > 0 else ()
+
+
+def ranked_factors(
+    kind: Kind, dims: Sequence[int], ranks: Sequence[int] | None
+) -> tuple[Factor, ...]:
+    """Return the product of row-major factors that a factor with ranks stands for.
+
+    Raises:
+        MappingError: if there is no such factor, or the ranks do not order its dimensions.
+    """
+    row_major = Factor(kind, tuple(dims))
+    if ranks is None:
+        return (row_major,)
+    return tuple(
+        single_factor(kind, dims[dim], dim, len(dims)) for dim in traversal_order(dims, ranks)
+    )
+
+
+def traversal_order(dims: Sequence[int], ranks: Sequence[int] | None) -> list[int]:
+    """Return the dimensions in the order that ranks give them, the slowest first.
+
+    Raises:
+        MappingError: if the ranks are no permutation of 0, 1, ..., one for each dimension.
+    """
+    if ranks is None:
+        return list(range(len(dims)))
+    if sorted(ranks) != list(range(len(dims))):
+        raise MappingError(
+            f"ranks {list(ranks)} do not order the {len(dims)} dimensions of {tuple(dims)}",
+            hint=f"ranks are a permutation of 0 to {len(dims) - 1}, one for each dimension",
+        )
+    return sorted(range(len(dims)), key=lambda dim: ranks[dim])

@@ -1,0 +1,229 @@
+"""The task mapping itself: a product of factors, and what can be asked of it."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from typing import cast
+
+from hidet.mapping.canonical import canonical
+from hidet.mapping.digits import Digit, expand, shape_of
+from hidet.mapping.factors import (
+    Factor,
+    Kind,
+    MappingError,
+    common_rank,
+    ranked_factors,
+    single_factor,
+    unit_factors,
+)
+
+Task = tuple[int, ...]
+"""A task: its index in each dimension of the tile."""
+
+
+@dataclass(frozen=True, repr=False)
+class TaskMap:
+    """A task mapping; made with `spatial`, `repeat`, `replicate` and `*`.
+
+    Every task of the shape belongs to exactly `replication` workers, at the same position of the
+    list of each. So a map covers its shape, and without `replicate` it is a bijection between
+    pairs (worker, position) and tasks.
+
+    Attributes:
+        factors: the factors, outermost first; whatever product is given is brought to canonical
+            form, so that maps are equal if and only if they are the same function.
+
+    Raises:
+        MappingError: if the ranks of two factors differ.
+    """
+
+    factors: tuple[Factor, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "factors", canonical(self.factors))
+
+    @classmethod
+    def from_factors(cls, factors: Iterable[tuple[str, Sequence[int]]]) -> "TaskMap":
+        """Return the product of factors that are given as (kind, extents), outermost first.
+
+        Raises:
+            MappingError: for an unknown kind, extents that are not positive, ranks that differ.
+        """
+        return cls(tuple(Factor(cast("Kind", kind), tuple(dims)) for kind, dims in factors))
+
+    # The table of digits, and what follows from it.
+
+    @cached_property
+    def digits(self) -> tuple[Digit, ...]:
+        """All digits, outermost first; none has extent 1."""
+        return expand(self.factors)
+
+    @cached_property
+    def spatial_digits(self) -> tuple[Digit, ...]:
+        """The digits of the worker that say where its tasks lie, most significant first.
+
+        A lowering adds `worker // weight % extent * stride` to `task[dim]` for each.
+        """
+        return tuple(digit for digit in self.digits if digit.kind == "spatial")
+
+    @cached_property
+    def repeat_digits(self) -> tuple[Digit, ...]:
+        """The digits of the register, most significant first.
+
+        A lowering of the tasks is one loop for each, the first outermost: `extent` steps, each of
+        which moves `task[dim]` by `stride`. The register of a task is the sum of
+        `task[dim] // stride % extent * weight`.
+        """
+        return tuple(digit for digit in self.digits if digit.kind == "repeat")
+
+    @cached_property
+    def replicate_digits(self) -> tuple[Digit, ...]:
+        """The digits of the worker on which its tasks do not depend, most significant first."""
+        return tuple(digit for digit in self.digits if digit.kind == "replicate")
+
+    @cached_property
+    def rank(self) -> int:
+        """The number of dimensions; 0 for a lone `replicate`, which fits any rank in a product."""
+        return common_rank(self.factors)
+
+    @cached_property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the tile of tasks."""
+        return shape_of(self.digits, self.rank)
+
+    @cached_property
+    def workers(self) -> int:
+        """The number of workers."""
+        return prod(digit.extent for digit in self.digits if digit.kind != "repeat")
+
+    @cached_property
+    def tasks_per_worker(self) -> int:
+        """The number of tasks of each worker: the registers that it needs for a tile."""
+        return prod(digit.extent for digit in self.repeat_digits)
+
+    @cached_property
+    def replication(self) -> int:
+        """The number of workers that run a task, the same for every task."""
+        return prod(digit.extent for digit in self.replicate_digits)
+
+    def covers(self) -> bool:
+        """Whether every task of the shape has an owner; true of every product of factors."""
+        return self.workers * self.tasks_per_worker == prod(self.shape) * self.replication
+
+    def is_injective(self) -> bool:
+        """Whether every task has one owner only, at one position: nothing is replicated."""
+        return self.replication == 1
+
+    # Evaluation.
+
+    def __call__(self, worker: int) -> list[Task]:
+        """Return the tasks of a worker, in order.
+
+        Raises:
+            MappingError: if there is no such worker.
+        """
+        if not 0 <= worker < self.workers:
+            raise MappingError(
+                f"{self} has no worker {worker}", hint=f"its workers are 0 to {self.workers - 1}"
+            )
+        first = [0] * self.rank
+        for digit in self.spatial_digits:
+            first[digit.dim] += digit.of_number(worker) * digit.stride
+        tasks: list[Task] = []
+        for register in range(self.tasks_per_worker):
+            task = list(first)
+            for digit in self.repeat_digits:
+                task[digit.dim] += digit.of_number(register) * digit.stride
+            tasks.append(tuple(task))
+        return tasks
+
+    def __getitem__(self, worker: int) -> list[Task]:
+        return self(worker)
+
+    def on(self, worker: int) -> list[Task]:
+        """Return the tasks of a worker, in order, as in `for i, j in tasks.on(worker)`."""
+        return self(worker)
+
+    def map(self, worker: int) -> list[Task]:
+        """Return the tasks of a worker, in order; another name of `on`."""
+        return self(worker)
+
+    def owners(self, task: Sequence[int]) -> list[int]:
+        """Return the workers that run a task, in ascending order: the inverse of the map.
+
+        Raises:
+            MappingError: if the task lies outside of the shape.
+        """
+        self._check_task(task)
+        workers = [sum(digit.of_task(task) * digit.weight for digit in self.spatial_digits)]
+        for digit in self.replicate_digits:
+            steps = range(0, digit.extent * digit.weight, digit.weight)
+            workers = [worker + step for worker in workers for step in steps]
+        return workers
+
+    def register_index(self, task: Sequence[int]) -> int:
+        """Return the position of a task in the list of each of its owners.
+
+        Raises:
+            MappingError: if the task lies outside of the shape.
+        """
+        self._check_task(task)
+        return sum(digit.of_task(task) * digit.weight for digit in self.repeat_digits)
+
+    def _check_task(self, task: Sequence[int]) -> None:
+        """Raise a `MappingError` if a task lies outside of the shape."""
+        if len(task) != self.rank or any(
+            not 0 <= index < extent for index, extent in zip(task, self.shape, strict=True)
+        ):
+            raise MappingError(
+                f"{self} has no task {tuple(task)}",
+                hint=f"its tasks are the indices into a tile of shape {self.shape}",
+            )
+
+    # New maps from old ones.
+
+    def __mul__(self, inner: "TaskMap") -> "TaskMap":
+        return TaskMap(self.factors + inner.factors)
+
+    def spatial(self, *dims: int, ranks: Sequence[int] | None = None) -> "TaskMap":
+        """Return the composition of this map, outside, with a spatial factor."""
+        return TaskMap(self.factors + ranked_factors("spatial", dims, ranks))
+
+    def repeat(self, *dims: int, ranks: Sequence[int] | None = None) -> "TaskMap":
+        """Return the composition of this map, outside, with a repeat factor."""
+        return TaskMap(self.factors + ranked_factors("repeat", dims, ranks))
+
+    def replicate(self, count: int) -> "TaskMap":
+        """Return the composition of this map, outside, with a replicate factor."""
+        return TaskMap((*self.factors, Factor("replicate", (count,))))
+
+    def project(self, dims: Iterable[int]) -> "TaskMap":
+        """Return the map of the tile that is left when the given dimensions are reduced away.
+
+        The workers stay. A task of the result belongs to all workers that owned one of the tasks
+        reduced into it; tasks of one worker that fall together are listed once.
+
+        Raises:
+            MappingError: if there is no such dimension.
+        """
+        dropped = set(dims)
+        if not dropped <= set(range(self.rank)):
+            raise MappingError(
+                f"cannot reduce dimensions {sorted(dropped)} of {self}",
+                hint=f"it has the dimensions {list(range(self.rank))}",
+            )
+        kept = [dim for dim in range(self.rank) if dim not in dropped]
+        factors = list(unit_factors(len(kept)))
+        for digit in self.digits:
+            if digit.dim in kept:
+                dim = kept.index(digit.dim)
+                factors.append(single_factor(digit.kind, digit.extent, dim, len(kept)))
+            elif digit.kind != "repeat":
+                factors.append(Factor("replicate", (digit.extent,)))
+        return TaskMap(tuple(factors))
+
+    def __str__(self) -> str:
+        return " * ".join(str(factor) for factor in self.factors)
+
+    __repr__ = __str__

@@ -1,0 +1,274 @@
+"""The options of hidet, as its users see them.
+
+One table says everything about them. A value comes from, in this order: `context` or `set_option`,
+the environment variable, the default. Inside the compiler an option belongs to the pass that it
+steers, as a field; this module is read at the public edge only.
+
+Every option has a pair of named functions: `hidet.option.search_space(2)` is
+`set_option("search_space", 2)`, and `hidet.option.get_search_space()` is
+`get_option("search_space")`.
+"""
+
+import os
+import re
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from hidet.errors import OptionError
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What values an option takes.
+
+    `convert` makes the value from what a user wrote in Python or in the environment; it raises
+    `ValueError` for anything else than what `accepts` describes.
+    """
+
+    type: str
+    accepts: str
+    convert: Callable[[object], object]
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option; `default` is called each time, since it may look at the machine."""
+
+    name: str
+    env: str
+    kind: Kind
+    default: Callable[[], object]
+    description: str
+
+
+def _choice(*values: str | int) -> Kind:
+    """One of a few values."""
+    by_text = {str(value): value for value in values}
+
+    def convert(value: object) -> object:
+        if str(value) not in by_text:
+            raise ValueError
+        return by_text[str(value)]
+
+    return Kind(type(values[0]).__name__, ", ".join(by_text), convert)
+
+
+def _positive_integer() -> Kind:
+    """A whole number from 1 up."""
+
+    def convert(value: object) -> object:
+        if isinstance(value, bool) or not isinstance(value, int | str) or int(value) < 1:
+            raise ValueError
+        return int(value)
+
+    return Kind("int", "a whole number from 1 up", convert)
+
+
+def _flag() -> Kind:
+    """A switch."""
+    by_text = {"0": False, "1": True, "false": False, "true": True, "off": False, "on": True}
+
+    def convert(value: object) -> object:
+        if str(value).lower() not in by_text:
+            raise ValueError
+        return by_text[str(value).lower()]
+
+    return Kind("bool", "True, False (in the environment also 1, 0, on, off)", convert)
+
+
+def _folder(*, optional: bool = False) -> Kind:
+    """The path of a folder, which need not exist yet."""
+
+    def convert(value: object) -> object:
+        if optional and value in (None, ""):
+            return None
+        if not isinstance(value, str | Path) or not str(value):
+            raise ValueError
+        return Path(value).expanduser().absolute()
+
+    return Kind("Path", "the path of a folder" + (", or None" if optional else ""), convert)
+
+
+def _architecture() -> Kind:
+    """The name of a GPU architecture."""
+
+    def convert(value: object) -> object:
+        if not isinstance(value, str) or not re.fullmatch(r"auto|sm_\d{2,3}[af]?", value):
+            raise ValueError
+        return value
+
+    return Kind("str", "auto, or an architecture such as sm_80 or sm_90a", convert)
+
+
+def _default_cache_dir() -> Path:
+    """Give the folder for caches that the system prescribes."""
+    import platformdirs
+
+    return platformdirs.user_cache_path("hidet")
+
+
+def _default_workers() -> int:
+    """Count the cores that this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def _default_verify_level() -> bool:
+    """Check between stages wherever the stages are dumped."""
+    return get_option("dump_dir") is not None
+
+
+OPTIONS: dict[str, Option] = {
+    option.name: option
+    for option in (
+        Option(
+            "target",
+            "HIDET_TARGET",
+            _choice("auto", "cpu", "cuda"),
+            lambda: "auto",
+            "where programs run; auto goes by the device of the tensors",
+        ),
+        Option(
+            "arch",
+            "HIDET_ARCH",
+            _architecture(),
+            lambda: "auto",
+            "the GPU architecture to compile for; auto is the one of the device",
+        ),
+        Option(
+            "cache_dir",
+            "HIDET_CACHE_DIR",
+            _folder(),
+            _default_cache_dir,
+            "the folder of compiled kernels and graphs",
+        ),
+        Option(
+            "cache_size_limit",
+            "HIDET_CACHE_SIZE_LIMIT",
+            _positive_integer(),
+            lambda: 4 << 30,
+            "how many bytes the cache may take on disk; what was used least recently goes first",
+        ),
+        Option(
+            "num_workers",
+            "HIDET_NUM_WORKERS",
+            _positive_integer(),
+            _default_workers,
+            "how many compilers run side by side",
+        ),
+        Option(
+            "search_space",
+            "HIDET_SEARCH_SPACE",
+            _choice(0, 1, 2),
+            lambda: 0,
+            "how schedules are chosen: 0 by the cost model, 1 measures a few, 2 measures many",
+        ),
+        Option(
+            "verify_level",
+            "HIDET_VERIFY_LEVEL",
+            _flag(),
+            _default_verify_level,
+            "check between stages that the program is legal there; on where dump_dir is set",
+        ),
+        Option(
+            "dump_dir",
+            "HIDET_DUMP",
+            _folder(optional=True),
+            lambda: None,
+            "the folder that gets the program after every pass, the CUDA and the compiler's report",
+        ),
+        Option(
+            "progress",
+            "HIDET_PROGRESS",
+            _choice("auto", "on", "off"),
+            lambda: "auto",
+            "progress bars; auto shows them on a terminal",
+        ),
+    )
+}
+
+# What was set outside of every `context`: shared by all threads, unlike the scopes inside.
+_PROCESS_SCOPE: dict[str, object] = {}
+_scope: ContextVar[dict[str, object]] = ContextVar("hidet.option", default=_PROCESS_SCOPE)
+
+
+def _lookup(name: str) -> Option:
+    """Find an option by its name."""
+    if name not in OPTIONS:
+        raise OptionError(f"no option '{name}'", hint=f"the options are {', '.join(OPTIONS)}")
+    return OPTIONS[name]
+
+
+def _convert(option: Option, value: object, where: str | None = None) -> object:
+    """Check a value that a user gave."""
+    try:
+        return option.kind.convert(value)
+    except ValueError as error:
+        raise OptionError(
+            f"option '{option.name}' cannot be {value!r}",
+            where=where,
+            hint=f"it takes {option.kind.accepts}",
+        ) from error
+
+
+def get_option(name: str) -> Any:
+    """Give the value of an option, of the type that the table states."""
+    option = _lookup(name)
+    values = _scope.get()
+    if name in values:
+        return values[name]
+    if option.env in os.environ:
+        return _convert(option, os.environ[option.env], f"environment variable {option.env}")
+    return option.default()
+
+
+def set_option(name: str, value: object) -> None:
+    """Set an option: until the innermost `context` ends, or for good where there is none."""
+    _scope.get()[name] = _convert(_lookup(name), value)
+
+
+@contextmanager
+def context(**overrides: object) -> Generator[None]:
+    """Keep what is set inside the `with` block from lasting beyond it.
+
+    Args:
+        overrides: values to set at once, by the name of the option. They hold for the current
+            thread or task only.
+    """
+    values = {name: _convert(_lookup(name), value) for name, value in overrides.items()}
+    token = _scope.set({**_scope.get(), **values})
+    try:
+        yield
+    finally:
+        _scope.reset(token)
+
+
+def describe() -> str:
+    """Tell every option with its value, where the value comes from, and its meaning."""
+    blocks: list[str] = []
+    for option in OPTIONS.values():
+        if option.name in _scope.get():
+            source = "set"
+        elif option.env in os.environ:
+            source = f"from {option.env}"
+        else:
+            source = "default"
+        blocks.append(
+            f"{option.name} = {get_option(option.name)}  ({source})\n"
+            f"    {option.description}\n"
+            f"    {option.kind.type}: {option.kind.accepts}; environment: {option.env}"
+        )
+    return "\n".join(blocks)
+
+
+def __getattr__(name: str) -> Callable[..., Any]:
+    """Make the named functions of an option: `<name>(value)` and `get_<name>()`."""
+    if name in OPTIONS:
+        return partial(set_option, name)
+    if name.removeprefix("get_") in OPTIONS:
+        return partial(get_option, name.removeprefix("get_"))
+    raise AttributeError(f"module 'hidet.option' has no attribute '{name}'")

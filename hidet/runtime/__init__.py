@@ -1,0 +1,5 @@
+"""What runs a compiled program: its plan, its executors, its weights.
+
+Nothing here imports xDSL but `extract`, which reads a plan off the lowered program: a program that
+comes out of the cache is loaded and run without the compiler.
+"""

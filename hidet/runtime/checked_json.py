@@ -1,0 +1,136 @@
+"""Frozen dataclasses to JSON and back, where what comes back is checked against the annotations.
+
+Metadata in the cache may be cut, edited or written by another version. Reading it either gives
+values of exactly the annotated types or raises `CacheError` with the path of the offending field.
+
+Understood are int, str, `Literal`, unions of these, `tuple[X, ...]`, `dict[str, X]`, named tuples
+(as lists) and dataclasses (as objects; a missing or an unknown field is an error).
+"""
+
+import dataclasses
+import types
+import typing
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any, Literal, NoReturn, TypeAlias, TypeVar, cast
+
+from hidet.errors import CacheError
+
+Json: TypeAlias = "int | str | list[Json] | dict[str, Json]"
+
+T = TypeVar("T")
+
+
+def encode(value: Any) -> Json:
+    """Give `value` as what the json module writes."""
+    if dataclasses.is_dataclass(value):
+        return {
+            field.name: encode(getattr(value, field.name)) for field in dataclasses.fields(value)
+        }
+    if isinstance(value, Mapping):
+        entries = cast("Mapping[str, Any]", value)
+        return {key: encode(entry) for key, entry in entries.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [encode(entry) for entry in cast("Sequence[Any]", value)]
+    return value
+
+
+def decode(expected: type[T], value: object, path: str) -> T:
+    """Check `value`, read from JSON, against the type `expected` and convert it.
+
+    Args:
+        expected: the type to make, one of those that the module's docstring lists.
+        value: what the json module read.
+        path: how errors name the value, for example "plan".
+
+    Raises:
+        CacheError: the value, or a part of it, is not of the annotated type.
+    """
+    return cast("T", _decode(expected, value, path))
+
+
+def _refuse(path: str, wanted: str, value: object) -> NoReturn:
+    text = repr(value)
+    shown = text if len(text) <= 60 else f"{text[:57]}..."
+    raise CacheError(f"field '{path}' must be {wanted}, but is {shown}")
+
+
+def _decode(expected: Any, value: object, path: str) -> object:
+    origin = typing.get_origin(expected)
+    if expected is int or expected is str:
+        if type(value) is not expected:  # a bool is no int here
+            _refuse(path, f"of type {expected.__name__}", value)
+        return value
+    if origin is Literal:
+        choices = typing.get_args(expected)
+        if value not in choices:
+            _refuse(path, f"one of {', '.join(map(repr, choices))}", value)
+        return value
+    if origin is types.UnionType:
+        return _decode_union(expected, value, path)
+    if origin is tuple:
+        element, _ = typing.get_args(expected)
+        return tuple(
+            _decode(element, entry, f"{path}[{index}]")
+            for index, entry in enumerate(_list(value, path))
+        )
+    if origin is dict:
+        _, element = typing.get_args(expected)
+        return {
+            key: _decode(element, entry, f"{path}.{key}")
+            for key, entry in _object(value, path).items()
+        }
+    if dataclasses.is_dataclass(expected):
+        return _decode_dataclass(expected, _object(value, path), path)
+    return _decode_named_tuple(expected, _list(value, path), path)
+
+
+def _list(value: object, path: str) -> list[object]:
+    if not isinstance(value, list):
+        _refuse(path, "a list", value)
+    return cast("list[object]", value)
+
+
+def _object(value: object, path: str) -> dict[str, object]:
+    if not isinstance(value, dict):
+        _refuse(path, "an object", value)
+    return cast("dict[str, object]", value)
+
+
+def _decode_union(expected: Any, value: object, path: str) -> object:
+    choices = typing.get_args(expected)
+    if type(value) not in choices:
+        _refuse(path, f"of type {' or '.join(choice.__name__ for choice in choices)}", value)
+    return value
+
+
+@cache
+def _field_types(record: Any) -> dict[str, Any]:
+    """Give the annotated type of each field; cached, since resolving annotations is slow."""
+    hints = typing.get_type_hints(record)
+    if dataclasses.is_dataclass(record):
+        return {field.name: hints[field.name] for field in dataclasses.fields(record)}
+    return {name: hints[name] for name in record._fields}
+
+
+def _decode_dataclass(expected: Any, value: dict[str, object], path: str) -> object:
+    fields = _field_types(expected)
+    if value.keys() != fields.keys():
+        missing = sorted(fields.keys() - value.keys())
+        unknown = sorted(value.keys() - fields.keys())
+        raise CacheError(f"object '{path}' lacks fields {missing} and has unknown ones {unknown}")
+    return expected(
+        **{name: _decode(kind, value[name], f"{path}.{name}") for name, kind in fields.items()}
+    )
+
+
+def _decode_named_tuple(expected: Any, value: list[object], path: str) -> object:
+    fields = _field_types(expected)
+    if len(value) != len(fields):
+        _refuse(path, f"a list of {len(fields)} entries ({', '.join(fields)})", value)
+    return expected(
+        *(
+            _decode(kind, entry, f"{path}.{name}")
+            for (name, kind), entry in zip(fields.items(), value, strict=True)
+        )
+    )

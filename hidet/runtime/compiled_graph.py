@@ -1,0 +1,102 @@
+"""A compiled graph: what the compile driver makes, and what a frontend calls."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import torch
+
+from hidet.errors import CacheError, DeviceMismatchError
+from hidet.runtime.cpu import CpuExecutor
+from hidet.runtime.executor import Executor
+from hidet.runtime.plan import Plan
+from hidet.runtime.report import CompileReport
+
+
+class CompiledGraph:
+    """A plan with its binaries, ready to run.
+
+    It is loaded on a device when the first tensors of that device come. All devices of a graph are
+    of one kind: the CPU, or GPUs that can run the plan's architecture.
+
+    Args:
+        plan: what to run.
+        artifacts: for each artifact key of the plan the file of its binary, a shared library or a
+            cubin. The files are read now and not needed later.
+        device: where a graph without any tensor to go by runs.
+        report: what compiling took.
+
+    Raises:
+        CacheError: a binary cannot be read.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        artifacts: Mapping[str, Path],
+        device: torch.device,
+        report: CompileReport | None = None,
+    ) -> None:
+        self.plan = plan
+        self.report = report or CompileReport()
+        self._executors: dict[int, Executor] = {}
+        self._cubins: dict[str, bytes] = {}
+        if plan.target == "cpu":
+            self._default_index = -1
+            self._executors[-1] = CpuExecutor(plan, artifacts)
+        else:
+            self._default_index = device.index or 0
+            self._cubins = {kernel.artifact_key: b"" for kernel in plan.kernels}
+            for key in self._cubins:
+                self._cubins[key] = _read(artifacts[key])
+
+    @property
+    def constant_names(self) -> tuple[str, ...]:
+        """The names of the weights, in the order in which `run` takes them."""
+        return tuple(self.plan.constants)
+
+    def run(
+        self, inputs: Sequence[torch.Tensor], constants: Sequence[torch.Tensor]
+    ) -> list[torch.Tensor]:
+        """Run the graph on the device of its tensors, on the caller's current stream there.
+
+        Args:
+            inputs: the inputs, contiguous, of the compiled shapes and types. A tensor at exactly
+                the address of the last call's is not checked again.
+            constants: the weights, in the order of `constant_names`; their data are read in every
+                call.
+
+        Returns:
+            The outputs: new contiguous tensors.
+
+        Raises:
+            DeviceMismatchError: the tensors are on several devices, or on one of another kind.
+            HidetError: another tensor than the graph takes, or a launch failed.
+        """
+        if inputs:
+            index = inputs[0].get_device()
+        elif constants:
+            index = constants[0].get_device()
+        else:
+            index = self._default_index
+        executor = self._executors.get(index) or self._load(index)
+        return executor.run(inputs, constants)
+
+    def _load(self, index: int) -> Executor:
+        """Load the plan on a GPU; its number is -1 for the CPU."""
+        if self.plan.target == "cpu" or index < 0:
+            where = "the CPU" if index < 0 else f"GPU {index}"
+            raise DeviceMismatchError(
+                f"the tensors are on {where}, but the graph was compiled for {self.plan.target}"
+            )
+        from hidet.runtime.cuda_graph import CudaGraphExecutor
+
+        executor = CudaGraphExecutor(self.plan, self._cubins, torch.device("cuda", index))
+        self._executors[index] = executor
+        return executor
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise CacheError(f"cannot read a compiled kernel: {error}", where=str(path)) from error

@@ -1,0 +1,192 @@
+"""What running a plan is on every target: binding tensors to launches, with little cost a call."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from threading import Lock
+
+import torch
+
+from hidet.runtime.arguments import ArgumentTable, Sources
+from hidet.runtime.plan import Copy, Launch, Plan
+from hidet.runtime.tensors import (
+    POINTER_ALIGNMENT,
+    check_count,
+    check_tensor,
+    output_factories,
+    view_bytes,
+)
+from hidet.runtime.weights import WeightSet, WeightSets
+
+_data_ptr = torch.Tensor.data_ptr
+
+
+class Executor(ABC):
+    """A plan that is loaded on one device.
+
+    A call compares the addresses of all its tensors, and the version counters of the weights that
+    prepared memory depends on, with those of the last call. Only for what is at another address
+    arguments are checked and written. A tensor of another type at the very address of the last call
+    is therefore not noticed: callers that are not guarded, as torch.compile's are, check first.
+
+    Calls from several threads take turns, since they share the arguments and the arena.
+
+    Args:
+        plan: what to run.
+        device: where, with an index unless it is the CPU.
+    """
+
+    def __init__(self, plan: Plan, device: torch.device) -> None:
+        self.plan = plan
+        self.device = device
+        self._lock = Lock()
+        self._sources = Sources(plan)
+        self._table = ArgumentTable(plan.forward, self._sources)
+        self._new_outputs = output_factories(plan.outputs, device)
+        self._arena: torch.Tensor | None = None
+        self._weights: WeightSet | None = None
+        self._weight_sets = (
+            WeightSets(_positions(plan, self._sources), self._prepare) if plan.prepare else None
+        )
+        # The addresses of the last call: of the constants, and of the inputs and outputs.
+        # None is unlike any other list, so that the next call binds all of them.
+        self._constant_pointers: list[int] | None = None
+        self._moving_pointers: list[int] | None = None
+
+    def run(
+        self, inputs: Sequence[torch.Tensor], constants: Sequence[torch.Tensor]
+    ) -> list[torch.Tensor]:
+        """Run the graph and give its outputs, which are new tensors in every call.
+
+        Args:
+            inputs: the inputs of the plan, contiguous, on this executor's device.
+            constants: the weights, in the order of the plan.
+
+        Raises:
+            HidetError: a tensor is not what the plan takes there, or a launch failed.
+        """
+        outputs = [new() for new in self._new_outputs]
+        with self._lock:
+            copied: list[torch.Tensor] = []
+            pointers = list(map(_data_ptr, constants))
+            if pointers != self._constant_pointers or not self._is_ready(constants):
+                self._bind_constants(constants, pointers, copied)
+            pointers = [*map(_data_ptr, inputs), *map(_data_ptr, outputs)]
+            if pointers != self._moving_pointers:
+                self._bind_moving(inputs, pointers, copied)
+            self._launch()
+            for copy in self.plan.copies:
+                outputs[copy.output].copy_(self._source(copy, inputs, constants, outputs))
+            del copied  # what was copied for its alignment has to live until here
+        return outputs
+
+    def _is_ready(self, constants: Sequence[torch.Tensor]) -> bool:
+        """Tell whether nothing but addresses can have changed since the last call."""
+        return (
+            self._weight_sets is None
+            or self._weights is None
+            or self._weight_sets.is_current(self._weights, constants)
+        )
+
+    def _bind_constants(
+        self, constants: Sequence[torch.Tensor], pointers: list[int], copied: list[torch.Tensor]
+    ) -> None:
+        """Make `constants` those of the launches, with prepared memory that is theirs."""
+        self._constant_pointers = None
+        specs = self.plan.constants
+        check_count(constants, len(specs), "constants")
+        for tensor, (name, spec) in zip(constants, specs.items(), strict=True):
+            check_tensor(tensor, spec, self.device, f"constant '{name}'")
+        if self._arena is None:
+            self._arena = self._allocate(self.plan.arena_bytes)
+            self._table.move(self._sources.arena, self._arena.data_ptr())
+        if self._weight_sets is not None:
+            self._weights = self._weight_sets.select(constants)
+            assert self._weights.prepared is not None, "the caller holds the weights"
+            self._table.move(self._sources.prepared, self._weights.prepared.data_ptr())
+        for number, tensor in enumerate(constants):
+            pointer = _aligned_pointer(tensor, copied)
+            self._table.move(self._sources.constant_base + number, pointer)
+        if not copied:
+            self._constant_pointers = pointers
+
+    def _bind_moving(
+        self, inputs: Sequence[torch.Tensor], pointers: list[int], copied: list[torch.Tensor]
+    ) -> None:
+        """Make these the inputs and outputs of the launches; `pointers` are their addresses."""
+        known, self._moving_pointers = self._moving_pointers, None
+        misaligned = len(copied)
+        input_count = len(self.plan.inputs)
+        check_count(inputs, input_count, "inputs")
+        for number, pointer in enumerate(pointers):
+            if known is not None and known[number] == pointer:
+                continue
+            if number >= input_count:
+                self._table.move(self._sources.output_base + number - input_count, pointer)
+                continue
+            tensor, spec = inputs[number], self.plan.inputs[number]
+            check_tensor(tensor, spec, self.device, f"input {number}")
+            self._table.move(number, _aligned_pointer(tensor, copied))
+        if len(copied) == misaligned:
+            self._moving_pointers = pointers
+
+    def _prepare(self, constants: Sequence[torch.Tensor]) -> torch.Tensor:
+        """Compute what depends on weights alone, into new memory.
+
+        The arena of these launches is their own: on another stream, a call may still be at work.
+        """
+        prepared = self._allocate(self.plan.prepared_bytes)
+        arena = self._allocate(self.plan.arena_bytes)
+        copied: list[torch.Tensor] = []
+        table = ArgumentTable(self.plan.prepare, self._sources)
+        for number, weight in enumerate(constants, start=self._sources.constant_base):
+            table.move(number, _aligned_pointer(weight, copied))
+        table.move(self._sources.arena, arena.data_ptr())
+        table.move(self._sources.prepared, prepared.data_ptr())
+        self._launch_in_order(self.plan.prepare, table)
+        return prepared
+
+    def _source(
+        self,
+        copy: Copy,
+        inputs: Sequence[torch.Tensor],
+        constants: Sequence[torch.Tensor],
+        outputs: Sequence[torch.Tensor],
+    ) -> torch.Tensor:
+        """Give the tensor that an output is a copy of."""
+        source, offset = self._sources.locate(copy.source)
+        if source == self._sources.prepared:
+            assert self._weights is not None
+            assert self._weights.prepared is not None
+            return view_bytes(self._weights.prepared, offset, self.plan.outputs[copy.output])
+        return (*inputs, *constants, *outputs)[source]
+
+    @abstractmethod
+    def _allocate(self, size: int) -> torch.Tensor:
+        """Give a tensor of `size` bytes, aligned to 256 bytes, for the stream of this call."""
+
+    @abstractmethod
+    def _launch(self) -> None:
+        """Run the forward launches with the arguments in `_table`, some of which may have moved."""
+
+    @abstractmethod
+    def _launch_in_order(self, launches: Sequence[Launch], table: ArgumentTable) -> None:
+        """Run launches one after the other, with the arguments in `table`."""
+
+
+def _aligned_pointer(tensor: torch.Tensor, copied: list[torch.Tensor]) -> int:
+    """Give the address of a tensor, or of a copy, put into `copied`, where it is misaligned."""
+    pointer = tensor.data_ptr()
+    if pointer % POINTER_ALIGNMENT == 0:
+        return pointer
+    copied.append(tensor.detach().clone())
+    return copied[-1].data_ptr()
+
+
+def _positions(plan: Plan, sources: Sources) -> list[int]:
+    """Find the constants that the `prepare` launches read."""
+    arguments = {argument for launch in plan.prepare for argument in launch.arguments}
+    return sorted(
+        sources.locate(argument)[0] - sources.constant_base
+        for argument in arguments
+        if argument.space == "constant"
+    )

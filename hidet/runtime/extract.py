@@ -1,0 +1,223 @@
+"""Reads the plan of a program off its host functions, as `plan-memory` leaves them."""
+
+from collections.abc import Iterator, Mapping
+from typing import cast
+
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.dialects.memref import CopyOp
+from xdsl.ir import Attribute, SSAValue
+from xdsl.utils.symbol_table import SymbolTable
+
+from hidet.dialects.cuda.attributes import BufferKind
+from hidet.dialects.cuda.host import BufferOp, LaunchOp
+from hidet.dialects.cuda.kernel import KernelOp
+from hidet.errors import LegalityError, UnsupportedDtypeError
+from hidet.lowering.host.plan_memory import (
+    ARENA_BYTES,
+    FORWARD,
+    OUTPUT_COUNT,
+    PREPARE,
+    PREPARED_BYTES,
+)
+from hidet.runtime.dependencies import Access, find_dependencies
+from hidet.runtime.plan import ITEM_SIZES, Argument, Copy, Kernel, Launch, Plan, TensorSpec
+
+SHARED_BYTES = "shared_bytes"
+"""Integer attribute of a kernel: the dynamic shared memory of a block; 0 where it is absent."""
+
+
+def extract_plan(module: ModuleOp, *, target: str, artifact_keys: Mapping[str, str]) -> Plan:
+    """Read the plan off a lowered program.
+
+    Args:
+        module: kernels, `@forward`, and `@prepare` where there is one.
+        target: "cpu" or an architecture of GPUs; the plan keeps it.
+        artifact_keys: for each kernel's symbol the key of its binary in the cache.
+
+    Raises:
+        LegalityError: the host functions are not what `plan-memory` leaves.
+        UnsupportedDtypeError: a tensor at the border has elements that torch cannot hold.
+    """
+    return _Extraction(module, artifact_keys).run(target)
+
+
+class _Extraction:
+    """One reading of a program."""
+
+    def __init__(self, module: ModuleOp, artifact_keys: Mapping[str, str]) -> None:
+        self.symbols = SymbolTable(module)
+        self.artifact_keys = artifact_keys
+        self.kernels: list[Kernel] = []
+        self.numbers: dict[str, int] = {}
+        self.constants: dict[str, TensorSpec] = {}
+
+    def run(self, target: str) -> Plan:
+        """Make the plan."""
+        forward = self._function(FORWARD)
+        if forward is None:
+            raise LegalityError(f"the program has no host function @{FORWARD}")
+        prepare = self._function(PREPARE)
+        output_count = _attribute(forward, OUTPUT_COUNT)
+        specs = [_spec(argument.type) for argument in forward.body.block.args]
+        input_count = len(specs) - output_count
+        hosts = [_Host(function) for function in (prepare, forward) if function is not None]
+        for host in hosts:
+            host.bind(input_count if host.function is forward else 0)
+            self._collect_constants(host)
+        launches = {host.function: self._launches(host) for host in hosts}
+        return Plan(
+            target=target,
+            inputs=tuple(specs[:input_count]),
+            outputs=tuple(specs[input_count:]),
+            constants=self.constants,
+            kernels=tuple(self.kernels),
+            prepare=() if prepare is None else launches[prepare],
+            forward=launches[forward],
+            copies=tuple(hosts[-1].copies()),
+            arena_bytes=max(_attribute(host.function, ARENA_BYTES) for host in hosts),
+            prepared_bytes=_attribute(forward, PREPARED_BYTES),
+        )
+
+    def _function(self, name: str) -> FuncOp | None:
+        function = self.symbols.lookup(name)
+        return function if isinstance(function, FuncOp) else None
+
+    def _collect_constants(self, host: "_Host") -> None:
+        """Note the weights in the order in which the program names them."""
+        for value, argument in host.arguments.items():
+            if argument.space != "constant":
+                continue
+            spec = _spec(value.type)
+            name = str(argument.at)
+            if self.constants.setdefault(name, spec) != spec:
+                raise LegalityError(f"constant '{name}' is {self.constants[name]} and {spec}")
+
+    def _launches(self, host: "_Host") -> tuple[Launch, ...]:
+        """Read the launches of a function; one without blocks has nothing to do and is left out."""
+        found: list[tuple[LaunchOp, KernelOp]] = []
+        for op in host.function.body.block.ops:
+            if isinstance(op, LaunchOp):
+                kernel = self._kernel_op(op)
+                if 0 not in kernel.grid_dims:
+                    found.append((op, kernel))
+        dependencies = find_dependencies([host.accesses(op, kernel) for op, kernel in found])
+        return tuple(
+            Launch(
+                kernel=self._kernel_number(kernel),
+                arguments=tuple(host.argument(value) for value in op.arguments),
+                writes=tuple(_written(op, kernel)),
+                dependencies=waits_for,
+            )
+            for (op, kernel), waits_for in zip(found, dependencies, strict=True)
+        )
+
+    def _kernel_op(self, op: LaunchOp) -> KernelOp:
+        name = op.kernel.root_reference.data
+        kernel = self.symbols.lookup(name)
+        if not isinstance(kernel, KernelOp):
+            raise LegalityError(f"a launch names @{name}, which is no kernel")
+        if op.results or len(kernel.arguments) != len(op.arguments):
+            raise LegalityError(
+                f"a launch of @{name} passes {len(op.arguments)} buffers and returns "
+                f"{len(op.results)} tensors, where the kernel takes {len(kernel.arguments)} "
+                "buffers and plan-memory leaves nothing to return"
+            )
+        return kernel
+
+    def _kernel_number(self, kernel: KernelOp) -> int:
+        """Give the position of a kernel in the plan, which holds each once."""
+        symbol = kernel.sym_name.data
+        if symbol not in self.numbers:
+            self.numbers[symbol] = len(self.kernels)
+            self.kernels.append(
+                Kernel(
+                    symbol=symbol,
+                    artifact_key=self.artifact_keys[symbol],
+                    grid=kernel.grid_dims,
+                    block=kernel.block_dims,
+                    cluster=(1, 1, 1),
+                    shared_bytes=_attribute(kernel, SHARED_BYTES),
+                )
+            )
+        return self.numbers[symbol]
+
+
+class _Host:
+    """A host function, with what each of its memrefs stands for."""
+
+    def __init__(self, function: FuncOp) -> None:
+        self.function = function
+        self.arguments: dict[SSAValue, Argument] = {}
+
+    def bind(self, input_count: int) -> None:
+        """Number the inputs and the outputs, and read the buffers."""
+        for number, value in enumerate(self.function.body.block.args):
+            self.arguments[value] = (
+                Argument("input", number)
+                if number < input_count
+                else Argument("output", number - input_count)
+            )
+        for op in self.function.body.block.ops:
+            if isinstance(op, BufferOp):
+                self.arguments[op.result] = _buffer(op)
+
+    def argument(self, value: SSAValue) -> Argument:
+        """Give what a launch passes for a memref."""
+        if value not in self.arguments:
+            raise LegalityError(
+                f"a launch in @{self.function.sym_name.data} uses a value that is no buffer, "
+                "input or output"
+            )
+        return self.arguments[value]
+
+    def accesses(self, op: LaunchOp, kernel: KernelOp) -> list[Access]:
+        """Tell what a launch touches of the memory that launches write."""
+        written = set(_written(op, kernel))
+        found: list[Access] = []
+        for number, value in enumerate(op.arguments):
+            space, at = self.argument(value)
+            if space in ("arena", "prepared") and isinstance(at, int):
+                stop = at + _spec(value.type).nbytes
+                found.append(Access(space, at, stop, number in written))
+            elif space == "output" and _spec(value.type).nbytes:
+                found.append(Access((space, at), 0, 1, number in written))
+        return found
+
+    def copies(self) -> Iterator[Copy]:
+        """Read the copies at the end of the function."""
+        for op in self.function.body.block.ops:
+            if isinstance(op, CopyOp):
+                target = self.argument(op.destination)
+                if target.space != "output" or not isinstance(target.at, int):
+                    raise LegalityError(f"a memref.copy fills {target}, not an output")
+                yield Copy(self.argument(op.source), target.at)
+
+
+def _written(op: LaunchOp, kernel: KernelOp) -> Iterator[int]:
+    """Give the positions of the arguments that the kernel writes."""
+    return (number for number in range(len(op.arguments)) if not kernel.is_readonly(number))
+
+
+def _buffer(op: BufferOp) -> Argument:
+    if op.buffer_name is not None:
+        return Argument("constant", op.buffer_name.data)
+    assert op.offset is not None, "the verifier of cuda.buffer"
+    space = "arena" if op.kind.data is BufferKind.ARENA else "prepared"
+    return Argument(space, op.offset.value.data)
+
+
+def _attribute(op: FuncOp | KernelOp, name: str) -> int:
+    value = op.attributes.get(name)
+    return value.value.data if isinstance(value, IntegerAttr) else 0
+
+
+def _spec(memref: Attribute) -> TensorSpec:
+    """Give shape and element type of a memref, with the element type named as in the IR."""
+    if not isinstance(memref, MemRefType):
+        raise LegalityError(f"a host function passes {memref}, which is no memref")
+    shaped = cast("MemRefType[Attribute]", memref)
+    name = str(shaped.element_type)
+    if name not in ITEM_SIZES:
+        raise UnsupportedDtypeError(f"torch has no tensors of {name}")
+    return TensorSpec(shaped.get_shape(), name)

@@ -1,0 +1,218 @@
+"""The plan of a compiled graph: its kernels, the order of their launches, and where every byte is.
+
+A plan is all that an executor needs beside the kernels' binaries. It holds numbers and names only,
+so it goes into the cache as JSON and comes back without any part of the compiler.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from hidet.errors import CacheError
+from hidet.runtime.checked_json import decode, encode
+
+SCHEMA = 1
+"""The version of the JSON form. A plan of another version is refused."""
+
+ALIGNMENT = 256
+"""What offsets into the arena and into the prepared memory are multiples of, in bytes."""
+
+DtypeName = Literal["f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8", "i1"]
+"""An element type, named as in the IR; i1 is torch.bool, one byte an element."""
+
+ITEM_SIZES: dict[DtypeName, int] = {
+    "f64": 8,
+    "f32": 4,
+    "f16": 2,
+    "bf16": 2,
+    "i64": 8,
+    "i32": 4,
+    "i16": 2,
+    "i8": 1,
+    "i1": 1,
+}
+"""The bytes of one element."""
+
+Space = Literal["input", "output", "arena", "constant", "prepared"]
+
+
+@dataclass(frozen=True)
+class TensorSpec:
+    """A contiguous tensor that a caller passes or gets."""
+
+    shape: tuple[int, ...]
+    dtype: DtypeName
+
+    @property
+    def nbytes(self) -> int:
+        """The size in bytes."""
+        size = ITEM_SIZES[self.dtype]
+        for extent in self.shape:
+            size *= extent
+        return size
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel of some artifact in the cache, with the shape of its launches.
+
+    `shared_bytes` is the dynamic shared memory of one block.
+    """
+
+    symbol: str
+    artifact_key: str
+    grid: tuple[int, ...]
+    block: tuple[int, ...]
+    cluster: tuple[int, ...]
+    shared_bytes: int
+
+
+class Argument(NamedTuple):
+    """A pointer that a kernel gets.
+
+    `at` is the position of an input or output, the byte offset into the arena or into the prepared
+    memory, or the name of a constant.
+    """
+
+    space: Space
+    at: int | str
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One launch of a kernel.
+
+    Attributes:
+        kernel: position in `Plan.kernels`.
+        arguments: what the kernel gets, in order.
+        writes: the positions of the arguments that the kernel writes.
+        dependencies: earlier launches of the same list that must be over before this one starts;
+            what these wait for in turn is left out.
+    """
+
+    kernel: int
+    arguments: tuple[Argument, ...]
+    writes: tuple[int, ...]
+    dependencies: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Copy:
+    """Fill an output that no kernel writes, after all launches, from a tensor of equal type."""
+
+    source: Argument
+    output: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A compiled graph without its binaries.
+
+    Attributes:
+        target: "cpu", or the architecture of the GPU such as "sm_90a".
+        inputs: what a caller passes.
+        outputs: what a caller gets.
+        constants: the weights, by name, in the order in which a caller passes them.
+        kernels: the distinct kernels.
+        prepare: what runs once for a set of weights; it reads constants and fills the prepared
+            memory.
+        forward: what runs in every call.
+        copies: outputs that are an input, a constant, a prepared tensor or another output.
+        arena_bytes: the scratch memory of one run of `prepare` or `forward`.
+        prepared_bytes: the memory that lives as long as a set of weights.
+    """
+
+    target: str
+    inputs: tuple[TensorSpec, ...]
+    outputs: tuple[TensorSpec, ...]
+    constants: dict[str, TensorSpec]
+    kernels: tuple[Kernel, ...]
+    prepare: tuple[Launch, ...]
+    forward: tuple[Launch, ...]
+    copies: tuple[Copy, ...]
+    arena_bytes: int
+    prepared_bytes: int
+
+    def to_json(self) -> str:
+        """Give the text form, which `from_json` reads; equal plans give equal text."""
+        return json.dumps({"schema": SCHEMA, "plan": encode(self)}, indent=1)
+
+    @staticmethod
+    def from_json(text: str) -> "Plan":
+        """Read the text form.
+
+        Raises:
+            CacheError: the text is not JSON, is of another schema, a field is missing, unknown or
+                of a wrong type, or refers to what is not there.
+        """
+        try:
+            document: object = json.loads(text)
+        except ValueError as error:
+            raise CacheError(f"the plan is not valid JSON: {error}") from error
+        wrapper = decode(_Document, document, "document")
+        plan = wrapper.plan
+        for problem in find_problems(plan):
+            raise CacheError(f"the plan contradicts itself: {problem}")
+        return plan
+
+
+@dataclass(frozen=True)
+class _Document:
+    """The outermost object of the JSON form."""
+
+    schema: Literal[1]
+    plan: Plan
+
+
+def find_problems(plan: Plan) -> Iterator[str]:
+    """Tell what in a plan refers to something that is not there, or is out of its range."""
+    for size in ("arena_bytes", "prepared_bytes"):
+        if getattr(plan, size) < 0:
+            yield f"{size} is negative"
+    specs = (*plan.inputs, *plan.outputs, *plan.constants.values())
+    if any(extent < 0 for spec in specs for extent in spec.shape):
+        yield "a tensor has a negative extent"
+    for kernel in plan.kernels:
+        sizes = (kernel.grid, kernel.block, kernel.cluster)
+        if any(len(size) != 3 or min(size) < 1 for size in sizes) or kernel.shared_bytes < 0:
+            yield f"kernel '{kernel.symbol}' has an impossible launch shape"
+    for stage, launches in (("prepare", plan.prepare), ("forward", plan.forward)):
+        for number, launch in enumerate(launches):
+            for problem in _launch_problems(plan, stage, number, launch):
+                yield f"launch {number} of {stage} {problem}"
+    for copy in plan.copies:
+        if copy.source.space == "arena" or not _exists(plan, copy.source):
+            yield f"a copy reads {copy.source}"
+        if not 0 <= copy.output < len(plan.outputs):
+            yield f"a copy fills output {copy.output}"
+
+
+def _launch_problems(plan: Plan, stage: str, number: int, launch: Launch) -> Iterator[str]:
+    if not 0 <= launch.kernel < len(plan.kernels):
+        yield f"uses kernel {launch.kernel} of {len(plan.kernels)}"
+    forbidden = ("input", "output") if stage == "prepare" else ()
+    for argument in launch.arguments:
+        if argument.space in forbidden or not _exists(plan, argument):
+            yield f"has the argument {argument}"
+    writable = ("arena", "prepared") if stage == "prepare" else ("arena", "output")
+    for position in launch.writes:
+        if not 0 <= position < len(launch.arguments):
+            yield f"writes argument {position} of {len(launch.arguments)}"
+        elif launch.arguments[position].space not in writable:
+            yield f"writes {launch.arguments[position]}"
+    if any(not 0 <= dependency < number for dependency in launch.dependencies):
+        yield f"waits for {launch.dependencies}"
+
+
+def _exists(plan: Plan, argument: Argument) -> bool:
+    """Tell whether an argument lies in what the plan declares."""
+    if argument.space == "constant":
+        return argument.at in plan.constants
+    limits = {
+        "input": len(plan.inputs) - 1,
+        "output": len(plan.outputs) - 1,
+        "arena": plan.arena_bytes,
+        "prepared": plan.prepared_bytes,
+    }
+    return isinstance(argument.at, int) and 0 <= argument.at <= limits[argument.space]

@@ -1,0 +1,85 @@
+"""Tensors at the border: the data types of torch, the checks on what a caller passes."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import torch
+
+from hidet.errors import DeviceMismatchError, HidetError, UnsupportedDtypeError
+from hidet.runtime.plan import DtypeName, TensorSpec
+
+DTYPES: dict[DtypeName, torch.dtype] = {
+    "f64": torch.float64,
+    "f32": torch.float32,
+    "f16": torch.float16,
+    "bf16": torch.bfloat16,
+    "i64": torch.int64,
+    "i32": torch.int32,
+    "i16": torch.int16,
+    "i8": torch.int8,
+    "i1": torch.bool,
+}
+"""torch's data type for each element type of a plan."""
+
+POINTER_ALIGNMENT = 16
+"""Kernels read and write vectors of up to 16 bytes, so every tensor begins at a multiple of it."""
+
+
+def check_tensor(tensor: torch.Tensor, spec: TensorSpec, device: torch.device, what: str) -> None:
+    """Check a tensor that a caller passes.
+
+    Args:
+        tensor: the tensor.
+        spec: what the compiled graph takes there.
+        device: where the tensor must be.
+        what: how errors name the tensor, for example "input 0".
+
+    Raises:
+        DeviceMismatchError: it is on another device.
+        UnsupportedDtypeError: it has another data type.
+        HidetError: it has another shape, or is not contiguous.
+    """
+    if tensor.device != device:
+        raise DeviceMismatchError(
+            f"{what} is on {tensor.device}, but the call runs on {device}",
+            hint="move all tensors of one call to one device",
+        )
+    if tensor.dtype is not DTYPES[spec.dtype]:
+        raise UnsupportedDtypeError(
+            f"{what} has data type {tensor.dtype}, but the graph was compiled for "
+            f"{DTYPES[spec.dtype]}"
+        )
+    if tuple(tensor.shape) != spec.shape:
+        raise HidetError(
+            f"{what} has shape {tuple(tensor.shape)}, but the graph was compiled for {spec.shape}"
+        )
+    if not tensor.is_contiguous():
+        raise HidetError(f"{what} has strides {tensor.stride()}, but must be contiguous")
+
+
+def check_count(tensors: Sequence[torch.Tensor], expected: int, what: str) -> None:
+    """Check the number of tensors that a caller passes.
+
+    Raises:
+        HidetError: it is another number.
+    """
+    if len(tensors) != expected:
+        raise HidetError(f"{len(tensors)} {what} were passed to a graph that takes {expected}")
+
+
+def output_factories(
+    specs: Sequence[TensorSpec], device: torch.device
+) -> list[Callable[[], torch.Tensor]]:
+    """Give for each output a function that allocates it: contiguous, not initialised.
+
+    `new_empty` of an empty tensor on the device is torch's cheapest allocation by public means.
+    """
+    return [
+        partial(torch.empty(0, dtype=DTYPES[spec.dtype], device=device).new_empty, spec.shape)
+        for spec in specs
+    ]
+
+
+def view_bytes(memory: torch.Tensor, offset: int, spec: TensorSpec) -> torch.Tensor:
+    """View a part of a tensor of bytes as a tensor of the given type."""
+    return memory[offset : offset + spec.nbytes].view(DTYPES[spec.dtype]).view(spec.shape)

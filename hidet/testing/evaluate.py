@@ -1,0 +1,184 @@
+"""A reference for the compute dialect: run its programs on numpy arrays, one operation at a time.
+
+    outputs = evaluate(module, [x], {"p0": weight})
+
+It takes functions of `compute.grid`, `compute.fusion`, `graph.matmul` and `graph.constant`, as
+`lower-graph-to-compute` and `fuse` leave them, and is an oracle for all that comes later. A grid's
+body is run once for all elements together, a branch for those elements that take it, a reduction
+once for each element of its domain; a load out of bounds is an error. Meant for small tensors.
+
+Elements are held in the numpy type of their name; bf16 in float32, rounded to what bf16 can hold.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import prod
+
+import numpy as np
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Block, Operation, SSAValue
+
+from hidet.dialects.compute import FusionOp, GridOp, LoadOp, ReduceOp, YieldOp
+from hidet.dialects.graph import ConstantOp, MatmulOp
+from hidet.dialects.graph.base import element_type, shape_of
+from hidet.testing.scalar_semantics import SCALARS, Array, combine, neutral, numpy_type, rounded
+
+
+class EvaluationError(Exception):
+    """A program loads out of bounds, or holds what this reference does not know."""
+
+
+def evaluate(
+    module: ModuleOp, inputs: Sequence[Array], constants: Mapping[str, Array] | None = None
+) -> list[Array]:
+    """Run @forward on arrays, after @prepare if there is one.
+
+    Args:
+        module: the program.
+        inputs: the arguments of @forward.
+        constants: the data of each `graph.constant`, by name.
+
+    Raises:
+        EvaluationError: see there; also where an array is not what the program says.
+    """
+    functions = {f.sym_name.data: f for f in module.ops if isinstance(f, FuncOp)}
+    data = dict(constants or {})
+    with np.errstate(all="ignore"):
+        if "prepare" in functions:
+            prepared = _run_function(functions["prepare"], [], data)
+            data |= {f"prepared{number}": value for number, value in enumerate(prepared)}
+        return _run_function(functions["forward"], inputs, data)
+
+
+def _run_function(
+    function: FuncOp, inputs: Sequence[Array], constants: Mapping[str, Array]
+) -> list[Array]:
+    """Run one function on arrays."""
+    block = function.body.block
+    for argument, value in zip(block.args, inputs, strict=True):
+        _check(argument, value)
+    return _run_tensors(block, dict(zip(block.args, inputs, strict=True)), constants)
+
+
+def _run_tensors(
+    block: Block, tensors: dict[SSAValue, Array], constants: Mapping[str, Array]
+) -> list[Array]:
+    """Run a block of operations on whole tensors; give what its last operation hands out."""
+    scalars = _Lanes(tensors, 1)
+    for op in block.ops:
+        match op:
+            case ReturnOp() | YieldOp():
+                return [tensors[operand] for operand in op.operands]
+            case ConstantOp():
+                tensors[op.result] = constants[op.key.data]
+            case MatmulOp():
+                tensors[op.result] = _matmul(tensors[op.lhs], tensors[op.rhs], op.result)
+            case GridOp():
+                tensors[op.result] = _grid(op, scalars)
+            case FusionOp():
+                inputs = [tensors[value] for value in op.inputs]
+                inner = dict(zip(op.body.block.args, inputs, strict=True))
+                outputs = _run_tensors(op.body.block, inner, constants)
+                tensors.update(zip(op.results_, outputs, strict=True))
+            case _:
+                scalars.run_op(op)  # what was moved out of a grid, such as a constant
+                continue
+        for result in op.results:
+            _check(result, tensors[result])
+    raise EvaluationError("a block of tensors must end in func.return or compute.yield")
+
+
+def _check(value: SSAValue, array: Array) -> None:
+    """Raise `EvaluationError` unless an array is of the type of a tensor."""
+    expected = numpy_type(element_type(value))
+    if array.shape != shape_of(value) or array.dtype != expected:
+        raise EvaluationError(f"{value.type} cannot be {array.dtype} of shape {array.shape}")
+
+
+def _matmul(lhs: Array, rhs: Array, result: SSAValue) -> Array:
+    """Multiply in float64, rounded once to the type of the result."""
+    product = np.matmul(lhs.astype(np.float64), rhs.astype(np.float64))
+    return rounded(product, element_type(result))
+
+
+def _grid(op: GridOp, outside: "_Lanes") -> Array:
+    """Run the body of a grid for all its elements."""
+    count = prod(op.shape)
+    indices = np.indices(op.shape).reshape(len(op.shape), count)
+    lanes = replace(outside, count=count, values={**outside.values})
+    lanes.values.update(zip(op.indices, indices, strict=True))
+    (element,) = lanes.run(op.body.block)
+    return np.broadcast_to(element, (count,)).reshape(op.shape)
+
+
+@dataclass
+class _Lanes:
+    """Many evaluations of one body side by side.
+
+    Attributes:
+        tensors: the tensors that can be loaded.
+        count: the number of lanes.
+        values: each scalar, as an array over the lanes, or of rank 0 where it is the same in all.
+    """
+
+    tensors: Mapping[SSAValue, Array]
+    count: int
+    values: dict[SSAValue, Array] = field(default_factory=dict[SSAValue, Array])
+
+    def run(self, block: Block) -> list[Array]:
+        """Run a body; give what it yields."""
+        for op in block.ops:
+            if isinstance(op, YieldOp | scf.YieldOp):
+                return [self.values[operand] for operand in op.operands]
+            self.run_op(op)
+        raise EvaluationError("a body must end in a yield")
+
+    def run_op(self, op: Operation) -> None:
+        """Run one operation on scalars."""
+        match op:
+            case LoadOp():
+                self.values[op.result] = self._load(op)
+            case ReduceOp():
+                self.values[op.result] = self._reduce(op)
+            case scf.IfOp():
+                self.values.update(zip(op.results, self._branch(op), strict=True))
+            case _ if type(op) in SCALARS:
+                operands = [self.values[operand] for operand in op.operands]
+                self.values[op.results[0]] = np.asarray(SCALARS[type(op)](op, *operands))
+            case _:
+                raise EvaluationError(f"{op.name} is not known here")
+
+    def _load(self, op: LoadOp) -> Array:
+        """Load an element in each lane."""
+        tensor = self.tensors[op.source]
+        indices = tuple(self.values[index] for index in op.indices)
+        for index, size in zip(indices, tensor.shape, strict=True):
+            if np.any((index < 0) | (index >= size)):
+                raise EvaluationError(
+                    f"a load from {op.source.type} goes to {index.min()}...{index.max()} in a "
+                    f"dimension of {size}"
+                )
+        return np.asarray(tensor[indices])
+
+    def _reduce(self, op: ReduceOp) -> Array:
+        """Combine the values of a body, one index of its domain after the other."""
+        kind = op.kind.data
+        total = np.broadcast_to(neutral(kind, op.result.type), (self.count,))
+        for index in np.ndindex(*op.shape):
+            self.values.update(zip(op.indices, map(np.asarray, index), strict=True))
+            (element,) = self.run(op.body.block)
+            total = combine(kind, total, element)
+        return total
+
+    def _branch(self, op: scf.IfOp) -> list[Array]:
+        """Run each branch in the lanes that take it."""
+        condition = np.broadcast_to(self.values[op.cond], (self.count,))
+        results = [np.empty(self.count, numpy_type(result.type)) for result in op.results]
+        for region, taken in ((op.true_region, condition), (op.false_region, ~condition)):
+            chosen = {v: a[taken] if a.ndim else a for v, a in self.values.items()}
+            lanes = replace(self, count=int(taken.sum()), values=chosen)
+            for result, value in zip(results, lanes.run(region.block), strict=True):
+                result[taken] = value
+        return results

@@ -1,0 +1,119 @@
+"""FileCheck in this process: run passes on text, match what comes out.
+
+A pipeline is written as for `hidet-opt -p`. Starting `hidet-opt` costs 0.3 s, a test here a few
+milliseconds.
+"""
+
+from collections.abc import Sequence
+from contextlib import redirect_stdout
+from io import BytesIO, StringIO
+
+from filecheck.finput import FInput
+from filecheck.matcher import Matcher
+from filecheck.options import Options
+from filecheck.parser import Parser, pattern_for_opts
+from xdsl.utils.exceptions import DiagnosticException, ParseError
+
+from hidet.errors import HidetError
+from hidet.tools.hidet_opt import HidetOptMain
+
+
+def run_passes(text: str, pipeline: str = "", arguments: Sequence[str] = ()) -> str:
+    """Run passes on a program and give the text of the result.
+
+    The program is verified before and after every pass.
+
+    Args:
+        text: the program.
+        pipeline: the passes, as for `hidet-opt -p`.
+        arguments: further arguments of `hidet-opt`, such as ("-t", "cuda").
+
+    Raises:
+        HidetError: a pass failed.
+        xdsl.utils.exceptions.DiagnosticException: the program does not verify.
+        xdsl.utils.exceptions.ParseError: the text is not a program.
+    """
+    output = StringIO()
+    with redirect_stdout(output):
+        HidetOptMain(["-p", pipeline, *arguments], stdin=BytesIO(text.encode())).run()
+    return output.getvalue()
+
+
+def match_checks(output: str, options: Options, checks: str) -> str | None:
+    """Match CHECK comments against a text; give None, or the matcher's message.
+
+    Args:
+        output: the text to match.
+        options: FileCheck's own options.
+        checks: the text that holds the CHECK comments.
+    """
+    parser = Parser(options, StringIO(checks), *pattern_for_opts(options))
+    message = StringIO()
+    with redirect_stdout(message):  # the matcher prints some notes there
+        matcher = Matcher(options, FInput(options.input_file, output), parser)
+        matcher.stderr = message
+        status = matcher.run()
+    return message.getvalue() if status else None
+
+
+def check_text(output: str, checks: str) -> None:
+    """Match CHECK comments against a text.
+
+    Raises:
+        AssertionError: they do not match; the message says which one, and holds the text.
+    """
+    message = match_checks(output, Options("checks", input_file="output"), checks)
+    if message is not None:
+        raise AssertionError(f"{message}\n--- the text was:\n{output}")
+
+
+def filecheck(program: str, pipeline: str = "", arguments: Sequence[str] = ()) -> None:
+    """Run passes on a program and match its own CHECK comments against the result.
+
+    Args:
+        program: the program, with CHECK comments.
+        pipeline: the passes, as for `hidet-opt -p`.
+        arguments: further arguments of `hidet-opt`.
+
+    Raises:
+        AssertionError: the comments do not match.
+    """
+    check_text(run_passes(program, pipeline, arguments), program)
+
+
+def roundtrip(text: str) -> str:
+    """Check that a program survives its custom and its generic form; give the custom form.
+
+    Raises:
+        AssertionError: the program changes on the way.
+    """
+    custom = run_passes(text)
+    for form in ("", "--print-op-generic"):
+        printed = run_passes(text, arguments=[form] if form else [])
+        again = run_passes(printed)
+        if again != custom:
+            raise AssertionError(f"the program\n{custom}\ncomes back from\n{printed}\nas\n{again}")
+    return custom
+
+
+def expect_error(text: str, pipeline: str, message: str) -> str:
+    """Check that a program is refused, by the parser, a verifier or a pass.
+
+    Args:
+        text: the program.
+        pipeline: the passes, as for `hidet-opt -p`.
+        message: what the error must say, as a part of it.
+
+    Returns:
+        The whole text of the error.
+
+    Raises:
+        AssertionError: there is no error, or it says something else.
+    """
+    try:
+        output = run_passes(text, pipeline)
+    except (HidetError, DiagnosticException, ParseError) as error:
+        if message not in str(error):
+            raise AssertionError(f"expected an error with {message!r}, got: {error}") from error
+        return str(error)
+    raise AssertionError(f"expected an error with {message!r}, got the program\n{output}")

@@ -1,0 +1,126 @@
+"""Run lit files without a process.
+
+A lit file is a program whose first comments say how to run it:
+
+    // RUN: hidet-opt %s -p 'canonicalize' | filecheck %s
+
+A line is a pipe of `hidet-opt` and `filecheck`, each in the form that a shell would take, with
+`not` before a command that must fail and `2>&1` after one whose errors are matched. lit itself runs
+the same files; a line that needs more of a shell stands in a file with `REQUIRES: shell`.
+"""
+
+import re
+import shlex
+from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from io import BytesIO, StringIO
+from pathlib import Path
+
+from filecheck.options import parse_argv_options
+
+from hidet.testing.filecheck import match_checks
+from hidet.tools import hidet_opt
+
+# Short forms of RUN lines, for lit too. The first command checks the custom form, the second
+# that the program survives the generic one.
+MACROS = {
+    "HIDET_ROUNDTRIP": (
+        "hidet-opt %s --print-op-generic --split-input-file"
+        " | hidet-opt --split-input-file | filecheck %s"
+    ),
+    "HIDET_VERIFY": "hidet-opt %s --verify-diagnostics --split-input-file | filecheck %s",
+}
+
+_RUN_COMMENT = re.compile(r"^\s*(?://|#)\s*RUN:\s*(.*)$", re.MULTILINE)
+_SHELL_COMMENT = re.compile(r"^\s*(?://|#)\s*REQUIRES:.*\bshell\b", re.MULTILINE)
+
+
+class LitFailure(Exception):
+    """A command of a RUN line ended in another way than it should."""
+
+
+@dataclass(frozen=True)
+class _Result:
+    """How a command ended: its exit status and what it printed."""
+
+    status: int
+    stdout: str
+    stderr: str
+
+
+def read_run_lines(path: Path) -> list[str]:
+    """Give the RUN lines of a file; one that ends in a backslash goes on in the next."""
+    text = "\n".join(_RUN_COMMENT.findall(path.read_text()))
+    return [line for line in text.replace("\\\n", " ").splitlines() if line.strip()]
+
+
+def needs_shell(path: Path) -> bool:
+    """Tell whether only lit itself can run the file."""
+    return _SHELL_COMMENT.search(path.read_text()) is not None
+
+
+def run_line(line: str, path: Path) -> None:
+    """Run one RUN line of the file at `path`.
+
+    Raises:
+        LitFailure: a command fails, or succeeds after `not`, or is none that is known here.
+    """
+    for macro, meaning in MACROS.items():
+        line = line.replace(macro, meaning)
+    data = ""
+    for command in _split_pipe(line):
+        words = [word.replace("%s", str(path)) for word in command]
+        must_fail = words[0] == "not"
+        merge = "2>&1" in words
+        words = [word for word in words[int(must_fail) :] if word != "2>&1"]
+        if words[0] not in _COMMANDS:
+            raise LitFailure(
+                f"'{words[0]}' is not known here; a file that needs a shell says REQUIRES: shell"
+            )
+        result = _COMMANDS[words[0]](words[1:], data)
+        if must_fail != (result.status != 0):
+            raise LitFailure(
+                f"`{shlex.join(words)}` ended with status {result.status}\n{result.stderr}\n"
+                f"--- its input was:\n{data}"
+            )
+        data = result.stdout + (result.stderr if merge else "")
+
+
+def _split_pipe(line: str) -> list[list[str]]:
+    """Split a line into the words of its commands."""
+    commands: list[list[str]] = [[]]
+    for word in shlex.split(line):
+        if word == "|":
+            commands.append([])
+        else:
+            commands[-1].append(word)
+    if not all(commands):
+        raise LitFailure(f"a command is missing in the RUN line: {line}")
+    return commands
+
+
+def _run_hidet_opt(arguments: list[str], data: str) -> _Result:
+    """Run `hidet-opt`."""
+    if "--disable-verify" in arguments:
+        raise LitFailure("--disable-verify lasts for the whole process: say REQUIRES: shell")
+    stdout, stderr = StringIO(), StringIO()
+    with redirect_stdout(stdout), redirect_stderr(stderr):
+        try:
+            status = hidet_opt.main(arguments, BytesIO(data.encode()))
+        except SystemExit as end:  # from the parser of the command line
+            status = int(end.code or 0)
+    return _Result(status, stdout.getvalue(), stderr.getvalue())
+
+
+def _run_filecheck(arguments: list[str], data: str) -> _Result:
+    """Run `filecheck`."""
+    options = parse_argv_options(["filecheck", *arguments])
+    message = match_checks(data, options, Path(options.match_filename).read_text())
+    return _Result(0 if message is None else 1, "", message or "")
+
+
+_COMMANDS: dict[str, Callable[[list[str], str], _Result]] = {
+    "hidet-opt": _run_hidet_opt,
+    "filecheck": _run_filecheck,
+}

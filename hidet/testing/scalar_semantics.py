@@ -1,0 +1,217 @@
+"""What scalar operations of arith and math mean, on numpy arrays of scalars."""
+
+import math as python_math
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+)
+from xdsl.ir import Attribute, Operation
+
+from hidet.dialects.compute import ReduceKind
+
+Array: TypeAlias = NDArray[Any]
+Meaning: TypeAlias = Callable[..., Array]
+
+_INTEGERS = {1: np.bool_, 8: np.int8, 16: np.int16, 32: np.int32, 64: np.int64}
+_FLOATS = {
+    Float64Type: np.float64,
+    Float32Type: np.float32,
+    Float16Type: np.float16,
+    BFloat16Type: np.float32,
+}
+
+
+def numpy_type(element: Attribute) -> np.dtype[Any]:
+    """Give the numpy type that elements of a type are held in; float32 for bf16.
+
+    Raises:
+        KeyError: there is none.
+    """
+    if isinstance(element, IndexType):
+        return np.dtype(np.int64)
+    if isinstance(element, IntegerType):
+        return np.dtype(_INTEGERS[element.width.data])
+    return np.dtype(_FLOATS[type(element)])
+
+
+def rounded(values: Array, element: Attribute) -> Array:
+    """Convert floating-point numbers to an element type, to the nearest, halves to even."""
+    if not isinstance(element, BFloat16Type):
+        return values.astype(numpy_type(element))
+    single = np.asarray(values, np.float32)
+    bits = single.view(np.uint32).astype(np.uint64)
+    even = (bits + 0x7FFF + ((bits >> 16) & 1)) & 0xFFFF0000
+    return np.where(np.isnan(single), single, even.astype(np.uint32).view(np.float32))
+
+
+def neutral(kind: ReduceKind, element: Attribute) -> Array:
+    """Give what a reduction starts from."""
+    dtype = numpy_type(element)
+    if kind in (ReduceKind.ADD, ReduceKind.MUL):
+        return np.asarray(kind is ReduceKind.MUL, dtype)
+    if dtype.kind == "f":
+        return np.asarray(-np.inf if kind is ReduceKind.MAX else np.inf, dtype)
+    if dtype.kind == "b":
+        return np.asarray(kind is ReduceKind.MIN)
+    limits = np.iinfo(dtype)
+    return np.asarray(limits.min if kind is ReduceKind.MAX else limits.max, dtype)
+
+
+def combine(kind: ReduceKind, lhs: Array, rhs: Array) -> Array:
+    """Combine two values as a reduction does; on booleans, add is "or" and mul is "and"."""
+    meanings = {
+        ReduceKind.ADD: np.add,
+        ReduceKind.MUL: np.multiply,
+        ReduceKind.MAX: np.maximum,
+        ReduceKind.MIN: np.minimum,
+    }
+    return meanings[kind](lhs, rhs)
+
+
+def _constant(op: arith.ConstantOp) -> Array:
+    assert isinstance(op.value, FloatAttr | IntegerAttr)
+    value = cast("float | int", op.value.value.data)
+    return np.asarray(value).astype(numpy_type(op.result.type))
+
+
+def _float_comparison(op: arith.CmpfOp, lhs: Array, rhs: Array) -> Array:
+    predicate = arith.CMPF_COMPARISON_OPERATIONS[op.predicate.value.data]
+    unordered = np.isnan(lhs) | np.isnan(rhs)
+    if predicate in ("ord", "uno"):
+        return unordered if predicate == "uno" else ~unordered
+    found = _COMPARISONS[predicate[1:]](lhs, rhs)
+    return found | unordered if predicate[0] == "u" else found & ~unordered
+
+
+def _integer_comparison(op: arith.CmpiOp, lhs: Array, rhs: Array) -> Array:
+    predicate = arith.CMPI_COMPARISON_OPERATIONS[op.predicate.value.data]
+    if predicate[0] == "u" and lhs.dtype.kind == "i":
+        unsigned = np.dtype(f"u{lhs.dtype.itemsize}")
+        lhs, rhs = lhs.astype(unsigned), rhs.astype(unsigned)
+    return _COMPARISONS[predicate[-2:]](lhs, rhs)
+
+
+_COMPARISONS: Mapping[str, Meaning] = {
+    "eq": np.equal,
+    "ne": np.not_equal,
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+}
+
+
+def _quotient(op: Operation, lhs: Array, rhs: Array) -> Array:
+    """Divide integers, rounding towards 0."""
+    down = np.floor_divide(lhs, rhs)
+    return down + ((down * rhs != lhs) & ((lhs < 0) != (rhs < 0)))
+
+
+def _whole_power(op: Operation, base: Array, exponent: Array) -> Array:
+    """Take whole powers that wrap around; negative ones of 1 and -1 are exact, others 0."""
+    power = np.power(base, np.maximum(exponent, 0))
+    negative = np.where(np.abs(base) == 1, np.power(base, np.abs(exponent) % 2), 0)
+    return np.where(exponent < 0, negative, power).astype(base.dtype)
+
+
+def _converted(op: Operation, x: Array) -> Array:
+    return x.astype(numpy_type(op.results[0].type))
+
+
+def _rounded(op: Operation, x: Array) -> Array:
+    return rounded(x, op.results[0].type)
+
+
+def _elementwise(function: Meaning) -> Meaning:
+    """Give the meaning of an operation that looks at its operands alone."""
+    return lambda op, *operands: function(*operands)
+
+
+_erf = np.vectorize(python_math.erf, otypes=[np.float64])
+
+
+def _error_function(op: Operation, x: Array) -> Array:
+    return np.asarray(_erf(x.astype(np.float64))).astype(x.dtype)
+
+
+_PLAIN: dict[type[Operation], Meaning] = {
+    arith.AddfOp: np.add,
+    arith.AddiOp: np.add,
+    arith.AndIOp: np.bitwise_and,
+    arith.DivfOp: np.divide,
+    arith.FloorDivSIOp: np.floor_divide,
+    arith.MaxSIOp: np.maximum,
+    arith.MaximumfOp: np.maximum,
+    arith.MaxnumfOp: np.fmax,
+    arith.MinSIOp: np.minimum,
+    arith.MinimumfOp: np.minimum,
+    arith.MinnumfOp: np.fmin,
+    arith.MulfOp: np.multiply,
+    arith.MuliOp: np.multiply,
+    arith.NegfOp: np.negative,
+    arith.OrIOp: np.bitwise_or,
+    arith.RemSIOp: np.fmod,
+    arith.SelectOp: np.where,
+    arith.SubfOp: np.subtract,
+    arith.SubiOp: np.subtract,
+    arith.XOrIOp: np.bitwise_xor,
+    math.AbsFOp: np.abs,
+    math.AbsIOp: np.abs,
+    math.AcosOp: np.arccos,
+    math.AsinOp: np.arcsin,
+    math.Atan2Op: np.arctan2,
+    math.AtanOp: np.arctan,
+    math.CeilOp: np.ceil,
+    math.CosOp: np.cos,
+    math.CoshOp: np.cosh,
+    math.Exp2Op: np.exp2,
+    math.ExpM1Op: np.expm1,
+    math.ExpOp: np.exp,
+    math.FloorOp: np.floor,
+    math.FmaOp: lambda x, y, z: x * y + z,
+    math.Log10Op: np.log10,
+    math.Log1pOp: np.log1p,
+    math.Log2Op: np.log2,
+    math.LogOp: np.log,
+    math.PowFOp: np.power,
+    math.RoundEvenOp: np.rint,
+    math.RsqrtOp: lambda x: 1 / np.sqrt(x),
+    math.SinOp: np.sin,
+    math.SinhOp: np.sinh,
+    math.SqrtOp: np.sqrt,
+    math.TanOp: np.tan,
+    math.TanhOp: np.tanh,
+    math.TruncOp: np.trunc,
+}
+
+SCALARS: Mapping[type[Operation], Meaning] = {
+    **{kind: _elementwise(function) for kind, function in _PLAIN.items()},
+    arith.CmpfOp: _float_comparison,
+    arith.CmpiOp: _integer_comparison,
+    arith.ConstantOp: _constant,
+    arith.DivSIOp: _quotient,
+    arith.ExtFOp: _rounded,
+    arith.ExtSIOp: _converted,
+    arith.ExtUIOp: _converted,
+    arith.FPToSIOp: _converted,
+    arith.IndexCastOp: _converted,
+    arith.SIToFPOp: _rounded,
+    arith.TruncFOp: _rounded,
+    arith.TruncIOp: _converted,
+    arith.UIToFPOp: _rounded,
+    math.ErfOp: _error_function,
+    math.IPowIOp: _whole_power,
+}
+"""`meaning(op, *operands)` for each class of scalar operations."""

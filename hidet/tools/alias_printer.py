@@ -1,0 +1,109 @@
+"""Print programs with long attributes written once, at the top, under a short name.
+
+A task mapping stands in the type of every value that uses it. In
+
+    #m0 = #task.map<repeat(2, 1) * spatial(8, 4) * repeat(1, 2)>
+    builtin.module {
+      %0 = memref.alloca() : memref<16x8xf32, #m0>
+
+it is written once; every parser of MLIR text reads that.
+"""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from io import StringIO
+from typing import IO
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute
+from xdsl.printer import Printer
+from xdsl.targets.mlir import MLIRTarget
+
+# Attributes that get an alias, with the letter that the alias starts with.
+ALIASED_ATTRIBUTES = {"task.map": "m"}
+
+# An attribute whose text is shorter than this is written where it is used.
+SHORTEST_ALIASED_TEXT = 25
+
+
+@dataclass(eq=False, repr=False)
+class _UseCounter(Printer):
+    """Counts the uses of attributes that may get an alias, in the order of the text."""
+
+    uses: Counter[Attribute] = field(default_factory=Counter[Attribute])
+
+    def print_attribute(self, attribute: Attribute) -> None:
+        if attribute.name in ALIASED_ATTRIBUTES:
+            self.uses[attribute] += 1
+        super().print_attribute(attribute)
+
+
+@dataclass(eq=False, repr=False)
+class AliasPrinter(Printer):
+    """A printer that writes the aliases of attributes instead of the attributes."""
+
+    aliases: dict[Attribute, str] = field(default_factory=dict[Attribute, str])
+
+    def print_attribute(self, attribute: Attribute) -> None:
+        """Print an attribute, or its alias if it has one."""
+        if attribute.name in ALIASED_ATTRIBUTES and attribute in self.aliases:
+            self.print_string(self.aliases[attribute])
+        else:
+            super().print_attribute(attribute)
+
+    def print_aliased_module(self, module: ModuleOp) -> None:
+        """Print the aliases that pay, then the module."""
+        counter = _UseCounter(
+            stream=StringIO(),
+            print_generic_format=self.print_generic_format,
+            print_debuginfo=self.print_debuginfo,
+        )
+        counter.print_op(module)
+        texts = {
+            attribute: str(attribute) for attribute, count in counter.uses.items() if count > 1
+        }
+        numbers: Counter[str] = Counter()
+        for attribute, text in texts.items():
+            if len(text) < SHORTEST_ALIASED_TEXT:
+                continue
+            letter = ALIASED_ATTRIBUTES[attribute.name]
+            alias = f"#{letter}{numbers[letter]}"
+            numbers[letter] += 1
+            self.aliases[attribute] = alias
+            self.print_string(f"{alias} = {text}\n")
+        self.print_op(module)
+
+
+def module_text(module: ModuleOp, *, generic: bool = False, locations: bool = False) -> str:
+    """Give the text of a module, with aliases.
+
+    Args:
+        module: the program.
+        generic: write every operation in MLIR's generic format.
+        locations: write the source location of every operation.
+    """
+    stream = StringIO()
+    printer = AliasPrinter(stream=stream, print_generic_format=generic, print_debuginfo=locations)
+    printer.print_aliased_module(module)
+    return stream.getvalue() + "\n"
+
+
+@dataclass(frozen=True)
+class AliasedMLIRTarget(MLIRTarget):
+    """xDSL's target `mlir`, but with aliases; highlighted text stays without."""
+
+    def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
+        """Write the module as text that `hidet-opt` and `xdsl-opt` read back."""
+        if self.syntax_highlight:
+            super().emit(ctx, module, output)
+            return
+        printer = AliasPrinter(
+            stream=output,
+            print_generic_format=self.print_generic_format,
+            print_properties_as_attributes=self.print_properties_as_attributes,
+            print_debuginfo=self.print_debuginfo,
+        )
+        printer.print_aliased_module(module)
+        printer.print_metadata(ctx.loaded_dialects)
+        output.write("\n")

@@ -1,0 +1,122 @@
+"""The tool `hidet`: look at and clear the cache, the options and the machine.
+
+hidet cache show      what the cache holds
+hidet cache clear     empty the cache
+hidet option          every option, its value and its meaning
+hidet env             versions, compilers and devices, for a bug report
+"""
+
+import argparse
+import os
+import platform
+import shutil
+import sys
+from collections.abc import Callable, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import hidet
+from hidet import option
+from hidet.errors import HidetError
+
+
+def _show_cache(arguments: argparse.Namespace) -> None:
+    """Tell what the cache holds."""
+    from hidet.tools import cache_command
+
+    cache_command.show(arguments.root or option.get_option("cache_dir"))
+
+
+def _clear_cache(arguments: argparse.Namespace) -> None:
+    """Empty the cache."""
+    from hidet.tools import cache_command
+
+    cache_command.clear(arguments.root or option.get_option("cache_dir"))
+
+
+def _show_options(_: argparse.Namespace) -> None:
+    """Tell every option with its value."""
+    print(option.describe())
+
+
+def _distribution_version(name: str) -> str:
+    """Give the version of an installed distribution."""
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def _devices() -> list[str]:
+    """Describe the CUDA devices that torch sees."""
+    import torch
+
+    described: list[str] = []
+    for index in range(torch.cuda.device_count()):
+        major, minor = torch.cuda.get_device_capability(index)
+        described.append(f"{torch.cuda.get_device_name(index)} (sm_{major}{minor})")
+    return described
+
+
+def _show_env(_: argparse.Namespace) -> None:
+    """Tell versions, compilers and devices."""
+    rows = [
+        ("hidet", hidet.__version__),
+        ("Python", platform.python_version()),
+        ("platform", platform.platform()),
+    ]
+    rows += [(name, _distribution_version(name)) for name in ("xdsl", "torch", "cuda-python")]
+    rows += [(name, shutil.which(name) or "not found") for name in ("nvcc", "g++")]
+    rows += [(f"cuda:{index}", device) for index, device in enumerate(_devices())] or [
+        ("cuda", "no device")
+    ]
+    for name, value in rows:
+        print(f"{name:<12} {value}")
+
+
+def _make_parser() -> argparse.ArgumentParser:
+    """Describe the command line."""
+    parser = argparse.ArgumentParser(
+        prog="hidet",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"hidet {hidet.__version__}")
+    commands = parser.add_subparsers(dest="command", required=True)
+
+    cache_commands = commands.add_parser("cache", help="look at or clear the cache").add_subparsers(
+        dest="cache_command", required=True
+    )
+    actions: dict[str, tuple[Callable[[argparse.Namespace], None], str]] = {
+        "show": (_show_cache, "what the cache holds"),
+        "clear": (_clear_cache, "empty the cache"),
+    }
+    for name, (action, help_text) in actions.items():
+        command = cache_commands.add_parser(name, help=help_text)
+        command.add_argument("--root", type=Path, help="the folder; default: option cache_dir")
+        command.set_defaults(action=action)
+
+    commands.add_parser("option", help="every option and its value").set_defaults(
+        action=_show_options
+    )
+    commands.add_parser("env", help="versions, compilers and devices").set_defaults(
+        action=_show_env
+    )
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run `hidet` and give its exit status."""
+    parsed = _make_parser().parse_args(arguments)
+    try:
+        parsed.action(parsed)
+    except (HidetError, OSError) as error:
+        if os.environ.get("HIDET_TRACEBACK") == "1":
+            raise
+        print(f"hidet: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,193 @@
+"""The tool `hidet-opt`: read a program, run passes on it, print it.
+
+    hidet-opt program.mlir -p 'fuse,schedule{arch=sm_90a}'
+    hidet-opt kernel.mlir -t cuda
+
+It is xDSL's `xdsl-opt` with hidet's dialects, passes and targets, with aliases for long attributes,
+and with errors shown as hidet shows them. `HIDET_TRACEBACK=1` shows the Python traceback as well.
+"""
+
+import os
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from itertools import chain
+from time import perf_counter
+from typing import IO
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass, PassPipeline
+from xdsl.utils.arg_spec import parse_spec
+from xdsl.utils.exceptions import (
+    ArgSpecParseError,
+    DiagnosticException,
+    ParseError,
+    ShrinkException,
+)
+from xdsl.xdsl_opt_main import xDSLOptMain
+
+import hidet
+from hidet.errors import HidetError, LegalityError, OptionError, PassError
+from hidet.lowering.blame import blame
+from hidet.lowering.pipelines import PIPELINES, PassOptions, passes_of
+from hidet.tools.alias_printer import AliasedMLIRTarget, module_text
+from hidet.tools.pass_times import PassTime, count_operations, format_pass_times
+from hidet.universe import multiverse
+
+# How xDSL underlines the operation that does not verify, in a note with the whole program.
+_UNDERLINE = re.compile(r"^(?P<operation>.*)\n *\^+-*$", re.MULTILINE)
+
+
+def _failing_operation(error: DiagnosticException) -> str | None:
+    """Give the line of the operation that does not verify, if xDSL has marked it."""
+    for note in getattr(error, "__notes__", ()):
+        if match := _UNDERLINE.search(note):
+            return match["operation"].strip()
+    return None
+
+
+def _is_expected(error: Exception) -> bool:
+    """Tell whether an error is about the program; otherwise the pass itself has a mistake."""
+    cause = error.__cause__
+    if not isinstance(error, PassError) or cause is None:
+        return True
+    return isinstance(cause, HidetError | DiagnosticException)
+
+
+def _expand(module_pass: ModulePass) -> Iterable[ModulePass]:
+    """Give the passes of a named pipeline, so that each is timed and verified; else the pass."""
+    if module_pass.name not in PIPELINES:
+        return (module_pass,)
+    return passes_of(module_pass.name, PassOptions(**asdict(module_pass)))
+
+
+class HidetOptMain(xDSLOptMain):
+    """The driver behind `hidet-opt`.
+
+    Args:
+        arguments: the command line without the name of the program; None is that of this process.
+        stdin: what to read where no input file is named; None is that of this process.
+    """
+
+    version_format = f"hidet-opt {hidet.__version__} on xDSL {{xdsl_version}}"
+
+    def __init__(
+        self, arguments: Sequence[str] | None = None, stdin: IO[bytes] | None = None
+    ) -> None:
+        self.stdin = stdin
+        super().__init__(description="Run passes of hidet and xDSL on a program", args=arguments)
+        self._check_target()
+
+    def register_all_dialects(self) -> None:
+        """Make the dialects of all installed universes known."""
+        for name, factory in multiverse().all_dialects.items():
+            self.ctx.register_dialect(name, factory)
+
+    def register_all_passes(self) -> None:
+        """Make the passes of all installed universes known."""
+        self.available_passes.update(multiverse().all_passes)
+
+    def register_all_targets(self) -> None:
+        """Make the targets of all installed universes known; text gets aliases."""
+        self.available_targets.update(multiverse().all_targets)
+        self.available_targets["mlir"] = lambda: AliasedMLIRTarget
+
+    def setup_pipeline(self) -> None:
+        """Read the pipeline of `-p`.
+
+        Raises:
+            OptionError: the pipeline does not parse, or names an unknown pass or option.
+        """
+        spec: str = self.args.passes
+        try:
+            named = PassPipeline.parse_spec(self.available_passes, spec)
+        except (ValueError, ArgSpecParseError) as error:
+            raise OptionError(
+                str(error),
+                where=f"pipeline '{spec}'",
+                hint="a pipeline is 'pass-a,pass-b{option=1 flag=true}'; "
+                "`hidet-opt --help` lists the passes",
+            ) from error
+        self.pipeline = PassPipeline(tuple(chain.from_iterable(map(_expand, named.passes))))
+
+    def _check_target(self) -> None:
+        """Raise where the options of `-t` are not those of the target."""
+        spec = parse_spec(self.args.target)
+        try:
+            multiverse().all_targets[spec.name]().from_spec(spec)
+        except ValueError as error:
+            raise OptionError(str(error), where=f"target '{self.args.target}'") from error
+
+    def get_input_stream(self) -> tuple[IO[bytes], str]:
+        """Give the stream to read and the extension that stands for its format."""
+        if self.stdin is not None and self.args.input_file is None:
+            return self.stdin, "mlir"
+        return super().get_input_stream()
+
+    def apply_passes(self, prog: ModuleOp) -> None:
+        """Apply the passes in order, verifying after each."""
+        times: list[PassTime] = []
+        passes = self.pipeline.passes
+        self._verify(prog)
+        for number, module_pass in enumerate(passes, start=1):
+            ops_before = count_operations(prog)
+            start = perf_counter()
+            self._apply_pass(module_pass, prog)
+            seconds = perf_counter() - start
+            times.append(PassTime(module_pass.name, seconds, ops_before, count_operations(prog)))
+            self._verify(prog, module_pass)
+            if self.args.print_between_passes and number < len(passes):
+                print(f"// IR after {module_pass.name}:\n{module_text(prog)}\n")
+        if self.args.time_passes:
+            print(format_pass_times(times), file=sys.stderr)
+
+    def _verify(self, prog: ModuleOp, after: ModulePass | None = None) -> None:
+        """Verify the program, which a pass may have left, unless the command line forbids it."""
+        if self.args.disable_verify:
+            return
+        try:
+            prog.verify()
+        except DiagnosticException as error:
+            if after is None or self.args.verify_diagnostics:
+                raise
+            raise PassError(
+                f"it leaves a program that does not verify: {error}",
+                pass_name=after.name,
+                where=_failing_operation(error),
+                hint="--print-between-passes shows the program before the pass",
+            ) from error
+
+    def _apply_pass(self, module_pass: ModulePass, prog: ModuleOp) -> None:
+        """Apply one pass; what is raised in it comes out as an error that names the pass."""
+        try:
+            with blame(module_pass):
+                module_pass.apply(self.ctx, prog)
+        except (PassError, LegalityError) as error:
+            if isinstance(error.__cause__, ShrinkException):
+                raise error.__cause__ from error
+            if self.args.verify_diagnostics and _is_expected(error):
+                raise DiagnosticException(str(error)) from error
+            raise
+
+
+def main(arguments: Sequence[str] | None = None, stdin: IO[bytes] | None = None) -> int:
+    """Run `hidet-opt` and give its exit status: 1 where the program or the pipeline is wrong."""
+    try:
+        HidetOptMain(arguments, stdin).run()
+    except (HidetError, DiagnosticException, ParseError, OSError) as error:
+        if os.environ.get("HIDET_TRACEBACK") == "1":
+            raise
+        sys.stdout.flush()
+        print(f"hidet-opt: {error}", file=sys.stderr)
+        if isinstance(error, DiagnosticException) and (operation := _failing_operation(error)):
+            print(f"  at: {operation}", file=sys.stderr)
+        if not _is_expected(error):
+            cause = type(error.__cause__).__name__
+            print(f"  cause: {cause}; HIDET_TRACEBACK=1 shows where", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

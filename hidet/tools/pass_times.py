@@ -1,0 +1,46 @@
+"""The table of passes that `hidet-opt --time-passes` shows."""
+
+from dataclasses import dataclass
+
+from xdsl.ir import Operation
+
+
+@dataclass(frozen=True)
+class PassTime:
+    """What one run of a pass took, and the number of operations before and after it."""
+
+    name: str
+    seconds: float
+    ops_before: int
+    ops_after: int
+
+
+def count_operations(op: Operation) -> int:
+    """Count the operations in `op`, itself included."""
+    return sum(1 for _ in op.walk())
+
+
+def format_pass_times(times: list[PassTime]) -> str:
+    """Lay the times out as a table with aligned columns and a last line with the total."""
+    total = sum(time.seconds for time in times)
+    rows = [("pass", "ms", "%", "ops before", "ops after")]
+    for time in times:
+        share = 100 * time.seconds / total if total else 0.0
+        rows.append(
+            (
+                time.name,
+                f"{time.seconds * 1e3:.2f}",
+                f"{share:.1f}",
+                str(time.ops_before),
+                str(time.ops_after),
+            )
+        )
+    rows.append(("total", f"{total * 1e3:.2f}", "", "", ""))
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return "\n".join(
+        "  ".join(
+            [row[0].ljust(widths[0])]
+            + [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
+        ).rstrip()
+        for row in rows
+    )

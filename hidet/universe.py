@@ -1,0 +1,82 @@
+"""The registry: every dialect, pass and target of hidet, by name.
+
+An entry is "module:Class", loaded when it is first asked for. xDSL's tools see the registry through
+the entry point `xdsl.universe`; a new pass needs one line here and its test.
+"""
+
+from collections.abc import Callable
+from functools import cache, partial
+from importlib import import_module
+from typing import Any
+
+from xdsl.universe import Universe
+
+DIALECTS: dict[str, str] = {
+    "graph": "hidet.dialects.graph:Graph",
+    "compute": "hidet.dialects.compute:Compute",
+    "task": "hidet.dialects.task:Task",
+    "cuda": "hidet.dialects.cuda:Cuda",
+}
+
+PASSES: dict[str, str] = {
+    "decompose-graph": "hidet.lowering.graph.decompose_graph:DecomposeGraphPass",
+    "hoist-constants": "hidet.lowering.graph.hoist_constants:HoistConstantsPass",
+    "lower-graph-to-compute": "hidet.lowering.graph.lower_graph_to_compute:LowerGraphToComputePass",
+    "inline-views": "hidet.lowering.compute.inline_views:InlineViewsPass",
+    "fuse": "hidet.lowering.compute.fuse:FusePass",
+    "fold-casts": "hidet.lowering.compute.fold_casts:FoldCastsPass",
+    "schedule": "hidet.lowering.task.schedule:SchedulePass",
+    "inline-compute": "hidet.lowering.task.inline_compute:InlineComputePass",
+    "insert-barriers": "hidet.lowering.task.insert_barriers:InsertBarriersPass",
+    "lower-task": "hidet.lowering.task.lower_task:LowerTaskPass",
+    "simplify-index": "hidet.lowering.cuda.simplify_index:SimplifyIndexPass",
+    "merge-equal-ops": "hidet.lowering.cuda.merge_equal_ops:MergeEqualOpsPass",
+    "vectorize": "hidet.lowering.cuda.vectorize:VectorizePass",
+    "flatten-memrefs": "hidet.lowering.cuda.flatten_memrefs:FlattenMemrefsPass",
+    "infer-readonly": "hidet.lowering.cuda.infer_readonly:InferReadonlyPass",
+    "demote-scf-values": "hidet.lowering.cuda.demote_scf_values:DemoteScfValuesPass",
+    "index-width": "hidet.lowering.cuda.index_width:IndexWidthPass",
+    "form-expressions": "hidet.lowering.cuda.form_expressions:FormExpressionsPass",
+    "plan-memory": "hidet.lowering.host.plan_memory:PlanMemoryPass",
+    "graph-pipeline": "hidet.lowering.pipelines:GraphPipeline",
+    "compute-pipeline": "hidet.lowering.pipelines:ComputePipeline",
+    "task-pipeline": "hidet.lowering.pipelines:TaskPipeline",
+    "cuda-pipeline": "hidet.lowering.pipelines:CudaPipeline",
+    "hidet-pipeline": "hidet.lowering.pipelines:HidetPipeline",
+}
+
+TARGETS: dict[str, str] = {
+    "cuda": "hidet.backend.printer:CudaTarget",
+}
+
+
+def load(path: str) -> Any:
+    """Load what "module:Class" names."""
+    module_name, _, attribute = path.partition(":")
+    return getattr(import_module(module_name), attribute)
+
+
+def _factories(table: dict[str, str]) -> dict[str, Callable[[], Any]]:
+    """Make the functions without arguments that xDSL wants of a universe."""
+    return {name: partial(load, path) for name, path in table.items()}
+
+
+HIDET_UNIVERSE = Universe(
+    all_dialects=_factories(DIALECTS),
+    all_passes=_factories(PASSES),
+    all_targets=_factories(TARGETS),
+)
+
+
+@cache
+def multiverse() -> Universe:
+    """Give all installed universes, hidet's always among them.
+
+    A checkout that is used without being installed has no entry points.
+    """
+    installed = Universe.get_multiverse()
+    return Universe(
+        all_dialects=installed.all_dialects | HIDET_UNIVERSE.all_dialects,
+        all_passes=installed.all_passes | HIDET_UNIVERSE.all_passes,
+        all_targets=installed.all_targets | HIDET_UNIVERSE.all_targets,
+    )

@@ -1,0 +1,116 @@
+// RUN: HIDET_ROUNDTRIP
+// RUN: hidet-opt %s --split-input-file | hidet-opt --split-input-file | filecheck %s
+// RUN: hidet-opt %s --split-input-file --print-op-generic | filecheck %s --check-prefix GENERIC
+
+// task.foreach over a map of its own: the tasks of a worker in order, those outside of the bound
+// left out.
+
+func.func @foreach_in(%worker : index) {
+  task.foreach (%i) in #task.map<spatial(32) * repeat(4)> on %worker bound [100] {
+    "test.op"(%i) : (index) -> ()
+  }
+  task.foreach (%i, %j) in #task.map<repeat(2, 3)> on %worker {
+  }
+  func.return
+}
+// CHECK-LABEL: func.func @foreach_in
+// CHECK-NEXT:    task.foreach (%i) in #task.map<spatial(32) * repeat(4)> on %worker bound [100] {
+// CHECK-NEXT:      "test.op"(%i) : (index) -> ()
+// CHECK-NEXT:    }
+// CHECK-NEXT:    task.foreach (%{{.*}}, %{{.*}}) in #task.map<repeat(2, 3)> on %worker {
+// CHECK-NEXT:    }
+
+// GENERIC-LABEL: sym_name = "foreach_in"
+// GENERIC:       "task.foreach"(%worker) <{map = #task.map<spatial(32) * repeat(4)>, bound = [#builtin.int<100>]}> ({
+// GENERIC-NEXT:  ^bb0(%i: index):
+
+// -----
+
+// task.foreach of a register tile: the elements that the worker owns. The map may be unknown.
+
+func.func @foreach_of(
+    %tile : memref<4x8xf32, #task.map<spatial(4, 8)>, #cuda.space<register>>,
+    %later : memref<16x8xf32, #task.map<?>, #cuda.space<register>>, %worker : index) {
+  task.foreach (%i, %j) of %tile on %worker : memref<4x8xf32, #task.map<spatial(4, 8)>, #cuda.space<register>> bound [4, 7] {
+    %v = compute.load %tile[%i, %j] : memref<4x8xf32, #task.map<spatial(4, 8)>, #cuda.space<register>>
+  }
+  task.foreach (%i, %j) of %later on %worker : memref<16x8xf32, #task.map<?>, #cuda.space<register>> {
+  }
+  func.return
+}
+// CHECK-LABEL: func.func @foreach_of
+// CHECK-NEXT:    task.foreach (%i, %j) of %tile on %worker : memref<4x8xf32, #task.map<spatial(4, 8)>, #cuda.space<register>> bound [4, 7] {
+// CHECK-NEXT:      %v = compute.load %tile[%i, %j] : memref<4x8xf32, #task.map<spatial(4, 8)>, #cuda.space<register>>
+// CHECK-NEXT:    }
+// CHECK-NEXT:    task.foreach (%{{.*}}, %{{.*}}) of %later on %worker : memref<16x8xf32, #task.map<?>, #cuda.space<register>> {
+
+// GENERIC-LABEL: sym_name = "foreach_of"
+// GENERIC:       "task.foreach"(%worker, %tile) <{bound = [#builtin.int<4>, #builtin.int<7>]}> ({
+
+// -----
+
+// task.copy: into a tile and out of it, between shared memory or registers and a buffer or a view.
+// The tile's dimensions are the last ones of the other side.
+
+#spread = #task.map<spatial(4, 8)>
+!registers = memref<4x8xf32, #spread, #cuda.space<register>>
+
+func.func @copy(%x : memref<2x64x64xf32>, %view : tensor<64x64xf32>,
+    %shared : memref<4x8xf32, #cuda.space<shared>>, %tile : !registers, %i : index, %worker : index) {
+  task.copy %x[%i, %i, %i] to %shared[] in #spread on %worker : memref<2x64x64xf32> to memref<4x8xf32, #cuda.space<shared>>
+  task.copy %shared[] to %view[%i, %i] in #spread on %worker : memref<4x8xf32, #cuda.space<shared>> to tensor<64x64xf32>
+  task.copy %view[%i, %i] to %tile[] on %worker : tensor<64x64xf32> to !registers
+  task.copy %tile[] to %x[%i, %i, %i] on %worker : !registers to memref<2x64x64xf32>
+  func.return
+}
+// CHECK-LABEL: func.func @copy
+// CHECK-NEXT:    task.copy %x[%i, %i, %i] to %shared[] in #task.map<spatial(4, 8)> on %worker : memref<2x64x64xf32> to memref<4x8xf32, #cuda.space<shared>>
+// CHECK-NEXT:    task.copy %shared[] to %view[%i, %i] in #task.map<spatial(4, 8)> on %worker : memref<4x8xf32, #cuda.space<shared>> to tensor<64x64xf32>
+// CHECK-NEXT:    task.copy %view[%i, %i] to %tile[] on %worker : tensor<64x64xf32> to memref<4x8xf32, #task.map<spatial(4, 8)>, #cuda.space<register>>
+// CHECK-NEXT:    task.copy %tile[] to %x[%i, %i, %i] on %worker : memref<4x8xf32, #task.map<spatial(4, 8)>, #cuda.space<register>> to memref<2x64x64xf32>
+
+// GENERIC-LABEL: sym_name = "copy"
+// GENERIC:       "task.copy"(%x, %i, %i, %i, %shared, %worker) <{map = #task.map<spatial(4, 8)>, operandSegmentSizes = array<i32: 1, 3, 1, 0, 1>}>
+
+// -----
+
+// task.matmul: two shared tiles, added to a register tile.
+
+func.func @matmul(%a : memref<8x2xf16, #cuda.space<shared>>, %b : memref<2x4xf16, #cuda.space<shared>>,
+    %c : memref<8x4xf32, #task.map<spatial(8, 4)>, #cuda.space<register>>, %worker : index) {
+  task.matmul %a, %b to %c on %worker : memref<8x2xf16, #cuda.space<shared>>, memref<2x4xf16, #cuda.space<shared>> to memref<8x4xf32, #task.map<spatial(8, 4)>, #cuda.space<register>>
+  func.return
+}
+// CHECK-LABEL: func.func @matmul
+// CHECK-NEXT:    task.matmul %a, %b to %c on %worker : memref<8x2xf16, #cuda.space<shared>>, memref<2x4xf16, #cuda.space<shared>> to memref<8x4xf32, #task.map<spatial(8, 4)>, #cuda.space<register>>
+
+// -----
+
+// task.combine: the copies of each element become their combination.
+
+func.func @combine(%c : memref<4xf32, #task.map<spatial(4) * replicate(8)>, #cuda.space<register>>, %worker : index) {
+  task.combine add %c on %worker : memref<4xf32, #task.map<spatial(4) * replicate(8)>, #cuda.space<register>>
+  task.combine max %c on %worker {last} : memref<4xf32, #task.map<spatial(4) * replicate(8)>, #cuda.space<register>>
+  func.return
+}
+// CHECK-LABEL: func.func @combine
+// CHECK-NEXT:    task.combine add %c on %worker : memref<4xf32, #m0, #cuda.space<register>>
+// CHECK-NEXT:    task.combine max %c on %worker {last} : memref<4xf32, #m0, #cuda.space<register>>
+
+// GENERIC-LABEL: sym_name = "combine"
+// GENERIC:       "task.combine"(%c, %worker) <{kind = #compute<kind add>}>
+
+// -----
+
+// Attributes that are not known stay.
+
+func.func @attributes(%worker : index, %x : memref<4xf32>, %s : memref<4xf32, #cuda.space<shared>>) {
+  task.foreach (%i) in #task.map<spatial(4)> on %worker attributes {a} {
+  }
+  task.copy %x[%worker] to %s[] in #task.map<spatial(4)> on %worker {b} : memref<4xf32> to memref<4xf32, #cuda.space<shared>>
+  func.return
+}
+// CHECK-LABEL: func.func @attributes
+// CHECK-NEXT:    task.foreach (%i) in #task.map<spatial(4)> on %worker attributes {a} {
+// CHECK-NEXT:    }
+// CHECK-NEXT:    task.copy %x[%worker] to %s[] in #task.map<spatial(4)> on %worker {b} : memref<4xf32> to memref<4xf32, #cuda.space<shared>>

@@ -1,0 +1,52 @@
+// RUN: hidet-opt %s --parsing-diagnostics --split-input-file | filecheck %s
+
+// CHECK: a task map (#task.map<...>) expected
+func.func @foreach_map(%w : index) {
+  task.foreach (%i) in affine_map<(i) -> (i)> on %w {
+  }
+  func.return
+}
+
+// -----
+
+// CHECK: Expected 'in'
+func.func @foreach_without_map(%w : index) {
+  task.foreach (%i) on %w {
+  }
+  func.return
+}
+
+// -----
+
+// CHECK: Expected 'on'
+func.func @foreach_without_worker() {
+  task.foreach (%i) in #task.map<spatial(4)> {
+  }
+  func.return
+}
+
+// -----
+
+// CHECK: task.foreach of a register tile, not of f32
+func.func @foreach_of_a_scalar(%w : index, %v : f32) {
+  task.foreach () of %v on %w : f32 {
+  }
+  func.return
+}
+
+// -----
+
+// CHECK: the map of a loop is known; '?' stands in the type of a tile
+func.func @foreach_unknown(%w : index) {
+  task.foreach (%i) in #task.map<?> on %w {
+  }
+  func.return
+}
+
+// -----
+
+// CHECK: Expected `add`, `mul`, `max`, or `min`
+func.func @combine(%w : index, %c : memref<4xf32, #task.map<replicate(32) * repeat(4)>, #cuda.space<register>>) {
+  task.combine sum %c on %w : memref<4xf32, #task.map<replicate(32) * repeat(4)>, #cuda.space<register>>
+  func.return
+}

@@ -1,0 +1,207 @@
+// RUN: HIDET_VERIFY
+
+// task.foreach: one map, and one index and bound for each of its dimensions.
+
+// CHECK: task.foreach takes a map or a tile, and not both
+func.func @foreach_no_map(%w : index) {
+  "task.foreach"(%w) ({
+  ^bb0(%i : index):
+  }) : (index) -> ()
+  func.return
+}
+
+// -----
+
+// CHECK: task.foreach takes a map or a tile, and not both
+func.func @foreach_two_maps(%w : index, %c : memref<4xf32, #task.map<spatial(4)>, #cuda.space<register>>) {
+  "task.foreach"(%w, %c) <{map = #task.map<spatial(4)>}> ({
+  ^bb0(%i : index):
+  }) : (index, memref<4xf32, #task.map<spatial(4)>, #cuda.space<register>>) -> ()
+  func.return
+}
+
+// -----
+
+// CHECK: the task map is still '?': map-tensor-cores has to choose it
+func.func @foreach_unknown_map(%w : index) {
+  "task.foreach"(%w) <{map = #task.map<?>}> ({
+  ^bb0(%i : index):
+  }) : (index) -> ()
+  func.return
+}
+
+// -----
+
+// CHECK: task.foreach has 1 indices but its map has 2 dimensions
+func.func @foreach_map_rank(%w : index) {
+  task.foreach (%i) in #task.map<spatial(4, 8)> on %w {
+  }
+  func.return
+}
+
+// -----
+
+// CHECK: task.foreach has 1 indices but its map has 2 dimensions
+func.func @foreach_tile_rank(%w : index, %c : memref<4x8xf32, #task.map<?>, #cuda.space<register>>) {
+  task.foreach (%i) of %c on %w : memref<4x8xf32, #task.map<?>, #cuda.space<register>> {
+  }
+  func.return
+}
+
+// -----
+
+// CHECK: 1 bounds for a map of 2 dimensions
+func.func @foreach_bound(%w : index) {
+  task.foreach (%i, %j) in #task.map<spatial(4, 8)> on %w bound [3] {
+  }
+  func.return
+}
+
+// -----
+
+// task.copy: one side is a tile, without offsets; the other side has one for each dimension.
+
+// CHECK: one of memref<8xf32> and memref<4xf32> must be a shared or register tile
+func.func @copy_without_tile(%x : memref<8xf32>, %y : memref<4xf32>, %w : index) {
+  task.copy %x[%w] to %y[] in #task.map<spatial(4)> on %w : memref<8xf32> to memref<4xf32>
+  func.return
+}
+
+// -----
+
+// CHECK: one of memref<4xf32, #cuda.space<shared>> and memref<4xf32, #cuda.space<shared>> must be
+func.func @copy_between_tiles(%x : memref<4xf32, #cuda.space<shared>>, %w : index) {
+  task.copy %x[%w] to %x[] in #task.map<spatial(4)> on %w : memref<4xf32, #cuda.space<shared>> to memref<4xf32, #cuda.space<shared>>
+  func.return
+}
+
+// -----
+
+// CHECK: memref<8xf32, 3 : i32> lies in no space that #cuda.space<...> names
+func.func @copy_from_nowhere(%x : memref<8xf32, 3 : i32>, %y : memref<4xf32, #cuda.space<shared>>, %w : index) {
+  task.copy %x[%w] to %y[] in #task.map<spatial(4)> on %w : memref<8xf32, 3 : i32> to memref<4xf32, #cuda.space<shared>>
+  func.return
+}
+
+// -----
+
+// CHECK: memref<8x8xf32> takes 2 offsets and the tile takes none; found 1 and 0
+func.func @copy_few_offsets(%x : memref<8x8xf32>, %y : memref<4xf32, #cuda.space<shared>>, %w : index) {
+  task.copy %x[%w] to %y[] in #task.map<spatial(4)> on %w : memref<8x8xf32> to memref<4xf32, #cuda.space<shared>>
+  func.return
+}
+
+// -----
+
+// CHECK: memref<8xf32> takes 1 offsets and the tile takes none; found 1 and 1
+func.func @copy_offset_of_a_tile(%x : memref<8xf32>, %y : memref<4xf32, #cuda.space<shared>>, %w : index) {
+  task.copy %y[%w] to %x[%w] in #task.map<spatial(4)> on %w : memref<4xf32, #cuda.space<shared>> to memref<8xf32>
+  func.return
+}
+
+// -----
+
+// CHECK: the tile memref<2x4xf32, #cuda.space<shared>> has more dimensions than memref<8xf32>
+func.func @copy_rank(%x : memref<8xf32>, %y : memref<2x4xf32, #cuda.space<shared>>, %w : index) {
+  task.copy %x[%w] to %y[] in #task.map<spatial(2, 4)> on %w : memref<8xf32> to memref<2x4xf32, #cuda.space<shared>>
+  func.return
+}
+
+// -----
+
+// CHECK: cannot copy elements of memref<8xf16> to memref<4xf32, #cuda.space<shared>>
+func.func @copy_element(%x : memref<8xf16>, %y : memref<4xf32, #cuda.space<shared>>, %w : index) {
+  task.copy %x[%w] to %y[] in #task.map<spatial(4)> on %w : memref<8xf16> to memref<4xf32, #cuda.space<shared>>
+  func.return
+}
+
+// -----
+
+// There is one map, that of a register tile or one of the copy, and it has the tile's shape.
+
+// CHECK: the map's shape is (8,), the tile is memref<4xf32, #cuda.space<shared>>
+func.func @copy_map_shape(%x : memref<8xf32>, %y : memref<4xf32, #cuda.space<shared>>, %w : index) {
+  task.copy %x[%w] to %y[] in #task.map<spatial(8)> on %w : memref<8xf32> to memref<4xf32, #cuda.space<shared>>
+  func.return
+}
+
+// -----
+
+// CHECK: the tile memref<4xf32, #cuda.space<shared>> has no map of its own: 'in #task.map' is missing
+func.func @copy_without_map(%x : memref<8xf32>, %y : memref<4xf32, #cuda.space<shared>>, %w : index) {
+  task.copy %x[%w] to %y[] on %w : memref<8xf32> to memref<4xf32, #cuda.space<shared>>
+  func.return
+}
+
+// -----
+
+// CHECK: the tile memref<4xf32, #task.map<spatial(4)>, #cuda.space<register>> has a map of its own, 'in' gives another
+func.func @copy_second_map(%x : memref<8xf32>, %y : memref<4xf32, #task.map<spatial(4)>, #cuda.space<register>>, %w : index) {
+  task.copy %x[%w] to %y[] in #task.map<spatial(4)> on %w : memref<8xf32> to memref<4xf32, #task.map<spatial(4)>, #cuda.space<register>>
+  func.return
+}
+
+// -----
+
+// task.matmul: two shared tiles M x K and K x N, and a register tile M x N.
+
+// CHECK: task.matmul wants memref<8x2xf32> in space shared
+func.func @matmul_space(%a : memref<8x2xf32>, %b : memref<2x4xf32, #cuda.space<shared>>,
+    %c : memref<8x4xf32, #task.map<spatial(8, 4)>, #cuda.space<register>>, %w : index) {
+  task.matmul %a, %b to %c on %w : memref<8x2xf32>, memref<2x4xf32, #cuda.space<shared>> to memref<8x4xf32, #task.map<spatial(8, 4)>, #cuda.space<register>>
+  func.return
+}
+
+// -----
+
+// CHECK: task.matmul wants memref<8x4xf32> in space register
+func.func @matmul_accumulator(%a : memref<8x2xf32, #cuda.space<shared>>, %b : memref<2x4xf32, #cuda.space<shared>>,
+    %c : memref<8x4xf32>, %w : index) {
+  task.matmul %a, %b to %c on %w : memref<8x2xf32, #cuda.space<shared>>, memref<2x4xf32, #cuda.space<shared>> to memref<8x4xf32>
+  func.return
+}
+
+// -----
+
+// CHECK: task.matmul takes tiles of two dimensions, not memref<2xf32, #cuda.space<shared>>
+func.func @matmul_rank(%a : memref<8x2xf32, #cuda.space<shared>>, %b : memref<2xf32, #cuda.space<shared>>,
+    %c : memref<8x4xf32, #task.map<spatial(8, 4)>, #cuda.space<register>>, %w : index) {
+  task.matmul %a, %b to %c on %w : memref<8x2xf32, #cuda.space<shared>>, memref<2xf32, #cuda.space<shared>> to memref<8x4xf32, #task.map<spatial(8, 4)>, #cuda.space<register>>
+  func.return
+}
+
+// -----
+
+// CHECK: 8x2 times 4x4 cannot be added to
+func.func @matmul_shapes(%a : memref<8x2xf32, #cuda.space<shared>>, %b : memref<4x4xf32, #cuda.space<shared>>,
+    %c : memref<8x4xf32, #task.map<spatial(8, 4)>, #cuda.space<register>>, %w : index) {
+  task.matmul %a, %b to %c on %w : memref<8x2xf32, #cuda.space<shared>>, memref<4x4xf32, #cuda.space<shared>> to memref<8x4xf32, #task.map<spatial(8, 4)>, #cuda.space<register>>
+  func.return
+}
+
+// -----
+
+// CHECK: cannot multiply elements of memref<8x2xf16, #cuda.space<shared>> and memref<2x4xf32, #cuda.space<shared>>
+func.func @matmul_elements(%a : memref<8x2xf16, #cuda.space<shared>>, %b : memref<2x4xf32, #cuda.space<shared>>,
+    %c : memref<8x4xf32, #task.map<spatial(8, 4)>, #cuda.space<register>>, %w : index) {
+  task.matmul %a, %b to %c on %w : memref<8x2xf16, #cuda.space<shared>>, memref<2x4xf32, #cuda.space<shared>> to memref<8x4xf32, #task.map<spatial(8, 4)>, #cuda.space<register>>
+  func.return
+}
+
+// -----
+
+// task.combine: a register tile whose map is known.
+
+// CHECK: memref<4xf32> is not a register tile: its layout is no task map
+func.func @combine_buffer(%c : memref<4xf32>, %w : index) {
+  task.combine add %c on %w : memref<4xf32>
+  func.return
+}
+
+// -----
+
+// CHECK: the task map is still '?': map-tensor-cores has to choose it
+func.func @combine_unknown(%c : memref<4xf32, #task.map<?>, #cuda.space<register>>, %w : index) {
+  task.combine add %c on %w : memref<4xf32, #task.map<?>, #cuda.space<register>>
+  func.return
+}

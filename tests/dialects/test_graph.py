@@ -1,0 +1,194 @@
+"""The graph dialect: shapes agree with torch's, text round-trips, mistakes are named."""
+
+from collections.abc import Callable, Sequence
+from io import StringIO
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch.nn import functional
+from xdsl.context import Context
+from xdsl.dialects.builtin import Builtin, DenseIntOrFPElementsAttr, ModuleOp, TensorType
+from xdsl.dialects.builtin import f16, f32, i1, i64
+from xdsl.dialects import test
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+from hidet.dialects import graph
+from hidet.dialects.graph.base import shape_of
+
+
+def value(shape: Sequence[int], element: Attribute = f32) -> SSAValue:
+    """A tensor made by an operation that knows nothing of the graph dialect."""
+    return test.TestOp(result_types=[TensorType(element, shape)]).results[0]
+
+
+Build = Callable[[], graph.GraphOp]
+
+# Every operation of the dialect at least once: how it is built, and the shape it must have.
+EXAMPLES: list[tuple[Build, tuple[int, ...]]] = [
+    (lambda: graph.ConstantOp("p0", TensorType(f32, [2, 3])), (2, 3)),
+    (lambda: graph.FillOp(1.5, TensorType(f32, [])), ()),
+    (lambda: graph.FillOp(float("-inf"), TensorType(f16, [2, 0])), (2, 0)),
+    (lambda: graph.FillOp(True, TensorType(i1, [2])), (2,)),
+    (lambda: graph.IotaOp(TensorType(i64, [4]), start=1, step=2), (4,)),
+    (lambda: graph.IotaOp(TensorType(f16, [2, 4]), dim=-1, step=0.1), (2, 4)),
+    (
+        lambda: graph.LiteralOp(
+            DenseIntOrFPElementsAttr.from_list(TensorType(i64, [3]), [1, 2, 3])
+        ),
+        (3,),
+    ),
+    (lambda: graph.GeluOp(value([2]), "tanh"), (2,)),
+    (lambda: graph.BitwiseNotOp(value([2], i1)), (2,)),
+    (lambda: graph.LogicalNotOp(value([2])), (2,)),
+    (lambda: graph.IsnanOp(value([2])), (2,)),
+    (lambda: graph.IsinfOp(value([2])), (2,)),
+    (lambda: graph.CastOp(value([2]), i64), (2,)),
+    (lambda: graph.ClampOp(value([2]), max=6), (2,)),
+    (lambda: graph.WhereOp(value([3, 1], i1), value([1, 4]), value([])), (3, 4)),
+    (lambda: graph.ReshapeOp(value([6, 4]), [2, 12]), (2, 12)),
+    (lambda: graph.ReshapeOp(value([1]), []), ()),
+    (lambda: graph.PermuteOp(value([2, 3, 4]), [2, 0, -2]), (4, 2, 3)),
+    (lambda: graph.ExpandOp(value([3, 1]), [2, 3, 4]), (2, 3, 4)),
+    (lambda: graph.SliceOp(value([10, 4]), [1, 0], [8, 4], [3, 1]), (3, 4)),
+    (lambda: graph.FlipOp(value([2, 3]), [-1]), (2, 3)),
+    (lambda: graph.AsStridedOp(value([10]), [2, 3], [4, 2], 1), (2, 3)),
+    (lambda: graph.ConcatOp([value([2, 3]), value([2, 0]), value([2, 4])], -1), (2, 7)),
+    (lambda: graph.PadOp(value([2, 3]), [1, 0], [0, 2], 7), (3, 5)),
+    (lambda: graph.EmbeddingOp(value([10, 4]), value([2, 3], i64)), (2, 3, 4)),
+    (lambda: graph.IndexSelectOp(value([2, 3, 4]), value([5], i64), 1), (2, 5, 4)),
+    (lambda: graph.GatherOp(value([2, 3]), value([1, 6], i64), 1), (1, 6)),
+    (lambda: graph.VarOp(value([2, 3]), [1], correction=0), (2,)),
+    (lambda: graph.SoftmaxOp(value([2, 3])), (2, 3)),
+    (lambda: graph.LogSoftmaxOp(value([2, 3]), 0), (2, 3)),
+    (lambda: graph.LayerNormOp(value([2, 3]), value([3]), eps=1e-6), (2, 3)),
+    (lambda: graph.LayerNormOp(value([2, 3], f16), value([3]), value([3])), (2, 3)),
+    (lambda: graph.RmsNormOp(value([2, 3]), value([2, 3]), normalized_rank=2), (2, 3)),
+    (lambda: graph.GroupNormOp(value([2, 6, 3]), 3), (2, 6, 3)),
+    (
+        lambda: graph.BatchNormOp(
+            value([2, 3, 4]), value([3]), value([3]), value([3]), value([3]), eps=1e-3
+        ),
+        (2, 3, 4),
+    ),
+    (lambda: graph.MatmulOp(value([5, 1, 2, 3]), value([4, 3, 7])), (5, 4, 2, 7)),
+    (
+        lambda: graph.MatmulOp(
+            value([2, 3], f16), value([3, 7], f16), precision="tf32", result_element=f32
+        ),
+        (2, 7),
+    ),
+    (lambda: graph.LinearOp(value([5, 3]), value([7, 3])), (5, 7)),
+    (lambda: graph.LinearOp(value([3]), value([7, 3]), value([7])), (7,)),
+    (
+        lambda: graph.ScaledDotProductAttentionOp(
+            value([2, 4, 5, 8]), value([2, 4, 6, 8]), value([2, 4, 6, 3]), causal=True, scale=0.5
+        ),
+        (2, 4, 5, 3),
+    ),
+    (
+        lambda: graph.ScaledDotProductAttentionOp(
+            value([2, 5, 8]), value([2, 6, 8]), value([2, 6, 8]), value([5, 6], i1)
+        ),
+        (2, 5, 8),
+    ),
+    (lambda: graph.Conv1dOp(value([2, 3, 9]), value([4, 3, 3]), stride=2), (2, 4, 4)),
+    (
+        lambda: graph.Conv2dOp(
+            value([2, 4, 9, 8]),
+            value([6, 2, 3, 3]),
+            value([6]),
+            stride=(2, 1),
+            padding=1,
+            dilation=(1, 2),
+            groups=2,
+        ),
+        (2, 6, 5, 6),
+    ),
+    (lambda: graph.MaxPool2dOp(value([2, 3, 8, 8]), 3, 2, 1), (2, 3, 4, 4)),
+    (lambda: graph.AvgPool2dOp(value([3, 8, 9]), (2, 3), divisor=5), (3, 4, 3)),
+    (lambda: graph.AdaptiveAvgPool2dOp(value([2, 3, 8, 9]), (1, 2)), (2, 3, 1, 2)),
+]
+
+for _unary in (
+    *(graph.AbsOp, graph.NegOp, graph.SignOp, graph.ReluOp, graph.ExpOp, graph.Exp2Op),
+    *(graph.Expm1Op, graph.LogOp, graph.Log2Op, graph.Log10Op, graph.Log1pOp, graph.SqrtOp),
+    *(graph.RsqrtOp, graph.ReciprocalOp, graph.SinOp, graph.CosOp, graph.TanOp, graph.AsinOp),
+    *(graph.AcosOp, graph.AtanOp, graph.SinhOp, graph.CoshOp, graph.TanhOp, graph.ErfOp),
+    *(graph.ErfcOp, graph.SigmoidOp, graph.SiluOp, graph.FloorOp, graph.CeilOp),
+    *(graph.RoundOp, graph.TruncOp),
+):
+    EXAMPLES.append((lambda op=_unary: op(value([2, 3])), (2, 3)))
+for _binary in (
+    *(graph.AddOp, graph.SubOp, graph.MulOp, graph.DivOp, graph.FloorDivideOp),
+    *(graph.RemainderOp, graph.FmodOp, graph.PowOp, graph.MaximumOp, graph.MinimumOp),
+    *(graph.Atan2Op, graph.EqOp, graph.NeOp, graph.LtOp, graph.LeOp, graph.GtOp, graph.GeOp),
+):
+    EXAMPLES.append((lambda op=_binary: op(value([2, 1, 3]), value([4, 1])), (2, 4, 3)))
+for _bitwise in (graph.BitwiseAndOp, graph.BitwiseOrOp, graph.BitwiseXorOp):
+    EXAMPLES.append((lambda op=_bitwise: op(value([2], i64), value([], i64)), (2,)))
+for _reduction in (
+    *(graph.SumOp, graph.ProdOp, graph.MaxOp, graph.MinOp),
+    *(graph.AnyOp, graph.AllOp, graph.MeanOp),
+):
+    EXAMPLES.append((lambda op=_reduction: op(value([2, 3, 4]), [-1, 0]), (3,)))
+    EXAMPLES.append((lambda op=_reduction: op(value([2, 3]), [1], True), (2, 1)))
+    EXAMPLES.append((lambda op=_reduction: op(value([2, 3])), ()))
+
+
+def names() -> list[str]:
+    """A readable name for each example."""
+    return [f"{build().name}{list(shape)}" for build, shape in EXAMPLES]
+
+
+def module_of(op: graph.GraphOp) -> ModuleOp:
+    """A module that holds an operation and those that make its operands."""
+    makers = [operand.owner for operand in op.operands]
+    assert all(isinstance(maker, Operation) for maker in makers)
+    return ModuleOp([*makers, op])  # type: ignore[list-item]
+
+
+def text_of(module: ModuleOp, generic: bool) -> str:
+    """The text of a module."""
+    stream = StringIO()
+    Printer(stream, print_generic_format=generic).print_op(module)
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize(("build", "shape"), EXAMPLES, ids=names())
+def test_shape_and_round_trip(build: Build, shape: tuple[int, ...]) -> None:
+    op = build()
+    assert shape_of(op.result) == shape
+    module = module_of(op)
+    module.verify()
+    context = Context()
+    for dialect in (Builtin, graph.Graph):
+        context.load_dialect(dialect)
+    context.load_op(test.TestOp)
+    for generic in (False, True):
+        parsed = Parser(context, text_of(module, generic)).parse_module()
+        parsed.verify()
+        assert parsed.is_structurally_equivalent(module)
+
+
+def test_every_operation_has_an_example() -> None:
+    built = {type(build()) for build, _ in EXAMPLES}
+    assert set(graph.Graph.operations) == built
+
+
+def test_operations_are_documented() -> None:
+    for op in graph.Graph.operations:
+        assert op.__dict__.get("__doc__"), op.name
+
+
+def test_defaults_are_not_printed() -> None:
+    text = text_of(module_of(graph.Conv2dOp(value([1, 3, 8, 8]), value([4, 3, 3, 3]))), False)
+    line = next(line for line in text.splitlines() if "graph.conv2d" in line)
+    assert line.strip() == (
+        "%2 = graph.conv2d %0, %1 : (tensor<1x3x8x8xf32>, tensor<4x3x3x3xf32>) -> "
+        "tensor<1x4x6x6xf32>"
+    )

@@ -1,0 +1,265 @@
+"""A reference for programs of the graph dialect: each operation by torch, with what it means."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+import torch
+from xdsl.dialects import func
+from xdsl.dialects.builtin import TensorType
+
+from hidet.dialects import graph
+from hidet.dialects.graph.base import python_number
+from hidet.frontends.torch import program
+from hidet.frontends.torch.dtypes import ELEMENTS
+from hidet.testing.numeric import poison
+
+DTYPES = {element: dtype for dtype, element in ELEMENTS.items()}
+MODELS = Path(__file__).parents[3] / "examples" / "models"
+
+
+def dtype_of(type_: TensorType) -> torch.dtype:
+    """Give the data type for a type of a tensor."""
+    return DTYPES[type_.element_type]
+
+
+def fill(op: graph.FillOp) -> torch.Tensor:
+    found = op.result.type
+    return torch.full(found.get_shape(), python_number(op.value), dtype=dtype_of(found))
+
+
+def iota(op: graph.IotaOp) -> torch.Tensor:
+    found = op.result.type
+    dim = op.dim.value.data
+    shape = found.get_shape()
+    steps = torch.arange(shape[dim], dtype=torch.int64).to(dtype_of(found))
+    values = python_number(op.start) + python_number(op.step) * steps
+    return values.reshape([-1 if i == dim else 1 for i in range(len(shape))]).expand(shape)
+
+
+def slice_(op: graph.SliceOp, x: torch.Tensor) -> torch.Tensor:
+    bounds = zip(*(p.get_values() for p in (op.starts, op.stops, op.steps)), strict=True)
+    return x[tuple(slice(*bound) for bound in bounds)]
+
+
+def pad(op: graph.PadOp, x: torch.Tensor) -> torch.Tensor:
+    found = op.result.type
+    result = torch.full(found.get_shape(), python_number(op.value), dtype=x.dtype)
+    low = op.low.get_values()
+    result[tuple(slice(a, a + n) for a, n in zip(low, x.shape, strict=True))] = x
+    return result
+
+
+def reduction(function, **keywords):
+    def run(op, x):
+        axes = op.axes.get_values()
+        return function(x, axes, bool(op.keepdims)) if axes else function(x[None], [0], False)
+
+    return run
+
+
+def product(x, axes, keepdims):
+    for axis in sorted(axes, reverse=True):
+        x = x.prod(axis, keepdim=keepdims)
+    return x
+
+
+def variance(op: graph.VarOp, x: torch.Tensor) -> torch.Tensor:
+    axes = op.axes.get_values()
+    correction = op.correction.value.data
+    return torch.var(x, axes, keepdim=bool(op.keepdims), correction=correction)
+
+
+def convolution(function):
+    def run(op, x, weight, bias=None):
+        w = op.window
+        return function(x, weight, bias, w.stride, w.padding, w.dilation, op.groups.value.data)
+
+    return run
+
+
+def attention(op: graph.ScaledDotProductAttentionOp, q, k, v, mask=None) -> torch.Tensor:
+    scale = None if op.scale is None else op.scale.value.data
+    scores = q @ k.transpose(-1, -2) * (q.shape[-1] ** -0.5 if scale is None else scale)
+    if bool(op.causal):
+        seen = torch.ones(scores.shape[-2:], dtype=torch.bool).tril()
+        scores = scores.masked_fill(~seen, float("-inf"))
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -torch.inf) if mask.dtype is torch.bool else scores + mask
+    return scores.softmax(-1) @ v
+
+
+def trailing(op, x: torch.Tensor) -> tuple[int, ...]:
+    return tuple(x.shape[x.dim() - op.normalized_rank.value.data :])
+
+
+def optional(attribute):
+    return None if attribute is None else python_number(attribute)
+
+
+BY_NAME = """
+abs neg sign relu exp exp2 expm1 log log2 log10 log1p sqrt rsqrt reciprocal sin cos tan asin acos
+atan sinh cosh tanh erf erfc sigmoid floor ceil round trunc bitwise_not logical_not isnan isinf add
+sub mul div floor_divide remainder fmod pow maximum minimum atan2 bitwise_and bitwise_or bitwise_xor
+eq ne lt le gt ge where
+""".split()
+
+F = torch.nn.functional
+SPECIAL = {
+    graph.FillOp: fill,
+    graph.IotaOp: iota,
+    graph.SiluOp: lambda op, x: F.silu(x),
+    graph.GeluOp: lambda op, x: F.gelu(x, approximate=op.approximate.data),
+    graph.CastOp: lambda op, x: x.to(dtype_of(op.result.type)),
+    graph.ClampOp: lambda op, x: x.clamp(optional(op.min), optional(op.max)),
+    graph.ReshapeOp: lambda op, x: x.reshape(op.result.type.get_shape()),
+    graph.PermuteOp: lambda op, x: x.permute(op.dims.get_values()),
+    graph.ExpandOp: lambda op, x: x.expand(op.result.type.get_shape()),
+    graph.SliceOp: slice_,
+    graph.FlipOp: lambda op, x: x.flip(op.dims.get_values()),
+    graph.AsStridedOp: lambda op, x: x.contiguous().as_strided(
+        op.result.type.get_shape(), op.strides.get_values(), op.offset.value.data
+    ),
+    graph.ConcatOp: lambda op, *parts: torch.cat(parts, op.axis.value.data),
+    graph.PadOp: pad,
+    graph.EmbeddingOp: lambda op, table, ids: table[ids],
+    graph.IndexSelectOp: lambda op, x, ids: x.index_select(op.axis.value.data, ids),
+    graph.GatherOp: lambda op, x, ids: x.gather(op.axis.value.data, ids),
+    graph.SumOp: reduction(lambda x, axes, keep: x.sum(axes, keep, dtype=x.dtype)),
+    graph.MeanOp: reduction(torch.mean),
+    graph.ProdOp: reduction(product),
+    graph.MaxOp: reduction(torch.amax),
+    graph.MinOp: reduction(torch.amin),
+    graph.AnyOp: reduction(torch.any),
+    graph.AllOp: reduction(torch.all),
+    graph.VarOp: variance,
+    graph.MatmulOp: lambda op, a, b: a @ b,
+    graph.LinearOp: lambda op, x, w, b=None: F.linear(x, w, b),
+    graph.Conv1dOp: convolution(F.conv1d),
+    graph.Conv2dOp: convolution(F.conv2d),
+    graph.ScaledDotProductAttentionOp: attention,
+    graph.SoftmaxOp: lambda op, x: x.softmax(op.axis.value.data),
+    graph.LogSoftmaxOp: lambda op, x: x.log_softmax(op.axis.value.data),
+    graph.LayerNormOp: lambda op, x, *p: F.layer_norm(x, trailing(op, x), *p, eps=op.eps.value.data)
+    if len(p) != 1
+    else F.layer_norm(x, trailing(op, x), p[0], eps=op.eps.value.data),
+    graph.RmsNormOp: lambda op, x, *p: F.rms_norm(x, trailing(op, x), *p, eps=op.eps.value.data),
+    graph.GroupNormOp: lambda op, x, *p: F.group_norm(
+        x, op.groups.value.data, *p, eps=op.eps.value.data
+    ),
+    graph.BatchNormOp: lambda op, x, mean, var, *p: F.batch_norm(
+        x, mean, var, *p, eps=op.eps.value.data
+    ),
+    graph.MaxPool2dOp: lambda op, x: F.max_pool2d(
+        x,
+        op.window.kernel,
+        op.window.stride,
+        op.window.padding,
+        op.window.dilation,
+        ceil_mode=bool(op.ceil_mode),
+    ),
+    graph.AvgPool2dOp: lambda op, x: F.avg_pool2d(
+        x,
+        op.window.kernel,
+        op.window.stride,
+        op.window.padding,
+        bool(op.ceil_mode),
+        bool(op.count_include_pad),
+        optional(op.divisor),
+    ),
+    graph.AdaptiveAvgPool2dOp: lambda op, x: F.adaptive_avg_pool2d(x, op.output_size.get_values()),
+}
+
+
+def evaluate_op(op: graph.GraphOp, operands: list[torch.Tensor]) -> torch.Tensor:
+    """Compute one operation, and check the type that it says it gives."""
+    special = SPECIAL.get(type(op))
+    if special is None:
+        name = op.name.removeprefix("graph.")
+        assert name in BY_NAME, f"the reference does not know {op.name}"
+        result = getattr(torch, name)(*operands)
+    else:
+        result = special(op, *operands)
+    assert tuple(result.shape) == op.result.type.get_shape(), op
+    assert result.dtype is dtype_of(op.result.type), op
+    return result
+
+
+def evaluate_module(module, inputs, constants) -> list[torch.Tensor]:
+    """Run a program; inputs and constants must be of the types that it declares."""
+    (entry,) = (op for op in module.ops if isinstance(op, func.FuncOp))
+    block = entry.body.block
+    values = {}
+    for argument, tensor in zip(block.args, inputs, strict=True):
+        check_input(argument.type, tensor)
+        values[argument] = tensor
+    for op in block.ops:
+        if isinstance(op, func.ReturnOp):
+            # A compiled program hands out new contiguous tensors.
+            results = [values[operand] for operand in op.operands]
+            new = [poison(torch.empty(result.shape, dtype=result.dtype)) for result in results]
+            return [tensor.copy_(result) for tensor, result in zip(new, results, strict=True)]
+        if isinstance(op, graph.ConstantOp):
+            tensor = constants[op.key.data]
+            check_input(op.result.type, tensor)
+            values[op.result] = tensor
+        else:
+            values[op.result] = evaluate_op(op, [values[operand] for operand in op.operands])
+    raise AssertionError("the program returns nothing")
+
+
+def check_input(type_, tensor):
+    """Check what a program is given."""
+    assert tuple(tensor.shape) == type_.get_shape()
+    assert tensor.dtype is dtype_of(type_)
+    assert tensor.is_contiguous()
+
+
+class ReferenceProgram:
+    """A program in the place of a compiled one."""
+
+    def __init__(self, module):
+        self.module = module
+        self.constant_names = [
+            op.key.data for op in module.walk() if isinstance(op, graph.ConstantOp)
+        ]
+        self.calls = 0
+
+    def run(self, inputs, constants):
+        self.calls += 1
+        named = dict(zip(self.constant_names, constants, strict=True))
+        return evaluate_module(self.module, inputs, named)
+
+
+@pytest.fixture
+def programs(monkeypatch):
+    """Run programs by the reference instead of compiling them; gives all that were made."""
+    made = []
+
+    def compile_module(imported, settings):
+        imported.module.verify()
+        made.append(ReferenceProgram(imported.module))
+        return made[-1]
+
+    monkeypatch.setattr(program, "compile_module", compile_module)
+    torch._dynamo.reset()
+    return made
+
+
+@pytest.fixture
+def evaluate():
+    """Give the function that runs a module."""
+    return evaluate_module
+
+
+@pytest.fixture(scope="session")
+def models():
+    """Give the modules of `examples/models` by name."""
+
+    def load(name):
+        spec = importlib.util.spec_from_file_location(name, MODELS / f"{name}.py")
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+    return load

@@ -1,0 +1,306 @@
+"""Small plans, real CPU kernels, and a CUDA driver made of Python, for the tests of the runtime."""
+
+import ctypes
+import random
+import subprocess
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from enum import IntEnum
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+
+from hidet.runtime.cuda_services import CudaServices
+from hidet.runtime.plan import Argument, Copy, Kernel, Launch, Plan, TensorSpec
+
+SIZE = 64
+VECTOR = TensorSpec((SIZE,), "f32")
+
+CPU_SOURCE = """
+static const char* error = "";
+static float* pointer(void** args, int i) { return *static_cast<float**>(args[i]); }
+
+extern "C" const char* hidet_last_error() { return error; }
+
+// out = a + b, over a grid of 64 "blocks"
+extern "C" int add_launch(void** args, unsigned x, unsigned y, unsigned z, unsigned shared) {
+  for (unsigned i = 0; i < x * y * z; ++i)
+    pointer(args, 2)[i] = pointer(args, 0)[i] + pointer(args, 1)[i];
+  return 0;
+}
+// out = 2 * a
+extern "C" int twice_launch(void** args, unsigned x, unsigned y, unsigned z, unsigned shared) {
+  for (unsigned i = 0; i < x * y * z; ++i) pointer(args, 1)[i] = 2 * pointer(args, 0)[i];
+  return 0;
+}
+extern "C" int fail_launch(void** args, unsigned x, unsigned y, unsigned z, unsigned shared) {
+  error = "block 3 read out of bounds";
+  return 1;
+}
+"""
+
+
+def _floats(address):
+    return np.ctypeslib.as_array(ctypes.cast(address, ctypes.POINTER(ctypes.c_float)), (SIZE,))
+
+
+def _add(a, b, out):
+    _floats(out)[:] = _floats(a) + _floats(b)
+
+
+def _twice(a, out):
+    _floats(out)[:] = 2 * _floats(a)
+
+
+PYTHON_KERNELS = {"add": (3, _add), "twice": (2, _twice)}
+
+
+def kernel(symbol, **changes):
+    """Give a kernel of the plans here."""
+    fields = {
+        "symbol": symbol,
+        "artifact_key": "library",
+        "grid": (SIZE, 1, 1),
+        "block": (32, 1, 1),
+        "cluster": (1, 1, 1),
+        "shared_bytes": 0,
+    }
+    return Kernel(**(fields | changes))
+
+
+def launch(number, *arguments, waits_for=(), writes=None):
+    """Give a launch that writes its last argument."""
+    arguments = tuple(Argument(*argument) for argument in arguments)
+    last = len(arguments) - 1
+    return Launch(number, arguments, (last,) if writes is None else writes, tuple(waits_for))
+
+
+def make_plan(**changes):
+    """Give a plan for y = 2 * (x + w) + x and z = 2 * (x + w) with the arena in use."""
+    fields = {
+        "target": "cpu",
+        "inputs": (VECTOR,),
+        "outputs": (VECTOR, VECTOR),
+        "constants": {"p0": VECTOR},
+        "kernels": (kernel("add"), kernel("twice")),
+        "prepare": (),
+        "forward": (
+            launch(0, ("input", 0), ("constant", "p0"), ("arena", 256)),
+            launch(1, ("arena", 256), ("output", 1), waits_for=(0,)),
+            launch(0, ("output", 1), ("input", 0), ("output", 0), waits_for=(1,)),
+        ),
+        "copies": (),
+        "arena_bytes": 512,
+        "prepared_bytes": 0,
+    }
+    return Plan(**(fields | changes))
+
+
+def make_prepared_plan():
+    """Give a plan for y = x + 2 * (p1 + p1), where p0 is not read by the prepare launches."""
+    return make_plan(
+        outputs=(VECTOR,),
+        constants={"p0": VECTOR, "p1": VECTOR},
+        prepare=(
+            launch(0, ("constant", "p1"), ("constant", "p1"), ("arena", 0)),
+            launch(1, ("arena", 0), ("prepared", 256), waits_for=(0,)),
+        ),
+        forward=(
+            launch(0, ("input", 0), ("prepared", 256), ("arena", 0)),
+            launch(0, ("arena", 0), ("constant", "p0"), ("output", 0), waits_for=(0,)),
+        ),
+        prepared_bytes=512,
+    )
+
+
+def make_copying_plan():
+    """Give a plan with outputs that no launch writes."""
+    plan = make_prepared_plan()
+    sources = [("input", 0), ("constant", "p0"), ("prepared", 256), ("output", 0)]
+    return Plan(
+        **(
+            vars(plan)
+            | {
+                "outputs": (VECTOR,) * 5,
+                "copies": tuple(Copy(Argument(*s), n) for n, s in enumerate(sources, start=1)),
+            }
+        )
+    )
+
+
+@pytest.fixture(scope="session")
+def plans():
+    """Give the functions that make plans."""
+    return SimpleNamespace(
+        simple=make_plan,
+        prepared=make_prepared_plan,
+        copying=make_copying_plan,
+        kernel=kernel,
+        launch=launch,
+        vector=VECTOR,
+        size=SIZE,
+    )
+
+
+@pytest.fixture(scope="session")
+def cpu_library(tmp_path_factory):
+    """Give the path of a shared library with the kernels of the plans."""
+    folder = tmp_path_factory.mktemp("kernels")
+    source, library = folder / "kernels.cpp", folder / "kernels.so"
+    source.write_text(CPU_SOURCE)
+    subprocess.run(["g++", "-O1", "-shared", "-fPIC", "-o", library, source], check=True)
+    return library
+
+
+@dataclass
+class _Node:
+    function: str
+    arguments: list
+    before: list = field(default_factory=list)
+
+
+class FakeDriver:
+    """A CUDA driver whose "device memory" is that of the process and whose kernels are Python.
+
+    Nodes of a graph run in a random order that respects the edges, so a missing edge shows. `log`
+    holds the names of the calls.
+    """
+
+    class CUresult(IntEnum):
+        """Statuses."""
+
+        CUDA_SUCCESS = 0
+        CUDA_ERROR_INVALID_VALUE = 1
+
+    class CUfunction_attribute(IntEnum):
+        """Attributes of functions."""
+
+        CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8
+
+    CUDA_KERNEL_NODE_PARAMS = SimpleNamespace
+    CUstream = int
+
+    def __init__(self, kernels, seed=0):
+        self.kernels = kernels
+        self.random = random.Random(seed)
+        self.log = []
+        self.graph = []
+        self.executable = []
+        self.shared_bytes = {}
+        self.streams = []
+        self.failing = None
+
+    def __getattribute__(self, name):
+        value = super().__getattribute__(name)
+        if not name.startswith("cu") or name == "cuGetErrorString":
+            return value
+
+        def call(*arguments):
+            self.log.append(name)
+            if name == self.failing:
+                return (self.CUresult.CUDA_ERROR_INVALID_VALUE,)
+            return self.CUresult.CUDA_SUCCESS, *value(*arguments)
+
+        return call
+
+    def cuGetErrorString(self, status):
+        return status, b"invalid argument"
+
+    def cuModuleLoadData(self, image):
+        assert isinstance(image, bytes)
+        return ("module",)
+
+    def cuModuleGetFunction(self, module, name):
+        return (name.decode(),)
+
+    def cuFuncSetAttribute(self, function, attribute, value):
+        self.shared_bytes[function] = value
+        return ()
+
+    def cuGraphCreate(self, flags):
+        return (self.graph,)
+
+    def cuGraphAddKernelNode(self, graph, before, count, parameters):
+        assert len(before) == count
+        graph.append(_Node(parameters.func, self._read(parameters), before))
+        return (len(graph) - 1,)
+
+    def cuGraphInstantiate(self, graph, flags):
+        self.executable = [_Node(n.function, n.arguments, n.before) for n in graph]
+        return (self.executable,)
+
+    def cuGraphExecKernelNodeSetParams(self, executable, node, parameters):
+        executable[node].arguments = self._read(parameters)
+        return ()
+
+    def cuGraphLaunch(self, executable, stream):
+        self.streams.append(stream)
+        waiting = set(range(len(executable)))
+        while waiting:
+            ready = [n for n in sorted(waiting) if not waiting & set(executable[n].before)]
+            number = self.random.choice(ready)
+            node = executable[number]
+            self.kernels[node.function][1](*node.arguments)
+            waiting.discard(number)
+        return ()
+
+    def cuLaunchKernel(self, function, *rest):
+        *_, stream, address, _extra = rest
+        self.streams.append(stream)
+        self.kernels[function][1](*self._pointers(function, address))
+        return ()
+
+    def cuStreamSynchronize(self, stream):
+        return ()
+
+    cuCtxSynchronize = cuGraphExecDestroy = cuGraphDestroy = cuModuleUnload = lambda *_: ()
+
+    def _read(self, parameters):
+        return self._pointers(parameters.func, parameters.kernelParams)
+
+    def _pointers(self, function, address):
+        count = self.kernels[function][0]
+        entries = (ctypes.c_uint64 * count).from_address(address)
+        return [ctypes.c_uint64.from_address(entry).value for entry in entries]
+
+
+class FakeServices(CudaServices):
+    """One "GPU" whose tensors are on the CPU."""
+
+    def __init__(self, kernels=None, seed=0):
+        self.driver = FakeDriver(kernels or PYTHON_KERNELS, seed)
+        self.device = torch.device("cpu")
+        self.stream = 0
+        self.attached = True
+        self.kept = []
+
+    def current_stream(self):
+        return self.stream
+
+    def is_attached(self):
+        return self.attached
+
+    def attach(self):
+        return nullcontext()
+
+    def allocate(self, size):
+        memory = torch.full((size + 256,), 255, dtype=torch.uint8)  # NaN as floats
+        start = -memory.data_ptr() % 256
+        return memory[start : start + size]
+
+    def keep_until_done(self, memory):
+        self.kept.append((memory.data_ptr(), self.stream))
+
+
+@pytest.fixture
+def services():
+    """Give a fake GPU."""
+    return FakeServices()
+
+
+@pytest.fixture(scope="session")
+def make_services():
+    """Give the class of fake GPUs: `make_services(kernels, seed)`."""
+    return FakeServices

@@ -1,0 +1,223 @@
+"""Both executors on the same plans: the CPU's with real kernels, the CUDA one on a fake driver."""
+
+import threading
+
+import pytest
+import torch
+
+from hidet.errors import DeviceMismatchError, HidetError, UnsupportedDtypeError
+from hidet.runtime.cpu import CpuExecutor
+from hidet.runtime.cuda_graph import CudaGraphExecutor
+
+
+@pytest.fixture(params=["cpu", "cuda"])
+def load(request, cpu_library, services):
+    """Give a function that loads a plan."""
+
+    def load_plan(plan):
+        if request.param == "cpu":
+            return CpuExecutor(plan, {"library": cpu_library})
+        device = torch.device("cpu")
+        return CudaGraphExecutor(plan, {"library": b"cubin"}, device, services)
+
+    return load_plan
+
+
+def _vector(plans):
+    return torch.randn(plans.size)
+
+
+def _double(*tensors):
+    return [tensor.detach().double() for tensor in tensors]
+
+
+def _check(actual, expected):
+    torch.testing.assert_close(actual.double(), expected, rtol=1e-5, atol=1e-5)
+
+
+def _check_simple(executor, x, w):
+    y, z = executor.run([x], [w])
+    x64, w64 = _double(x, w)
+    _check(z, 2 * (x64 + w64))
+    _check(y, 2 * (x64 + w64) + x64)
+    return y, z
+
+
+def _check_prepared(executor, x, p0, p1):
+    (y,) = executor.run([x], [p0, p1])
+    x64, p0_64, p1_64 = _double(x, p0, p1)
+    _check(y, x64 + 4 * p1_64 + p0_64)
+    return y
+
+
+def test_outputs_are_fresh_and_right(load, plans):
+    executor = load(plans.simple())
+    w = _vector(plans)
+    kept = [(x := _vector(plans), _check_simple(executor, x, w)) for _ in range(5)]
+    for x, (y, z) in kept:  # later calls wrote elsewhere
+        torch.testing.assert_close(y, 2 * (x + w) + x)
+        torch.testing.assert_close(z, 2 * (x + w))
+    storages = {t.untyped_storage().data_ptr() for _, outputs in kept for t in outputs}
+    assert len(storages) == 10
+
+
+def test_weights_are_read_live(load, plans):
+    executor = load(plans.simple())
+    x, w = _vector(plans), torch.nn.Parameter(_vector(plans))
+    _check_simple(executor, x, w)
+    w.data.mul_(3)  # no version counter sees this, and none has to
+    _check_simple(executor, x, w)
+    w.data = _vector(plans)
+    _check_simple(executor, x, w)
+
+
+def test_prepare_runs_once_for_a_set_of_weights(load, plans, monkeypatch):
+    executor = load(plans.prepared())
+    calls = _count_prepare(executor, monkeypatch)
+    weights = [torch.nn.Parameter(_vector(plans)) for _ in range(2)]
+    for _ in range(3):
+        _check_prepared(executor, _vector(plans), *weights)
+    assert len(calls) == 1
+
+
+def test_prepare_follows_changes_of_its_weights_only(load, plans, monkeypatch):
+    executor = load(plans.prepared())
+    calls = _count_prepare(executor, monkeypatch)
+    p0, p1 = _vector(plans), _vector(plans)
+    x = _vector(plans)
+    _check_prepared(executor, x, p0, p1)
+    p0.mul_(2)
+    _check_prepared(executor, x, p0, p1)
+    assert len(calls) == 1
+    p1.add_(1)
+    _check_prepared(executor, x, p0, p1)
+    assert len(calls) == 2
+    p1.data = _vector(plans)
+    _check_prepared(executor, x, p0, p1)
+    assert len(calls) == 3
+
+
+def test_several_modules_share_a_graph(load, plans, monkeypatch):
+    executor = load(plans.prepared())
+    calls = _count_prepare(executor, monkeypatch)
+    modules = [(_vector(plans), _vector(plans)) for _ in range(4)]
+    for _ in range(3):
+        for p0, p1 in modules:
+            _check_prepared(executor, _vector(plans), p0, p1)
+    assert len(calls) == 4
+
+
+def _count_prepare(executor, monkeypatch):
+    """Collect the runs of `prepare` from now on."""
+    calls = []
+    original = executor._launch_in_order
+
+    def counting(launches, table):
+        if launches is executor.plan.prepare:
+            calls.append(table)
+        original(launches, table)
+
+    monkeypatch.setattr(executor, "_launch_in_order", counting)
+    return calls
+
+
+def test_misaligned_tensors_are_copied_in_every_call(load, plans):
+    executor = load(plans.prepared())
+    memory = torch.randn(3, plans.size + 1)
+    x, p0, p1 = (memory.view(-1)[n * plans.size + 1 :][: plans.size] for n in range(3))
+    assert all(tensor.data_ptr() % 16 for tensor in (x, p0, p1))
+    for _ in range(3):
+        _check_prepared(executor, x, p0, p1)
+        x.add_(1)
+        p0.add_(1)
+        p1.add_(1)
+    _check_prepared(executor, _vector(plans), _vector(plans), _vector(plans))
+
+
+def test_weights_that_require_gradients(load, plans):
+    executor = load(plans.prepared())
+    memory = torch.nn.Parameter(torch.randn(2 * plans.size + 1))
+    p0 = torch.nn.Parameter(_vector(plans))
+    y = _check_prepared(executor, _vector(plans), p0, memory[1 : plans.size + 1])
+    assert not y.requires_grad
+
+
+def test_outputs_that_no_kernel_writes(load, plans):
+    executor = load(plans.copying())
+    x, p0, p1 = (_vector(plans) for _ in range(3))
+    y, *copies = executor.run([x], [p0, p1])
+    for copy, expected in zip(copies, (x, p0, 4 * p1, y), strict=True):
+        torch.testing.assert_close(copy, expected)
+        assert copy.data_ptr() not in {t.data_ptr() for t in (x, p0, p1, y)}
+
+
+def test_graph_without_launches(load, plans):
+    plan = plans.simple(kernels=(), forward=(), outputs=(), constants={}, arena_bytes=0)
+    assert load(plan).run([_vector(plans)], []) == []
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "message"),
+    [
+        (torch.randn(64).double(), UnsupportedDtypeError, "input 0 has data type torch.float64"),
+        (torch.randn(63), HidetError, "input 0 has shape (63,)"),
+        (torch.randn(8, 8), HidetError, "input 0 has shape (8, 8)"),
+        (torch.randn(1).expand(64), HidetError, "input 0 has strides (0,)"),
+        (torch.randn(128)[::2], HidetError, "input 0 has strides (2,)"),
+        (torch.randn(64, device="meta"), DeviceMismatchError, "input 0 is on meta"),
+    ],
+)
+def test_wrong_inputs_are_refused(load, plans, wrong, error, message):
+    executor = load(plans.simple())
+    x, w = _vector(plans), _vector(plans)
+    _check_simple(executor, x, w)
+    with pytest.raises(error) as raised:
+        executor.run([wrong], [w])
+    assert message in str(raised.value)
+    _check_simple(executor, x, w)
+
+
+def test_wrong_weights_are_refused(load, plans):
+    executor = load(plans.simple())
+    x, w = _vector(plans), _vector(plans)
+    with pytest.raises(HidetError, match="constant 'p0' has shape"):
+        executor.run([x], [w[:3]])
+    with pytest.raises(HidetError, match="2 constants were passed to a graph that takes 1"):
+        executor.run([x], [w, w])
+    with pytest.raises(HidetError, match="0 inputs were passed to a graph that takes 1"):
+        executor.run([], [w])
+
+
+def test_threads_take_turns(load, plans):
+    executor = load(plans.prepared())
+    failures = []
+
+    def work(seed):
+        generator = torch.Generator().manual_seed(seed)
+        p0, p1 = (torch.randn(plans.size, generator=generator) for _ in range(2))
+        for _ in range(50):
+            x = torch.randn(plans.size, generator=generator)
+            (y,) = executor.run([x], [p0, p1])
+            if not torch.allclose(y, x + 4 * p1 + p0, atol=1e-5):
+                failures.append(seed)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+
+
+def test_failing_kernel_is_named(plans, cpu_library):
+    plan = plans.simple(kernels=(plans.kernel("fail"), plans.kernel("twice")))
+    executor = CpuExecutor(plan, {"library": cpu_library})
+    with pytest.raises(HidetError, match="kernel 'fail' failed on the CPU: block 3 read out of"):
+        executor.run([_vector(plans)], [_vector(plans)])
+
+
+def test_broken_library_is_named(plans, tmp_path):
+    broken = tmp_path / "broken.so"
+    broken.write_bytes(b"\x7fELF")
+    with pytest.raises(HidetError, match=r"cannot load the kernels of .*broken\.so"):
+        CpuExecutor(plans.simple(), {"library": broken})

@@ -1,0 +1,284 @@
+"""From host functions to plans: random programs give the same numbers in any allowed order."""
+
+import ctypes
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from xdsl.parser import Parser
+from xdsl.utils.exceptions import VerifyException
+
+from hidet.context import make_context
+from hidet.errors import LegalityError, UnsupportedDtypeError
+from hidet.lowering.host.plan_memory import PlanMemoryPass
+from hidet.runtime.cuda_graph import CudaGraphExecutor
+from hidet.runtime.extract import extract_plan
+from hidet.runtime.plan import Argument, Copy, Plan, TensorSpec
+
+CONTEXT = make_context()
+
+
+def _plan(text, planned=False):
+    """Parse a program, plan its memory unless that is done, and read its plan."""
+    module = Parser(CONTEXT, text).parse_module()
+    module.verify()
+    if not planned:
+        PlanMemoryPass().apply(CONTEXT, module)
+        module.verify()
+    keys = {op.sym_name.data: "library" for op in module.ops if op.name == "cuda.kernel"}
+    plan = extract_plan(module, target="sm_90a", artifact_keys=keys)
+    assert Plan.from_json(plan.to_json()) == plan
+    return plan
+
+
+KERNELS = """
+cuda.kernel @f(%x : memref<8xf32> {cuda.readonly}, %y : memref<8xf32>) grid(2, 3) block(64)
+    attributes {shared_bytes = 1024 : i64} { %c = arith.constant 0 : index }
+cuda.kernel @none(%x : memref<0xf32> {cuda.readonly}, %y : memref<0xf32>) grid(0) block(64) {
+  %c = arith.constant 0 : index
+}
+"""
+
+
+def test_plan_of_a_small_program():
+    plan = _plan(
+        KERNELS
+        + """
+        func.func @prepare() -> tensor<8xf32> {
+          %p = graph.constant "p3" : tensor<8xf32>
+          %a = cuda.launch @f(%p) : (tensor<8xf32>) -> tensor<8xf32>
+          %b = cuda.launch @f(%a) : (tensor<8xf32>) -> tensor<8xf32>
+          func.return %b : tensor<8xf32>
+        }
+        func.func @forward(%x : tensor<8xf32>, %e : tensor<0xf32>)
+            -> (tensor<8xf32>, tensor<8xf32>, tensor<0xf32>) {
+          %q = graph.constant "prepared0" : tensor<8xf32>
+          %p = graph.constant "p0" : tensor<8xf32>
+          %a = cuda.launch @f(%x) : (tensor<8xf32>) -> tensor<8xf32>
+          %b = cuda.launch @f(%q) : (tensor<8xf32>) -> tensor<8xf32>
+          %n = cuda.launch @none(%e) : (tensor<0xf32>) -> tensor<0xf32>
+          %c = cuda.launch @f(%a) : (tensor<8xf32>) -> tensor<8xf32>
+          func.return %c, %p, %n : tensor<8xf32>, tensor<8xf32>, tensor<0xf32>
+        }
+        """
+    )
+    vector, empty = TensorSpec((8,), "f32"), TensorSpec((0,), "f32")
+    assert plan.inputs == (vector, empty)
+    assert plan.outputs == (vector, vector, empty)
+    assert plan.constants == {"p3": vector, "p0": vector}
+    (kernel,) = plan.kernels  # the one without blocks is never launched
+    assert (kernel.symbol, kernel.artifact_key) == ("f", "library")
+    assert (kernel.grid, kernel.block, kernel.shared_bytes) == ((2, 3, 1), (64, 1, 1), 1024)
+    assert [launch.arguments for launch in plan.prepare] == [
+        (("constant", "p3"), ("arena", 0)),
+        (("arena", 0), ("prepared", 0)),
+    ]
+    assert [launch.arguments for launch in plan.forward] == [
+        (("input", 0), ("arena", 0)),
+        (("prepared", 0), ("arena", 256)),
+        (("arena", 0), ("output", 0)),
+    ]
+    assert [launch.dependencies for launch in plan.forward] == [(), (), (0,)]
+    assert [launch.writes for launch in plan.forward] == [(1,)] * 3
+    assert plan.copies == (Copy(Argument("constant", "p0"), 1),)
+    assert (plan.arena_bytes, plan.prepared_bytes) == (512, 256)
+
+
+def test_prepare_may_hand_a_constant_through():
+    plan = _plan(
+        """
+        func.func @prepare() -> tensor<8xf32> {
+          %p = graph.constant "p3" : tensor<8xf32>
+          func.return %p : tensor<8xf32>
+        }
+        func.func @forward() -> tensor<8xf32> {
+          %q = graph.constant "prepared0" : tensor<8xf32>
+          func.return %q : tensor<8xf32>
+        }
+        """
+    )
+    assert plan.copies == (Copy(Argument("constant", "p3"), 0),)
+    assert plan.prepared_bytes == 0
+
+
+def test_other_operations_are_refused():
+    text = """
+        func.func @forward(%x : tensor<8xf32>) -> tensor<8xf32> {
+          %y = graph.relu %x : tensor<8xf32>
+          func.return %y : tensor<8xf32>
+        }
+    """
+    with pytest.raises(VerifyException, match=r"'graph.relu' in host function @forward: only"):
+        _plan(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "message"),
+    [
+        (KERNELS, LegalityError, "no host function @forward"),
+        (
+            KERNELS + "func.func @forward() { cuda.launch @f() : () -> () func.return }",
+            LegalityError,
+            "a launch of @f passes 0 buffers",
+        ),
+        (
+            "func.func @forward() { cuda.launch @g() : () -> () func.return }",
+            LegalityError,
+            "a launch names @g, which is no kernel",
+        ),
+        (
+            "func.func @forward(%x : tensor<4xf32>) { func.return }",
+            LegalityError,
+            "passes tensor<4xf32>, which is no memref",
+        ),
+        (
+            "func.func @forward(%x : memref<4xi4>) { func.return }",
+            UnsupportedDtypeError,
+            "no tensors of i4",
+        ),
+        (
+            """func.func @forward() {
+              %a = cuda.buffer constant "p0" : memref<4xf32>
+              %b = cuda.buffer constant "p0" : memref<5xf32>
+              func.return
+            }""",
+            LegalityError,
+            "constant 'p0' is",
+        ),
+    ],
+)
+def test_unplanned_functions_are_refused(text, error, message):
+    with pytest.raises(error) as raised:
+        _plan(text, planned=True)
+    assert message in str(raised.value)
+
+
+class _Program:
+    """A random program: its text, its kernels in Python, and its value by direct evaluation.
+
+    Every kernel adds up the sums of what it reads and fills its results with the total plus a
+    number of its own, so a byte overwritten too early or read too late changes the outputs.
+    """
+
+    def __init__(self, data):
+        self.draw = data.draw
+        self.lines = {"prepare": [], "forward": []}
+        self.kernel_lines = []
+        self.kernels = {}
+        self.values = {}
+        self.sizes = {}
+        self.inputs, self.constants = [], []
+        if self.draw(st.booleans()):
+            constants = [self._constant("prepare", f"p{n}") for n in range(2)]
+            results = self._launches("prepare", constants)
+            kept = self.draw(st.lists(st.sampled_from([*results, *constants]), max_size=3))
+            self._return("prepare", kept)
+            ready = [self._prepared(n, name) for n, name in enumerate(kept)]
+        else:
+            ready = []
+        self.inputs = [self._value(f"x{n}") for n in range(2)]
+        sources = [*self.inputs, *ready, self._constant("forward", "p9")]
+        results = self._launches("forward", sources)
+        self.outputs = self.draw(
+            st.lists(st.sampled_from([*results, *sources]), min_size=1, max_size=4)
+        )
+        self._return("forward", self.outputs)
+
+    def _value(self, name):
+        self.sizes[name] = self.draw(st.sampled_from([0, 1, 5, 64, 65, 200]))
+        self.values[name] = torch.randint(-4, 5, (self.sizes[name],)).float()
+        return name
+
+    def _constant(self, function, key):
+        name = self._value(f"c{key}")
+        self.constants.append(key)
+        self.lines[function].append(f'%{name} = graph.constant "{key}" : {self._type(name)}')
+        return name
+
+    def _prepared(self, number, name):
+        key = f"q{number}"
+        self.sizes[key], self.values[key] = self.sizes[name], self.values[name]
+        self.lines["forward"].append(
+            f'%{key} = graph.constant "prepared{number}" : {self._type(key)}'
+        )
+        return key
+
+    def _type(self, name, kind="tensor"):
+        return f"{kind}<{self.sizes[name]}xf32>"
+
+    def _types(self, names):
+        return ", ".join(self._type(name) for name in names)
+
+    def _launches(self, function, sources):
+        results = []
+        for _ in range(self.draw(st.integers(1, 10))):
+            number = len(self.kernels)
+            known = [*sources, *results]
+            reads = self.draw(st.lists(st.sampled_from(known), min_size=1, max_size=3, unique=True))
+            total = sum(self.values[name].sum() for name in reads) % 97
+            writes = [self._value(f"v{number}r{n}") for n in range(self.draw(st.integers(1, 2)))]
+            for n, name in enumerate(writes):
+                self.values[name] = torch.full((self.sizes[name],), float(total + number + n))
+            self._kernel(number, reads, writes)
+            reading = ", ".join(f"%{name}" for name in reads)
+            writing = ", ".join(f"%{name}" for name in writes)
+            self.lines[function].append(
+                f"{writing} = cuda.launch @k{number}({reading}) : "
+                f"({self._types(reads)}) -> ({self._types(writes)})"
+            )
+            results += writes
+        return results
+
+    def _kernel(self, number, reads, writes):
+        arguments = [
+            f"%a{n} : {self._type(name, 'memref')}" + (" {cuda.readonly}" if n < len(reads) else "")
+            for n, name in enumerate([*reads, *writes])
+        ]
+        self.kernel_lines.append(
+            f"cuda.kernel @k{number}({', '.join(arguments)}) grid(1) block(1) "
+            "{ %c = arith.constant 0 : index }"
+        )
+        sizes = [self.sizes[name] for name in (*reads, *writes)]
+
+        def run(*addresses):
+            arrays = [_array(*pair) for pair in zip(addresses, sizes, strict=True)]
+            total = sum(array.sum() for array in arrays[: len(reads)]) % 97
+            for n, array in enumerate(arrays[len(reads) :]):
+                array[:] = total + number + n
+
+        self.kernels[f"k{number}"] = (len(sizes), run)
+
+    def _return(self, function, names):
+        values = ", ".join(f"%{name}" for name in names)
+        types = self._types(names)
+        arguments = ", ".join(f"%{name} : {self._type(name)}" for name in self.inputs)
+        lines = self.lines[function]
+        lines.insert(0, f"func.func @{function}({arguments}) -> ({types}) {{")
+        lines.append(f"func.return {values} : {types} }}" if names else "func.return }")
+
+    @property
+    def text(self):
+        return "\n".join([*self.kernel_lines, *self.lines["prepare"], *self.lines["forward"]])
+
+
+def _array(address, size):
+    if not size:
+        return np.zeros(0, np.float32)
+    return np.ctypeslib.as_array(ctypes.cast(address, ctypes.POINTER(ctypes.c_float)), (size,))
+
+
+@settings(max_examples=150)
+@given(st.data(), st.integers(0, 1000))
+def test_random_programs(make_services, data, seed):
+    program = _Program(data)
+    plan = _plan(program.text)
+    services = make_services(program.kernels, seed)
+    executor = CudaGraphExecutor(plan, {"library": b"cubin"}, torch.device("cpu"), services)
+    inputs = [program.values[name] for name in program.inputs]
+    constants = [program.values[f"c{key}"] for key in plan.constants]
+    for _ in range(2):
+        outputs = executor.run(inputs, constants)
+        for name, output in zip(program.outputs, outputs, strict=True):
+            assert torch.equal(output, program.values[name]), name

@@ -1,0 +1,109 @@
+"""The JSON form of plans: what is written comes back, what is damaged is refused."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hidet.errors import CacheError
+from hidet.runtime.plan import ITEM_SIZES, Argument, Plan, TensorSpec
+from hidet.runtime.tensors import DTYPES
+
+
+def test_round_trip(plans):
+    for plan in (plans.simple(), plans.prepared(), plans.copying()):
+        assert Plan.from_json(plan.to_json()) == plan
+        assert Plan.from_json(plan.to_json()).to_json() == plan.to_json()
+
+
+def test_order_of_constants_survives(plans):
+    constants = {name: plans.vector for name in ("p10", "p2", "p0")}
+    plan = Plan.from_json(plans.simple(constants=constants).to_json())
+    assert list(plan.constants) == ["p10", "p2", "p0"]
+
+
+def test_item_sizes_are_those_of_torch():
+    assert {name: dtype.itemsize for name, dtype in DTYPES.items()} == ITEM_SIZES
+
+
+@pytest.mark.parametrize(("shape", "nbytes"), [((), 2), ((3, 5), 30), ((4, 0), 0)])
+def test_size_of_a_tensor(shape, nbytes):
+    assert TensorSpec(shape, "f16").nbytes == nbytes
+
+
+def _damage(plan, path, value):
+    document = json.loads(plan.to_json())
+    *parents, last = path
+    place = document
+    for key in parents:
+        place = place[key]
+    if value is _ABSENT:
+        del place[last]
+    else:
+        place[last] = value
+    return json.dumps(document)
+
+
+_ABSENT = object()
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        (["schema"], 2, "'document.schema' must be one of 1"),
+        (["schema"], _ABSENT, "lacks fields ['schema']"),
+        (["plan", "target"], 90, "'document.plan.target' must be of type str"),
+        (["plan", "extra"], 0, "unknown ones ['extra']"),
+        (["plan", "arena_bytes"], True, "must be of type int, but is True"),
+        (["plan", "arena_bytes"], 512.0, "must be of type int, but is 512.0"),
+        (["plan", "arena_bytes"], -1, "arena_bytes is negative"),
+        (["plan", "inputs"], {}, "'document.plan.inputs' must be a list"),
+        (["plan", "inputs", 0, "dtype"], "f99", "'document.plan.inputs[0].dtype' must be one of"),
+        (["plan", "inputs", 0, "shape", 0], -3, "negative extent"),
+        (["plan", "constants"], [], "'document.plan.constants' must be an object"),
+        (["plan", "kernels", 0, "grid"], [1, 1], "impossible launch shape"),
+        (["plan", "kernels", 0, "block"], [0, 1, 1], "impossible launch shape"),
+        (["plan", "kernels", 0, "shared_bytes"], -4, "impossible launch shape"),
+        (["plan", "forward", 0, "kernel"], 2, "launch 0 of forward uses kernel 2 of 2"),
+        (["plan", "forward", 0, "arguments", 0], ["input"], "a list of 2 entries (space, at)"),
+        (["plan", "forward", 0, "arguments", 0, 0], "heap", "must be one of"),
+        (["plan", "forward", 0, "arguments", 0, 1], None, "must be of type int or str"),
+        (["plan", "forward", 0, "arguments", 0, 1], 1, "has the argument"),
+        (["plan", "forward", 0, "arguments", 0, 1], "p0", "has the argument"),
+        (["plan", "forward", 0, "arguments", 1, 1], "p1", "has the argument"),
+        (["plan", "forward", 0, "arguments", 2, 1], 513, "has the argument"),
+        (["plan", "forward", 0, "writes"], [3], "writes argument 3 of 3"),
+        (["plan", "forward", 0, "writes"], [0], "writes Argument(space='input'"),
+        (["plan", "forward", 0, "writes"], [1], "writes Argument(space='constant'"),
+        (["plan", "forward", 1, "dependencies"], [1], "launch 1 of forward waits for (1,)"),
+        (["plan", "copies"], [{"source": ["arena", 0], "output": 0}], "a copy reads"),
+        (["plan", "copies"], [{"source": ["input", 0], "output": 2}], "a copy fills output 2"),
+    ],
+)
+def test_damaged_fields_are_refused(plans, path, value, message):
+    with pytest.raises(CacheError) as raised:
+        Plan.from_json(_damage(plans.simple(), path, value))
+    assert message in str(raised.value)
+
+
+def test_prepare_cannot_touch_a_call(plans):
+    plan = plans.prepared()
+    reading = plans.launch(1, ("input", 0), ("prepared", 0))
+    with pytest.raises(CacheError, match=r"launch 0 of prepare has the argument .*input"):
+        Plan.from_json(plans.simple(**(vars(plan) | {"prepare": (reading,)})).to_json())
+    writing = plans.launch(1, ("input", 0), ("prepared", 0))
+    with pytest.raises(CacheError, match=r"launch 0 of forward writes .*prepared"):
+        Plan.from_json(plans.simple(**(vars(plan) | {"forward": (writing,)})).to_json())
+
+
+@given(st.data())
+def test_text_cut_anywhere_is_refused(plans, data):
+    text = plans.simple().to_json()
+    cut = data.draw(st.integers(0, len(text) - 1))
+    with pytest.raises(CacheError):
+        Plan.from_json(text[:cut])
+
+
+def test_arguments_are_plain_pairs():
+    assert Argument("arena", 4096) == ("arena", 4096)

@@ -1,0 +1,119 @@
+"""Sets of weights: recognised, refreshed, and dropped when a weight dies."""
+
+import gc
+import warnings
+
+import pytest
+import torch
+
+from hidet.runtime.weights import WeightSets, read_versions
+
+
+class _Counting:
+    """A `prepare` that notes how often it ran."""
+
+    def __init__(self):
+        self.calls = 0
+
+    def __call__(self, constants):
+        self.calls += 1
+        return torch.cat([constant.detach() for constant in constants])
+
+
+@pytest.fixture
+def prepare():
+    return _Counting()
+
+
+def test_dead_weights_free_their_memory(prepare):
+    sets = WeightSets([0, 1], prepare)
+    weights = [torch.randn(4), torch.randn(4)]
+    other = [torch.randn(4), torch.randn(4)]
+    known = sets.select(weights)
+    sets.select(other)
+    assert len(sets) == 2
+    weights.pop()
+    gc.collect()
+    assert known.prepared is None
+    assert len(sets) == 1
+    sets.select(other)
+    assert prepare.calls == 2
+
+
+def test_a_view_made_for_one_call_does_not_matter(prepare):
+    """What counts is the storage, since a frontend may pass new views of it each time."""
+    sets = WeightSets([0], prepare)
+    weight = torch.nn.Parameter(torch.randn(4, 4))
+    first = sets.select([weight.detach().view(16)])
+    gc.collect()
+    assert sets.select([weight.detach().view(16)]) is first
+    assert prepare.calls == 1
+
+
+def test_new_weights_at_an_old_address_are_new(prepare):
+    """The module is alive, but its data moved elsewhere and another tensor took their place."""
+    sets = WeightSets([0], prepare)
+    buffer = bytearray(4096)
+    address = torch.frombuffer(buffer, dtype=torch.float32).data_ptr()
+    weight = torch.nn.Parameter(torch.frombuffer(buffer, dtype=torch.float32))
+    known = sets.select([weight])
+    weight.data = torch.randn(4)
+    gc.collect()
+    taker = torch.frombuffer(buffer, dtype=torch.float32)
+    assert taker.data_ptr() == address
+    assert taker._version == 0
+    assert not known.is_current(read_versions([taker]))
+    assert sets.select([taker]) is not known
+    assert prepare.calls == 2
+
+
+def test_capacity_drops_the_least_recently_used(prepare):
+    sets = WeightSets([0], prepare, capacity=2)
+    a, b, c = ([torch.randn(4)] for _ in range(3))
+    for weights in (a, b, a, c, a):
+        sets.select(weights)
+    assert prepare.calls == 3
+    sets.select(b)
+    assert prepare.calls == 4
+    assert len(sets) == 2
+
+
+def test_only_the_given_positions_count(prepare):
+    sets = WeightSets([1], prepare)
+    weight = torch.randn(4)
+    for _ in range(3):
+        sets.select([torch.randn(4), weight])
+    assert prepare.calls == 1
+
+
+def test_empty_weights(prepare):
+    sets = WeightSets([0], prepare)
+    weight = torch.empty(0)
+    sets.select([weight])
+    sets.select([weight])
+    assert prepare.calls == 1
+
+
+def test_weights_without_versions_are_prepared_in_every_call(prepare):
+    with torch.inference_mode():
+        weight = torch.randn(4)
+    assert read_versions([weight]) is None
+    sets = WeightSets([0], prepare)
+    with pytest.warns(RuntimeWarning, match="no version counter"):
+        sets.select([weight])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # once is enough
+        with torch.inference_mode():
+            weight.add_(1)
+        assert torch.equal(sets.select([weight]).prepared, weight)
+    assert prepare.calls == 2
+
+
+def test_failed_prepare_leaves_no_set():
+    def fail(constants):
+        raise RuntimeError("no memory")
+
+    sets = WeightSets([0], fail)
+    with pytest.raises(RuntimeError, match="no memory"):
+        sets.select([torch.randn(4)])
+    assert len(sets) == 0
