@@ -34,8 +34,8 @@ typecheck: $(TEST_STAMP) ## check the types of hidet/
 unit: $(TEST_STAMP) ## run tests/, and lit_tests/ without processes
 	$(BIN)/python -m pytest -q -n 2
 
-lit: $(TEST_STAMP) ## run the tests of the command line tools with lit
-	$(BIN)/lit -q lit_tests/tools
+lit: $(TEST_STAMP) ## run lit_tests/ with lit, as commands of a shell
+	$(BIN)/lit -q lit_tests
 
 format: $(TEST_STAMP) ## bring the style in order
 	$(BIN)/ruff check --fix

@@ -38,6 +38,7 @@ PASSES: dict[str, str] = {
     "index-width": "hidet.lowering.cuda.index_width:IndexWidthPass",
     "form-expressions": "hidet.lowering.cuda.form_expressions:FormExpressionsPass",
     "plan-memory": "hidet.lowering.host.plan_memory:PlanMemoryPass",
+    "verify-level": "hidet.lowering.verify_level:VerifyLevelPass",
     "graph-pipeline": "hidet.lowering.pipelines:GraphPipeline",
     "compute-pipeline": "hidet.lowering.pipelines:ComputePipeline",
     "task-pipeline": "hidet.lowering.pipelines:TaskPipeline",

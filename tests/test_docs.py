@@ -15,6 +15,9 @@ PAGES = sorted((ROOT / "docs").glob("*.md"))
 CODE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
+LINK = re.compile(r"\]\((?!https?:)([^)#]+)\)")
+
+
 def blocks(page, language):
     """Give the code blocks of a page that are in a language."""
     return [text for name, text in CODE.findall(page.read_text()) if name == language]
@@ -27,6 +30,15 @@ def cases(language):
         for page in PAGES
         for number, text in enumerate(blocks(page, language))
     ]
+
+
+@pytest.mark.parametrize(
+    "page", [*ROOT.glob("*.md"), *PAGES], ids=lambda page: str(page.relative_to(ROOT))
+)
+def test_links(page):
+    """What a page links to is there."""
+    for target in LINK.findall(page.read_text()):
+        assert (page.parent / target).exists()
 
 
 @pytest.mark.parametrize("text", cases("python"))

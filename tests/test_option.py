@@ -120,13 +120,10 @@ def test_threads():
 
     default = option.get_option("num_workers")
     option.set_option("search_space", 1)
-    try:
-        with option.context(num_workers=default + 1):
-            thread = threading.Thread(target=read)
-            thread.start()
-            thread.join()
-    finally:
-        option.set_option("search_space", 0)
+    with option.context(num_workers=default + 1):
+        thread = threading.Thread(target=read)
+        thread.start()
+        thread.join()
     assert seen == [(1, default)]
 
 

@@ -56,7 +56,8 @@ def load_all(table):
 
 OPERATIONS = [op for dialect in load_all(DIALECTS).values() for op in dialect.operations]
 ATTRIBUTES = [attr for dialect in load_all(DIALECTS).values() for attr in dialect.attributes]
-PASS_CLASSES = classes_in_lowering(ModulePass)
+# A leading underscore marks what passes share.
+PASS_CLASSES = [cls for cls in classes_in_lowering(ModulePass) if cls.__name__[0] != "_"]
 PATTERNS = classes_in_lowering(RewritePattern)
 
 

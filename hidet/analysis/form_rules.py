@@ -179,7 +179,7 @@ def _block_id(forms: IndexForms, op: Operation, algebra: FormAlgebra) -> LinearF
 def _id(op: BlockIdOp | ThreadIdOp, extent: int) -> LinearForm:
     if extent == 1:
         return ZERO
-    dimension = op.dimension.data
+    dimension = Dimension(op.dimension.data)
     return LinearForm.of(IdVariable(f"{op.name} {dimension}", extent, type(op), dimension))
 
 

@@ -135,6 +135,8 @@ class LinearForm:
         """Return `self + factor * other`."""
         if isinstance(other, int):
             return LinearForm(self.terms, self.constant + factor * other) if other else self
+        if not factor:
+            return self
         if not other.terms:
             return self.plus(other.constant, factor)
         terms = dict(self.terms)

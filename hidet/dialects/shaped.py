@@ -12,6 +12,16 @@ Shaped: TypeAlias = TensorType[Attribute] | MemRefType[Attribute]
 """A view (tensor) or a buffer (memref)."""
 
 
+def is_memref(kind: Attribute) -> bool:
+    """Whether a type is that of a memref."""
+    return isinstance(kind, MemRefType)
+
+
+def is_shaped(kind: Attribute) -> bool:
+    """Whether a type is that of a tensor or a memref."""
+    return isinstance(kind, TensorType | MemRefType)
+
+
 def shaped_type(of: SSAValue | Attribute) -> Shaped:
     """Return the type of a tensor or a memref.
 
@@ -22,6 +32,18 @@ def shaped_type(of: SSAValue | Attribute) -> Shaped:
     if not isinstance(kind, TensorType | MemRefType):
         raise TypeError(f"{kind} is neither a tensor nor a memref")
     return cast("Shaped", kind)
+
+
+def memref_type(of: SSAValue | Attribute) -> MemRefType[Attribute]:
+    """Return the type of a memref.
+
+    Raises:
+        TypeError: for any other type.
+    """
+    kind = of.type if isinstance(of, SSAValue) else of
+    if not isinstance(kind, MemRefType):
+        raise TypeError(f"{kind} is no memref")
+    return cast("MemRefType[Attribute]", kind)
 
 
 def shape_of(of: SSAValue | Attribute) -> tuple[int, ...]:

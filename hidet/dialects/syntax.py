@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr, IndexType, IntAttr
 from xdsl.ir import Attribute, Block, Region
@@ -50,11 +51,10 @@ class IndexedRegion(CustomDirective):
 
     region: RegionVariable
 
-    def parse(self, parser: Parser, state: ParsingState) -> bool:
+    def parse(self, parser: Parser, state: ParsingState) -> None:
         """Read the arguments, then the region that they enter."""
         arguments = parse_arguments(parser, IndexType())
         self.region.set(state, parse_body(parser, arguments))
-        return True
 
     def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
         """Print the arguments, then the region without its block header."""
@@ -80,18 +80,16 @@ class IntegerList(CustomDirective):
 
     values: AttributeVariable
 
-    def parse(self, parser: Parser, state: ParsingState) -> bool:
+    def parse(self, parser: Parser, state: ParsingState) -> None:
         """Read the integers in square brackets."""
         values = parser.parse_comma_separated_list(Parser.Delimiter.SQUARE, parser.parse_integer)
         self.values.set(state, ArrayAttr([IntAttr(value) for value in values]))
-        return True
 
     def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
         """Print the integers in square brackets."""
         state.print_whitespace(printer)
-        values = self.values.get(op)
-        assert isinstance(values, ArrayAttr)
+        values = cast("ArrayAttr[IntAttr]", self.values.get(op))
         with printer.in_square_brackets():
-            printer.print_list(values.data, lambda v: printer.print_string(str(v.data)))
+            printer.print_list([value.data for value in values], printer.print_int)
         state.last_was_punctuation = False
         state.should_emit_space = True

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from math import prod
+from typing import TypeAlias, cast
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import (
     AnyFloat,
+    FixedBitwidthType,
     FloatAttr,
     IndexType,
     IntegerAttr,
@@ -33,6 +35,9 @@ Index = SSAValue | int
 
 UNROLL = "cuda.unroll"
 """Attribute of a loop: unit for `#pragma unroll`, an integer for that many times."""
+
+
+_Combiner: TypeAlias = Callable[[SSAValue, SSAValue], Operation]
 
 
 class KernelBuilder(Builder):
@@ -114,8 +119,7 @@ class KernelBuilder(Builder):
         """Return a constant of a float or integer type."""
         if isinstance(kind, AnyFloat):
             return self.insert(arith.ConstantOp(FloatAttr(value, kind))).result
-        assert isinstance(kind, IntegerType | IndexType)
-        return self.insert(arith.ConstantOp(IntegerAttr(int(value), kind))).result
+        return self.insert(arith.ConstantOp(IntegerAttr(int(value), integer_type(kind)))).result
 
     def less(self, lhs: Index, rhs: Index) -> SSAValue:
         """Return `lhs < rhs`."""
@@ -143,10 +147,10 @@ class KernelBuilder(Builder):
         sign = -1 if kind is ReduceKind.MAX else 1
         if isinstance(element, AnyFloat):
             return self.scalar(sign * float("inf"), element)
-        assert isinstance(element, IntegerType)
         if element == i1:
             return self.scalar(kind is ReduceKind.MIN, element)
-        limit = 1 << (element.width.data - 1)
+        assert isinstance(element, FixedBitwidthType)
+        limit = 1 << (element.bitwidth - 1)
         return self.scalar(-limit if sign < 0 else limit - 1, element)
 
     # Memory.
@@ -244,7 +248,13 @@ class KernelBuilder(Builder):
         return yielded
 
 
-_COMBINERS: dict[ReduceKind, tuple[type[Operation], type[Operation], type[Operation]]] = {
+def integer_type(kind: Attribute) -> IntegerType | IndexType:
+    """Return a type as the integer type that it is."""
+    assert isinstance(kind, IntegerType | IndexType), f"{kind} is no integer type"
+    return cast("IntegerType | IndexType", kind)
+
+
+_COMBINERS: dict[ReduceKind, tuple[_Combiner, _Combiner, _Combiner]] = {
     # for floats, integers and booleans
     ReduceKind.ADD: (arith.AddfOp, arith.AddiOp, arith.OrIOp),
     ReduceKind.MUL: (arith.MulfOp, arith.MuliOp, arith.AndIOp),

@@ -32,12 +32,12 @@ TASK = (
 
 CUDA = (
     "simplify-index",  # linear forms make strides visible
-    "cse",  # views inlined twice load twice
+    "merge-equal-ops",  # views inlined twice load twice
     "vectorize",  # needs strides; leaves index arithmetic of its own
     "flatten-memrefs",  # after vectorize, which wants the last dimension
     "simplify-index",  # the linear addresses of flattened memrefs
     "demote-scf-values",  # results of branches and loops become variables
-    "cse",
+    "merge-equal-ops",
     "infer-readonly",  # all stores are final
     "index-width",  # all index arithmetic is final
     "form-expressions",  # last: whatever moves an op after it breaks what it has decided
@@ -87,7 +87,7 @@ def passes_of(pipeline: str, options: PassOptions) -> Iterator[ModulePass]:
         takes_arch = any(entry.name == "arch" for entry in fields(pass_class))
         yield pass_class(arch=options.arch) if takes_arch else pass_class()
         if options.verify and name in LEVEL_AFTER:
-            yield load(PASSES["verify-level"])(level=LEVEL_AFTER[name])
+            yield load(PASSES["verify-level"])(level=LEVEL_AFTER[name], after=name)
 
 
 def run_pipeline(

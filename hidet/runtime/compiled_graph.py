@@ -9,7 +9,7 @@ from hidet.errors import CacheError, DeviceMismatchError
 from hidet.runtime.cpu import CpuExecutor
 from hidet.runtime.executor import Executor
 from hidet.runtime.plan import Plan
-from hidet.runtime.report import CompileReport
+from hidet.runtime.times import CompileTimes
 
 
 class CompiledGraph:
@@ -24,6 +24,7 @@ class CompiledGraph:
             cubin. The files are read now and not needed later.
         device: where a graph without any tensor to go by runs.
         report: what compiling took.
+        use_cuda_graph: on a GPU, replay a CUDA Graph; otherwise launch kernel by kernel.
 
     Raises:
         CacheError: a binary cannot be read.
@@ -34,10 +35,13 @@ class CompiledGraph:
         plan: Plan,
         artifacts: Mapping[str, Path],
         device: torch.device,
-        report: CompileReport | None = None,
+        report: CompileTimes | None = None,
+        *,
+        use_cuda_graph: bool = True,
     ) -> None:
+        self._use_cuda_graph = use_cuda_graph
         self.plan = plan
-        self.report = report or CompileReport()
+        self.report = report or CompileTimes()
         self._executors: dict[int, Executor] = {}
         self._cubins: dict[str, bytes] = {}
         if plan.target == "cpu":
@@ -90,7 +94,10 @@ class CompiledGraph:
             )
         from hidet.runtime.cuda_graph import CudaGraphExecutor
 
-        executor = CudaGraphExecutor(self.plan, self._cubins, torch.device("cuda", index))
+        device = torch.device("cuda", index)
+        executor = CudaGraphExecutor(
+            self.plan, self._cubins, device, use_graph=self._use_cuda_graph
+        )
         self._executors[index] = executor
         return executor
 

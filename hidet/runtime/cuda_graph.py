@@ -9,6 +9,9 @@ of the same one, whatever their streams (CUDA driver API, cuGraphLaunch). So one
 streams, and calls on different streams do not overlap. New parameters concern future launches only.
 Prepared memory is always new memory, filled on the stream of the first call that uses it; later
 calls on other streams come after that call, hence after the filling.
+
+On request there is no graph, and each call launches kernel by kernel. Then nothing orders the calls
+of different streams: each change of stream takes a new arena, and prepared memory is waited for.
 """
 
 import weakref
@@ -35,6 +38,7 @@ class CudaGraphExecutor(Executor):
         cubins: for each artifact key of the plan the compiled code.
         device: the GPU, with its index.
         services: the driver and torch's streams; made for the device if it is not given.
+        use_graph: replay a CUDA Graph; otherwise launch kernel by kernel.
     """
 
     def __init__(
@@ -43,8 +47,11 @@ class CudaGraphExecutor(Executor):
         cubins: Mapping[str, bytes],
         device: torch.device,
         services: CudaServices | None = None,
+        *,
+        use_graph: bool = True,
     ) -> None:
         super().__init__(plan, device)
+        self._use_graph = use_graph
         self._services = services or CudaServices(device)
         with self._services.attach():
             self._load(cubins)
@@ -85,12 +92,13 @@ class CudaGraphExecutor(Executor):
         """Make the graph and instantiate it; its pointers are null until the first call."""
         call = self._services.call
         graph = call("cuGraphCreate", 0)
+        launches = self.plan.forward if self._use_graph else ()
         self._parameters = [
             self._node_parameters(launch, address)
-            for launch, address in zip(self.plan.forward, self._table.launch_addresses, strict=True)
+            for launch, address in zip(launches, self._table.launch_addresses, strict=False)
         ]
         self._nodes: list[Any] = []
-        for launch, parameters in zip(self.plan.forward, self._parameters, strict=True):
+        for launch, parameters in zip(launches, self._parameters, strict=True):
             before = [self._nodes[number] for number in launch.dependencies]
             self._nodes.append(call("cuGraphAddKernelNode", graph, before, len(before), parameters))
         self._executable = call("cuGraphInstantiate", graph, 0)
@@ -118,6 +126,8 @@ class CudaGraphExecutor(Executor):
         stream = self._services.current_stream()
         if stream != self._stream:
             self._stream_handle = self._services.driver.CUstream(stream)
+            if not self._use_graph:
+                self._arena = None
         self._stream = -1
         super()._bind_constants(constants, pointers, copied)
         self._stream = stream
@@ -126,10 +136,20 @@ class CudaGraphExecutor(Executor):
             if memory is not None:
                 self._services.keep_until_done(memory)
 
+    def _prepare(self, constants: Sequence[torch.Tensor]) -> torch.Tensor:
+        prepared = super()._prepare(constants)
+        if not self._nodes:
+            # No launch of the graph will put other streams behind this one.
+            self._services.call("cuStreamSynchronize", self._stream_handle)
+        return prepared
+
     def _allocate(self, size: int) -> torch.Tensor:
         return self._services.allocate(size)
 
     def _launch(self) -> None:
+        if not self._use_graph:
+            self._launch_in_order(self.plan.forward, self._table)
+            return
         outdated = self._table.outdated
         for number in sorted(outdated) if outdated else ():
             status = self._set_parameters(
@@ -153,9 +173,6 @@ class CudaGraphExecutor(Executor):
                 address,
                 0,
             )
-        if not self._nodes:
-            # No launch of the graph will put other streams behind this one.
-            self._services.call("cuStreamSynchronize", self._stream_handle)
 
 
 def _release(services: CudaServices, executable: Any, graph: Any, modules: list[Any]) -> None:

@@ -1,8 +1,8 @@
 """What an executor needs of the CUDA driver and of torch on one GPU."""
 
 import threading
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
@@ -59,16 +59,18 @@ class CudaServices:
         """Tell whether driver calls of this thread go to the GPU."""
         return self._thread.attached and self._current_index() == self._index
 
-    def attach(self) -> AbstractContextManager[object]:
+    @contextmanager
+    def attach(self) -> Generator[None]:
         """Make driver calls of this thread go to the GPU inside a `with` block.
 
         torch makes a thread's context current at some calls of its own only, so a new thread may
         have none yet.
         """
-        if not self._thread.attached:
-            self.call("cuCtxSetCurrent", self._context)
-            self._thread.attached = True
-        return torch.cuda.device(self.device)
+        with torch.cuda.device(self.device):
+            if not self._thread.attached:
+                self.call("cuCtxSetCurrent", self._context)
+                self._thread.attached = True
+            yield
 
     def allocate(self, size: int) -> torch.Tensor:
         """Give a tensor of bytes out of torch's allocator, which aligns to 512 bytes."""

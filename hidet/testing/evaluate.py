@@ -59,7 +59,8 @@ def _run_function(
     block = function.body.block
     for argument, value in zip(block.args, inputs, strict=True):
         _check(argument, value)
-    return _run_tensors(block, dict(zip(block.args, inputs, strict=True)), constants)
+    tensors: dict[SSAValue, Array] = dict(zip(block.args, inputs, strict=True))
+    return _run_tensors(block, tensors, constants)
 
 
 def _run_tensors(
@@ -79,7 +80,7 @@ def _run_tensors(
                 tensors[op.result] = _grid(op, scalars)
             case FusionOp():
                 inputs = [tensors[value] for value in op.inputs]
-                inner = dict(zip(op.body.block.args, inputs, strict=True))
+                inner: dict[SSAValue, Array] = dict(zip(op.body.block.args, inputs, strict=True))
                 outputs = _run_tensors(op.body.block, inner, constants)
                 tensors.update(zip(op.results_, outputs, strict=True))
             case _:

@@ -2,7 +2,7 @@
 
 import math as python_math
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,7 @@ Array: TypeAlias = NDArray[Any]
 Meaning: TypeAlias = Callable[..., Array]
 
 _INTEGERS = {1: np.bool_, 8: np.int8, 16: np.int16, 32: np.int32, 64: np.int64}
-_FLOATS = {
+_FLOATS: dict[type[Attribute], type[np.floating[Any]]] = {
     Float64Type: np.float64,
     Float32Type: np.float32,
     Float16Type: np.float16,
@@ -82,8 +82,7 @@ def combine(kind: ReduceKind, lhs: Array, rhs: Array) -> Array:
 
 def _constant(op: arith.ConstantOp) -> Array:
     assert isinstance(op.value, FloatAttr | IntegerAttr)
-    value = cast("float | int", op.value.value.data)
-    return np.asarray(value).astype(numpy_type(op.result.type))
+    return np.asarray(op.value.value.data).astype(numpy_type(op.result.type))
 
 
 def _float_comparison(op: arith.CmpfOp, lhs: Array, rhs: Array) -> Array:
@@ -136,7 +135,19 @@ def _rounded(op: Operation, x: Array) -> Array:
 
 def _elementwise(function: Meaning) -> Meaning:
     """Give the meaning of an operation that looks at its operands alone."""
-    return lambda op, *operands: function(*operands)
+
+    def meaning(op: Operation, *operands: Array) -> Array:
+        return function(*operands)
+
+    return meaning
+
+
+def _multiply_add(x: Array, y: Array, z: Array) -> Array:
+    return x * y + z
+
+
+def _inverse_root(x: Array) -> Array:
+    return np.asarray(1, x.dtype) / np.sqrt(x)
 
 
 _erf = np.vectorize(python_math.erf, otypes=[np.float64])
@@ -180,14 +191,14 @@ _PLAIN: dict[type[Operation], Meaning] = {
     math.ExpM1Op: np.expm1,
     math.ExpOp: np.exp,
     math.FloorOp: np.floor,
-    math.FmaOp: lambda x, y, z: x * y + z,
+    math.FmaOp: _multiply_add,
     math.Log10Op: np.log10,
     math.Log1pOp: np.log1p,
     math.Log2Op: np.log2,
     math.LogOp: np.log,
     math.PowFOp: np.power,
     math.RoundEvenOp: np.rint,
-    math.RsqrtOp: lambda x: 1 / np.sqrt(x),
+    math.RsqrtOp: _inverse_root,
     math.SinOp: np.sin,
     math.SinhOp: np.sinh,
     math.SqrtOp: np.sqrt,

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from xdsl.builder import InsertPoint
-from xdsl.dialects.builtin import TensorType, f32
 from xdsl.dialects import test as test_dialect
+from xdsl.dialects.builtin import TensorType, f32
 
 from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.inverse import invert

@@ -4,14 +4,18 @@ from collections.abc import Callable, Sequence
 from io import StringIO
 
 import pytest
-import torch
-from hypothesis import given
-from hypothesis import strategies as st
-from torch.nn import functional
 from xdsl.context import Context
-from xdsl.dialects.builtin import Builtin, DenseIntOrFPElementsAttr, ModuleOp, TensorType
-from xdsl.dialects.builtin import f16, f32, i1, i64
 from xdsl.dialects import test
+from xdsl.dialects.builtin import (
+    Builtin,
+    DenseIntOrFPElementsAttr,
+    ModuleOp,
+    TensorType,
+    f16,
+    f32,
+    i1,
+    i64,
+)
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -114,30 +118,30 @@ EXAMPLES: list[tuple[Build, tuple[int, ...]]] = [
     (lambda: graph.AdaptiveAvgPool2dOp(value([2, 3, 8, 9]), (1, 2)), (2, 3, 1, 2)),
 ]
 
-for _unary in (
+UNARY = [
     *(graph.AbsOp, graph.NegOp, graph.SignOp, graph.ReluOp, graph.ExpOp, graph.Exp2Op),
     *(graph.Expm1Op, graph.LogOp, graph.Log2Op, graph.Log10Op, graph.Log1pOp, graph.SqrtOp),
     *(graph.RsqrtOp, graph.ReciprocalOp, graph.SinOp, graph.CosOp, graph.TanOp, graph.AsinOp),
     *(graph.AcosOp, graph.AtanOp, graph.SinhOp, graph.CoshOp, graph.TanhOp, graph.ErfOp),
     *(graph.ErfcOp, graph.SigmoidOp, graph.SiluOp, graph.FloorOp, graph.CeilOp),
     *(graph.RoundOp, graph.TruncOp),
-):
-    EXAMPLES.append((lambda op=_unary: op(value([2, 3])), (2, 3)))
-for _binary in (
+]
+BINARY = [
     *(graph.AddOp, graph.SubOp, graph.MulOp, graph.DivOp, graph.FloorDivideOp),
     *(graph.RemainderOp, graph.FmodOp, graph.PowOp, graph.MaximumOp, graph.MinimumOp),
     *(graph.Atan2Op, graph.EqOp, graph.NeOp, graph.LtOp, graph.LeOp, graph.GtOp, graph.GeOp),
-):
-    EXAMPLES.append((lambda op=_binary: op(value([2, 1, 3]), value([4, 1])), (2, 4, 3)))
-for _bitwise in (graph.BitwiseAndOp, graph.BitwiseOrOp, graph.BitwiseXorOp):
-    EXAMPLES.append((lambda op=_bitwise: op(value([2], i64), value([], i64)), (2,)))
-for _reduction in (
+]
+BITWISE = [graph.BitwiseAndOp, graph.BitwiseOrOp, graph.BitwiseXorOp]
+REDUCTIONS = [
     *(graph.SumOp, graph.ProdOp, graph.MaxOp, graph.MinOp),
     *(graph.AnyOp, graph.AllOp, graph.MeanOp),
-):
-    EXAMPLES.append((lambda op=_reduction: op(value([2, 3, 4]), [-1, 0]), (3,)))
-    EXAMPLES.append((lambda op=_reduction: op(value([2, 3]), [1], True), (2, 1)))
-    EXAMPLES.append((lambda op=_reduction: op(value([2, 3])), ()))
+]
+EXAMPLES += [(lambda op=op: op(value([2, 3])), (2, 3)) for op in UNARY]
+EXAMPLES += [(lambda op=op: op(value([2, 1, 3]), value([4, 1])), (2, 4, 3)) for op in BINARY]
+EXAMPLES += [(lambda op=op: op(value([2], i64), value([], i64)), (2,)) for op in BITWISE]
+EXAMPLES += [(lambda op=op: op(value([2, 3, 4]), [-1, 0]), (3,)) for op in REDUCTIONS]
+EXAMPLES += [(lambda op=op: op(value([2, 3]), [1], True), (2, 1)) for op in REDUCTIONS]
+EXAMPLES += [(lambda op=op: op(value([2, 3])), ()) for op in REDUCTIONS]
 
 
 def names() -> list[str]:
@@ -192,3 +196,22 @@ def test_defaults_are_not_printed() -> None:
         "%2 = graph.conv2d %0, %1 : (tensor<1x3x8x8xf32>, tensor<4x3x3x3xf32>) -> "
         "tensor<1x4x6x6xf32>"
     )
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: graph.PermuteOp(value([2, 3]), [0, 2]), "axis 2 is out of range"),
+        (lambda: graph.SumOp(value([2, 3]), [-3]), "axis -3 is out of range"),
+        (lambda: graph.FillOp(1.5, TensorType(i64, [])), "1.5 is no value of type i64"),
+        (lambda: graph.FillOp(1 << 63, TensorType(i64, [])), "is no value of type i64"),
+        (lambda: graph.FillOp(float("inf"), TensorType(i64, [])), "inf is no value of type i64"),
+        (lambda: graph.ClampOp(value([2], i64), min=0.5), "0.5 is no value of type i64"),
+        (lambda: graph.LayerNormOp(value([2]), None, value([2])), "a bias needs a weight"),
+        (lambda: graph.AddOp(value([2]), value([3])), r"\[2\] and \[3\] do not broadcast"),
+        (lambda: graph.ReluOp(test.TestOp(result_types=[f32]).results[0]), "a tensor is needed"),
+    ],
+)
+def test_constructors_name_mistakes(build: Build, message: str) -> None:
+    with pytest.raises(VerifyException, match=message):
+        build()

@@ -12,6 +12,9 @@ import numpy as np
 import pytest
 import torch
 
+from hidet.backend.toolchains import Nvcc
+from hidet.driver.options import CompileOptions
+from hidet.driver.target import find_target
 from hidet.runtime.cuda_services import CudaServices
 from hidet.runtime.plan import Argument, Copy, Kernel, Launch, Plan, TensorSpec
 
@@ -24,20 +27,32 @@ static float* pointer(void** args, int i) { return *static_cast<float**>(args[i]
 
 extern "C" const char* hidet_last_error() { return error; }
 
-// out = a + b, over a grid of 64 "blocks"
+// out = a + b, over blocks of 32 elements
 extern "C" int add_launch(void** args, unsigned x, unsigned y, unsigned z, unsigned shared) {
-  for (unsigned i = 0; i < x * y * z; ++i)
+  for (unsigned i = 0; i < 32 * x; ++i)
     pointer(args, 2)[i] = pointer(args, 0)[i] + pointer(args, 1)[i];
   return 0;
 }
 // out = 2 * a
 extern "C" int twice_launch(void** args, unsigned x, unsigned y, unsigned z, unsigned shared) {
-  for (unsigned i = 0; i < x * y * z; ++i) pointer(args, 1)[i] = 2 * pointer(args, 0)[i];
+  for (unsigned i = 0; i < 32 * x; ++i) pointer(args, 1)[i] = 2 * pointer(args, 0)[i];
   return 0;
 }
 extern "C" int fail_launch(void** args, unsigned x, unsigned y, unsigned z, unsigned shared) {
   error = "block 3 read out of bounds";
   return 1;
+}
+"""
+
+
+GPU_SOURCE = """
+extern "C" __global__ void add(const float* a, const float* b, float* out) {
+  const int i = blockIdx.x * 32 + threadIdx.x;
+  out[i] = a[i] + b[i];
+}
+extern "C" __global__ void twice(const float* a, float* out) {
+  const int i = blockIdx.x * 32 + threadIdx.x;
+  out[i] = 2 * a[i];
 }
 """
 
@@ -62,7 +77,7 @@ def kernel(symbol, **changes):
     fields = {
         "symbol": symbol,
         "artifact_key": "library",
-        "grid": (SIZE, 1, 1),
+        "grid": (SIZE // 32, 1, 1),
         "block": (32, 1, 1),
         "cluster": (1, 1, 1),
         "shared_bytes": 0,
@@ -152,6 +167,15 @@ def cpu_library(tmp_path_factory):
     source.write_text(CPU_SOURCE)
     subprocess.run(["g++", "-O1", "-shared", "-fPIC", "-o", library, source], check=True)
     return library
+
+
+@pytest.fixture(scope="session")
+def gpu_cubin(tmp_path_factory):
+    """Give the path of a cubin with the kernels of the plans, for the GPU that is there."""
+    target = find_target(torch.device("cuda", 0), CompileOptions.current())
+    path = tmp_path_factory.mktemp("kernels") / "kernels.cubin"
+    Nvcc(target).compile(GPU_SOURCE, path)
+    return path
 
 
 @dataclass

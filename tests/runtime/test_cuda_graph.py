@@ -1,11 +1,14 @@
 """The CUDA Graph: what reaches the driver, on a fake one; and the real thing, marked gpu."""
 
 import gc
+import threading
+from dataclasses import replace
 
 import pytest
 import torch
 
 from hidet.errors import CudaError
+from hidet.runtime.compiled_graph import CompiledGraph
 from hidet.runtime.cuda_graph import CudaGraphExecutor
 
 CPU = torch.device("cpu")
@@ -91,6 +94,20 @@ def test_streams_share_the_arena_and_keep_it_alive(services, plans):
     assert len(services.kept) == count
 
 
+def test_without_a_graph_each_stream_has_its_arena(services, plans):
+    cubins = {"library": b"cubin"}
+    executor = CudaGraphExecutor(plans.prepared(), cubins, CPU, services, use_graph=False)
+    x, p0, p1 = (torch.randn(plans.size) for _ in range(3))
+    _, log = _calls(services, executor, [x], [p0, p1])
+    assert log == ["cuLaunchKernel"] * 2 + ["cuStreamSynchronize"] + ["cuLaunchKernel"] * 2
+    first = executor._arena
+    services.stream = 7
+    (y,), log = _calls(services, executor, [x], [p0, p1])
+    torch.testing.assert_close(y, x + 4 * p1 + p0)
+    assert log == ["cuLaunchKernel"] * 2
+    assert executor._arena.data_ptr() != first.data_ptr()
+
+
 def test_changed_weights_get_new_prepared_memory(services, plans):
     """A launch on another stream may still read the old one."""
     executor = _load(plans.prepared(), services)
@@ -151,3 +168,97 @@ def test_constant_outputs_without_launches_are_ready_for_other_streams(services,
     (y,), log = _calls(services, executor, [torch.randn(plans.size)], [p0, p1])
     torch.testing.assert_close(y, 4 * p1)
     assert log[-1] == "cuStreamSynchronize"
+
+
+@pytest.fixture
+def load_on_gpu(gpu_cubin):
+    """Give a function that loads a plan on the GPU."""
+
+    def load(plan):
+        on_gpu = replace(plan, target="sm_90a")
+        return CompiledGraph(on_gpu, {"library": gpu_cubin}, torch.device("cuda", 0))
+
+    return load
+
+
+@pytest.mark.gpu
+def test_gpu_streams_take_turns(load_on_gpu, plans):
+    """Two streams use one arena and one set of prepared memory, without waiting for each other."""
+    executor = load_on_gpu(plans.simple())
+    streams = [torch.cuda.Stream() for _ in range(2)]
+    w = torch.randn(plans.size, device="cuda")
+    inputs = [torch.randn(plans.size, device="cuda") for _ in range(200)]
+    torch.cuda.synchronize()
+    results = []
+    for number, x in enumerate(inputs):
+        with torch.cuda.stream(streams[number % 2]):
+            results.append(executor.run([x], [w]))
+    torch.cuda.synchronize()
+    for x, (y, z) in zip(inputs, results, strict=True):
+        torch.testing.assert_close(z, 2 * (x + w))
+        torch.testing.assert_close(y, 2 * (x + w) + x)
+
+
+@pytest.mark.gpu
+def test_gpu_work_comes_after_that_of_its_stream(load_on_gpu, plans):
+    executor = load_on_gpu(plans.prepared())
+    p0, p1 = (torch.randn(plans.size, device="cuda") for _ in range(2))
+    with torch.cuda.stream(torch.cuda.Stream()):
+        x = torch.zeros(plans.size, device="cuda")
+        p1.zero_()
+        for number in range(50):
+            torch.cuda._sleep(100_000)
+            x.fill_(float(number))
+            p1.fill_(float(-number))
+            (y,) = executor.run([x], [p0, p1])
+            y += 1
+            torch.testing.assert_close(y, number - 4 * number + p0 + 1)
+
+
+@pytest.mark.gpu
+def test_gpu_new_thread(load_on_gpu, plans):
+    """A thread that has not touched the GPU yet."""
+    executor = load_on_gpu(plans.simple())
+    x, w = (torch.randn(plans.size, device="cuda") for _ in range(2))
+    executor.run([x], [w])
+    results = []
+    thread = threading.Thread(target=lambda: results.extend(executor.run([x], [w])))
+    thread.start()
+    thread.join()
+    torch.testing.assert_close(results[1], 2 * (x + w))
+
+
+@pytest.mark.gpu
+def test_gpu_dropped_while_at_work(load_on_gpu, plans):
+    x, w = (torch.randn(plans.size, device="cuda") for _ in range(2))
+    for _ in range(20):
+        executor = load_on_gpu(plans.simple())
+        torch.cuda._sleep(1_000_000)
+        y, z = executor.run([x], [w])
+        del executor
+        gc.collect()
+        poison = torch.full((4096,), torch.nan, device="cuda")
+        torch.testing.assert_close(z, 2 * (x + w))
+        torch.testing.assert_close(y, 2 * (x + w) + x)
+        del poison
+
+
+@pytest.mark.gpu
+def test_gpu_second_device(load_on_gpu, plans):
+    if torch.cuda.device_count() < 2:
+        pytest.skip("needs two GPUs")
+    graph = load_on_gpu(plans.prepared())
+    for device in ("cuda:0", "cuda:1", "cuda:0"):
+        x, p0, p1 = (torch.randn(plans.size, device=device) for _ in range(3))
+        (y,) = graph.run([x], [p0, p1])
+        assert y.device == torch.device(device)
+        torch.testing.assert_close(y, x + 4 * p1 + p0)
+
+
+@pytest.mark.gpu
+def test_gpu_wrong_architecture(plans, tmp_path):
+    path = tmp_path / "broken.cubin"
+    path.write_bytes(b"no cubin" * 100)
+    graph = CompiledGraph(plans.simple(target="sm_90a"), {"library": path}, torch.device("cuda"))
+    with pytest.raises(CudaError, match="cuModuleLoadData failed"):
+        graph.run([torch.randn(plans.size, device="cuda")] * 1, [torch.randn(plans.size)])

@@ -10,17 +10,33 @@ from hidet.runtime.cpu import CpuExecutor
 from hidet.runtime.cuda_graph import CudaGraphExecutor
 
 
-@pytest.fixture(params=["cpu", "cuda"])
-def load(request, cpu_library, services):
-    """Give a function that loads a plan."""
+def _gpu(name):
+    return pytest.param(name, marks=pytest.mark.gpu)
+
+
+FAKE = ["fake graph", "fake launches"]
+GPU = ["gpu graph", "gpu launches"]
+
+
+@pytest.fixture(params=["cpu", *FAKE, *map(_gpu, GPU)])
+def load(request):
+    """Give a function that loads a plan; new tensors are on its device."""
 
     def load_plan(plan):
         if request.param == "cpu":
-            return CpuExecutor(plan, {"library": cpu_library})
-        device = torch.device("cpu")
-        return CudaGraphExecutor(plan, {"library": b"cubin"}, device, services)
+            library = request.getfixturevalue("cpu_library")
+            return CpuExecutor(plan, {"library": library})
+        use_graph = request.param.endswith("graph")
+        if request.param in FAKE:
+            services = request.getfixturevalue("services")
+            cubins = {"library": b"cubin"}
+            return CudaGraphExecutor(plan, cubins, device, services, use_graph=use_graph)
+        cubins = {"library": request.getfixturevalue("gpu_cubin").read_bytes()}
+        return CudaGraphExecutor(plan, cubins, device, use_graph=use_graph)
 
-    return load_plan
+    device = torch.device("cuda", 0) if request.param in GPU else torch.device("cpu")
+    with device:
+        yield load_plan
 
 
 def _vector(plans):
@@ -159,12 +175,12 @@ def test_graph_without_launches(load, plans):
 @pytest.mark.parametrize(
     ("wrong", "error", "message"),
     [
-        (torch.randn(64).double(), UnsupportedDtypeError, "input 0 has data type torch.float64"),
-        (torch.randn(63), HidetError, "input 0 has shape (63,)"),
-        (torch.randn(8, 8), HidetError, "input 0 has shape (8, 8)"),
-        (torch.randn(1).expand(64), HidetError, "input 0 has strides (0,)"),
-        (torch.randn(128)[::2], HidetError, "input 0 has strides (2,)"),
-        (torch.randn(64, device="meta"), DeviceMismatchError, "input 0 is on meta"),
+        (lambda: torch.randn(64).double(), UnsupportedDtypeError, "has data type torch.float64"),
+        (lambda: torch.randn(63), HidetError, "has shape (63,)"),
+        (lambda: torch.randn(8, 8), HidetError, "has shape (8, 8)"),
+        (lambda: torch.randn(1).expand(64), HidetError, "has strides (0,)"),
+        (lambda: torch.randn(128)[::2], HidetError, "has strides (2,)"),
+        (lambda: torch.randn(64, device="meta"), DeviceMismatchError, "is on meta"),
     ],
 )
 def test_wrong_inputs_are_refused(load, plans, wrong, error, message):
@@ -172,8 +188,8 @@ def test_wrong_inputs_are_refused(load, plans, wrong, error, message):
     x, w = _vector(plans), _vector(plans)
     _check_simple(executor, x, w)
     with pytest.raises(error) as raised:
-        executor.run([wrong], [w])
-    assert message in str(raised.value)
+        executor.run([wrong()], [w])
+    assert f"input 0 {message}" in str(raised.value)
     _check_simple(executor, x, w)
 
 
@@ -193,10 +209,11 @@ def test_threads_take_turns(load, plans):
     failures = []
 
     def work(seed):
-        generator = torch.Generator().manual_seed(seed)
-        p0, p1 = (torch.randn(plans.size, generator=generator) for _ in range(2))
+        place = {"device": executor.device}
+        generator = torch.Generator(**place).manual_seed(seed)
+        p0, p1 = (torch.randn(plans.size, generator=generator, **place) for _ in range(2))
         for _ in range(50):
-            x = torch.randn(plans.size, generator=generator)
+            x = torch.randn(plans.size, generator=generator, **place)
             (y,) = executor.run([x], [p0, p1])
             if not torch.allclose(y, x + 4 * p1 + p0, atol=1e-5):
                 failures.append(seed)

@@ -136,12 +136,11 @@ def number(value: Number, element: Attribute) -> FloatAttr | IntegerAttr:
         return BoolAttr.from_bool(bool(value))
     if not is_integer(element):
         raise VerifyException(f"{element} is no element type of a tensor")
-    if int(value) != value:
+    limit = 1 << (element.width.data - 1)
+    whole = isinstance(value, int) or value.is_integer()
+    if not whole or not -limit <= value < limit:
         raise VerifyException(f"{value} is no value of type {element}")
-    try:
-        return IntegerAttr(int(value), element)
-    except VerifyException as error:
-        raise VerifyException(f"{value} is no value of type {element}") from error
+    return IntegerAttr(int(value), element)
 
 
 def python_number(attribute: FloatAttr | IntegerAttr) -> Number:

@@ -31,13 +31,14 @@ from xdsl.utils.exceptions import VerifyException
 
 from hidet.dialects.compute import ReduceKind, ReduceKindAttr, single_block
 from hidet.dialects.cuda.attributes import Space, space_of
+from hidet.dialects.shaped import is_memref, memref_type, shaped_type
 from hidet.dialects.syntax import parse_arguments, parse_body, print_body
 from hidet.dialects.task.layout import TaskMapAttr, map_of
 from hidet.mapping import TaskMap
 
 
 def _is_tile(kind: Attribute) -> bool:
-    return isinstance(kind, MemRefType) and space_of(kind) is not Space.GLOBAL
+    return is_memref(kind) and space_of(memref_type(kind)) is not Space.GLOBAL
 
 
 def _parse_known_map(parser: Parser) -> TaskMap:
@@ -144,7 +145,7 @@ class ForeachOp(IRDLOperation):
             parser.parse_punctuation(":")
             start = parser.pos
             kind = parser.parse_type()
-            if not isinstance(kind, MemRefType):
+            if not is_memref(kind):
                 parser.raise_error(f"task.foreach of a register tile, not of {kind}", start)
             over = parser.resolve_operand(over, kind)
         bound = None
@@ -231,9 +232,7 @@ class CopyOp(IRDLOperation):
 
     def verify_(self) -> None:
         """Check which side is the tile, the offsets, the element types and the map's shape."""
-        source, target = self.source.type, self.target.type
-        assert isinstance(source, TensorType | MemRefType)
-        assert isinstance(target, TensorType | MemRefType)
+        source, target = shaped_type(self.source), shaped_type(self.target)
         if _is_tile(source) == _is_tile(target):
             raise VerifyException(f"one of {source} and {target} must be a shared or register tile")
         reads = _is_tile(target)
@@ -249,8 +248,7 @@ class CopyOp(IRDLOperation):
             raise VerifyException(f"the tile {tile} has more dimensions than {other}")
         if source.get_element_type() != target.get_element_type():
             raise VerifyException(f"cannot copy elements of {source} to {target}")
-        assert isinstance(tile, MemRefType)
-        self._verify_map(tile)
+        self._verify_map(memref_type(tile))
 
     def _verify_map(self, tile: MemRefType[Attribute]) -> None:
         """Check that there is one map, and that it has the shape of the tile."""
@@ -293,10 +291,7 @@ class MatmulOp(IRDLOperation):
 
     def verify_(self) -> None:
         """Check where the three tiles are, and that their shapes and elements belong together."""
-        lhs, rhs, result = self.lhs.type, self.rhs.type, self.accumulator.type
-        assert isinstance(lhs, MemRefType)
-        assert isinstance(rhs, MemRefType)
-        assert isinstance(result, MemRefType)
+        lhs, rhs, result = map(memref_type, (self.lhs, self.rhs, self.accumulator))
         for tile, space in (
             (lhs, Space.SHARED),
             (rhs, Space.SHARED),

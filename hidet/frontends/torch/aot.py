@@ -8,6 +8,7 @@ import torch
 from torch import fx
 from torch._dynamo.backends.common import aot_autograd
 from torch._guards import TracingContext
+from torch._subclasses.fake_tensor import unset_fake_temporarily
 
 from hidet.frontends.torch.config import dynamo_config
 from hidet.frontends.torch.decompositions import decompositions
@@ -50,11 +51,13 @@ def compile_aten(
     """
     if dynamo_config["print_input_graph"]:
         module.print_readable()
-    imported = import_graph(module, static)
-    if not imported.unsupported and len(imported.used_devices) <= 1:
-        return CompiledProgram(imported, settings)
-    report(imported, settings)
-    return partition(module, imported, static, settings)
+    # torch compiles in a mode in which new tensors have no data.
+    with unset_fake_temporarily():
+        imported = import_graph(module, static)
+        if not imported.unsupported and len(imported.used_devices) <= 1:
+            return CompiledProgram(imported, settings)
+        report(imported, settings)
+        return partition(module, imported, static, settings)
 
 
 def _compile_forward(

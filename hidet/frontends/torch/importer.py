@@ -105,6 +105,8 @@ class Importer:
 
     def _call(self, node: fx.Node) -> None:
         """Translate a call, or note why that cannot be done."""
+        if node.target is operator.getitem and not node.users:
+            return
         source = node.args[0] if node.args else None
         if node.target in _COPIES and source in self.held:
             self._keep(node, node.target(self.held[source], **node.kwargs))
@@ -252,11 +254,12 @@ class Importer:
         outputs: Any = node.args[0]
         devices = self.result.used_devices
         for output in outputs:
-            self.result.outputs.append(self.binder.bind(output))
             if isinstance(output, fx.Node) and isinstance(output.meta.get("val"), torch.Tensor):
                 self._check_output_device(output, devices)
         if devices:
             self.result.device = min(devices, key=str)
+        if not self.result.unsupported:
+            self.result.outputs = self.binder.bind_all(outputs)
 
     def _check_output_device(self, output: fx.Node, devices: set[torch.device]) -> None:
         """Refuse to return a scalar that is known now from a program on another device."""

@@ -7,7 +7,8 @@ no cost but a call of `as_strided`; this is also what eager torch does.
 """
 
 import operator
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -45,49 +46,48 @@ class OutputBinder:
         self.sources = sources
         self.returned: list[SSAValue] = []
         """The values that the program must return."""
-        self._numbers: dict[object, int] = {}
+        self._stored: dict[fx.Node, SSAValue] = {}
 
-    def bind(self, output: Any) -> Returned:
-        """Decide what gives one output: a node, or a Python value."""
-        if not isinstance(output, fx.Node):
-            return Returned("value", output)
+    def bind_all(self, outputs: Sequence[Any]) -> list[Returned]:
+        """Decide what gives each output: a node, or a Python value."""
+        nodes = {output for output in outputs if isinstance(output, fx.Node)}
+        owners = Counter(storage_owner(node) for node in nodes)
+        return [
+            self._bind(output, storage_owner(output), owners)
+            if isinstance(output, fx.Node)
+            else Returned("value", output)
+            for output in outputs
+        ]
+
+    def _bind(self, output: fx.Node, owner: fx.Node, owners: Counter[fx.Node]) -> Returned:
+        """Decide what gives an output that is a view of what `owner` gives."""
         if output in self.held:
             return Returned("copy", self.held[output])
-        owner = storage_owner(output)
         tensor: Any = output.meta.get("val")
         if owner in self.positions:
             if not isinstance(tensor, torch.Tensor):
                 return Returned("source", self.positions[owner])
             return Returned("source", self.positions[owner], view_from(tensor, first_tensor(owner)))
-        if tensor.is_contiguous():
-            return self._whole(output)
         whole = first_tensor(owner)
         order = physical_order(whole)
-        if order is None:
-            # A layout with gaps or overlaps that no view explains: the values count.
-            return self._whole(output)
-        number = self._number((owner, "storage"), lambda: self._in_order(owner, order))
+        # Without an order there are gaps or overlaps that no view explains: the values count.
+        if (tensor.is_contiguous() and owners[owner] == 1) or order is None:
+            return self._result(self.operand(output))
+        if owner not in self._stored:
+            self._stored[owner] = self.g.permute(self.operand(owner), order)
+        if tensor.is_contiguous() and owner is output:
+            return self._result(self._stored[owner])
         offset = int(tensor.storage_offset() - whole.storage_offset())
         view = View(tuple(tensor.shape), tuple(tensor.stride()), offset)
-        return Returned("result", number, view)
+        return self._result(self._stored[owner], view)
 
-    def _whole(self, node: fx.Node) -> Returned:
-        """Return the value of a node as it is; what the program only reads is copied."""
-        value = self.operand(node)
+    def _result(self, value: SSAValue, view: View | None = None) -> Returned:
+        """Return a value of the program, once; what the program only reads is copied."""
         if value in self.sources:
-            return Returned("copy", self.sources[value].origin)
-        return Returned("result", self._number(value, lambda: value))
-
-    def _in_order(self, node: fx.Node, order: tuple[int, ...]) -> SSAValue:
-        """Give the value of a node with its dimensions in the order of its storage."""
-        return self.g.permute(self.operand(node), order)
-
-    def _number(self, key: object, make: Callable[[], SSAValue]) -> int:
-        """Give the number of a result of the program, a new one for a new key."""
-        if key not in self._numbers:
-            self._numbers[key] = len(self.returned)
-            self.returned.append(make())
-        return self._numbers[key]
+            return Returned("copy", self.sources[value].origin, view)
+        if value not in self.returned:
+            self.returned.append(value)
+        return Returned("result", self.returned.index(value), view)
 
 
 def storage_owner(node: fx.Node) -> fx.Node:

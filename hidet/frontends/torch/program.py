@@ -47,9 +47,9 @@ class CompiledProgram:
     Which argument goes where is settled here once; a call only picks and passes on.
     """
 
-    _boxed_call = True  # torch passes one list
-
     def __init__(self, imported: ImportedGraph, settings: Settings) -> None:
+        # Tells torch to pass one list; torch copies what is in the object, not in the class.
+        self._boxed_call = True
         self._run: Callable[..., Sequence[torch.Tensor]] = _nothing
         constants = imported.constants
         if not imported.is_empty:
@@ -98,10 +98,13 @@ def _origin(origin: int | torch.Tensor, arguments: Arguments) -> torch.Tensor:
 
 def _output(returned: Returned, results: Sequence[torch.Tensor], arguments: Arguments) -> Any:
     """Give one output of the FX graph."""
-    origin: Any = returned.origin
     if returned.kind == "value":
-        return origin
-    tensor = results[origin] if returned.kind == "result" else _origin(origin, arguments)
+        return returned.origin
+    if returned.kind == "result":
+        number: int = returned.origin
+        tensor = results[number]
+    else:
+        tensor = _origin(returned.origin, arguments)
     if returned.kind == "copy":
-        return tensor.clone(memory_format=torch.contiguous_format)
+        tensor = tensor.clone(memory_format=torch.contiguous_format)
     return tensor if returned.view is None else returned.view.of(tensor)

@@ -27,7 +27,7 @@ class InlineView(RewritePattern):
         """Inline one view into its loads."""
         if not is_view(op):
             return
-        inline_into_loads(op)
+        inline_into_loads(op, rewriter)
         if not op.result.uses:
             rewriter.erase(op)
 

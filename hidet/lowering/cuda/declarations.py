@@ -78,9 +78,9 @@ def _name_block(block: Block, folded: AbstractSet[Operation], scopes: NameScopes
         _name(op.result, scopes, _name_of_id(op, ids))
     for op in block.ops:
         for result in op.results:
-            if op in folded:
+            if op in folded or result.first_use is None:
                 result.name_hint = None
-            elif result.first_use is not None and not isinstance(op, ThreadIdOp | BlockIdOp):
+            elif not isinstance(op, ThreadIdOp | BlockIdOp):
                 _name(result, scopes, *_names_by_kind(op))
         for region in op.regions:
             for inner in region.blocks:

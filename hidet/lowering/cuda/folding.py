@@ -62,10 +62,6 @@ class Folding:
         ops = list(block.ops)
         for position, op in reversed(list(enumerate(ops))):
             self._position[op] = position
-            if _is_dead(op):
-                op.detach()
-                op.erase()
-                continue
             if self._folds(op, after):
                 self._fold(op)
             elif isinstance(op, scf.IfOp) and op.results:
@@ -167,13 +163,6 @@ class Folding:
             return use.index > 0
         is_logical = isinstance(user, arith.AndIOp | arith.OrIOp)
         return is_logical and use.index > 0 and user.results[0].type == i1
-
-
-def _is_dead(op: Operation) -> bool:
-    """Return whether an operation computes something that nobody uses, and does nothing else."""
-    if not op.results or any(result.first_use is not None for result in op.results):
-        return False
-    return _is_expression(op) and not isinstance(op, ShflOp)
 
 
 def _is_expression(op: Operation) -> bool:

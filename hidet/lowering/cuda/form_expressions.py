@@ -10,6 +10,7 @@ from xdsl.passes import ModulePass
 
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.cuda.marks import FORMED
+from hidet.lowering.cuda.dead_code import drop_dead_code
 from hidet.lowering.cuda.declarations import (
     clear_marks,
     declare_variables,
@@ -64,6 +65,7 @@ def form_expressions(kernel: KernelOp, max_operators: int = MAX_OPERATORS) -> No
     """Fold and name the values of one kernel."""
     # A branch may have stopped being an expression since values were demoted (cse).
     demote_values(kernel)
+    drop_dead_code(kernel)
     clear_marks(kernel)
     gather_ids(kernel)
     folding = Folding(max_operators)

@@ -25,7 +25,7 @@ class Everything(Enum):
     """Memory that is not one array."""
 
     GLOBAL = auto()
-    """All of global memory: two arguments of a kernel may be the same array."""
+    """All of global memory: the arguments of a kernel are not told apart."""
     OTHERS = auto()
     """What other threads write, seen after a barrier: global and shared memory."""
     ANY = auto()

@@ -140,6 +140,7 @@ class _Simplifier:
         """Return a value of a form, computed before its user."""
 
         def insert(op: Operation) -> None:
+            op.location = user.location
             block.insert_op_before(op, user)
 
         return self._materializer.value(form, insert, self._forms.algebra(block))

@@ -34,7 +34,7 @@ class Known:
         op: the operation that computes it.
         reads_data: whether it depends on constants that are data.
         uses_iota: whether it depends on a range.
-        work: how many operations compute it, views not among them; 2 stands for more, too.
+        work: how many operations compute it, views and casts not among them; 2 stands for more.
     """
 
     number: int
@@ -100,8 +100,8 @@ class Constants:
 
 
 def _work(op: graph.GraphOp) -> int:
-    """Count an operation that computes something."""
-    return 0 if isinstance(op, VIEWS + DATA + GENERATED) else 1
+    """Count an operation that computes something; a cast is as cheap as the load before it."""
+    return 0 if isinstance(op, (*VIEWS, *DATA, *GENERATED, graph.CastOp)) else 1
 
 
 @dataclass
@@ -155,8 +155,9 @@ def hoist(forward: FuncOp) -> FuncOp | None:
         return None
     preparation = Preparation(constants)
     loaded: dict[str, graph.ConstantOp] = {}
-    for root in roots:
-        name = preparation.prepare(root)
+    # All are copied before any is replaced: the computation of one may read another.
+    names = [preparation.prepare(root) for root in roots]
+    for root, name in zip(roots, names, strict=True):
         if name not in loaded:
             loaded[name] = graph.ConstantOp(name, tensor_type(root.op.result))
             loaded[name].location = root.op.location
@@ -184,8 +185,8 @@ class HoistConstantsPass(ModulePass):
     - Only maximal values are prepared: those that something not constant reads.
     - Views (reshape, permute, expand, slice, as_strided) are never prepared, because a kernel
       reads through them for nothing; what they view is.
-    - A value is prepared if it takes one operation or more on data, or two on ranges. Values of
-      fills alone are computed where they are used.
+    - A value is prepared if it takes one operation or more on data, or two on ranges; casts and
+      views do not count. Values of fills alone are computed where they are used.
     - Values that are computed in the same way from the same constants are prepared once.
     """
 

@@ -118,9 +118,7 @@ def _has_deep_argument(op: Operation) -> bool:
 TRACES = (
     Trace("a tile with the map '?'", "map-tensor-cores", "inline-compute", _has_unknown_map),
     Trace("a register tile", "lower-task", "lower-task", _is_register_tile),
-    Trace(
-        "an argument that is not flat", "flatten-memrefs", "flatten-memrefs", _has_deep_argument
-    ),
+    Trace("an argument that is not flat", "flatten-memrefs", "flatten-memrefs", _has_deep_argument),
     Trace(
         "a loop with values",
         "demote-scf-values",
@@ -166,10 +164,9 @@ def _check_traces(op: Operation, has_run: Callable[[str], bool]) -> None:
 
 def _ops_with_places(parent: Operation, place: str) -> Iterator[tuple[Operation, str]]:
     """Give every op inside of another, in program order, with the place that it stands in."""
-    for region in parent.regions:
-        for op in region.ops:
-            yield op, place
-            yield from _ops_with_places(op, _place_inside(op, place))
+    for op in (op for region in parent.regions for block in region.blocks for op in block.ops):
+        yield op, place
+        yield from _ops_with_places(op, _place_inside(op, place))
 
 
 def _place_inside(op: Operation, place: str) -> str:

@@ -78,7 +78,8 @@ def check_shared_memory(kernel: KernelOp) -> None:
                 total += prod(kind.get_shape()) * bytes_of(kind.element_type)
     if total > MAX_SHARED_BYTES:
         raise illegal(
-            kernel, f"{total} bytes of shared memory; a block has {MAX_SHARED_BYTES}",
+            kernel,
+            f"{total} bytes of shared memory; a block has {MAX_SHARED_BYTES}",
             "smaller tiles",
         )
 

@@ -33,7 +33,7 @@ def check_views(kernel: KernelOp) -> None:
 
 
 def _buffers_of(view: GridOp) -> set[SSAValue]:
-    """Return the memrefs that a view reads itself; views that it loads are looked at by themselves."""
+    """Return the memrefs that a view reads itself; the views that it loads have their own."""
     return {
         source
         for op in view.body.walk()

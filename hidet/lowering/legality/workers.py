@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
+from hidet.analysis.form_rules import IdVariable
+from hidet.analysis.forms import LinearForm
 from hidet.analysis.index_forms import IndexForms
 from hidet.dialects.compute import LoadOp, StoreOp
-from hidet.dialects.cuda import KernelOp
+from hidet.dialects.cuda import KernelOp, ThreadIdOp
+from hidet.dialects.cuda.attributes import Dimension
 from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, MatmulOp, TaskMapAttr
 from hidet.lowering.legality.memory_types import buffer_type
 from hidet.lowering.legality.report import illegal
 from hidet.mapping import TaskMap
-
-WARP = 32
-"""Threads of a warp (CUDA C++ Programming Guide, SIMT architecture)."""
 
 
 def check_workers(kernel: KernelOp) -> None:
@@ -80,20 +79,26 @@ def _check_count(
 
 
 def _check_combine(op: CombineOp, tasks: TaskMap, kernel: KernelOp, forms: IndexForms) -> None:
-    """Check that those who share an element can meet: in a block, and at their places in a warp.
+    """Check that those who share an element can meet: in one block, at their places in it.
 
-    `task.combine` takes the lowest digits of the worker for the number of the lane.
+    The lowering of `task.combine` finds partners by the bits of the number of the thread, so these
+    must be the bits of the worker.
     """
     farthest = max((d.weight * d.extent for d in tasks.replicate_digits), default=1)
     if farthest > kernel.threads:
         raise illegal(op, f"the owners of an element of {tasks} are in several blocks")
-    if farthest == 1:
-        return
-    others = forms.form(op.worker)
-    for thread in (leaf for leaf in others.terms if _is_thread(leaf)):
-        others = others.plus(forms_of_leaf(thread), -1)
-    if forms.divisibility(others) % min(farthest, WARP):
-        raise illegal(op, "the lane of its worker is not that of the thread")
+    x, y, _ = kernel.block_dims
+    weights = {Dimension.X: 1, Dimension.Y: x, Dimension.Z: x * y}
+    rest = forms.form(op.worker)
+    for atom in list(rest.terms):
+        if isinstance(atom, IdVariable) and atom.op_type is ThreadIdOp:
+            rest = rest.plus(LinearForm.of(atom), -weights[atom.dimension])
+    if forms.divisibility(rest) % farthest:
+        raise illegal(
+            op,
+            f"owners of an element of {tasks} are not neighbours in the block",
+            f"worker and thread must be equal modulo {farthest}",
+        )
 
 
 def _check_owner(op: Operation, tile: SSAValue, indices: Sequence[SSAValue]) -> None:

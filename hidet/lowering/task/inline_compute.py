@@ -60,7 +60,7 @@ class InlineGrid(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: GridOp, rewriter: PatternRewriter) -> None:
         """Inline one grid into its loads."""
-        inline_into_loads(op)
+        inline_into_loads(op, rewriter)
         for use in op.result.uses:
             raise ScheduleError(
                 f"{use.operation.name} of a compute.grid in a kernel; it can be loaded only"

@@ -125,19 +125,14 @@ class LowerCombine(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: CombineOp, rewriter: PatternRewriter) -> None:
         """Rewrite one combination."""
-        tasks = map_of(op.tile.type)
-        digits = tasks.replicate_digits
-        if any(digit.extent & (digit.extent - 1) for digit in digits):
-            raise ScheduleError(
-                f"task.combine over {tasks}: the number of owners of an element must be a "
-                "power of two",
-                hint="replicate over 2, 4, 8, ... workers",
-            )
+        kernel = kernel_of(op)
+        _check_owners(op, kernel.threads)
         builder = KernelBuilder(InsertPoint.before(op))
         offsets = [
-            digit.weight << bit for digit in digits for bit in range(digit.extent.bit_length() - 1)
+            digit.weight << bit
+            for digit in map_of(op.tile.type).replicate_digits
+            for bit in range(digit.extent.bit_length() - 1)
         ]
-        kernel = kernel_of(op)
         warps = [offset // WARP for offset in offsets if offset >= WARP]
         for offset in offsets:
             if offset < WARP:
@@ -181,6 +176,27 @@ class LowerCombine(RewritePattern):
                 builder.store(builder.combine(op.kind.data, builder.load(total), theirs), total)
             builder.store(builder.load(total), op.tile, foreach.indices)
             builder.insert(SyncThreadsOp())
+
+
+def _check_owners(op: CombineOp, threads: int) -> None:
+    """Check that the owners of an element differ in bits of the number of the thread.
+
+    Raises:
+        ScheduleError: if they do not.
+    """
+    tasks = map_of(op.tile.type)
+    digits = tasks.replicate_digits
+    if any(number & (number - 1) for d in digits for number in (d.weight, d.extent)):
+        raise ScheduleError(
+            f"task.combine over {tasks}: the owners of an element are no power of two, or do not "
+            "stand at a distance that is one",
+            hint="replicate over 2, 4, 8, ... workers, with spatial factors of 2, 4, 8, ... inside",
+        )
+    if any(d.weight * d.extent > threads for d in digits):
+        raise ScheduleError(
+            f"task.combine over {tasks}: the owners of an element are in several blocks",
+            hint=f"a block has {threads} threads",
+        )
 
 
 class LowerLoad(RewritePattern):

@@ -129,8 +129,8 @@ class ScheduleFusion(RewritePattern):
     """A fusion becomes a launch of its kernel; equal fusions share one kernel."""
 
     arch: Arch
-    kernels: defaultdict[object, list[tuple[FusionOp, str]]] = field(
-        default_factory=lambda: defaultdict[object, list[tuple[FusionOp, str]]](list)
+    kernels: defaultdict[object, list[tuple[Region, str]]] = field(
+        default_factory=lambda: defaultdict[object, list[tuple[Region, str]]](list)
     )
     names: set[str] = field(default_factory=lambda: set[str]())
 
@@ -140,7 +140,7 @@ class ScheduleFusion(RewritePattern):
         types = [value.type for value in (*op.inputs, *op.results_)]
         equals = self.kernels[(*types, len(op.body.block.ops), op.config)]
         name = next(
-            (name for fusion, name in equals if same_body(fusion, op)),
+            (name for body, name in equals if body.is_structurally_equivalent(op.body)),
             None,
         )
         if name is None:
@@ -148,7 +148,7 @@ class ScheduleFusion(RewritePattern):
             function = op.parent_op()
             assert function is not None
             rewriter.insert(build_kernel(op, name, self.arch), InsertPoint.before(function))
-            equals.append((op.clone(), name))
+            equals.append((op.body.clone(), name))
         launch = LaunchOp(name, op.inputs, [result.type for result in op.results_])
         launch.location = op.location
         rewriter.replace(op, launch)
@@ -161,11 +161,6 @@ class ScheduleFusion(RewritePattern):
             unused = f"{name}{number}"
         self.names.add(unused)
         return unused
-
-
-def same_body(fusion: FusionOp, other: FusionOp) -> bool:
-    """Return whether two fusions of equal input types compute the same from their inputs."""
-    return fusion.body.is_structurally_equivalent(other.body)
 
 
 @dataclass(frozen=True)

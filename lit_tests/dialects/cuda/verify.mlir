@@ -32,7 +32,7 @@ cuda.kernel @f() grid(1) block(-4, -4) {
 
 // CHECK: 1 argument attributes for 0 arguments
 "cuda.kernel"() <{sym_name = "f", grid = [#builtin.int<1>], block = [#builtin.int<1>], arg_attrs = [{}]}> ({
-^0:
+^bb0:
 }) : () -> ()
 
 // -----

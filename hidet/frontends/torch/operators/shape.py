@@ -209,7 +209,6 @@ def _count(shape: Sequence[int]) -> int:
 SHAPE: Table = {
     aten.view.default: reshape,
     aten._unsafe_view.default: reshape,
-    aten.reshape.default: reshape,
     aten.squeeze.dims: reshape,
     aten.unsqueeze.default: reshape,
     aten.permute.default: permute,

@@ -112,8 +112,8 @@ def conv2d(b: GridBuilder, op: graph.Conv2dOp) -> SSAValue:
 
     def scalar_at(indices: Indices) -> SSAValue:
         image, filter_, *position = indices
-        column = b.linearize([image, *position], c.positions)
-        row = b.delinearize(filter_, [c.groups, c.filters]) if c.batch else [filter_]
+        column = b.join([image, *position], c.positions)
+        row = b.split(filter_, [*c.batch, c.filters])
         return b.read(product.result, [*row, column])
 
     return b.grid(found.get_shape(), found.element_type, scalar_at)
@@ -124,8 +124,8 @@ def filter_view(b: GridBuilder, c: Convolution) -> SSAValue:
 
     def scalar_at(indices: Indices) -> SSAValue:
         *group, row, k = indices
-        filter_ = b.linearize([*group, row], [*c.batch, c.filters])
-        return b.element(c.op.weight, [filter_, *b.delinearize(k, c.kernel)])
+        filter_ = b.join([*group, row], [*c.batch, c.filters])
+        return b.element(c.op.weight, [filter_, *b.split(k, c.kernel)])
 
     shape = [*c.batch, c.filters, prod(c.kernel)]
     return b.grid(shape, element_type(c.op.weight), scalar_at)
@@ -137,9 +137,9 @@ def image_view(b: GridBuilder, c: Convolution) -> SSAValue:
 
     def scalar_at(indices: Indices) -> SSAValue:
         *group, k, column = indices
-        channel, *offset = b.delinearize(k, c.kernel)
-        image, *position = b.delinearize(column, c.positions)
-        channel = b.index(b.linearize([*group, channel], [*c.batch, c.depth]))
+        channel, *offset = b.split(k, c.kernel)
+        image, *position = b.split(column, c.positions)
+        channel = b.index(b.join([*group, channel], [*c.batch, c.depth]))
         return c.access.element(b, [image, channel], position, offset, lambda: b.exact(0, element))
 
     return b.grid([*c.batch, prod(c.kernel), prod(c.positions)], element, scalar_at)

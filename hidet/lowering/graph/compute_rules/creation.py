@@ -56,7 +56,7 @@ def literal(b: GridBuilder, op: graph.LiteralOp) -> SSAValue:
         return b.insert(arith.SelectOp(before, left, right)).result
 
     def scalar_at(indices: Indices) -> SSAValue:
-        return pick(b.index(b.linearize(indices, shape)), 0, len(values))
+        return pick(b.index(b.join(indices, shape)), 0, len(values))
 
     return b.grid(shape, element, scalar_at)
 

@@ -1,6 +1,7 @@
 """A builder for grids of the compute dialect."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from math import prod
 
 from xdsl.dialects import arith, scf
@@ -27,10 +28,39 @@ ScalarAt = Callable[[Indices], SSAValue]
 _GRID_NAMES, _REDUCE_NAMES = "ijklmn", "rstuvw"
 
 
+@dataclass(eq=False)
 class GridBuilder(KernelBuilder):
     """Builds grids; halves are loaded as f32, computed in f32, and cut where they are yielded."""
 
-    index_type = IndexType()
+    _known: dict[tuple[Block, int], SSAValue] = field(
+        default_factory=dict[tuple[Block, int], SSAValue]
+    )
+    """The constants of type index that a body has already."""
+
+    # Indices.
+
+    def index(self, value: Index) -> SSAValue:
+        """Give an index as a value; a number that is known becomes one constant a body."""
+        if isinstance(value, SSAValue):
+            return value
+        key = (self.insertion_point.block, value)
+        if key not in self._known:
+            self._known[key] = super().index(value)
+        return self._known[key]
+
+    def join(self, indices: Sequence[Index], shape: Sequence[int]) -> Index:
+        """Give the row-major number of an element; dimensions of size 1 have no part in it."""
+        chosen = [(i, size) for i, size in zip(indices, shape, strict=True) if size != 1]
+        return self.linearize([i for i, _ in chosen], [size for _, size in chosen])
+
+    def split(self, number: Index, shape: Sequence[int]) -> list[Index]:
+        """Give the indices of the element with a row-major number; 0 where the size is 1."""
+        found: list[Index] = [0] * len(shape)
+        dims = [dim for dim, size in enumerate(shape) if size != 1]
+        for dim in dims:
+            quotient = self.div(number, prod(shape[dim + 1 :]))
+            found[dim] = quotient if dim == dims[0] else self.mod(quotient, shape[dim])
+        return found
 
     # Tensors, element by element.
 
@@ -50,7 +80,7 @@ class GridBuilder(KernelBuilder):
         """Combine what `scalar_at` builds over all indices in the extents; one scalar if none."""
         if not extents:
             return scalar_at([])
-        body = Block(arg_types=[self.index_type] * len(extents))
+        body = Block(arg_types=[IndexType()] * len(extents))
         _name(body.args, _REDUCE_NAMES)
         with self.inside(body):
             scalar = scalar_at(body.args)
@@ -75,7 +105,7 @@ class GridBuilder(KernelBuilder):
     def read_index(self, ids: SSAValue, indices: Sequence[Index]) -> SSAValue:
         """Load an element of a tensor of integers as an index."""
         position = self.read(ids, indices)
-        return self.insert(arith.IndexCastOp(position, self.index_type)).result
+        return self.insert(arith.IndexCastOp(position, IndexType())).result
 
     # Scalars.
 

@@ -39,10 +39,10 @@ def reshape(b: GridBuilder, op: graph.ReshapeOp) -> SSAValue:
     def source_of(b: GridBuilder, indices: Indices) -> list[Index]:
         found: list[Index] = [0] * len(source)
         for source_dims, target_dims in reshape_parts(source, target):
-            number = b.linearize(
+            number = b.join(
                 [indices[dim] for dim in target_dims], [target[dim] for dim in target_dims]
             )
-            parts = b.delinearize(number, [source[dim] for dim in source_dims])
+            parts = b.split(number, [source[dim] for dim in source_dims])
             for dim, part in zip(source_dims, parts, strict=True):
                 found[dim] = part
         return found

@@ -29,7 +29,7 @@ class WindowAccess:
     def element(
         self,
         b: GridBuilder,
-        leading: Sequence[SSAValue],
+        leading: Sequence[Index],
         position: Sequence[Index],
         offset: Sequence[Index],
         outside: Callable[[], SSAValue],

@@ -7,7 +7,7 @@ from time import perf_counter
 
 
 @dataclass
-class CompileReport:
+class CompileTimes:
     """The seconds that a compiled graph cost, by stage and by pass.
 
     Attributes:

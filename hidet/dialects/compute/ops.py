@@ -1,20 +1,13 @@
-"""The `compute` dialect: tensors defined element by element, and the fusions that become kernels.
-
-A `compute.grid` says what element (i, j, ...) of a tensor is. Its dual, `compute.sink`, says what
-storing to element (i, j, ...) does. Inside a kernel a tensor value is a view (evaluated where it
-is loaded) and a memref value is a buffer; `compute.load` and `compute.store` take either, so that
-a kernel template never knows what its inputs and outputs are made of.
-"""
+"""Tensors element by element: grids, reductions, sinks, loads and stores."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import auto
-from typing import Self, TypeAlias
+from typing import Self
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
-    DictionaryAttr,
     IndexType,
     IntAttr,
     MemRefType,
@@ -24,7 +17,6 @@ from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import (
     Attribute,
     Block,
-    Dialect,
     Operation,
     Region,
     SpacedOpaqueSyntaxAttribute,
@@ -35,32 +27,27 @@ from xdsl.irdl import (
     irdl_attr_definition,
     irdl_op_definition,
     operand_def,
-    opt_prop_def,
     prop_def,
     region_def,
     result_def,
     traits_def,
     var_operand_def,
-    var_result_def,
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import (
     EffectInstance,
-    IsolatedFromAbove,
     IsTerminator,
     MemoryEffect,
     MemoryEffectKind,
     NoTerminator,
     Pure,
-    RecursiveMemoryEffect,
 )
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
-from hidet.dialects.syntax import IndexedRegion, IntegerList, parse_body, print_body
-
-ShapedValueType: TypeAlias = TensorType[Attribute] | MemRefType[Attribute]
+from hidet.dialects.shaped import Shaped, element_of, is_shaped, shape_of, shaped_type
+from hidet.dialects.syntax import IndexedRegion, IntegerList
 
 
 def single_block(argument_types: Sequence[Attribute]) -> Region:
@@ -76,7 +63,7 @@ def terminator_of(region: Region) -> YieldOp:
     return last
 
 
-def _verify_indices(shaped: ShapedValueType, indices: Sequence[SSAValue], op: str) -> None:
+def _verify_indices(shaped: Shaped, indices: Sequence[SSAValue], op: str) -> None:
     """Check that there is one index for each dimension of the shaped type."""
     rank = shaped.get_num_dims()
     if len(indices) != rank:
@@ -133,8 +120,7 @@ class GridOp(IRDLOperation):
 
     def __init__(self, result_type: Attribute, body: Region | None = None) -> None:
         if body is None:
-            assert isinstance(result_type, TensorType)
-            body = single_block([IndexType()] * result_type.get_num_dims())
+            body = single_block([IndexType()] * len(shape_of(result_type)))
         super().__init__(result_types=[result_type], regions=[body])
 
     @property
@@ -163,10 +149,10 @@ class GridOp(IRDLOperation):
             raise VerifyException(
                 f"compute.grid has {len(self.indices)} indices but defines {result}"
             )
-        _verify_yield(terminator_of(self.body), [result.element_type])
+        verify_yield(terminator_of(self.body), [result.element_type])
 
 
-def _verify_yield(op: YieldOp, types: Sequence[Attribute]) -> None:
+def verify_yield(op: YieldOp, types: Sequence[Attribute]) -> None:
     """Check the types of what a body yields against the expected ones."""
     found = [value.type for value in op.values]
     if found != list(types):
@@ -254,7 +240,7 @@ class ReduceOp(IRDLOperation):
             )
         if any(extent < 0 for extent in self.shape):
             raise VerifyException(f"compute.reduce has the negative extents {list(self.shape)}")
-        _verify_yield(terminator_of(self.body), [self.result.type])
+        verify_yield(terminator_of(self.body), [self.result.type])
 
 
 @irdl_op_definition
@@ -270,14 +256,12 @@ class LoadOp(IRDLOperation):
     traits = traits_def(ReadsBuffer())
 
     def __init__(self, source: SSAValue | Operation, indices: Sequence[SSAValue]) -> None:
-        source = SSAValue.get(source)
-        assert isinstance(source.type, TensorType | MemRefType)
-        super().__init__(operands=[source, indices], result_types=[source.type.get_element_type()])
+        element = element_of(SSAValue.get(source))
+        super().__init__(operands=[source, indices], result_types=[element])
 
     def verify_(self) -> None:
         """Check the number of indices and the type of the element."""
-        source = self.source.type
-        assert isinstance(source, TensorType | MemRefType)
+        source = shaped_type(self.source)
         _verify_indices(source, self.indices, self.name)
         if source.get_element_type() != self.result.type:
             raise VerifyException(f"an element of {source} is not of type {self.result.type}")
@@ -311,13 +295,13 @@ def parse_indices(parser: Parser) -> list[SSAValue]:
     )
 
 
-def _parse_shaped_type(parser: Parser, op: str) -> ShapedValueType:
+def _parse_shaped_type(parser: Parser, op: str) -> Shaped:
     """Parse the type of a view or a buffer."""
     start = parser.pos
     shaped = parser.parse_type()
-    if not isinstance(shaped, TensorType | MemRefType):
+    if not is_shaped(shaped):
         parser.raise_error(f"{op} needs a tensor or a memref", start)
-    return shaped
+    return shaped_type(shaped)
 
 
 def print_element(printer: Printer, base: SSAValue, indices: Sequence[SSAValue]) -> None:
@@ -349,8 +333,7 @@ class StoreOp(IRDLOperation):
 
     def verify_(self) -> None:
         """Check the number of indices and the type of the scalar."""
-        target = self.target.type
-        assert isinstance(target, TensorType | MemRefType)
+        target = shaped_type(self.target)
         _verify_indices(target, self.indices, self.name)
         if target.get_element_type() != self.value.type:
             raise VerifyException(f"cannot store {self.value.type} to {target}")
@@ -403,9 +386,8 @@ class SinkOp(IRDLOperation):
 
     def __init__(self, result_type: Attribute, body: Region | None = None) -> None:
         if body is None:
-            assert isinstance(result_type, TensorType)
-            indices: list[Attribute] = [IndexType()] * result_type.get_num_dims()
-            body = single_block([*indices, result_type.get_element_type()])
+            indices: list[Attribute] = [IndexType()] * len(shape_of(result_type))
+            body = single_block([*indices, element_of(result_type)])
         super().__init__(result_types=[result_type], regions=[body])
 
     @property
@@ -427,101 +409,3 @@ class SinkOp(IRDLOperation):
         if [argument.type for argument in self.body.block.args] != expected:
             want = ", ".join(map(str, expected))
             raise VerifyException(f"a sink of type {result} has the arguments ({want})")
-
-
-@irdl_op_definition
-class FusionOp(IRDLOperation):
-    """`compute.fusion`: grids and at most one anchor that become one kernel.
-
-    Isolated: `(%x_ = %x : type, ...)` lists what it reads. The text of the region, with names
-    normalised, is the key under which its kernel is found again.
-    """
-
-    name = "compute.fusion"
-
-    inputs = var_operand_def(TensorType)
-    results_ = var_result_def(TensorType)
-    config = opt_prop_def(DictionaryAttr)
-    body = region_def("single_block")
-
-    traits = traits_def(IsolatedFromAbove(), RecursiveMemoryEffect())
-
-    def __init__(
-        self,
-        inputs: Sequence[SSAValue],
-        result_types: Sequence[Attribute],
-        body: Region,
-        config: DictionaryAttr | None = None,
-    ) -> None:
-        super().__init__(
-            operands=[inputs],
-            result_types=[result_types],
-            properties={"config": config},
-            regions=[body],
-        )
-
-    def verify_(self) -> None:
-        """Check the arguments against the inputs and the yield against the results."""
-        arguments = [argument.type for argument in self.body.block.args]
-        if arguments != [value.type for value in self.inputs]:
-            raise VerifyException("the arguments of compute.fusion differ in type from its inputs")
-        _verify_yield(terminator_of(self.body), [r.type for r in self.results_])
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        """Parse `(%x_ = %x : type, ...) -> (types) config {...} { body }`."""
-        arguments: list[Parser.Argument] = []
-        inputs: list[SSAValue] = []
-
-        def parse_input() -> None:
-            argument = parser.parse_argument(expect_type=False)
-            parser.parse_punctuation("=")
-            operand = parser.parse_unresolved_operand()
-            parser.parse_punctuation(":")
-            kind = parser.parse_type()
-            arguments.append(argument.resolve(kind))
-            inputs.append(parser.resolve_operand(operand, kind))
-
-        parser.parse_comma_separated_list(Parser.Delimiter.PAREN, parse_input)
-        parser.parse_punctuation("->")
-        results = parser.parse_comma_separated_list(Parser.Delimiter.PAREN, parser.parse_type)
-        config = None
-        if parser.parse_optional_keyword("config") is not None:
-            start = parser.pos
-            config = parser.parse_attribute()
-            if not isinstance(config, DictionaryAttr):
-                parser.raise_error("config must be a dictionary", start)
-        attributes = parser.parse_optional_attr_dict_with_keyword()
-        op = cls(inputs, results, parse_body(parser, arguments), config)
-        op.attributes |= attributes.data if attributes else {}
-        return op
-
-    def print(self, printer: Printer) -> None:
-        """Print `(%x_ = %x : type, ...) -> (types) config {...} { body }`."""
-        printer.print_string(" ")
-        with printer.in_parens():
-            for number, (argument, value) in enumerate(
-                zip(self.body.block.args, self.inputs, strict=True)
-            ):
-                printer.print_string(", " if number else "")
-                printer.print_ssa_value(argument)
-                printer.print_string(" = ")
-                printer.print_ssa_value(value)
-                printer.print_string(" : ")
-                printer.print_attribute(value.type)
-        printer.print_string(" -> ")
-        with printer.in_parens():
-            printer.print_list([r.type for r in self.results_], printer.print_attribute)
-        if self.config is not None:
-            printer.print_string(" config ")
-            printer.print_attribute(self.config)
-        printer.print_op_attributes(self.attributes, print_keyword=True)
-        printer.print_string(" ")
-        print_body(printer, self.body)
-
-
-Compute = Dialect(
-    "compute",
-    [FusionOp, GridOp, LoadOp, ReduceOp, SinkOp, StoreOp, YieldOp],
-    [ReduceKindAttr],
-)

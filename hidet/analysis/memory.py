@@ -1,0 +1,83 @@
+"""Which memory an operation reads and writes, and which memrefs may share memory."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.traits import RecursiveMemoryEffect, is_side_effect_free
+
+from hidet.dialects import compute
+from hidet.dialects.cuda import CopyVectorOp, KernelOp, ShflOp
+from hidet.dialects.cuda.attributes import Space, space_of
+from hidet.dialects.shaped import memref_type
+
+
+class Accesses(NamedTuple):
+    """What an operation reads and writes: memrefs, or views and sinks of the compute dialect."""
+
+    reads: tuple[SSAValue, ...] = ()
+    writes: tuple[SSAValue, ...] = ()
+
+
+def accesses_of(op: Operation) -> Accesses | None:
+    """Return what an operation accesses by itself, without the operations inside of it.
+
+    None is for one that may access any memory: barriers, which let the writes of other threads
+    be seen, stores to sinks, whose bodies store elsewhere, and operations that are not known here.
+    """
+    match op:
+        case memref.LoadOp():
+            return Accesses(reads=(op.memref,))
+        case memref.StoreOp():
+            return Accesses(writes=(op.memref,))
+        case compute.LoadOp():
+            return Accesses(reads=(op.source,))
+        case compute.StoreOp() if isinstance(op.target.type, MemRefType):
+            return Accesses(writes=(op.target,))
+        case CopyVectorOp():
+            return Accesses(reads=(op.source,), writes=(op.target,))
+        case ShflOp() | memref.AllocaOp():
+            return Accesses()
+        case _ if op.has_trait(RecursiveMemoryEffect, value_if_unregistered=False):
+            return Accesses()
+        case _ if is_side_effect_free(op):
+            return Accesses()
+        case _:
+            return None
+
+
+def may_alias(one: SSAValue, other: SSAValue) -> bool:
+    """Return whether two memrefs may share memory.
+
+    Allocations are apart from all else. So are the arguments of a kernel: the runtime never gives
+    a kernel an output that overlaps its inputs (the printer declares them `__restrict__`).
+    """
+    if _space(one) is not None and _space(other) is not None and _space(one) is not _space(other):
+        return False
+    one, other = root_of(one), root_of(other)
+    return one is other or not (_is_apart(one) and _is_apart(other))
+
+
+def _space(value: SSAValue) -> Space | None:
+    return space_of(memref_type(value)) if isinstance(value.type, MemRefType) else None
+
+
+def root_of(value: SSAValue) -> SSAValue:
+    """Return the memref that a memref is a view of, or itself."""
+    while (
+        isinstance(value.owner, Operation)
+        and value.owner.operands
+        and isinstance(value.owner.operands[0].type, MemRefType)
+    ):
+        value = value.owner.operands[0]
+    return value
+
+
+def _is_apart(value: SSAValue) -> bool:
+    """Return whether a root is known to share no memory with any other."""
+    if isinstance(value, BlockArgument):
+        return isinstance(value.block.parent_op(), KernelOp)
+    return isinstance(value.owner, memref.AllocaOp | memref.AllocOp)

@@ -1,0 +1,300 @@
+"""Storing and finding entries by key."""
+
+import atexit
+import errno
+import hashlib
+import os
+import re
+import tempfile
+import threading
+import time
+import warnings
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+from filelock import FileLock
+
+from hidet.backend.cache.entry import DamagedEntryError, Entry, read_entry, write_entry
+from hidet.backend.cache.folder import (
+    GRACE_SECONDS,
+    NAMESPACES,
+    CacheFolder,
+    EntryInfo,
+    mark_used,
+    remove_tree,
+)
+from hidet.errors import CacheError
+
+DEFAULT_MAX_BYTES = 4 << 30
+
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
+
+
+class CacheWarning(UserWarning):
+    """The cache cannot do its work, but the program goes on without it."""
+
+
+def artifact_key(source: str, fingerprint: str) -> str:
+    """Give the key of what a compiler makes.
+
+    Args:
+        source: what is compiled.
+        fingerprint: all else that decides over the result, as `Toolchain.fingerprint` tells.
+    """
+    return hashlib.sha256(f"{len(source)}\0{source}\0{fingerprint}".encode()).hexdigest()
+
+
+class Store:
+    """The cache of a user: a folder of a bounded size.
+
+    Args:
+        root: the folder; None takes HIDET_CACHE_DIR, else the one that the system prescribes.
+        max_bytes: what its files may take. When they exceed it, the entries that were not used for
+            the longest time go, until a tenth is free. Entries of the last ten minutes stay.
+
+    Raises:
+        CacheError: others than the user can write to the folder.
+    """
+
+    def __init__(self, root: Path | None = None, *, max_bytes: int = DEFAULT_MAX_BYTES) -> None:
+        if root is None:
+            chosen = os.environ.get("HIDET_CACHE_DIR")
+            root = Path(chosen) if chosen else platformdirs.user_cache_path("hidet")
+        self.folder = CacheFolder(root.expanduser().absolute())
+        self.max_bytes = max_bytes
+        self._mutex = threading.Lock()
+        self._unchecked_bytes = max_bytes  # written since the size was last looked at
+        self._private: Path | None = None
+
+    @property
+    def kernels(self) -> "ArtifactCache":
+        """The binaries of compilers."""
+        return ArtifactCache(self, "kernels")
+
+    @property
+    def programs(self) -> "ArtifactCache":
+        """What the passes made of graphs."""
+        return ArtifactCache(self, "programs")
+
+    def entries(self) -> list[EntryInfo]:
+        """List all entries, the one that was not used for the longest time first."""
+        return self.folder.entries()
+
+    def size(self) -> int:
+        """Add up the bytes of all entries."""
+        return sum(info.bytes for info in self.entries())
+
+    def clear(self) -> int:
+        """Remove all entries; give the number of bytes that they took."""
+        if not self.folder.root.exists():
+            return 0
+        self.folder.prepare()
+        freed = 0
+        with self.folder.lock(exclusive=True):
+            for info in self.entries():
+                if self.folder.take_away(info.path):
+                    freed += info.bytes
+        return freed
+
+    def evict(self) -> None:
+        """Remove leftovers, and what was not used for the longest time where there is too much."""
+        self.folder.remove_leftovers()
+        entries = self.entries()
+        excess = sum(info.bytes for info in entries) - self.max_bytes
+        if excess <= 0:
+            return
+        excess += self.max_bytes // 10
+        limit = time.time() - GRACE_SECONDS
+        with self.folder.lock(exclusive=True):
+            for info in entries:
+                if excess <= 0 or info.last_used > limit:
+                    break
+                if self.folder.take_away(info.path, unless_used_since=limit):
+                    excess -= info.bytes
+
+    def note_written(self, size: int) -> None:
+        """Look at the size of the cache at the first write, and again when much was written."""
+        with self._mutex:
+            self._unchecked_bytes += size
+            if self._unchecked_bytes < self.max_bytes // 64:
+                return
+            self._unchecked_bytes = 0
+        self.evict()
+
+    @property
+    def private_folder(self) -> Path | None:
+        """The folder of this process for what the disk has no room for, if it was needed."""
+        return self._private
+
+    def make_private_folder(self, reason: OSError) -> Path:
+        """Give that folder, and make it, with a warning, if it is needed for the first time."""
+        with self._mutex:
+            if self._private is None:
+                self._private = Path(tempfile.mkdtemp(prefix="hidet-cache-"))
+                atexit.register(_remove_own_folder, self._private, os.getpid())
+                warnings.warn(
+                    f"the cache {self.folder.root} cannot be written ({reason.strerror}): what is "
+                    "compiled now is kept for this process only",
+                    CacheWarning,
+                    stacklevel=2,
+                )
+            return self._private
+
+
+class ArtifactCache:
+    """One namespace of a store: entries of files and metadata under keys.
+
+    Args:
+        store: the store, or its root folder.
+        namespace: "kernels" or "programs".
+
+    Raises:
+        CacheError: there is no such namespace, or the root folder is not safe to use.
+    """
+
+    def __init__(self, store: Store | Path, namespace: str = "kernels") -> None:
+        if namespace not in NAMESPACES:
+            raise CacheError(f"no namespace '{namespace}'", hint=f"there is {NAMESPACES}")
+        self.store = store if isinstance(store, Store) else Store(store)
+        self.namespace = namespace
+
+    def get(self, key: str) -> Path | None:
+        """Give the folder of an entry, with all its files, or None."""
+        entry = self.entry(key)
+        return None if entry is None else entry.path
+
+    def entry(self, key: str) -> Entry | None:
+        """Give an entry, or None. Its files stay for ten minutes at least.
+
+        A damaged entry is removed, with a warning.
+        """
+        place = self._place(key)
+        if not place.exists():
+            return self._private_entry(key)
+        try:
+            with self.store.folder.lock(exclusive=False):
+                mark_used(place)
+                return read_entry(place, key)
+        except FileNotFoundError:
+            return None
+        except DamagedEntryError as damage:
+            self._remove_damaged(key, damage)
+            return None
+
+    def put(self, key: str, files: Mapping[str, Path | bytes], meta: Mapping[str, Any]) -> Path:
+        """Store an entry; give its folder. The same key always stands for the same content.
+
+        Where the disk is full or read-only, the entry goes to a temporary folder that lasts as long
+        as the process, with one warning.
+
+        Args:
+            key: a sha256 in hexadecimal.
+            files: by name, the content or the file to copy; there may be none.
+            meta: what JSON can hold.
+
+        Raises:
+            CacheError: there is no permission to write, or no room in the temporary folder either.
+        """
+        place = self._place(key)
+        try:
+            return self._put(place, key, files, meta)
+        except OSError as error:
+            if error.errno not in _NO_ROOM:
+                raise CacheError(
+                    f"cannot write to the cache: {error}", where=str(self.store.folder.root)
+                ) from error
+            return self._put_private(key, files, meta, error)
+
+    @contextmanager
+    def building(self, key: str) -> Generator[None]:
+        """Hold a lock while building an entry, so that others wait for it instead of building too.
+
+        It only saves work: where the disk has no room for the file of a lock, there is none.
+        """
+        lock = FileLock(self.store.folder.root / "locks" / self._place(key).parent.name)
+        try:
+            self.store.folder.prepare()
+            lock.acquire()
+        except OSError as error:
+            if error.errno not in _NO_ROOM:
+                raise
+        try:
+            yield
+        finally:
+            lock.release()  # nothing happens if it is not held
+
+    def _place(self, key: str) -> Path:
+        if re.fullmatch(r"[0-9a-f]{64}", key) is None:
+            raise CacheError(f"'{key}' is no key: it takes a sha256 in hexadecimal")
+        return self.store.folder.place(self.namespace, key)
+
+    def _put(
+        self, place: Path, key: str, files: Mapping[str, Path | bytes], meta: Mapping[str, Any]
+    ) -> Path:
+        folder = self.store.folder
+        folder.prepare()
+        temporary = folder.new_temporary()
+        try:
+            write_entry(temporary, key, files, meta)
+            size = sum(file.stat().st_size for file in temporary.iterdir())
+            # Where another process was faster its entry is as good, unless it is damaged; reading
+            # it removes it then. Twice in a row is not a matter of speed any more.
+            for _ in range(2):
+                if folder.publish(temporary, place) or self.entry(key) is not None:
+                    break
+            else:
+                raise CacheError("an entry of the cache cannot be replaced", where=str(place))
+        finally:
+            remove_tree(temporary)
+        self.store.note_written(size)
+        return place
+
+    def _remove_damaged(self, key: str, damage: DamagedEntryError) -> None:
+        """Remove an entry that is damaged, unless somebody has replaced it meanwhile."""
+        place = self._place(key)
+        warnings.warn(
+            f"the cache entry {place} is damaged and will be built again: {damage}",
+            CacheWarning,
+            stacklevel=2,
+        )
+        with self.store.folder.lock(exclusive=True):
+            try:
+                read_entry(place, key)
+            except FileNotFoundError:
+                return
+            except DamagedEntryError:
+                self.store.folder.take_away(place)
+
+    def _private_entry(self, key: str) -> Entry | None:
+        """Give an entry that this process could not put on the disk."""
+        folder = self.store.private_folder
+        place = None if folder is None else folder / self.namespace / key
+        return read_entry(place, key) if place is not None and place.exists() else None
+
+    def _put_private(
+        self, key: str, files: Mapping[str, Path | bytes], meta: Mapping[str, Any], reason: OSError
+    ) -> Path:
+        try:
+            folder = self.store.make_private_folder(reason)
+            place = folder / self.namespace / key
+            place.parent.mkdir(exist_ok=True)
+            if not place.exists():
+                temporary = Path(tempfile.mkdtemp(dir=folder))
+                write_entry(temporary, key, files, meta)
+                temporary.rename(place)
+        except OSError as error:
+            raise CacheError(
+                f"there is no room for a compiled artifact, neither in the cache "
+                f"{self.store.folder.root} nor in {tempfile.gettempdir()}: {error.strerror}",
+                hint="free some space, or set HIDET_CACHE_DIR and TMPDIR to folders that have some",
+            ) from error
+        return place
+
+
+def _remove_own_folder(folder: Path, owner: int) -> None:
+    """Remove a folder at the end of the process that made it, not at that of a fork."""
+    if os.getpid() == owner:
+        remove_tree(folder)

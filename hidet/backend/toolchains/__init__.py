@@ -1,0 +1,7 @@
+"""The compilers: g++ makes libraries for the CPU, nvcc makes cubins for GPUs."""
+
+from hidet.backend.toolchains.base import CompileReport, KernelResources, Toolchain
+from hidet.backend.toolchains.gxx import Gxx
+from hidet.backend.toolchains.nvcc import Nvcc
+
+__all__ = ["CompileReport", "Gxx", "KernelResources", "Nvcc", "Toolchain"]

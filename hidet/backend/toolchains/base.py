@@ -1,0 +1,174 @@
+"""What a compiler of generated kernels is, and how one is run."""
+
+import functools
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import perf_counter
+from typing import ClassVar
+
+from hidet.backend.device import INCLUDE_DIR, header_digest
+from hidet.errors import CompilationError, CompilerNotFoundError
+
+
+@dataclass(frozen=True)
+class KernelResources:
+    """What one kernel takes on a GPU, as ptxas reports it; registers and bytes are per thread.
+
+    Attributes:
+        registers: 32-bit registers.
+        stack_bytes: local memory for arrays that are not in registers.
+        spill_store_bytes: stores to local memory for lack of registers.
+        spill_load_bytes: loads back from there.
+        shared_bytes: static shared memory of a block.
+    """
+
+    registers: int
+    stack_bytes: int = 0
+    spill_store_bytes: int = 0
+    spill_load_bytes: int = 0
+    shared_bytes: int = 0
+
+
+@dataclass(frozen=True)
+class CompileReport:
+    """What a compiler said about a file that it accepted.
+
+    Attributes:
+        log: all that it printed.
+        seconds: how long it ran.
+        resources: by the name of the kernel; empty where the compiler does not tell.
+    """
+
+    log: str
+    seconds: float
+    resources: Mapping[str, KernelResources] = field(default_factory=dict[str, KernelResources])
+
+
+class Toolchain(ABC):
+    """A compiler with its options: makes one binary out of the text of one file of kernels."""
+
+    name: ClassVar[str]
+    """The name of the compiler, as in messages."""
+
+    suffix: ClassVar[str]
+    """How the names of its binaries end: ".so" or ".cubin"."""
+
+    source_suffix: ClassVar[str]
+    """How the names of its sources end."""
+
+    @property
+    @abstractmethod
+    def target(self) -> str:
+        """What its binaries run on: "cpu", or an architecture such as "sm_90a"."""
+
+    @property
+    @abstractmethod
+    def command(self) -> Sequence[str]:
+        """The compiler and how it is called, as words of a command line.
+
+        Raises:
+            CompilerNotFoundError: there is none on this machine.
+        """
+
+    @property
+    @abstractmethod
+    def options(self) -> Sequence[str]:
+        """The options of every compilation, except those that name files."""
+
+    def host(self) -> str:
+        """Describe the machine, where the binary depends on it; empty where it does not."""
+        return ""
+
+    def resources(self, log: str) -> dict[str, KernelResources]:
+        """Read what the kernels take out of what the compiler printed."""
+        return {}
+
+    def hint(self, log: str) -> str | None:
+        """Tell what to do about a compilation that failed, where that is known."""
+        return None
+
+    def fingerprint(self) -> str:
+        """Give a sha256 of all that decides over the binary besides the source.
+
+        These are the compiler's version, its options, the device header and, for the CPU, the model
+        of the processor. What is slow to find out is asked for once a process.
+
+        Raises:
+            CompilerNotFoundError: there is no compiler on this machine.
+        """
+        parts = [
+            self.name,
+            self.target,
+            compiler_version(tuple(self.command)),
+            "\n".join(self.options),
+            header_digest(),
+            self.host(),
+        ]
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+    def compile(self, source: str, output: Path) -> CompileReport:
+        """Compile `source` to the file `output`, which is there complete or not at all.
+
+        Raises:
+            CompilerNotFoundError: there is no compiler on this machine.
+            CompilationError: the compiler failed. The error names the file that keeps the source.
+        """
+        folder = Path(tempfile.mkdtemp(prefix=f"hidet-{self.name}-"))
+        source_path = folder / f"{output.stem}{self.source_suffix}"
+        source_path.write_text(source)
+        unfinished = output.with_name(f"{output.name}.part")
+        files = [f"-I{INCLUDE_DIR}", str(source_path), "-o", str(unfinished)]
+        start = perf_counter()
+        status, log = _run([*self.command, *self.options, *files], folder)
+        seconds = perf_counter() - start
+        if status != 0:
+            unfinished.unlink(missing_ok=True)
+            how = f"exit status {status}" if status > 0 else f"ended by signal {-status}"
+            raise CompilationError(
+                f"{self.name} could not compile {source_path.name} for {self.target} ({how})",
+                log=log,
+                source_path=str(source_path),
+                hint=self.hint(log),
+            )
+        os.replace(unfinished, output)
+        shutil.rmtree(folder)
+        return CompileReport(log, seconds, self.resources(log))
+
+
+def _run(command: Sequence[str], folder: Path) -> tuple[int, str]:
+    """Run a compiler, its temporary files in `folder`; give its exit status and what it printed."""
+    environment = {**os.environ, "LC_ALL": "C", "TMPDIR": str(folder)}
+    try:
+        result = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=environment,
+            check=False,
+        )
+    except OSError as error:
+        raise CompilerNotFoundError(
+            f"{command[0]} cannot be run: {error.strerror}", where=command[0]
+        ) from error
+    return result.returncode, result.stdout.decode(errors="replace")
+
+
+@functools.cache
+def compiler_version(command: tuple[str, ...]) -> str:
+    """Ask a compiler for its version; once a process."""
+    with tempfile.TemporaryDirectory(prefix="hidet-") as folder:
+        status, text = _run([*command, "--version"], Path(folder))
+    if status != 0:
+        raise CompilerNotFoundError(
+            f"'{' '.join(command)} --version' fails with exit status {status}: {text.strip()}",
+            where=command[0],
+        )
+    return text

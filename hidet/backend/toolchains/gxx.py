@@ -1,0 +1,129 @@
+"""g++: makes a shared library that runs kernels on the CPU."""
+
+import functools
+import os
+import platform
+import re
+import shlex
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from hidet.backend.toolchains.base import Toolchain, compiler_version
+from hidet.errors import CompilerNotFoundError
+
+INSTALL_HINT = "install g++ 11 or later (Debian, Ubuntu: apt install g++), or name it in CXX"
+OLDEST_VERSION = 11
+
+COMMON_OPTIONS = (
+    "-shared",
+    "-fPIC",
+    "-std=c++20",
+    "-O3",
+    "-march=native",
+    "-fopenmp",
+    # Floating point: contract a * b + c, and ignore errno and traps, which nobody looks at. All
+    # else stays exact: no reassociation, and NaN and infinity count.
+    "-ffp-contract=fast",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+    # Only the launch functions are seen from outside, so everything else can be inlined.
+    "-fvisibility=hidden",
+    "-ftls-model=local-dynamic",
+    # Threads keep pointers into the library (hidet_fiber_memory.h).
+    "-Wl,-z,nodelete",
+    # The stack of a fiber has 64 KiB.
+    "-Werror=frame-larger-than=49152",
+    # `#pragma unroll` is for nvcc.
+    "-Wno-unknown-pragmas",
+)
+
+X86_OPTIONS = (
+    # Register tiles of 4 columns become 4 lanes. With wider vectors g++ 12 packs several rows into
+    # one, by shuffles that cost three times the arithmetic.
+    "-mprefer-vector-width=128",
+    # Fibers change stacks, which a shadow stack would take for an attack.
+    "-fcf-protection=none",
+)
+
+# What /proc/cpuinfo says about the model and the instructions of a processor, x86-64 and aarch64.
+_CPU_FIELDS = (
+    "vendor_id|cpu family|model|model name|stepping|flags|"
+    "CPU implementer|CPU architecture|CPU variant|CPU part|CPU revision|Features"
+)
+
+
+@dataclass(frozen=True)
+class Gxx(Toolchain):
+    """g++ for the processor of this machine.
+
+    Args:
+        path: the compiler; None takes CXX, else g++ from PATH.
+        check: compile in the checks of HIDET_CHECK: the alignment of vector copies, and dynamic
+            shared memory that starts as NaN.
+    """
+
+    path: Path | None = None
+    check: bool = False
+
+    name: ClassVar[str] = "g++"
+    suffix: ClassVar[str] = ".so"
+    source_suffix: ClassVar[str] = ".cpp"
+
+    @property
+    def target(self) -> str:
+        """Kernels for the processor."""
+        return "cpu"
+
+    @property
+    def command(self) -> Sequence[str]:
+        """The compiler."""
+        # CXX may hold several words, such as "ccache g++".
+        words = shlex.split(os.environ.get("CXX", "")) or ["g++"]
+        if self.path is not None:
+            words = [str(self.path)]
+        found = shutil.which(words[0])
+        if found is None:
+            origin = " (from CXX)" if self.path is None and "CXX" in os.environ else ""
+            raise CompilerNotFoundError(
+                f"no g++ found: looked for '{words[0]}'{origin} in PATH", hint=INSTALL_HINT
+            )
+        command = (found, *words[1:])
+        _check_version(command)
+        return command
+
+    @property
+    def options(self) -> Sequence[str]:
+        """The options, with the language, since sources for both compilers are the same."""
+        machine = X86_OPTIONS if platform.machine() == "x86_64" else ()
+        check = ("-DHIDET_CHECK",) if self.check else ()
+        return (*COMMON_OPTIONS, *machine, *check)
+
+    def host(self) -> str:
+        """Describe the processor: -march=native uses all of its instructions."""
+        return cpu_description()
+
+
+@functools.cache
+def _check_version(command: tuple[str, ...]) -> None:
+    """Make sure that a compiler is a g++ which knows our language; once a process."""
+    version = compiler_version(command)
+    first_line = version.partition("\n")[0]
+    number = re.search(r"\) (\d+)\.\d+", first_line)
+    if "Free Software Foundation" not in version or number is None:
+        raise CompilerNotFoundError(f"{command[0]} is no g++: {first_line}", hint=INSTALL_HINT)
+    if int(number[1]) < OLDEST_VERSION:
+        raise CompilerNotFoundError(f"{command[0]} is too old: {first_line}", hint=INSTALL_HINT)
+
+
+@functools.cache
+def cpu_description() -> str:
+    """Describe the kinds of processors of this machine; without what changes, such as the clock."""
+    try:
+        text = Path("/proc/cpuinfo").read_text()
+    except FileNotFoundError:
+        return f"{platform.machine()} {platform.processor()}"
+    lines = re.findall(rf"^(?:{_CPU_FIELDS})\s*:.*$", text, re.MULTILINE)
+    return "\n".join([platform.machine(), *sorted(set(lines))])

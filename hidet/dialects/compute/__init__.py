@@ -1,0 +1,52 @@
+"""The `compute` dialect: tensors defined element by element, and the fusions that become kernels.
+
+A `compute.grid` says what element (i, j, ...) of a tensor is. Its dual, `compute.sink`, says what
+storing to element (i, j, ...) does. Inside a kernel a tensor value is a view (evaluated where it
+is loaded) and a memref value is a buffer; `compute.load` and `compute.store` take either, so that
+a kernel template never knows what its inputs and outputs are made of.
+"""
+
+from xdsl.ir import Dialect
+
+from hidet.dialects.compute.fusion import FusionOp
+from hidet.dialects.compute.ops import (
+    GridOp,
+    LoadOp,
+    ReadsBuffer,
+    ReduceKind,
+    ReduceKindAttr,
+    ReduceOp,
+    SinkOp,
+    StoreOp,
+    WritesMemory,
+    YieldOp,
+    parse_indices,
+    print_element,
+    single_block,
+    terminator_of,
+)
+
+__all__ = [
+    "Compute",
+    "FusionOp",
+    "GridOp",
+    "LoadOp",
+    "ReadsBuffer",
+    "ReduceKind",
+    "ReduceKindAttr",
+    "ReduceOp",
+    "SinkOp",
+    "StoreOp",
+    "WritesMemory",
+    "YieldOp",
+    "parse_indices",
+    "print_element",
+    "single_block",
+    "terminator_of",
+]
+
+Compute = Dialect(
+    "compute",
+    [FusionOp, GridOp, LoadOp, ReduceOp, SinkOp, StoreOp, YieldOp],
+    [ReduceKindAttr],
+)

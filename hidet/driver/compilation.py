@@ -1,0 +1,80 @@
+"""A cold start: the stages that make a plan and binaries out of a program."""
+
+from collections.abc import Mapping
+
+from xdsl.dialects.builtin import ModuleOp
+
+from hidet.backend.build import build_kernels
+from hidet.backend.cache import Store, artifact_key
+from hidet.backend.printer import print_kernel
+from hidet.backend.toolchains import Toolchain
+from hidet.dialects.cuda.kernel import KernelOp
+from hidet.driver.dump import Dump
+from hidet.driver.options import CompileOptions
+from hidet.driver.passes import lower
+from hidet.driver.programs import Program
+from hidet.lowering.pipelines import PassOptions
+from hidet.runtime.extract import extract_plan
+from hidet.runtime.times import CompileTimes
+
+# The option `progress`, as build_kernels takes it.
+_PROGRESS = {"auto": None, "on": True, "off": False}
+
+
+def compile_program(
+    module: ModuleOp,
+    text: str,
+    key: str,
+    toolchain: Toolchain,
+    store: Store,
+    options: CompileOptions,
+    report: CompileTimes,
+) -> Program:
+    """Lower a program in place, print and build its kernels, and read its plan.
+
+    Args:
+        module: the program, of the graph dialect.
+        text: the same program as text.
+        key: its key in the cache, which names its folder in `dump_dir`.
+        toolchain: the compiler of the kernels.
+        store: the cache; it gets the binaries.
+        options: the options.
+        report: gets the times of the stages and passes.
+
+    Raises: see `hidet.driver.compile_graph`.
+    """
+    dump = Dump(options.dump_dir, key)
+    with report.stage("passes"):
+        passes = PassOptions(arch=toolchain.target, verify=options.verify_level)
+        lower(module, text, passes, dump, report)
+    with report.stage("print"):
+        sources = print_sources(module)
+        dump.kernels(sources)
+    with report.stage("build"):
+        paths = build_kernels(
+            sources,
+            toolchain,
+            store.kernels,
+            workers=options.num_workers,
+            progress=_PROGRESS[options.progress],
+        )
+    with report.stage("plan"):
+        fingerprint = toolchain.fingerprint()
+        keys = {symbol: artifact_key(source, fingerprint) for symbol, source in sources.items()}
+        plan = extract_plan(module, target=toolchain.target, artifact_keys=keys)
+    if options.dump_dir is not None:
+        dump.plan(plan.to_json())
+        dump.logs(read_logs(store, keys))
+    return Program(plan, {keys[symbol]: path for symbol, path in paths.items()})
+
+
+def print_sources(module: ModuleOp) -> dict[str, str]:
+    """Print each kernel that has something to do as a file of its own, by its symbol."""
+    kernels = (op for op in module.ops if isinstance(op, KernelOp))
+    return {op.sym_name.data: print_kernel(op) for op in kernels if 0 not in op.grid_dims}
+
+
+def read_logs(store: Store, keys: Mapping[str, str]) -> dict[str, str]:
+    """Read what the compiler said about each kernel out of the cache, by its symbol."""
+    entries = {symbol: store.kernels.entry(key) for symbol, key in keys.items()}
+    return {symbol: str(entry.meta["log"]) for symbol, entry in entries.items() if entry}

@@ -1,0 +1,75 @@
+"""The way from a program to something that runs: out of the cache, or through the compiler."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hidet.backend.cache import Store
+from hidet.backend.toolchains import Gxx, Nvcc
+from hidet.driver.options import CompileOptions
+from hidet.driver.programs import ProgramCache, program_key
+from hidet.driver.target import find_target
+from hidet.runtime.compiled_graph import CompiledGraph
+from hidet.runtime.times import CompileTimes
+
+if TYPE_CHECKING:
+    import torch
+    from xdsl.dialects.builtin import ModuleOp
+
+
+def compile_graph(
+    module: ModuleOp, *, device: torch.device, options: Mapping[str, object] | None = None
+) -> CompiledGraph:
+    """Compile a program of the graph dialect for a device, or take it from the cache.
+
+    Args:
+        module: the program, with the function `@forward`. It may be lowered in place.
+        device: where it is going to run.
+        options: what differs from `hidet.option`, by the names of `CompileOptions`.
+
+    Returns:
+        What runs it; its `report` tells what the stages took.
+
+    Raises:
+        OptionError: an option does not exist, or the target does not fit the device.
+        PassError: a pass failed. The hint names a file with the program ahead of it.
+        LegalityError: a check between two stages failed, with the same hint.
+        CompilerNotFoundError: nvcc or g++ is missing.
+        CompilationError: nvcc or g++ failed.
+        CacheError: the cache cannot be used.
+    """
+    settings = CompileOptions.current(options)
+    report = CompileTimes()
+    with report.stage("look up"):
+        target = find_target(device, settings)
+        toolchain = Gxx() if target == "cpu" else Nvcc(target)
+        text = str(module)
+        key = program_key(text, toolchain, settings)
+        store = _open_store(settings.cache_dir, settings.cache_size_limit)
+        programs = ProgramCache(store, toolchain)
+        # Whoever wants to see the passes wants them to run.
+        program = programs.load(key) if settings.dump_dir is None else None
+    report.cached = program is not None
+    if program is None:
+        with report.stage("import"):  # the compiler, which a warm start does without
+            from hidet.driver.compilation import compile_program
+        program = compile_program(module, text, key, toolchain, store, settings, report)
+        with report.stage("store"):
+            programs.save(key, program.plan)
+    with report.stage("load"):
+        return CompiledGraph(
+            program.plan,
+            program.artifacts,
+            device,
+            report,
+            use_cuda_graph=settings.use_cuda_graph,
+        )
+
+
+@cache
+def _open_store(root: Path, max_bytes: int) -> Store:
+    """Open each cache once a process."""
+    return Store(root, max_bytes=max_bytes)

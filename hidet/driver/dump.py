@@ -1,0 +1,66 @@
+"""What `HIDET_DUMP=dir` writes: the program after every pass, the kernels, the plan.
+
+Each program gets a folder of its own, named after its key in the cache:
+
+    dir/graph_1f0c62ab9d34/00_graph.mlir       what came from the frontend
+                           01_decompose-graph.mlir, 02_..., ...
+                           kernels/<kernel>.cu   and <kernel>.txt, the compiler's report
+                           plan.json
+
+The program after any pass can be fed to `hidet-opt`.
+"""
+
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from xdsl.dialects.builtin import ModuleOp
+
+from hidet.tools.alias_printer import module_text
+
+
+class Dump:
+    """Writes the files of one program; does nothing without a folder.
+
+    Args:
+        folder: the option `dump_dir`.
+        key: the key of the program in the cache.
+    """
+
+    def __init__(self, folder: Path | None, key: str) -> None:
+        self.folder = None if folder is None else folder / f"graph_{key[:12]}"
+        self._number = 0
+
+    def program(self, name: str, module: ModuleOp) -> None:
+        """Write the program as it is after the pass `name`."""
+        if self.folder is not None:
+            self._write(f"{self._number:02}_{name}.mlir", module_text(module))
+            self._number += 1
+
+    def kernels(self, sources: Mapping[str, str]) -> None:
+        """Write the source of each kernel, by its symbol."""
+        for symbol, source in sources.items():
+            self._write(f"kernels/{symbol}.cu", source)
+
+    def logs(self, logs: Mapping[str, str]) -> None:
+        """Write what the compiler said about each kernel, by its symbol."""
+        for symbol, log in logs.items():
+            self._write(f"kernels/{symbol}.txt", log)
+
+    def plan(self, text: str) -> None:
+        """Write the plan."""
+        self._write("plan.json", text)
+
+    def failure(self, pass_name: str, text: str) -> Path:
+        """Write the program that a pass failed on; give the file, which exists in any case."""
+        folder = self.folder or Path(tempfile.mkdtemp(prefix="hidet-failed-"))
+        path = folder / f"{self._number:02}_ahead_of_failed_{pass_name}.mlir"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+    def _write(self, name: str, text: str) -> None:
+        if self.folder is not None:
+            path = self.folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)

@@ -1,0 +1,90 @@
+"""The cache of whole programs: from the text of a graph to its plan and its binaries.
+
+This is the second level of the cache. The first one holds binaries by their source; an entry here
+refers to them by key. A program that is found is loaded without any part of the compiler.
+"""
+
+import hashlib
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+
+from hidet.backend.cache import ArtifactCache, CacheWarning, Store
+from hidet.backend.toolchains import Toolchain
+from hidet.driver.fingerprint import source_fingerprint
+from hidet.driver.options import CompileOptions
+from hidet.errors import CacheError
+from hidet.runtime.plan import Plan
+
+PLAN_FILE = "plan.json"
+"""The file of an entry that holds the plan."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """A plan with the path of each binary that it names, by artifact key."""
+
+    plan: Plan
+    artifacts: dict[str, Path]
+
+
+def program_key(text: str, toolchain: Toolchain, options: CompileOptions) -> str:
+    """Give the key of a program in the cache.
+
+    Everything that decides over the result is in it: the program, the target with the compiler and
+    its options, this compiler's own source, and the options that passes look at. Flags of torch
+    that change the program, such as those of TF32, are in its text.
+    """
+    parts = (text, toolchain.fingerprint(), source_fingerprint(), str(options.search_space))
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(f"{len(part)}\0{part}".encode())
+    return digest.hexdigest()
+
+
+class ProgramCache:
+    """Programs on disk.
+
+    Args:
+        store: the cache.
+        toolchain: what made the binaries.
+    """
+
+    def __init__(self, store: Store, toolchain: Toolchain) -> None:
+        self._programs: ArtifactCache = store.programs
+        self._kernels: ArtifactCache = store.kernels
+        self._suffix = toolchain.suffix
+
+    def load(self, key: str) -> Program | None:
+        """Give a program, or None where it, or one of its binaries, is not there or damaged."""
+        entry = self._programs.entry(key)
+        if entry is None:
+            return None
+        try:
+            plan = Plan.from_json(entry.file(PLAN_FILE).read_text())
+        except (CacheError, OSError, UnicodeDecodeError) as error:
+            warnings.warn(
+                f"the cached program {entry.path} cannot be used and is compiled again: {error}",
+                CacheWarning,
+                stacklevel=2,
+            )
+            return None
+        artifacts: dict[str, Path] = {}
+        for artifact_key in sorted({kernel.artifact_key for kernel in plan.kernels}):
+            path = self._binary(artifact_key)
+            if path is None:
+                return None
+            artifacts[artifact_key] = path
+        return Program(plan, artifacts)
+
+    def save(self, key: str, plan: Plan) -> None:
+        """Keep a plan, whose binaries are in the cache already."""
+        meta = {"target": plan.target, "kernels": len(plan.kernels)}
+        self._programs.put(key, {PLAN_FILE: plan.to_json().encode()}, meta)
+
+    def _binary(self, artifact_key: str) -> Path | None:
+        """Find the binary of a kernel, among the files of its entry."""
+        entry = self._kernels.entry(artifact_key)
+        if entry is None:
+            return None
+        return next((entry.file(n) for n in entry.files if n.endswith(self._suffix)), None)

@@ -1,0 +1,29 @@
+"""Which machine a program is compiled for."""
+
+import torch
+
+from hidet.driver.options import CompileOptions
+from hidet.errors import OptionError
+
+
+def find_target(device: torch.device, options: CompileOptions) -> str:
+    """Give "cpu", or the architecture of a GPU: what the options say, else the device's own.
+
+    From compute capability 9.0 on, architectures have instructions of their own, which only the
+    variant with an "a" may use (sm_90a; CUDA C++ Programming Guide, compute capabilities).
+
+    Raises:
+        OptionError: the option `target` contradicts the device, or it is of another kind.
+    """
+    kind = device.type if options.target == "auto" else options.target
+    if device.type not in ("cpu", "cuda") or kind != device.type:
+        raise OptionError(
+            f"a program on device '{device}' cannot be compiled for target '{options.target}'",
+            hint="tensors are on the CPU or a CUDA device, the option 'target' says auto or which",
+        )
+    if kind == "cpu":
+        return "cpu"
+    if options.arch != "auto":
+        return options.arch
+    major, minor = torch.cuda.get_device_capability(device)
+    return f"sm_{major}{minor}{'a' if major >= 9 else ''}"

@@ -1,0 +1,161 @@
+"""The pass `merge-equal-ops`: what is computed or read twice is computed or read once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.traits import (
+    IsolatedFromAbove,
+    IsTerminator,
+    MemoryAllocEffect,
+    is_side_effect_free,
+)
+
+from hidet.analysis.memory import accesses_of, may_alias, root_of
+from hidet.lowering.cuda.dead_code import drop_dead_code
+
+
+@dataclass(frozen=True)
+class MergeEqualOpsPass(ModulePass):
+    """Replace an op by an equal one that has run before.
+
+    Equal are ops of one class with the same operands and properties. Those without effects are
+    merged wherever the first is visible; those that read memory if nothing may have written it in
+    between. Ops with regions stay as they are. Dead code is dropped.
+
+    xDSL's `cse` does the same, but looks for writes by walking from one read to the other, which
+    is quadratic in the number of reads; here memory has version numbers.
+    """
+
+    name = "merge-equal-ops"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Run on a module."""
+        merge_equal_ops(op)
+
+
+def merge_equal_ops(op: Operation) -> None:
+    """Merge the equal ops inside of an operation."""
+    merger = _Merger()
+    for region in op.regions:
+        for block in region.blocks:
+            merger.visit(block)
+    drop_dead_code(op)
+
+
+@dataclass(frozen=True)
+class _Writes:
+    """What is written by the ops of a region.
+
+    Attributes:
+        roots: the memrefs, each as the memref that it is a view of.
+        anything: whether there is an op that may write any memory.
+    """
+
+    roots: frozenset[SSAValue]
+    anything: bool
+
+
+class _Memory:
+    """Versions of memory: as long as the version of a memref stays, so do its elements."""
+
+    def __init__(self) -> None:
+        self._of_all = 0
+        self._of_root: Counter[SSAValue] = Counter()
+
+    def write(self, writes: _Writes) -> None:
+        """Note that memory is written."""
+        self._of_all += writes.anything
+        self._of_root.update(writes.roots)
+
+    def version(self, memory: Iterable[SSAValue]) -> int:
+        """Return a number that grows whenever one of some memrefs may have been written."""
+        return self._of_all + sum(
+            count
+            for root, count in self._of_root.items()
+            if any(may_alias(root, each) for each in memory)
+        )
+
+
+class _Merger:
+    """Walks a program once, in the order in which it runs."""
+
+    def __init__(self) -> None:
+        self._memory = _Memory()
+        self._known: dict[Hashable, Operation] = {}
+        self._written: dict[Operation, _Writes] = {}
+
+    def visit(self, block: Block) -> None:
+        """Merge the ops of a block among each other and with those visible from it."""
+        added: list[Hashable] = []
+        for op in tuple(block.ops):
+            if op.regions:
+                self._visit_regions(op)
+            elif (key := self._key(op)) is not None:
+                earlier = self._known.setdefault(key, op)
+                if earlier is op:
+                    added.append(key)
+                    continue
+                for result, known in zip(op.results, earlier.results, strict=True):
+                    result.replace_all_uses_with(known)
+                block.erase_op(op)
+            else:
+                self._memory.write(self._writes_of(op))
+        for key in added:
+            del self._known[key]
+
+    def _visit_regions(self, op: Operation) -> None:
+        """Merge inside of an op with regions.
+
+        Its body may run again after it has written, so what it writes counts before it too.
+        """
+        self._memory.write(self._writes_of(op))
+        outer = self._known
+        if op.has_trait(IsolatedFromAbove, value_if_unregistered=True):
+            self._known = {}
+        for region in op.regions:
+            for block in region.blocks:
+                self.visit(block)
+        self._known = outer
+
+    def _key(self, op: Operation) -> Hashable | None:
+        """Return what ops have in common that may be merged; None for one that may not be."""
+        if not op.results or op.has_trait(IsTerminator) or op.has_trait(MemoryAllocEffect):
+            return None
+        version = 0
+        if not is_side_effect_free(op):
+            accesses = accesses_of(op)
+            if accesses is None or accesses.writes or not accesses.reads:
+                return None
+            version = self._memory.version(accesses.reads)
+        return (
+            op.name,
+            tuple(op.operands),
+            frozenset(op.properties.items()),
+            frozenset(op.attributes.items()),
+            op.result_types,
+            version,
+        )
+
+    def _writes_of(self, op: Operation) -> _Writes:
+        """Return what an op writes, with the ops inside of it."""
+        known = self._written.get(op)
+        if known is not None:
+            return known
+        accesses = accesses_of(op)
+        roots = {root_of(memory) for memory in accesses.writes} if accesses else set[SSAValue]()
+        anything = accesses is None
+        for region in op.regions:
+            for block in region.blocks:
+                for inner in block.ops:
+                    writes = self._writes_of(inner)
+                    roots |= writes.roots
+                    anything |= writes.anything
+        found = self._written[op] = _Writes(frozenset(roots), anything)
+        return found

@@ -1,0 +1,185 @@
+"""Moving a branch out of a loop where its condition is the same for all iterations.
+
+    for v in 0..4: if (4 * i + v < 100) { ... }     becomes     if (4 * i < 100) { for v ... }
+
+Part of `vectorize`: a vector is accessed as a whole or not at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import IndexType
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.traits import MemoryEffectKind, only_has_effect
+
+from hidet.analysis.conditions import predicate_of
+from hidet.analysis.forms import LinearForm
+from hidet.analysis.index_forms import IndexForms
+from hidet.analysis.materialize import Materializer
+
+
+def unswitch(loop: scf.ForOp, count: int, forms: IndexForms) -> list[scf.ForOp] | None:
+    """Move the first branch with a uniform condition out of a loop.
+
+    Args:
+        loop: a loop from 0 with step 1 and without results.
+        count: its number of iterations.
+        forms: the forms of the program; those of values inside the loop are not valid afterwards.
+
+    Returns:
+        The loops that there are now, one for each side of the branch that does something; None
+        where no branch could be moved.
+    """
+    for op in loop.body.block.ops:
+        if isinstance(op, scf.IfOp):
+            hoisted = _Hoisted(loop, count, forms).condition(op.cond)
+            if hoisted is not None:
+                return _split(loop, op, hoisted())
+    return None
+
+
+def _split(loop: scf.ForOp, branch: scf.IfOp, condition: SSAValue) -> list[scf.ForOp]:
+    """Put a loop into both sides of a branch that is in it; the sides lose what they do not do."""
+    block = loop.parent
+    assert block is not None
+    otherwise: list[scf.ForOp] = []
+    if branch.false_region.blocks or _does_more_than(loop, branch):
+        copies: dict[Operation, Operation] = {}
+        _clone_with(loop, copies)
+        copied_branch = copies[branch]
+        assert isinstance(copied_branch, scf.IfOp)
+        copied = copies[loop]
+        assert isinstance(copied, scf.ForOp)
+        _take_side(copied_branch, copied_branch.false_region)
+        otherwise.append(copied)
+    split = scf.IfOp(
+        condition,
+        [],
+        Region(Block()),
+        Region(Block()) if otherwise else None,
+    )
+    split.location = loop.location
+    block.insert_op_before(split, loop)
+    block.detach_op(loop)
+    _take_side(branch, branch.true_region)
+    split.true_region.block.add_ops([loop, scf.YieldOp()])
+    if otherwise:
+        split.false_region.block.add_ops([*otherwise, scf.YieldOp()])
+    return [loop, *otherwise]
+
+
+def _clone_with(op: Operation, copies: dict[Operation, Operation]) -> None:
+    """Clone an op and note the copy of every op inside of it."""
+    copy = op.clone()
+    copies.update(zip(op.walk(), copy.walk(), strict=True))
+
+
+def _does_more_than(loop: scf.ForOp, branch: scf.IfOp) -> bool:
+    """Return whether a loop has an effect besides that of one branch."""
+    return any(
+        op is not branch and not only_has_effect(op, MemoryEffectKind.READ)
+        for op in loop.body.block.ops
+    )
+
+
+def _take_side(branch: scf.IfOp, side: Region) -> None:
+    """Replace a branch by the ops of one of its sides."""
+    values: list[SSAValue] = []
+    if side.blocks:
+        end = side.block.last_op
+        assert end is not None
+        Rewriter.inline_block(side.block, InsertPoint.before(branch))
+        values = list(end.operands)
+        Rewriter.erase_op(end)
+    for result, value in zip(branch.results, values, strict=True):
+        result.replace_all_uses_with(value)
+    Rewriter.erase_op(branch)
+
+
+@dataclass
+class _Hoisted:
+    """Computes before a loop conditions that are the same for all of its iterations."""
+
+    loop: scf.ForOp
+    count: int
+    forms: IndexForms
+
+    def condition(self, value: SSAValue) -> Callable[[], SSAValue] | None:
+        """Return a function that computes a condition before the loop, None for one that varies."""
+        if not self.loop.is_ancestor(value.owner):
+            return lambda: value
+        op = value.owner
+        if isinstance(op, arith.AndIOp | arith.OrIOp):
+            lhs, rhs = self.condition(op.lhs), self.condition(op.rhs)
+            if lhs is None or rhs is None:
+                return None
+            combine, left, right = type(op), lhs, rhs
+            return lambda: self._insert(combine(left(), right()))
+        if isinstance(op, arith.CmpiOp) and isinstance(op.lhs.type, IndexType):
+            return self._comparison(op)
+        return None
+
+    def _comparison(self, op: arith.CmpiOp) -> Callable[[], SSAValue] | None:
+        """Return what computes a comparison of indices as it is in the first iteration."""
+        lhs, rhs = self.forms.form(op.lhs), self.forms.form(op.rhs)
+        predicate, variable = predicate_of(op), self.loop.body.block.args[0]
+        if not self._is_uniform(predicate, lhs, rhs, op.parent):
+            return None
+        first = [
+            form.plus(LinearForm.of(variable), -form.coefficient_of(variable))
+            for form in (lhs, rhs)
+        ]
+        if any(
+            self.loop.is_ancestor(leaf.owner)
+            for form in first
+            for leaf in form.leaves()
+            if isinstance(leaf, SSAValue)
+        ):
+            return None
+
+        def compute() -> SSAValue:
+            materializer, algebra = Materializer(), self.forms.algebra(self.loop.parent)
+            left, right = (materializer.value(form, self._insert, algebra) for form in first)
+            return self._insert(arith.CmpiOp(left, right, predicate))
+
+        return compute
+
+    def _insert(self, op: Operation) -> SSAValue:
+        assert self.loop.parent is not None
+        op.location = self.loop.location
+        self.loop.parent.insert_op_before(op, self.loop)
+        return op.results[0]
+
+    def _is_uniform(
+        self, predicate: str, lhs: LinearForm, rhs: LinearForm, at: Block | None
+    ) -> bool:
+        """Return whether a comparison gives the same in all iterations as in the first.
+
+        With `v` the loop's variable, it asks for the sign of `d + k * v`. All iterations agree if
+        no multiple of what divides `d` lies in between, as for `d = 4 * i - 100` and `v < 4`.
+        """
+        variable = self.loop.body.block.args[0]
+        if predicate.startswith("u") and not all(
+            self.forms.is_nonnegative(side, at) for side in (lhs, rhs)
+        ):
+            return False
+        if predicate[1:] in ("gt", "ge"):
+            lhs, rhs = rhs, lhs
+        difference = lhs - rhs
+        if predicate[1:] in ("le", "ge"):
+            difference = difference - 1
+        # Now the question is `difference < 0`, or `difference == 0`.
+        factor = difference.coefficient_of(variable)
+        rest = difference.plus(LinearForm.of(variable), -factor)
+        if rest.depends_on(variable):
+            return False
+        if factor == 0:
+            return True
+        if predicate in ("eq", "ne"):
+            return False
+        step = self.forms.divisibility(rest if factor > 0 else rest + 1)
+        return step == 0 or step > abs(factor) * (self.count - 1)

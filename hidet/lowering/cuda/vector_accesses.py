@@ -1,0 +1,170 @@
+"""Which loads and stores of a loop access neighbouring elements, and may be one vector each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects import memref, scf
+from xdsl.dialects.builtin import FixedBitwidthType, NoneAttr
+from xdsl.ir import Operation, SSAValue
+
+from hidet.analysis.forms import ZERO, LinearForm
+from hidet.analysis.index_forms import IndexForms
+from hidet.analysis.memory import accesses_of, may_alias, root_of
+from hidet.dialects.cuda.attributes import Space, space_of
+from hidet.dialects.shaped import element_of, memref_type
+
+VECTOR_BITS = 128
+"""The widest access of a thread (PTX ISA, `ld` and `st` with `.v4.b32`)."""
+
+COUNTS = (2, 4, 8, 16)
+"""The numbers of iterations of the loops that are vectorised."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """An element of a memref: the array and its indices, as forms."""
+
+    array: SSAValue
+    indices: tuple[LinearForm, ...]
+
+    def after(self, steps: int) -> Place:
+        """Return the element some steps further along the last dimension."""
+        return Place(self.array, (*self.indices[:-1], self.indices[-1] + steps))
+
+
+@dataclass(frozen=True)
+class VectorAccess:
+    """A load or store whose elements lie next to each other in the iterations of a loop.
+
+    Attributes:
+        op: the access.
+        first: the element of the first iteration.
+        width: the number of elements of a vector.
+        size: the number of bytes of a vector.
+    """
+
+    op: memref.LoadOp | memref.StoreOp
+    first: Place
+    width: int
+    size: int
+
+
+class VectorLoop:
+    """What vectorisation asks about a loop."""
+
+    def __init__(self, loop: scf.ForOp, forms: IndexForms) -> None:
+        self.loop = loop
+        self.forms = forms
+        self.count = forms.trip_count(loop) or 0
+
+    @property
+    def is_candidate(self) -> bool:
+        """Whether the loop counts from 0 in steps of 1 to the length of a vector."""
+        return (
+            self.count in COUNTS
+            and self.forms.form(self.loop.lb) == ZERO
+            and self.forms.form(self.loop.step) == LinearForm.number(1)
+        )
+
+    @property
+    def has_guarded_vectors(self) -> bool:
+        """Whether a vector access stands in a branch of the loop."""
+        return any(
+            self._access(op) is not None
+            for branch in self.loop.body.block.ops
+            if isinstance(branch, scf.IfOp)
+            for op in branch.walk()
+        )
+
+    def vector_accesses(self) -> list[VectorAccess]:
+        """Return the accesses that may be made before the loop (loads) or after it (stores).
+
+        All run in every iteration. In the loop nothing else may write what is loaded before it, or
+        touch what is stored after it.
+        """
+        touched = {op: accesses_of(op) for op in self.loop.body.walk()}
+        if None in touched.values():
+            return []
+        found = [self._access(op) for op in self.loop.body.block.ops]
+        return [
+            access
+            for access in found
+            if access is not None
+            and not any(
+                may_alias(access.first.array, memory)
+                for op, accesses in touched.items()
+                if op is not access.op and accesses is not None
+                for memory in (
+                    accesses.writes
+                    if isinstance(access.op, memref.LoadOp)
+                    else (*accesses.writes, *accesses.reads)
+                )
+            )
+        ]
+
+    def copied_through(
+        self, accesses: list[VectorAccess]
+    ) -> tuple[VectorAccess, VectorAccess] | None:
+        """Return the load and the store of a loop that only copies from the one to the other."""
+        if len(accesses) != 2 or self.loop.results:
+            return None
+        load, store = accesses
+        if not isinstance(load.op, memref.LoadOp) or not isinstance(store.op, memref.StoreOp):
+            return None
+        rest = [accesses_of(op) for op in self.loop.body.walk() if op not in (load.op, store.op)]
+        only_copies = all(touched is not None and not any(touched) for touched in rest)
+        return (load, store) if only_copies and store.op.value is load.op.res else None
+
+    def _access(self, op: Operation) -> VectorAccess | None:
+        """Return a load or store as a vector access, None where it cannot be one."""
+        if not isinstance(op, memref.LoadOp | memref.StoreOp) or not _may_be_vector(op.memref):
+            return None
+        variable = self.loop.body.block.args[0]
+        *outer, last = (self.forms.form(index) for index in op.indices)
+        first = (*outer, last - LinearForm.of(variable))
+        if last.coefficient_of(variable) != 1 or not all(map(self._is_outside, first)):
+            return None
+        width = self._width(op.memref, first)
+        if width < 2:
+            return None
+        return VectorAccess(op, Place(op.memref, first), width, width * _bits(op.memref) // 8)
+
+    def _is_outside(self, form: LinearForm) -> bool:
+        """Return whether a form can be computed before the loop."""
+        return not any(
+            isinstance(leaf, SSAValue) and self.loop.is_ancestor(leaf.owner)
+            for leaf in form.leaves()
+        )
+
+    def _width(self, array: SSAValue, first: tuple[LinearForm, ...]) -> int:
+        """Return how many elements a vector can have: its address is a multiple of it."""
+        shape, address = memref_type(array).get_shape(), ZERO
+        for dim, form in enumerate(first):
+            address = address.plus(form, prod(shape[dim + 1 :]))
+        step = self.forms.divisibility(address)
+        width = self.count
+        while step % width or width * _bits(array) > VECTOR_BITS:
+            width //= 2
+        return width if width * _bits(array) >= 16 else 1
+
+
+def _bits(array: SSAValue) -> int:
+    """Return the bits of an element, 0 for types whose storage is not that of whole bytes."""
+    element = element_of(array)
+    bits = element.bitwidth if isinstance(element, FixedBitwidthType) else 0
+    return bits if bits in (8, 16, 32, 64) else 0
+
+
+def _may_be_vector(array: SSAValue) -> bool:
+    """Return whether a memref is an array in memory, row-major, whose first element is aligned."""
+    kind = memref_type(array)
+    return (
+        root_of(array) is array
+        and space_of(kind) in (Space.GLOBAL, Space.SHARED)
+        and isinstance(kind.layout, NoneAttr)
+        and kind.get_num_dims() > 0
+        and min(kind.get_shape()[1:], default=1) > 0
+        and _bits(array) > 0
+    )

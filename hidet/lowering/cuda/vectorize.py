@@ -1,0 +1,183 @@
+"""The pass `vectorize`: loops over neighbouring elements access memory in whole vectors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import memref, scf
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, NoneAttr, i64
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from hidet.analysis.forms import LinearForm
+from hidet.analysis.index_forms import IndexForms
+from hidet.analysis.materialize import Materializer
+from hidet.dialects.cuda import CopyVectorOp, KernelOp
+from hidet.dialects.cuda.attributes import Space, SpaceAttr
+from hidet.dialects.shaped import element_of
+from hidet.lowering.cuda.unswitch import unswitch
+from hidet.lowering.cuda.vector_accesses import Place, VectorAccess, VectorLoop
+from hidet.lowering.kernels import kernels_of
+
+MAX_UNSWITCHED = 2
+"""How many branches are moved out of a loop; each may double it."""
+
+
+@dataclass(frozen=True)
+class VectorizePass(ModulePass):
+    """Give the innermost loops over 2, 4, 8 or 16 neighbouring elements vector accesses.
+
+        scf.for %v = 0 to 4 { %a = memref.load %x[4 * %i + %v] ... }
+        // becomes
+        cuda.copy_vector %x[4 * %i] to %xs[0] width 4
+        scf.for %v = 0 to 4 { %a = memref.load %xs[%v] ... }
+
+    A load becomes a copy to a local array before the loop, a store one from a local array after it.
+    A loop that only copies is replaced by vector copies from memory to memory. The first address
+    must be a multiple of the vector (arguments of kernels are aligned to 16 bytes by the runtime,
+    shared arrays are made so here), and nothing else in the loop may touch what is written. A
+    branch whose condition is the same for a whole vector is moved out of the loop first.
+
+    Expects: kernels of one thread. Leaves indices that nothing uses any more, for `simplify-index`
+    to take up for new ones or to drop.
+    """
+
+    name = "vectorize"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Run on all kernels of a module."""
+        for kernel in kernels_of(op):
+            vectorize_kernel(kernel)
+
+
+def vectorize_kernel(kernel: KernelOp) -> None:
+    """Vectorise the loops of one kernel."""
+    forms = IndexForms(kernel)
+    pending = [(loop, MAX_UNSWITCHED) for loop in _innermost_loops(kernel.body.block)]
+    while pending:
+        loop, budget = pending.pop()
+        vectors = VectorLoop(loop, forms)
+        if not vectors.is_candidate:
+            continue
+        if budget and not loop.results and vectors.has_guarded_vectors:
+            sides = unswitch(loop, vectors.count, forms)
+            if sides is not None:
+                forms = IndexForms(kernel)
+                pending += [(side, budget - 1) for side in sides]
+                continue
+        _Rewrite(vectors).run()
+
+
+def _innermost_loops(block: Block) -> list[scf.ForOp]:
+    """Return the loops inside of a block that have no loop inside of them."""
+    found: list[scf.ForOp] = []
+    for op in block.ops:
+        blocks = (block for region in op.regions for block in region.blocks)
+        inner = [loop for block in blocks for loop in _innermost_loops(block)]
+        found += inner or ([op] if isinstance(op, scf.ForOp) else [])
+    return found
+
+
+class _Rewrite:
+    """Makes the accesses of one loop vectors."""
+
+    def __init__(self, vectors: VectorLoop) -> None:
+        self._vectors = vectors
+        self._loop = vectors.loop
+        self._materializer = Materializer()
+        self._loaded: dict[Place, SSAValue] = {}
+
+    def run(self) -> None:
+        """Rewrite the loop."""
+        accesses = self._vectors.vector_accesses()
+        for access in accesses:
+            _align(access.first.array, access.size)
+        pair = self._vectors.copied_through(accesses)
+        if pair is not None:
+            source, target = pair
+            width = min(source.width, target.width)
+            self._insert(*self._copies(width, source.first, target.first))
+            self._block.erase_op(self._loop)
+            return
+        for access in accesses:
+            if isinstance(access.op, memref.LoadOp):
+                self._load_before(access, access.op)
+            else:
+                self._store_after(access, access.op)
+
+    @property
+    def _block(self) -> Block:
+        assert self._loop.parent is not None
+        return self._loop.parent
+
+    def _load_before(self, access: VectorAccess, op: memref.LoadOp) -> None:
+        """Copy what a load reads to a local array, and let it read that."""
+        local = self._loaded.get(access.first)
+        if local is None:
+            local = self._loaded[access.first] = self._local_array(access)
+            self._insert(*self._copies(access.width, access.first, _start_of(local)))
+        load = memref.LoadOp.get(local, [self._loop.body.block.args[0]])
+        load.location = op.location
+        self._loop.body.block.insert_op_before(load, op)
+        op.res.replace_all_uses_with(load.res)
+        self._loop.body.block.erase_op(op)
+
+    def _store_after(self, access: VectorAccess, op: memref.StoreOp) -> None:
+        """Let a store write to a local array, and copy that to where it belongs."""
+        local = self._local_array(access)
+        store = memref.StoreOp.get(op.value, local, [self._loop.body.block.args[0]])
+        store.location = op.location
+        self._loop.body.block.insert_op_before(store, op)
+        self._loop.body.block.erase_op(op)
+        copies = self._copies(access.width, _start_of(local), access.first)
+        self._block.insert_ops_after(copies, self._loop)
+
+    def _local_array(self, access: VectorAccess) -> SSAValue:
+        """Allocate before the loop a local array of one element for each iteration."""
+        array = access.first.array
+        kind = MemRefType(
+            element_of(array), [self._vectors.count], NoneAttr(), SpaceAttr(Space.LOCAL)
+        )
+        op = memref.AllocaOp.build(
+            operands=[[], []],
+            result_types=[kind],
+            properties={"alignment": IntegerAttr(access.size, i64)},
+        )
+        if array.name_hint is not None:
+            op.memref.name_hint = f"{array.name_hint}_vector"
+        self._insert(op)
+        return op.memref
+
+    def _copies(self, width: int, source: Place, target: Place) -> list[Operation]:
+        """Return the vector copies for all iterations; indices are computed before the loop."""
+        copies: list[Operation] = []
+        for step in range(0, self._vectors.count, width):
+            here, there = source.after(step), target.after(step)
+            copy = CopyVectorOp(
+                width, here.array, self._values(here), there.array, self._values(there)
+            )
+            copy.location = self._loop.location
+            copies.append(copy)
+        return copies
+
+    def _values(self, place: Place) -> list[SSAValue]:
+        algebra = self._vectors.forms.algebra(self._block)
+        return [self._materializer.value(form, self._insert, algebra) for form in place.indices]
+
+    def _insert(self, *ops: Operation) -> None:
+        for op in ops:
+            op.location = self._loop.location
+            self._block.insert_op_before(op, self._loop)
+
+
+def _start_of(local: SSAValue) -> Place:
+    return Place(local, (LinearForm.number(0),))
+
+
+def _align(array: SSAValue, size: int) -> None:
+    """Make sure that an array of the kernel's own starts at a multiple of a number of bytes."""
+    op = array.owner
+    if isinstance(op, memref.AllocaOp):
+        known = 1 if op.alignment is None else op.alignment.value.data
+        op.alignment = IntegerAttr(max(size, known), i64)

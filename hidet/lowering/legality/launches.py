@@ -1,0 +1,40 @@
+"""Launches: each names a kernel that is there, with arguments that fit."""
+
+from __future__ import annotations
+
+from math import prod
+
+from xdsl.dialects.builtin import MemRefType, ModuleOp, TensorType
+from xdsl.ir import Attribute
+
+from hidet.dialects.cuda import LaunchOp
+from hidet.lowering.kernels import kernels_of
+from hidet.lowering.legality.report import illegal
+
+
+def check_launches(module: ModuleOp) -> None:
+    """Check that launches give kernels as many arguments as they take, of their elements and sizes.
+
+    Shapes may differ: `flatten-memrefs` changes those of the kernel alone.
+    """
+    kernels = {kernel.sym_name.data: kernel for kernel in kernels_of(module)}
+    for op in module.walk():
+        if not isinstance(op, LaunchOp):
+            continue
+        name = op.kernel.string_value()
+        if name not in kernels:
+            raise illegal(op, f"there is no kernel @{name}")
+        given = [_content(value.type) for value in (*op.arguments, *op.results_)]
+        taken = [_content(argument.type) for argument in kernels[name].arguments]
+        if len(given) != len(taken):
+            raise illegal(op, f"{len(given)} arguments for @{name}, which takes {len(taken)}")
+        for number, (mine, its) in enumerate(zip(given, taken, strict=True)):
+            if mine != its:
+                raise illegal(op, f"argument {number} is {mine}, @{name} takes {its}")
+
+
+def _content(kind: Attribute) -> str:
+    """Return what a tensor or buffer holds, apart from its shape."""
+    if isinstance(kind, TensorType | MemRefType):
+        return f"{prod(kind.get_shape())} x {kind.get_element_type()}"
+    return str(kind)

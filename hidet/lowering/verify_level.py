@@ -1,0 +1,91 @@
+"""The pass `verify-level`: what must hold at a level of the compiler, beyond what ops verify."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from hidet.dialects.cuda import KernelOp
+from hidet.errors import OptionError
+from hidet.lowering.kernels import kernels_of
+from hidet.lowering.legality.dominance import check_dominance
+from hidet.lowering.legality.expressions import check_expressions
+from hidet.lowering.legality.launches import check_launches
+from hidet.lowering.legality.leftovers import check_leftovers
+from hidet.lowering.legality.tiles import check_ranks, check_shared_memory, check_tiles
+from hidet.lowering.legality.uniformity import check_uniformity
+from hidet.lowering.legality.views import check_views
+from hidet.lowering.legality.workers import check_workers
+from hidet.lowering.pipelines import PIPELINES
+
+Level = Literal["graph", "compute", "task", "cuda"]
+
+FIRST_PASS: dict[Level, str | None] = {
+    "graph": None,
+    "compute": "lower-graph-to-compute",
+    "task": "schedule",
+    "cuda": "lower-task",
+}
+"""The pass that brings a program to a level."""
+
+KERNEL_CHECKS: dict[Level, tuple[Callable[[KernelOp], None], ...]] = {
+    "graph": (),
+    "compute": (),
+    "task": (check_tiles, check_workers, check_views, check_uniformity, check_shared_memory),
+    "cuda": (check_tiles, check_uniformity, check_shared_memory, check_expressions),
+}
+"""What is checked of each kernel of a level."""
+
+
+@dataclass(frozen=True)
+class VerifyLevelPass(ModulePass):
+    """Checks that a program is legal at a level; changes nothing.
+
+    Checked are, after all that the ops verify themselves: that values are defined before they are
+    used; that no op is left that a pass should have taken away; of kernels, that maps fit tiles
+    and workers, that nothing that a view reads is written, that collective ops are reached by all
+    threads, that shared memory suffices, and that what folds into expressions still may.
+
+    Args:
+        level: the level that the program is at: `graph`, `compute`, `task` or `cuda`.
+        after: the last pass that has run, as named in the pipeline; its level's first if left out.
+
+    Raises:
+        LegalityError: names the op, where it stands, and the pass to blame.
+    """
+
+    name = "verify-level"
+
+    level: Level
+    after: str | None = None
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Check a module."""
+        check_ranks(op)
+        op.verify()
+        check_dominance(op)
+        check_leftovers(op, self._has_run())
+        check_launches(op)
+        for kernel in kernels_of(op):
+            for check in KERNEL_CHECKS[self.level]:
+                check(kernel)
+
+    def _has_run(self) -> Callable[[str], bool]:
+        """Return the question whether a pass has run, answered by the order of the pipeline."""
+        order = PIPELINES["hidet-pipeline"]
+        last = self.after if self.after is not None else FIRST_PASS[self.level]
+        if last is None:
+            return lambda name: False
+        if last not in order:
+            raise OptionError(
+                f"no pass {last!r} that verify-level could come after",
+                where="option 'after' of verify-level",
+                hint=f"the passes are {', '.join(dict.fromkeys(order))}",
+            )
+        done = frozenset(order[: order.index(last) + 1])
+        return done.__contains__

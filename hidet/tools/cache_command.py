@@ -1,0 +1,52 @@
+"""`hidet cache`: look at and clear the cache."""
+
+from datetime import datetime
+from pathlib import Path
+
+from hidet.backend.cache import EntryInfo, Store
+from hidet.backend.cache.entry import DamagedEntryError, read_entry
+from hidet.backend.cache.folder import NAMESPACES
+
+SHOWN_ENTRIES = 10
+
+
+def show(root: Path | None = None) -> None:
+    """Print how much the cache holds, and what was used last.
+
+    Args:
+        root: the folder of the cache; None: the one that is in use.
+    """
+    store = Store(root)
+    entries = store.entries()
+    print(store.folder.root)
+    for namespace in NAMESPACES:
+        sizes = [info.bytes for info in entries if info.namespace == namespace]
+        print(f"  {namespace:<10}{len(sizes):>7} entries {_megabytes(sum(sizes))}")
+    print(f"  {'total':<10}{len(entries):>7} entries {_megabytes(store.size())}")
+    for info in reversed(entries[-SHOWN_ENTRIES:]):
+        used = datetime.fromtimestamp(info.last_used).strftime("%Y-%m-%d %H:%M")
+        size = _megabytes(info.bytes)
+        print(f"  {used}  {info.namespace:<8}  {info.key[:12]} {size}  {_name(info)}")
+
+
+def clear(root: Path | None = None) -> None:
+    """Remove all entries of the cache, and print how much that was.
+
+    Args:
+        root: the folder of the cache; None: the one that is in use.
+    """
+    store = Store(root)
+    count = len(store.entries())
+    print(f"removed {count} entries, {_megabytes(store.clear()).strip()}, from {store.folder.root}")
+
+
+def _name(info: EntryInfo) -> str:
+    """Give the name in the metadata of an entry, without marking it as used."""
+    try:
+        return str(read_entry(info.path, info.key).meta.get("name", ""))
+    except (DamagedEntryError, FileNotFoundError) as error:
+        return f"({error})"
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1e6:9.2f} MB"

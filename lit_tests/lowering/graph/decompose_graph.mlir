@@ -1,0 +1,167 @@
+// RUN: hidet-opt %s -p decompose-graph | filecheck %s
+
+// A product of halves is accumulated in f32; one of f32 stays.
+func.func @matmul(%x : tensor<4x8xf16>, %w : tensor<8x2xf16>) -> tensor<4x2xf16> {
+  %y = graph.matmul %x, %w : (tensor<4x8xf16>, tensor<8x2xf16>) -> tensor<4x2xf16>
+  func.return %y : tensor<4x2xf16>
+}
+
+// CHECK-LABEL: func.func @matmul(%x: tensor<4x8xf16>, %w: tensor<8x2xf16>) -> tensor<4x2xf16> {
+// CHECK-NEXT:    %[[V0:\d+]] = graph.matmul %x, %w : (tensor<4x8xf16>, tensor<8x2xf16>) -> tensor<4x2xf32>
+// CHECK-NEXT:    %y = graph.cast %[[V0]] : (tensor<4x2xf32>) -> tensor<4x2xf16>
+// CHECK-NEXT:    func.return %y : tensor<4x2xf16>
+
+func.func @matmul_f32(%x : tensor<4x8xf32>, %w : tensor<8x2xf32>) -> tensor<4x2xf32> {
+  %y = graph.matmul %x, %w {precision = "tf32"} : (tensor<4x8xf32>, tensor<8x2xf32>) -> tensor<4x2xf32>
+  func.return %y : tensor<4x2xf32>
+}
+
+// CHECK-LABEL: func.func @matmul_f32(%x: tensor<4x8xf32>, %w: tensor<8x2xf32>) -> tensor<4x2xf32> {
+// CHECK-NEXT:    %y = graph.matmul %x, %w {precision = "tf32"} : (tensor<4x8xf32>, tensor<8x2xf32>) -> tensor<4x2xf32>
+// CHECK-NEXT:    func.return %y : tensor<4x2xf32>
+
+// A linear layer is a product of matrices; the bias is added in f32.
+func.func @linear(%x : tensor<2x3x8xf16>, %w : tensor<4x8xf16>, %b : tensor<4xf16>) -> tensor<2x3x4xf16> {
+  %y = graph.linear %x, %w, %b : (tensor<2x3x8xf16>, tensor<4x8xf16>, tensor<4xf16>) -> tensor<2x3x4xf16>
+  func.return %y : tensor<2x3x4xf16>
+}
+
+// CHECK-LABEL: func.func @linear(%x: tensor<2x3x8xf16>, %w: tensor<4x8xf16>, %b: tensor<4xf16>) -> tensor<2x3x4xf16> {
+// CHECK-NEXT:    %[[V0:\d+]] = graph.reshape %x : (tensor<2x3x8xf16>) -> tensor<6x8xf16>
+// CHECK-NEXT:    %[[V1:\d+]] = graph.permute %w {dims = array<i64: 1, 0>} : (tensor<4x8xf16>) -> tensor<8x4xf16>
+// CHECK-NEXT:    %[[V2:\d+]] = graph.matmul %[[V0]], %[[V1]] : (tensor<6x8xf16>, tensor<8x4xf16>) -> tensor<6x4xf32>
+// CHECK-NEXT:    %[[V3:\d+]] = graph.cast %b : (tensor<4xf16>) -> tensor<4xf32>
+// CHECK-NEXT:    %[[V4:\d+]] = graph.add %[[V2]], %[[V3]] : (tensor<6x4xf32>, tensor<4xf32>) -> tensor<6x4xf32>
+// CHECK-NEXT:    %[[V5:\d+]] = graph.cast %[[V4]] : (tensor<6x4xf32>) -> tensor<6x4xf16>
+// CHECK-NEXT:    %y = graph.reshape %[[V5]] : (tensor<6x4xf16>) -> tensor<2x3x4xf16>
+// CHECK-NEXT:    func.return %y : tensor<2x3x4xf16>
+
+// Scale and shift of a batch norm depend on its parameters alone.
+func.func @batch_norm(%x : tensor<1x4x5x5xf32>, %m : tensor<4xf32>, %v : tensor<4xf32>, %w : tensor<4xf32>, %b : tensor<4xf32>) -> tensor<1x4x5x5xf32> {
+  %y = graph.batch_norm %x, %m, %v, %w, %b : (tensor<1x4x5x5xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<1x4x5x5xf32>
+  func.return %y : tensor<1x4x5x5xf32>
+}
+
+// CHECK-LABEL: func.func @batch_norm(%x: tensor<1x4x5x5xf32>, %m: tensor<4xf32>, %v: tensor<4xf32>, %w: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<1x4x5x5xf32> {
+// CHECK-NEXT:    %[[V0:\d+]] = graph.fill 1.000000e-05 : f32 : tensor<f32>
+// CHECK-NEXT:    %[[V1:\d+]] = graph.add %v, %[[V0]] : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+// CHECK-NEXT:    %[[V2:\d+]] = graph.rsqrt %[[V1]] : tensor<4xf32>
+// CHECK-NEXT:    %[[V3:\d+]] = graph.mul %w, %[[V2]] : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+// CHECK-NEXT:    %[[V4:\d+]] = graph.mul %m, %[[V3]] : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+// CHECK-NEXT:    %[[V5:\d+]] = graph.sub %b, %[[V4]] : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+// CHECK-NEXT:    %[[V6:\d+]] = graph.reshape %[[V3]] : (tensor<4xf32>) -> tensor<4x1x1xf32>
+// CHECK-NEXT:    %[[V7:\d+]] = graph.mul %x, %[[V6]] : (tensor<1x4x5x5xf32>, tensor<4x1x1xf32>) -> tensor<1x4x5x5xf32>
+// CHECK-NEXT:    %[[V8:\d+]] = graph.reshape %[[V5]] : (tensor<4xf32>) -> tensor<4x1x1xf32>
+// CHECK-NEXT:    %y = graph.add %[[V7]], %[[V8]] : (tensor<1x4x5x5xf32>, tensor<4x1x1xf32>) -> tensor<1x4x5x5xf32>
+// CHECK-NEXT:    func.return %y : tensor<1x4x5x5xf32>
+
+// A bias is added behind.
+func.func @conv2d(%x : tensor<1x3x8x8xf32>, %w : tensor<4x3x3x3xf32>, %b : tensor<4xf32>) -> tensor<1x4x6x6xf32> {
+  %y = graph.conv2d %x, %w, %b : (tensor<1x3x8x8xf32>, tensor<4x3x3x3xf32>, tensor<4xf32>) -> tensor<1x4x6x6xf32>
+  func.return %y : tensor<1x4x6x6xf32>
+}
+
+// CHECK-LABEL: func.func @conv2d(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x3x3xf32>, %b: tensor<4xf32>) -> tensor<1x4x6x6xf32> {
+// CHECK-NEXT:    %[[V0:\d+]] = graph.conv2d %x, %w : (tensor<1x3x8x8xf32>, tensor<4x3x3x3xf32>) -> tensor<1x4x6x6xf32>
+// CHECK-NEXT:    %[[V1:\d+]] = graph.reshape %b : (tensor<4xf32>) -> tensor<4x1x1xf32>
+// CHECK-NEXT:    %y = graph.add %[[V0]], %[[V1]] : (tensor<1x4x6x6xf32>, tensor<4x1x1xf32>) -> tensor<1x4x6x6xf32>
+// CHECK-NEXT:    func.return %y : tensor<1x4x6x6xf32>
+
+// A sequence is an image of height 1.
+func.func @conv1d(%x : tensor<1x3x8xf32>, %w : tensor<4x3x3xf32>) -> tensor<1x4x4xf32> {
+  %y = graph.conv1d %x, %w {padding = array<i64: 1>, stride = array<i64: 2>} : (tensor<1x3x8xf32>, tensor<4x3x3xf32>) -> tensor<1x4x4xf32>
+  func.return %y : tensor<1x4x4xf32>
+}
+
+// CHECK-LABEL: func.func @conv1d(%x: tensor<1x3x8xf32>, %w: tensor<4x3x3xf32>) -> tensor<1x4x4xf32> {
+// CHECK-NEXT:    %[[V0:\d+]] = graph.reshape %x : (tensor<1x3x8xf32>) -> tensor<1x3x1x8xf32>
+// CHECK-NEXT:    %[[V1:\d+]] = graph.reshape %w : (tensor<4x3x3xf32>) -> tensor<4x3x1x3xf32>
+// CHECK-NEXT:    %[[V2:\d+]] = graph.conv2d %[[V0]], %[[V1]] {stride = array<i64: 1, 2>, padding = array<i64: 0, 1>} : (tensor<1x3x1x8xf32>, tensor<4x3x1x3xf32>) -> tensor<1x4x1x4xf32>
+// CHECK-NEXT:    %y = graph.reshape %[[V2]] : (tensor<1x4x1x4xf32>) -> tensor<1x4x4xf32>
+// CHECK-NEXT:    func.return %y : tensor<1x4x4xf32>
+
+// Attention falls into products around a softmax.
+func.func @attention(%q : tensor<2x4x16xf32>) -> tensor<2x4x16xf32> {
+  %y = graph.scaled_dot_product_attention %q, %q, %q {causal = true} : (tensor<2x4x16xf32>, tensor<2x4x16xf32>, tensor<2x4x16xf32>) -> tensor<2x4x16xf32>
+  func.return %y : tensor<2x4x16xf32>
+}
+
+// CHECK-LABEL: func.func @attention(%q: tensor<2x4x16xf32>) -> tensor<2x4x16xf32> {
+// CHECK-NEXT:    %[[V0:\d+]] = graph.permute %q {dims = array<i64: 0, 2, 1>} : (tensor<2x4x16xf32>) -> tensor<2x16x4xf32>
+// CHECK-NEXT:    %[[V1:\d+]] = graph.matmul %q, %[[V0]] : (tensor<2x4x16xf32>, tensor<2x16x4xf32>) -> tensor<2x4x4xf32>
+// CHECK-NEXT:    %[[V2:\d+]] = graph.fill 2.500000e-01 : f32 : tensor<f32>
+// CHECK-NEXT:    %[[V3:\d+]] = graph.mul %[[V1]], %[[V2]] : (tensor<2x4x4xf32>, tensor<f32>) -> tensor<2x4x4xf32>
+// CHECK-NEXT:    %[[V4:\d+]] = graph.iota {start = 0 : i64, step = 1 : i64} : tensor<4xi64>
+// CHECK-NEXT:    %[[V5:\d+]] = graph.iota {start = 0 : i64, step = 1 : i64} : tensor<4x1xi64>
+// CHECK-NEXT:    %[[V6:\d+]] = graph.le %[[V4]], %[[V5]] : (tensor<4xi64>, tensor<4x1xi64>) -> tensor<4x4xi1>
+// CHECK-NEXT:    %[[V7:\d+]] = graph.fill 0xff800000 : f32 : tensor<f32>
+// CHECK-NEXT:    %[[V8:\d+]] = graph.where %[[V6]], %[[V3]], %[[V7]] : (tensor<4x4xi1>, tensor<2x4x4xf32>, tensor<f32>) -> tensor<2x4x4xf32>
+// CHECK-NEXT:    %[[V9:\d+]] = graph.softmax %[[V8]] {axis = 2 : i64} : tensor<2x4x4xf32>
+// CHECK-NEXT:    %y = graph.matmul %[[V9]], %q : (tensor<2x4x4xf32>, tensor<2x4x16xf32>) -> tensor<2x4x16xf32>
+// CHECK-NEXT:    func.return %y : tensor<2x4x16xf32>
+
+// A query that may attend to nothing gets zeros.
+func.func @masked_attention(%q : tensor<2x4x16xf32>, %m : tensor<4x4xi1>) -> tensor<2x4x16xf32> {
+  %y = graph.scaled_dot_product_attention %q, %q, %q, %m {scale = 0.5 : f64} : (tensor<2x4x16xf32>, tensor<2x4x16xf32>, tensor<2x4x16xf32>, tensor<4x4xi1>) -> tensor<2x4x16xf32>
+  func.return %y : tensor<2x4x16xf32>
+}
+
+// CHECK-LABEL: func.func @masked_attention(%q: tensor<2x4x16xf32>, %m: tensor<4x4xi1>) -> tensor<2x4x16xf32> {
+// CHECK-NEXT:    %[[V0:\d+]] = graph.permute %q {dims = array<i64: 0, 2, 1>} : (tensor<2x4x16xf32>) -> tensor<2x16x4xf32>
+// CHECK-NEXT:    %[[V1:\d+]] = graph.matmul %q, %[[V0]] : (tensor<2x4x16xf32>, tensor<2x16x4xf32>) -> tensor<2x4x4xf32>
+// CHECK-NEXT:    %[[V2:\d+]] = graph.fill 5.000000e-01 : f32 : tensor<f32>
+// CHECK-NEXT:    %[[V3:\d+]] = graph.mul %[[V1]], %[[V2]] : (tensor<2x4x4xf32>, tensor<f32>) -> tensor<2x4x4xf32>
+// CHECK-NEXT:    %[[V4:\d+]] = graph.fill 0xff800000 : f32 : tensor<f32>
+// CHECK-NEXT:    %[[V5:\d+]] = graph.where %m, %[[V3]], %[[V4]] : (tensor<4x4xi1>, tensor<2x4x4xf32>, tensor<f32>) -> tensor<2x4x4xf32>
+// CHECK-NEXT:    %[[V6:\d+]] = graph.max %[[V5]] {axes = array<i64: 2>, keepdims = true} : (tensor<2x4x4xf32>) -> tensor<2x4x1xf32>
+// CHECK-NEXT:    %[[V7:\d+]] = graph.fill 0xff800000 : f32 : tensor<f32>
+// CHECK-NEXT:    %[[V8:\d+]] = graph.eq %[[V6]], %[[V7]] : (tensor<2x4x1xf32>, tensor<f32>) -> tensor<2x4x1xi1>
+// CHECK-NEXT:    %[[V9:\d+]] = graph.softmax %[[V5]] {axis = 2 : i64} : tensor<2x4x4xf32>
+// CHECK-NEXT:    %[[V10:\d+]] = graph.fill 0.000000e+00 : f32 : tensor<f32>
+// CHECK-NEXT:    %[[V11:\d+]] = graph.where %[[V8]], %[[V10]], %[[V9]] : (tensor<2x4x1xi1>, tensor<f32>, tensor<2x4x4xf32>) -> tensor<2x4x4xf32>
+// CHECK-NEXT:    %y = graph.matmul %[[V11]], %q : (tensor<2x4x4xf32>, tensor<2x4x16xf32>) -> tensor<2x4x16xf32>
+// CHECK-NEXT:    func.return %y : tensor<2x4x16xf32>
+
+// A group norm is a layer norm over groups.
+func.func @group_norm(%x : tensor<2x6x4xf32>, %w : tensor<6xf32>) -> tensor<2x6x4xf32> {
+  %y = graph.group_norm %x, %w {groups = 3 : i64} : (tensor<2x6x4xf32>, tensor<6xf32>) -> tensor<2x6x4xf32>
+  func.return %y : tensor<2x6x4xf32>
+}
+
+// CHECK-LABEL: func.func @group_norm(%x: tensor<2x6x4xf32>, %w: tensor<6xf32>) -> tensor<2x6x4xf32> {
+// CHECK-NEXT:    %[[V0:\d+]] = graph.reshape %x : (tensor<2x6x4xf32>) -> tensor<2x3x8xf32>
+// CHECK-NEXT:    %[[V1:\d+]] = graph.layer_norm %[[V0]] : (tensor<2x3x8xf32>) -> tensor<2x3x8xf32>
+// CHECK-NEXT:    %[[V2:\d+]] = graph.reshape %[[V1]] : (tensor<2x3x8xf32>) -> tensor<2x6x4xf32>
+// CHECK-NEXT:    %[[V3:\d+]] = graph.reshape %w : (tensor<6xf32>) -> tensor<6x1xf32>
+// CHECK-NEXT:    %y = graph.mul %[[V2]], %[[V3]] : (tensor<2x6x4xf32>, tensor<6x1xf32>) -> tensor<2x6x4xf32>
+// CHECK-NEXT:    func.return %y : tensor<2x6x4xf32>
+
+// One part is a mean, equal parts are a pool, others stay.
+func.func @adaptive(%x : tensor<3x8x9xf32>) -> (tensor<3x1x1xf32>, tensor<3x4x3xf32>, tensor<3x3x3xf32>) {
+  %a = graph.adaptive_avg_pool2d %x {output_size = array<i64: 1, 1>} : (tensor<3x8x9xf32>) -> tensor<3x1x1xf32>
+  %b = graph.adaptive_avg_pool2d %x {output_size = array<i64: 4, 3>} : (tensor<3x8x9xf32>) -> tensor<3x4x3xf32>
+  %c = graph.adaptive_avg_pool2d %x {output_size = array<i64: 3, 3>} : (tensor<3x8x9xf32>) -> tensor<3x3x3xf32>
+  func.return %a, %b, %c : tensor<3x1x1xf32>, tensor<3x4x3xf32>, tensor<3x3x3xf32>
+}
+
+// CHECK-LABEL: func.func @adaptive(%x: tensor<3x8x9xf32>) -> (tensor<3x1x1xf32>, tensor<3x4x3xf32>, tensor<3x3x3xf32>) {
+// CHECK-NEXT:    %a = graph.mean %x {axes = array<i64: 1, 2>, keepdims = true} : (tensor<3x8x9xf32>) -> tensor<3x1x1xf32>
+// CHECK-NEXT:    %b = graph.avg_pool2d %x {kernel = array<i64: 2, 3>, stride = array<i64: 2, 3>} : (tensor<3x8x9xf32>) -> tensor<3x4x3xf32>
+// CHECK-NEXT:    %c = graph.adaptive_avg_pool2d %x {output_size = array<i64: 3, 3>} : (tensor<3x8x9xf32>) -> tensor<3x3x3xf32>
+// CHECK-NEXT:    func.return %a, %b, %c : tensor<3x1x1xf32>, tensor<3x4x3xf32>, tensor<3x3x3xf32>
+
+// Small constant exponents need no logarithm; others stay.
+func.func @pow(%x : tensor<4xf16>, %y : tensor<4xf16>) -> (tensor<4xf16>, tensor<4xf16>) {
+  %two = graph.fill 2.0 : f16 : tensor<f16>
+  %a = graph.pow %x, %two : (tensor<4xf16>, tensor<f16>) -> tensor<4xf16>
+  %b = graph.pow %x, %y : (tensor<4xf16>, tensor<4xf16>) -> tensor<4xf16>
+  func.return %a, %b : tensor<4xf16>, tensor<4xf16>
+}
+
+// CHECK-LABEL: func.func @pow(%x: tensor<4xf16>, %y: tensor<4xf16>) -> (tensor<4xf16>, tensor<4xf16>) {
+// CHECK-NEXT:    %two = graph.fill 2.000000e+00 : f16 : tensor<f16>
+// CHECK-NEXT:    %[[V0:\d+]] = graph.cast %x : (tensor<4xf16>) -> tensor<4xf32>
+// CHECK-NEXT:    %[[V1:\d+]] = graph.mul %[[V0]], %[[V0]] : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+// CHECK-NEXT:    %a = graph.cast %[[V1]] : (tensor<4xf32>) -> tensor<4xf16>
+// CHECK-NEXT:    %b = graph.pow %x, %y : (tensor<4xf16>, tensor<4xf16>) -> tensor<4xf16>
+// CHECK-NEXT:    func.return %a, %b : tensor<4xf16>, tensor<4xf16>

@@ -1,0 +1,442 @@
+// RUN: hidet-opt %s -p lower-graph-to-compute | filecheck %s
+
+// Operands are broadcast, halves are computed in f32; a fill is a constant in its user.
+func.func @elementwise(%x : tensor<4x8xf16>, %b : tensor<8xf16>) -> tensor<4x8xf16> {
+  %two = graph.fill 2.0 : f16 : tensor<f16>
+  %y = graph.mul %b, %two : (tensor<8xf16>, tensor<f16>) -> tensor<8xf16>
+  %z = graph.add %x, %y : (tensor<4x8xf16>, tensor<8xf16>) -> tensor<4x8xf16>
+  func.return %z : tensor<4x8xf16>
+}
+
+// CHECK-LABEL: func.func @elementwise(%x: tensor<4x8xf16>, %b: tensor<8xf16>) -> tensor<4x8xf16> {
+// CHECK-NEXT:    %y = compute.grid (%i) {
+// CHECK-NEXT:      %[[V0:\d+]] = compute.load %b[%i] : tensor<8xf16>
+// CHECK-NEXT:      %[[V1:\d+]] = arith.extf %[[V0]] : f16 to f32
+// CHECK-NEXT:      %[[V2:\d+]] = arith.constant 2.000000e+00 : f32
+// CHECK-NEXT:      %[[V3:\d+]] = arith.mulf %[[V1]], %[[V2]] : f32
+// CHECK-NEXT:      %[[V4:\d+]] = arith.truncf %[[V3]] : f32 to f16
+// CHECK-NEXT:      compute.yield %[[V4]] : f16
+// CHECK-NEXT:    } : tensor<8xf16>
+// CHECK-NEXT:    %z = compute.grid (%i_1, %j) {
+// CHECK-NEXT:      %[[V5:\d+]] = compute.load %x[%i_1, %j] : tensor<4x8xf16>
+// CHECK-NEXT:      %[[V6:\d+]] = arith.extf %[[V5]] : f16 to f32
+// CHECK-NEXT:      %[[V7:\d+]] = compute.load %y[%j] : tensor<8xf16>
+// CHECK-NEXT:      %[[V8:\d+]] = arith.extf %[[V7]] : f16 to f32
+// CHECK-NEXT:      %[[V9:\d+]] = arith.addf %[[V6]], %[[V8]] : f32
+// CHECK-NEXT:      %[[V10:\d+]] = arith.truncf %[[V9]] : f32 to f16
+// CHECK-NEXT:      compute.yield %[[V10]] : f16
+// CHECK-NEXT:    } : tensor<4x8xf16>
+// CHECK-NEXT:    func.return %z : tensor<4x8xf16>
+
+// An operand that occurs twice is loaded once.
+func.func @square(%x : tensor<4xf32>) -> tensor<4xf32> {
+  %y = graph.mul %x, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  func.return %y : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @square(%x: tensor<4xf32>) -> tensor<4xf32> {
+// CHECK-NEXT:    %y = compute.grid (%i) {
+// CHECK-NEXT:      %[[V0:\d+]] = compute.load %x[%i] : tensor<4xf32>
+// CHECK-NEXT:      %[[V1:\d+]] = arith.mulf %[[V0]], %[[V0]] : f32
+// CHECK-NEXT:      compute.yield %[[V1]] : f32
+// CHECK-NEXT:    } : tensor<4xf32>
+// CHECK-NEXT:    func.return %y : tensor<4xf32>
+
+// NaN goes through relu.
+func.func @relu(%x : tensor<4xf32>) -> tensor<4xf32> {
+  %y = graph.relu %x : tensor<4xf32>
+  func.return %y : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @relu(%x: tensor<4xf32>) -> tensor<4xf32> {
+// CHECK-NEXT:    %y = compute.grid (%i) {
+// CHECK-NEXT:      %[[V0:\d+]] = compute.load %x[%i] : tensor<4xf32>
+// CHECK-NEXT:      %[[V1:\d+]] = arith.constant 0.000000e+00 : f32
+// CHECK-NEXT:      %[[V2:\d+]] = arith.maximumf %[[V0]], %[[V1]] : f32
+// CHECK-NEXT:      compute.yield %[[V2]] : f32
+// CHECK-NEXT:    } : tensor<4xf32>
+// CHECK-NEXT:    func.return %y : tensor<4xf32>
+
+// Views are index arithmetic.
+func.func @views(%x : tensor<2x3x4xf32>) -> tensor<5x4x6xf32> {
+  %p = graph.permute %x {dims = array<i64: 2, 0, 1>} : (tensor<2x3x4xf32>) -> tensor<4x2x3xf32>
+  %r = graph.reshape %p : (tensor<4x2x3xf32>) -> tensor<1x4x6xf32>
+  %e = graph.expand %r : (tensor<1x4x6xf32>) -> tensor<5x4x6xf32>
+  func.return %e : tensor<5x4x6xf32>
+}
+
+// CHECK-LABEL: func.func @views(%x: tensor<2x3x4xf32>) -> tensor<5x4x6xf32> {
+// CHECK-NEXT:    %p = compute.grid (%i, %j, %k) {
+// CHECK-NEXT:      %[[V0:\d+]] = compute.load %x[%j, %k, %i] : tensor<2x3x4xf32>
+// CHECK-NEXT:      compute.yield %[[V0]] : f32
+// CHECK-NEXT:    } : tensor<4x2x3xf32>
+// CHECK-NEXT:    %r = compute.grid (%i_1, %j_1, %k_1) {
+// CHECK-NEXT:      %[[V1:\d+]] = arith.constant 3 : index
+// CHECK-NEXT:      %[[V2:\d+]] = arith.divsi %k_1, %[[V1]] : index
+// CHECK-NEXT:      %[[V3:\d+]] = arith.remsi %k_1, %[[V1]] : index
+// CHECK-NEXT:      %[[V4:\d+]] = compute.load %p[%j_1, %[[V2]], %[[V3]]] : tensor<4x2x3xf32>
+// CHECK-NEXT:      compute.yield %[[V4]] : f32
+// CHECK-NEXT:    } : tensor<1x4x6xf32>
+// CHECK-NEXT:    %e = compute.grid (%i_2, %j_2, %k_2) {
+// CHECK-NEXT:      %[[V5:\d+]] = arith.constant 0 : index
+// CHECK-NEXT:      %[[V6:\d+]] = compute.load %r[%[[V5]], %j_2, %k_2] : tensor<1x4x6xf32>
+// CHECK-NEXT:      compute.yield %[[V6]] : f32
+// CHECK-NEXT:    } : tensor<5x4x6xf32>
+// CHECK-NEXT:    func.return %e : tensor<5x4x6xf32>
+
+// What is outside is not loaded.
+func.func @pad(%x : tensor<4xf32>) -> tensor<7xf32> {
+  %y = graph.pad %x {high = array<i64: 2>, low = array<i64: 1>, value = 0.0 : f32} : (tensor<4xf32>) -> tensor<7xf32>
+  func.return %y : tensor<7xf32>
+}
+
+// CHECK-LABEL: func.func @pad(%x: tensor<4xf32>) -> tensor<7xf32> {
+// CHECK-NEXT:    %y = compute.grid (%i) {
+// CHECK-NEXT:      %[[V0:\d+]] = arith.constant 1 : index
+// CHECK-NEXT:      %[[V1:\d+]] = arith.cmpi sge, %i, %[[V0]] : index
+// CHECK-NEXT:      %[[V2:\d+]] = arith.constant 5 : index
+// CHECK-NEXT:      %[[V3:\d+]] = arith.cmpi slt, %i, %[[V2]] : index
+// CHECK-NEXT:      %[[V4:\d+]] = arith.andi %[[V1]], %[[V3]] : i1
+// CHECK-NEXT:      %[[V5:\d+]] = scf.if %[[V4]] -> (f32) {
+// CHECK-NEXT:        %[[V6:\d+]] = arith.constant 1 : index
+// CHECK-NEXT:        %[[V7:\d+]] = arith.subi %i, %[[V6]] : index
+// CHECK-NEXT:        %[[V8:\d+]] = compute.load %x[%[[V7]]] : tensor<4xf32>
+// CHECK-NEXT:        scf.yield %[[V8]] : f32
+// CHECK-NEXT:      } else {
+// CHECK-NEXT:        %[[V9:\d+]] = arith.constant 0.000000e+00 : f32
+// CHECK-NEXT:        scf.yield %[[V9]] : f32
+// CHECK-NEXT:      }
+// CHECK-NEXT:      compute.yield %[[V5]] : f32
+// CHECK-NEXT:    } : tensor<7xf32>
+// CHECK-NEXT:    func.return %y : tensor<7xf32>
+
+// Each part is loaded where it is.
+func.func @concat(%x : tensor<4xf32>, %y : tensor<2xf32>) -> tensor<6xf32> {
+  %z = graph.concat %x, %y {axis = 0 : i64} : (tensor<4xf32>, tensor<2xf32>) -> tensor<6xf32>
+  func.return %z : tensor<6xf32>
+}
+
+// CHECK-LABEL: func.func @concat(%x: tensor<4xf32>, %y: tensor<2xf32>) -> tensor<6xf32> {
+// CHECK-NEXT:    %z = compute.grid (%i) {
+// CHECK-NEXT:      %[[V0:\d+]] = arith.constant 4 : index
+// CHECK-NEXT:      %[[V1:\d+]] = arith.cmpi slt, %i, %[[V0]] : index
+// CHECK-NEXT:      %[[V2:\d+]] = scf.if %[[V1]] -> (f32) {
+// CHECK-NEXT:        %[[V3:\d+]] = compute.load %x[%i] : tensor<4xf32>
+// CHECK-NEXT:        scf.yield %[[V3]] : f32
+// CHECK-NEXT:      } else {
+// CHECK-NEXT:        %[[V4:\d+]] = arith.constant 4 : index
+// CHECK-NEXT:        %[[V5:\d+]] = arith.subi %i, %[[V4]] : index
+// CHECK-NEXT:        %[[V6:\d+]] = compute.load %y[%[[V5]]] : tensor<2xf32>
+// CHECK-NEXT:        scf.yield %[[V6]] : f32
+// CHECK-NEXT:      }
+// CHECK-NEXT:      compute.yield %[[V2]] : f32
+// CHECK-NEXT:    } : tensor<6xf32>
+// CHECK-NEXT:    func.return %z : tensor<6xf32>
+
+// A look-up loads an index.
+func.func @embedding(%t : tensor<10x4xf32>, %i : tensor<3xi64>) -> tensor<3x4xf32> {
+  %y = graph.embedding %t, %i : (tensor<10x4xf32>, tensor<3xi64>) -> tensor<3x4xf32>
+  func.return %y : tensor<3x4xf32>
+}
+
+// CHECK-LABEL: func.func @embedding(%t: tensor<10x4xf32>, %i: tensor<3xi64>) -> tensor<3x4xf32> {
+// CHECK-NEXT:    %y = compute.grid (%i_1, %j) {
+// CHECK-NEXT:      %[[V0:\d+]] = compute.load %i[%i_1] : tensor<3xi64>
+// CHECK-NEXT:      %[[V1:\d+]] = arith.index_cast %[[V0]] : i64 to index
+// CHECK-NEXT:      %[[V2:\d+]] = compute.load %t[%[[V1]], %j] : tensor<10x4xf32>
+// CHECK-NEXT:      compute.yield %[[V2]] : f32
+// CHECK-NEXT:    } : tensor<3x4xf32>
+// CHECK-NEXT:    func.return %y : tensor<3x4xf32>
+
+// A reduction is one grid over what is left.
+func.func @mean(%x : tensor<4x5x6xf32>) -> tensor<4x1x6xf32> {
+  %y = graph.mean %x {axes = array<i64: 1>, keepdims = true} : (tensor<4x5x6xf32>) -> tensor<4x1x6xf32>
+  func.return %y : tensor<4x1x6xf32>
+}
+
+// CHECK-LABEL: func.func @mean(%x: tensor<4x5x6xf32>) -> tensor<4x1x6xf32> {
+// CHECK-NEXT:    %y = compute.grid (%i, %j, %k) {
+// CHECK-NEXT:      %[[V0:\d+]] = compute.reduce add [5] (%r) {
+// CHECK-NEXT:        %[[V1:\d+]] = compute.load %x[%i, %r, %k] : tensor<4x5x6xf32>
+// CHECK-NEXT:        compute.yield %[[V1]] : f32
+// CHECK-NEXT:      } : f32
+// CHECK-NEXT:      %[[V2:\d+]] = arith.constant 2.000000e-01 : f32
+// CHECK-NEXT:      %[[V3:\d+]] = arith.mulf %[[V0]], %[[V2]] : f32
+// CHECK-NEXT:      compute.yield %[[V3]] : f32
+// CHECK-NEXT:    } : tensor<4x1x6xf32>
+// CHECK-NEXT:    func.return %y : tensor<4x1x6xf32>
+
+// Between the grids of softmax everything is f32, without a dimension of size 1.
+func.func @softmax(%x : tensor<4x64xf16>) -> tensor<4x64xf16> {
+  %y = graph.softmax %x {axis = 1 : i64} : tensor<4x64xf16>
+  func.return %y : tensor<4x64xf16>
+}
+
+// CHECK-LABEL: func.func @softmax(%x: tensor<4x64xf16>) -> tensor<4x64xf16> {
+// CHECK-NEXT:    %[[V0:\d+]] = compute.grid (%i) {
+// CHECK-NEXT:      %[[V1:\d+]] = compute.reduce max [64] (%r) {
+// CHECK-NEXT:        %[[V2:\d+]] = compute.load %x[%i, %r] : tensor<4x64xf16>
+// CHECK-NEXT:        %[[V3:\d+]] = arith.extf %[[V2]] : f16 to f32
+// CHECK-NEXT:        compute.yield %[[V3]] : f32
+// CHECK-NEXT:      } : f32
+// CHECK-NEXT:      compute.yield %[[V1]] : f32
+// CHECK-NEXT:    } : tensor<4xf32>
+// CHECK-NEXT:    %[[V4:\d+]] = compute.grid (%i_1, %j) {
+// CHECK-NEXT:      %[[V5:\d+]] = compute.load %x[%i_1, %j] : tensor<4x64xf16>
+// CHECK-NEXT:      %[[V6:\d+]] = arith.extf %[[V5]] : f16 to f32
+// CHECK-NEXT:      %[[V7:\d+]] = compute.load %[[V0]][%i_1] : tensor<4xf32>
+// CHECK-NEXT:      %[[V8:\d+]] = arith.subf %[[V6]], %[[V7]] : f32
+// CHECK-NEXT:      %[[V9:\d+]] = math.exp %[[V8]] : f32
+// CHECK-NEXT:      compute.yield %[[V9]] : f32
+// CHECK-NEXT:    } : tensor<4x64xf32>
+// CHECK-NEXT:    %[[V10:\d+]] = compute.grid (%i_2) {
+// CHECK-NEXT:      %[[V11:\d+]] = compute.reduce add [64] (%r_1) {
+// CHECK-NEXT:        %[[V12:\d+]] = compute.load %[[V4]][%i_2, %r_1] : tensor<4x64xf32>
+// CHECK-NEXT:        compute.yield %[[V12]] : f32
+// CHECK-NEXT:      } : f32
+// CHECK-NEXT:      compute.yield %[[V11]] : f32
+// CHECK-NEXT:    } : tensor<4xf32>
+// CHECK-NEXT:    %y = compute.grid (%i_3, %j_1) {
+// CHECK-NEXT:      %[[V13:\d+]] = compute.load %[[V4]][%i_3, %j_1] : tensor<4x64xf32>
+// CHECK-NEXT:      %[[V14:\d+]] = compute.load %[[V10]][%i_3] : tensor<4xf32>
+// CHECK-NEXT:      %[[V15:\d+]] = arith.divf %[[V13]], %[[V14]] : f32
+// CHECK-NEXT:      %[[V16:\d+]] = arith.truncf %[[V15]] : f32 to f16
+// CHECK-NEXT:      compute.yield %[[V16]] : f16
+// CHECK-NEXT:    } : tensor<4x64xf16>
+// CHECK-NEXT:    func.return %y : tensor<4x64xf16>
+
+// Statistics of rows are grids of their own.
+func.func @layer_norm(%x : tensor<4x64xf32>, %w : tensor<64xf32>) -> tensor<4x64xf32> {
+  %y = graph.layer_norm %x, %w : (tensor<4x64xf32>, tensor<64xf32>) -> tensor<4x64xf32>
+  func.return %y : tensor<4x64xf32>
+}
+
+// CHECK-LABEL: func.func @layer_norm(%x: tensor<4x64xf32>, %w: tensor<64xf32>) -> tensor<4x64xf32> {
+// CHECK-NEXT:    %[[V0:\d+]] = compute.grid (%i) {
+// CHECK-NEXT:      %[[V1:\d+]] = compute.reduce add [64] (%r) {
+// CHECK-NEXT:        %[[V2:\d+]] = compute.load %x[%i, %r] : tensor<4x64xf32>
+// CHECK-NEXT:        compute.yield %[[V2]] : f32
+// CHECK-NEXT:      } : f32
+// CHECK-NEXT:      %[[V3:\d+]] = arith.constant 1.562500e-02 : f32
+// CHECK-NEXT:      %[[V4:\d+]] = arith.mulf %[[V1]], %[[V3]] : f32
+// CHECK-NEXT:      compute.yield %[[V4]] : f32
+// CHECK-NEXT:    } : tensor<4xf32>
+// CHECK-NEXT:    %[[V5:\d+]] = compute.grid (%i_1) {
+// CHECK-NEXT:      %[[V6:\d+]] = compute.reduce add [64] (%r_1) {
+// CHECK-NEXT:        %[[V7:\d+]] = compute.load %x[%i_1, %r_1] : tensor<4x64xf32>
+// CHECK-NEXT:        %[[V8:\d+]] = compute.load %[[V0]][%i_1] : tensor<4xf32>
+// CHECK-NEXT:        %[[V9:\d+]] = arith.subf %[[V7]], %[[V8]] : f32
+// CHECK-NEXT:        %[[V10:\d+]] = arith.mulf %[[V9]], %[[V9]] : f32
+// CHECK-NEXT:        compute.yield %[[V10]] : f32
+// CHECK-NEXT:      } : f32
+// CHECK-NEXT:      %[[V11:\d+]] = arith.constant 1.562500e-02 : f32
+// CHECK-NEXT:      %[[V12:\d+]] = arith.mulf %[[V6]], %[[V11]] : f32
+// CHECK-NEXT:      %[[V13:\d+]] = arith.constant 1.000000e-05 : f32
+// CHECK-NEXT:      %[[V14:\d+]] = arith.addf %[[V12]], %[[V13]] : f32
+// CHECK-NEXT:      %[[V15:\d+]] = math.rsqrt %[[V14]] : f32
+// CHECK-NEXT:      compute.yield %[[V15]] : f32
+// CHECK-NEXT:    } : tensor<4xf32>
+// CHECK-NEXT:    %y = compute.grid (%i_2, %j) {
+// CHECK-NEXT:      %[[V16:\d+]] = compute.load %x[%i_2, %j] : tensor<4x64xf32>
+// CHECK-NEXT:      %[[V17:\d+]] = compute.load %[[V0]][%i_2] : tensor<4xf32>
+// CHECK-NEXT:      %[[V18:\d+]] = arith.subf %[[V16]], %[[V17]] : f32
+// CHECK-NEXT:      %[[V19:\d+]] = compute.load %[[V5]][%i_2] : tensor<4xf32>
+// CHECK-NEXT:      %[[V20:\d+]] = arith.mulf %[[V18]], %[[V19]] : f32
+// CHECK-NEXT:      %[[V21:\d+]] = compute.load %w[%j] : tensor<64xf32>
+// CHECK-NEXT:      %[[V22:\d+]] = arith.mulf %[[V20]], %[[V21]] : f32
+// CHECK-NEXT:      compute.yield %[[V22]] : f32
+// CHECK-NEXT:    } : tensor<4x64xf32>
+// CHECK-NEXT:    func.return %y : tensor<4x64xf32>
+
+// A convolution is a product between two views; padding is a branch.
+func.func @conv2d(%x : tensor<2x3x8x8xf32>, %w : tensor<4x3x3x3xf32>) -> tensor<2x4x8x8xf32> {
+  %y = graph.conv2d %x, %w {padding = array<i64: 1, 1>} : (tensor<2x3x8x8xf32>, tensor<4x3x3x3xf32>) -> tensor<2x4x8x8xf32>
+  func.return %y : tensor<2x4x8x8xf32>
+}
+
+// CHECK-LABEL: func.func @conv2d(%x: tensor<2x3x8x8xf32>, %w: tensor<4x3x3x3xf32>) -> tensor<2x4x8x8xf32> {
+// CHECK-NEXT:    %[[V0:\d+]] = compute.grid (%i, %j) {
+// CHECK-NEXT:      %[[V1:\d+]] = arith.constant 9 : index
+// CHECK-NEXT:      %[[V2:\d+]] = arith.divsi %j, %[[V1]] : index
+// CHECK-NEXT:      %[[V3:\d+]] = arith.constant 3 : index
+// CHECK-NEXT:      %[[V4:\d+]] = arith.divsi %j, %[[V3]] : index
+// CHECK-NEXT:      %[[V5:\d+]] = arith.remsi %[[V4]], %[[V3]] : index
+// CHECK-NEXT:      %[[V6:\d+]] = arith.remsi %j, %[[V3]] : index
+// CHECK-NEXT:      %[[V7:\d+]] = compute.load %w[%i, %[[V2]], %[[V5]], %[[V6]]] : tensor<4x3x3x3xf32>
+// CHECK-NEXT:      compute.yield %[[V7]] : f32
+// CHECK-NEXT:    } : tensor<4x27xf32>
+// CHECK-NEXT:    %[[V8:\d+]] = compute.grid (%i_1, %j_1) {
+// CHECK-NEXT:      %[[V9:\d+]] = arith.constant 9 : index
+// CHECK-NEXT:      %[[V10:\d+]] = arith.divsi %i_1, %[[V9]] : index
+// CHECK-NEXT:      %[[V11:\d+]] = arith.constant 3 : index
+// CHECK-NEXT:      %[[V12:\d+]] = arith.divsi %i_1, %[[V11]] : index
+// CHECK-NEXT:      %[[V13:\d+]] = arith.remsi %[[V12]], %[[V11]] : index
+// CHECK-NEXT:      %[[V14:\d+]] = arith.remsi %i_1, %[[V11]] : index
+// CHECK-NEXT:      %[[V15:\d+]] = arith.constant 64 : index
+// CHECK-NEXT:      %[[V16:\d+]] = arith.divsi %j_1, %[[V15]] : index
+// CHECK-NEXT:      %[[V17:\d+]] = arith.constant 8 : index
+// CHECK-NEXT:      %[[V18:\d+]] = arith.divsi %j_1, %[[V17]] : index
+// CHECK-NEXT:      %[[V19:\d+]] = arith.remsi %[[V18]], %[[V17]] : index
+// CHECK-NEXT:      %[[V20:\d+]] = arith.remsi %j_1, %[[V17]] : index
+// CHECK-NEXT:      %[[V21:\d+]] = arith.addi %[[V19]], %[[V13]] : index
+// CHECK-NEXT:      %[[V22:\d+]] = arith.constant 1 : index
+// CHECK-NEXT:      %[[V23:\d+]] = arith.subi %[[V21]], %[[V22]] : index
+// CHECK-NEXT:      %[[V24:\d+]] = arith.constant 0 : index
+// CHECK-NEXT:      %[[V25:\d+]] = arith.cmpi sge, %[[V23]], %[[V24]] : index
+// CHECK-NEXT:      %[[V26:\d+]] = arith.cmpi slt, %[[V23]], %[[V17]] : index
+// CHECK-NEXT:      %[[V27:\d+]] = arith.addi %[[V20]], %[[V14]] : index
+// CHECK-NEXT:      %[[V28:\d+]] = arith.subi %[[V27]], %[[V22]] : index
+// CHECK-NEXT:      %[[V29:\d+]] = arith.cmpi sge, %[[V28]], %[[V24]] : index
+// CHECK-NEXT:      %[[V30:\d+]] = arith.cmpi slt, %[[V28]], %[[V17]] : index
+// CHECK-NEXT:      %[[V31:\d+]] = arith.andi %[[V25]], %[[V26]] : i1
+// CHECK-NEXT:      %[[V32:\d+]] = arith.andi %[[V31]], %[[V29]] : i1
+// CHECK-NEXT:      %[[V33:\d+]] = arith.andi %[[V32]], %[[V30]] : i1
+// CHECK-NEXT:      %[[V34:\d+]] = scf.if %[[V33]] -> (f32) {
+// CHECK-NEXT:        %[[V35:\d+]] = compute.load %x[%[[V16]], %[[V10]], %[[V23]], %[[V28]]] : tensor<2x3x8x8xf32>
+// CHECK-NEXT:        scf.yield %[[V35]] : f32
+// CHECK-NEXT:      } else {
+// CHECK-NEXT:        %[[V36:\d+]] = arith.constant 0.000000e+00 : f32
+// CHECK-NEXT:        scf.yield %[[V36]] : f32
+// CHECK-NEXT:      }
+// CHECK-NEXT:      compute.yield %[[V34]] : f32
+// CHECK-NEXT:    } : tensor<27x128xf32>
+// CHECK-NEXT:    %[[V37:\d+]] = graph.matmul %[[V0]], %[[V8]] : (tensor<4x27xf32>, tensor<27x128xf32>) -> tensor<4x128xf32>
+// CHECK-NEXT:    %y = compute.grid (%i_2, %j_2, %k, %l) {
+// CHECK-NEXT:      %[[V38:\d+]] = arith.constant 8 : index
+// CHECK-NEXT:      %[[V39:\d+]] = arith.muli %i_2, %[[V38]] : index
+// CHECK-NEXT:      %[[V40:\d+]] = arith.addi %[[V39]], %k : index
+// CHECK-NEXT:      %[[V41:\d+]] = arith.muli %[[V40]], %[[V38]] : index
+// CHECK-NEXT:      %[[V42:\d+]] = arith.addi %[[V41]], %l : index
+// CHECK-NEXT:      %[[V43:\d+]] = compute.load %[[V37]][%j_2, %[[V42]]] : tensor<4x128xf32>
+// CHECK-NEXT:      compute.yield %[[V43]] : f32
+// CHECK-NEXT:    } : tensor<2x4x8x8xf32>
+// CHECK-NEXT:    func.return %y : tensor<2x4x8x8xf32>
+
+// Groups are a batch; without padding there is no branch.
+func.func @grouped_conv2d(%x : tensor<1x6x8x8xf32>, %w : tensor<4x3x1x1xf32>) -> tensor<1x4x8x8xf32> {
+  %y = graph.conv2d %x, %w {groups = 2 : i64} : (tensor<1x6x8x8xf32>, tensor<4x3x1x1xf32>) -> tensor<1x4x8x8xf32>
+  func.return %y : tensor<1x4x8x8xf32>
+}
+
+// CHECK-LABEL: func.func @grouped_conv2d(%x: tensor<1x6x8x8xf32>, %w: tensor<4x3x1x1xf32>) -> tensor<1x4x8x8xf32> {
+// CHECK-NEXT:    %[[V0:\d+]] = compute.grid (%i, %j, %k) {
+// CHECK-NEXT:      %[[V1:\d+]] = arith.constant 2 : index
+// CHECK-NEXT:      %[[V2:\d+]] = arith.muli %i, %[[V1]] : index
+// CHECK-NEXT:      %[[V3:\d+]] = arith.addi %[[V2]], %j : index
+// CHECK-NEXT:      %[[V4:\d+]] = arith.constant 0 : index
+// CHECK-NEXT:      %[[V5:\d+]] = compute.load %w[%[[V3]], %k, %[[V4]], %[[V4]]] : tensor<4x3x1x1xf32>
+// CHECK-NEXT:      compute.yield %[[V5]] : f32
+// CHECK-NEXT:    } : tensor<2x2x3xf32>
+// CHECK-NEXT:    %[[V6:\d+]] = compute.grid (%i_1, %j_1, %k_1) {
+// CHECK-NEXT:      %[[V7:\d+]] = arith.constant 8 : index
+// CHECK-NEXT:      %[[V8:\d+]] = arith.divsi %k_1, %[[V7]] : index
+// CHECK-NEXT:      %[[V9:\d+]] = arith.remsi %k_1, %[[V7]] : index
+// CHECK-NEXT:      %[[V10:\d+]] = arith.constant 3 : index
+// CHECK-NEXT:      %[[V11:\d+]] = arith.muli %i_1, %[[V10]] : index
+// CHECK-NEXT:      %[[V12:\d+]] = arith.addi %[[V11]], %j_1 : index
+// CHECK-NEXT:      %[[V13:\d+]] = arith.constant 0 : index
+// CHECK-NEXT:      %[[V14:\d+]] = compute.load %x[%[[V13]], %[[V12]], %[[V8]], %[[V9]]] : tensor<1x6x8x8xf32>
+// CHECK-NEXT:      compute.yield %[[V14]] : f32
+// CHECK-NEXT:    } : tensor<2x3x64xf32>
+// CHECK-NEXT:    %[[V15:\d+]] = graph.matmul %[[V0]], %[[V6]] : (tensor<2x2x3xf32>, tensor<2x3x64xf32>) -> tensor<2x2x64xf32>
+// CHECK-NEXT:    %y = compute.grid (%i_2, %j_2, %k_2, %l) {
+// CHECK-NEXT:      %[[V16:\d+]] = arith.constant 8 : index
+// CHECK-NEXT:      %[[V17:\d+]] = arith.muli %k_2, %[[V16]] : index
+// CHECK-NEXT:      %[[V18:\d+]] = arith.addi %[[V17]], %l : index
+// CHECK-NEXT:      %[[V19:\d+]] = arith.constant 2 : index
+// CHECK-NEXT:      %[[V20:\d+]] = arith.divsi %j_2, %[[V19]] : index
+// CHECK-NEXT:      %[[V21:\d+]] = arith.remsi %j_2, %[[V19]] : index
+// CHECK-NEXT:      %[[V22:\d+]] = compute.load %[[V15]][%[[V20]], %[[V21]], %[[V18]]] : tensor<2x2x64xf32>
+// CHECK-NEXT:      compute.yield %[[V22]] : f32
+// CHECK-NEXT:    } : tensor<1x4x8x8xf32>
+// CHECK-NEXT:    func.return %y : tensor<1x4x8x8xf32>
+
+// A depthwise convolution is a plain sum.
+func.func @depthwise(%x : tensor<1x6x8x8xf32>, %w : tensor<6x1x3x3xf32>) -> tensor<1x6x6x6xf32> {
+  %y = graph.conv2d %x, %w {groups = 6 : i64} : (tensor<1x6x8x8xf32>, tensor<6x1x3x3xf32>) -> tensor<1x6x6x6xf32>
+  func.return %y : tensor<1x6x6x6xf32>
+}
+
+// CHECK-LABEL: func.func @depthwise(%x: tensor<1x6x8x8xf32>, %w: tensor<6x1x3x3xf32>) -> tensor<1x6x6x6xf32> {
+// CHECK-NEXT:    %y = compute.grid (%i, %j, %k, %l) {
+// CHECK-NEXT:      %[[V0:\d+]] = compute.reduce add [3, 3] (%r, %s) {
+// CHECK-NEXT:        %[[V1:\d+]] = arith.addi %k, %r : index
+// CHECK-NEXT:        %[[V2:\d+]] = arith.addi %l, %s : index
+// CHECK-NEXT:        %[[V3:\d+]] = compute.load %x[%i, %j, %[[V1]], %[[V2]]] : tensor<1x6x8x8xf32>
+// CHECK-NEXT:        %[[V4:\d+]] = arith.constant 0 : index
+// CHECK-NEXT:        %[[V5:\d+]] = compute.load %w[%j, %[[V4]], %r, %s] : tensor<6x1x3x3xf32>
+// CHECK-NEXT:        %[[V6:\d+]] = arith.mulf %[[V3]], %[[V5]] : f32
+// CHECK-NEXT:        compute.yield %[[V6]] : f32
+// CHECK-NEXT:      } : f32
+// CHECK-NEXT:      compute.yield %[[V0]] : f32
+// CHECK-NEXT:    } : tensor<1x6x6x6xf32>
+// CHECK-NEXT:    func.return %y : tensor<1x6x6x6xf32>
+
+// Only the border that can be crossed is checked: the last window ends with the image.
+func.func @max_pool2d(%x : tensor<3x8x8xf32>) -> tensor<3x4x4xf32> {
+  %y = graph.max_pool2d %x {kernel = array<i64: 3, 3>, padding = array<i64: 1, 1>, stride = array<i64: 2, 2>} : (tensor<3x8x8xf32>) -> tensor<3x4x4xf32>
+  func.return %y : tensor<3x4x4xf32>
+}
+
+// CHECK-LABEL: func.func @max_pool2d(%x: tensor<3x8x8xf32>) -> tensor<3x4x4xf32> {
+// CHECK-NEXT:    %y = compute.grid (%i, %j, %k) {
+// CHECK-NEXT:      %[[V0:\d+]] = compute.reduce max [3, 3] (%r, %s) {
+// CHECK-NEXT:        %[[V1:\d+]] = arith.constant 2 : index
+// CHECK-NEXT:        %[[V2:\d+]] = arith.muli %j, %[[V1]] : index
+// CHECK-NEXT:        %[[V3:\d+]] = arith.addi %[[V2]], %r : index
+// CHECK-NEXT:        %[[V4:\d+]] = arith.constant 1 : index
+// CHECK-NEXT:        %[[V5:\d+]] = arith.subi %[[V3]], %[[V4]] : index
+// CHECK-NEXT:        %[[V6:\d+]] = arith.constant 0 : index
+// CHECK-NEXT:        %[[V7:\d+]] = arith.cmpi sge, %[[V5]], %[[V6]] : index
+// CHECK-NEXT:        %[[V8:\d+]] = arith.muli %k, %[[V1]] : index
+// CHECK-NEXT:        %[[V9:\d+]] = arith.addi %[[V8]], %s : index
+// CHECK-NEXT:        %[[V10:\d+]] = arith.subi %[[V9]], %[[V4]] : index
+// CHECK-NEXT:        %[[V11:\d+]] = arith.cmpi sge, %[[V10]], %[[V6]] : index
+// CHECK-NEXT:        %[[V12:\d+]] = arith.andi %[[V7]], %[[V11]] : i1
+// CHECK-NEXT:        %[[V13:\d+]] = scf.if %[[V12]] -> (f32) {
+// CHECK-NEXT:          %[[V14:\d+]] = compute.load %x[%i, %[[V5]], %[[V10]]] : tensor<3x8x8xf32>
+// CHECK-NEXT:          scf.yield %[[V14]] : f32
+// CHECK-NEXT:        } else {
+// CHECK-NEXT:          %[[V15:\d+]] = arith.constant 0xff800000 : f32
+// CHECK-NEXT:          scf.yield %[[V15]] : f32
+// CHECK-NEXT:        }
+// CHECK-NEXT:        compute.yield %[[V13]] : f32
+// CHECK-NEXT:      } : f32
+// CHECK-NEXT:      compute.yield %[[V0]] : f32
+// CHECK-NEXT:    } : tensor<3x4x4xf32>
+// CHECK-NEXT:    func.return %y : tensor<3x4x4xf32>
+
+// Constants and products stay; a sum of nothing is 0.
+func.func @matmul(%x : tensor<4x8xf32>) -> (tensor<4x2xf32>, tensor<4x4xf32>) {
+  %w = graph.constant "p0" : tensor<8x2xf32>
+  %y = graph.matmul %x, %w : (tensor<4x8xf32>, tensor<8x2xf32>) -> tensor<4x2xf32>
+  %v = graph.constant "p1" : tensor<4x0xf32>
+  %u = graph.constant "p2" : tensor<0x4xf32>
+  %z = graph.matmul %v, %u : (tensor<4x0xf32>, tensor<0x4xf32>) -> tensor<4x4xf32>
+  func.return %y, %z : tensor<4x2xf32>, tensor<4x4xf32>
+}
+
+// CHECK-LABEL: func.func @matmul(%x: tensor<4x8xf32>) -> (tensor<4x2xf32>, tensor<4x4xf32>) {
+// CHECK-NEXT:    %w = graph.constant "p0" : tensor<8x2xf32>
+// CHECK-NEXT:    %y = graph.matmul %x, %w : (tensor<4x8xf32>, tensor<8x2xf32>) -> tensor<4x2xf32>
+// CHECK-NEXT:    %v = graph.constant "p1" : tensor<4x0xf32>
+// CHECK-NEXT:    %u = graph.constant "p2" : tensor<0x4xf32>
+// CHECK-NEXT:    %z = compute.grid (%i, %j) {
+// CHECK-NEXT:      %[[V0:\d+]] = arith.constant 0.000000e+00 : f32
+// CHECK-NEXT:      compute.yield %[[V0]] : f32
+// CHECK-NEXT:    } : tensor<4x4xf32>
+// CHECK-NEXT:    func.return %y, %z : tensor<4x2xf32>, tensor<4x4xf32>
+
+// A tensor without elements depends on nothing; what nothing uses is dropped.
+func.func @empty(%x : tensor<4x0xf32>) -> tensor<0x4xf32> {
+  %y = graph.permute %x {dims = array<i64: 1, 0>} : (tensor<4x0xf32>) -> tensor<0x4xf32>
+  %unused = graph.exp %x : tensor<4x0xf32>
+  func.return %y : tensor<0x4xf32>
+}
+
+// CHECK-LABEL: func.func @empty(%x: tensor<4x0xf32>) -> tensor<0x4xf32> {
+// CHECK-NEXT:    %y = compute.grid (%i, %j) {
+// CHECK-NEXT:      %[[V0:\d+]] = arith.constant 0.000000e+00 : f32
+// CHECK-NEXT:      compute.yield %[[V0]] : f32
+// CHECK-NEXT:    } : tensor<0x4xf32>
+// CHECK-NEXT:    func.return %y : tensor<0x4xf32>

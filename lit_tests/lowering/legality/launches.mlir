@@ -1,0 +1,53 @@
+// RUN: hidet-opt %s -p 'verify-level{level=cuda after=plan-memory}' --verify-diagnostics --split-input-file | filecheck %s
+
+// CHECK: there is no kernel @f
+// CHECK-NEXT: at: cuda.launch in @forward
+func.func @forward() {
+  cuda.launch @f() : () -> ()
+  func.return
+}
+
+// -----
+
+// CHECK: 1 arguments for @f, which takes 2
+func.func @forward(%x : memref<4xf32>) {
+  cuda.launch @f(%x) : (memref<4xf32>) -> ()
+  func.return
+}
+cuda.kernel @f(%x : memref<4xf32>, %y : memref<4xf32>) grid(1) block(32) {
+}
+
+// -----
+
+// CHECK: argument 1 is 4 x f32, @f takes 4 x f16
+func.func @forward(%x : tensor<4xf32>) {
+  %y = cuda.launch @f(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  func.return
+}
+cuda.kernel @f(%x : memref<4xf32>, %y : memref<4xf16>) grid(1) block(32) {
+}
+
+// -----
+
+// CHECK: argument 0 is 4 x f32, @f takes 5 x f32
+func.func @forward(%x : memref<4xf32>) {
+  cuda.launch @f(%x) : (memref<4xf32>) -> ()
+  func.return
+}
+cuda.kernel @f(%x : memref<5xf32>) grid(1) block(32) {
+}
+
+// -----
+
+// Tensors and buffers, flat or not, as long as they hold the same.
+
+// CHECK: func.func @forward
+func.func @forward(%x : tensor<2x4xf32>, %b : memref<2x4xf32>, %n : i32) {
+  %y = cuda.launch @f(%x, %n) : (tensor<2x4xf32>, i32) -> tensor<8xf16>
+  cuda.launch @g(%b) : (memref<2x4xf32>) -> ()
+  func.return
+}
+cuda.kernel @f(%x : memref<8xf32>, %n : i32, %y : memref<8xf16>) grid(1) block(32) {
+}
+cuda.kernel @g(%x : memref<8xf32>) grid(1) block(32) {
+}

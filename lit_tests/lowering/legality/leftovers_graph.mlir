@@ -1,0 +1,30 @@
+// RUN: hidet-opt %s -p 'verify-level{level=graph}' --verify-diagnostics --split-input-file | filecheck %s
+
+// CHECK: func.func @forward
+func.func @forward(%x : tensor<4xf32>) -> tensor<4xf32> {
+  %w = graph.constant "p0" : tensor<4xf32>
+  %y = graph.add %x, %w : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  func.return %y : tensor<4xf32>
+}
+
+// -----
+
+// CHECK: compute.grid is in a host function too early
+// CHECK-NEXT: at: compute.grid in @grid
+// CHECK-NEXT: hint: lower-graph-to-compute is what makes it
+func.func @grid() {
+  %y = compute.grid () {
+    %one = arith.constant 1.0 : f32
+    compute.yield %one : f32
+  } : tensor<f32>
+  func.return
+}
+
+// -----
+
+// CHECK: scf.if does not stand in a host function
+func.func @branch(%c : i1) {
+  scf.if %c {
+  }
+  func.return
+}

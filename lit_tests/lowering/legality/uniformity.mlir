@@ -1,0 +1,165 @@
+// RUN: hidet-opt %s -p 'verify-level{level=task}' --verify-diagnostics --split-input-file | filecheck %s
+
+// Task ops and barriers need all threads of the block.
+
+// CHECK: task.foreach is collective, but not all threads come by: scf.if around it depends on cuda.thread_id
+// CHECK-NEXT: at: task.foreach in @branch
+// CHECK-NEXT: hint: take it out of there, or make the condition the same for all threads
+cuda.kernel @branch() grid(4) block(64) {
+  %t = cuda.thread_id x
+  %seven = arith.constant 7 : index
+  %first = arith.cmpi slt, %t, %seven : index
+  scf.if %first {
+    task.foreach (%i) in #task.map<spatial(7)> on %t {
+    }
+  }
+}
+
+// -----
+
+// CHECK: cuda.sync_threads is collective, but not all threads come by: scf.for around it
+// CHECK-NEXT: at: cuda.sync_threads in @loop
+cuda.kernel @loop(%c : i1) grid(4) block(64) {
+  %t = cuda.thread_id x
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %count = arith.addi %t, %one : index
+  scf.for %i = %zero to %count step %one {
+    scf.if %c {
+      cuda.sync_threads
+    }
+  }
+}
+
+// -----
+
+// What a thread keeps in memory of its own differs, too; so does what it selects or carries.
+
+// CHECK: cuda.sync_threads is collective, but not all threads come by: scf.if around it
+cuda.kernel @memory() grid(4) block(64) {
+  %flag = memref.alloca() : memref<i1, #cuda.space<local>>
+  %c = memref.load %flag[] : memref<i1, #cuda.space<local>>
+  scf.if %c {
+    cuda.sync_threads
+  }
+}
+
+// -----
+
+// CHECK: cuda.sync_threads is collective, but not all threads come by: scf.if around it
+// CHECK-NEXT: at: cuda.sync_threads in @carried
+cuda.kernel @carried(%c : i1) grid(4) block(64) {
+  %t = cuda.thread_id x
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %r = scf.for %i = %zero to %one step %one iter_args(%a = %zero) -> (index) {
+    %before = arith.cmpi eq, %a, %zero : index
+    scf.if %before {
+      cuda.sync_threads
+    }
+    %next = scf.if %c -> (index) {
+      scf.yield %t : index
+    } else {
+      scf.yield %a : index
+    }
+    scf.yield %next : index
+  }
+}
+
+// -----
+
+// CHECK: task.combine is collective, but not all threads come by: task.foreach around it
+// CHECK-NEXT: at: task.combine in @bound
+cuda.kernel @bound() grid(1) block(64) {
+  %t = cuda.thread_id x
+  %c = memref.alloca() : memref<2xf32, #task.map<spatial(2) * replicate(32)>, #cuda.space<register>>
+  task.foreach (%i) in #task.map<spatial(64)> on %t bound [60] {
+    task.combine add %c on %t : memref<2xf32, #task.map<spatial(2) * replicate(32)>, #cuda.space<register>>
+  }
+}
+
+// -----
+
+// Conditions on blocks, loops with fixed bounds, data of the whole block, tasks of equal number.
+
+// CHECK: cuda.kernel @legal
+cuda.kernel @legal(%n : memref<4xindex>, %c : i1) grid(4) block(64) {
+  %t = cuda.thread_id x
+  %b = cuda.block_id x
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %first = arith.cmpi eq, %b, %zero : index
+  scf.if %first {
+    cuda.sync_threads
+  }
+  %count = memref.load %n[%b] : memref<4xindex>
+  scf.for %i = %zero to %count step %one {
+    scf.if %c {
+      task.foreach (%j) in #task.map<spatial(64) * repeat(2)> on %t {
+        cuda.sync_threads
+      }
+    }
+  }
+}
+
+// -----
+
+// Shuffles and barriers of a warp need its lanes only.
+
+// CHECK: cuda.kernel @warps
+cuda.kernel @warps(%v : f32) grid(4) block(64) {
+  %t = cuda.thread_id x
+  %one = arith.constant 1 : index
+  %warp = arith.constant 32 : index
+  %lane = arith.constant 1 : i32
+  %number = arith.divsi %t, %warp : index
+  %second = arith.cmpi eq, %number, %one : index
+  scf.if %second {
+    cuda.sync_warp
+  }
+  %first = arith.cmpi slt, %t, %warp : index
+  scf.if %first {
+    %w = cuda.shfl xor %v, %lane : f32
+  }
+}
+
+// -----
+
+// CHECK: cuda.sync_threads is collective, but not all threads come by: scf.if around it
+// CHECK-NEXT: at: cuda.sync_threads in @warps_of_block
+cuda.kernel @warps_of_block() grid(4) block(64) {
+  %t = cuda.thread_id x
+  %warp = arith.constant 32 : index
+  %first = arith.cmpi slt, %t, %warp : index
+  scf.if %first {
+    cuda.sync_threads
+  }
+}
+
+// -----
+
+// CHECK: cuda.shfl is collective, but not all threads come by: scf.if around it
+// CHECK-NEXT: at: cuda.shfl in @lanes
+cuda.kernel @lanes(%v : f32) grid(4) block(64) {
+  %t = cuda.thread_id x
+  %half = arith.constant 16 : index
+  %lane = arith.constant 1 : i32
+  %first = arith.cmpi slt, %t, %half : index
+  scf.if %first {
+    %w = cuda.shfl xor %v, %lane : f32
+  }
+}
+
+// -----
+
+// Warps do not follow x where the rows of a block are shorter.
+
+// CHECK: cuda.sync_warp is collective, but not all threads come by: scf.if around it
+cuda.kernel @short_rows() grid(4) block(16, 4) {
+  %y = cuda.thread_id y
+  %one = arith.constant 1 : index
+  %second = arith.cmpi eq, %y, %one : index
+  scf.if %second {
+    cuda.sync_warp
+  }
+}

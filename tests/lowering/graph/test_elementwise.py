@@ -1,0 +1,222 @@
+"""Elementwise operators as grids, against torch in float64 and on whole numbers."""
+
+import math
+from functools import partial
+
+import pytest
+import torch
+from torch.nn import functional
+
+from hidet.dialects import graph
+from hidet.frontends.torch.dtypes import ELEMENTS
+from hidet.testing.numeric import assert_close
+
+SPECIAL = torch.tensor(
+    [math.nan, math.inf, -math.inf, 0.0, -0.0, 1, -1, 0.5, -0.5, 1.5, 2.5, -2.5, 3.7, 300],
+    dtype=torch.float64,
+)
+DTYPES = [torch.float64, torch.float32, torch.int64, torch.int32, torch.int8, torch.bool]
+INTEGERS = [torch.int64, torch.int32, torch.int16, torch.int8]
+
+
+def random(*shape):
+    """Random numbers around 0."""
+    return torch.randn(shape, dtype=torch.float64)
+
+
+def integers(*shape, low=-9, high=10, dtype=torch.int64):
+    """Random whole numbers."""
+    return torch.randint(low, high, shape, dtype=dtype)
+
+
+def pairs(values):
+    """All pairs of some values, as two tensors."""
+    return torch.meshgrid(values, values, indexing="ij")
+
+
+UNARY = {
+    graph.AbsOp: torch.abs,
+    graph.AcosOp: torch.acos,
+    graph.AsinOp: torch.asin,
+    graph.AtanOp: torch.atan,
+    graph.CeilOp: torch.ceil,
+    graph.CosOp: torch.cos,
+    graph.CoshOp: torch.cosh,
+    graph.ErfOp: torch.erf,
+    graph.Exp2Op: torch.exp2,
+    graph.ExpOp: torch.exp,
+    graph.Expm1Op: torch.expm1,
+    graph.FloorOp: torch.floor,
+    graph.GeluOp: functional.gelu,
+    graph.IsinfOp: torch.isinf,
+    graph.IsnanOp: torch.isnan,
+    graph.Log10Op: torch.log10,
+    graph.Log1pOp: torch.log1p,
+    graph.Log2Op: torch.log2,
+    graph.LogOp: torch.log,
+    graph.LogicalNotOp: torch.logical_not,
+    graph.NegOp: torch.neg,
+    graph.ReciprocalOp: torch.reciprocal,
+    graph.ReluOp: torch.relu,
+    graph.RoundOp: torch.round,
+    graph.RsqrtOp: torch.rsqrt,
+    graph.SigmoidOp: torch.sigmoid,
+    graph.SignOp: torch.sign,
+    graph.SiluOp: functional.silu,
+    graph.SinOp: torch.sin,
+    graph.SinhOp: torch.sinh,
+    graph.SqrtOp: torch.sqrt,
+    graph.TanOp: torch.tan,
+    graph.TanhOp: torch.tanh,
+    graph.TruncOp: torch.trunc,
+}
+
+
+@pytest.mark.parametrize("op", UNARY, ids=lambda op: op.name)
+def test_unary(check_op, op):
+    check_op(op, UNARY[op], torch.cat([SPECIAL, random(30) * 3]))
+    check_op(op, UNARY[op], random())
+    check_op(op, UNARY[op], random(3, 0))
+
+
+def test_gelu_by_tanh(check_op):
+    reference = partial(functional.gelu, approximate="tanh")
+    check_op(partial(graph.GeluOp, approximate="tanh"), reference, SPECIAL)
+
+
+@pytest.mark.parametrize("dtype", INTEGERS, ids=str)
+@pytest.mark.parametrize(
+    "op", [graph.AbsOp, graph.NegOp, graph.SignOp, graph.BitwiseNotOp, graph.LogicalNotOp]
+)
+def test_unary_of_integers(check_op, op, dtype):
+    references = {graph.BitwiseNotOp: torch.bitwise_not, **UNARY}
+    check_op(op, references[op], integers(20, dtype=dtype))
+
+
+@pytest.mark.parametrize("op", [graph.BitwiseNotOp, graph.LogicalNotOp])
+def test_unary_of_booleans(check_op, op):
+    check_op(op, torch.logical_not, torch.tensor([True, False]))
+
+
+@pytest.mark.parametrize(("low", "high"), [(-1, 2), (None, 1), (0, None), (1, -1)])
+def test_clamp(check_op, low, high):
+    op, reference = (partial(f, min=low, max=high) for f in (graph.ClampOp, torch.clamp))
+    check_op(op, reference, SPECIAL)
+    check_op(op, reference, integers(10))
+
+
+@pytest.mark.parametrize("target", DTYPES, ids=str)
+@pytest.mark.parametrize("source", DTYPES, ids=str)
+def test_cast(run_graph, source, target):
+    x = (random(20) * 5).to(source)
+    actual = run_graph(lambda program, value: graph.CastOp(value, ELEMENTS[target]), x)
+    assert torch.equal(actual, x.to(target))
+
+
+def test_cast_of_nan_to_boolean_is_true(check_op):
+    check_op(partial(graph.CastOp, element=ELEMENTS[torch.bool]), lambda x: x.bool(), SPECIAL)
+
+
+BINARY = {
+    graph.AddOp: torch.add,
+    graph.Atan2Op: torch.atan2,
+    graph.DivOp: torch.div,
+    graph.EqOp: torch.eq,
+    graph.GeOp: torch.ge,
+    graph.GtOp: torch.gt,
+    graph.LeOp: torch.le,
+    graph.LtOp: torch.lt,
+    graph.MaximumOp: torch.maximum,
+    graph.MinimumOp: torch.minimum,
+    graph.MulOp: torch.mul,
+    graph.NeOp: torch.ne,
+    graph.PowOp: torch.pow,
+    graph.SubOp: torch.sub,
+}
+DIVISIONS = {
+    graph.FloorDivideOp: torch.floor_divide,
+    graph.FmodOp: torch.fmod,
+    graph.RemainderOp: torch.remainder,
+}
+BITWISE = {
+    graph.BitwiseAndOp: torch.bitwise_and,
+    graph.BitwiseOrOp: torch.bitwise_or,
+    graph.BitwiseXorOp: torch.bitwise_xor,
+}
+FLOATS_ONLY = (graph.Atan2Op, graph.DivOp, graph.PowOp)
+
+
+@pytest.mark.parametrize("op", BINARY, ids=lambda op: op.name)
+def test_binary(check_op, op):
+    check_op(op, BINARY[op], *pairs(SPECIAL))
+    check_op(op, BINARY[op], random(3, 1, 2), random(4, 1))
+    check_op(op, BINARY[op], random(), random(2))
+    check_op(op, BINARY[op], random(0, 1), random(3))
+
+
+@pytest.mark.parametrize("dtype", INTEGERS, ids=str)
+@pytest.mark.parametrize(
+    "op", [op for op in BINARY if op not in FLOATS_ONLY] + list(BITWISE), ids=lambda op: op.name
+)
+def test_binary_of_integers(check_op, op, dtype):
+    references = BINARY | BITWISE
+    check_op(op, references[op], *pairs(integers(12, dtype=dtype)))
+
+
+@pytest.mark.parametrize("op", DIVISIONS, ids=lambda op: op.name)
+def test_division_of_integers(check_op, op):
+    divisors = torch.cat([torch.arange(-4, 0), torch.arange(1, 5)])
+    check_op(op, DIVISIONS[op], torch.arange(-9, 10)[:, None], divisors)
+
+
+def test_power_of_integers(check_op):
+    check_op(graph.PowOp, torch.pow, torch.arange(-4, 5)[:, None], torch.arange(0, 8))
+
+
+@pytest.mark.parametrize(
+    "op",
+    [
+        *(graph.AddOp, graph.MulOp, graph.MaximumOp, graph.MinimumOp, graph.LtOp, graph.LeOp),
+        *(graph.GtOp, graph.GeOp, graph.EqOp, graph.NeOp, *BITWISE),
+    ],
+    ids=lambda op: op.name,
+)
+def test_binary_of_booleans(check_op, op):
+    references = BINARY | BITWISE
+    check_op(op, references[op], *pairs(torch.tensor([True, False])))
+
+
+def test_where(check_op):
+    check_op(graph.WhereOp, torch.where, random(3, 1) > 0, random(4), random(3, 4))
+    check_op(graph.WhereOp, torch.where, torch.tensor(True), integers(3), integers(1))
+
+
+@pytest.mark.parametrize("exponent", [-2, -1, -0.5, 0.5, 1.5, 2, 3])
+def test_power_with_a_constant_exponent(run_graph, exponent):
+    def build(program, x):
+        return graph.PowOp(x, program.emit(graph.FillOp(exponent, scalar_type(x))))
+
+    assert_close(run_graph(build, SPECIAL), torch.pow(SPECIAL, exponent), 1e-12)
+
+
+def scalar_type(x):
+    """The type of a scalar with the elements of a value."""
+    return type(x.type)(x.type.element_type, [])
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+def test_halves_are_rounded_once(run_graph, dtype):
+    """An operator computes in float32; only its result is rounded."""
+    x = (random(50) * 10).to(dtype)
+    actual = run_graph(lambda program, value: graph.GeluOp(value), x)
+    assert_close(actual, functional.gelu(x.double()), torch.finfo(dtype).eps / 2)
+
+
+def test_fills_are_constants_in_their_users(run_graph):
+    def build(program, x):
+        two = program.emit(graph.FillOp(2, scalar_type(x)))
+        wide = program.emit(graph.ExpandOp(two, [3]))
+        return graph.MulOp(x, wide)
+
+    x = random(3)
+    assert_close(run_graph(build, x), x * 2, 0)

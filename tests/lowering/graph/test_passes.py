@@ -1,0 +1,223 @@
+"""What the graph passes keep and refuse: locations, prepared values, leftovers."""
+
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional
+from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.parser import Parser
+
+from hidet.context import make_context
+from hidet.dialects import graph
+from hidet.errors import PassError, UnsupportedOperatorError
+from hidet.lowering.graph.decompose_graph import DECOMPOSITIONS, DecomposeGraphPass
+from hidet.lowering.graph.hoist_constants import HoistConstantsPass
+from hidet.lowering.graph.lower_graph_to_compute import RULES, STAY, LowerGraphToComputePass
+from hidet.lowering.graph.rules import ReplaceByRule
+from hidet.testing.evaluate import EvaluationError, evaluate
+from hidet.testing.numeric import assert_close
+
+ALWAYS_DECOMPOSED = {
+    graph.BatchNormOp,
+    graph.Conv1dOp,
+    graph.GroupNormOp,
+    graph.LinearOp,
+    graph.ScaledDotProductAttentionOp,
+}
+PASSES = (DecomposeGraphPass(), HoistConstantsPass(), LowerGraphToComputePass())
+BLOCK = """
+  func.func @forward(%x : tensor<1x3x8x8xf32>) -> tensor<1x4x1x1xf32> {
+    %w = graph.constant "p0" : tensor<4x3x3x3xf32>
+    %v = graph.constant "p1" : tensor<4xf32>
+    %y = graph.conv2d %x, %w, %v {padding = array<i64: 1, 1>}
+      : (tensor<1x3x8x8xf32>, tensor<4x3x3x3xf32>, tensor<4xf32>) -> tensor<1x4x8x8xf32>
+    %n = graph.batch_norm %y, %v, %v, %v, %v
+      : (tensor<1x4x8x8xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
+      -> tensor<1x4x8x8xf32>
+    %s = graph.softmax %n {axis = 3 : i64} : tensor<1x4x8x8xf32>
+    %r = graph.relu %s : tensor<1x4x8x8xf32>
+    %z = graph.adaptive_avg_pool2d %r {output_size = array<i64: 1, 1>}
+      : (tensor<1x4x8x8xf32>) -> tensor<1x4x1x1xf32>
+    func.return %z : tensor<1x4x1x1xf32>
+  }"""
+
+
+def parse(text):
+    """Read a program."""
+    return Parser(make_context(), text).parse_module()
+
+
+def run_passes(module, passes=PASSES):
+    """Run passes and verify what each leaves."""
+    for each in passes:
+        each.apply(make_context(), module)
+        module.verify()
+    return module
+
+
+def functions_of(module):
+    """The functions of a module by name."""
+    return {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
+
+
+def test_every_operator_has_a_rule():
+    """What one pass leaves, the next knows."""
+    for op in graph.Graph.operations:
+        assert op in RULES or op in ALWAYS_DECOMPOSED or op in STAY, op.name
+    assert set(DECOMPOSITIONS) >= ALWAYS_DECOMPOSED
+
+
+def test_composite_operators_are_refused():
+    program = """
+      func.func @forward(%x : tensor<2x3xf32>, %w : tensor<4x3xf32>) -> tensor<2x4xf32> {
+        %y = graph.linear %x, %w : (tensor<2x3xf32>, tensor<4x3xf32>) -> tensor<2x4xf32>
+        func.return %y : tensor<2x4xf32>
+      }"""
+    with pytest.raises(PassError, match=r"no rule for graph\.linear; run decompose-graph first"):
+        run_passes(parse(program), [LowerGraphToComputePass()])
+
+
+@pytest.mark.parametrize("op", [graph.ErfcOp, lambda x: graph.FmodOp(x, x)])
+def test_functions_without_an_instruction_are_named(run_graph, op):
+    with pytest.raises(UnsupportedOperatorError, match=r"graph\.\w+ has no instruction for f64"):
+        run_graph(lambda program, x: op(x), torch.randn(3, dtype=torch.float64))
+
+
+def test_locations_are_carried_over():
+    """Every operation that a pass makes has the location of the one that it is made of."""
+    module = parse(BLOCK)
+    lines = {}
+    for number, op in enumerate(functions_of(module)["forward"].body.block.ops):
+        op.location = FileLineColLoc(StringAttr("model.py"), IntAttr(number), IntAttr(0))
+        lines[op.name] = number
+    for each in PASSES:
+        run_passes(module, [each])
+        for function in functions_of(module).values():
+            made = [op for op in function.body.walk() if op.name != "func.return"]
+            assert all(isinstance(op.location, FileLineColLoc) for op in made)
+    forward = functions_of(module)["forward"]
+    (product,) = (op for op in forward.body.walk() if isinstance(op, graph.MatmulOp))
+    assert product.location.line.data == lines["graph.conv2d"]
+    (root,) = (op for op in forward.body.walk() if op.name == "arith.maximumf")
+    assert root.location.line.data == lines["graph.relu"]
+    (factor,) = (op for op in module.walk() if op.name == "math.rsqrt")
+    assert factor.location.line.data == lines["graph.batch_norm"]
+
+
+def test_unknown_operations_are_left_alone():
+    """The pattern `ReplaceByRule` has no rule for what is not in its table."""
+    module = parse(BLOCK)
+    before = str(module)
+    for op in list(module.walk()):
+        ReplaceByRule(object, {}).match_and_rewrite(op, None)
+    assert str(module) == before
+
+
+def test_prepared_values_are_right():
+    """A whole block, with what is prepared, against torch."""
+    module = run_passes(parse(BLOCK))
+    assert set(functions_of(module)) == {"forward", "prepare"}
+    x, weight = np.random.randn(1, 3, 8, 8), np.random.randn(4, 3, 3, 3)
+    vector = np.abs(np.random.randn(4))
+    tensors = {"p0": weight.astype(np.float32), "p1": vector.astype(np.float32)}
+    (actual,) = evaluate(module, [x.astype(np.float32)], tensors)
+    w, v = (torch.from_numpy(tensors[name]).double() for name in ("p0", "p1"))
+    y = functional.conv2d(torch.from_numpy(x.astype(np.float32)).double(), w, v, padding=1)
+    y = functional.batch_norm(y, v, v, v, v)
+    expected = y.softmax(3).relu().mean((2, 3), keepdim=True)
+    assert_close(torch.from_numpy(actual.copy()), expected, 1e-5)
+
+
+def test_hoisting_twice_changes_nothing():
+    module = run_passes(parse(BLOCK), PASSES[:2])
+    before = str(module)
+    run_passes(module, [HoistConstantsPass()])
+    assert str(module) == before
+
+
+def test_a_second_prepare_is_refused():
+    program = """
+      func.func @prepare() -> tensor<4xf32> {
+        %w = graph.constant "p0" : tensor<4xf32>
+        func.return %w : tensor<4xf32>
+      }
+      func.func @forward() -> tensor<4xf32> {
+        %w = graph.constant "p0" : tensor<4xf32>
+        %a = graph.exp %w : tensor<4xf32>
+        func.return %a : tensor<4xf32>
+      }"""
+    with pytest.raises(PassError, match="there is a function @prepare already"):
+        run_passes(parse(program), [HoistConstantsPass()])
+
+
+@pytest.mark.parametrize("layers", [1, 40])
+def test_the_passes_grow_with_the_program(layers):
+    """Every layer becomes the same operations, however many there are."""
+    body = "\n".join(
+        f"""%s{i} = graph.constant "p{i}" : tensor<4xf32>
+            %r{i} = graph.rsqrt %s{i} : tensor<4xf32>
+            %x{i + 1} = graph.mul %x{i}, %r{i} : (tensor<3x4xf32>, tensor<4xf32>) -> tensor<3x4xf32>
+        """
+        for i in range(layers)
+    )
+    module = run_passes(
+        parse(
+            f"""func.func @forward(%x0 : tensor<3x4xf32>) -> tensor<3x4xf32> {{
+                {body}
+                func.return %x{layers} : tensor<3x4xf32>
+            }}"""
+        )
+    )
+    grids = {n: len(list(f.body.block.ops)) for n, f in functions_of(module).items()}
+    assert grids == {"prepare": 2 * layers + 1, "forward": 2 * layers + 1}
+
+
+# ----------------------------------------------------------------------------- the evaluator itself
+
+
+def test_the_evaluator_refuses_loads_out_of_bounds():
+    program = """
+      func.func @forward(%x : tensor<4xf32>) -> tensor<4xf32> {
+        %y = compute.grid (%i) {
+          %one = arith.constant 1 : index
+          %next = arith.addi %i, %one : index
+          %v = compute.load %x[%next] : tensor<4xf32>
+          compute.yield %v : f32
+        } : tensor<4xf32>
+        func.return %y : tensor<4xf32>
+      }"""
+    with pytest.raises(EvaluationError, match=r"goes to 1\.\.\.4 in a dimension of 4"):
+        evaluate(parse(program), [np.zeros(4, np.float32)])
+
+
+def test_the_evaluator_runs_fusions():
+    program = """
+      func.func @forward(%x : tensor<4xf32>) -> tensor<4xf32> {
+        %y = compute.fusion (%x_ = %x : tensor<4xf32>) -> (tensor<4xf32>) {
+          %a = compute.grid (%i) {
+            %v = compute.load %x_[%i] : tensor<4xf32>
+            %w = arith.addf %v, %v : f32
+            compute.yield %w : f32
+          } : tensor<4xf32>
+          compute.yield %a : tensor<4xf32>
+        }
+        func.return %y : tensor<4xf32>
+      }"""
+    (y,) = evaluate(parse(program), [np.arange(4, dtype=np.float32)])
+    assert y.tolist() == [0, 2, 4, 6]
+
+
+@pytest.mark.parametrize(
+    ("inputs", "message"),
+    [
+        ([np.zeros(3, np.float32)], "cannot be float32 of shape"),
+        ([np.zeros(4, np.float64)], "cannot be float64 of shape"),
+    ],
+)
+def test_the_evaluator_refuses_other_arrays(inputs, message):
+    program = (
+        "func.func @forward(%x : tensor<4xf32>) -> tensor<4xf32> { func.return %x : tensor<4xf32> }"
+    )
+    with pytest.raises(EvaluationError, match=message):
+        evaluate(parse(program), inputs)

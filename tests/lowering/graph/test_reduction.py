@@ -1,0 +1,173 @@
+"""Reductions, softmax and norms, as grids, against torch in float64."""
+
+import math
+from functools import partial
+
+import pytest
+import torch
+from torch.nn import functional
+
+from hidet.dialects import graph
+from hidet.testing.numeric import assert_close
+
+CASES = [
+    ((3, 4, 5), (1,), False),
+    ((3, 4, 5), (0, 2), True),
+    ((3, 4, 5), (0, 1, 2), False),
+    ((6,), (0,), True),
+    ((2, 1), (1,), False),
+]
+
+
+def random(*shape):
+    """Random numbers around 0."""
+    return torch.randn(shape, dtype=torch.float64)
+
+
+def with_specials(*shape):
+    """Random numbers, a few of them NaN or infinite."""
+    x = random(*shape).flatten()
+    x[0], x[-1] = math.nan, math.inf
+    return x.reshape(shape)
+
+
+def product(x, axes, keepdim):
+    """The product over several axes, which torch takes one at a time."""
+    for axis in axes:
+        x = x.prod(axis, keepdim=True)
+    return x if keepdim else x.reshape([s for i, s in enumerate(x.shape) if i not in axes])
+
+
+REDUCTIONS = {
+    graph.AllOp: torch.all,
+    graph.AnyOp: torch.any,
+    graph.MaxOp: torch.amax,
+    graph.MeanOp: torch.mean,
+    graph.MinOp: torch.amin,
+    graph.ProdOp: product,
+    graph.SumOp: torch.sum,
+    graph.VarOp: torch.var,
+}
+
+
+@pytest.mark.parametrize(("shape", "axes", "keepdims"), CASES, ids=str)
+@pytest.mark.parametrize("op", REDUCTIONS, ids=lambda op: op.name)
+@pytest.mark.filterwarnings("ignore:var")
+def test_reduction(check_op, op, shape, axes, keepdims):
+    build = partial(op, axes=axes, keepdims=keepdims)
+
+    def reference(x):
+        return REDUCTIONS[op](x, axes, keepdim=keepdims)
+
+    check_op(build, reference, random(*shape))
+    check_op(build, reference, with_specials(*shape))
+
+
+@pytest.mark.parametrize("op", [graph.SumOp, graph.ProdOp, graph.MaxOp, graph.MinOp])
+@pytest.mark.parametrize("dtype", [torch.int64, torch.int32], ids=str)
+def test_reduction_of_integers(check_op, op, dtype):
+    x = torch.randint(-3, 4, (3, 5), dtype=dtype)
+    check_op(partial(op, axes=[1]), lambda x: REDUCTIONS[op](x, (1,), keepdim=False).to(dtype), x)
+
+
+@pytest.mark.parametrize("op", [graph.AnyOp, graph.AllOp])
+def test_reduction_of_booleans(check_op, op):
+    x = torch.tensor([[True, False], [True, True], [False, False]])
+    check_op(partial(op, axes=[1]), lambda x: REDUCTIONS[op](x, 1), x)
+
+
+@pytest.mark.parametrize(
+    "op", [graph.SumOp, graph.ProdOp, graph.MeanOp, graph.VarOp, graph.AnyOp, graph.AllOp]
+)
+@pytest.mark.filterwarnings("ignore:var")
+def test_reduction_of_nothing(check_op, op):
+    check_op(partial(op, axes=[1]), lambda x: REDUCTIONS[op](x, (1,), keepdim=False), random(3, 0))
+    check_op(partial(op, axes=[1]), lambda x: REDUCTIONS[op](x, (1,), keepdim=False), random(0, 3))
+
+
+def test_reduction_over_no_axes(check_op):
+    check_op(partial(graph.SumOp, axes=[]), lambda x: x, random(3))
+    check_op(graph.SumOp, lambda x: x, random())
+
+
+@pytest.mark.parametrize("correction", [0, 1, 2, 5, 6])
+@pytest.mark.filterwarnings("ignore:var")
+def test_variance(check_op, correction):
+    check_op(
+        partial(graph.VarOp, axes=[1], correction=correction),
+        lambda x: torch.var(x, 1, correction=correction),
+        random(3, 5) + 100,
+    )
+
+
+def test_a_sum_of_halves_does_not_overflow_on_the_way(run_graph):
+    x = torch.full((4, 512), 300, dtype=torch.float16)
+    actual = run_graph(lambda program, value: graph.MeanOp(value, [1]), x)
+    assert actual.tolist() == [300] * 4
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+@pytest.mark.parametrize(
+    ("op", "reference"),
+    [(graph.SoftmaxOp, torch.softmax), (graph.LogSoftmaxOp, torch.log_softmax)],
+)
+def test_softmax(check_op, op, reference, axis):
+    check_op(partial(op, axis=axis), lambda x: reference(x, axis), random(3, 4, 5) * 100)
+    check_op(partial(op, axis=axis), lambda x: reference(x, axis), with_specials(3, 4, 5))
+    x = random(3, 4, 5)
+    x[0] = -math.inf
+    check_op(partial(op, axis=axis), lambda x: reference(x, axis), x)
+
+
+@pytest.mark.parametrize("rank", [1, 2])
+@pytest.mark.parametrize("parameters", [0, 1, 2])
+def test_layer_norm(check_op, rank, parameters):
+    shape = (4, 5)[-rank:]
+    check_op(
+        lambda x, *p: graph.LayerNormOp(x, *p, normalized_rank=rank, eps=1e-3),
+        lambda x, *p: functional.layer_norm(x, shape, *p, eps=1e-3),
+        random(3, 4, 5) + 7,
+        *(random(*shape) for _ in range(parameters)),
+    )
+
+
+@pytest.mark.parametrize("parameters", [0, 1])
+def test_rms_norm(check_op, parameters):
+    check_op(
+        lambda x, *p: graph.RmsNormOp(x, *p, eps=1e-3),
+        lambda x, *p: functional.rms_norm(x, (5,), *p, eps=1e-3),
+        random(3, 4, 5),
+        *(random(5) for _ in range(parameters)),
+    )
+
+
+@pytest.mark.parametrize("parameters", [0, 1, 2])
+def test_group_norm(check_op, parameters):
+    check_op(
+        lambda x, *p: graph.GroupNormOp(x, 3, *p, eps=1e-3),
+        lambda x, *p: functional.group_norm(x, 3, *p, eps=1e-3),
+        random(2, 6, 4),
+        *(random(6) for _ in range(parameters)),
+    )
+
+
+@pytest.mark.parametrize("parameters", [0, 1, 2])
+def test_batch_norm(check_op, parameters):
+    def build(x, mean, variance, weight=None, bias=None):
+        return graph.BatchNormOp(x, weight, bias, mean, variance, eps=1e-3)
+
+    check_op(
+        build,
+        lambda x, mean, var, *p: functional.batch_norm(x, mean, var, *p, eps=1e-3),
+        random(2, 6, 4, 3),
+        random(6),
+        random(6).abs(),
+        *(random(6) for _ in range(parameters)),
+    )
+
+
+def test_norm_of_halves_with_wide_parameters(run_graph):
+    x, weight = random(3, 64).half(), torch.randn(64)
+    actual = run_graph(lambda program, *v: graph.LayerNormOp(*v), x, weight)
+    expected = functional.layer_norm(x.double(), (64,), weight.double())
+    assert_close(actual, expected, 1e-3)

@@ -1,0 +1,69 @@
+"""The border of the runtime: which executor runs, what is read from where, what is reported."""
+
+import pytest
+import torch
+
+from hidet.errors import CacheError, DeviceMismatchError
+from hidet.runtime.compiled_graph import CompiledGraph
+from hidet.runtime.plan import Plan
+from hidet.runtime.times import CompileTimes
+
+CPU = torch.device("cpu")
+
+
+def test_runs_on_the_cpu(plans, cpu_library):
+    graph = CompiledGraph(plans.prepared(), {"library": cpu_library}, CPU)
+    assert graph.constant_names == ("p0", "p1")
+    x, p0, p1 = (torch.randn(plans.size) for _ in range(3))
+    (y,) = graph.run([x], [p0, p1])
+    torch.testing.assert_close(y, x + 4 * p1 + p0)
+
+
+def test_runs_from_the_text_of_its_plan(plans, cpu_library):
+    plan = Plan.from_json(plans.simple().to_json())
+    graph = CompiledGraph(plan, {"library": cpu_library}, CPU)
+    x, w = torch.randn(plans.size), torch.randn(plans.size)
+    torch.testing.assert_close(graph.run([x], [w])[1], 2 * (x + w))
+
+
+def test_graph_without_tensors(plans):
+    plan = plans.simple(inputs=(), outputs=(), constants={}, kernels=(), forward=(), arena_bytes=0)
+    assert CompiledGraph(plan, {}, CPU).run([], []) == []
+
+
+def test_tensors_on_another_kind_of_device(plans, tmp_path):
+    cubin = tmp_path / "kernels.cubin"
+    cubin.write_bytes(b"cubin")
+    graph = CompiledGraph(plans.simple(target="sm_90a"), {"library": cubin}, torch.device("cuda"))
+    with pytest.raises(DeviceMismatchError, match="on the CPU, but the graph was compiled for sm_"):
+        graph.run([torch.randn(plans.size)], [torch.randn(plans.size)])
+
+
+def test_missing_binary(plans, tmp_path):
+    path = tmp_path / "gone.cubin"
+    with pytest.raises(CacheError, match=r"cannot read a compiled kernel"):
+        CompiledGraph(plans.simple(target="sm_80"), {"library": path}, torch.device("cuda"))
+
+
+def test_report_adds_up_and_lists_passes_below_their_stage():
+    report = CompileTimes()
+    report.stages = {"passes": 0.25, "build": 0.5}
+    report.passes = [("fuse", 0.125), ("schedule", 0.0625)]
+    assert report.total == 0.75
+    lines = [line.split() for line in report.table().splitlines()]
+    assert lines == [
+        ["passes", "250.00", "ms"],
+        ["fuse", "125.00", "ms"],
+        ["schedule", "62.50", "ms"],
+        ["build", "500.00", "ms"],
+        ["total", "750.00", "ms"],
+    ]
+    report.cached = True
+    assert "total (cached)" in report.table()
+
+
+def test_stage_counts_failures_too():
+    report = CompileTimes()
+    with pytest.raises(ValueError, match="no"), report.stage("passes"):
+        raise ValueError("no")
+    assert report.stages["passes"] > 0
