@@ -9,6 +9,7 @@ from torch import fx
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr, UnknownLoc
 
 _FRAME = re.compile(r'^\s*File "(?P<file>.*)", line (?P<line>\d+)', re.MULTILINE)
+_VARIANT = re.compile(r"^_?native_|_legit|_no_training|_default$")
 _NUMBER_AT_END = re.compile(r"_(\d+)$")
 
 
@@ -50,6 +51,7 @@ def describe(node: fx.Node) -> str:
 def name_hint(node: fx.Node) -> str:
     """Give a name for the value of a node: `relu_1` becomes `relu1`.
 
-    xDSL drops `_<digits>` at the end of a name when it reads a program.
+    xDSL drops `_<digits>` at the end of a name when it reads a program. What ATen's own names say
+    about their variants is left out: `_native_batch_norm_legit_no_training` is `batch_norm`.
     """
-    return _NUMBER_AT_END.sub(r"\1", node.name)
+    return _VARIANT.sub("", _NUMBER_AT_END.sub(r"\1", node.name)).lstrip("_")

@@ -27,6 +27,7 @@ from xdsl.rewriter import InsertPoint
 
 from hidet.dialects.compute import FusionOp, terminator_of
 from hidet.dialects.cuda import KernelOp, LaunchOp
+from hidet.dialects.cuda.names import identifier_from
 from hidet.dialects.graph import MatmulOp
 from hidet.dialects.shaped import element_of, shape_of
 from hidet.errors import ScheduleError
@@ -113,15 +114,15 @@ def _buffer_type(kind: Attribute) -> MemRefType[Attribute]:
 
 def kernel_name(fusion: FusionOp) -> str:
     """Return a name for the kernel of a fusion, made of what its values are called."""
-    names: list[str] = []
+    words: list[str] = []
     for op in fusion.body.block.ops:
         hint = op.results[0].name_hint if op.results else None
         if hint is None and isinstance(op, MatmulOp):
             hint = "matmul"
-        word = (hint or "").rstrip("0123456789_")
-        if word and word not in names:
-            names.append(word)
-    return "_".join(names)[:MAX_NAME].rstrip("_") or "kernel"
+        word = (hint or "").strip("0123456789_")
+        if word and word not in words:
+            words.append(word)
+    return identifier_from("_".join(words)[:MAX_NAME].rstrip("_")) or "kernel"
 
 
 @dataclass

@@ -20,8 +20,13 @@ aten = torch.ops.aten
 
 
 def traced(function, *tensors):
-    """Trace a function of tensors into ATen operators."""
-    return make_fx(function, tracing_mode="fake")(*tensors)
+    """Trace a function of tensors into ATen operators; as from AOTAutograd, it gives a tuple."""
+
+    def function_of_outputs(*tensors):
+        outputs = function(*tensors)
+        return outputs if isinstance(outputs, tuple) else (outputs,)
+
+    return make_fx(function_of_outputs, tracing_mode="fake")(*tensors)
 
 
 # ---------------------------------------------------------------------------- programs
@@ -118,9 +123,10 @@ def test_reshapes_back_and_forth_are_none():
 def matmul_module(device, dtype=torch.float32):
     """Make a graph of a matrix product and a convolution on a device that need not be there."""
     with FakeTensorMode():
+        m = torch.empty(8, 8, device=device, dtype=dtype)
         x = torch.empty(1, 3, 8, 8, device=device, dtype=dtype)
         w = torch.empty(4, 3, 3, 3, device=device, dtype=dtype)
-        return make_fx(lambda x, w: (aten.mm(x[0, 0], x[0, 1]), aten.conv2d(x, w)))(x, w)
+        return make_fx(lambda m, x, w: (aten.mm(m, m), aten.conv2d(x, w)))(m, x, w)
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from hidet.errors import (
 )
 from hidet.testing.filecheck import run_passes
 
-LIT_TESTS = Path(__file__).parents[2] / "lit_tests"
+LIT_TESTS = Path(__file__).parents[3] / "lit_tests"
 PRINTED = sorted((LIT_TESTS / "backend" / "printer").glob("*.mlir"))
 FORMED = LIT_TESTS / "lowering" / "cuda" / "form_expressions.mlir"
 CUDA = ("-t", "cuda")

@@ -1,0 +1,211 @@
+"""Runs printed kernels: on the CPU, and operation by operation in Python, the oracle.
+
+The oracle takes the operations of a kernel one after the other, before any pass. The same kernel
+goes through the passes that end in `form-expressions`, is printed, compiled by g++ and run.
+"""
+
+import ctypes
+
+import numpy as np
+import pytest
+from xdsl.dialects import arith, memref, scf
+from xdsl.dialects.builtin import ModuleOp, i1
+from xdsl.ir import Block, Region
+from xdsl.rewriter import InsertPoint
+
+from hidet.backend.printer import print_kernels
+from hidet.backend.toolchains import Gxx
+from hidet.context import make_context
+from hidet.dialects.cuda.attributes import memref_type
+from hidet.dialects.cuda.instructions import BlockIdOp, SyncThreadsOp
+from hidet.dialects.cuda.kernel import KernelOp
+from hidet.lowering.builder import KernelBuilder
+from hidet.lowering.cuda.demote_scf_values import DemoteScfValuesPass
+from hidet.lowering.cuda.form_expressions import FormExpressionsPass
+from hidet.lowering.cuda.index_width import IndexWidthPass
+from hidet.lowering.cuda.infer_readonly import InferReadonlyPass
+from hidet.testing.scalar_semantics import SCALARS, numpy_type
+
+
+class ExactGxx(Gxx):
+    """g++ that rounds after every operation, as the oracle does, and wants clear parentheses."""
+
+    options = ("-shared", "-fPIC", "-std=c++20", "-O1", "-fopenmp", "-ffp-contract=off")
+    options += ("-Wparentheses", "-Werror", "-Wno-unknown-pragmas")
+
+
+# The oracle.
+
+
+def unsigned(function):
+    """Give the meaning of an operation on unsigned numbers."""
+
+    def meaning(op, *operands):
+        views = [x if x.dtype == bool else x.view(f"u{x.dtype.itemsize}") for x in operands]
+        return function(*views).astype(numpy_type(op.results[0].type))
+
+    return meaning
+
+
+def converted(op, x):
+    """As a signed number of one bit, true is -1; one bit of a number is its lowest."""
+    if op.results[0].type == i1:
+        return (x & 1).astype(bool)
+    number = x.astype(numpy_type(op.results[0].type))
+    return -number if x.dtype == bool else number
+
+
+def compared_floats(op, lhs, rhs):
+    """The first and the last predicate are constants, false and true."""
+    predicate = op.predicate.value.data
+    if predicate in (0, 15):
+        return np.full(lhs.shape, predicate == 15)
+    return SCALARS[arith.CmpfOp](op, lhs, rhs)
+
+
+def compared_integers(op, lhs, rhs):
+    """As signed numbers of one bit, true is less than false."""
+    is_signed = arith.CMPI_COMPARISON_OPERATIONS[op.predicate.value.data].startswith("s")
+    if is_signed and lhs.dtype == bool:
+        lhs, rhs = -lhs.astype(np.int8), -rhs.astype(np.int8)
+    return SCALARS[arith.CmpiOp](op, lhs, rhs)
+
+
+MEANINGS = SCALARS | {
+    arith.ShLIOp: lambda op, a, b: np.left_shift(a, b),
+    arith.ShRSIOp: lambda op, a, b: np.right_shift(a, b),
+    arith.DivUIOp: unsigned(np.floor_divide),
+    arith.RemUIOp: unsigned(np.remainder),
+    arith.ShRUIOp: unsigned(np.right_shift),
+    arith.MaxUIOp: unsigned(np.maximum),
+    arith.MinUIOp: unsigned(np.minimum),
+    arith.ExtUIOp: unsigned(lambda x: x),
+    arith.UIToFPOp: unsigned(lambda x: x),
+    arith.ExtSIOp: converted,
+    arith.SIToFPOp: converted,
+    arith.TruncIOp: converted,
+    arith.BitcastOp: lambda op, x: x.view(numpy_type(op.results[0].type)),
+    arith.CmpfOp: compared_floats,
+    arith.CmpiOp: compared_integers,
+}
+
+
+class Oracle:
+    """Runs a kernel whose blocks have one thread. Without control flow, all blocks at once."""
+
+    def __init__(self, kernel, arrays):
+        self.values = dict(zip(kernel.arguments, arrays, strict=True))
+        self.blocks = np.arange(kernel.grid_dims[0]) if kernel.grid_dims[0] > 1 else np.asarray(0)
+        with np.errstate(all="ignore"):
+            self.run(kernel.body.block)
+
+    def run(self, block):
+        """Run a block; give what it yields."""
+        for op in block.ops:
+            operands = [self.values[operand] for operand in op.operands]
+            if isinstance(op, scf.YieldOp):
+                return operands
+            results = self.step(op, operands)
+            self.values.update(zip(op.results, results, strict=True))
+        return []
+
+    def step(self, op, operands):
+        """Run an operation; give its results."""
+        match op:
+            case SyncThreadsOp():
+                return []
+            case BlockIdOp():
+                return [self.blocks]
+            case memref.AllocaOp():
+                kind = memref_type(op.memref)
+                return [np.zeros(kind.get_shape(), numpy_type(kind.get_element_type()))]
+            case memref.LoadOp():
+                return [np.array(operands[0][tuple(operands[1:])])]
+            case memref.StoreOp():
+                operands[1][tuple(operands[2:])] = operands[0]
+                return []
+            case scf.IfOp():
+                region = op.regions[0 if operands[0] else 1]
+                return self.run(region.block) if region.blocks else []
+            case scf.ForOp():
+                return self.loop(op, operands)
+            case _:
+                return [np.asarray(MEANINGS[type(op)](op, *operands))]
+
+    def loop(self, op, operands):
+        """Run a loop; give what its last iteration yields."""
+        start, stop, step, *carried = operands
+        for number in range(int(start), int(stop), int(step)):
+            values = [np.asarray(number), *carried]
+            self.values.update(zip(op.body.block.args, values, strict=True))
+            carried = self.run(op.body.block)
+        return carried
+
+
+# Running the printed kernels.
+
+
+def run_printed(kernels, arguments, folder):
+    """Compile kernels and run each on its arrays, in place."""
+    module = ModuleOp([kernel.clone() for kernel in kernels])
+    passes = (DemoteScfValuesPass, InferReadonlyPass, IndexWidthPass, FormExpressionsPass)
+    for module_pass in passes:
+        module_pass().apply(make_context(), module)
+        module.verify()
+    text = print_kernels(list(module.ops))
+    path = folder / "kernels.so"
+    ExactGxx().compile(text, path)
+    library = ctypes.CDLL(str(path))
+    for kernel, arrays in zip(kernels, arguments, strict=True):
+        cells = [ctypes.c_void_p(array.ctypes.data) for array in arrays]
+        table = (ctypes.c_void_p * len(cells))(*map(ctypes.addressof, cells))
+        launch = getattr(library, f"{kernel.sym_name.data}_launch")
+        assert launch(table, *kernel.grid_dims, 0) == 0
+    return text
+
+
+class Printed:
+    """Builds kernels, and compares what they compute when printed with the oracle.
+
+    Args:
+        folders: makes the folders for the binaries.
+    """
+
+    functions = tuple(op for op in MEANINGS if op.name.startswith("math."))
+
+    def __init__(self, folders):
+        self._folders = folders
+
+    @staticmethod
+    def build(name, types, body, *, blocks=1):
+        """Build a kernel; `body` gets a builder and the arguments."""
+        block = Block(arg_types=types)
+        body(KernelBuilder(InsertPoint.at_end(block)), *block.args)
+        return KernelOp(name, [blocks], [1], Region(block))
+
+    @staticmethod
+    def poisoned(kind, shape):
+        """An array full of what no kernel writes."""
+        dtype = numpy_type(kind)
+        worst = {"f": np.nan, "b": True, "i": -99}
+        return np.full(shape, worst[dtype.kind], dtype)
+
+    def check(self, kernels, arguments, *, tolerance=0.0):
+        """Run each kernel on its arrays, which it changes, and compare with the oracle."""
+        wanted = [[array.copy() for array in arrays] for arrays in arguments]
+        for kernel, arrays in zip(kernels, wanted, strict=True):
+            Oracle(kernel, arrays)
+        text = run_printed(kernels, arguments, self._folders.mktemp("printed"))
+        for kernel, arrays, expected in zip(kernels, arguments, wanted, strict=True):
+            for array, reference in zip(arrays, expected, strict=True):
+                if tolerance:
+                    same = np.allclose(array, reference, rtol=tolerance, atol=tolerance)
+                else:
+                    same = np.array_equal(array, reference, equal_nan=array.dtype.kind == "f")
+                assert same, f"{array} is not {reference}\n{kernel}\n{text}"
+
+
+@pytest.fixture(scope="session")
+def printed(tmp_path_factory):
+    """What the tests of printed kernels need."""
+    return Printed(tmp_path_factory)

@@ -1,0 +1,56 @@
+"""Small programs of the graph dialect, compiled for the CPU and run on poisoned outputs."""
+
+import pytest
+import torch
+from xdsl.parser import Parser
+
+from hidet.context import make_context
+from hidet.driver import compile_graph
+from hidet.frontends.torch.dtypes import type_of
+from hidet.testing.numeric import assert_close
+
+
+def program_text(body, inputs, outputs):
+    """Give the text of a function @forward; `inputs` and `outputs` are tensors by name."""
+    arguments = ", ".join(f"%{name} : {type_of(x)}" for name, x in inputs.items())
+    types = ", ".join(str(type_of(x)) for x in outputs.values())
+    results = ", ".join(f"%{name}" for name in outputs)
+    return f"""
+      func.func @forward({arguments}) -> ({types}) {{
+        {body}
+        func.return {results} : {types}
+      }}"""
+
+
+@pytest.fixture(autouse=True)
+def _poisoned_memory():
+    """Let torch fill what it allocates without a value, outputs and arena, with NaN."""
+    before = torch.are_deterministic_algorithms_enabled()
+    torch.use_deterministic_algorithms(True)
+    assert torch.empty(0).new_empty(1).isnan()
+    yield
+    torch.use_deterministic_algorithms(before)
+
+
+@pytest.fixture
+def check():
+    """Compile a program for the CPU, run it, and compare its results with float64 references.
+
+    `body` are the ops; `inputs` the tensors of the arguments by name; `expected` the references of
+    the returned values by name. Results are of type `dtype` where the reference is float64, else
+    of the reference's own type. `kernels` is how many kernels the program becomes.
+    """
+
+    def run(body, inputs, expected, *, kernels=1, dtype=torch.float32, tolerance=1e-5):
+        outputs = {
+            name: x.to(dtype) if x.dtype == torch.float64 else x for name, x in expected.items()
+        }
+        module = Parser(make_context(), program_text(body, inputs, outputs)).parse_module()
+        module.verify()
+        graph = compile_graph(module, device=torch.device("cpu"), options={"verify_level": True})
+        assert len(graph.plan.kernels) == kernels
+        results = graph.run(list(inputs.values()), [])
+        for result, reference in zip(results, expected.values(), strict=True):
+            assert_close(result, reference, tolerance)
+
+    return run
