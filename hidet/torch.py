@@ -5,23 +5,32 @@
 
 The backend is known to torch by its name where hidet is installed, and wherever this module has
 been loaded; `torch.compile(model, backend=hidet.torch.backend)` works everywhere.
+
+What has been compiled, and how long it took:
+
+    for graph in hidet.torch.compiled_graphs():
+        print(graph.report.table())
 """
 
 from hidet.frontends.torch import register
 from hidet.frontends.torch.backend import hidet_backend as backend
 from hidet.frontends.torch.config import DynamoConfig, dynamo_config
 from hidet.frontends.torch.notices import (
+    GradientWarning,
     ManyShapesWarning,
     NoEffectWarning,
     UnsupportedOperatorWarning,
 )
+from hidet.frontends.torch.program import compiled_graphs
 
 __all__ = [
     "DynamoConfig",
+    "GradientWarning",
     "ManyShapesWarning",
     "NoEffectWarning",
     "UnsupportedOperatorWarning",
     "backend",
+    "compiled_graphs",
     "dynamo_config",
     "register",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import gcd
 from typing import TypeAlias
 
@@ -165,11 +165,12 @@ class FormAlgebra:
             }
         )
         inexact = rest - exact if exact.terms else rest
-        single = self._single_quotient(inexact, divisor)
-        if single is not None:
-            for atom, coefficient in exact.terms.items():
-                whole += self._quotient_of_multiple(atom, coefficient, divisor)
-            return whole + single, inexact - single * divisor
+        for more, short in self._shorter(inexact, divisor):
+            single = self._single_quotient(short, divisor)
+            if single is not None:
+                for atom, coefficient in exact.terms.items():
+                    whole += self._quotient_of_multiple(atom, coefficient, divisor)
+                return whole + more + single, short - single * divisor
         big, _, scale = self._drop_small(rest, divisor)
         quotient = whole + self._quotient(_exactly_divided(big, scale), divisor // scale)
         if exact.terms and (self.is_nonnegative(inexact) or not self.is_nonnegative(rest)):
@@ -184,11 +185,32 @@ class FormAlgebra:
         return lo // divisor if lo // divisor == hi // divisor else None
 
     def _split(self, form: LinearForm, divisor: int) -> tuple[LinearForm, LinearForm]:
-        """Write a form as `divisor * whole + rest`, for short and if possible unsigned rests.
+        """Write a form as `divisor * whole + rest`, without multiples of the divisor in the rest.
 
         Unsigned divisions are the cheap ones, so a form that is not negative must not be cut into
         a rest that may be.
         """
+        whole: dict[Atom, int] = {}
+        rest: dict[Atom, int] = {}
+        for atom, coefficient in form.terms.items():
+            factor, left = divmod(coefficient, divisor)
+            if left:
+                rest[atom] = coefficient
+            else:
+                whole[atom] = factor
+        quotient, constant = divmod(form.constant, divisor)
+        short = LinearForm(rest, constant)
+        if self.is_nonnegative(form) and not self.is_nonnegative(short):
+            return ZERO, form
+        return LinearForm(whole, quotient), short
+
+    @staticmethod
+    def _shorter(form: LinearForm, divisor: int) -> Iterator[tuple[LinearForm, LinearForm]]:
+        """Give ways to write a form as `divisor * whole + rest` with coefficients cut in two.
+
+        `5 * x` becomes `4 * x + x` for the divisor 4: of use only if that ends the division.
+        """
+        yield ZERO, form
         for towards_zero in (True, False):
             whole: dict[Atom, int] = {}
             rest: dict[Atom, int] = {}
@@ -200,13 +222,8 @@ class FormAlgebra:
                     whole[atom] = factor
                 if left:
                     rest[atom] = left
-            quotient, constant = divmod(form.constant, divisor)
-            short = LinearForm(rest, constant)
-            if self.is_nonnegative(short):
-                return LinearForm(whole, quotient), short
-        if self.is_nonnegative(form):
-            return ZERO, form
-        return LinearForm(whole, quotient), short
+            if whole:
+                yield LinearForm(whole), LinearForm(rest, form.constant)
 
     def _drop_small(self, form: LinearForm, divisor: int) -> tuple[LinearForm, LinearForm, int]:
         """Write a form as `big + small`, where small does not matter for the quotient.
@@ -243,22 +260,34 @@ class FormAlgebra:
         """Return the quotient as an atom, or of a quotient or remainder as a simpler one."""
         if divisor == 1:
             return form
-        if len(form.terms) == 1:
-            (atom, coefficient) = next(iter(form.terms.items()))
-            if coefficient == 1 and isinstance(atom, Quotient):
-                inner = atom.form + form.constant * atom.divisor
-                return self.floordiv(inner, atom.divisor * divisor)
-            if form.atom is not None and isinstance(atom, Remainder):
-                count, rest = divmod(atom.divisor, divisor)
-                if rest == 0:
-                    return self.mod(self.floordiv(atom.form, divisor), count)
+        joined = self._joined_quotient(form, divisor) if len(form.terms) == 1 else None
+        if joined is not None:
+            return joined
+        atom = form.atom
+        if isinstance(atom, Remainder):
+            count, rest = divmod(atom.divisor, divisor)
+            if rest == 0:
+                return self.mod(self.floordiv(atom.form, divisor), count)
         return LinearForm.of(Quotient(form, divisor))
 
+    def _joined_quotient(self, form: LinearForm, divisor: int) -> LinearForm | None:
+        """Return the quotient of `x + y floordiv c` by one division: of `c * x + y`."""
+        for atom, coefficient in form.terms.items():
+            if coefficient == 1 and isinstance(atom, Quotient):
+                others = form - LinearForm.of(atom)
+                return self.floordiv(atom.form.plus(others, atom.divisor), atom.divisor * divisor)
+        return None
+
     def _remainder(self, form: LinearForm, divisor: int) -> LinearForm:
-        """Return the remainder as an atom, or of a remainder as a simpler one."""
+        """Return the remainder as an atom, or of a remainder as a simpler one.
+
+        In a longer sum a remainder stays: the quotient of the sum, which needs it, is likely to be
+        computed too.
+        """
         if divisor == 1:
             return ZERO
-        for atom, coefficient in form.terms.items():
+        if len(form.terms) == 1:
+            (atom, coefficient) = next(iter(form.terms.items()))
             if isinstance(atom, Remainder) and coefficient * atom.divisor % divisor == 0:
                 inner = form + (atom.form - LinearForm.of(atom)) * coefficient
                 if self.is_nonnegative(inner) or not self.is_nonnegative(form):
@@ -327,9 +356,13 @@ class FormAlgebra:
                 if _shares_terms(form, remainder) or _shares_terms(form, inner):
                     others.append((inner - remainder) * factor)
             return others
-        quotient = self.floordiv(inner, divisor)
-        if _shares_terms(form, quotient) or _shares_terms(form, inner):
-            others.append(inner.plus(quotient, -divisor) * coefficient)
+        quotients = self.floordiv(inner, divisor), self._joined_quotient(inner, divisor)
+        others += [
+            inner.plus(quotient, -divisor) * coefficient
+            for quotient in quotients
+            if quotient is not None
+            and (_shares_terms(form, quotient) or _shares_terms(form, inner))
+        ]
         digit = inner.atom
         if isinstance(digit, Quotient):
             factor, rest = divmod(coefficient, digit.divisor)

@@ -5,7 +5,8 @@
 
 Read in this order: `backend` (the entry), `decompositions` (which operators arrive), `importer` and
 `operators` (how they become graph operations), `outputs` and `storage` (strides and views),
-`partition` (what cannot be compiled), `program` (what is called).
+`partition` (what cannot be compiled), `program` (what is called); `by_shape` and `by_precision`
+(when a graph is compiled anew).
 """
 
 from functools import cache

@@ -5,7 +5,7 @@ from xdsl.dialects.builtin import TensorType, bf16, f16, f32, f64, i1, i8, i16, 
 from xdsl.ir import Attribute
 
 from hidet.dialects.graph.base import Tensor
-from hidet.errors import UnsupportedDtypeError
+from hidet.errors import UnsupportedDtypeError, UnsupportedOperatorError
 
 ELEMENTS: dict[torch.dtype, Attribute] = {
     torch.float64: f64,
@@ -40,7 +40,10 @@ def type_of(tensor: torch.Tensor) -> Tensor:
 
     Raises:
         UnsupportedDtypeError: the data type, or a layout such as sparse, is not supported.
+        UnsupportedOperatorError: a size is not known before the program runs.
     """
     if tensor.layout is not torch.strided:
         raise UnsupportedDtypeError(f"layout {tensor.layout} is not supported")
+    if not all(type(size) is int for size in tensor.shape):
+        raise UnsupportedOperatorError(f"shape {list(tensor.shape)} depends on data")
     return TensorType(element_of(tensor.dtype), tuple(tensor.shape))

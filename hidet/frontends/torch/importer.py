@@ -25,7 +25,7 @@ from hidet.errors import (
 )
 from hidet.frontends.torch.dtypes import element_of, type_of
 from hidet.frontends.torch.imported import ImportedGraph, Source, finish
-from hidet.frontends.torch.locations import describe
+from hidet.frontends.torch.locations import describe, name_hint
 from hidet.frontends.torch.operators import OPERATORS, Emitter
 from hidet.frontends.torch.operators.emitter import Results, first_tensor, unsupported
 from hidet.frontends.torch.outputs import OutputBinder
@@ -171,7 +171,7 @@ class Importer:
         try:
             if isinstance(tensor, torch.Tensor):
                 return self.g.emit(graph.ConstantOp("stand-in", type_of(tensor)))
-        except UnsupportedDtypeError:
+        except (UnsupportedDtypeError, UnsupportedOperatorError):
             return None
         return None
 
@@ -208,6 +208,7 @@ class Importer:
         self.sources[value] = Source(origin, span)
         if span is not None:
             value = self.g.emit(graph.AsStridedOp(value, tuple(tensor.shape), tensor.stride()))
+            value.name_hint = name_hint(node)  # the current node is the one that reads it
         return value
 
     def _hold(self, node: fx.Node) -> None:

@@ -5,6 +5,10 @@ class UnsupportedOperatorWarning(UserWarning):
     """Operators of a graph are left to eager torch; the message names them."""
 
 
+class GradientWarning(UserWarning):
+    """A graph whose gradients are wanted is left to eager torch as a whole."""
+
+
 class NoEffectWarning(UserWarning):
     """A setting of the original Hidet is accepted, but changes nothing here."""
 

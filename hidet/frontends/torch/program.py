@@ -2,13 +2,17 @@
 
 from collections.abc import Callable, Sequence
 from operator import itemgetter
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+from weakref import WeakValueDictionary
 
 import torch
 
 from hidet import option
 from hidet.frontends.torch.imported import ImportedGraph, Returned, Source
 from hidet.frontends.torch.settings import Settings
+
+if TYPE_CHECKING:
+    from hidet.runtime.compiled_graph import CompiledGraph
 
 Arguments = Sequence[Any]
 """The arguments of an FX graph: tensors, and numbers that the graph has taken in already."""
@@ -29,16 +33,33 @@ class Runnable(Protocol):
         ...
 
 
+# By identity, in the order in which they were made; a graph that dies takes its entry along.
+_LIVE: WeakValueDictionary[int, "CompiledGraph"] = WeakValueDictionary()
+
+
+def compiled_graphs() -> list["CompiledGraph"]:
+    """List the graphs that the backend has compiled in this process, newest last.
+
+    A `torch.compile` makes one of each graph, shape and part that it compiles, when the model is
+    called. The `report` of a graph tells how long each stage of its compilation took, its `plan`
+    what it launches. Listing keeps nothing alive: a graph is there as long as torch holds it, at
+    most until `torch.compiler.reset()`.
+    """
+    return list(_LIVE.values())
+
+
 def compile_module(imported: ImportedGraph, settings: Settings) -> Runnable:
     """Compile the program of an imported graph."""
     from hidet.driver import compile_graph
 
     with option.context(**settings.options):
-        return compile_graph(
+        compiled = compile_graph(
             imported.module,
             device=imported.device,
             options={"use_cuda_graph": settings.use_cuda_graph},
         )
+    _LIVE[id(compiled)] = compiled
+    return compiled
 
 
 class CompiledProgram:

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from math import prod
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects import scf
+from xdsl.ir import Block, Operation, SSAValue
 
 from hidet.analysis.epilogue import inverse_of
 from hidet.analysis.grids import has_reduction, is_cheap, loads_of
@@ -161,10 +162,32 @@ def consumes(op: Operation, group: Group) -> bool:
     cheap = all(isinstance(member, GridOp) and is_cheap(member) for member in group.ops)
     if users != {op}:
         return False
-    if isinstance(op, GridOp) and (not has_reduction(op) or rows_of_grid(op) is not None):
-        reads = len({load.source for load in loads_of(op) if group.holds(load.source)})
-        return prod(op.shape) <= group.size * reads or cheap
+    if isinstance(op, GridOp):
+        sources = {load.source for load in loads_of(op) if group.holds(load.source)}
+        return cheap or _evaluations(op, group) <= group.size * len(sources)
     return cheap
+
+
+def _evaluations(grid: GridOp, group: Group) -> int:
+    """Return how many elements of a group's members a grid reads, each as often as it does."""
+    forms = IndexForms()
+
+    def count(block: Block) -> int:
+        places: set[tuple[object, ...]] = set()
+        inside = 0
+        for op in block.ops:
+            match op:
+                case LoadOp() if group.holds(op.source):
+                    places.add((op.source, *map(forms.form, op.indices)))
+                case ReduceOp():
+                    inside += prod(op.shape) * count(op.body.block)
+                case scf.IfOp():  # one arm is run
+                    inside += max(count(arm) for region in op.regions for arm in region.blocks)
+                case _:
+                    pass
+        return inside + len(places)
+
+    return prod(grid.shape) * count(grid.body.block)
 
 
 def top_level(op: Operation, sibling: Operation) -> Operation | None:

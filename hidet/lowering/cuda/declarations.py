@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Set as AbstractSet
 
 from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import UnitAttr
+from xdsl.dialects.builtin import IndexType, IntegerAttr, UnitAttr, i1
 from xdsl.ir import Block, Operation, SSAValue
 
-from hidet.dialects.cuda.attributes import Dimension, Space, memref_type, space_of
-from hidet.dialects.cuda.instructions import BlockIdOp, ThreadIdOp
+from hidet.dialects.cuda.attributes import Dimension, Space, space_of
+from hidet.dialects.cuda.instructions import BlockIdOp, CopyVectorOp, ThreadIdOp
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.cuda.marks import DECLARES, DEFERRED, UPDATE
 from hidet.dialects.cuda.names import NameScopes, identifier_from
+from hidet.lowering.cuda.expressions import is_variable
 
 
 def clear_marks(kernel: KernelOp) -> None:
@@ -46,7 +47,7 @@ def declare_variables(kernel: KernelOp) -> None:
     """Mark the variables of one thread whose first use is a store: it declares them."""
     unused: dict[SSAValue, memref.AllocaOp] = {}
     for op in kernel.body.walk():
-        if isinstance(op, memref.AllocaOp) and _is_variable(op.memref):
+        if isinstance(op, memref.AllocaOp) and is_variable(op.memref):
             unused[op.memref] = op
         for operand in op.operands:
             alloca = unused.pop(operand, None)
@@ -55,11 +56,6 @@ def declare_variables(kernel: KernelOp) -> None:
             if op.parent is alloca.parent and UPDATE not in op.attributes:
                 alloca.attributes[DEFERRED] = UnitAttr()
                 op.attributes[DECLARES] = UnitAttr()
-
-
-def _is_variable(value: SSAValue) -> bool:
-    kind = memref_type(value)
-    return kind.get_num_dims() == 0 and space_of(kind) is Space.LOCAL
 
 
 def name_values(kernel: KernelOp, folded: AbstractSet[Operation]) -> None:
@@ -107,9 +103,62 @@ def _name_of_id(op: ThreadIdOp | BlockIdOp, ids: list[ThreadIdOp | BlockIdOp]) -
 
 
 def _names_by_kind(op: Operation) -> tuple[str, ...]:
-    """Return the names for a result without a hint."""
-    if isinstance(op, memref.AllocaOp):
-        return ("smem",) if space_of(op.memref.type) is Space.SHARED else ("buf",)
-    if isinstance(op, arith.CmpiOp | arith.CmpfOp):
-        return ("cond",)
-    return ("v",)
+    """Return the names for a result without a hint, by how it is computed."""
+    match op:
+        case memref.AllocaOp() if space_of(op.memref.type) is Space.SHARED:
+            return ("smem",)
+        case memref.AllocaOp():
+            return (_name_by_target(op) or "buf",)
+        case memref.LoadOp() if op.memref.name_hint is not None:
+            return (f"{op.memref.name_hint}_value",)
+        case arith.CmpiOp() | arith.CmpfOp():
+            return ("cond",)
+        case arith.AndIOp() | arith.OrIOp() if op.result.type == i1:
+            return ("cond",)
+        case arith.DivSIOp() | arith.RemSIOp():
+            name = _name_of_division(op)
+            return ("v",) if name is None else (name, "v")
+        case arith.AddiOp() | arith.SubiOp() | arith.MuliOp() if _is_offset(op.result):
+            return ("offset",)
+        case _:
+            return ("v",)
+
+
+def _is_offset(value: SSAValue) -> bool:
+    """Return whether an index only serves to find elements of arrays."""
+    accesses = memref.LoadOp | memref.StoreOp | CopyVectorOp
+    return isinstance(value.type, IndexType) and all(
+        isinstance(use.operation, accesses)
+        or (
+            isinstance(use.operation, arith.AddiOp)
+            and use.operation.result.has_one_use()
+            and _is_offset(use.operation.result)
+        )
+        for use in value.uses
+    )
+
+
+def _name_by_target(alloca: memref.AllocaOp) -> str | None:
+    """Return a name for a variable whose value ends in an array, after that array."""
+    loads = [use.operation for use in alloca.memref.uses]
+    for load in loads:
+        if isinstance(load, memref.LoadOp) and isinstance(
+            store := load.res.get_user_of_unique_use(), memref.StoreOp
+        ):
+            target = store.memref.name_hint
+            return None if target is None or is_variable(store.memref) else f"{target}_value"
+    return None
+
+
+def _name_of_division(op: Operation) -> str | None:
+    """Return `thread_div16` or `thread_mod16` for a division of what has a name."""
+    if not isinstance(op, arith.DivSIOp | arith.RemSIOp):
+        return None
+    divisor = op.rhs.owner
+    if not isinstance(divisor, arith.ConstantOp) or not isinstance(divisor.value, IntegerAttr):
+        return None
+    dividend = op.lhs.name_hint
+    if dividend is None and isinstance(op.lhs.owner, Operation):
+        dividend = _name_of_division(op.lhs.owner)
+    word = "div" if isinstance(op, arith.DivSIOp) else "mod"
+    return None if dividend is None else f"{dividend}_{word}{divisor.value.value.data}"

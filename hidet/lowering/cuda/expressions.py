@@ -5,6 +5,8 @@ from __future__ import annotations
 from xdsl.dialects import arith, memref, scf
 from xdsl.ir import Block, Operation, SSAValue
 
+from hidet.dialects.cuda.attributes import Space, memref_type, space_of
+
 _EXPRESSION_DIALECTS = frozenset({"arith", "math"})
 
 MAX_CONDITIONAL = 12
@@ -14,6 +16,12 @@ MAX_CONDITIONAL = 12
 _TWICE = frozenset(
     number for number, name in enumerate(arith.CMPF_COMPARISON_OPERATIONS) if name in ("one", "ueq")
 )
+
+
+def is_variable(value: SSAValue) -> bool:
+    """Return whether a memref is a variable of one thread: `float acc;`."""
+    kind = memref_type(value)
+    return kind.get_num_dims() == 0 and space_of(kind) is Space.LOCAL
 
 
 def is_arithmetic(op: Operation) -> bool:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, i1, i64
-from xdsl.ir import Block, Operation, Use
+from xdsl.ir import Block, Operation, SSAValue, Use
 
 from hidet.dialects.cuda.instructions import BlockIdOp, ShflOp, ThreadIdOp
 from hidet.dialects.cuda.kernel import KernelOp
@@ -38,10 +40,12 @@ class Folding:
 
     Args:
         max_operators: the largest number of operators of one statement.
+        original: gives the value that a value is a copy of; copies stand next to each other.
     """
 
-    def __init__(self, max_operators: int) -> None:
+    def __init__(self, max_operators: int, original: Callable[[SSAValue], SSAValue]) -> None:
         self.max_operators = max_operators
+        self._original = original
         self.folded: set[Operation] = set()
         # The statement in which the text of a folded operation ends.
         self._root: dict[Operation, Operation] = {}
@@ -85,7 +89,8 @@ class Folding:
         if use is None or prints_operands_twice(use.operation):
             return False
         root = self._root.get(use.operation, use.operation)
-        if self._operators.get(root, 0) + _operators(op) > self.max_operators:
+        added = _operators_of_condition(op) if _starts_condition(op, use) else _operators(op)
+        if self._operators.get(root, 0) + added > self.max_operators:
             return False
         if root.parent is not op.parent:
             return _is_pure(op) and _may_sink(op, root)
@@ -135,12 +140,16 @@ class Folding:
             or load.res.type == i1
             or UPDATE in store.attributes
             or store.memref is not load.memref
-            or store.indices != load.indices
+            or any(
+                self._original(one) is not self._original(other)
+                for one, other in zip(store.indices, load.indices, strict=True)
+            )
         ):
             return False
         if use.index != 0 and not _UPDATES[type(computed)]:
             return False
         store.attributes[UPDATE] = IntegerAttr(use.index, i64)
+        load.operands = [load.memref, *store.indices]
         return True
 
     def _only_use(self, op: Operation) -> Use | None:
@@ -161,8 +170,7 @@ class Folding:
             return True
         if isinstance(user, arith.SelectOp):
             return use.index > 0
-        is_logical = isinstance(user, arith.AndIOp | arith.OrIOp)
-        return is_logical and use.index > 0 and user.results[0].type == i1
+        return _is_logical(user) and use.index > 0
 
 
 def _is_expression(op: Operation) -> bool:
@@ -180,9 +188,11 @@ def _is_pure(op: Operation) -> bool:
 def _may_sink(op: Operation, root: Operation) -> bool:
     """Return whether arithmetic may move into the body that a statement stands in.
 
-    Into a branch always. Into a loop only what compilers are sure to take out of it again.
+    Into a branch always. Into a loop only what compilers are sure to take out of it again, and
+    what is so cheap that a reader does not mind.
     """
-    if isinstance(op.results[0].type, IndexType | IntegerType):
+    is_division = isinstance(op, arith.DivSIOp | arith.RemSIOp)
+    if isinstance(op.results[0].type, IndexType | IntegerType) and not is_division:
         return True
     parent = root.parent_op()
     while parent is not None and parent.parent is not op.parent:
@@ -199,6 +209,34 @@ def _operators(op: Operation) -> int:
         assert operators is not None, "form-expressions demotes what is no expression"
         return operators
     return 0 if isinstance(op, arith.IndexCastOp) else 1
+
+
+def _is_logical(op: Operation) -> bool:
+    """Return whether an operation joins conditions."""
+    return isinstance(op, arith.AndIOp | arith.OrIOp) and op.result.type == i1
+
+
+def _starts_condition(op: Operation, use: Use) -> bool:
+    """Return whether an operation is the last one of `a && b && ...`.
+
+    Such a condition is written as a whole, or gets a name as a whole.
+    """
+    return _is_logical(op) and not _is_logical(use.operation)
+
+
+def _operators_of_condition(op: Operation) -> int:
+    """Return the number of operators of a condition with what can fold into it."""
+    total = 1
+    for operand in op.operands:
+        inner = operand.owner
+        if (
+            isinstance(inner, Operation)
+            and is_arithmetic(inner)
+            and not isinstance(inner, arith.ConstantOp)
+            and operand.has_one_use()
+        ):
+            total += _operators_of_condition(inner)
+    return total
 
 
 def _reads(op: Operation) -> set[Memory]:

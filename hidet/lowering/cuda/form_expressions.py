@@ -10,6 +10,7 @@ from xdsl.passes import ModulePass
 
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.cuda.marks import FORMED
+from hidet.lowering.cuda.copies import Copies
 from hidet.lowering.cuda.dead_code import drop_dead_code
 from hidet.lowering.cuda.declarations import (
     clear_marks,
@@ -19,6 +20,7 @@ from hidet.lowering.cuda.declarations import (
 )
 from hidet.lowering.cuda.demote_scf_values import demote_values
 from hidet.lowering.cuda.folding import Folding
+from hidet.lowering.cuda.single_stores import forward_single_stores
 from hidet.lowering.kernels import kernels_of
 
 MAX_OPERATORS = 14
@@ -65,11 +67,14 @@ def form_expressions(kernel: KernelOp, max_operators: int = MAX_OPERATORS) -> No
     """Fold and name the values of one kernel."""
     # A branch may have stopped being an expression since values were demoted (cse).
     demote_values(kernel)
+    forward_single_stores(kernel)
     drop_dead_code(kernel)
     clear_marks(kernel)
     gather_ids(kernel)
-    folding = Folding(max_operators)
+    copies = Copies(kernel)
+    folding = Folding(max_operators, copies.original)
     folding.run(kernel)
+    copies.unite(folding.folded)
     declare_variables(kernel)
     name_values(kernel, folding.folded)
     kernel.attributes[FORMED] = UnitAttr()

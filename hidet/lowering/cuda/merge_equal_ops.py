@@ -84,7 +84,11 @@ class _Memory:
 
 
 class _Merger:
-    """Walks a program once, in the order in which it runs."""
+    """Walks a program once, in the order in which it runs.
+
+    What is isolated from above, such as a kernel, has a merger of its own: it sees no values of
+    other kernels, and does not have to ask whether it shares memory with them.
+    """
 
     def __init__(self) -> None:
         self._memory = _Memory()
@@ -115,14 +119,15 @@ class _Merger:
 
         Its body may run again after it has written, so what it writes counts before it too.
         """
-        self._memory.write(self._writes_of(op))
-        outer = self._known
+        merger, writes = self, self._writes_of(op)
         if op.has_trait(IsolatedFromAbove, value_if_unregistered=True):
-            self._known = {}
+            # Its memrefs are its own names for those of others.
+            merger = _Merger()
+            writes = _Writes(frozenset(), bool(writes.roots) or writes.anything)
+        self._memory.write(writes)
         for region in op.regions:
             for block in region.blocks:
-                self.visit(block)
-        self._known = outer
+                merger.visit(block)
 
     def _key(self, op: Operation) -> Hashable | None:
         """Return what ops have in common that may be merged; None for one that may not be."""

@@ -17,6 +17,7 @@ from hidet.analysis.forms import LinearForm
 from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.materialize import Materializer
 from hidet.lowering.cuda.dead_code import drop_dead_code
+from hidet.lowering.cuda.hoisting import hoist_index_arithmetic
 
 
 @dataclass(frozen=True)
@@ -24,9 +25,10 @@ class SimplifyIndexPass(ModulePass):
     """Rewrite all index arithmetic from its linear forms.
 
     Every index that something other than arithmetic uses is computed from its form, the parts of
-    outer loops first, and equal parts once. Comparisons that ranges decide become constants, and
-    branches, loops and selections go with them: a branch whose condition is known is replaced by
-    what it does, a loop of one iteration by its body. Dead code is dropped.
+    outer loops first and ahead of the inner ones, and equal parts once. Comparisons that ranges
+    decide become constants, and branches, loops and selections go with them: a branch whose
+    condition is known is replaced by what it does, a loop of one iteration by its body. Dead code
+    is dropped.
 
     Expects any program; ops that it does not know are left alone, but for the indices that they
     use. Leaves the same kinds of ops, and no division that could be avoided.
@@ -45,6 +47,7 @@ def simplify_index(op: Operation) -> None:
     for region in op.regions:
         simplifier.visit_region(region)
     drop_dead_code(op)
+    hoist_index_arithmetic(op)
 
 
 class _Simplifier:

@@ -141,8 +141,8 @@ cuda.kernel @bodies(%x : memref<4096xf32>, %p : i1) grid(1) block(8) {
 // The bounds of a loop are evaluated again and again: no load folds into them.
 
 // CHECK-LABEL: // bounds
-// CHECK:       const long long v = sizes[0];
-// CHECK-NEXT:  for (int i = 0; i < hidet::cast<int>(v); ++i) {
+// CHECK:       const long long sizes_value = sizes[0];
+// CHECK-NEXT:  for (int i = 0; i < hidet::cast<int>(sizes_value); ++i) {
 cuda.kernel @bounds(%sizes : memref<1xi64>) grid(1) block(1) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -216,13 +216,13 @@ cuda.kernel @updates(%x : memref<4096xf32>) grid(64) block(1) {
 // CHECK-NEXT:  float b = 1.0f;
 // CHECK-NEXT:  for (int i = 0; i < 8; ++i) {
 // CHECK-NEXT:    const float a1 = a;
-// CHECK-NEXT:    a = b + a1;
+// CHECK-NEXT:    a += b;
 // CHECK-NEXT:    b = a1;
 // CHECK-NEXT:  }
 // CHECK-NEXT:  x[0] = a + b;
-// CHECK-NEXT:  float buf;
+// CHECK-NEXT:  float x_value;
 // CHECK-NEXT:  if (p) {
-// CHECK-NEXT:    buf = 1.0f;
+// CHECK-NEXT:    x_value = 1.0f;
 // CHECK-NEXT:  }
 cuda.kernel @variables(%x : memref<64xf32>, %p : i1) grid(1) block(1) {
   %c0 = arith.constant 0 : index
@@ -337,10 +337,10 @@ cuda.kernel @shuffles(%x : memref<32xf32>, %p : i1) grid(1) block(32) {
 // of threads stays.
 
 // CHECK-LABEL: // twice
-// CHECK:       const float v = x[tid];
-// CHECK-NEXT:  const float v1 = v + 1.0f;
-// CHECK-NEXT:  hidet::shfl_xor(v, 16);
-// CHECK-NEXT:  out[tid] = v1 < 2.0f || v1 > 2.0f;
+// CHECK:       const float x_value = x[tid];
+// CHECK-NEXT:  const float v = x_value + 1.0f;
+// CHECK-NEXT:  hidet::shfl_xor(x_value, 16);
+// CHECK-NEXT:  out[tid] = v < 2.0f || v > 2.0f;
 cuda.kernel @twice(%x : memref<32xf32>, %out : memref<32xi1>) grid(1) block(32) {
   %tid = cuda.thread_id x
   %one = arith.constant 1.0 : f32
@@ -363,17 +363,17 @@ cuda.kernel @twice(%x : memref<32xf32>, %out : memref<32xi1>) grid(1) block(32) 
 // CHECK-NEXT:  __shared__ float smem[4];
 // CHECK-NEXT:  float float_[4];
 // CHECK-NEXT:  float a_b[4];
-// CHECK-NEXT:  const float v = x1[tx];
+// CHECK-NEXT:  const float x1_value = x1[tx];
 // CHECK-NEXT:  const float x2 = x1[ty];
-// CHECK-NEXT:  float_[0] = v * v + x2 * x2;
+// CHECK-NEXT:  float_[0] = x1_value * x1_value + x2 * x2;
 // CHECK-NEXT:  for (int i = 0; i < 4; ++i) {
 // CHECK-NEXT:    for (int j = 0; j < 4; ++j) {
-// CHECK-NEXT:      const float v1 = smem[i];
-// CHECK-NEXT:      a_b[j] = v1 * v1;
+// CHECK-NEXT:      const float smem_value = smem[i];
+// CHECK-NEXT:      a_b[j] = smem_value * smem_value;
 // CHECK-NEXT:    }
 // CHECK-NEXT:    for (int j = 0; j < 4; ++j) {
-// CHECK-NEXT:      const float v1 = smem[j];
-// CHECK-NEXT:      x1[j] = v1 * v1 + v;
+// CHECK-NEXT:      const float smem_value = smem[j];
+// CHECK-NEXT:      x1[j] = smem_value * smem_value + x1_value;
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
 cuda.kernel @names(%x1 : memref<64xf32>) grid(1) block(4, 4) {
@@ -404,4 +404,173 @@ cuda.kernel @names(%x1 : memref<64xf32>) grid(1) block(4, 4) {
       memref.store %11, %x1[%8] : memref<64xf32>
     }
   }
+}
+
+// The product of an index with a name and a number is written at each of its uses, a sum is not.
+
+// CHECK-LABEL: // products
+// CHECK:       x[i * 4] = 1.0f;
+// CHECK-NEXT:  x[i * 4 + 1] = 1.0f;
+// CHECK-NEXT:  const int offset = i + 7;
+// CHECK-NEXT:  x[offset] = 1.0f;
+// CHECK-NEXT:  y[offset] = 1.0f;
+cuda.kernel @products(%x : memref<256xf32>, %y : memref<256xf32>) grid(32) block(1) {
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c7 = arith.constant 7 : index
+  %one = arith.constant 1.0 : f32
+  %i = cuda.block_id x
+  %0 = arith.muli %i, %c4 : index
+  memref.store %one, %x[%0] : memref<256xf32>
+  %1 = arith.addi %0, %c1 : index
+  memref.store %one, %x[%1] : memref<256xf32>
+  %2 = arith.addi %i, %c7 : index
+  memref.store %one, %x[%2] : memref<256xf32>
+  memref.store %one, %y[%2] : memref<256xf32>
+}
+
+// A variable is read wherever its value is needed; if it is written in between, a name keeps what
+// it was.
+
+// CHECK-LABEL: // reads
+// CHECK:       acc += hidet::shfl_xor(acc, 1);
+// CHECK-NEXT:  const float acc_value = acc;
+// CHECK-NEXT:  acc = 0.0f;
+// CHECK-NEXT:  x[0] = acc_value * acc_value;
+// CHECK-NEXT:  x[1] = acc;
+cuda.kernel @reads(%x : memref<64xf32>) grid(1) block(32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %lane = arith.constant 1 : i32
+  %zero = arith.constant 0.0 : f32
+  %one = arith.constant 1.0 : f32
+  %acc = memref.alloca() : memref<f32, #cuda.space<local>>
+  memref.store %one, %acc[] : memref<f32, #cuda.space<local>>
+  %0 = memref.load %acc[] : memref<f32, #cuda.space<local>>
+  %1 = cuda.shfl xor %0, %lane : f32
+  %2 = arith.addf %0, %1 : f32
+  memref.store %2, %acc[] : memref<f32, #cuda.space<local>>
+  %3 = memref.load %acc[] : memref<f32, #cuda.space<local>>
+  memref.store %zero, %acc[] : memref<f32, #cuda.space<local>>
+  %4 = arith.mulf %3, %3 : f32
+  memref.store %4, %x[%c0] : memref<64xf32>
+  %5 = memref.load %acc[] : memref<f32, #cuda.space<local>>
+  memref.store %5, %x[%c1] : memref<64xf32>
+}
+
+// A variable that is stored once is its value; one that a branch may store is not.
+
+// CHECK-LABEL: // stored_once
+// CHECK:       const float mean = x[0] * 2.0f;
+// CHECK-NEXT:  x[1] = mean;
+// CHECK-NEXT:  x[2] = mean;
+// CHECK-NEXT:  float x_value;
+// CHECK-NEXT:  if (p) {
+// CHECK-NEXT:    x_value = 2.0f;
+// CHECK-NEXT:  }
+// CHECK-NEXT:  x[3] = x_value;
+cuda.kernel @stored_once(%x : memref<64xf32>, %p : i1) grid(1) block(1) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c3 = arith.constant 3 : index
+  %two = arith.constant 2.0 : f32
+  %mean = memref.alloca() : memref<f32, #cuda.space<local>>
+  %0 = memref.load %x[%c0] : memref<64xf32>
+  %1 = arith.mulf %0, %two : f32
+  memref.store %1, %mean[] : memref<f32, #cuda.space<local>>
+  %2 = memref.load %mean[] : memref<f32, #cuda.space<local>>
+  memref.store %2, %x[%c1] : memref<64xf32>
+  %3 = memref.load %mean[] : memref<f32, #cuda.space<local>>
+  memref.store %3, %x[%c2] : memref<64xf32>
+  %4 = memref.alloca() : memref<f32, #cuda.space<local>>
+  scf.if %p {
+    memref.store %two, %4[] : memref<f32, #cuda.space<local>>
+  }
+  %5 = memref.load %4[] : memref<f32, #cuda.space<local>>
+  memref.store %5, %x[%c3] : memref<64xf32>
+}
+
+// A division stays ahead of the loop that needs its result, and is named for what it divides; a
+// sum moves into the loop.
+
+// CHECK-LABEL: // divisions
+// CHECK:       const int t_mod16 = t % 16;
+// CHECK-NEXT:  const int t_div32_mod3 = t / 32 % 3;
+// CHECK-NEXT:  for (int i = 0; i < 4; ++i) {
+// CHECK-NEXT:    x[t_mod16 + i] = 1.0f;
+// CHECK-NEXT:    x[t_div32_mod3 + i] = 1.0f;
+// CHECK-NEXT:    x[t + 5 + i] = 1.0f;
+// CHECK-NEXT:  }
+cuda.kernel @divisions(%x : memref<256xf32>) grid(1) block(128) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %c4 = arith.constant 4 : index
+  %c5 = arith.constant 5 : index
+  %c16 = arith.constant 16 : index
+  %c32 = arith.constant 32 : index
+  %one = arith.constant 1.0 : f32
+  %t = cuda.thread_id x
+  %0 = arith.remsi %t, %c16 : index
+  %1 = arith.divsi %t, %c32 : index
+  %2 = arith.remsi %1, %c3 : index
+  %3 = arith.addi %t, %c5 : index
+  scf.for %i = %c0 to %c4 step %c1 {
+    %4 = arith.addi %0, %i : index
+    memref.store %one, %x[%4] : memref<256xf32>
+    %5 = arith.addi %2, %i : index
+    memref.store %one, %x[%5] : memref<256xf32>
+    %6 = arith.addi %3, %i : index
+    memref.store %one, %x[%6] : memref<256xf32>
+  }
+}
+
+// A condition is written as a whole, or named as a whole.
+
+// CHECK-LABEL: // conditions
+// CHECK:       y[0] = p && q ? 1.0f : 0.0f;
+// CHECK-NEXT:  const bool cond = i * 3 >= 1 && i * 5 < 9 && i * 7 >= 1 && i * 9 < 9;
+// CHECK-NEXT:  x[i + 1] = cond ? y[i + 2] * y[i + 3] + y[i + 4] : 0.0f;
+cuda.kernel @conditions(%x : memref<64xf32>, %y : memref<64xf32>, %p : i1, %q : i1) grid(32) block(1) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c3 = arith.constant 3 : index
+  %c4 = arith.constant 4 : index
+  %c5 = arith.constant 5 : index
+  %c7 = arith.constant 7 : index
+  %c9 = arith.constant 9 : index
+  %zero = arith.constant 0.0 : f32
+  %one = arith.constant 1.0 : f32
+  %i = cuda.block_id x
+  %pq = arith.andi %p, %q : i1
+  %0 = arith.select %pq, %one, %zero : f32
+  memref.store %0, %y[%c0] : memref<64xf32>
+  %m0 = arith.muli %i, %c3 : index
+  %m1 = arith.muli %i, %c5 : index
+  %m2 = arith.muli %i, %c7 : index
+  %m3 = arith.muli %i, %c9 : index
+  %d0 = arith.cmpi sge, %m0, %c1 : index
+  %d1 = arith.cmpi slt, %m1, %c9 : index
+  %d2 = arith.cmpi sge, %m2, %c1 : index
+  %d3 = arith.cmpi slt, %m3, %c9 : index
+  %d4 = arith.andi %d0, %d1 : i1
+  %d5 = arith.andi %d4, %d2 : i1
+  %2 = arith.andi %d5, %d3 : i1
+  %at = arith.addi %i, %c1 : index
+  %1 = scf.if %2 -> (f32) {
+    %a2 = arith.addi %i, %c2 : index
+    %v2 = memref.load %y[%a2] : memref<64xf32>
+    %a3 = arith.addi %i, %c3 : index
+    %v3 = memref.load %y[%a3] : memref<64xf32>
+    %a4 = arith.addi %i, %c4 : index
+    %v4 = memref.load %y[%a4] : memref<64xf32>
+    %product = arith.mulf %v2, %v3 : f32
+    %sum = arith.addf %product, %v4 : f32
+    scf.yield %sum : f32
+  } else {
+    scf.yield %zero : f32
+  }
+  memref.store %1, %x[%at] : memref<64xf32>
 }

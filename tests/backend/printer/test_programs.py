@@ -107,7 +107,7 @@ class Programs:
         self.values += self.b.insert(scf.ForOp(*bounds, carried, body)).results
 
 
-@random_kernels(4)
+@random_kernels(2)
 @given(seed=st.integers(0, 2**32))
 def test_programs_with_memory(seed, printed):
     """No read moves over a write, and variables that replace values of loops do not mix them up."""

@@ -95,4 +95,4 @@ def test_literals(printed):
             printed.build(f"literals_of_{kind}", [MemRefType(kind, [len(numbers)])], body)
         )
         arguments.append([printed.poisoned(kind, len(numbers))])
-    printed.check(kernels, arguments, tmp_path)
+    printed.check(kernels, arguments)

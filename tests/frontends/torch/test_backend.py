@@ -1,8 +1,10 @@
 """The backend as torch.compile meets it: weights, shapes, gradients, options, registration."""
 
+import gc
 import os
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
@@ -12,11 +14,11 @@ from torch._dynamo.exc import BackendCompilerFailed
 
 import hidet
 from hidet import option
-from hidet.errors import OptionError
+from hidet.errors import OptionError, UnsupportedOperatorError
 from hidet.frontends.torch import backend as backend_module
 from hidet.frontends.torch import by_shape
 from hidet.frontends.torch.backend import hidet_backend
-from hidet.frontends.torch.notices import ManyShapesWarning, UnsupportedOperatorWarning
+from hidet.frontends.torch.notices import GradientWarning, ManyShapesWarning
 from hidet.frontends.torch.settings import MODES, OWN_OPTIONS, Settings
 
 
@@ -136,35 +138,74 @@ def test_many_shapes_warn(programs, monkeypatch):
 # ---------------------------------------------------------------------------- gradients
 
 
-def test_gradients(programs):
-    """Forward and backward are compiled, as far as they can be."""
-    torch.manual_seed(2)
-    model = nn.Sequential(nn.Linear(4, 8), nn.GELU(), nn.Linear(8, 2)).double()
-    x = torch.randn(3, 4, dtype=torch.float64, requires_grad=True)
-
-    def gradients(function):
-        model.zero_grad()
-        x.grad = None
-        function(x).square().sum().backward()
-        return [x.grad, *(parameter.grad.clone() for parameter in model.parameters())]
-
-    actual = gradients(compiled(model, fallback=False))
-    for one, other in zip(actual, gradients(model), strict=True):
-        torch.testing.assert_close(one, other)
-    assert len(programs) == 2
-
-
-def test_gradients_of_what_is_eager(programs):
-    """Operators for gradients that have no translation stay in eager torch."""
-    torch.manual_seed(2)
-    model = nn.Sequential(nn.Conv2d(2, 4, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten()).double()
-    x = torch.randn(1, 2, 8, 8, dtype=torch.float64)
-    with pytest.warns(UnsupportedOperatorWarning):
-        compiled(model)(x).sum().backward()
-    actual = model[0].weight.grad.clone()
+def training_step(function, model, x):
+    """Give the result and all gradients of one training step."""
     model.zero_grad()
-    model(x).sum().backward()
-    torch.testing.assert_close(actual, model[0].weight.grad)
+    x.grad = None
+    result = function(x)
+    result.square().sum().backward()
+    return [result.detach(), x.grad, *(parameter.grad.clone() for parameter in model.parameters())]
+
+
+@pytest.mark.parametrize("sizes", [(3,), (3, 4, 5)], ids=["one shape", "many shapes"])
+def test_gradients_are_left_to_eager_torch(programs, sizes):
+    torch.manual_seed(2)
+    model = nn.Sequential(nn.Linear(4, 8), nn.GELU(), nn.LayerNorm(8), nn.Linear(8, 2)).double()
+    run = compiled(model)
+    for number, size in enumerate(sizes):
+        x = torch.randn(size, 4, dtype=torch.float64, requires_grad=True)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            actual = training_step(run, model, x)
+        ours = [w for w in caught if w.category is GradientWarning]
+        assert [number, len(ours)] == [number, 1]
+        assert "torch.no_grad()" in str(ours[0].message)
+        for one, other in zip(actual, training_step(model, model, x), strict=True):
+            torch.testing.assert_close(one, other)
+    assert programs == []
+
+
+def test_training_step_repeated(programs):
+    """The warning comes when a graph is compiled, not in every step."""
+    model = nn.Linear(4, 2)
+    run = compiled(model)
+    x = torch.randn(3, 4, requires_grad=True)
+    with pytest.warns(GradientWarning):
+        training_step(run, model, x)
+    training_step(run, model, x)  # would fail, since warnings are errors in tests
+
+
+def test_inference_after_training(programs):
+    """A model that was trained in eager torch is compiled for inference."""
+    model, x = nn.Linear(4, 2), torch.randn(3, 4)
+    run = compiled(model)
+    with pytest.warns(GradientWarning):
+        run(x)
+    with torch.no_grad():
+        torch.testing.assert_close(run(x), model(x))
+    assert [program.calls for program in programs] == [1]
+
+
+def test_gradients_that_nobody_wants(programs):
+    """Gradients count by what is computed: not where the function itself switches them off."""
+    model, x = nn.Linear(4, 2), torch.randn(3, 4)
+
+    @torch.no_grad()
+    def function(x):
+        return model(x)
+
+    torch.testing.assert_close(compiled(function)(x), function(x))
+    assert not compiled(lambda x: model(x).argmax(1) > 0)(x).requires_grad
+    assert [program.calls for program in programs] == [1, 1]
+
+
+def test_strict_gradients(programs):
+    model = nn.Linear(4, 2)
+    with pytest.raises(BackendCompilerFailed, match="gradients are wanted") as failure:
+        compiled(model, fallback=False)(torch.randn(3, 4))
+    error = failure.value.inner_exception
+    assert type(error) is UnsupportedOperatorError
+    assert "torch.no_grad()" in error.hint
 
 
 # ---------------------------------------------------------------------------- calls
@@ -282,6 +323,27 @@ def test_programs_are_compiled_with_data(programs, monkeypatch):
     with torch.no_grad():
         compiled(lambda x: x + 1)(torch.ones(1))
     assert kinds == [torch.Tensor]
+
+
+# ---------------------------------------------------------------------------- reports
+
+
+def test_compiled_graphs(reference, monkeypatch):
+    """Newest last, as long as somebody else keeps them."""
+    monkeypatch.setattr("hidet.driver.compile_graph", lambda module, **_: reference(module))
+    torch._dynamo.reset()
+    gc.collect()
+    before = hidet.torch.compiled_graphs()
+    with torch.no_grad():
+        for function in (torch.exp, torch.sin):
+            compiled(function)(torch.ones(2))
+    first, second = hidet.torch.compiled_graphs()[len(before) :]
+    assert "graph.exp" in str(first.module)
+    assert "graph.sin" in str(second.module)
+    del first, second
+    torch._dynamo.reset()
+    gc.collect()
+    assert hidet.torch.compiled_graphs() == before
 
 
 # ---------------------------------------------------------------------------- registration

@@ -6,7 +6,9 @@ import pytest
 import torch
 
 from hidet.dialects import graph
+from hidet.dialects.graph.base import is_float
 from hidet.frontends.torch.backend import hidet_backend
+from hidet.frontends.torch.dtypes import ELEMENTS
 from hidet.testing.filecheck import check_text
 from hidet.testing.numeric import assert_close
 
@@ -58,6 +60,25 @@ def test_model(name, make, programs):
     constants = count_operators(program)["constant"]
     # A mask of attention is a buffer of its own in every block, a shared weight is one constant.
     assert constants == len(weights)
+
+
+TOLERANCES = {torch.float32: 1e-5, torch.float16: 2e-2, torch.bfloat16: 1e-1}
+
+
+@pytest.mark.parametrize("dtype", TOLERANCES, ids=str)
+@pytest.mark.parametrize("name", MODELS)
+def test_model_in_lower_precision(name, dtype, make, programs):
+    """The program has the types of the model, and nothing is left to eager torch."""
+    model, x = make(name)
+    with torch.no_grad():
+        expected = model.double()(x.double() if x.is_floating_point() else x)
+        run = compiled(model.to(dtype))
+        actual = run(x.to(dtype) if x.is_floating_point() else x)
+    assert actual.dtype is dtype
+    assert_close(actual, expected, TOLERANCES[dtype])
+    types = {op.result.type for op in programs[0].module.walk() if isinstance(op, graph.GraphOp)}
+    floats = {type_.element_type for type_ in types if is_float(type_.element_type)}
+    assert floats == {ELEMENTS[dtype]}
 
 
 def test_resnet18_operators(make, programs):
@@ -145,15 +166,15 @@ def test_attention_text(make, programs):
     check_text(
         str(programs[0].module),
         """
-        // CHECK:      %native_layer_norm = graph.layer_norm %x0, %p0, %p1
-        // CHECK:      %addmm = graph.linear %native_layer_norm, {{.*}} -> tensor<1x16x2304xf32>
+        // CHECK:      %layer_norm = graph.layer_norm %x0, %p0, %p1
+        // CHECK:      %addmm = graph.linear %layer_norm, {{.*}} -> tensor<1x16x2304xf32>
         // CHECK-COUNT-3: graph.slice %addmm
         // CHECK:      %bmm = graph.matmul {{.*}} -> tensor<1x12x16x16xf32>
         // CHECK-NEXT: %[[SCALE:.*]] = graph.fill 8.000000e+00 : f32 : tensor<f32>
         // CHECK-NEXT: %div = graph.div %bmm, %[[SCALE]]
         // CHECK:      %where = graph.where %bitwise_not, %{{.*}}, %div
-        // CHECK-NEXT: %_softmax = graph.softmax %where {axis = 3 : i64}
-        // CHECK-NEXT: %bmm1 = graph.matmul %_softmax, {{.*}} -> tensor<1x12x16x64xf32>
+        // CHECK-NEXT: %softmax = graph.softmax %where {axis = 3 : i64}
+        // CHECK-NEXT: %bmm1 = graph.matmul %softmax, {{.*}} -> tensor<1x12x16x64xf32>
         // CHECK:      %gelu = graph.gelu {{.*}} {approximate = "tanh"} : tensor<1x16x3072xf32>
         // CHECK:      func.return %{{.*}} : tensor<1x16x768xf32>
         """,

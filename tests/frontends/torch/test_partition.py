@@ -1,11 +1,12 @@
 """Graphs that cannot be compiled as a whole: what is left to eager torch, what is said of it."""
 
+import re
 import warnings
 
 import pytest
 import torch
 from torch import fx, nn
-from torch._dynamo.exc import BackendCompilerFailed
+from torch._dynamo.exc import BackendCompilerFailed, TorchRuntimeError
 from torch._subclasses import FakeTensorMode
 
 from hidet.dialects import graph
@@ -41,7 +42,7 @@ def test_unsupported_operator_is_left_to_eager_torch(programs):
     x = torch.randn(3, 4, dtype=torch.float64)
 
     def function(x):
-        return (x * 2 + 1).cumsum(1).relu().exp()
+        return (x * 2 + 1).cumprod(1).relu().exp()
 
     result, messages = run(function, x)
     torch.testing.assert_close(result, function(x))
@@ -51,21 +52,21 @@ def test_unsupported_operator_is_left_to_eager_torch(programs):
     ]
     (message,) = messages
     assert message.startswith("hidet leaves 1 operator of a graph to eager torch:")
-    assert "aten.cumsum.default" in message
+    assert "aten.cumprod.default" in message
     assert "test_partition.py:" in message
     assert "it has no translation" in message
 
 
 def test_one_warning_names_all_operators(programs):
     def function(x):
-        return x.cumsum(0) + x.cumsum(1) + x.sort(1)[0]
+        return x.cumprod(0) + x.cumprod(1) + x.sort(1)[0]
 
     x = torch.randn(3, 4, dtype=torch.float64)
     result, messages = run(function, x)
     torch.testing.assert_close(result, function(x))
     (message,) = messages
     assert message.startswith("hidet leaves 2 operators")
-    assert message.count("aten.cumsum.default") == 1
+    assert message.count("aten.cumprod.default") == 1
     assert "aten.sort.default" in message
 
 
@@ -75,8 +76,8 @@ def test_no_warning_where_all_is_compiled(programs):
 
 def test_nothing_is_compiled(programs):
     x = torch.randn(3, 4)
-    result, messages = run(lambda x: x.cumsum(0), x)
-    torch.testing.assert_close(result, x.cumsum(0))
+    result, messages = run(lambda x: x.cumprod(0), x)
+    torch.testing.assert_close(result, x.cumprod(0))
     assert len(messages) == 1
     assert programs == []
 
@@ -85,7 +86,7 @@ def test_parts_are_as_few_as_they_can_be(programs):
     """What does not depend on an eager operator joins the first part, whatever its place."""
 
     def function(x, y):
-        a = (x + 1).cumsum(0)
+        a = (x + 1).cumprod(0)
         b = y * 2  # comes after the eager operator, but does not need it
         return a * b, (b + 1).sin()
 
@@ -120,6 +121,21 @@ def test_unsupported_dtype(programs):
     assert [operators(program)[-1] for program in programs] == ["add"]
 
 
+def test_sizes_that_depend_on_data(programs, monkeypatch):
+    """What has such a size stays in eager torch; the rest is compiled."""
+    monkeypatch.setattr(torch._dynamo.config, "capture_dynamic_output_shape_ops", True)
+
+    def function(x):
+        return (x * 2)[x > 0].sum() + x.sum()
+
+    x = torch.randn(10, dtype=torch.float64)
+    result, messages = run(function, x)
+    torch.testing.assert_close(result, function(x))
+    assert re.search(r"aten.index.Tensor \(.*\): shape \[u\d\] depends on data", messages[0])
+    assert len(messages) == 1
+    assert {"mul", "gt"} <= set(operators(programs[0]))
+
+
 def test_unsigned_bytes(programs):
     x = torch.randint(0, 255, (3, 2), dtype=torch.uint8)
     result, messages = run(lambda x: x.float() / 255 + 1, x)
@@ -147,7 +163,7 @@ def test_weights_are_constants_of_every_part(programs):
 
         def forward(self, x):
             weight = self.fc.weight.abs() + 1
-            return (x @ weight).cumsum(0) @ weight + self.fc.bias
+            return (x @ weight).cumprod(0) @ weight + self.fc.bias
 
     model, x = Model(), torch.randn(3, 4)
     result, _ = run(model, x)
@@ -166,7 +182,7 @@ def test_views_across_parts(programs):
 
     def function(x):
         y = (x + 1).t()
-        z = y.cumsum(0)[:, 1:]
+        z = y.cumprod(0)[:, 1:]
         return y, z * y[:, 1:], y[0]
 
     x = torch.randn(3, 4, dtype=torch.float64)
@@ -180,7 +196,7 @@ def test_views_across_parts(programs):
 def test_input_mutated_in_an_eager_part(programs):
     def function(x):
         x.add_(1)
-        return x.cumsum_(0).mul_(2) + 1
+        return x.cumprod_(0).mul_(2) + 1
 
     x = torch.randn(3, 4, dtype=torch.float64)
     mine, eager = x.clone(), x.clone()
@@ -191,8 +207,8 @@ def test_input_mutated_in_an_eager_part(programs):
 
 def test_views_alone_make_no_part(programs):
     x = torch.randn(3, 4)
-    result, _ = run(lambda x: x.cumsum(0).t()[1:].cumsum(0), x)
-    torch.testing.assert_close(result, x.cumsum(0).t()[1:].cumsum(0))
+    result, _ = run(lambda x: x.cumprod(0).t()[1:].cumprod(0), x)
+    torch.testing.assert_close(result, x.cumprod(0).t()[1:].cumprod(0))
     assert programs == []
 
 
@@ -220,10 +236,10 @@ def failure_of(function, *arguments, **options):
 
 
 def test_strict_operator(programs):
-    error = failure_of(lambda x: x.cumsum(0), torch.randn(3), fallback=False)
+    error = failure_of(lambda x: x.cumprod(0), torch.randn(3), fallback=False)
     assert type(error) is UnsupportedOperatorError
     assert error.what == "it has no translation"
-    assert error.where.startswith("aten.cumsum.default (")
+    assert error.where.startswith("aten.cumprod.default (")
     assert "test_partition.py:" in error.where
     assert "fallback" in error.hint
 
@@ -233,6 +249,40 @@ def test_strict_dtype(programs):
     assert type(error) is UnsupportedDtypeError
     assert "torch.complex64 is not supported" in str(error)
     assert "float32" in error.hint
+
+
+def on_two_devices(device):
+    """Make a call that torch permits: a tensor on one device, positions on another."""
+    x, positions = torch.ones(3, 2, device=device), torch.tensor([0, 2])
+    return (lambda x, positions: x[positions]), x, positions
+
+
+@pytest.mark.parametrize("device", ["meta", pytest.param("cuda:0", marks=pytest.mark.gpu)])
+def test_two_devices(programs, device):
+    function, x, positions = on_two_devices(device)
+    result, messages = run(function, x, positions)
+    assert (result.device, result.shape) == (x.device, (2, 2))
+    (message,) = messages
+    assert "aten.index.Tensor" in message
+    assert re.search(rf"it mixes devices: \w+ on {device}, \w+ on cpu", message)
+    assert programs == []
+
+
+@pytest.mark.parametrize("device", ["meta", pytest.param("cuda:0", marks=pytest.mark.gpu)])
+def test_two_devices_strictly(programs, device):
+    error = failure_of(*on_two_devices(device), fallback=False)
+    assert type(error) is DeviceMismatchError
+    assert re.fullmatch(rf"it mixes devices: \w+ on {device}, \w+ on cpu", error.what)
+    assert error.where.startswith("aten.index.Tensor (")
+    assert "test_partition.py:" in error.where
+
+
+def test_devices_that_torch_refuses(programs):
+    """torch finds such a mistake itself, while it traces."""
+    x = torch.ones(3, device="meta")
+    with torch.no_grad(), pytest.raises(TorchRuntimeError, match="meta and cpu"):
+        compiled(lambda x, y: x + y)(x, torch.ones(3))
+    assert programs == []
 
 
 def two_device_graph():

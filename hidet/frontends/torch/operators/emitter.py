@@ -38,6 +38,18 @@ def first_tensor(node: fx.Node) -> torch.Tensor:
     return cast("torch.Tensor", value[0] if isinstance(value, tuple | list) else value)
 
 
+def may_be_tf32(result: torch.Tensor) -> bool:
+    """Tell whether torch's flags for TF32 concern a contraction with such a result."""
+    return result.dtype is torch.float32 and result.device.type == "cuda"
+
+
+def fp32_precision(kind: Literal["matmul", "conv"]) -> str:
+    """Give the precision that torch's flags permit for such contractions: "ieee" or "tf32"."""
+    backends: Any = torch.backends  # its modules make their attributes up when asked
+    flags = backends.cuda.matmul if kind == "matmul" else backends.cudnn.conv
+    return "tf32" if flags.fp32_precision == "tf32" else "ieee"
+
+
 class Emitter:
     """Writes operations at the end of a block, one FX node after the other.
 
@@ -104,12 +116,8 @@ class Emitter:
         return element_of(torch.result_type(*values))
 
     def precision(self, kind: Literal["matmul", "conv"]) -> str:
-        """Give the precision that torch's flags permit for a contraction: "ieee" or "tf32"."""
-        if self.meta.dtype is not torch.float32 or self.meta.device.type != "cuda":
-            return "ieee"
-        backends: Any = torch.backends  # its modules make their attributes up when asked
-        flags = backends.cuda.matmul if kind == "matmul" else backends.cudnn.conv
-        return "tf32" if flags.fp32_precision == "tf32" else "ieee"
+        """Give the precision of a contraction with this result: "ieee" or "tf32"."""
+        return fp32_precision(kind) if may_be_tf32(self.meta) else "ieee"
 
     # ------------------------------------------------------------------ operations often needed
 

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from math import prod
 
 import torch
-from xdsl.dialects.builtin import i1
 from xdsl.ir import SSAValue
 
 from hidet.dialects import graph
@@ -68,8 +67,6 @@ def index(g: Emitter, x: SSAValue, indices: Sequence[SSAValue | None]) -> SSAVal
 
 def _linear_positions(g: Emitter, sizes: Sequence[int], indices: Sequence[SSAValue]) -> SSAValue:
     """Combine positions in several dimensions into positions in their row-major order."""
-    if any(element_type(ids) == i1 for ids in indices):
-        raise unsupported("a mask as index; the shape of the result would depend on data")
     shape = broadcast_shapes("index", *(shape_of(ids) for ids in indices))
     element = element_type(indices[0])
     result: SSAValue | None = None

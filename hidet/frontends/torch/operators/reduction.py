@@ -2,16 +2,27 @@
 
 from collections.abc import Sequence
 from functools import partial
+from math import prod
 
 import torch
+from xdsl.dialects.builtin import TensorType, i64
 from xdsl.ir import SSAValue
 
 from hidet.dialects import graph
 from hidet.dialects.graph.base import shape_of
 from hidet.dialects.graph.reduction import ReductionOp
-from hidet.frontends.torch.operators.emitter import Emitter, Overload, Table, unsupported
+from hidet.frontends.torch.operators.emitter import (
+    Emitter,
+    Overload,
+    Table,
+    holds_floats,
+    unsupported,
+)
 
 aten = torch.ops.aten
+
+LONGEST_RUNNING_SUM = 4096
+"""Over so many elements running sums are compiled."""
 
 
 def reduce(
@@ -38,9 +49,29 @@ def truth(
 
 def extremum(
     op: type[ReductionOp], g: Emitter, x: SSAValue, dim: int, keepdim: bool = False
-) -> tuple[SSAValue, None]:
-    """The largest or smallest elements, without their positions."""
-    return g.emit(op(x, _axes(x, dim), keepdim)), None
+) -> tuple[SSAValue, SSAValue]:
+    """The largest or smallest elements, and where they are."""
+    return g.emit(op(x, _axes(x, dim), keepdim)), position(op, g, x, dim, keepdim)
+
+
+def position(
+    op: type[ReductionOp], g: Emitter, x: SSAValue, dim: int | None = None, keepdim: bool = False
+) -> SSAValue:
+    """Where the first of the largest or smallest elements is; NaN counts as either."""
+    if not shape_of(x):
+        return g.scalar(0, i64)
+    if dim is None:
+        flat = g.reshape(x, [prod(shape_of(x))])
+        return g.reshape(position(op, g, flat, 0), g.shape)
+    sizes = shape_of(x)
+    dim %= len(sizes)
+    found = g.emit(graph.EqOp(x, g.emit(op(x, (dim,), keepdims=True))))
+    if holds_floats(x):
+        found = g.emit(graph.BitwiseOrOp(found, g.emit(graph.IsnanOp(x))))
+    along = [size if axis == dim else 1 for axis, size in enumerate(sizes)]
+    positions = g.emit(graph.IotaOp(TensorType(i64, along), dim=dim))
+    candidates = g.emit(graph.WhereOp(found, positions, g.scalar(sizes[dim], i64)))
+    return g.emit(graph.MinOp(candidates, (dim,), keepdim))
 
 
 def variance(
@@ -71,6 +102,32 @@ def variance_and_mean(
     return variance(g, x, dim, correction=correction, keepdim=keepdim), mean
 
 
+def running_sum(g: Emitter, x: SSAValue, dim: int) -> SSAValue:
+    """The sums of each element and those before it, each added up anew.
+
+    That is one kernel, but its work grows with the square of the size; a longer dimension, for
+    which it would be slow, is refused.
+    """
+    sizes = shape_of(x)
+    if not sizes:
+        return g.cast(x, g.element)
+    dim %= len(sizes)
+    if sizes[dim] > LONGEST_RUNNING_SUM:
+        raise unsupported(
+            f"a running sum over {sizes[dim]} elements; supported are {LONGEST_RUNNING_SUM}"
+        )
+    x = g.cast(x, g.element)
+    # Axis `dim` counts what is added up, a new last axis the results.
+    terms = TensorType(i64, [sizes[dim] if axis == dim else 1 for axis in range(len(sizes) + 1)])
+    term = g.emit(graph.IotaOp(terms, dim=dim))
+    result = g.emit(graph.IotaOp(TensorType(i64, [sizes[dim]])))
+    counts = g.emit(graph.LeOp(term, result))
+    parts = g.emit(graph.WhereOp(counts, g.reshape(x, [*sizes, 1]), g.scalar(0, g.element)))
+    sums = g.emit(graph.SumOp(parts, (dim,)))
+    last = len(sizes) - 1
+    return g.permute(sums, [*range(dim), last, *range(dim, last)])
+
+
 def _axes(x: SSAValue, dim: int | Sequence[int] | None) -> Sequence[int] | None:
     """Give the dimensions to reduce, None for all; a scalar has none, whatever is asked for."""
     if not shape_of(x):
@@ -98,6 +155,9 @@ REDUCTION: Table = {
     **{target: partial(truth, op) for op, group in TRUTHS.items() for target in group},
     aten.max.dim: partial(extremum, graph.MaxOp),
     aten.min.dim: partial(extremum, graph.MinOp),
+    aten.argmax.default: partial(position, graph.MaxOp),
+    aten.argmin.default: partial(position, graph.MinOp),
+    aten.cumsum.default: running_sum,
     aten.var.correction: variance,
     aten.var_mean.correction: variance_and_mean,
 }

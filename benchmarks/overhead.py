@@ -1,0 +1,117 @@
+"""What hidet costs beside its kernels: a call on the host, and a start with a full cache.
+
+    python benchmarks/overhead.py [--model resnet18] [--dtype float32]
+
+Prints the host time of a call of the compiled graph (dynamo's own comes on top), the CUDA Graph
+launches and the kernel launches that the profiler sees in one call of the model, and the stages of
+a warm start in a new process. Needs a GPU.
+"""
+
+import argparse
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from itertools import cycle
+from time import perf_counter
+
+import torch
+from models import CASES
+
+from hidet.runtime.compiled_graph import CompiledGraph
+
+Call = tuple[CompiledGraph, Sequence[torch.Tensor], Sequence[torch.Tensor]]
+
+
+def compile_and_record(name: str, dtype: torch.dtype) -> tuple[Callable[[], object], Call]:
+    """Compile a model; give a call of it, and the call of the compiled graph inside."""
+    calls: list[Call] = []
+    run = CompiledGraph.run
+
+    def recording(
+        self: CompiledGraph, inputs: Sequence[torch.Tensor], constants: Sequence[torch.Tensor]
+    ) -> list[torch.Tensor]:
+        calls.append((self, inputs, constants))
+        return run(self, inputs, constants)
+
+    CompiledGraph.run = recording
+    model, x = CASES[name].make("cuda", dtype)
+    compiled = torch.compile(model, backend="hidet")
+    compiled(x)
+    CompiledGraph.run = run
+    (call,) = calls
+    return lambda: compiled(x), call
+
+
+def host_microseconds(call: Call, kept: int) -> float:
+    """Give the host time of one call of the graph: the best mean over bursts of 20 calls.
+
+    The GPU is waited for between bursts only, so that its queue never fills.
+
+    Args:
+        call: the graph and its arguments.
+        kept: how many outputs stay alive, so that new ones are at other addresses.
+    """
+    graph, inputs, constants = call
+    alive: list[object] = [None] * kept
+    places = cycle(range(kept)) if kept else None
+    best = float("inf")
+    for _ in range(50):
+        torch.cuda.synchronize()
+        start = perf_counter()
+        for _ in range(20):
+            outputs = graph.run(inputs, constants)
+            if places is not None:
+                alive[next(places)] = outputs
+        best = min(best, (perf_counter() - start) / 20)
+    return best * 1e6
+
+
+def launches(function: Callable[[], object]) -> dict[str, int]:
+    """Count the launches of one call by the name of the CUDA function."""
+    from torch.profiler import ProfilerActivity, profile
+
+    function()
+    torch.cuda.synchronize()
+    with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as profiler:
+        function()
+        torch.cuda.synchronize()
+    events = profiler.key_averages()
+    return {event.key: event.count for event in events if "Launch" in event.key}
+
+
+WARM_START = """
+import sys, time
+sys.path.insert(0, {folder!r})
+import torch, hidet
+from models import CASES
+model, x = CASES[{name!r}].make("cuda", torch.{dtype})
+with torch.no_grad():
+    torch.compile(model, backend="hidet")(x)
+report = hidet.torch.compiled_graphs()[-1].report
+assert report.cached
+print(report.table())
+"""
+
+
+@torch.no_grad()
+def main() -> None:
+    """Run the benchmark."""
+    parser = argparse.ArgumentParser(description="Measure what hidet costs beside its kernels.")
+    parser.add_argument("--model", default="resnet18", choices=list(CASES))
+    parser.add_argument("--dtype", default="float32")
+    arguments = parser.parse_args()
+    if not torch.cuda.is_available():
+        sys.exit("this benchmark needs a CUDA device")
+    function, call = compile_and_record(arguments.model, getattr(torch, arguments.dtype))
+    print(f"host, outputs dropped at once: {host_microseconds(call, 0):8.2f} us")
+    print(f"host, the last three kept:     {host_microseconds(call, 3):8.2f} us")
+    print(f"launches in one call: {launches(function)}")
+    program = WARM_START.format(folder=sys.path[0], name=arguments.model, dtype=arguments.dtype)
+    warm = subprocess.run(
+        [sys.executable, "-c", program], check=True, text=True, capture_output=True
+    )
+    print(f"warm start in a new process:\n{warm.stdout}", end="")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,74 @@
+"""Values that are cheaper to write again than to name: `i * 4`, and a variable that is read."""
+
+from __future__ import annotations
+
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import IndexType
+from xdsl.ir import BlockArgument, Operation, SSAValue
+
+from hidet.dialects.cuda.kernel import KernelOp
+from hidet.lowering.cuda.expressions import is_variable
+
+
+class Copies:
+    """Copies of the cheap values of a kernel, one for each use, so that each may fold into it.
+
+    Folding decides about every copy by itself; a value is then written at all of its uses or,
+    if it cannot be, at none.
+    """
+
+    def __init__(self, kernel: KernelOp) -> None:
+        self._groups: list[list[Operation]] = []
+        self._originals: dict[SSAValue, SSAValue] = {}
+        for op in tuple(kernel.body.walk()):
+            if _is_cheap(op) and not op.results[0].has_one_use():
+                group = _copy_for_each_use(op)
+                self._groups.append(group)
+                self._originals.update((copy.results[0], op.results[0]) for copy in group)
+
+    def original(self, value: SSAValue) -> SSAValue:
+        """Return the value that a value is a copy of, or itself."""
+        return self._originals.get(value, value)
+
+    def unite(self, folded: set[Operation]) -> None:
+        """Leave one op of each value that has to be named, and take it out of `folded`."""
+        for group in self._groups:
+            used = [op for op in group if op.results[0].first_use is not None]
+            if not folded.issuperset(used):
+                folded.difference_update(used)
+                for copy in used[1:]:
+                    copy.results[0].replace_all_uses_with(used[0].results[0])
+                used = used[:1]
+            for copy in group:
+                if copy not in used:
+                    copy.detach()
+                    copy.erase()
+
+
+def _copy_for_each_use(op: Operation) -> list[Operation]:
+    """Give every use of a value but the first a copy of the op that computes it."""
+    assert op.parent is not None
+    group = [op]
+    for use in tuple(op.results[0].uses)[1:]:
+        copy = op.clone()
+        op.parent.insert_op_after(copy, group[-1])
+        use.operation.operands[use.index] = copy.results[0]
+        group.append(copy)
+    return group
+
+
+def _is_cheap(op: Operation) -> bool:
+    """Return whether a value is a variable, or the product of a named index and a constant."""
+    match op:
+        case memref.LoadOp():
+            return is_variable(op.memref)
+        case arith.MuliOp():
+            factor = op.rhs.owner
+            is_named = isinstance(op.lhs, BlockArgument) or not op.lhs.has_one_use()
+            return (
+                isinstance(op.result.type, IndexType)
+                and isinstance(factor, arith.ConstantOp)
+                and is_named
+            )
+        case _:
+            return False

@@ -1,0 +1,64 @@
+"""Moving index arithmetic out of loops: what is the same in all iterations is computed once."""
+
+from __future__ import annotations
+
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import IndexType, IntegerAttr
+from xdsl.ir import Block, Operation, SSAValue
+
+from hidet.dialects.cuda import BlockIdOp, ThreadIdOp
+
+_DIVISIONS = (arith.DivSIOp, arith.FloorDivSIOp, arith.RemSIOp)
+_HOISTED = (
+    *(arith.ConstantOp, arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.MinSIOp, arith.MaxSIOp),
+    *_DIVISIONS,
+    BlockIdOp,
+    ThreadIdOp,
+)
+
+
+def hoist_index_arithmetic(op: Operation) -> None:
+    """Move index arithmetic whose operands come from outside of a loop to the front of the loop.
+
+    It leaves the branches of the loop too: it costs little, and computes the same where its
+    results are used. Divisions are moved if the divisor is a constant that is not 0.
+    """
+    for region in op.regions:
+        for block in region.blocks:
+            for inner in tuple(block.ops):
+                hoist_index_arithmetic(inner)
+                if isinstance(inner, scf.ForOp):
+                    _hoist(inner.body.block, inner, set())
+
+
+def _hoist(block: Block, loop: scf.ForOp, inside: set[SSAValue]) -> None:
+    """Move what can be moved out of a block of a loop; `inside` are the values of the loop."""
+    inside.update(block.args)
+    for op in tuple(block.ops):
+        if _may_move(op) and inside.isdisjoint(op.operands):
+            op.detach()
+            assert loop.parent is not None
+            loop.parent.insert_op_before(op, loop)
+            continue
+        inside.update(op.results)
+        if isinstance(op, scf.IfOp):
+            for region in op.regions:
+                for branch in region.blocks:
+                    _hoist(branch, loop, inside)
+
+
+def _may_move(op: Operation) -> bool:
+    """Return whether an op is index arithmetic that may run where its result is not needed."""
+    if not isinstance(op, _HOISTED) or not isinstance(op.results[0].type, IndexType):
+        return False
+    return not isinstance(op, _DIVISIONS) or _is_positive(op.rhs)
+
+
+def _is_positive(value: SSAValue) -> bool:
+    """Return whether a value is a constant greater than 0."""
+    op = value.owner
+    return (
+        isinstance(op, arith.ConstantOp)
+        and isinstance(op.value, IntegerAttr)
+        and op.value.value.data > 0
+    )

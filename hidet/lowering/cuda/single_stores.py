@@ -1,0 +1,42 @@
+"""Variables that are stored to once are values."""
+
+from __future__ import annotations
+
+from xdsl.dialects import memref
+from xdsl.ir import Operation
+
+from hidet.dialects.cuda.kernel import KernelOp
+from hidet.lowering.cuda.expressions import is_variable
+
+
+def forward_single_stores(kernel: KernelOp) -> None:
+    """Replace every variable that one store of its own block gives its value by that value.
+
+    What loads such a variable runs after the store: before it there is nothing to load.
+    """
+    for op in tuple(kernel.body.walk()):
+        if isinstance(op, memref.AllocaOp) and is_variable(op.memref):
+            _forward(op)
+
+
+def _forward(alloca: memref.AllocaOp) -> None:
+    loads: list[memref.LoadOp] = []
+    stores: list[Operation] = []
+    for use in alloca.memref.uses:
+        if isinstance(use.operation, memref.LoadOp):
+            loads.append(use.operation)
+        else:
+            stores.append(use.operation)
+    if len(stores) != 1 or stores[0].parent is not alloca.parent:
+        return
+    (store,) = stores
+    if not isinstance(store, memref.StoreOp):
+        return
+    store.value.name_hint = store.value.name_hint or alloca.memref.name_hint
+    for load in loads:
+        load.res.replace_all_uses_with(store.value)
+        load.detach()
+        load.erase()
+    for op in (store, alloca):
+        op.detach()
+        op.erase()

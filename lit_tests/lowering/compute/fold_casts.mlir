@@ -1,0 +1,76 @@
+// RUN: hidet-opt %s -p 'fold-casts' | filecheck %s
+
+// What was narrowed is taken wide where it is widened again, once for each reader.
+
+// CHECK-LABEL: func.func @fold
+// CHECK-NEXT:    %h = arith.truncf %x : f32 to f16
+// CHECK-NEXT:    %{{.*}} = math.exp %x : f32
+// CHECK-NEXT:    %{{.*}} = math.tanh %x : f32
+// CHECK-NEXT:    func.return %h
+func.func @fold(%x : f32) -> f16 {
+  %h = arith.truncf %x : f32 to f16
+  %a = arith.extf %h : f16 to f32
+  %e = math.exp %a : f32
+  %b = arith.extf %h : f16 to f32
+  %t = math.tanh %b : f32
+  func.return %h : f16
+}
+
+// A chain of f16 operators computes in f32 from its first load to its last store.
+
+// CHECK-LABEL: func.func @chain
+// CHECK:           %[[V:.*]] = compute.load %x[%i] : tensor<4xbf16>
+// CHECK-NEXT:      %[[W:.*]] = arith.extf %[[V]] : bf16 to f32
+// CHECK-NEXT:      %[[S:.*]] = arith.addf %[[W]], %[[W]] : f32
+// CHECK-NOT:       arith.extf
+// CHECK:           %[[E:.*]] = math.exp %[[S]] : f32
+// CHECK-NOT:       arith.extf
+// CHECK:           %[[N:.*]] = arith.negf %[[E]] : f32
+// CHECK-NEXT:      %[[R:.*]] = arith.truncf %[[N]] : f32 to bf16
+// CHECK-NEXT:      compute.yield %[[R]] : bf16
+func.func @chain(%x : tensor<4xbf16>) {
+  %y = compute.grid (%i) {
+    %v = compute.load %x[%i] : tensor<4xbf16>
+    %w = arith.extf %v : bf16 to f32
+    %s = arith.addf %w, %w : f32
+    %s_ = arith.truncf %s : f32 to bf16
+    %t = arith.extf %s_ : bf16 to f32
+    %e = math.exp %t : f32
+    %e_ = arith.truncf %e : f32 to bf16
+    %u = arith.extf %e_ : bf16 to f32
+    %n = arith.negf %u : f32
+    %r = arith.truncf %n : f32 to bf16
+    compute.yield %r : bf16
+  } : tensor<4xbf16>
+  func.return
+}
+
+// Another width than before is a conversion of its own, and what was loaded narrow is widened.
+
+// CHECK-LABEL: func.func @other_width
+// CHECK-NEXT:    %h = arith.truncf %x : f64 to f16
+// CHECK-NEXT:    %w = arith.extf %h : f16 to f32
+// CHECK-NEXT:    %v = memref.load
+// CHECK-NEXT:    %u = arith.extf %v : f16 to f32
+func.func @other_width(%x : f64, %m : memref<f16>) -> (f32, f32) {
+  %h = arith.truncf %x : f64 to f16
+  %w = arith.extf %h : f16 to f32
+  %v = memref.load %m[] : memref<f16>
+  %u = arith.extf %v : f16 to f32
+  func.return %w, %u : f32, f32
+}
+
+// Narrowing what was widened is exact; it is left alone. So are conversions of integers.
+
+// CHECK-LABEL: func.func @others
+// CHECK-NEXT:    arith.extf
+// CHECK-NEXT:    arith.truncf
+// CHECK-NEXT:    arith.trunci
+// CHECK-NEXT:    arith.extsi
+func.func @others(%x : f16, %n : i32) -> (f16, i32) {
+  %w = arith.extf %x : f16 to f32
+  %h = arith.truncf %w : f32 to f16
+  %i = arith.trunci %n : i32 to i8
+  %k = arith.extsi %i : i8 to i32
+  func.return %h, %k : f16, i32
+}

@@ -1,0 +1,114 @@
+// RUN: hidet-opt %s -p 'merge-equal-ops' | filecheck %s
+
+// Arithmetic that is the same is computed once, also for a branch or a loop further on; what is not
+// needed any more goes.
+
+// CHECK-LABEL: cuda.kernel @arithmetic
+// CHECK:         %s = arith.addf %a, %b : f32
+// CHECK-NEXT:    memref.store %s, %x[%i]
+// CHECK-NEXT:    scf.if %p {
+// CHECK-NEXT:      memref.store %s, %x[%i]
+// CHECK-NEXT:    }
+// CHECK-NEXT:  }
+cuda.kernel @arithmetic(%x : memref<4xf32>, %a : f32, %b : f32, %p : i1) grid(4) block(1) {
+  %i = cuda.block_id x
+  %s = arith.addf %a, %b : f32
+  memref.store %s, %x[%i] : memref<4xf32>
+  %unused = arith.mulf %a, %b : f32
+  scf.if %p {
+    %j = cuda.block_id x
+    %again = arith.addf %a, %b : f32
+    memref.store %again, %x[%j] : memref<4xf32>
+  }
+}
+
+// What differs in operands or properties is not the same. What one side of a branch has computed
+// is not there after it, nor on the other side.
+
+// CHECK-LABEL: cuda.kernel @different
+// CHECK:         arith.subf %a, %b : f32
+// CHECK:         arith.subf %b, %a : f32
+// CHECK:         arith.cmpf olt
+// CHECK:         arith.cmpf ole
+// CHECK:         scf.if
+// CHECK:           arith.mulf
+// CHECK:         } else {
+// CHECK:           arith.mulf
+// CHECK:         }
+// CHECK:         arith.mulf
+cuda.kernel @different(%x : memref<4xf32>, %y : memref<4xi1>, %a : f32, %b : f32) grid(4) block(1) {
+  %i = cuda.block_id x
+  %0 = arith.subf %a, %b : f32
+  memref.store %0, %x[%i] : memref<4xf32>
+  %1 = arith.subf %b, %a : f32
+  memref.store %1, %x[%i] : memref<4xf32>
+  %2 = arith.cmpf olt, %a, %b : f32
+  memref.store %2, %y[%i] : memref<4xi1>
+  %3 = arith.cmpf ole, %a, %b : f32
+  memref.store %3, %y[%i] : memref<4xi1>
+  scf.if %2 {
+    %4 = arith.mulf %a, %b : f32
+    memref.store %4, %x[%i] : memref<4xf32>
+  } else {
+    %5 = arith.mulf %a, %b : f32
+    memref.store %5, %x[%i] : memref<4xf32>
+  }
+  %6 = arith.mulf %a, %b : f32
+  memref.store %6, %x[%i] : memref<4xf32>
+}
+
+// An element that nothing may have written meanwhile is read once: the arguments of a kernel share
+// no memory.
+
+// CHECK-LABEL: cuda.kernel @reads
+// CHECK:         %v = memref.load %x[%i]
+// CHECK-NEXT:    memref.store %v, %y[%i]
+// CHECK-NEXT:    memref.store %v, %y[%i]
+// CHECK-NEXT:  }
+cuda.kernel @reads(%x : memref<4xf32>, %y : memref<4xf32>) grid(4) block(1) {
+  %i = cuda.block_id x
+  %v = memref.load %x[%i] : memref<4xf32>
+  memref.store %v, %y[%i] : memref<4xf32>
+  %w = memref.load %x[%i] : memref<4xf32>
+  memref.store %w, %y[%i] : memref<4xf32>
+}
+
+// It is read again after a write to the array, after a barrier, and in a loop that writes it.
+
+// CHECK-LABEL: cuda.kernel @written
+// CHECK-COUNT-5: memref.load %x[%i]
+cuda.kernel @written(%x : memref<4xf32>, %y : memref<4xf32>) grid(4) block(1) {
+  %i = cuda.block_id x
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %0 = memref.load %x[%i] : memref<4xf32>
+  memref.store %0, %y[%i] : memref<4xf32>
+  memref.store %0, %x[%c0] : memref<4xf32>
+  %1 = memref.load %x[%i] : memref<4xf32>
+  memref.store %1, %y[%i] : memref<4xf32>
+  cuda.sync_threads
+  %2 = memref.load %x[%i] : memref<4xf32>
+  memref.store %2, %y[%i] : memref<4xf32>
+  scf.for %k = %c0 to %c4 step %c1 {
+    %3 = memref.load %x[%i] : memref<4xf32>
+    memref.store %3, %x[%k] : memref<4xf32>
+  }
+  %4 = memref.load %x[%i] : memref<4xf32>
+  memref.store %4, %y[%i] : memref<4xf32>
+}
+
+// What is allocated twice is two arrays, and what threads do together is done as often as it says.
+
+// CHECK-LABEL: cuda.kernel @effects
+// CHECK-COUNT-2: memref.alloca
+// CHECK-COUNT-2: cuda.sync_threads
+cuda.kernel @effects(%x : memref<4xf32>, %a : f32) grid(1) block(4) {
+  %i = cuda.thread_id x
+  %s = memref.alloca() : memref<4xf32, #cuda.space<shared>>
+  %t = memref.alloca() : memref<4xf32, #cuda.space<shared>>
+  memref.store %a, %s[%i] : memref<4xf32, #cuda.space<shared>>
+  cuda.sync_threads
+  memref.store %a, %t[%i] : memref<4xf32, #cuda.space<shared>>
+  cuda.sync_threads
+}

@@ -1,0 +1,189 @@
+// RUN: hidet-opt %s -p 'simplify-index' | filecheck %s
+
+// What division has taken apart is put together again: the row-major number of an element whose
+// indices are digits of a number is that number.
+
+// CHECK-LABEL: cuda.kernel @digits
+// CHECK-NEXT:    %t = cuda.thread_id x
+// CHECK-NEXT:    memref.store %c, %x[%t]
+cuda.kernel @digits(%x : memref<64xf32>, %c : f32) grid(1) block(64) {
+  %t = cuda.thread_id x
+  %c4 = arith.constant 4 : index
+  %c16 = arith.constant 16 : index
+  %i = arith.divsi %t, %c16 : index
+  %q = arith.divsi %t, %c4 : index
+  %j = arith.remsi %q, %c4 : index
+  %k = arith.remsi %t, %c4 : index
+  %0 = arith.muli %i, %c4 : index
+  %1 = arith.addi %0, %j : index
+  %2 = arith.muli %1, %c4 : index
+  %3 = arith.addi %2, %k : index
+  memref.store %c, %x[%3] : memref<64xf32>
+}
+
+// Ranges end divisions: a number below 16 has the quotient 0, a multiple of 8 the remainder 0.
+
+// CHECK-LABEL: cuda.kernel @ranges
+// CHECK-NEXT:    %t = cuda.thread_id x
+// CHECK-NEXT:    %[[B:.*]] = cuda.block_id x
+// CHECK-NEXT:    memref.store %c, %x[%[[B]], %t]
+cuda.kernel @ranges(%x : memref<8x16xf32>, %c : f32) grid(8) block(16) {
+  %t = cuda.thread_id x
+  %b = cuda.block_id x
+  %c16 = arith.constant 16 : index
+  %0 = arith.muli %b, %c16 : index
+  %1 = arith.addi %0, %t : index
+  %i = arith.divsi %1, %c16 : index
+  %j = arith.remsi %1, %c16 : index
+  memref.store %c, %x[%i, %j] : memref<8x16xf32>
+}
+
+// Only what is a whole multiple leaves a division. `7 * b` is not cut into `4 * b + 3 * b`: the
+// quotient and the remainder of one number are better than those of two.
+
+// CHECK-LABEL: cuda.kernel @multiples
+// CHECK:         %[[S:.*]] = arith.addi %{{.*}}, %t : index
+// CHECK-NEXT:    %[[Q:.*]] = arith.divsi %[[S]], %c4
+// CHECK-NEXT:    %[[R:.*]] = arith.remsi %[[S]], %c4
+// CHECK-NEXT:    memref.store %c, %x[%[[Q]], %[[R]]]
+cuda.kernel @multiples(%x : memref<16x4xf32>, %c : f32) grid(8) block(8) {
+  %t = cuda.thread_id x
+  %b = cuda.block_id x
+  %c4 = arith.constant 4 : index
+  %c7 = arith.constant 7 : index
+  %0 = arith.muli %b, %c7 : index
+  %1 = arith.addi %0, %t : index
+  %i = arith.divsi %1, %c4 : index
+  %j = arith.remsi %1, %c4 : index
+  memref.store %c, %x[%i, %j] : memref<16x4xf32>
+}
+
+// A branch that ranges decide goes, with its condition; inside a branch its condition counts.
+
+// CHECK-LABEL: cuda.kernel @decided
+// CHECK:         %[[IN:.*]] = arith.cmpi slt, %{{.*}}, %c50 : index
+// CHECK-NEXT:    scf.if %[[IN]] {
+// CHECK-NEXT:      memref.store %c, %x
+// CHECK-NEXT:    }
+// CHECK-NEXT:  }
+cuda.kernel @decided(%x : memref<64xf32>, %c : f32) grid(4) block(32) {
+  %t = cuda.thread_id x
+  %b = cuda.block_id x
+  %c32 = arith.constant 32 : index
+  %c50 = arith.constant 50 : index
+  %c64 = arith.constant 64 : index
+  %small = arith.cmpi slt, %t, %c32 : index
+  scf.if %small {
+    %0 = arith.muli %b, %c32 : index
+    %1 = arith.addi %0, %t : index
+    %2 = arith.cmpi slt, %1, %c50 : index
+    scf.if %2 {
+      %3 = arith.cmpi slt, %1, %c64 : index
+      scf.if %3 {
+        memref.store %c, %x[%1] : memref<64xf32>
+      }
+    }
+  }
+}
+
+// A branch that ranges do not decide stays.
+
+// CHECK-LABEL: cuda.kernel @undecided
+// CHECK:         arith.cmpi slt
+// CHECK-NEXT:    scf.if
+cuda.kernel @undecided(%x : memref<31xf32>, %c : f32) grid(1) block(32) {
+  %t = cuda.thread_id x
+  %c31 = arith.constant 31 : index
+  %0 = arith.cmpi slt, %t, %c31 : index
+  scf.if %0 {
+    memref.store %c, %x[%t] : memref<31xf32>
+  }
+}
+
+// A loop of one iteration is its body, a loop of none is nothing; others stay.
+
+// CHECK-LABEL: cuda.kernel @loops
+// CHECK:         memref.store %c, %x[%c2]
+// CHECK-NEXT:    scf.for %i = %c0 to %c2 step %c1 {
+// CHECK-NEXT:      memref.store %c, %x[%i]
+// CHECK-NEXT:    }
+// CHECK-NEXT:  }
+cuda.kernel @loops(%x : memref<8xf32>, %c : f32) grid(1) block(1) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c4 = arith.constant 4 : index
+  scf.for %i = %c2 to %c4 step %c4 {
+    memref.store %c, %x[%i] : memref<8xf32>
+  }
+  scf.for %i = %c4 to %c2 step %c1 {
+    memref.store %c, %x[%i] : memref<8xf32>
+  }
+  scf.for %i = %c0 to %c2 step %c1 {
+    memref.store %c, %x[%i] : memref<8xf32>
+  }
+}
+
+// The same index is computed once, and ahead of the loops in which it does not change, even if it
+// is needed in a branch there only. What comes from memory stays where it is.
+
+// CHECK-LABEL: cuda.kernel @invariant
+// CHECK:         %[[Q:.*]] = arith.divsi %t
+// CHECK:         scf.for %i
+// CHECK:           %[[V:.*]] = memref.load %x
+// CHECK-NEXT:      memref.store %[[V]], %x[%i, %[[Q]]]
+// CHECK-NEXT:      scf.if %p {
+// CHECK-NEXT:        memref.store %[[V]], %y[%i, %[[Q]]]
+// CHECK-NEXT:      }
+cuda.kernel @invariant(%x : memref<4x8xf32>, %y : memref<4x8xf32>, %p : i1) grid(1) block(32) {
+  %t = cuda.thread_id x
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  scf.for %i = %c0 to %c4 step %c1 {
+    %v = memref.load %x[%c0, %c0] : memref<4x8xf32>
+    %0 = arith.divsi %t, %c4 : index
+    memref.store %v, %x[%i, %0] : memref<4x8xf32>
+    scf.if %p {
+      %1 = arith.divsi %t, %c4 : index
+      memref.store %v, %y[%i, %1] : memref<4x8xf32>
+    }
+  }
+}
+
+// A division by what may be 0 does not leave its branch.
+
+// CHECK-LABEL: cuda.kernel @guarded_division
+// CHECK:         scf.if
+// CHECK-NEXT:      arith.divsi %t, %n
+cuda.kernel @guarded_division(%x : memref<64xf32>, %sizes : memref<1xi64>, %c : f32) grid(1) block(64) {
+  %t = cuda.thread_id x
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %size = memref.load %sizes[%c0] : memref<1xi64>
+  %n = arith.index_cast %size : i64 to index
+  scf.for %i = %c0 to %c4 step %c1 {
+    %positive = arith.cmpi sgt, %n, %c0 : index
+    scf.if %positive {
+      %0 = arith.divsi %t, %n : index
+      memref.store %c, %x[%0] : memref<64xf32>
+    }
+  }
+}
+
+// Numbers that may be negative are divided as the program says: towards zero, or down.
+
+// CHECK-LABEL: cuda.kernel @negative
+// CHECK:         arith.divsi
+// CHECK:         arith.floordivsi
+cuda.kernel @negative(%x : memref<64xf32>, %sizes : memref<1xi64>, %c : f32) grid(1) block(1) {
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %size = memref.load %sizes[%c0] : memref<1xi64>
+  %n = arith.index_cast %size : i64 to index
+  %0 = arith.divsi %n, %c4 : index
+  memref.store %c, %x[%0] : memref<64xf32>
+  %1 = arith.floordivsi %n, %c4 : index
+  memref.store %c, %x[%1] : memref<64xf32>
+}

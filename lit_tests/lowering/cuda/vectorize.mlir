@@ -1,0 +1,176 @@
+// RUN: hidet-opt %s -p 'vectorize,simplify-index' | filecheck %s
+
+// Neighbouring elements are loaded before the loop and stored after it, in one access each. What is
+// computed in between goes through arrays of the thread.
+
+// CHECK-LABEL: cuda.kernel @scale
+// CHECK:         %[[IN:.*]] = memref.alloca() {alignment = 16 : i64} : memref<4xf32, #cuda.space<local>>
+// CHECK:         cuda.copy_vector %x[%[[AT:.*]]] to %[[IN]][%{{.*}}] width 4
+// CHECK:         %[[OUT:.*]] = memref.alloca() {alignment = 16 : i64} : memref<4xf32, #cuda.space<local>>
+// CHECK:         scf.for %v
+// CHECK-NEXT:      %[[A:.*]] = memref.load %[[IN]][%v]
+// CHECK-NEXT:      %[[B:.*]] = arith.mulf %[[A]], %c
+// CHECK-NEXT:      memref.store %[[B]], %[[OUT]][%v]
+// CHECK-NEXT:    }
+// CHECK-NEXT:    cuda.copy_vector %[[OUT]][%{{.*}}] to %y[%[[AT]]] width 4
+cuda.kernel @scale(%x : memref<256xf32>, %y : memref<256xf32>, %c : f32) grid(1) block(64) {
+  %t = cuda.thread_id x
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  scf.for %v = %c0 to %c4 step %c1 {
+    %0 = arith.muli %t, %c4 : index
+    %i = arith.addi %0, %v : index
+    %a = memref.load %x[%i] : memref<256xf32>
+    %b = arith.mulf %a, %c : f32
+    memref.store %b, %y[%i] : memref<256xf32>
+  }
+}
+
+// A loop that only copies becomes copies from memory to memory: two here, of 16 bytes each.
+
+// CHECK-LABEL: cuda.kernel @copy
+// CHECK:         cuda.copy_vector %x[{{.*}}] to %s[{{.*}}] width 8
+// CHECK:         cuda.copy_vector %x[{{.*}}] to %s[{{.*}}] width 8
+// CHECK-NOT:     scf.for
+cuda.kernel @copy(%x : memref<512xf16>) grid(1) block(32) {
+  %t = cuda.thread_id x
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %s = memref.alloca() : memref<512xf16, #cuda.space<shared>>
+  scf.for %v = %c0 to %c16 step %c1 {
+    %0 = arith.muli %t, %c16 : index
+    %i = arith.addi %0, %v : index
+    %a = memref.load %x[%i] : memref<512xf16>
+    memref.store %a, %s[%i] : memref<512xf16, #cuda.space<shared>>
+  }
+}
+
+// A vector is as wide as its address is aligned: rows of 6 floats start at multiples of 2.
+
+// CHECK-LABEL: cuda.kernel @alignment
+// CHECK:         cuda.copy_vector %x[{{.*}}] to %{{.*}} width 2
+// CHECK:         cuda.copy_vector %x[{{.*}}] to %{{.*}} width 2
+cuda.kernel @alignment(%x : memref<32x6xf32>, %y : memref<32xf32>) grid(1) block(32) {
+  %t = cuda.thread_id x
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  scf.for %v = %c0 to %c4 step %c1 {
+    %a = memref.load %x[%t, %v] : memref<32x6xf32>
+    %b = memref.load %y[%t] : memref<32xf32>
+    %s = arith.addf %a, %b : f32
+    memref.store %s, %y[%t] : memref<32xf32>
+  }
+}
+
+// Loops stay as they are whose addresses are odd, whose elements are not neighbours, which write
+// what they read, or which do not have the length of a vector.
+
+// CHECK-LABEL: cuda.kernel @scalar
+// CHECK-NOT:     cuda.copy_vector
+cuda.kernel @scalar(%x : memref<1024xf32>, %y : memref<1024xf32>) grid(1) block(32) {
+  %t = cuda.thread_id x
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c3 = arith.constant 3 : index
+  %c4 = arith.constant 4 : index
+  %0 = arith.muli %t, %c4 : index
+  scf.for %v = %c0 to %c4 step %c1 {
+    %1 = arith.addi %0, %v : index
+    %odd = arith.addi %1, %c1 : index
+    %a = memref.load %x[%odd] : memref<1024xf32>
+    %apart = arith.muli %1, %c2 : index
+    memref.store %a, %y[%apart] : memref<1024xf32>
+  }
+  scf.for %v = %c0 to %c4 step %c1 {
+    %1 = arith.addi %0, %v : index
+    %a = memref.load %x[%1] : memref<1024xf32>
+    %next = arith.addi %1, %c4 : index
+    memref.store %a, %x[%next] : memref<1024xf32>
+    memref.store %a, %x[%c0] : memref<1024xf32>
+  }
+  scf.for %v = %c0 to %c3 step %c1 {
+    %1 = arith.addi %0, %v : index
+    %a = memref.load %x[%1] : memref<1024xf32>
+    memref.store %a, %y[%1] : memref<1024xf32>
+  }
+}
+
+// A condition that holds for a whole vector or for none of it leaves the loop: 100 is a multiple
+// of 4.
+
+// CHECK-LABEL: cuda.kernel @guarded
+// CHECK:         %[[IN:.*]] = arith.cmpi slt
+// CHECK-NEXT:    scf.if %[[IN]] {
+// CHECK-NEXT:      cuda.copy_vector %x
+// CHECK-NEXT:    }
+// CHECK-NOT:     scf.for
+cuda.kernel @guarded(%x : memref<100xf32>, %y : memref<128xf32>) grid(1) block(32) {
+  %t = cuda.thread_id x
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c100 = arith.constant 100 : index
+  scf.for %v = %c0 to %c4 step %c1 {
+    %0 = arith.muli %t, %c4 : index
+    %i = arith.addi %0, %v : index
+    %inside = arith.cmpi slt, %i, %c100 : index
+    scf.if %inside {
+      %a = memref.load %x[%i] : memref<100xf32>
+      memref.store %a, %y[%i] : memref<128xf32>
+    }
+  }
+}
+
+// With something to do on either side of the condition there is a loop for each.
+
+// CHECK-LABEL: cuda.kernel @either
+// CHECK:         scf.if
+// CHECK:           cuda.copy_vector %x
+// CHECK:         } else {
+// CHECK:           scf.for
+// CHECK:           cuda.copy_vector %{{.*}} to %y
+cuda.kernel @either(%x : memref<100xf32>, %y : memref<128xf32>, %c : f32) grid(1) block(32) {
+  %t = cuda.thread_id x
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c100 = arith.constant 100 : index
+  scf.for %v = %c0 to %c4 step %c1 {
+    %0 = arith.muli %t, %c4 : index
+    %i = arith.addi %0, %v : index
+    %inside = arith.cmpi slt, %i, %c100 : index
+    scf.if %inside {
+      %a = memref.load %x[%i] : memref<100xf32>
+      memref.store %a, %y[%i] : memref<128xf32>
+    } else {
+      memref.store %c, %y[%i] : memref<128xf32>
+    }
+  }
+}
+
+// A condition that changes within a vector stays, and what it guards is not a vector.
+
+// CHECK-LABEL: cuda.kernel @cut
+// CHECK:         scf.for
+// CHECK:           scf.if
+// CHECK-NOT:     cuda.copy_vector
+cuda.kernel @cut(%x : memref<99xf32>, %y : memref<128xf32>) grid(1) block(32) {
+  %t = cuda.thread_id x
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c99 = arith.constant 99 : index
+  scf.for %v = %c0 to %c4 step %c1 {
+    %0 = arith.muli %t, %c4 : index
+    %i = arith.addi %0, %v : index
+    %inside = arith.cmpi slt, %i, %c99 : index
+    scf.if %inside {
+      %a = memref.load %x[%i] : memref<99xf32>
+      memref.store %a, %y[%i] : memref<128xf32>
+    }
+  }
+}

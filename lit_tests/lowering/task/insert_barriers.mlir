@@ -1,0 +1,266 @@
+// RUN: hidet-opt %s -p 'insert-barriers' --split-input-file | filecheck %s
+
+// What one thread has written to shared memory another may read after a barrier.
+
+#threads = #task.map<spatial(128)>
+!tile = memref<128xf32, #cuda.space<shared>>
+
+// CHECK-LABEL: cuda.kernel @exchange
+// CHECK:         task.copy %x[%zero] to %s[]
+// CHECK-NEXT:    cuda.sync_threads
+// CHECK-NEXT:    task.foreach (%i)
+// CHECK-NOT:     cuda.sync_threads
+cuda.kernel @exchange(%x : memref<128xf32>, %y : memref<128xf32>) grid(1) block(128) {
+  %t = cuda.thread_id x
+  %zero = arith.constant 0 : index
+  %s = memref.alloca() : !tile
+  task.copy %x[%zero] to %s[] in #threads on %t : memref<128xf32> to !tile
+  task.foreach (%i) in #threads on %t {
+    %c127 = arith.constant 127 : index
+    %k = arith.subi %c127, %i : index
+    %v = memref.load %s[%k] : !tile
+    memref.store %v, %y[%i] : memref<128xf32>
+  }
+}
+
+// -----
+
+// No barrier is due to registers or global memory, between two reads, or between different tiles.
+
+#threads = #task.map<spatial(128)>
+!tile = memref<128xf32, #cuda.space<shared>>
+!registers = memref<128xf32, #threads, #cuda.space<register>>
+
+// CHECK-LABEL: cuda.kernel @none
+// CHECK-NOT:     cuda.sync_threads
+// CHECK:         task.copy %b[] to %y[%zero]
+// CHECK-NOT:     cuda.sync_threads
+cuda.kernel @none(%x : memref<128xf32>, %y : memref<128xf32>, %s : !tile) grid(1) block(128) {
+  %t = cuda.thread_id x
+  %zero = arith.constant 0 : index
+  %a = memref.alloca() : !registers
+  %b = memref.alloca() : !registers
+  %other = memref.alloca() : !tile
+  task.copy %x[%zero] to %a[] on %t : memref<128xf32> to !registers
+  task.copy %s[] to %y[%zero] in #threads on %t : !tile to memref<128xf32>
+  task.copy %a[] to %y[%zero] on %t : !registers to memref<128xf32>
+  task.copy %x[%zero] to %other[] in #threads on %t : memref<128xf32> to !tile
+  task.copy %s[] to %y[%zero] in #threads on %t : !tile to memref<128xf32>
+  task.copy %b[] to %y[%zero] on %t : !registers to memref<128xf32>
+}
+
+// -----
+
+// One barrier orders all that is before it; a tile is overwritten only when all have read it.
+
+#threads = #task.map<spatial(128)>
+!tile = memref<128xf32, #cuda.space<shared>>
+
+// CHECK-LABEL: cuda.kernel @shared_barrier
+// CHECK:         task.copy %x[%zero] to %a[]
+// CHECK-NEXT:    task.copy %x[%zero] to %b[]
+// CHECK-NEXT:    cuda.sync_threads
+// CHECK-NEXT:    task.copy %a[] to %y[%zero]
+// CHECK-NEXT:    task.copy %b[] to %y[%zero]
+// CHECK-NEXT:    cuda.sync_threads
+// CHECK-NEXT:    task.copy %y[%zero] to %a[]
+// CHECK-NEXT:  }
+cuda.kernel @shared_barrier(%x : memref<128xf32>, %y : memref<128xf32>) grid(1) block(128) {
+  %t = cuda.thread_id x
+  %zero = arith.constant 0 : index
+  %a = memref.alloca() : !tile
+  %b = memref.alloca() : !tile
+  task.copy %x[%zero] to %a[] in #threads on %t : memref<128xf32> to !tile
+  task.copy %x[%zero] to %b[] in #threads on %t : memref<128xf32> to !tile
+  task.copy %a[] to %y[%zero] in #threads on %t : !tile to memref<128xf32>
+  task.copy %b[] to %y[%zero] in #threads on %t : !tile to memref<128xf32>
+  task.copy %y[%zero] to %a[] in #threads on %t : memref<128xf32> to !tile
+}
+
+// -----
+
+// The next round of a loop overwrites what this one reads: the loop waits at its head too.
+
+#threads = #task.map<spatial(128)>
+!tile = memref<128xf32, #cuda.space<shared>>
+
+// CHECK-LABEL: cuda.kernel @loop
+// CHECK:         scf.for %k
+// CHECK-NEXT:      cuda.sync_threads
+// CHECK-NEXT:      task.copy %x[%k, %zero] to %s[]
+// CHECK-NEXT:      cuda.sync_threads
+// CHECK-NEXT:      task.copy %s[] to %y[%k, %zero]
+// CHECK-NEXT:    }
+cuda.kernel @loop(%x : memref<4x128xf32>, %y : memref<4x128xf32>) grid(1) block(128) {
+  %t = cuda.thread_id x
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %four = arith.constant 4 : index
+  %s = memref.alloca() : !tile
+  scf.for %k = %zero to %four step %one {
+    task.copy %x[%k, %zero] to %s[] in #threads on %t : memref<4x128xf32> to !tile
+    task.copy %s[] to %y[%k, %zero] in #threads on %t : !tile to memref<4x128xf32>
+  }
+}
+
+// -----
+
+// A loop that only reads waits once, ahead of itself; so does what overwrites the tile after it.
+
+#threads = #task.map<spatial(128)>
+!tile = memref<128xf32, #cuda.space<shared>>
+
+// CHECK-LABEL: cuda.kernel @around_loop
+// CHECK:         task.copy %x[%zero, %zero] to %s[]
+// CHECK-NEXT:    cuda.sync_threads
+// CHECK-NEXT:    scf.for %k
+// CHECK-NEXT:      task.copy %s[] to %y[%k, %zero]
+// CHECK-NEXT:    }
+// CHECK-NEXT:    cuda.sync_threads
+// CHECK-NEXT:    task.copy %x[%one, %zero] to %s[]
+cuda.kernel @around_loop(%x : memref<4x128xf32>, %y : memref<4x128xf32>) grid(1) block(128) {
+  %t = cuda.thread_id x
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %four = arith.constant 4 : index
+  %s = memref.alloca() : !tile
+  task.copy %x[%zero, %zero] to %s[] in #threads on %t : memref<4x128xf32> to !tile
+  scf.for %k = %zero to %four step %one {
+    task.copy %s[] to %y[%k, %zero] in #threads on %t : !tile to memref<4x128xf32>
+  }
+  task.copy %x[%one, %zero] to %s[] in #threads on %t : memref<4x128xf32> to !tile
+}
+
+// -----
+
+// The back edge of an outer loop leads through the inner one: the inner loop's first round meets
+// what the outer one has written, the outer one's next round what the inner has read.
+
+#threads = #task.map<spatial(128)>
+!tile = memref<128xf32, #cuda.space<shared>>
+
+// CHECK-LABEL: cuda.kernel @nested
+// CHECK:         scf.for %k
+// CHECK-NEXT:      cuda.sync_threads
+// CHECK-NEXT:      task.copy %x[%k, %zero] to %s[]
+// CHECK-NEXT:      cuda.sync_threads
+// CHECK-NEXT:      scf.for %l
+// CHECK-NEXT:        task.copy %s[] to %y[%l, %zero]
+// CHECK-NEXT:      }
+// CHECK-NEXT:    }
+cuda.kernel @nested(%x : memref<4x128xf32>, %y : memref<4x128xf32>) grid(1) block(128) {
+  %t = cuda.thread_id x
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %four = arith.constant 4 : index
+  %s = memref.alloca() : !tile
+  scf.for %k = %zero to %four step %one {
+    task.copy %x[%k, %zero] to %s[] in #threads on %t : memref<4x128xf32> to !tile
+    scf.for %l = %zero to %four step %one {
+      task.copy %s[] to %y[%l, %zero] in #threads on %t : !tile to memref<4x128xf32>
+    }
+  }
+}
+
+// -----
+
+// A product of tiles reads both of them.
+
+#threads = #task.map<spatial(4, 4)>
+!tile = memref<4x4xf32, #cuda.space<shared>>
+
+// CHECK-LABEL: cuda.kernel @matmul
+// CHECK:         task.copy %x[%zero, %zero] to %b[]
+// CHECK-NEXT:    cuda.sync_threads
+// CHECK-NEXT:    task.matmul %a, %b
+// CHECK-NEXT:    cuda.sync_threads
+// CHECK-NEXT:    task.copy %x[%zero, %zero] to %b[]
+cuda.kernel @matmul(%x : memref<4x4xf32>) grid(1) block(16) {
+  %t = cuda.thread_id x
+  %zero = arith.constant 0 : index
+  %a = memref.alloca() : !tile
+  %b = memref.alloca() : !tile
+  %c = memref.alloca() : memref<4x4xf32, #threads, #cuda.space<register>>
+  task.copy %x[%zero, %zero] to %b[] in #threads on %t : memref<4x4xf32> to !tile
+  task.matmul %a, %b to %c on %t : !tile, !tile to memref<4x4xf32, #threads, #cuda.space<register>>
+  task.copy %x[%zero, %zero] to %b[] in #threads on %t : memref<4x4xf32> to !tile
+}
+
+// -----
+
+// Barriers that someone wrote stay, needed or not, and count.
+
+#threads = #task.map<spatial(128)>
+!tile = memref<128xf32, #cuda.space<shared>>
+
+// CHECK-LABEL: cuda.kernel @explicit
+// CHECK:         cuda.sync_threads
+// CHECK-NEXT:    task.copy %x[%zero] to %s[]
+// CHECK-NEXT:    cuda.sync_threads
+// CHECK-NEXT:    task.copy %s[] to %y[%zero]
+// CHECK-NEXT:    cuda.sync_threads
+// CHECK-NEXT:  }
+cuda.kernel @explicit(%x : memref<128xf32>, %y : memref<128xf32>) grid(1) block(128) {
+  %t = cuda.thread_id x
+  %zero = arith.constant 0 : index
+  %s = memref.alloca() : !tile
+  cuda.sync_threads
+  task.copy %x[%zero] to %s[] in #threads on %t : memref<128xf32> to !tile
+  cuda.sync_threads
+  task.copy %s[] to %y[%zero] in #threads on %t : !tile to memref<128xf32>
+  cuda.sync_threads
+}
+
+// -----
+
+// Threads take the arm of a uniform branch together and may meet in it; after it, either arm may
+// have been taken: the tile that one of them left unread is waited for.
+
+#threads = #task.map<spatial(128)>
+!tile = memref<128xf32, #cuda.space<shared>>
+
+// CHECK-LABEL: cuda.kernel @branch
+// CHECK:         task.copy %x[%zero] to %s[]
+// CHECK-NEXT:    scf.if %first {
+// CHECK-NEXT:      cuda.sync_threads
+// CHECK-NEXT:      task.copy %s[] to %y[%zero]
+// CHECK-NEXT:    }
+// CHECK-NEXT:    cuda.sync_threads
+// CHECK-NEXT:    task.copy %s[] to %y[%zero]
+cuda.kernel @branch(%x : memref<128xf32>, %y : memref<128xf32>) grid(1) block(128) {
+  %t = cuda.thread_id x
+  %b = cuda.block_id x
+  %zero = arith.constant 0 : index
+  %s = memref.alloca() : !tile
+  %first = arith.cmpi eq, %b, %zero : index
+  task.copy %x[%zero] to %s[] in #threads on %t : memref<128xf32> to !tile
+  scf.if %first {
+    task.copy %s[] to %y[%zero] in #threads on %t : !tile to memref<128xf32>
+  }
+  task.copy %s[] to %y[%zero] in #threads on %t : !tile to memref<128xf32>
+}
+
+// -----
+
+// Threads may go different ways through a branch without task ops: the barrier is ahead of it, not
+// in it.
+
+!tile = memref<128xf32, #cuda.space<shared>>
+
+// CHECK-LABEL: cuda.kernel @divergent
+// CHECK:         memref.store %v, %s[%t]
+// CHECK:         cuda.sync_threads
+// CHECK-NEXT:    scf.if %mine {
+// CHECK-NOT:     cuda.sync_threads
+cuda.kernel @divergent(%x : memref<128xf32>, %y : memref<128xf32>) grid(1) block(128) {
+  %t = cuda.thread_id x
+  %c1 = arith.constant 1 : index
+  %s = memref.alloca() : !tile
+  %v = memref.load %x[%t] : memref<128xf32>
+  memref.store %v, %s[%t] : !tile
+  %mine = arith.cmpi slt, %t, %c1 : index
+  scf.if %mine {
+    %w = memref.load %s[%c1] : !tile
+    memref.store %w, %y[%t] : memref<128xf32>
+  }
+}

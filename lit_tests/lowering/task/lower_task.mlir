@@ -1,0 +1,192 @@
+// RUN: hidet-opt %s -p 'lower-task' --split-input-file | filecheck %s
+
+// A foreach becomes a loop for each repeat digit of its map; the worker's number gives the first
+// task. Only the dimension that may leave the bound is guarded.
+
+// CHECK-LABEL: cuda.kernel @foreach
+// CHECK:         %[[FIRST:.*]] = arith.muli %t, %{{.*}} : index
+// CHECK:         scf.for %i =
+// CHECK:           scf.for %[[C:.*]] =
+// CHECK-NEXT:        %j = arith.addi %[[FIRST]], %[[C]] : index
+// CHECK-NEXT:        %[[END:.*]] = arith.constant 63 : index
+// CHECK-NEXT:        %[[IN:.*]] = arith.cmpi slt, %j, %[[END]] : index
+// CHECK-NEXT:        scf.if %[[IN]] {
+// CHECK-NEXT:          %[[V:.*]] = arith.constant 1.000000e+00 : f32
+// CHECK-NEXT:          memref.store %[[V]], %y[%i, %j]
+// CHECK-NEXT:        }
+// CHECK-NEXT:      } {cuda.unroll}
+// CHECK-NEXT:    } {cuda.unroll}
+cuda.kernel @foreach(%y : memref<2x64xf32>) grid(1) block(32) {
+  %t = cuda.thread_id x
+  task.foreach (%i, %j) in #task.map<repeat(2, 1) * spatial(1, 32) * repeat(1, 2)> on %t bound [2, 63] {
+    %v = arith.constant 1.0 : f32
+    compute.store %v, %y[%i, %j] : memref<2x64xf32>
+  }
+}
+
+// -----
+
+// Long loops are not unrolled; a map of one task is no loop.
+
+// CHECK-LABEL: cuda.kernel @loops
+// CHECK:         scf.for %i =
+// CHECK:         }
+// CHECK-NOT:     cuda.unroll
+// CHECK:         memref.store %{{.*}}, %y[%t]
+cuda.kernel @loops(%y : memref<128xf32>) grid(1) block(128) {
+  %t = cuda.thread_id x
+  %v = arith.constant 1.0 : f32
+  task.foreach (%i) in #task.map<repeat(128)> on %t {
+    compute.store %v, %y[%i] : memref<128xf32>
+  }
+  task.foreach (%i) in #task.map<spatial(128)> on %t {
+    compute.store %v, %y[%i] : memref<128xf32>
+  }
+}
+
+// -----
+
+// A copy into a tile gives 0 where its source has no element; one out of a tile leaves out what its
+// target does not have. Registers are an array with a dimension for each repeat digit.
+
+!tile = memref<8x2xf32, #task.map<spatial(4, 2) * repeat(2, 1)>, #cuda.space<register>>
+
+// CHECK-LABEL: cuda.kernel @copy
+// CHECK:         %r = memref.alloca() : memref<2xf32, #cuda.space<local>>
+// CHECK:         scf.for %[[C:.*]] =
+// CHECK-NEXT:      %[[ROW:.*]] = arith.addi %{{.*}}, %[[C]] : index
+// CHECK:           arith.constant 6 : index
+// CHECK:           %[[V:.*]] = scf.if %{{.*}} -> (f32) {
+// CHECK-NEXT:        %[[W:.*]] = memref.load %x[
+// CHECK-NEXT:        scf.yield %[[W]] : f32
+// CHECK-NEXT:      } else {
+// CHECK-NEXT:        %[[ZERO:.*]] = arith.constant 0.000000e+00 : f32
+// CHECK-NEXT:        scf.yield %[[ZERO]] : f32
+// CHECK-NEXT:      }
+// CHECK-NEXT:      %[[TWO:.*]] = arith.constant 2 : index
+// CHECK-NEXT:      %[[REGISTER:.*]] = arith.remsi %[[ROW]], %[[TWO]] : index
+// CHECK-NEXT:      memref.store %[[V]], %r[%[[REGISTER]]]
+// CHECK:         scf.for
+// CHECK:           arith.constant 7 : index
+// CHECK:           scf.if %{{.*}} {
+// CHECK:             %[[U:.*]] = memref.load %r[
+// CHECK-NEXT:        memref.store %[[U]], %y[
+// CHECK-NEXT:      }
+cuda.kernel @copy(%x : memref<6x2xf32>, %y : memref<7x2xf32>) grid(1) block(8) {
+  %t = cuda.thread_id x
+  %c0 = arith.constant 0 : index
+  %r = memref.alloca() : !tile
+  task.copy %x[%c0, %c0] to %r[] on %t : memref<6x2xf32> to !tile
+  task.copy %r[] to %y[%c0, %c0] on %t : !tile to memref<7x2xf32>
+}
+
+// -----
+
+// A product multiplies and adds in the accumulator's type: k outside, the thread's own elements
+// inside.
+
+!tile = memref<4x4xf32, #task.map<spatial(2, 2) * repeat(2, 2)>, #cuda.space<register>>
+!shared = memref<4x4xf16, #cuda.space<shared>>
+
+// CHECK-LABEL: cuda.kernel @matmul
+// CHECK:         %c = memref.alloca() : memref<2x2xf32, #cuda.space<local>>
+// CHECK:         scf.for %k
+// CHECK:           scf.for
+// CHECK:             scf.for
+// CHECK:               %[[A:.*]] = memref.load %a[%[[I:.*]], %k]
+// CHECK-NEXT:          %[[A32:.*]] = arith.extf %[[A]] : f16 to f32
+// CHECK-NEXT:          %[[B:.*]] = memref.load %b[%k, %[[J:.*]]]
+// CHECK-NEXT:          %[[B32:.*]] = arith.extf %[[B]] : f16 to f32
+// CHECK-NEXT:          %[[P:.*]] = arith.mulf %[[A32]], %[[B32]] : f32
+// CHECK:               %[[C:.*]] = memref.load %c[
+// CHECK-NEXT:          %[[S:.*]] = arith.addf %[[C]], %[[P]] : f32
+// CHECK:               memref.store %[[S]], %c[
+cuda.kernel @matmul() grid(1) block(4) {
+  %t = cuda.thread_id x
+  %a = memref.alloca() : !shared
+  %b = memref.alloca() : !shared
+  %c = memref.alloca() : !tile
+  task.matmul %a, %b to %c on %t : !shared, !shared to !tile
+}
+
+// -----
+
+// Lanes that hold the same element combine by shuffles: here those whose numbers differ in the two
+// lowest bits. No barrier is needed.
+
+!tile = memref<2xf32, #task.map<spatial(2) * replicate(4)>, #cuda.space<register>>
+
+// CHECK-LABEL: cuda.kernel @warp
+// CHECK:         %[[V:.*]] = memref.load %r[]
+// CHECK-NEXT:    %[[ONE:.*]] = arith.constant 1 : i32
+// CHECK-NEXT:    %[[W:.*]] = cuda.shfl xor %[[V]], %[[ONE]] : f32
+// CHECK-NEXT:    %[[S:.*]] = arith.addf %[[V]], %[[W]] : f32
+// CHECK-NEXT:    memref.store %[[S]], %r[]
+// CHECK:         arith.constant 2 : i32
+// CHECK-NEXT:    cuda.shfl xor
+// CHECK-NOT:     cuda.shfl
+// CHECK-NOT:     cuda.sync_threads
+cuda.kernel @warp() grid(1) block(8) {
+  %t = cuda.thread_id x
+  %r = memref.alloca() : !tile
+  task.combine add %r on %t : !tile
+}
+
+// -----
+
+// The replicas of an element may be apart: a factor inside shifts the bits.
+
+!tile = memref<4xf32, #task.map<replicate(2) * spatial(4)>, #cuda.space<register>>
+
+// CHECK-LABEL: cuda.kernel @apart
+// CHECK:         arith.constant 4 : i32
+// CHECK-NEXT:    cuda.shfl xor
+// CHECK-NOT:     cuda.shfl
+cuda.kernel @apart() grid(1) block(8) {
+  %t = cuda.thread_id x
+  %r = memref.alloca() : !tile
+  task.combine add %r on %t : !tile
+}
+
+// -----
+
+// Between warps the values go through shared memory, after the shuffles of each warp; a barrier
+// before they are read, and one before the next may be left there.
+
+!tile = memref<1xf32, #task.map<repeat(1) * replicate(128)>, #cuda.space<register>>
+
+// CHECK-LABEL: cuda.kernel @block
+// CHECK-COUNT-5: cuda.shfl xor
+// CHECK-NOT:     cuda.shfl
+// CHECK:         %[[SCRATCH:.*]] = memref.alloca() : memref<128xf32, #cuda.space<shared>>
+// CHECK:         memref.store %{{.*}}, %[[SCRATCH]][
+// CHECK-NEXT:    cuda.sync_threads
+// CHECK:         arith.constant 0xff800000 : f32
+// CHECK:         scf.for
+// CHECK:           scf.for
+// CHECK:             memref.load %[[SCRATCH]][
+// CHECK:             arith.maximumf
+// CHECK:         memref.store %{{.*}}, %r[]
+// CHECK-NEXT:    cuda.sync_threads
+cuda.kernel @block() grid(1) block(128) {
+  %t = cuda.thread_id x
+  %r = memref.alloca() : !tile
+  task.combine max %r on %t : !tile
+}
+
+// -----
+
+// Memory that is no register tile keeps its type.
+
+// CHECK-LABEL: cuda.kernel @others
+// CHECK:         %s = memref.alloca() : memref<4xf32, #cuda.space<shared>>
+// CHECK-NEXT:    %l = memref.alloca() : memref<4xf32, #cuda.space<local>>
+// CHECK-NEXT:    %v = memref.load %l[%t]
+// CHECK-NEXT:    memref.store %v, %s[%t]
+cuda.kernel @others() grid(1) block(4) {
+  %t = cuda.thread_id x
+  %s = memref.alloca() : memref<4xf32, #cuda.space<shared>>
+  %l = memref.alloca() : memref<4xf32, #cuda.space<local>>
+  %v = compute.load %l[%t] : memref<4xf32, #cuda.space<local>>
+  compute.store %v, %s[%t] : memref<4xf32, #cuda.space<shared>>
+}
