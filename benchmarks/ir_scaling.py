@@ -1,21 +1,28 @@
-"""How the time of each pass grows with the program: no pass may be quadratic.
+"""What the passes cost, and how that grows with the program: no pass may be quadratic.
 
-Builds a network of residual blocks twice, the second one ten times as long, runs the whole pipeline
-on both, and prints a table of seconds. No two blocks have the same number of channels, so that no
-kernel stands for several. Ends with status 1 where a pass takes more than twice ten times as long.
+Prints the seconds of each pass, and of printing, for ResNet-18 as torch hands it over; then for
+networks of residual blocks of growing length, once without two equal layers, so that no kernel
+stands for several, and once with all layers equal. Ends with status 1 where the time of a pass
+grows more than twice as fast as the program. Nothing is compiled, and no GPU is needed.
 
-    python benchmarks/ir_scaling.py [--blocks 3] [--factor 10] [--repeat 2]
+    python benchmarks/ir_scaling.py [--blocks 3] [--factors 1 2 5 10] [--repeat 2] [--verify]
 """
 
 from __future__ import annotations
 
 import argparse
 import gc
+import runpy
 import sys
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from time import perf_counter
 
+import torch
+from functorch.compile import make_boxed_func
+from torch import fx
+from torch._dynamo.backends.common import aot_autograd
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType, f32
 from xdsl.dialects.func import FuncOp, ReturnOp
@@ -23,19 +30,28 @@ from xdsl.ir import Block, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
+from hidet.backend.printer import print_kernel
 from hidet.context import make_context
 from hidet.dialects import graph
+from hidet.dialects.cuda import KernelOp
 from hidet.dialects.graph.base import GraphOp, shape_of
+from hidet.frontends.torch.decompositions import decompositions
+from hidet.frontends.torch.importer import import_graph
 from hidet.lowering.pipelines import PassOptions, run_pipeline
 
 SLACK = 2.0
 """How much worse than linear a pass may grow: room for noise, and for memory that gets scarce."""
 
 NEGLIGIBLE = 0.2
-"""Passes that take fewer seconds on the large program are not judged."""
+"""Passes that take fewer seconds on the largest program are not judged."""
+
+RESNET = Path(__file__).parents[1] / "examples" / "models" / "resnet.py"
 
 CHANNELS = 16
-"""Channels of the first block; each block has one more."""
+"""Channels of the first block."""
+
+Times = dict[str, float]
+"""Seconds by the name of a pass."""
 
 
 class NetworkBuilder(Builder):
@@ -81,64 +97,114 @@ class NetworkBuilder(Builder):
         return self.emit(graph.SoftmaxOp(scores, 1))
 
 
-def build_network(blocks: int) -> ModuleOp:
-    """Build a network of residual blocks."""
-    argument = TensorType(f32, [1, 3, 32, 32])
+def build_network(blocks: int, step: int) -> ModuleOp:
+    """Build a network of residual blocks; each has `step` more channels than the one before."""
+    argument = TensorType(f32, [1, CHANNELS, 32, 32])
     body = Block(arg_types=[argument])
     builder = NetworkBuilder(InsertPoint.at_end(body))
     x: SSAValue = body.args[0]
     for number in range(blocks):
-        x = builder.block(x, CHANNELS + number)
+        x = builder.block(x, CHANNELS + step * number)
     y = builder.head(x, 100)
     builder.insert(ReturnOp(y))
     signature = FunctionType.from_lists([argument], [y.type])
     return ModuleOp([FuncOp("forward", signature, Region(body))])
 
 
-def time_passes(blocks: int) -> dict[str, float]:
-    """Run the pipeline on a network; give the seconds of each pass."""
-    module = build_network(blocks)
-    module.verify()
+def import_resnet() -> ModuleOp:
+    """Import ResNet-18 as `torch.compile` does."""
+    modules: list[ModuleOp] = []
+
+    def keep(module: fx.GraphModule, inputs: Sequence[torch.Tensor]) -> Callable[..., object]:
+        # The input is the last argument, ahead of it stand the weights.
+        modules.append(import_graph(module, range(len(inputs) - 1)).module)
+        return make_boxed_func(module.forward)
+
+    backend = aot_autograd(
+        fw_compiler=keep, inference_compiler=keep, decompositions=decompositions()
+    )
+    model = runpy.run_path(str(RESNET))["resnet18"]().eval()
+    with torch.no_grad():
+        torch.compile(model, backend=backend)(torch.randn(1, 3, 224, 224))
+    (module,) = modules
+    return module
+
+
+def time_passes(module: ModuleOp, *, verify: bool) -> Times:
+    """Lower and print a program; give the seconds of each pass."""
     seconds: defaultdict[str, float] = defaultdict(float)
 
     def timed(each: ModulePass, _: ModuleOp, run: Callable[[], None]) -> None:
-        gc.collect()
         start = perf_counter()
         run()
         seconds[each.name] += perf_counter() - start
 
-    options = PassOptions(arch="sm_90a", verify=True)
+    options = PassOptions(arch="sm_90a", verify=verify)
+    gc.collect()
     run_pipeline(module, make_context(), options, on_pass=timed)
+    kernels = [op for op in module.ops if isinstance(op, KernelOp)]
+    start = perf_counter()
+    for kernel in kernels:
+        print_kernel(kernel)
+    seconds["(printing)"] = perf_counter() - start
     return seconds
 
 
-def best_of(runs: int, blocks: int) -> dict[str, float]:
+def best_of(runs: int, make: Callable[[], ModuleOp], *, verify: bool) -> Times:
     """Give the least time of each pass of several runs."""
-    results = [time_passes(blocks) for _ in range(runs)]
+    results = [time_passes(make(), verify=verify) for _ in range(runs)]
     return {name: min(result[name] for result in results) for name in results[0]}
 
 
-def main() -> int:
-    """Print the table; give 1 if a pass is worse than linear."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--blocks", type=int, default=3, help="blocks of the small network")
-    parser.add_argument("--factor", type=int, default=10, help="how much larger the large one is")
-    parser.add_argument("--repeat", type=int, default=2, help="runs, of which the best counts")
-    arguments = parser.parse_args()
+def print_table(title: str, columns: dict[str, Times], factor: float) -> list[str]:
+    """Print the times of each pass; give the passes that grow too fast.
 
-    factor: int = arguments.factor
-    small = best_of(arguments.repeat, arguments.blocks)
-    large = best_of(arguments.repeat, arguments.blocks * factor)
+    Args:
+        title: stands above the table.
+        columns: the times of programs of growing length, by what they are called.
+        factor: how much longer the last program is than the first; 1 where there is only one.
+    """
+    first, *_, last = [*columns.values(), *columns.values()]
+    print(f"\n{title}\n{'pass':<26}" + "".join(f"{name + ' [s]':>10}" for name in columns), end="")
+    print(f"{'ratio':>8}" if factor > 1 else "")
     slow: list[str] = []
-    print(f"{'pass':<26}{'1x [s]':>10}{f'{factor}x [s]':>10}{'ratio':>8}")
-    for name, seconds in large.items():
-        ratio = seconds / small[name]
-        if ratio > SLACK * factor and seconds > NEGLIGIBLE:
-            slow.append(name)
-        mark = "  worse than linear" if name in slow else ""
-        print(f"{name:<26}{small[name]:>10.3f}{seconds:>10.3f}{ratio:>8.1f}{mark}")
-    totals = sum(small.values()), sum(large.values())
-    print(f"{'all':<26}{totals[0]:>10.3f}{totals[1]:>10.3f}{totals[1] / totals[0]:>8.1f}")
+    for name in [*last, "all"]:
+        row = [sum(c.values()) if name == "all" else c[name] for c in columns.values()]
+        line = f"{name:<26}" + "".join(f"{seconds:>10.3f}" for seconds in row)
+        if factor > 1:
+            ratio = row[-1] / row[0]
+            line += f"{ratio:>8.1f}"
+            if name in first and ratio > SLACK * factor and row[-1] > NEGLIGIBLE:
+                slow.append(name)
+                line += "  worse than linear"
+        print(line)
+    return slow
+
+
+def main() -> int:
+    """Print the tables; give 1 if a pass is worse than linear."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--blocks", type=int, default=3, help="blocks of the shortest network")
+    parser.add_argument("--factors", type=int, nargs="+", default=[1, 2, 5, 10])
+    parser.add_argument("--repeat", type=int, default=2, help="runs, of which the best counts")
+    parser.add_argument("--verify", action="store_true", help="with the checks between stages")
+    arguments = parser.parse_args()
+    runs, verify = arguments.repeat, arguments.verify
+    factors: list[int] = arguments.factors
+
+    resnet = best_of(runs, import_resnet, verify=verify)
+    print_table("ResNet-18, one image of 224x224", {"1x": resnet}, factor=1)
+    slow: list[str] = []
+    for title, step in (("Blocks that all differ", 1), ("Blocks that are all equal", 0)):
+        columns = {
+            f"{factor}x": best_of(
+                runs,
+                lambda blocks=arguments.blocks * factor, step=step: build_network(blocks, step),
+                verify=verify,
+            )
+            for factor in factors
+        }
+        slow += print_table(title, columns, factors[-1] / factors[0])
     return 1 if slow else 0
 
 

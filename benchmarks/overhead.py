@@ -12,10 +12,11 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from itertools import cycle
+from pathlib import Path
 from time import perf_counter
 
 import torch
-from models import CASES
+from cases import CASES
 
 from hidet.runtime.compiled_graph import CompiledGraph
 
@@ -83,7 +84,7 @@ WARM_START = """
 import sys, time
 sys.path.insert(0, {folder!r})
 import torch, hidet
-from models import CASES
+from cases import CASES
 model, x = CASES[{name!r}].make("cuda", torch.{dtype})
 with torch.no_grad():
     torch.compile(model, backend="hidet")(x)
@@ -106,7 +107,8 @@ def main() -> None:
     print(f"host, outputs dropped at once: {host_microseconds(call, 0):8.2f} us")
     print(f"host, the last three kept:     {host_microseconds(call, 3):8.2f} us")
     print(f"launches in one call: {launches(function)}")
-    program = WARM_START.format(folder=sys.path[0], name=arguments.model, dtype=arguments.dtype)
+    folder = str(Path(__file__).parent)
+    program = WARM_START.format(folder=folder, name=arguments.model, dtype=arguments.dtype)
     warm = subprocess.run(
         [sys.executable, "-c", program], check=True, text=True, capture_output=True
     )

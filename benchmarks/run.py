@@ -14,7 +14,7 @@ from collections.abc import Callable
 from time import perf_counter
 
 import torch
-from models import CASES
+from cases import CASES
 from torch import nn
 
 from hidet.testing.numeric import error_of

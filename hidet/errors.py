@@ -123,6 +123,37 @@ class ScheduleError(HidetError):
     """No schedule fits: no template takes the fusion, or its config breaks a limit."""
 
 
+class ScriptError(HidetError):
+    """A mistake in a script; shows the user's line, with a caret under what is wrong.
+
+    Args:
+        what: see `HidetError`.
+        where: the file and the line, `kernel.py:12`.
+        source: the text of the line, and below it the caret, without further indentation.
+        hint: see `HidetError`.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        where: str | None = None,
+        source: str | None = None,
+        hint: str | None = None,
+    ) -> None:
+        super().__init__(what, where=where, hint=hint)
+        self.source = source
+
+    def __str__(self) -> str:
+        if self.source is None:
+            return super().__str__()
+        lines = [self.what, f"  at: {self.where}"]
+        lines += [f"      {line}" for line in self.source.splitlines()]
+        if self.hint is not None:
+            lines.append(f"  hint: {self.hint}")
+        return "\n".join(lines)
+
+
 class CudaError(HidetError):
     """A call of the CUDA driver or runtime failed.
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from xdsl.dialects import arith, math, scf
 from xdsl.dialects.builtin import AnyFloat, IndexType
 from xdsl.ir import Operation, SSAValue
 
 from hidet.dialects.compute import GridOp, LoadOp, ReduceOp, YieldOp
+from hidet.dialects.graph import ConstantOp
 
 _ARITHMETIC = (arith.AddfOp, arith.SubfOp, arith.MulfOp, arith.MaximumfOp, arith.MinimumfOp)
 _MOVES = (arith.ConstantOp, arith.SelectOp, arith.ExtFOp, LoadOp, YieldOp, scf.IfOp, scf.YieldOp)
@@ -30,6 +33,15 @@ def is_view(grid: GridOp) -> bool:
     sources = {load.source for load in loads_of(grid)}
     return len(sources) <= 1 and all(
         isinstance(op, _MOVES) or _is_index_arithmetic(op) for op in grid.body.walk()
+    )
+
+
+def is_weight_vector(grid: GridOp) -> bool:
+    """Whether a grid is a vector, and its elements are computed from those of weights alone."""
+    return (
+        max(grid.shape, default=1) == prod(grid.shape)
+        and not has_reduction(grid)
+        and all(isinstance(load.source.owner, ConstantOp) for load in loads_of(grid))
     )
 
 

@@ -70,22 +70,6 @@ class IndexForms:
         """Return whether an index is known to be 0 or more."""
         return self._algebra_for(index, at).is_nonnegative(self._form_of(index))
 
-    def proves_less(
-        self, index: SSAValue | LinearForm, bound: LinearForm | int, at: Block | None = None
-    ) -> bool:
-        """Return whether an index is known to be less than a bound."""
-        algebra = self._algebra_for(index, at)
-        limit = LinearForm.number(bound) if isinstance(bound, int) else bound
-        return algebra.range(algebra.add(self._form_of(index), limit, -1)).hi < 0
-
-    def coefficient_of(self, index: SSAValue | LinearForm, value: SSAValue) -> int:
-        """Return the coefficient of a value in the form of an index, 0 where it is no term."""
-        return self._form_of(index).coefficient_of(value)
-
-    def depends_on(self, index: SSAValue | LinearForm, value: SSAValue) -> bool:
-        """Return whether a value occurs in the form of an index, also inside of divisions."""
-        return self._form_of(index).depends_on(value)
-
     def decide(self, comparison: arith.CmpiOp) -> bool | None:
         """Return what a comparison of indices gives if that is known before it runs."""
         return decide(
@@ -118,10 +102,6 @@ class IndexForms:
         if known is None:
             known = self._algebras[block] = self._compute_algebra(block)
         return known
-
-    def record(self, value: SSAValue, form: LinearForm) -> None:
-        """Remember the form of a value that a pass has just made."""
-        self._forms[value] = form
 
     # Answers.
 

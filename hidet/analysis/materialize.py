@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr
@@ -14,11 +14,6 @@ from hidet.analysis.algebra import FormAlgebra
 from hidet.analysis.form_rules import IdVariable
 from hidet.analysis.forms import Atom, LinearForm, Quotient, Remainder, Variable
 from hidet.dialects.cuda import BlockIdOp
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from xdsl.builder import Builder
 
 _INDEX = IndexType()
 _NO_OVERFLOW_FLAGS: Mapping[str, Attribute] = {"overflowFlags": arith.IntegerOverflowAttr("none")}
@@ -209,24 +204,3 @@ def _step_of_division(atom: Quotient | Remainder, algebra: FormAlgebra) -> Step:
     if unsigned:
         return arith.RemSIOp, form, divisor
     return arith.SubiOp, form, LinearForm.of(Quotient(form, atom.divisor), atom.divisor)
-
-
-def materialize(
-    form: LinearForm,
-    builder: Builder,
-    atom_values: Mapping[Atom, SSAValue],
-    algebra: FormAlgebra | None = None,
-) -> SSAValue:
-    """Compute a form by ops at the builder's insertion point and return its value.
-
-    Args:
-        form: the form.
-        builder: where the ops go.
-        atom_values: values for variables; values of the program stand for themselves.
-        algebra: the arithmetic of that place, as from `IndexForms.algebra`; without it the values
-            of the program may be negative.
-
-    Raises:
-        KeyError: a variable has no value.
-    """
-    return Materializer(atom_values).value(form, builder.insert, algebra or FormAlgebra())

@@ -14,12 +14,20 @@ from hidet.dialects.cuda import CopyVectorOp, KernelOp, ShflOp
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.shaped import memref_type
 
+_ARITHMETIC_DIALECTS = frozenset({"arith", "math"})
+
 
 class Accesses(NamedTuple):
     """What an operation reads and writes: memrefs, or views and sinks of the compute dialect."""
 
     reads: tuple[SSAValue, ...] = ()
     writes: tuple[SSAValue, ...] = ()
+
+
+def is_arithmetic(op: Operation) -> bool:
+    """Return whether an operation computes a value from its operands and does nothing else."""
+    # By dialect and not by trait: some operations of arith have no traits (remui, extsi).
+    return op.dialect_name() in _ARITHMETIC_DIALECTS
 
 
 def accesses_of(op: Operation) -> Accesses | None:
@@ -29,6 +37,8 @@ def accesses_of(op: Operation) -> Accesses | None:
     be seen, stores to sinks, whose bodies store elsewhere, and operations that are not known here.
     """
     match op:
+        case _ if is_arithmetic(op):
+            return Accesses()
         case memref.LoadOp():
             return Accesses(reads=(op.memref,))
         case memref.StoreOp():

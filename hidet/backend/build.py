@@ -93,13 +93,11 @@ def _binary_name(toolchain: Toolchain) -> str:
 
 def _build(name: str, source: str, key: str, toolchain: Toolchain, cache: ArtifactCache) -> Path:
     """Build one file, unless another process has done so meanwhile; give its entry."""
-    with cache.building(key), tempfile.TemporaryDirectory(prefix="hidet-") as folder:
+    with cache.building(key):
         if (entry := cache.get(key)) is not None:
             return entry
-        file_name = re.sub(r"\W", "_", name)[:100] or "kernel"
-        output = Path(folder) / f"{file_name}{toolchain.suffix}"
         try:
-            report = toolchain.compile(source, output)
+            return _compile(name, source, key, toolchain, cache)
         except CompilationError as error:
             raise CompilationError(
                 f"kernel '{name}': {error.what}",
@@ -107,6 +105,20 @@ def _build(name: str, source: str, key: str, toolchain: Toolchain, cache: Artifa
                 source_path=error.source_path,
                 hint=error.hint,
             ) from None  # it says all that the first one did
+        except OSError as error:
+            raise CompilationError(
+                f"kernel '{name}': the files of {toolchain.name} cannot be written: {error}",
+                log="",
+                hint="make room for temporary files, or set TMPDIR to a folder that has some",
+            ) from error
+
+
+def _compile(name: str, source: str, key: str, toolchain: Toolchain, cache: ArtifactCache) -> Path:
+    """Compile one file and store it; give its entry."""
+    with tempfile.TemporaryDirectory(prefix="hidet-") as folder:
+        file_name = re.sub(r"\W", "_", name)[:100] or "kernel"
+        output = Path(folder) / f"{file_name}{toolchain.suffix}"
+        report = toolchain.compile(source, output)
         meta = {"name": name, "compiler": toolchain.name, "target": toolchain.target}
         files: dict[str, Path | bytes] = {
             _binary_name(toolchain): output,

@@ -9,15 +9,21 @@ hidet env             versions, compilers and devices, for a bug report
 import argparse
 import os
 import platform
-import shutil
 import sys
 from collections.abc import Callable, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import hidet
 from hidet import option
-from hidet.errors import HidetError
+from hidet.errors import CompilerNotFoundError, HidetError
+
+if TYPE_CHECKING:
+    from hidet.backend.toolchains import Toolchain
+
+PACKAGES = ("xdsl", "torch", "numpy", "cuda-python")
+"""The distributions whose versions matter for a bug report."""
 
 
 def _show_cache(arguments: argparse.Namespace) -> None:
@@ -47,6 +53,27 @@ def _distribution_version(name: str) -> str:
         return "not installed"
 
 
+def _compiler(toolchain: "Toolchain") -> str:
+    """Tell where a compiler is and which version, or why it cannot be used."""
+    from hidet.backend.toolchains.base import compiler_version
+
+    try:
+        command = tuple(toolchain.command)
+        lines = compiler_version(command).splitlines()
+    except CompilerNotFoundError as error:
+        return error.what
+    release = next((line for line in lines if "release" in line), lines[0] if lines else "")
+    return f"{' '.join(command)}, {release}"
+
+
+def _processor() -> str:
+    """Tell the model and the number of cores that this process may use."""
+    from hidet.backend.toolchains.gxx import cpu_description
+
+    models = (line.split(":", 1)[1] for line in cpu_description().splitlines() if "name" in line)
+    return f"{next(models, platform.machine()).strip()}, {len(os.sched_getaffinity(0))} cores"
+
+
 def _devices() -> list[str]:
     """Describe the CUDA devices that torch sees."""
     import torch
@@ -59,17 +86,24 @@ def _devices() -> list[str]:
 
 
 def _show_env(_: argparse.Namespace) -> None:
-    """Tell versions, compilers and devices."""
+    """Tell versions, compilers, devices and the cache."""
+    from hidet.backend.cache import Store
+    from hidet.backend.toolchains import Gxx, Nvcc
+
     rows = [
         ("hidet", hidet.__version__),
         ("Python", platform.python_version()),
         ("platform", platform.platform()),
+        ("processor", _processor()),
     ]
-    rows += [(name, _distribution_version(name)) for name in ("xdsl", "torch", "cuda-python")]
-    rows += [(name, shutil.which(name) or "not found") for name in ("nvcc", "g++")]
+    rows += [(name, _distribution_version(name)) for name in PACKAGES]
+    # Any architecture will do: it is the same compiler for all.
+    rows += [("g++", _compiler(Gxx())), ("nvcc", _compiler(Nvcc("sm_80")))]
     rows += [(f"cuda:{index}", device) for index, device in enumerate(_devices())] or [
         ("cuda", "no device")
     ]
+    store = Store(option.get_option("cache_dir"))
+    rows.append(("cache", f"{store.folder.root}, {store.size() / 1e6:.1f} MB"))
     for name, value in rows:
         print(f"{name:<12} {value}")
 

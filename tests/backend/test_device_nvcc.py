@@ -34,12 +34,13 @@ class NvccToPtx(Nvcc):
 
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 def test_all_kernels_compile(tmp_path, kernel_sources, arch):
-    """Every kernel becomes machine code, and ptxas reports on each."""
+    """Every kernel becomes machine code without a warning, and ptxas reports on each."""
     cache = ArtifactCache(tmp_path / "cache")
     built = build_kernels(kernel_sources, Nvcc(arch), cache)
     for name, path in built.items():
         assert path.read_bytes().startswith(b"\x7fELF")
         entry = cache.entry(path.parent.name)
+        assert "warning" not in entry.meta["log"]
         launches = re.findall(r"^HIDET_KERNEL\((\w+),", kernel_sources[name], re.MULTILINE)
         assert set(launches) <= set(entry.meta["resources"])
         if name == "matmul":

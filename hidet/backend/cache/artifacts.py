@@ -92,6 +92,7 @@ class Store:
         if not self.folder.root.exists():
             return 0
         self.folder.prepare()
+        self.folder.remove_leftovers()
         freed = 0
         with self.folder.lock(exclusive=True):
             for info in self.entries():
@@ -176,8 +177,9 @@ class ArtifactCache:
             return self._private_entry(key)
         try:
             with self.store.folder.lock(exclusive=False):
+                entry = read_entry(place, key)
                 mark_used(place)
-                return read_entry(place, key)
+                return entry
         except FileNotFoundError:
             return None
         except DamagedEntryError as damage:
@@ -241,8 +243,9 @@ class ArtifactCache:
             write_entry(temporary, key, files, meta)
             size = sum(file.stat().st_size for file in temporary.iterdir())
             # Where another process was faster its entry is as good, unless it is damaged; reading
-            # it removes it then. Twice in a row is not a matter of speed any more.
-            for _ in range(2):
+            # it removes it then. Or somebody clears the cache meanwhile. Ten times in a row, that
+            # is not a matter of speed any more.
+            for _ in range(10):
                 if folder.publish(temporary, place) or self.entry(key) is not None:
                     break
             else:

@@ -71,7 +71,13 @@ def read_entry(folder: Path, key: str) -> Entry:
         FileNotFoundError: there is none.
         DamagedEntryError: it is not what was written.
     """
-    payload = _open_sealed((folder / DESCRIPTION).read_bytes())
+    try:
+        description = (folder / DESCRIPTION).read_bytes()
+    except FileNotFoundError as error:
+        if not folder.exists():
+            raise
+        raise DamagedEntryError(f"{DESCRIPTION} is missing") from error
+    payload = _open_sealed(description)
     if payload.get("format") != FORMAT or payload.get("key") != key:
         raise DamagedEntryError(f"{DESCRIPTION} is of another format or key")
     for name, record in payload["files"].items():

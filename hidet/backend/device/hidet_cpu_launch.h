@@ -26,7 +26,7 @@
       void** args, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned shared_bytes) {  \
     static_assert((x) * (y) * (z) > 0 && (x) * (y) * (z) <= hidet::cpu::kMaxThreads,            \
                   "a block has 1 to 1024 threads");                                             \
-    hidet::cpu::Launch launch = {#name, hidet::cpu::Kernel<name>::template entry<mode>(),       \
+    hidet::cpu::Launch launch = {#name, &hidet::cpu::Kernel<name, mode, x, y, z>::run_block,    \
                                  mode,  args,                                                   \
                                  {x, y, z}, {int(grid_x), int(grid_y), int(grid_z)},            \
                                  shared_bytes};                                                 \
@@ -47,39 +47,46 @@ namespace cpu {
 
 // ---- one kernel -----------------------------------------------------------------------------------
 
-// Calls a kernel with the arguments that `args` points at.
-template <auto kernel>
+// What g++ knows of a kernel: the shape of its blocks, and whether their threads meet.
+template <auto kernel, Mode mode, int size_x, int size_y, int size_z>
 struct Kernel;
 
-template <typename... P, void (*kernel)(P...)>
-struct Kernel<kernel> {
-  // What runs one thread, as a fiber, or all threads of a block.
-  template <Mode mode>
-  static constexpr auto entry() -> void (*)(void**) {
+template <typename... P, void (*kernel)(P...), Mode mode, int size_x, int size_y, int size_z>
+struct Kernel<kernel, mode, size_x, size_y, size_z> {
+  // Run all threads of the block `blockIdx`, with the arguments that `args` points at.
+  static void run_block(void** args) {
     if constexpr (mode == Mode::collective) {
-      return &run_thread;
+      block->run(&run_thread, args);
     } else {
-      return &run_block;
+      apply(args, run_all, std::index_sequence_for<P...>());
     }
   }
 
  private:
-  static void run_thread(void** args) { apply(args, kernel, std::index_sequence_for<P...>()); }
-
-  static void run_block(void** args) { apply(args, run_all, std::index_sequence_for<P...>()); }
+  // One thread of a block, as a fiber.
+  static void run_thread(void** args) { apply(args, call, std::index_sequence_for<P...>()); }
 
   // All threads of a block, one after the other. They do not depend on each other (ivdep).
   HIDET_DEVICE static void run_all(P... values) {
-    const dim3 shape = blockDim;
-    for (int z = 0; z < shape.z; ++z) {
-      for (int y = 0; y < shape.y; ++y) {
+    for (int z = 0; z < size_z; ++z) {
+      for (int y = 0; y < size_y; ++y) {
 #pragma GCC ivdep
-        for (int x = 0; x < shape.x; ++x) {
+        for (int x = 0; x < size_x; ++x) {
           threadIdx = {x, y, z};
-          kernel(values...);
+          call(values...);
         }
       }
     }
+  }
+
+  // The kernel. Knowing the ranges of its coordinates, g++ divides them like unsigned numbers.
+  HIDET_DEVICE static void call(P... values) {
+    const auto within = [](int number, int size) { return number >= 0 && number < size; };
+    if (!within(threadIdx.x, size_x) || !within(threadIdx.y, size_y) ||
+        !within(threadIdx.z, size_z) || blockIdx.x < 0 || blockIdx.y < 0 || blockIdx.z < 0) {
+      __builtin_unreachable();
+    }
+    kernel(values...);
   }
 
   template <typename Function, std::size_t... i>
@@ -113,7 +120,7 @@ static bool join(Launch& current) {
     report(kOutOfMemory, "no memory for %zu bytes of stacks and shared memory", bytes);
     return false;
   }
-  block = fibers ? reinterpret_cast<Block*>(arena.memory() + stack_bytes) : nullptr;
+  if (fibers) block = new (arena.memory() + stack_bytes) Block(arena.memory());
   dynamic_shared = arena.memory() + shared_start;
   return true;
 }
@@ -126,11 +133,7 @@ static void run_block(const Launch& current, std::size_t index) {
   // All bits set is NaN, or an index far outside: what was never written shows.
   __builtin_memset(dynamic_shared, 0xff, current.shared_bytes);
 #endif
-  if (block != nullptr) {
-    block->run(this_arena().memory());
-  } else {
-    current.run(current.args);
-  }
+  current.run_block(current.args);
 }
 
 // Run all blocks of a launch.
@@ -143,11 +146,14 @@ static void run_blocks(Launch& current) {
   const std::size_t chunk = blocks / (workers * 16) + 1;
 #pragma omp parallel num_threads(int(workers)) if (workers > 1)
   {
+    Block* const callers = block;  // its register belongs to whoever calls this library
+    block = nullptr;
     const bool ready = join(current);
 #pragma omp for schedule(dynamic, chunk)
     for (std::size_t index = 0; index < blocks; ++index) {
       if (ready && __atomic_load_n(&current.error, __ATOMIC_RELAXED) == 0) run_block(current, index);
     }
+    block = callers;
   }
 }
 

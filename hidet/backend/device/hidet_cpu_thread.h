@@ -58,7 +58,7 @@ constexpr int kMessageBytes = 512;
 // One launch of a kernel; all blocks, on all threads of the operating system, refer to it.
 struct Launch {
   const char* kernel;
-  void (*run)(void** args);  // one thread of a block (collective) or all of them (independent)
+  void (*run_block)(void** args);  // runs all threads of the block `blockIdx`
   Mode mode;
   void** args;
   dim3 block, grid;

@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <new>
 
 #include "hidet_fiber_switch.h"
 #include "hidet_fiber_memory.h"
@@ -48,25 +49,30 @@ struct Fiber {
 // The block that a thread of the operating system runs. Threads are numbered as on CUDA, x fastest.
 class Block {
  public:
-  // Run all threads of the block `blockIdx` of the launch, on these stacks.
-  void run(char* stacks) {
-    start(stacks);
+  explicit Block(char* stacks) : stacks_(stacks) {}
+
+  // Run all threads of the block `blockIdx` of the launch.
+  void run(void (*thread)(void** args), void** args) {
+    thread_ = thread;
+    args_ = args;
+    start();
     switch_context(&outside_, &fibers_[0].context);
     if (running_ != 0 && !abandoned_) report_deadlock();
+  }
+
+  // What a fiber does: a thread, from its beginning to its end.
+  [[noreturn]] void run_thread() {
+    thread_(args_);
+    --running_;
+    const Switch change = stop();
+    switch_context(change.from, change.to);
+    __builtin_unreachable();
   }
 
   // The running thread waits for all others of `point`. They all have to come from the same line.
   __attribute__((always_inline)) void meet(MeetingPoint& point, const char* what, unsigned line) {
     const Switch change = arrive(point, what, line);
     if (change.to != nullptr) switch_context(change.from, change.to);
-  }
-
-  // The running thread has come to its end.
-  [[noreturn]] void finish() {
-    --running_;
-    const Switch change = stop();
-    switch_context(change.from, change.to);
-    __builtin_unreachable();
   }
 
   MeetingPoint& barrier() { return barrier_; }
@@ -81,7 +87,7 @@ class Block {
   };
 
   // Put all threads at the start of the kernel.
-  void start(char* stacks) {
+  void start() {
     const dim3 shape = launch->block;
     const unsigned count = shape.x * shape.y * shape.z;
     current_ = 0;
@@ -94,12 +100,13 @@ class Block {
     }
     uint3 index = {0, 0, 0};
     for (unsigned i = 0; i < count; ++i) {
-      fibers_[i] = {new_context(&run_fiber, stacks + (i + 1) * kStackBytes), index};
+      fibers_[i] = {new_context(&run_fiber, stacks_ + (i + 1) * kStackBytes), index};
       if (++index.x == shape.x) index.x = 0, ++index.y;
       if (index.y == shape.y) index.y = 0, ++index.z;
     }
     make_ready(barrier_);
-    threadIdx = fibers_[0].index;
+    index_ = &threadIdx;
+    *index_ = fibers_[0].index;
   }
 
   // The running thread comes to a meeting point.
@@ -107,20 +114,26 @@ class Block {
     if (point.arrived == 0) {
       point.what = what;
       point.line = line;
-    } else if (point.line != line || point.what != what) {
-      report(kDivergence,
-             "the threads diverge: %u of %u wait at %s in line %u, thread (%d, %d, %d) comes to %s "
-             "in line %u",
-             point.arrived, point.count, point.what, point.line, threadIdx.x, threadIdx.y,
-             threadIdx.z, what, line);
-      abandoned_ = true;
-      return {&fibers_[current_].context, &outside_};
+    } else if (__builtin_expect(point.line != line || point.what != what, false)) {
+      return diverge(point, what, line);
     }
     if (++point.arrived < point.count) return stop();
     point.arrived = 0;
     ++point.generation;
     make_ready(point);
     return {nullptr, nullptr};
+  }
+
+  // The running thread comes from another place than those that wait: give up.
+  __attribute__((noinline, cold)) Switch diverge(const MeetingPoint& point, const char* what,
+                                                 unsigned line) {
+    report(kDivergence,
+           "the threads diverge: %u of %u wait at %s in line %u, thread (%d, %d, %d) comes to %s "
+           "in line %u",
+           point.arrived, point.count, point.what, point.line, threadIdx.x, threadIdx.y,
+           threadIdx.z, what, line);
+    abandoned_ = true;
+    return {&fibers_[current_].context, &outside_};
   }
 
   // All threads of the point can run.
@@ -133,22 +146,29 @@ class Block {
 
   // The running thread cannot go on. The next one that can does, or, if there is none, `run`.
   Switch stop() {
-    Context* const here = &fibers_[current_].context;
-    const unsigned warps = (barrier_.count + kWarpSize - 1) / kWarpSize;
+    Fiber* const here = &fibers_[current_];
     unsigned warp = current_ / kWarpSize;
-    const unsigned lane = current_ % kWarpSize;
-    ready_[warp] &= ~(1u << lane);
-    unsigned candidates = ready_[warp] & (~1u << lane);  // the lanes above, then all other warps
-    for (unsigned visited = 0; candidates == 0; ++visited) {
-      if (visited == warps) return {here, &outside_};
-      if (++warp == warps) warp = 0;
-      candidates = ready_[warp];
+    const unsigned bit = 1u << current_ % kWarpSize;
+    const unsigned ready = ready_[warp] &= ~bit;
+    // As a rule the next lane is ready. As a branch, which is predicted, this costs nothing; as the
+    // general search below, it would make each fiber wait for the arithmetic of the one before.
+    if (__builtin_expect((ready & bit << 1) != 0, true)) {
+      ++current_;
+    } else {
+      const unsigned warps = (barrier_.count + kWarpSize - 1) / kWarpSize;
+      unsigned candidates = ready & -bit;  // the lanes above, then all other warps
+      for (unsigned visited = 0; candidates == 0; ++visited) {
+        if (visited == warps) return {&here->context, &outside_};
+        if (++warp == warps) warp = 0;
+        candidates = ready_[warp];
+      }
+      current_ = warp * kWarpSize + static_cast<unsigned>(__builtin_ctz(candidates));
     }
-    current_ = warp * kWarpSize + static_cast<unsigned>(__builtin_ctz(candidates));
-    threadIdx = fibers_[current_].index;
+    Fiber* const next = &fibers_[current_];
+    *index_ = next->index;
     // The stacks in use do not fit into the first cache. The one after the next is asked for now.
-    if (current_ + 1 < barrier_.count) prefetch_stack(fibers_[current_ + 1].context);
-    return {here, &fibers_[current_].context};
+    prefetch_stack(next[1].context);
+    return {&here->context, &next->context};
   }
 
   // No thread can run, and not all have finished: say where they are.
@@ -162,23 +182,26 @@ class Block {
            point->count);
   }
 
+  char* stacks_;
+  void (*thread_)(void** args);
+  void** args_;
   Context outside_;                          // where `run` goes on
   unsigned current_;                         // the thread that runs
+  uint3* index_;                             // where it finds its threadIdx
   unsigned running_;                         // threads that have not finished
   bool abandoned_;                           // left after an error
   unsigned ready_[kMaxThreads / kWarpSize];  // a bit for each thread that can run
   MeetingPoint barrier_;
   Warp warps_[kMaxThreads / kWarpSize];
-  Fiber fibers_[kMaxThreads];
+  Fiber fibers_[kMaxThreads + 1];  // the last one is there to be prefetched
 };
 
-// The block that this thread of the operating system runs; null in a kernel without meetings.
-static thread_local Block* block = nullptr;
+// The block that this thread of the operating system runs; null in a kernel without meetings. To
+// look it up as a thread_local variable of a shared library would take longer than all the rest of a
+// barrier.
+register Block* block asm(HIDET_BLOCK_REGISTER);
 
 // The function at the bottom of each fiber's stack.
-static void run_fiber() {
-  launch->run(launch->args);
-  block->finish();
-}
+static void run_fiber() { block->run_thread(); }
 
 }  // namespace hidet::cpu

@@ -192,6 +192,8 @@ class Importer:
         tensor = first_tensor(node) if held is None else held
         if not isinstance(tensor, torch.Tensor):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise unsupported(f"its operand {node.name} is {tensor!r}, no tensor")
+        if tensor.is_neg():  # such as the imaginary part of a conjugated tensor
+            raise unsupported(f"its operand {node.name} is stored with the opposite sign")
         element = element_of(tensor.dtype)
         if held is not None and held.dim() == 0:
             return self.g.scalar(held.item(), element)

@@ -1,4 +1,4 @@
-"""The pass `inline-views`: what only moves elements is read through."""
+"""The pass `inline-views`: what only moves elements, or computes a vector of weights."""
 
 from __future__ import annotations
 
@@ -14,18 +14,21 @@ from xdsl.pattern_rewriter import (
     op_type_rewrite_pattern,
 )
 
-from hidet.analysis.grids import is_view
+from hidet.analysis.grids import is_view, is_weight_vector
 from hidet.dialects.compute import GridOp
 from hidet.lowering.inlining import inline_into_loads
 
 
 class InlineView(RewritePattern):
-    """A load of a view becomes a load of what the view shows; a view without users goes."""
+    """A load of a view becomes a load of what the view shows; a view without users goes.
+
+    So does a load of a vector of weights: the vector's element is computed where it is loaded.
+    """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: GridOp, rewriter: PatternRewriter) -> None:
-        """Inline one view into its loads."""
-        if not is_view(op):
+        """Inline one grid into its loads."""
+        if not is_view(op) and not is_weight_vector(op):
             return
         inline_into_loads(op, rewriter)
         if not op.result.uses:
@@ -35,6 +38,9 @@ class InlineView(RewritePattern):
 @dataclass(frozen=True)
 class InlineViewsPass(ModulePass):
     """Inlines grids that only move elements (reshape, permute, slice, pad, expand, constants).
+
+    Vectors that are computed element by element from weights, as the scale of a batch norm is, are
+    inlined too: what that takes again and again is little, and no kernel has to run before.
 
     Expects functions of grids and anchors. Views are left where an anchor or the function's
     result takes them: `fuse` puts a copy of a view into the kernel of each anchor that reads it.

@@ -13,6 +13,8 @@ from xdsl.traits import (
     get_effects,
 )
 
+from hidet.analysis.memory import is_arithmetic
+
 
 class _Kind(Enum):
     """How to tell whether an operation does more than give results."""
@@ -77,7 +79,7 @@ class _Sweeper:
         known = self._kinds.get(type(op))
         if known is None:
             known = _Kind.OTHER
-            if op.has_trait(Pure, value_if_unregistered=False):
+            if is_arithmetic(op) or op.has_trait(Pure, value_if_unregistered=False):
                 known = _Kind.PURE
             elif op.has_trait(RecursiveMemoryEffect, value_if_unregistered=False):
                 known = _Kind.AS_ITS_BODY

@@ -5,9 +5,8 @@ from __future__ import annotations
 from xdsl.dialects import arith, memref, scf
 from xdsl.ir import Block, Operation, SSAValue
 
+from hidet.analysis.memory import is_arithmetic
 from hidet.dialects.cuda.attributes import Space, memref_type, space_of
-
-_EXPRESSION_DIALECTS = frozenset({"arith", "math"})
 
 MAX_CONDITIONAL = 12
 """A branch with a value is printed as `c ? a : b` if both arms have so many operators at most."""
@@ -22,12 +21,6 @@ def is_variable(value: SSAValue) -> bool:
     """Return whether a memref is a variable of one thread: `float acc;`."""
     kind = memref_type(value)
     return kind.get_num_dims() == 0 and space_of(kind) is Space.LOCAL
-
-
-def is_arithmetic(op: Operation) -> bool:
-    """Return whether an operation computes a value from its operands and does nothing else."""
-    # By dialect and not by trait: some operations of arith have no traits (remui).
-    return op.dialect_name() in _EXPRESSION_DIALECTS
 
 
 def prints_operands_twice(op: Operation) -> bool:

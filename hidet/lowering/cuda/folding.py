@@ -8,10 +8,11 @@ from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, i1, i64
 from xdsl.ir import Block, Operation, SSAValue, Use
 
+from hidet.analysis.memory import is_arithmetic
 from hidet.dialects.cuda.instructions import BlockIdOp, ShflOp, ThreadIdOp
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.cuda.marks import UPDATE
-from hidet.lowering.cuda.expressions import is_arithmetic, operators_of, prints_operands_twice
+from hidet.lowering.cuda.expressions import operators_of, prints_operands_twice
 from hidet.lowering.cuda.memory_order import (
     Everything,
     Memory,

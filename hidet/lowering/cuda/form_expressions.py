@@ -44,6 +44,10 @@ class FormExpressionsPass(ModulePass):
     which all lanes of a warp take part, never moves into a branch or over another meeting of
     threads.
 
+    What is cheaper to read twice than to look up is written at each use: `i * 4`, and variables
+    that nothing writes in between. A condition is written as a whole or named as a whole, and a
+    division stays ahead of the loop that uses it. A variable that is stored once is a value.
+
     Expects: kernels at the `cuda` level, with nothing left to do but printing. Leaves: the names;
     thread and block ids at the top; `cuda.update` on stores that print as `x[i] += v`;
     `cuda.declares` and `cuda.deferred` where a variable is declared by its first store; no dead

@@ -8,13 +8,11 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from hidet.dialects.cuda import BlockIdOp, ThreadIdOp
 
-_DIVISIONS = (arith.DivSIOp, arith.FloorDivSIOp, arith.RemSIOp)
-_HOISTED = (
+_DIVISIONS = frozenset({arith.DivSIOp, arith.FloorDivSIOp, arith.RemSIOp})
+_HOISTED = _DIVISIONS | {
     *(arith.ConstantOp, arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.MinSIOp, arith.MaxSIOp),
-    *_DIVISIONS,
-    BlockIdOp,
-    ThreadIdOp,
-)
+    *(BlockIdOp, ThreadIdOp),
+}
 
 
 def hoist_index_arithmetic(op: Operation) -> None:
@@ -26,7 +24,8 @@ def hoist_index_arithmetic(op: Operation) -> None:
     for region in op.regions:
         for block in region.blocks:
             for inner in tuple(block.ops):
-                hoist_index_arithmetic(inner)
+                if inner.regions:
+                    hoist_index_arithmetic(inner)
                 if isinstance(inner, scf.ForOp):
                     _hoist(inner.body.block, inner, set())
 
@@ -49,9 +48,9 @@ def _hoist(block: Block, loop: scf.ForOp, inside: set[SSAValue]) -> None:
 
 def _may_move(op: Operation) -> bool:
     """Return whether an op is index arithmetic that may run where its result is not needed."""
-    if not isinstance(op, _HOISTED) or not isinstance(op.results[0].type, IndexType):
+    if type(op) not in _HOISTED or not isinstance(op.results[0].type, IndexType):
         return False
-    return not isinstance(op, _DIVISIONS) or _is_positive(op.rhs)
+    return type(op) not in _DIVISIONS or _is_positive(op.operands[1])
 
 
 def _is_positive(value: SSAValue) -> bool:

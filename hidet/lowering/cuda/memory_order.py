@@ -10,6 +10,7 @@ from xdsl.dialects import memref, scf
 from xdsl.ir import Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
+from hidet.analysis.memory import is_arithmetic
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.cuda.instructions import (
     Collective,
@@ -18,7 +19,6 @@ from hidet.dialects.cuda.instructions import (
     SyncThreadsOp,
     SyncWarpOp,
 )
-from hidet.lowering.cuda.expressions import is_arithmetic
 
 
 class Everything(Enum):

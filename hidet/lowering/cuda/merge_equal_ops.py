@@ -17,7 +17,7 @@ from xdsl.traits import (
     is_side_effect_free,
 )
 
-from hidet.analysis.memory import accesses_of, may_alias, root_of
+from hidet.analysis.memory import accesses_of, is_arithmetic, may_alias, root_of
 from hidet.lowering.cuda.dead_code import drop_dead_code
 
 
@@ -134,7 +134,7 @@ class _Merger:
         if not op.results or op.has_trait(IsTerminator) or op.has_trait(MemoryAllocEffect):
             return None
         version = 0
-        if not is_side_effect_free(op):
+        if not is_arithmetic(op) and not is_side_effect_free(op):
             accesses = accesses_of(op)
             if accesses is None or accesses.writes or not accesses.reads:
                 return None

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -13,6 +14,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from hidet.dialects import graph
 from hidet.dialects.graph.base import tensor_type
 from hidet.errors import PassError
+from hidet.lowering.graph.compute_rules.scalars import SCALAR_RULES
 from hidet.lowering.locations import source_line
 
 FORWARD, PREPARE = "forward", "prepare"
@@ -20,9 +22,10 @@ FORWARD, PREPARE = "forward", "prepare"
 VIEWS = (graph.ReshapeOp, graph.PermuteOp, graph.ExpandOp, graph.SliceOp, graph.AsStridedOp)
 """Operations that cost nothing in the kernel that reads them."""
 DATA = (graph.ConstantOp, graph.LiteralOp)
-"""Constants that have to be read from memory."""
-GENERATED = (graph.FillOp, graph.IotaOp)
-"""Constants that a kernel makes up as it goes."""
+"""Constants that have to be read from memory: weights, and data of the program."""
+CONSTANTS = (*DATA, graph.FillOp, graph.IotaOp)
+"""Operations without operands."""
+FREE = (*VIEWS, *CONSTANTS)
 
 
 @dataclass(frozen=True)
@@ -32,26 +35,38 @@ class Known:
     Attributes:
         number: equal for values that are computed in the same way from the same constants.
         op: the operation that computes it.
-        reads_data: whether it depends on constants that are data.
-        uses_iota: whether it depends on a range.
+        reads: what it depends on: the classes of its constants.
+        elementwise: whether each element takes a few scalar operations on elements of constants.
         work: how many operations compute it, views and casts not among them; 2 stands for more.
     """
 
     number: int
     op: graph.GraphOp
-    reads_data: bool
-    uses_iota: bool
+    reads: frozenset[type[graph.GraphOp]]
+    elementwise: bool
     work: int
+
+    @property
+    def is_vector(self) -> bool:
+        """Whether the value extends along one dimension at most."""
+        shape = self.op.result_type.get_shape()
+        return max(shape, default=1) == prod(shape)
 
     @property
     def worthwhile(self) -> bool:
         """Whether to keep the value instead of computing it where it is used.
 
-        One operation on data is worth it. Ranges and fills are made up inside a kernel for
+        One operation on data is worth it. A vector that is elementwise on weights is not: the
+        scale of a batch norm takes a few loads and operations where it is used, and follows its
+        weights there without anyone looking after it. Ranges are made up inside a kernel for
         nothing, so they are worth it from two operations on (a comparison of two ranges, as in a
         causal mask, is cheaper than reading its result); fills alone never are.
         """
-        return self.work > (0 if self.reads_data else 1) and (self.reads_data or self.uses_iota)
+        if graph.ConstantOp in self.reads and self.elementwise and self.is_vector:
+            return False
+        if not self.reads.isdisjoint(DATA):
+            return self.work > 0
+        return self.work > 1 and graph.IotaOp in self.reads
 
 
 @dataclass
@@ -67,7 +82,7 @@ class Constants:
             return
         operands = [self.known.get(operand) for operand in op.operands]
         found = [operand for operand in operands if operand is not None]
-        if len(found) < len(operands) or (not operands and not isinstance(op, DATA + GENERATED)):
+        if len(found) < len(operands) or (not operands and not isinstance(op, CONSTANTS)):
             return
         key = (
             type(op),
@@ -78,8 +93,9 @@ class Constants:
         self.known[op.result] = Known(
             number=self._numbers.setdefault(key, len(self._numbers)),
             op=op,
-            reads_data=isinstance(op, DATA) or any(k.reads_data for k in found),
-            uses_iota=isinstance(op, graph.IotaOp) or any(k.uses_iota for k in found),
+            reads=frozenset({type(op)} if not operands else ()).union(*(k.reads for k in found)),
+            elementwise=(isinstance(op, FREE) or type(op) in SCALAR_RULES)
+            and all(k.elementwise for k in found),
             work=min(2, sum(k.work for k in found) + _work(op)),
         )
 
@@ -101,7 +117,7 @@ class Constants:
 
 def _work(op: graph.GraphOp) -> int:
     """Count an operation that computes something; a cast is as cheap as the load before it."""
-    return 0 if isinstance(op, (*VIEWS, *DATA, *GENERATED, graph.CastOp)) else 1
+    return 0 if isinstance(op, (*FREE, graph.CastOp)) else 1
 
 
 @dataclass
@@ -186,7 +202,8 @@ class HoistConstantsPass(ModulePass):
     - Views (reshape, permute, expand, slice, as_strided) are never prepared, because a kernel
       reads through them for nothing; what they view is.
     - A value is prepared if it takes one operation or more on data, or two on ranges; casts and
-      views do not count. Values of fills alone are computed where they are used.
+      views do not count. Vectors that are elementwise on weights are not. All else is computed
+      where it is used.
     - Values that are computed in the same way from the same constants are prepared once.
     """
 

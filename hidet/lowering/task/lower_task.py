@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import memref
-from xdsl.dialects.arith import ConstantOp, ExtFOp
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i32
+from xdsl.dialects.arith import ConstantOp, ExtFOp, ExtUIOp, TruncIOp
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i1, i8, i32
 from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import (
@@ -147,8 +147,7 @@ class LowerCombine(RewritePattern):
         foreach = builder.insert(ForeachOp(op.tile, op.worker))
         with builder.inside(foreach.body.block):
             mine = builder.load(op.tile, foreach.indices)
-            lane = builder.insert(ConstantOp(IntegerAttr(offset, i32))).result
-            other = builder.insert(ShflOp(ShuffleKind.XOR, mine, lane)).result
+            other = _from_lane(builder, mine, offset)
             total = builder.combine(op.kind.data, mine, other)
             builder.store(total, op.tile, foreach.indices)
 
@@ -176,6 +175,16 @@ class LowerCombine(RewritePattern):
                 builder.store(builder.combine(op.kind.data, builder.load(total), theirs), total)
             builder.store(builder.load(total), op.tile, foreach.indices)
             builder.insert(SyncThreadsOp())
+
+
+def _from_lane(builder: KernelBuilder, value: SSAValue, offset: int) -> SSAValue:
+    """Return the value of the lane whose number differs by a bit; a byte travels as an i32."""
+    byte = next((kind for kind in (i1, i8) if kind == value.type), None)
+    if byte is not None:
+        value = builder.insert(ExtUIOp(value, i32)).result
+    lane = builder.insert(ConstantOp(IntegerAttr(offset, i32))).result
+    other = builder.insert(ShflOp(ShuffleKind.XOR, value, lane)).result
+    return other if byte is None else builder.insert(TruncIOp(other, byte)).result
 
 
 def _check_owners(op: CombineOp, threads: int) -> None:

@@ -37,7 +37,7 @@ from hidet.lowering.templates.arch import Arch, arch_named
 from hidet.lowering.templates.base import Config, KernelScope, Template
 
 MAX_NAME = 48
-"""Longer kernel names are cut off."""
+"""Longer names are cut off."""
 
 
 def choose(fusion: FusionOp, arch: Arch) -> tuple[Template, Config]:
@@ -100,8 +100,9 @@ def build_kernel(fusion: FusionOp, name: str, arch: Arch) -> KernelOp:
         dict(zip(fusion.body.block.args, arguments, strict=True)),
         list(zip(yielded, buffers, strict=True)),
     )
-    template.build(scope, fusion, config)
     launch = template.launch(fusion, config)
+    if 0 not in launch.grid:  # else there is nothing to compute
+        template.build(scope, fusion, config)
     kernel = KernelOp(name, launch.grid, launch.block, Region(body))
     kernel.attributes["config"] = config_attribute(template.name, config)
     kernel.location = fusion.location
@@ -113,7 +114,11 @@ def _buffer_type(kind: Attribute) -> MemRefType[Attribute]:
 
 
 def kernel_name(fusion: FusionOp) -> str:
-    """Return a name for the kernel of a fusion, made of what its values are called."""
+    """Return a name for the kernel of a fusion, made of what its values are called.
+
+    The last word keeps it apart from functions of C (a value is often called `exp`) and of the
+    module.
+    """
     words: list[str] = []
     for op in fusion.body.block.ops:
         hint = op.results[0].name_hint if op.results else None
@@ -122,7 +127,8 @@ def kernel_name(fusion: FusionOp) -> str:
         word = (hint or "").strip("0123456789_")
         if word and word not in words:
             words.append(word)
-    return identifier_from("_".join(words)[:MAX_NAME].rstrip("_")) or "kernel"
+    name = "_".join(words)[:MAX_NAME].rstrip("_")
+    return identifier_from(f"{name}_kernel") or "kernel"
 
 
 @dataclass

@@ -58,6 +58,55 @@ cuda.kernel @multiples(%x : memref<16x4xf32>, %c : f32) grid(8) block(8) {
   memref.store %c, %x[%i, %j] : memref<16x4xf32>
 }
 
+// The remainder of a sum is that of the sum: `b % 6 * 4 + t` modulo 8 is not `b * 4 + t` modulo 8,
+// though that is the same, because the quotient next to it needs the sum.
+
+// CHECK-LABEL: cuda.kernel @sums
+// CHECK:         %[[S:.*]] = arith.addi %{{.*}}, %t : index
+// CHECK-NEXT:    %[[Q:.*]] = arith.divsi %[[S]], %c8
+// CHECK-NEXT:    %[[R:.*]] = arith.remsi %[[S]], %c8
+// CHECK-NEXT:    memref.store %c, %x[%[[Q]], %[[R]]]
+cuda.kernel @sums(%x : memref<4x8xf32>, %c : f32) grid(12) block(5) {
+  %t = cuda.thread_id x
+  %b = cuda.block_id x
+  %c4 = arith.constant 4 : index
+  %c6 = arith.constant 6 : index
+  %c8 = arith.constant 8 : index
+  %0 = arith.remsi %b, %c6 : index
+  %1 = arith.muli %0, %c4 : index
+  %2 = arith.addi %1, %t : index
+  %i = arith.divsi %2, %c8 : index
+  %j = arith.remsi %2, %c8 : index
+  memref.store %c, %x[%i, %j] : memref<4x8xf32>
+}
+
+// Digits that cut through the ones that they come from are put together too: 6 x 4 elements as
+// 4 x 3 x 2 elements.
+
+// CHECK-LABEL: cuda.kernel @regrouped
+// CHECK:         %[[FOURS:.*]] = arith.muli %b
+// CHECK-NEXT:    %[[AT:.*]] = arith.addi %[[FOURS]], %t
+// CHECK-NEXT:    memref.store %c, %x[%[[AT]]]
+cuda.kernel @regrouped(%x : memref<24xf32>, %c : f32) grid(6) block(4) {
+  %t = cuda.thread_id x
+  %b = cuda.block_id x
+  %c2 = arith.constant 2 : index
+  %c3 = arith.constant 3 : index
+  %c4 = arith.constant 4 : index
+  %c6 = arith.constant 6 : index
+  %0 = arith.muli %b, %c4 : index
+  %1 = arith.addi %0, %t : index
+  %i = arith.divsi %1, %c6 : index
+  %2 = arith.divsi %1, %c2 : index
+  %j = arith.remsi %2, %c3 : index
+  %k = arith.remsi %1, %c2 : index
+  %3 = arith.muli %i, %c3 : index
+  %4 = arith.addi %3, %j : index
+  %5 = arith.muli %4, %c2 : index
+  %6 = arith.addi %5, %k : index
+  memref.store %c, %x[%6] : memref<24xf32>
+}
+
 // A branch that ranges decide goes, with its condition; inside a branch its condition counts.
 
 // CHECK-LABEL: cuda.kernel @decided

@@ -150,6 +150,24 @@ cuda.kernel @apart() grid(1) block(8) {
 
 // -----
 
+// A byte travels between lanes as an i32.
+
+!tile = memref<1xi1, #task.map<repeat(1) * replicate(2)>, #cuda.space<register>>
+
+// CHECK-LABEL: cuda.kernel @byte
+// CHECK:         %[[V:.*]] = memref.load %r[]
+// CHECK-NEXT:    %[[WIDE:.*]] = arith.extui %[[V]] : i1 to i32
+// CHECK:         %[[OTHER:.*]] = cuda.shfl xor %[[WIDE]], %{{.*}} : i32
+// CHECK-NEXT:    %[[W:.*]] = arith.trunci %[[OTHER]] : i32 to i1
+// CHECK-NEXT:    arith.ori %[[V]], %[[W]] : i1
+cuda.kernel @byte() grid(1) block(2) {
+  %t = cuda.thread_id x
+  %r = memref.alloca() : !tile
+  task.combine add %r on %t : !tile
+}
+
+// -----
+
 // Between warps the values go through shared memory, after the shuffles of each warp; a barrier
 // before they are read, and one before the next may be left there.
 

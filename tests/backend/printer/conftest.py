@@ -28,9 +28,12 @@ from hidet.testing.scalar_semantics import SCALARS, numpy_type
 
 
 class ExactGxx(Gxx):
-    """g++ that rounds after every operation, as the oracle does, and wants clear parentheses."""
+    """g++ with the arithmetic of the oracle, which wants clear parentheses.
 
-    options = ("-shared", "-fPIC", "-std=c++20", "-O1", "-fopenmp", "-ffp-contract=off")
+    It rounds after every operation, and integers wrap around.
+    """
+
+    options = ("-shared", "-fPIC", "-std=c++20", "-O1", "-fopenmp", "-ffp-contract=off", "-fwrapv")
     options += ("-Wparentheses", "-Werror", "-Wno-unknown-pragmas")
 
 

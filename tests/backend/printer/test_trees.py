@@ -56,7 +56,8 @@ class Trees:
             return self.b.insert(arith.NegfOp(self.value(depth - 1))).result
         op = rng.choice(FLOAT_OPS if self.is_float else INTEGER_OPS)
         lhs, rhs = self.value(depth - 1), self.value(depth - 1)
-        if op in DIVISIONS:  # by an odd number, which is not 0
+        if op in DIVISIONS:  # of a number that can be negated, by an odd one, which is not 0
+            lhs = self.b.insert(arith.ShRSIOp(lhs, self.b.scalar(1, self.kind))).result
             rhs = self.b.insert(arith.OrIOp(rhs, self.b.scalar(1, self.kind))).result
         if op in SHIFTS:
             rhs = self.b.scalar(rng.choice([0, 1, 2]), self.kind)
@@ -76,11 +77,14 @@ class Trees:
 
 
 def sample(rng, kind, size):
-    """Values that make expressions interesting: small numbers, for floats the special ones too."""
+    """Values that make expressions interesting: small numbers, the extreme and the special ones."""
     choices = [-3, -2, -1, 0, 1, 2, 3]
+    dtype = numpy_type(kind)
     if kind in (f32, f64):
         choices += [-0.0, 0.1, 1e30, float("inf"), float("-inf"), float("nan")]
-    return np.array([rng.choice(choices) for _ in range(size)], numpy_type(kind))
+    else:
+        choices += [np.iinfo(dtype).min, np.iinfo(dtype).max]
+    return np.array([rng.choice(choices) for _ in range(size)], dtype)
 
 
 @pytest.mark.parametrize("kind", [i8, i32, i64, f32, f64], ids=str)

@@ -1,4 +1,4 @@
-"""Programs do the same before and after simplify-index, merge-equal-ops and vectorize.
+"""Programs do the same before and after the passes on the cuda dialect.
 
 The oracle runs kernels one thread after the other on Python numbers; it checks that every access
 is in bounds and every vector aligned.
@@ -20,6 +20,8 @@ from hidet.context import make_context
 from hidet.dialects.cuda import BlockIdOp, CopyVectorOp, KernelOp, SyncThreadsOp, ThreadIdOp
 from hidet.dialects.cuda.attributes import Dimension, Space, SpaceAttr
 from hidet.lowering.builder import KernelBuilder
+from hidet.lowering.legality.expressions import check_expressions
+from hidet.lowering.pipelines import CUDA
 from hidet.universe import PASSES, load
 
 
@@ -295,7 +297,7 @@ def test_simplified_programs_stay_as_they_are(rng):
 F32_ROWS, F16_LINE, SHARED = (
     MemRefType(f32, [16, 64]),
     MemRefType(f16, [1024]),
-    MemRefType(f32, [512], memory_space=SpaceAttr(Space.SHARED)),
+    MemRefType(f32, [128], memory_space=SpaceAttr(Space.SHARED)),
 )
 
 
@@ -307,8 +309,8 @@ class MemoryProgram:
         body = Block(arg_types=[F32_ROWS, F32_ROWS, F16_LINE, F16_LINE])
         self.builder = builder = KernelBuilder(InsertPoint.at_end(body))
         self.thread = builder.insert(ThreadIdOp(Dimension.X)).result
-        self.shared = builder.shared_tile(f32, [512])
-        with builder.loop(512) as i:  # nothing is read before it is written
+        self.shared = builder.shared_tile(f32, [128])
+        with builder.loop(128) as i:  # nothing is read before it is written
             builder.store(builder.scalar(7, f32), self.shared, [i])
         self.arrays = {f32: [*body.args[:2], self.shared], f16: list(body.args[2:])}
         for _ in range(rng.randint(1, 3)):
@@ -381,3 +383,14 @@ def test_random_memory_programs_give_the_same(rng):
     program = MemoryProgram(rng)
     passes = ["simplify-index", "merge-equal-ops", "vectorize", "simplify-index"]
     assert_same(program.module, *passes[rng.choice([0, 0, 1, 2]) :])
+
+
+@settings(max_examples=40)
+@given(st.randoms(use_true_random=False))
+def test_formed_programs_give_the_same(rng):
+    """All passes keep what a program does, and what folds obeys the rules that legality checks."""
+    program = MemoryProgram(rng)
+    before = run(program.kernel)
+    apply(program.module, *CUDA)
+    assert run(program.kernel) == before
+    check_expressions(program.kernel)

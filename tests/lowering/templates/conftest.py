@@ -38,7 +38,8 @@ def check():
 
     `body` are the ops; `inputs` the tensors of the arguments by name; `expected` the references of
     the returned values by name. Results are of type `dtype` where the reference is float64, else
-    of the reference's own type. `kernels` is how many kernels the program becomes.
+    of the reference's own type. `kernels` is how many kernels the program becomes; those that have
+    nothing to do do not count.
     """
 
     def run(body, inputs, expected, *, kernels=1, dtype=torch.float32, tolerance=1e-5):

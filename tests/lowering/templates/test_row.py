@@ -1,19 +1,158 @@
 """Numbers of the template `row`: reductions over any axes, and what surrounds them."""
 
+import math
+
 import pytest
 import torch
 from torch.nn import functional
 
-HALVES = [(torch.float16, "f16", 2e-3), (torch.bfloat16, "bf16", 1.6e-2)]
+PRECISIONS = [
+    pytest.param(torch.float32, "f32", 2e-6, id="f32"),
+    pytest.param(torch.float16, "f16", 2e-3, id="f16"),
+    pytest.param(torch.bfloat16, "bf16", 1.6e-2, id="bf16"),
+]
 
 
-@pytest.mark.parametrize(("dtype", "name", "tolerance"), [(torch.float32, "f32", 1e-6), *HALVES])
-def test_softmax(check, dtype, name, tolerance):
-    x = torch.randn(7, 130).to(dtype)
+@pytest.mark.parametrize(("dtype", "t", "tolerance"), PRECISIONS)
+def test_softmax(check, dtype, t, tolerance):
+    """Odd rows, of which the last block has not all."""
+    x = (5 * torch.randn(7, 131)).to(dtype)
+    body = f"%y = graph.softmax %x {{axis = 1 : i64}} : tensor<7x131x{t}>"
     check(
-        f"%y = graph.softmax %x {{axis = 1 : i64}} : tensor<7x130x{name}>",
-        {"x": x},
-        {"y": functional.softmax(x.double(), 1)},
+        body, {"x": x}, {"y": functional.softmax(x.double(), 1)}, dtype=dtype, tolerance=tolerance
+    )
+
+
+@pytest.mark.parametrize(("dtype", "t", "tolerance"), PRECISIONS)
+def test_layer_norm_with_surroundings(check, dtype, t, tolerance):
+    """A residual in front, an activation behind: one kernel, rounded once."""
+    x, r = (torch.randn(5, 3, 36).to(dtype) for _ in range(2))
+    w, b = (torch.randn(36).to(dtype) for _ in range(2))
+    s = x.double() + r.double()
+    check(
+        f"""
+        %s = graph.add %x, %r : (tensor<5x3x36x{t}>, tensor<5x3x36x{t}>) -> tensor<5x3x36x{t}>
+        %n = graph.layer_norm %s, %w, %b
+          : (tensor<5x3x36x{t}>, tensor<36x{t}>, tensor<36x{t}>) -> tensor<5x3x36x{t}>
+        %y = graph.gelu %n : tensor<5x3x36x{t}>
+        """,
+        {"x": x, "r": r, "w": w, "b": b},
+        {"y": functional.gelu(functional.layer_norm(s, [36], w.double(), b.double()))},
         dtype=dtype,
-        tolerance=tolerance,
+        tolerance=2 * tolerance,
+    )
+
+
+def test_long_rows_take_a_block(check):
+    """Rows of many lanes, which combine through shared memory; the sum of many is still exact."""
+    x = torch.randn(3, 5000)
+    check(
+        """
+        %m = graph.mean %x {axes = array<i64: 1>} : (tensor<3x5000xf32>) -> tensor<3xf32>
+        %v = graph.var %x {axes = array<i64: 1>} : (tensor<3x5000xf32>) -> tensor<3xf32>
+        """,
+        {"x": x},
+        {"m": x.double().mean(1), "v": x.double().var(1)},
+        kernels=2,
+        tolerance=1e-6,
+    )
+
+
+@pytest.mark.parametrize(
+    ("axes", "keepdims"), [([0], False), ([1], True), ([0, 2], False), ([0, 1, 2], False)]
+)
+def test_any_axes(check, axes, keepdims):
+    """Elements of a row may be apart."""
+    x = torch.randn(35, 33, 3)
+    result = x.double().sum(axes, keepdim=keepdims)
+    listed = ", ".join(map(str, axes))
+    shape = "x".join([*map(str, result.shape), "f32"])
+    check(
+        f"%y = graph.sum %x {{axes = array<i64: {listed}>, keepdims = {str(keepdims).lower()}}}"
+        f" : (tensor<35x33x3xf32>) -> tensor<{shape}>",
+        {"x": x},
+        {"y": result},
+    )
+
+
+def test_integers_and_booleans(check):
+    """Reductions of other types; a max starts from the least number; bytes travel between lanes."""
+    n = torch.randint(-(2**62), 2**62, (4, 50))
+    b = torch.rand(4, 50) < 0.02
+    c = torch.randint(-128, 128, (2, 700), dtype=torch.int8)
+    check(
+        """
+        %m = graph.max %n {axes = array<i64: 1>} : (tensor<4x50xi64>) -> tensor<4xi64>
+        %s = graph.sum %n {axes = array<i64: 1>} : (tensor<4x50xi64>) -> tensor<4xi64>
+        %a = graph.any %b {axes = array<i64: 1>} : (tensor<4x50xi1>) -> tensor<4xi1>
+        %l = graph.min %c {axes = array<i64: 1>} : (tensor<2x700xi8>) -> tensor<2xi8>
+        """,
+        {"n": n, "b": b, "c": c},
+        {"m": n.amax(1), "s": n.sum(1), "a": b.any(1), "l": c.amin(1)},
+        kernels=4,
+    )
+
+
+def test_not_finite(check):
+    """A NaN spreads over its row and no further; -inf masks, a row of it is NaN; inf is NaN."""
+    x = torch.randn(6, 40)
+    x[0, 7] = math.nan
+    x[1, ::2] = -math.inf
+    x[2] = -math.inf
+    x[3, 39] = math.inf
+    check(
+        """
+        %m = graph.max %x {axes = array<i64: 1>} : (tensor<6x40xf32>) -> tensor<6xf32>
+        %y = graph.softmax %x {axis = 1 : i64} : tensor<6x40xf32>
+        """,
+        {"x": x},
+        {"m": x.double().amax(1), "y": functional.softmax(x.double(), 1)},
+        kernels=2,
+    )
+
+
+def test_log_softmax_over_an_inner_axis(check):
+    """The elements of a row lie apart: one kernel for values of rows, one for elements."""
+    x = torch.randn(2, 64, 3, dtype=torch.float64)
+    check(
+        "%y = graph.log_softmax %x {axis = 1 : i64} : tensor<2x64x3xf64>",
+        {"x": x},
+        {"y": functional.log_softmax(x, 1)},
+        kernels=2,
+        dtype=torch.float64,
+        tolerance=1e-13,
+    )
+
+
+def test_values_of_rows_are_results(check):
+    """One kernel stores elements, and values of rows that it has anyway."""
+    x = torch.randn(9, 77)
+    mean = x.double().mean(1)
+    check(
+        """
+        %m = graph.mean %x {axes = array<i64: 1>} : (tensor<9x77xf32>) -> tensor<9xf32>
+        %k = graph.reshape %m : (tensor<9xf32>) -> tensor<9x1xf32>
+        %d = graph.sub %x, %k : (tensor<9x77xf32>, tensor<9x1xf32>) -> tensor<9x77xf32>
+        %e = graph.exp %m : tensor<9xf32>
+        """,
+        {"x": x},
+        {"d": x.double() - mean[:, None], "e": mean.exp(), "m": mean},
+    )
+
+
+def test_rows_without_elements_and_of_one(check):
+    """No row at all, rows without elements, whose sum is 0, and rows of one element."""
+    check(
+        """
+        %y = graph.softmax %x {axis = 1 : i64} : tensor<0x64xf32>
+        %s = graph.sum %e {axes = array<i64: 1>} : (tensor<3x0xf32>) -> tensor<3xf32>
+        %o = graph.softmax %l {axis = 1 : i64} : tensor<5x1xf32>
+        """,
+        {"x": torch.empty(0, 64), "e": torch.empty(3, 0), "l": torch.randn(5, 1)},
+        {
+            "y": torch.empty(0, 64, dtype=torch.float64),
+            "s": torch.zeros(3, dtype=torch.float64),
+            "o": torch.ones(5, 1, dtype=torch.float64),
+        },
+        kernels=3,
     )

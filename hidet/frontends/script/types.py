@@ -1,0 +1,213 @@
+"""The types of a script: scalars, tensors with a shape, pointers; and how scalars mix."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, overload
+
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    IndexType,
+    IntegerType,
+    MemRefType,
+    bf16,
+    f16,
+    f32,
+    f64,
+    i1,
+    i8,
+    i16,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute
+
+from hidet.errors import ScriptError
+
+if TYPE_CHECKING:
+    from hidet.frontends.script.values import Scalar
+
+Kind = Literal["bool", "signed", "unsigned", "index", "float"]
+"""What arithmetic a scalar type has."""
+
+
+@dataclass(frozen=True)
+class ScalarType:
+    """A scalar type: `f32`; makes tensor types, `f32[m, n]`, and pointer types, `~f32`.
+
+    Called with a number or a value it converts that: `f32(i)`.
+
+    Attributes:
+        name: the short name.
+        long_name: the name that torch uses.
+        kind: what arithmetic it has.
+        bits: its width; that of an index is chosen by the compiler.
+        ir: the type in the IR, where integers have no sign.
+    """
+
+    name: str
+    long_name: str
+    kind: Kind
+    bits: int
+    ir: Attribute
+
+    @property
+    def is_float(self) -> bool:
+        """Whether it is a floating point type."""
+        return self.kind == "float"
+
+    @property
+    def is_integer(self) -> bool:
+        """Whether it is an integer or an index."""
+        return self.kind in ("signed", "unsigned", "index")
+
+    @property
+    def limits(self) -> tuple[int, int]:
+        """The smallest and the largest number of an integer type."""
+        if self.kind in ("unsigned", "bool"):
+            return 0, (1 << self.bits) - 1
+        return -(1 << (self.bits - 1)), (1 << (self.bits - 1)) - 1
+
+    def __getitem__(self, shape: int | tuple[int, ...]) -> TensorType:
+        return TensorType(self, check_shape(shape if isinstance(shape, tuple) else (shape,)))
+
+    def __invert__(self) -> PointerType:
+        return PointerType(self)
+
+    def __call__(self, value: Scalar | float) -> Scalar:
+        """Convert a value to this type, inside of a script."""
+        from hidet.frontends.script.tracing import current
+
+        emitter = current(self.name)
+        return emitter.cast(emitter.scalar_of(value, self), self)
+
+    def __str__(self) -> str:
+        return self.name
+
+    __repr__ = __str__
+
+
+@dataclass(frozen=True)
+class TensorType:
+    """A contiguous tensor in global memory, `f32[m, n]`: the type of a parameter."""
+
+    element: ScalarType
+    shape: tuple[int, ...]
+
+    @property
+    def ir(self) -> Attribute:
+        """The type of the parameter in the IR."""
+        return MemRefType(self.element.ir, self.shape)
+
+    def __str__(self) -> str:
+        return f"{self.element}[{', '.join(map(str, self.shape))}]"
+
+    __repr__ = __str__
+
+
+@dataclass(frozen=True)
+class PointerType:
+    """A pointer to elements in global memory, `~f32`: the type of a parameter."""
+
+    element: ScalarType
+
+    @property
+    def ir(self) -> Attribute:
+        """The type of the parameter in the IR."""
+        return MemRefType(self.element.ir, [DYNAMIC_INDEX])
+
+    def __str__(self) -> str:
+        return f"~{self.element}"
+
+    __repr__ = __str__
+
+
+def check_shape(shape: tuple[object, ...]) -> tuple[int, ...]:
+    """Return a shape whose extents are known when the script is defined.
+
+    Raises:
+        ScriptError: an extent is no integer, or is negative.
+    """
+    extents: list[int] = []
+    for extent in shape:
+        if isinstance(extent, bool) or not isinstance(extent, int) or extent < 0:
+            raise ScriptError(
+                f"the shape {shape} has the extent {extent!r}",
+                hint="extents are integers that are known when the script is defined",
+            )
+        extents.append(extent)
+    return tuple(extents)
+
+
+BOOL = ScalarType("bool", "bool", "bool", 1, i1)
+INDEX = ScalarType("index", "index", "index", 64, IndexType())
+I8 = ScalarType("i8", "int8", "signed", 8, i8)
+I16 = ScalarType("i16", "int16", "signed", 16, i16)
+I32 = ScalarType("i32", "int32", "signed", 32, i32)
+I64 = ScalarType("i64", "int64", "signed", 64, i64)
+U8 = ScalarType("u8", "uint8", "unsigned", 8, IntegerType(8))
+U16 = ScalarType("u16", "uint16", "unsigned", 16, IntegerType(16))
+U32 = ScalarType("u32", "uint32", "unsigned", 32, IntegerType(32))
+U64 = ScalarType("u64", "uint64", "unsigned", 64, IntegerType(64))
+F16 = ScalarType("f16", "float16", "float", 16, f16)
+BF16 = ScalarType("bf16", "bfloat16", "float", 16, bf16)
+F32 = ScalarType("f32", "float32", "float", 32, f32)
+F64 = ScalarType("f64", "float64", "float", 64, f64)
+
+SCALAR_TYPES = {
+    name: each
+    for each in (BOOL, I8, I16, I32, I64, U8, U16, U32, U64, F16, BF16, F32, F64)
+    for name in (each.name, each.long_name)
+}
+"""The types that a user can name, by short and long name; an index has none."""
+
+PYTHON_TYPES: dict[type, ScalarType] = {int: I32, float: F32, bool: BOOL}
+"""What annotations with Python's own types mean."""
+
+
+def scalar_type(name: object) -> ScalarType:
+    """Return the scalar type that a user names: a type, `'float32'`, or `int`, `float`, `bool`.
+
+    Raises:
+        ScriptError: it is none.
+    """
+    if isinstance(name, ScalarType):
+        return name
+    if isinstance(name, str) and name in SCALAR_TYPES:
+        return SCALAR_TYPES[name]
+    if isinstance(name, type) and name in PYTHON_TYPES:
+        return PYTHON_TYPES[name]
+    raise ScriptError(
+        f"{name!r} is no scalar type", hint=f"the types are {', '.join(SCALAR_TYPES)}"
+    )
+
+
+@overload
+def common_type(one: ScalarType, other: ScalarType) -> ScalarType: ...
+@overload
+def common_type(one: ScalarType | None, other: ScalarType | None) -> ScalarType | None: ...
+def common_type(one: ScalarType | None, other: ScalarType | None) -> ScalarType | None:
+    """Return the type in which two values are computed together; None is a type not known yet.
+
+    A float wins over an integer, a wider type over a narrower one; `f16` and `bf16` meet in `f32`.
+    An index stays an index with anything of up to 32 bits. Of integers of one width the unsigned
+    one wins, as in C.
+    """
+    if one is None or other is None or one == other:
+        return one if other is None else other
+    if one.is_float or other.is_float:
+        if one.is_float and other.is_float:
+            return max(one, other, key=_bits) if one.bits != other.bits else F32
+        return one if one.is_float else other
+    if "bool" in (one.kind, other.kind):
+        return other if one.kind == "bool" else one
+    if "index" in (one.kind, other.kind):
+        number = other if one.kind == "index" else one
+        return number if number.bits == 64 else INDEX
+    if one.bits == other.bits:
+        return one if one.kind == "unsigned" else other
+    return max(one, other, key=_bits)
+
+
+def _bits(kind: ScalarType) -> int:
+    return kind.bits

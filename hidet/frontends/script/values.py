@@ -1,0 +1,312 @@
+"""What names of a script stand for while it is traced: scalars, tensors, pointers of the IR."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NoReturn, Protocol, TypeAlias
+
+from xdsl.ir import SSAValue
+
+from hidet.errors import ScriptError
+from hidet.frontends.script.types import INDEX, ScalarType
+from hidet.mapping import TaskMap
+
+
+class Arithmetic(Protocol):
+    """What values ask of the emitter that they belong to."""
+
+    def binary(self, name: str, lhs: object, rhs: object) -> Scalar:
+        """Compute an operator of two operands."""
+        ...
+
+    def unary(self, name: str, operand: Scalar) -> Scalar:
+        """Compute an operator of one operand."""
+        ...
+
+
+class Scalar:
+    """A scalar that is known when the kernel runs; operators on it write IR.
+
+    Attributes:
+        emitter: what writes the IR.
+        ssa: the value in the IR.
+        type: its type, which knows its sign.
+    """
+
+    __slots__ = ("emitter", "ssa", "type")
+    __hash__ = None  # `==` makes IR
+
+    def __init__(self, emitter: Arithmetic, ssa: SSAValue, kind: ScalarType) -> None:
+        self.emitter = emitter
+        self.ssa = ssa
+        self.type = kind
+
+    def __add__(self, other: object) -> Scalar:
+        return self.emitter.binary("+", self, other)
+
+    def __radd__(self, other: object) -> Scalar:
+        return self.emitter.binary("+", other, self)
+
+    def __sub__(self, other: object) -> Scalar:
+        return self.emitter.binary("-", self, other)
+
+    def __rsub__(self, other: object) -> Scalar:
+        return self.emitter.binary("-", other, self)
+
+    def __mul__(self, other: object) -> Scalar:
+        return self.emitter.binary("*", self, other)
+
+    def __rmul__(self, other: object) -> Scalar:
+        return self.emitter.binary("*", other, self)
+
+    def __truediv__(self, other: object) -> Scalar:
+        return self.emitter.binary("/", self, other)
+
+    def __rtruediv__(self, other: object) -> Scalar:
+        return self.emitter.binary("/", other, self)
+
+    def __floordiv__(self, other: object) -> Scalar:
+        return self.emitter.binary("//", self, other)
+
+    def __rfloordiv__(self, other: object) -> Scalar:
+        return self.emitter.binary("//", other, self)
+
+    def __mod__(self, other: object) -> Scalar:
+        return self.emitter.binary("%", self, other)
+
+    def __rmod__(self, other: object) -> Scalar:
+        return self.emitter.binary("%", other, self)
+
+    def __pow__(self, other: object) -> Scalar:
+        return self.emitter.binary("**", self, other)
+
+    def __rpow__(self, other: object) -> Scalar:
+        return self.emitter.binary("**", other, self)
+
+    def __lshift__(self, other: object) -> Scalar:
+        return self.emitter.binary("<<", self, other)
+
+    def __rlshift__(self, other: object) -> Scalar:
+        return self.emitter.binary("<<", other, self)
+
+    def __rshift__(self, other: object) -> Scalar:
+        return self.emitter.binary(">>", self, other)
+
+    def __rrshift__(self, other: object) -> Scalar:
+        return self.emitter.binary(">>", other, self)
+
+    def __and__(self, other: object) -> Scalar:
+        return self.emitter.binary("&", self, other)
+
+    def __rand__(self, other: object) -> Scalar:
+        return self.emitter.binary("&", other, self)
+
+    def __or__(self, other: object) -> Scalar:
+        return self.emitter.binary("|", self, other)
+
+    def __ror__(self, other: object) -> Scalar:
+        return self.emitter.binary("|", other, self)
+
+    def __xor__(self, other: object) -> Scalar:
+        return self.emitter.binary("^", self, other)
+
+    def __rxor__(self, other: object) -> Scalar:
+        return self.emitter.binary("^", other, self)
+
+    def __lt__(self, other: object) -> Scalar:
+        return self.emitter.binary("<", self, other)
+
+    def __le__(self, other: object) -> Scalar:
+        return self.emitter.binary("<=", self, other)
+
+    def __gt__(self, other: object) -> Scalar:
+        return self.emitter.binary(">", self, other)
+
+    def __ge__(self, other: object) -> Scalar:
+        return self.emitter.binary(">=", self, other)
+
+    def __eq__(self, other: object) -> Scalar:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return self.emitter.binary("==", self, other)
+
+    def __ne__(self, other: object) -> Scalar:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return self.emitter.binary("!=", self, other)
+
+    def __neg__(self) -> Scalar:
+        return self.emitter.unary("-", self)
+
+    def __pos__(self) -> Scalar:
+        return self
+
+    def __invert__(self) -> Scalar:
+        return self.emitter.unary("~", self)
+
+    def __abs__(self) -> Scalar:
+        return self.emitter.unary("abs", self)
+
+    def __bool__(self) -> NoReturn:
+        raise ScriptError(
+            f"Python asks whether a value of type {self.type} is true, which is known only when "
+            "the kernel runs",
+            hint="write the branch in the script itself, or as `a if c else b` there",
+        )
+
+    def __index__(self) -> NoReturn:
+        raise ScriptError(
+            f"Python needs an integer here, but this {self.type} is known only when the kernel "
+            "runs",
+            hint="use a number that is known when the script is defined",
+        )
+
+    def __iter__(self) -> NoReturn:
+        raise ScriptError(f"a scalar of type {self.type} has no parts to go through")
+
+
+Index: TypeAlias = Scalar | int
+"""An index, known now or when the kernel runs."""
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """A tensor in some memory.
+
+    Attributes:
+        memory: the memref in the IR.
+        element: the type of its elements.
+        shape: its extents as the script sees them, known now or when the kernel runs.
+        layout: how an index becomes indices of the memref; None takes it as it is.
+        start: for a tensor behind a pointer, the first element of the memref.
+    """
+
+    memory: SSAValue
+    element: ScalarType
+    shape: tuple[Index, ...]
+    layout: TaskMap | None = None
+    start: Index | None = None
+
+
+@dataclass(frozen=True)
+class Pointer:
+    """An address in some memory: a memref with the indices of an element.
+
+    Attributes:
+        memory: the memref in the IR.
+        element: the type of its elements.
+        indices: where it points to.
+    """
+
+    memory: SSAValue
+    element: ScalarType
+    indices: tuple[Index, ...]
+
+    def __add__(self, offset: Index) -> Pointer:
+        if len(self.indices) != 1:
+            raise ScriptError(
+                "the address of an element of a tensor with several dimensions cannot be moved",
+                hint="take the address of the element itself, ~x[i, j]",
+            )
+        return replace(self, indices=(self.indices[0] + offset,))
+
+    __radd__ = __add__
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A name of a script that is assigned several times: a variable of the thread.
+
+    Attributes:
+        memory: the memref of rank 0 that holds it.
+        type: its type, that of the first value.
+    """
+
+    memory: SSAValue
+    type: ScalarType
+
+
+@dataclass(frozen=True)
+class Range:
+    """`range(start, stop, step)` with bounds that may be known only when the kernel runs."""
+
+    start: Index
+    stop: Index
+    step: int
+    unroll: bool | int = False
+
+
+@dataclass(frozen=True)
+class Grid:
+    """`grid(m, n, attrs='u.')`: nested loops, with the hint of each."""
+
+    ranges: tuple[Range, ...]
+
+
+@dataclass(frozen=True)
+class Tasks:
+    """`tasks.on(worker)`: the tasks of one worker, in order."""
+
+    map: TaskMap
+    worker: Scalar
+
+
+def describe(value: object) -> str:
+    """Name a value of a script for messages."""
+    match value:
+        case Scalar():
+            return f"a value of type {value.type}"
+        case Tensor():
+            return f"a tensor {value.element}[{', '.join(map(_extent, value.shape))}]"
+        case Pointer():
+            return f"a pointer ~{value.element}"
+        case Variable():
+            return f"a variable of type {value.type}"
+        case _:
+            return f"the {type(value).__name__} {value!r}"
+
+
+def _extent(extent: Index) -> str:
+    return str(extent) if isinstance(extent, int) else "?"
+
+
+def is_number(value: object) -> bool:
+    """Whether a Python value is a number that can become a scalar."""
+    return isinstance(value, bool | int | float)
+
+
+def check_rank(tensor: Tensor, indices: Sequence[object]) -> None:
+    """Check that there is one index for each dimension.
+
+    Raises:
+        ScriptError: there is not.
+    """
+    if len(indices) != len(tensor.shape):
+        raise ScriptError(
+            f"{len(indices)} {'index' if len(indices) == 1 else 'indices'} for "
+            f"{describe(tensor)}, which has {len(tensor.shape)} dimensions",
+            hint="give one index for each dimension",
+        )
+    for index, extent in zip(indices, tensor.shape, strict=True):
+        if isinstance(index, Scalar) and not index.type.is_integer:
+            raise ScriptError(f"an index is an integer, not {describe(index)}")
+        if not isinstance(index, Scalar) and not isinstance(index, int):
+            raise ScriptError(f"an index is an integer, not {describe(index)}")
+        if isinstance(index, int) and isinstance(extent, int) and not 0 <= index < extent:
+            raise ScriptError(
+                f"the index {index} lies outside of {describe(tensor)}",
+                hint=f"it goes from 0 to {extent - 1}; there are no negative indices",
+            )
+
+
+__all__ = [
+    "INDEX",
+    "Grid",
+    "Index",
+    "Pointer",
+    "Range",
+    "Scalar",
+    "Tasks",
+    "Tensor",
+    "Variable",
+    "check_rank",
+    "describe",
+    "is_number",
+]

@@ -1,0 +1,162 @@
+// RUN: hidet-opt %s -p 'fuse' --split-input-file | filecheck %s
+
+// What is fused to a product of matrices; fuse.mlir has all else.
+
+// Bias and ReLU are the epilogue of a product; one grid reads the anchor itself.
+
+// CHECK-LABEL: func.func @epilogue
+// CHECK-NEXT:    %y = compute.fusion (%x_1 = %x : tensor<4x8xf32>, %w_1 = %w : tensor<8x6xf32>, %b_1 = %b : tensor<6xf32>) -> (tensor<4x6xf32>) {
+// CHECK-NEXT:      %p = graph.matmul %x_1, %w_1
+// CHECK-NEXT:      %y_1 = compute.grid (%i, %j) {
+// CHECK-NEXT:        %v = compute.load %p[%i, %j] : tensor<4x6xf32>
+// CHECK-NEXT:        %c = compute.load %b_1[%j] : tensor<6xf32>
+// CHECK-NEXT:        %{{.*}} = arith.addf %v, %c : f32
+// CHECK:             arith.maximumf
+// CHECK:           compute.yield %y_1
+// CHECK-NOT:     compute.fusion
+func.func @epilogue(%x : tensor<4x8xf32>, %w : tensor<8x6xf32>, %b : tensor<6xf32>) -> tensor<4x6xf32> {
+  %p = graph.matmul %x, %w : (tensor<4x8xf32>, tensor<8x6xf32>) -> tensor<4x6xf32>
+  %s = compute.grid (%i, %j) {
+    %v = compute.load %p[%i, %j] : tensor<4x6xf32>
+    %c = compute.load %b[%j] : tensor<6xf32>
+    %a = arith.addf %v, %c : f32
+    compute.yield %a : f32
+  } : tensor<4x6xf32>
+  %y = compute.grid (%i, %j) {
+    %v = compute.load %s[%i, %j] : tensor<4x6xf32>
+    %zero = arith.constant 0.0 : f32
+    %a = arith.maximumf %v, %zero : f32
+    compute.yield %a : f32
+  } : tensor<4x6xf32>
+  func.return %y : tensor<4x6xf32>
+}
+
+// -----
+
+// Where the way back is known, an epilogue may move its element: a transpose, and heads that are
+// split (column 2b + j, row 2i + k), are results of the product's own kernel.
+
+// CHECK-LABEL: func.func @inverted
+// CHECK-NEXT:    %t, %h = compute.fusion (%x_1 = %x : tensor<4x8xf32>, %w_1 = %w : tensor<8x6xf32>) -> (tensor<6x4xf32>, tensor<3x2x2x2xf32>) {
+// CHECK-NEXT:      %p = graph.matmul
+// CHECK-NOT:     compute.fusion
+func.func @inverted(%x : tensor<4x8xf32>, %w : tensor<8x6xf32>) -> (tensor<6x4xf32>, tensor<3x2x2x2xf32>) {
+  %p = graph.matmul %x, %w : (tensor<4x8xf32>, tensor<8x6xf32>) -> tensor<4x6xf32>
+  %t = compute.grid (%i, %j) {
+    %v = compute.load %p[%j, %i] : tensor<4x6xf32>
+    %n = arith.negf %v : f32
+    compute.yield %n : f32
+  } : tensor<6x4xf32>
+  %h = compute.grid (%b, %i, %j, %k) {
+    %c2 = arith.constant 2 : index
+    %r = arith.muli %i, %c2 : index
+    %row = arith.addi %r, %k : index
+    %q = arith.muli %b, %c2 : index
+    %column = arith.addi %q, %j : index
+    %v = compute.load %p[%row, %column] : tensor<4x6xf32>
+    %n = arith.negf %v : f32
+    compute.yield %n : f32
+  } : tensor<3x2x2x2xf32>
+  func.return %t, %h : tensor<6x4xf32>, tensor<3x2x2x2xf32>
+}
+
+// -----
+
+// A part of the product, several copies of it, a sum over it, an element and its mirror image: of
+// these none follows from one element. Each reads the stored product in a kernel of its own.
+
+// CHECK-LABEL: func.func @not_inverted
+// CHECK-NEXT:    %p = compute.fusion
+// CHECK:         %part = compute.fusion (%p_1 = %p : tensor<4x4xf32>)
+// CHECK:         %copies = compute.fusion (%p_1 = %p : tensor<4x4xf32>)
+// CHECK:         %sum = compute.fusion (%p_1 = %p : tensor<4x4xf32>)
+// CHECK:         %mirrored = compute.fusion (%p_1 = %p : tensor<4x4xf32>)
+func.func @not_inverted(%x : tensor<4x8xf32>, %w : tensor<8x4xf32>)
+    -> (tensor<2x4xf32>, tensor<2x4x4xf32>, tensor<4xf32>, tensor<4x4xf32>) {
+  %p = graph.matmul %x, %w : (tensor<4x8xf32>, tensor<8x4xf32>) -> tensor<4x4xf32>
+  %part = compute.grid (%i, %j) {
+    %c1 = arith.constant 1 : index
+    %r = arith.addi %i, %c1 : index
+    %v = compute.load %p[%r, %j] : tensor<4x4xf32>
+    %n = arith.negf %v : f32
+    compute.yield %n : f32
+  } : tensor<2x4xf32>
+  %copies = compute.grid (%b, %i, %j) {
+    %v = compute.load %p[%i, %j] : tensor<4x4xf32>
+    %n = arith.negf %v : f32
+    compute.yield %n : f32
+  } : tensor<2x4x4xf32>
+  %sum = compute.grid (%i) {
+    %r = compute.reduce add [4] (%k) {
+      %v = compute.load %p[%i, %k] : tensor<4x4xf32>
+      compute.yield %v : f32
+    } : f32
+    compute.yield %r : f32
+  } : tensor<4xf32>
+  %mirrored = compute.grid (%i, %j) {
+    %v = compute.load %p[%i, %j] : tensor<4x4xf32>
+    %c = compute.load %p[%j, %i] : tensor<4x4xf32>
+    %a = arith.addf %v, %c : f32
+    compute.yield %a : f32
+  } : tensor<4x4xf32>
+  func.return %part, %copies, %sum, %mirrored
+    : tensor<2x4xf32>, tensor<2x4x4xf32>, tensor<4xf32>, tensor<4x4xf32>
+}
+
+// -----
+
+// The sum of two products is the epilogue of the later one; a kernel has one anchor.
+
+// CHECK-LABEL: func.func @two_anchors
+// CHECK-NEXT:    %p = compute.fusion
+// CHECK:         %y = compute.fusion ({{.*}}%p_1 = %p : tensor<4x6xf32>) -> (tensor<4x6xf32>) {
+// CHECK-NEXT:      %q = graph.matmul
+// CHECK-NEXT:      %y_1 = compute.grid
+// CHECK-NOT:     compute.fusion
+func.func @two_anchors(%x : tensor<4x8xf32>, %w : tensor<8x6xf32>) -> tensor<4x6xf32> {
+  %p = graph.matmul %x, %w : (tensor<4x8xf32>, tensor<8x6xf32>) -> tensor<4x6xf32>
+  %q = graph.matmul %x, %w : (tensor<4x8xf32>, tensor<8x6xf32>) -> tensor<4x6xf32>
+  %y = compute.grid (%i, %j) {
+    %v = compute.load %p[%i, %j] : tensor<4x6xf32>
+    %c = compute.load %q[%i, %j] : tensor<4x6xf32>
+    %a = arith.addf %v, %c : f32
+    compute.yield %a : f32
+  } : tensor<4x6xf32>
+  func.return %y : tensor<4x6xf32>
+}
+
+// -----
+
+// A view, or a little arithmetic, in front of a product is read through; each product gets its own
+// copy of a view. An exponential is stored: every block of the product would evaluate it again.
+
+// CHECK-LABEL: func.func @prologue
+// CHECK-NEXT:    %e = compute.fusion (%x_1 = %x : tensor<8x4xf32>) -> (tensor<4x8xf32>) {
+// CHECK:         %p = compute.fusion (%x_1 = %x : tensor<8x4xf32>, %w_1 = %w : tensor<8x6xf32>)
+// CHECK-NEXT:      %t = compute.grid
+// CHECK:           graph.matmul %t, %w_1
+// CHECK:         %q = compute.fusion (%x_1 = %x : tensor<8x4xf32>, %w_1 = %w : tensor<8x6xf32>)
+// CHECK-NEXT:      %d = compute.grid
+// CHECK:           graph.matmul %d, %w_1
+// CHECK:         %r = compute.fusion (%e_1 = %e : tensor<4x8xf32>, %w_1 = %w : tensor<8x6xf32>)
+// CHECK-NEXT:      %{{.*}} = graph.matmul %e_1, %w_1
+func.func @prologue(%x : tensor<8x4xf32>, %w : tensor<8x6xf32>) -> (tensor<4x6xf32>, tensor<4x6xf32>, tensor<4x6xf32>) {
+  %t = compute.grid (%i, %j) {
+    %v = compute.load %x[%j, %i] : tensor<8x4xf32>
+    compute.yield %v : f32
+  } : tensor<4x8xf32>
+  %d = compute.grid (%i, %j) {
+    %v = compute.load %t[%i, %j] : tensor<4x8xf32>
+    %a = arith.addf %v, %v : f32
+    compute.yield %a : f32
+  } : tensor<4x8xf32>
+  %e = compute.grid (%i, %j) {
+    %v = compute.load %t[%i, %j] : tensor<4x8xf32>
+    %a = math.exp %v : f32
+    compute.yield %a : f32
+  } : tensor<4x8xf32>
+  %p = graph.matmul %t, %w : (tensor<4x8xf32>, tensor<8x6xf32>) -> tensor<4x6xf32>
+  %q = graph.matmul %d, %w : (tensor<4x8xf32>, tensor<8x6xf32>) -> tensor<4x6xf32>
+  %r = graph.matmul %e, %w : (tensor<4x8xf32>, tensor<8x6xf32>) -> tensor<4x6xf32>
+  func.return %p, %q, %r : tensor<4x6xf32>, tensor<4x6xf32>, tensor<4x6xf32>
+}

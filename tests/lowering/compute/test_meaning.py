@@ -1,0 +1,50 @@
+"""The compute passes keep what a program means: random programs before and after, evaluated."""
+
+import numpy as np
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from xdsl.dialects.func import FuncOp
+from xdsl.parser import Parser
+
+from hidet.context import make_context
+from hidet.dialects.compute import FusionOp, GridOp
+from hidet.dialects.graph import MatmulOp
+from hidet.dialects.shaped import shape_of
+from hidet.lowering.legality.dominance import check_dominance
+from hidet.lowering.pipelines import PassOptions, run_pipeline
+from hidet.lowering.task.schedule import SchedulePass
+from hidet.testing.evaluate import evaluate
+from hidet.testing.numeric import assert_close
+
+
+def random_inputs(module, seed):
+    """Arrays for the arguments of @forward."""
+    numbers = np.random.default_rng(seed)
+    forward = next(op for op in module.ops if isinstance(op, FuncOp))
+    shapes = [shape_of(argument) for argument in forward.body.block.args]
+    return [numbers.standard_normal(shape).astype(np.float32) for shape in shapes]
+
+
+@settings(max_examples=60)
+@given(st.data())
+def test_fused_programs_compute_the_same(programs, data):
+    """Fusions give what the operators gave, and each finds a template."""
+    context = make_context()
+    module = Parser(context, data.draw(programs())).parse_module()
+    inputs = random_inputs(module, data.draw(st.integers(0, 2**32)))
+    run_pipeline(module, context, PassOptions("cpu"), pipeline="graph-pipeline")
+    expected = evaluate(module, inputs)
+    run_pipeline(module, context, PassOptions("cpu"), pipeline="compute-pipeline")
+    module.verify()
+    check_dominance(module)
+    for result, reference in zip(evaluate(module, inputs), expected, strict=True):
+        reference = torch.from_numpy(reference.astype(np.float64))
+        assert_close(torch.from_numpy(result.copy()), reference, tolerance=1e-4)
+    functions = [op for op in module.ops if isinstance(op, FuncOp)]
+    for op in (op for function in functions for op in function.body.block.ops):
+        assert not isinstance(op, GridOp | MatmulOp), "fusions hold all grids and products"
+        if isinstance(op, FusionOp):
+            assert sum(isinstance(inner, MatmulOp) for inner in op.body.walk()) <= 1
+    SchedulePass("cpu").apply(context, module)
+    module.verify()
