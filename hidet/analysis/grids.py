@@ -11,7 +11,14 @@ from xdsl.ir import Operation, SSAValue
 from hidet.dialects.compute import GridOp, LoadOp, ReduceOp, YieldOp
 from hidet.dialects.graph import ConstantOp
 
-_ARITHMETIC = (arith.AddfOp, arith.SubfOp, arith.MulfOp, arith.MaximumfOp, arith.MinimumfOp)
+_ARITHMETIC = (
+    arith.AddfOp,
+    arith.SubfOp,
+    arith.MulfOp,
+    arith.NegfOp,
+    arith.MaximumfOp,
+    arith.MinimumfOp,
+)
 _MOVES = (arith.ConstantOp, arith.SelectOp, arith.ExtFOp, LoadOp, YieldOp, scf.IfOp, scf.YieldOp)
 
 

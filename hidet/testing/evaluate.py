@@ -152,8 +152,10 @@ class _Lanes:
                 raise EvaluationError(f"{op.name} is not known here")
 
     def _load(self, op: LoadOp) -> Array:
-        """Load an element in each lane."""
+        """Load an element in each lane; a branch that no lane takes loads nothing."""
         tensor = self.tensors[op.source]
+        if self.count == 0:
+            return np.empty(0, tensor.dtype)
         indices = tuple(self.values[index] for index in op.indices)
         for index, size in zip(indices, tensor.shape, strict=True):
             if np.any((index < 0) | (index >= size)):

@@ -3,6 +3,7 @@
 import ctypes
 import os
 import re
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -109,6 +110,14 @@ class CudaDevice(Device):
         torch.cuda.synchronize()
         for i, buffer in buffers.items():
             arguments[i].view(np.uint8).reshape(-1)[:] = buffer.cpu().numpy()
+
+
+@pytest.fixture(autouse=True)
+def _temporary_files(tmp_path_factory, monkeypatch):
+    """Keep what is left on purpose, as sources that do not compile, where pytest removes it."""
+    folder = str(tmp_path_factory.mktemp("temporary"))
+    monkeypatch.setenv("TMPDIR", folder)
+    monkeypatch.setattr(tempfile, "tempdir", folder)
 
 
 @pytest.fixture(scope="session")

@@ -49,7 +49,7 @@ def test_output(demo):
         "graph.conv2d",
         "compute.fusion",
         "task.copy",
-        "cuda.sync_threads",
+        "cuda.copy_vector",
         "__global__ void",
         "lower-graph-to-compute",
         "build ",

@@ -119,10 +119,15 @@ class Toolchain(ABC):
         Raises:
             CompilerNotFoundError: there is no compiler on this machine.
             CompilationError: the compiler failed. The error names the file that keeps the source.
+            OSError: there is no room for the source.
         """
         folder = Path(tempfile.mkdtemp(prefix=f"hidet-{self.name}-"))
         source_path = folder / f"{output.stem}{self.source_suffix}"
-        source_path.write_text(source)
+        try:
+            source_path.write_text(source)
+        except OSError:
+            shutil.rmtree(folder)
+            raise
         unfinished = output.with_name(f"{output.name}.part")
         files = [f"-I{INCLUDE_DIR}", str(source_path), "-o", str(unfinished)]
         start = perf_counter()

@@ -267,7 +267,7 @@ func.func @conv2d(%x : tensor<2x3x8x8xf32>, %w : tensor<4x3x3x3xf32>) -> tensor<
 // CHECK-NEXT:    } : tensor<4x27xf32>
 // CHECK-NEXT:    %[[V8:\d+]] = compute.grid (%i_1, %j_1) {
 // CHECK-NEXT:      %[[V9:\d+]] = arith.constant 9 : index
-// CHECK-NEXT:      %[[V10:\d+]] = arith.divsi %i_1, %[[V9]] : index
+// CHECK-NEXT:      %channel = arith.divsi %i_1, %[[V9]] : index
 // CHECK-NEXT:      %[[V11:\d+]] = arith.constant 3 : index
 // CHECK-NEXT:      %[[V12:\d+]] = arith.divsi %i_1, %[[V11]] : index
 // CHECK-NEXT:      %[[V13:\d+]] = arith.remsi %[[V12]], %[[V11]] : index
@@ -280,19 +280,19 @@ func.func @conv2d(%x : tensor<2x3x8x8xf32>, %w : tensor<4x3x3x3xf32>) -> tensor<
 // CHECK-NEXT:      %[[V20:\d+]] = arith.remsi %j_1, %[[V17]] : index
 // CHECK-NEXT:      %[[V21:\d+]] = arith.addi %[[V19]], %[[V13]] : index
 // CHECK-NEXT:      %[[V22:\d+]] = arith.constant 1 : index
-// CHECK-NEXT:      %[[V23:\d+]] = arith.subi %[[V21]], %[[V22]] : index
+// CHECK-NEXT:      %y = arith.subi %[[V21]], %[[V22]] : index
 // CHECK-NEXT:      %[[V24:\d+]] = arith.constant 0 : index
-// CHECK-NEXT:      %[[V25:\d+]] = arith.cmpi sge, %[[V23]], %[[V24]] : index
-// CHECK-NEXT:      %[[V26:\d+]] = arith.cmpi slt, %[[V23]], %[[V17]] : index
+// CHECK-NEXT:      %[[V25:\d+]] = arith.cmpi sge, %y, %[[V24]] : index
+// CHECK-NEXT:      %[[V26:\d+]] = arith.cmpi slt, %y, %[[V17]] : index
 // CHECK-NEXT:      %[[V27:\d+]] = arith.addi %[[V20]], %[[V14]] : index
-// CHECK-NEXT:      %[[V28:\d+]] = arith.subi %[[V27]], %[[V22]] : index
-// CHECK-NEXT:      %[[V29:\d+]] = arith.cmpi sge, %[[V28]], %[[V24]] : index
-// CHECK-NEXT:      %[[V30:\d+]] = arith.cmpi slt, %[[V28]], %[[V17]] : index
+// CHECK-NEXT:      %x_1 = arith.subi %[[V27]], %[[V22]] : index
+// CHECK-NEXT:      %[[V29:\d+]] = arith.cmpi sge, %x_1, %[[V24]] : index
+// CHECK-NEXT:      %[[V30:\d+]] = arith.cmpi slt, %x_1, %[[V17]] : index
 // CHECK-NEXT:      %[[V31:\d+]] = arith.andi %[[V25]], %[[V26]] : i1
 // CHECK-NEXT:      %[[V32:\d+]] = arith.andi %[[V31]], %[[V29]] : i1
 // CHECK-NEXT:      %[[V33:\d+]] = arith.andi %[[V32]], %[[V30]] : i1
 // CHECK-NEXT:      %[[V34:\d+]] = scf.if %[[V33]] -> (f32) {
-// CHECK-NEXT:        %[[V35:\d+]] = compute.load %x[%[[V16]], %[[V10]], %[[V23]], %[[V28]]] : tensor<2x3x8x8xf32>
+// CHECK-NEXT:        %[[V35:\d+]] = compute.load %x[%[[V16]], %channel, %y, %x_1] : tensor<2x3x8x8xf32>
 // CHECK-NEXT:        scf.yield %[[V35]] : f32
 // CHECK-NEXT:      } else {
 // CHECK-NEXT:        %[[V36:\d+]] = arith.constant 0.000000e+00 : f32
@@ -300,17 +300,17 @@ func.func @conv2d(%x : tensor<2x3x8x8xf32>, %w : tensor<4x3x3x3xf32>) -> tensor<
 // CHECK-NEXT:      }
 // CHECK-NEXT:      compute.yield %[[V34]] : f32
 // CHECK-NEXT:    } : tensor<27x128xf32>
-// CHECK-NEXT:    %[[V37:\d+]] = graph.matmul %[[V0]], %[[V8]] : (tensor<4x27xf32>, tensor<27x128xf32>) -> tensor<4x128xf32>
-// CHECK-NEXT:    %y = compute.grid (%i_2, %j_2, %k, %l) {
+// CHECK-NEXT:    %y_1 = graph.matmul %[[V0]], %[[V8]] : (tensor<4x27xf32>, tensor<27x128xf32>) -> tensor<4x128xf32>
+// CHECK-NEXT:    %y_2 = compute.grid (%i_2, %j_2, %k, %l) {
 // CHECK-NEXT:      %[[V38:\d+]] = arith.constant 8 : index
 // CHECK-NEXT:      %[[V39:\d+]] = arith.muli %i_2, %[[V38]] : index
 // CHECK-NEXT:      %[[V40:\d+]] = arith.addi %[[V39]], %k : index
 // CHECK-NEXT:      %[[V41:\d+]] = arith.muli %[[V40]], %[[V38]] : index
 // CHECK-NEXT:      %[[V42:\d+]] = arith.addi %[[V41]], %l : index
-// CHECK-NEXT:      %[[V43:\d+]] = compute.load %[[V37]][%j_2, %[[V42]]] : tensor<4x128xf32>
+// CHECK-NEXT:      %[[V43:\d+]] = compute.load %y_1[%j_2, %[[V42]]] : tensor<4x128xf32>
 // CHECK-NEXT:      compute.yield %[[V43]] : f32
 // CHECK-NEXT:    } : tensor<2x4x8x8xf32>
-// CHECK-NEXT:    func.return %y : tensor<2x4x8x8xf32>
+// CHECK-NEXT:    func.return %y_2 : tensor<2x4x8x8xf32>
 
 // Groups are a batch; without padding there is no branch.
 func.func @grouped_conv2d(%x : tensor<1x6x8x8xf32>, %w : tensor<4x3x1x1xf32>) -> tensor<1x4x8x8xf32> {
@@ -329,27 +329,27 @@ func.func @grouped_conv2d(%x : tensor<1x6x8x8xf32>, %w : tensor<4x3x1x1xf32>) ->
 // CHECK-NEXT:    } : tensor<2x2x3xf32>
 // CHECK-NEXT:    %[[V6:\d+]] = compute.grid (%i_1, %j_1, %k_1) {
 // CHECK-NEXT:      %[[V7:\d+]] = arith.constant 8 : index
-// CHECK-NEXT:      %[[V8:\d+]] = arith.divsi %k_1, %[[V7]] : index
-// CHECK-NEXT:      %[[V9:\d+]] = arith.remsi %k_1, %[[V7]] : index
+// CHECK-NEXT:      %y = arith.divsi %k_1, %[[V7]] : index
+// CHECK-NEXT:      %x_1 = arith.remsi %k_1, %[[V7]] : index
 // CHECK-NEXT:      %[[V10:\d+]] = arith.constant 3 : index
 // CHECK-NEXT:      %[[V11:\d+]] = arith.muli %i_1, %[[V10]] : index
-// CHECK-NEXT:      %[[V12:\d+]] = arith.addi %[[V11]], %j_1 : index
+// CHECK-NEXT:      %channel = arith.addi %[[V11]], %j_1 : index
 // CHECK-NEXT:      %[[V13:\d+]] = arith.constant 0 : index
-// CHECK-NEXT:      %[[V14:\d+]] = compute.load %x[%[[V13]], %[[V12]], %[[V8]], %[[V9]]] : tensor<1x6x8x8xf32>
+// CHECK-NEXT:      %[[V14:\d+]] = compute.load %x[%[[V13]], %channel, %y, %x_1] : tensor<1x6x8x8xf32>
 // CHECK-NEXT:      compute.yield %[[V14]] : f32
 // CHECK-NEXT:    } : tensor<2x3x64xf32>
-// CHECK-NEXT:    %[[V15:\d+]] = graph.matmul %[[V0]], %[[V6]] : (tensor<2x2x3xf32>, tensor<2x3x64xf32>) -> tensor<2x2x64xf32>
-// CHECK-NEXT:    %y = compute.grid (%i_2, %j_2, %k_2, %l) {
+// CHECK-NEXT:    %y_1 = graph.matmul %[[V0]], %[[V6]] : (tensor<2x2x3xf32>, tensor<2x3x64xf32>) -> tensor<2x2x64xf32>
+// CHECK-NEXT:    %y_2 = compute.grid (%i_2, %j_2, %k_2, %l) {
 // CHECK-NEXT:      %[[V16:\d+]] = arith.constant 8 : index
 // CHECK-NEXT:      %[[V17:\d+]] = arith.muli %k_2, %[[V16]] : index
 // CHECK-NEXT:      %[[V18:\d+]] = arith.addi %[[V17]], %l : index
 // CHECK-NEXT:      %[[V19:\d+]] = arith.constant 2 : index
 // CHECK-NEXT:      %[[V20:\d+]] = arith.divsi %j_2, %[[V19]] : index
 // CHECK-NEXT:      %[[V21:\d+]] = arith.remsi %j_2, %[[V19]] : index
-// CHECK-NEXT:      %[[V22:\d+]] = compute.load %[[V15]][%[[V20]], %[[V21]], %[[V18]]] : tensor<2x2x64xf32>
+// CHECK-NEXT:      %[[V22:\d+]] = compute.load %y_1[%[[V20]], %[[V21]], %[[V18]]] : tensor<2x2x64xf32>
 // CHECK-NEXT:      compute.yield %[[V22]] : f32
 // CHECK-NEXT:    } : tensor<1x4x8x8xf32>
-// CHECK-NEXT:    func.return %y : tensor<1x4x8x8xf32>
+// CHECK-NEXT:    func.return %y_2 : tensor<1x4x8x8xf32>
 
 // A depthwise convolution is a plain sum.
 func.func @depthwise(%x : tensor<1x6x8x8xf32>, %w : tensor<6x1x3x3xf32>) -> tensor<1x6x6x6xf32> {
@@ -359,13 +359,13 @@ func.func @depthwise(%x : tensor<1x6x8x8xf32>, %w : tensor<6x1x3x3xf32>) -> tens
 
 // CHECK-LABEL: func.func @depthwise(%x: tensor<1x6x8x8xf32>, %w: tensor<6x1x3x3xf32>) -> tensor<1x6x6x6xf32> {
 // CHECK-NEXT:    %y = compute.grid (%i, %j, %k, %l) {
-// CHECK-NEXT:      %[[V0:\d+]] = compute.reduce add [3, 3] (%r, %s) {
-// CHECK-NEXT:        %[[V1:\d+]] = arith.addi %k, %r : index
-// CHECK-NEXT:        %[[V2:\d+]] = arith.addi %l, %s : index
-// CHECK-NEXT:        %[[V3:\d+]] = compute.load %x[%i, %j, %[[V1]], %[[V2]]] : tensor<1x6x8x8xf32>
-// CHECK-NEXT:        %[[V4:\d+]] = arith.constant 0 : index
-// CHECK-NEXT:        %[[V5:\d+]] = compute.load %w[%j, %[[V4]], %r, %s] : tensor<6x1x3x3xf32>
-// CHECK-NEXT:        %[[V6:\d+]] = arith.mulf %[[V3]], %[[V5]] : f32
+// CHECK-NEXT:      %[[V0:\w+]] = compute.reduce add [3, 3] (%r, %s) {
+// CHECK-NEXT:        %[[V1:\w+]] = arith.addi %k, %r : index
+// CHECK-NEXT:        %[[V2:\w+]] = arith.addi %l, %s : index
+// CHECK-NEXT:        %[[V3:\w+]] = compute.load %x[%i, %j, %[[V1]], %[[V2]]] : tensor<1x6x8x8xf32>
+// CHECK-NEXT:        %[[V4:\w+]] = arith.constant 0 : index
+// CHECK-NEXT:        %[[V5:\w+]] = compute.load %w[%j, %[[V4]], %r, %s] : tensor<6x1x3x3xf32>
+// CHECK-NEXT:        %[[V6:\w+]] = arith.mulf %[[V3]], %[[V5]] : f32
 // CHECK-NEXT:        compute.yield %[[V6]] : f32
 // CHECK-NEXT:      } : f32
 // CHECK-NEXT:      compute.yield %[[V0]] : f32
@@ -380,24 +380,24 @@ func.func @max_pool2d(%x : tensor<3x8x8xf32>) -> tensor<3x4x4xf32> {
 
 // CHECK-LABEL: func.func @max_pool2d(%x: tensor<3x8x8xf32>) -> tensor<3x4x4xf32> {
 // CHECK-NEXT:    %y = compute.grid (%i, %j, %k) {
-// CHECK-NEXT:      %[[V0:\d+]] = compute.reduce max [3, 3] (%r, %s) {
-// CHECK-NEXT:        %[[V1:\d+]] = arith.constant 2 : index
-// CHECK-NEXT:        %[[V2:\d+]] = arith.muli %j, %[[V1]] : index
-// CHECK-NEXT:        %[[V3:\d+]] = arith.addi %[[V2]], %r : index
-// CHECK-NEXT:        %[[V4:\d+]] = arith.constant 1 : index
-// CHECK-NEXT:        %[[V5:\d+]] = arith.subi %[[V3]], %[[V4]] : index
-// CHECK-NEXT:        %[[V6:\d+]] = arith.constant 0 : index
-// CHECK-NEXT:        %[[V7:\d+]] = arith.cmpi sge, %[[V5]], %[[V6]] : index
-// CHECK-NEXT:        %[[V8:\d+]] = arith.muli %k, %[[V1]] : index
-// CHECK-NEXT:        %[[V9:\d+]] = arith.addi %[[V8]], %s : index
-// CHECK-NEXT:        %[[V10:\d+]] = arith.subi %[[V9]], %[[V4]] : index
-// CHECK-NEXT:        %[[V11:\d+]] = arith.cmpi sge, %[[V10]], %[[V6]] : index
-// CHECK-NEXT:        %[[V12:\d+]] = arith.andi %[[V7]], %[[V11]] : i1
-// CHECK-NEXT:        %[[V13:\d+]] = scf.if %[[V12]] -> (f32) {
-// CHECK-NEXT:          %[[V14:\d+]] = compute.load %x[%i, %[[V5]], %[[V10]]] : tensor<3x8x8xf32>
+// CHECK-NEXT:      %[[V0:\w+]] = compute.reduce max [3, 3] (%r, %s) {
+// CHECK-NEXT:        %[[V1:\w+]] = arith.constant 2 : index
+// CHECK-NEXT:        %[[V2:\w+]] = arith.muli %j, %[[V1]] : index
+// CHECK-NEXT:        %[[V3:\w+]] = arith.addi %[[V2]], %r : index
+// CHECK-NEXT:        %[[V4:\w+]] = arith.constant 1 : index
+// CHECK-NEXT:        %[[V5:\w+]] = arith.subi %[[V3]], %[[V4]] : index
+// CHECK-NEXT:        %[[V6:\w+]] = arith.constant 0 : index
+// CHECK-NEXT:        %[[V7:\w+]] = arith.cmpi sge, %[[V5]], %[[V6]] : index
+// CHECK-NEXT:        %[[V8:\w+]] = arith.muli %k, %[[V1]] : index
+// CHECK-NEXT:        %[[V9:\w+]] = arith.addi %[[V8]], %s : index
+// CHECK-NEXT:        %[[V10:\w+]] = arith.subi %[[V9]], %[[V4]] : index
+// CHECK-NEXT:        %[[V11:\w+]] = arith.cmpi sge, %[[V10]], %[[V6]] : index
+// CHECK-NEXT:        %[[V12:\w+]] = arith.andi %[[V7]], %[[V11]] : i1
+// CHECK-NEXT:        %[[V13:\w+]] = scf.if %[[V12]] -> (f32) {
+// CHECK-NEXT:          %[[V14:\w+]] = compute.load %x[%i, %[[V5]], %[[V10]]] : tensor<3x8x8xf32>
 // CHECK-NEXT:          scf.yield %[[V14]] : f32
 // CHECK-NEXT:        } else {
-// CHECK-NEXT:          %[[V15:\d+]] = arith.constant 0xff800000 : f32
+// CHECK-NEXT:          %[[V15:\w+]] = arith.constant 0xff800000 : f32
 // CHECK-NEXT:          scf.yield %[[V15]] : f32
 // CHECK-NEXT:        }
 // CHECK-NEXT:        compute.yield %[[V13]] : f32
@@ -422,7 +422,7 @@ func.func @matmul(%x : tensor<4x8xf32>) -> (tensor<4x2xf32>, tensor<4x4xf32>) {
 // CHECK-NEXT:    %v = graph.constant "p1" : tensor<4x0xf32>
 // CHECK-NEXT:    %u = graph.constant "p2" : tensor<0x4xf32>
 // CHECK-NEXT:    %z = compute.grid (%i, %j) {
-// CHECK-NEXT:      %[[V0:\d+]] = arith.constant 0.000000e+00 : f32
+// CHECK-NEXT:      %[[V0:\w+]] = arith.constant 0.000000e+00 : f32
 // CHECK-NEXT:      compute.yield %[[V0]] : f32
 // CHECK-NEXT:    } : tensor<4x4xf32>
 // CHECK-NEXT:    func.return %y, %z : tensor<4x2xf32>, tensor<4x4xf32>
@@ -436,7 +436,7 @@ func.func @empty(%x : tensor<4x0xf32>) -> tensor<0x4xf32> {
 
 // CHECK-LABEL: func.func @empty(%x: tensor<4x0xf32>) -> tensor<0x4xf32> {
 // CHECK-NEXT:    %y = compute.grid (%i, %j) {
-// CHECK-NEXT:      %[[V0:\d+]] = arith.constant 0.000000e+00 : f32
+// CHECK-NEXT:      %[[V0:\w+]] = arith.constant 0.000000e+00 : f32
 // CHECK-NEXT:      compute.yield %[[V0]] : f32
 // CHECK-NEXT:    } : tensor<0x4xf32>
 // CHECK-NEXT:    func.return %y : tensor<0x4xf32>

@@ -49,7 +49,7 @@ class ProgramMaker:
     def moved(self, x: SSAValue) -> SSAValue:
         """The elements at other places."""
         shape, rank = shape_of(x), len(shape_of(x))
-        match self.draw(st.sampled_from(["permute", "reshape", "slice", "flip", "expand"])):
+        match self.draw(st.sampled_from(["permute", "reshape", "slice", "pad", "flip", "expand"])):
             case "permute":
                 return self.emit(graph.PermuteOp(x, self.draw(st.permutations(range(rank)))))
             case "reshape":
@@ -61,6 +61,9 @@ class ProgramMaker:
                 starts = [self.draw(st.integers(0, extent // 2)) for extent in shape]
                 steps = [self.draw(st.integers(1, 2)) for _ in shape]
                 return self.emit(graph.SliceOp(x, starts, shape, steps))
+            case "pad":
+                low, high = ([self.draw(st.integers(0, 2)) for _ in shape] for _ in range(2))
+                return self.emit(graph.PadOp(x, low, high, 0.5))
             case "flip":
                 dims = self.draw(st.lists(st.sampled_from(range(rank)), unique=True))
                 return self.emit(graph.FlipOp(x, dims))

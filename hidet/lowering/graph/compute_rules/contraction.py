@@ -109,6 +109,7 @@ def conv2d(b: GridBuilder, op: graph.Conv2dOp) -> SSAValue:
         )
     )
     product.location = op.location
+    product.result.name_hint = op.result.name_hint or "conv"
 
     def scalar_at(indices: Indices) -> SSAValue:
         image, filter_, *position = indices
@@ -140,6 +141,7 @@ def image_view(b: GridBuilder, c: Convolution) -> SSAValue:
         channel, *offset = b.split(k, c.kernel)
         image, *position = b.split(column, c.positions)
         channel = b.index(b.join([*group, channel], [*c.batch, c.depth]))
+        channel.name_hint = "channel"
         return c.access.element(b, [image, channel], position, offset, lambda: b.exact(0, element))
 
     return b.grid([*c.batch, prod(c.kernel), prod(c.positions)], element, scalar_at)

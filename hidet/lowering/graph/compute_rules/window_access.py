@@ -47,6 +47,7 @@ class WindowAccess:
         inside: list[SSAValue] = []
         for axis, (at, inner) in enumerate(zip(position, offset, strict=True)):
             index = self._place(b, axis, at, inner)
+            index.name_hint = "yx"[axis - len(self.sizes)]
             place.append(index)
             inside += b.in_range(index, 0, self.sizes[axis], self.bounds(axis))
         return b.choose(inside, lambda: b.element(self.x, [*leading, *place]), outside)

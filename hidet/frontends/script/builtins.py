@@ -1,0 +1,278 @@
+"""Functions of a script: loops, mathematics, and what stands for Python's own functions."""
+
+from __future__ import annotations
+
+import builtins
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial, reduce
+
+from xdsl.dialects.math import FmaOp
+
+from hidet.errors import ScriptError
+from hidet.frontends.script.operators import FUNCTIONS
+from hidet.frontends.script.tracing import current
+from hidet.frontends.script.types import F32, INDEX, ScalarType, common_type, scalar_type
+from hidet.frontends.script.values import (
+    Grid,
+    Index,
+    Pointer,
+    Range,
+    Scalar,
+    Tasks,
+    Tensor,
+    describe,
+    is_number,
+)
+from hidet.mapping import TaskMap
+
+
+@dataclass(frozen=True)
+class Substitute:
+    """What is called instead of a function of Python.
+
+    Attributes:
+        function: what is called.
+        always: also where all arguments are known when the script is defined.
+    """
+
+    function: Callable[..., object]
+    always: bool = False
+
+    def applies(self, arguments: Sequence[object]) -> bool:
+        """Whether it is called with these arguments."""
+        return self.always or any(isinstance(a, Scalar | Tensor | Pointer) for a in arguments)
+
+
+# Loops.
+
+
+def loop_range(*bounds: object) -> Range:
+    """Return what `for i in range(...)` goes through: a loop of the kernel.
+
+    Raises:
+        ScriptError: the bounds are no integers, or the step is not known when the script is
+            defined.
+    """
+    if not 1 <= len(bounds) <= 3:
+        raise ScriptError(f"range takes one to three integers, not {len(bounds)}")
+    start, stop, step = {1: (0, *bounds, 1), 2: (*bounds, 1), 3: bounds}[len(bounds)]
+    if not isinstance(step, int) or step == 0:
+        raise ScriptError(
+            f"the step of range is {describe(step)}",
+            hint="it is an integer other than 0, known when the script is defined",
+        )
+    return Range(_bound(start), _bound(stop), step)
+
+
+def _bound(value: object) -> Index:
+    if isinstance(value, Scalar) and value.type.is_integer:
+        return value
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ScriptError(f"a bound of range is an integer, not {describe(value)}")
+    return value
+
+
+def grid(*extents: object, attrs: str | None = None) -> Grid:
+    """Return what `for i, j in grid(m, n)` goes through: nested loops of the kernel.
+
+    Args:
+        extents: the extent of each loop; or one list of them.
+        attrs: for each loop `u` to unroll it, `u4` to unroll four iterations, `.` for nothing.
+
+    Raises:
+        ScriptError: an extent is no integer, or the hints do not belong to the loops.
+    """
+    if len(extents) == 1 and isinstance(extents[0], list | tuple):
+        extents = tuple(extents[0])  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    hints = _hints(attrs or "." * len(extents))
+    if len(hints) != len(extents):
+        raise ScriptError(
+            f"attrs={attrs!r} has hints for {len(hints)} loops, the grid has {len(extents)}",
+            hint="one 'u', 'u4' or '.' for each loop",
+        )
+    bounds = [_bound(extent) for extent in extents]
+    return Grid(tuple(Range(0, b, 1, hint) for b, hint in zip(bounds, hints, strict=True)))
+
+
+def _hints(text: str) -> list[bool | int]:
+    """Read `u.u4`: for each loop whether, or how far, it is unrolled."""
+    hints: list[bool | int] = []
+    for letter in text:
+        if letter.isdigit() and hints and hints[-1] is not False:
+            hints[-1] = int(letter) if hints[-1] is True else hints[-1] * 10 + int(letter)
+        elif letter in ("u", "."):
+            hints.append(letter == "u")
+        else:
+            raise ScriptError(
+                f"the hints {text!r} of a grid are not known",
+                hint="'u' unrolls a loop, 'u4' unrolls four iterations, '.' leaves it as it is",
+            )
+    return hints
+
+
+def tasks_of(tasks: TaskMap, worker: object, *, bind_tuple: bool = False) -> object:
+    """Return what `for i, j in tasks.on(worker)` goes through.
+
+    Raises:
+        ScriptError: the worker is no integer.
+    """
+    if isinstance(worker, int) and not isinstance(worker, bool):
+        return tasks.on(worker)
+    if not isinstance(worker, Scalar) or not worker.type.is_integer:
+        raise ScriptError(
+            f"the worker of a task mapping is an integer, not {describe(worker)}",
+            hint="such as threadIdx.x",
+        )
+    return Tasks(tasks, worker)
+
+
+# Mathematics.
+
+
+def elementary(name: str) -> Callable[[object], Scalar]:
+    """Return the function of scalars with this name."""
+
+    def function(x: object) -> Scalar:
+        return current(name).function(name, x)
+
+    function.__name__ = name
+    function.__doc__ = f"Return {name}(x), in the type of x; of an integer in f32."
+    return function
+
+
+ELEMENTARY = {name: elementary(name) for name in FUNCTIONS if name not in ("abs", "round")}
+"""Functions of one float, by name."""
+
+
+def absolute(x: Scalar) -> Scalar:
+    """Return |x|."""
+    return abs(x)
+
+
+def maximum(*values: object) -> object:
+    """Return the largest value; of floats a number wins over NaN, as CUDA's fmaxf has it."""
+    return _extreme("max", values)
+
+
+def minimum(*values: object) -> object:
+    """Return the smallest value; of floats a number wins over NaN, as CUDA's fminf has it."""
+    return _extreme("min", values)
+
+
+def _extreme(name: str, values: tuple[object, ...]) -> object:
+    """Return the largest or smallest of some values; of a list where there is one argument."""
+    if len(values) == 1 and isinstance(values[0], list | tuple):
+        values = tuple(values[0])  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    if len(values) == 0:
+        raise ScriptError(f"{name} of nothing")
+    emitter = current(name)
+    return reduce(partial(emitter.binary, name), values)
+
+
+def power(x: object, y: object) -> Scalar:
+    """Return x to the power of y."""
+    return current("pow").binary("**", x, y)
+
+
+def atan2(y: object, x: object) -> Scalar:
+    """Return the angle of the point (x, y)."""
+    return current("atan2").binary("atan2", y, x)
+
+
+def rounded(x: object) -> Scalar:
+    """Return the nearest whole number as a float, a half to the even one."""
+    return current("round").function("round", x)
+
+
+def fma(x: object, y: object, z: object) -> Scalar:
+    """Return x * y + z, rounded once, in the common type of the three, at least f32."""
+    emitter = current("fma")
+    kind = F32
+    for value in (x, y, z):
+        if isinstance(value, Scalar):
+            kind = common_type(kind, value.type)
+    values = [emitter.cast(emitter.scalar_of(v, kind), kind).ssa for v in (x, y, z)]
+    return Scalar(emitter, emitter.insert(FmaOp(*values)).result, kind)
+
+
+def cast(value: object, kind: object) -> Scalar:
+    """Convert a value to a type, given as such or by name.
+
+    Raises:
+        ScriptError: there is no such type, or the value is no scalar.
+    """
+    return scalar_type(kind)(value)  # pyright: ignore[reportArgumentType]
+
+
+def convert(kind: ScalarType) -> Callable[[Scalar], Scalar]:
+    """Return the conversion to a type, for Python's `int(x)`, `float(x)` and `bool(x)`."""
+    return lambda value: current(kind.name).cast(value, kind)
+
+
+def cdiv(a: object, b: object) -> object:
+    """Return a / b rounded up, for numbers that are not negative."""
+    if isinstance(a, int) and isinstance(b, int):
+        return -(-a // b)
+    emitter = current("cdiv")
+    return emitter.scalar_of(a, INDEX) // b if b == 1 else (a + b - 1) // b  # pyright: ignore[reportOperatorIssue, reportUnknownVariableType]
+
+
+def length(value: object) -> object:
+    """Return the first extent of a tensor."""
+    if isinstance(value, Tensor) and value.shape:
+        return value.shape[0]
+    raise ScriptError(f"{describe(value)} has no length")
+
+
+SUBSTITUTES: dict[object, Substitute] = {
+    range: Substitute(loop_range, always=True),
+    max: Substitute(maximum),
+    min: Substitute(minimum),
+    abs: Substitute(absolute),
+    round: Substitute(rounded),
+    pow: Substitute(power),
+    len: Substitute(length),
+    int: Substitute(convert(scalar_type("i32"))),
+    float: Substitute(convert(F32)),
+    bool: Substitute(convert(scalar_type("bool"))),
+    math.pow: Substitute(power),
+    math.atan2: Substitute(atan2),
+    math.fabs: Substitute(absolute),
+    **{
+        getattr(math, name): Substitute(function)
+        for name, function in ELEMENTARY.items()
+        if hasattr(math, name)
+    },
+}
+"""For functions of Python what is called in their place."""
+
+FORBIDDEN = frozenset({"eval", "exec", "open", "input", "print", "__import__"})
+"""Names of Python's builtins that mean nothing in a kernel."""
+
+PYTHON_BUILTINS = {
+    name: value
+    for name, value in vars(builtins).items()
+    if not name.startswith("_") and name not in FORBIDDEN
+}
+"""The builtins of Python that scripts see."""
+
+__all__ = [
+    "ELEMENTARY",
+    "PYTHON_BUILTINS",
+    "SUBSTITUTES",
+    "absolute",
+    "atan2",
+    "cast",
+    "cdiv",
+    "fma",
+    "grid",
+    "is_number",
+    "loop_range",
+    "maximum",
+    "minimum",
+    "power",
+    "rounded",
+    "tasks_of",
+]

@@ -1,0 +1,63 @@
+"""How a scalar of one type becomes one of another: a path of operations of `arith`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xdsl.dialects import arith
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from hidet.frontends.script.types import F32, I32, I64, ScalarType
+
+Step = tuple[Callable[[SSAValue, Attribute], Operation], ScalarType]
+"""A conversion and the type that it gives."""
+
+
+def conversion_path(source: ScalarType, target: ScalarType) -> list[Step]:
+    """Return the conversions from one type to another, which is not `bool`."""
+    if source == target:
+        return []
+    if source.is_float and target.is_float:
+        return _between_floats(source, target)
+    if source.kind == "index":
+        # An index has 64 bits, whatever the compiler finds enough for it.
+        if target.is_float:
+            return [(arith.IndexCastOp, I64), *_to_float(I64, target)]
+        first = target if target.bits >= 32 else I32
+        return [(arith.IndexCastOp, first), *_between_integers(first, target)]
+    if target.kind == "index":
+        if source.is_float:
+            return [(arith.FPToSIOp, I64), (arith.IndexCastOp, target)]
+        wide = I64 if source.kind == "unsigned" else I32 if source.kind == "bool" else source
+        return [*_between_integers(source, wide), (arith.IndexCastOp, target)]
+    if source.is_float:
+        make = arith.FPToUIOp if target.kind == "unsigned" else arith.FPToSIOp
+        wide = F32 if source.bits == 16 else source
+        return [*_between_floats(source, wide), (make, target)]
+    if target.is_float:
+        return _to_float(source, target)
+    return _between_integers(source, target)
+
+
+def _to_float(source: ScalarType, target: ScalarType) -> list[Step]:
+    """Convert an integer or a bool; to a short float through `f32`."""
+    make = arith.SIToFPOp if source.kind == "signed" else arith.UIToFPOp
+    wide = F32 if target.bits == 16 else target
+    return [(make, wide), *_between_floats(wide, target)]
+
+
+def _between_floats(source: ScalarType, target: ScalarType) -> list[Step]:
+    if source == target:
+        return []
+    if source.bits == target.bits:
+        return [(arith.ExtFOp, F32), (arith.TruncFOp, target)]
+    return [(arith.ExtFOp if source.bits < target.bits else arith.TruncFOp, target)]
+
+
+def _between_integers(source: ScalarType, target: ScalarType) -> list[Step]:
+    """Convert an integer or a bool; of one width only the sign changes, which the IR lacks."""
+    if source.bits == target.bits:
+        return []
+    if source.bits > target.bits:
+        return [(arith.TruncIOp, target)]
+    return [(arith.ExtSIOp if source.kind == "signed" else arith.ExtUIOp, target)]

@@ -1,0 +1,387 @@
+"""Writes the IR of a kernel: constants, conversions, operators, and accesses to memory."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from xdsl.dialects import arith, math, memref, scf
+from xdsl.dialects.builtin import (
+    FileLineColLoc,
+    FloatAttr,
+    IntAttr,
+    IntegerAttr,
+    LocationAttr,
+    StringAttr,
+    UnknownLoc,
+)
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from hidet.analysis.memory import is_arithmetic
+from hidet.dialects.cuda import BlockIdOp, ThreadIdOp
+from hidet.dialects.cuda.attributes import Dimension
+from hidet.errors import ScriptError
+from hidet.frontends.script.conversions import conversion_path
+from hidet.frontends.script.operators import ARITHMETIC, COMPARISONS, FUNCTIONS, HINTS
+from hidet.frontends.script.types import (
+    BOOL,
+    F32,
+    I32,
+    INDEX,
+    ScalarType,
+    common_type,
+)
+from hidet.frontends.script.values import (
+    Index,
+    Pointer,
+    Scalar,
+    Tensor,
+    Variable,
+    check_rank,
+    describe,
+    is_number,
+)
+from hidet.lowering.builder import KernelBuilder, integer_type
+
+
+@dataclass
+class LaunchShape:
+    """What the attributes of a kernel have said so far."""
+
+    grid: tuple[int, ...] | None = None
+    block: tuple[int, ...] | None = None
+    name: str | None = None
+    kind: str | None = None
+    min_blocks: int | None = None
+
+
+class Emitter(KernelBuilder):
+    """Builds the ops of one kernel, each with the location of the user's line.
+
+    Attributes:
+        shape: what the attributes of the kernel have said so far.
+        entry: the first block of the kernel.
+    """
+
+    def __init__(self, entry: Block) -> None:
+        super().__init__(InsertPoint.at_end(entry))
+        self.entry = entry
+        self.shape = LaunchShape()
+        self._location: LocationAttr = UnknownLoc()
+        self._locations: dict[tuple[str, int], LocationAttr] = {}
+        self.operation_insertion_handler = [self._locate]
+
+    # Where ops come from.
+
+    def _locate(self, op: Operation) -> None:
+        if isinstance(op.location, UnknownLoc):
+            op.location = self._location
+
+    def set_line(self, file: str, line: int) -> None:
+        """Note which line of the user is being traced."""
+        known = self._locations.get((file, line))
+        if known is None:
+            known = FileLineColLoc(StringAttr(file), IntAttr(line), IntAttr(0))
+            self._locations[file, line] = known
+        self._location = known
+
+    def set_column(self, column: int) -> None:
+        """Note the column too, for an op that a later check may blame."""
+        line = self._location
+        if isinstance(line, FileLineColLoc):
+            self._location = FileLineColLoc(line.filename, line.line, IntAttr(column))
+
+    # Numbers and conversions.
+
+    def constant(self, value: float, kind: ScalarType) -> Scalar:
+        """Return a number as a constant of a type.
+
+        Raises:
+            ScriptError: the type cannot hold the number.
+        """
+        if kind.is_float:
+            op = arith.ConstantOp(FloatAttr(float(value), kind.ir))  # pyright: ignore[reportArgumentType, reportUnknownVariableType, reportCallIssue]
+            return Scalar(self, self.insert(op).result, kind)
+        if isinstance(value, float):
+            raise ScriptError(
+                f"the number {value} is no {kind}", hint=f"convert it: {kind}({int(value)})"
+            )
+        low, high = kind.limits
+        if not low <= value <= high:
+            raise ScriptError(f"the number {value} does not fit {kind}, from {low} to {high}")
+        # The attribute of an integer type takes it as signed.
+        number = int(value)
+        if kind.kind == "unsigned" and number > high // 2:
+            number -= high + 1
+        attribute = IntegerAttr(number, integer_type(kind.ir))
+        return Scalar(self, self.insert(arith.ConstantOp(attribute)).result, kind)
+
+    def scalar_of(self, value: object, kind: ScalarType | None = None) -> Scalar:
+        """Return a value as a scalar; a Python number gets the type, or else one of its own.
+
+        Raises:
+            ScriptError: it is neither a scalar nor a number.
+        """
+        if isinstance(value, Scalar):
+            return value
+        if isinstance(value, Variable):
+            return self.read(value)
+        if not isinstance(value, bool | int | float):
+            raise ScriptError(
+                f"{describe(value)} stands where a number should",
+                hint="a scalar, or a number that is known when the script is defined",
+            )
+        if isinstance(value, bool):
+            return self.constant(value, kind or BOOL)
+        if isinstance(value, int):
+            return self.constant(value, I32 if kind is None or kind is BOOL else kind)
+        return self.constant(value, kind if kind is not None and kind.is_float else F32)
+
+    def cast(self, value: Scalar, target: ScalarType) -> Scalar:
+        """Convert a scalar to a type, as C does; to `bool` by comparison with zero."""
+        if value.type == target:
+            return value
+        owner = value.ssa.owner
+        if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
+            number = owner.value.value.data
+            if (target.is_float or target.kind in ("signed", "index")) and (
+                value.type.kind in ("signed", "index")
+                and (target.is_float or target.limits[0] <= number <= target.limits[1])
+            ):
+                return self.constant(number, target)
+        if target.kind == "bool":
+            return self.binary("!=", value, 0)
+        result = value.ssa
+        for make, kind in conversion_path(value.type, target):
+            result = self.insert(make(result, kind.ir)).results[0]
+        return Scalar(self, result, target)
+
+    def index_of(self, value: object) -> SSAValue:
+        """Return an index or an integer as a value of type index."""
+        if isinstance(value, int) and not isinstance(value, bool):
+            return self.index(value)
+        return self.cast(self.scalar_of(value), INDEX).ssa
+
+    # Operators.
+
+    def together(self, lhs: object, rhs: object) -> tuple[Scalar, Scalar, ScalarType]:
+        """Return two operands in the type in which they are computed; a number adapts."""
+        known = [self.scalar_of(v) if isinstance(v, Variable) else v for v in (lhs, rhs)]
+        types = [value.type for value in known if isinstance(value, Scalar)]
+        kind = common_type(types[0] if types else None, types[-1] if types else None)
+        for value in known:
+            if isinstance(value, Scalar):
+                continue
+            if isinstance(value, float) and (kind is None or not kind.is_float):
+                kind = F32
+            elif kind is None or (kind is BOOL and not isinstance(value, bool)):
+                kind = I32 if isinstance(value, int) and not isinstance(value, bool) else BOOL
+        assert kind is not None
+        left, right = (self.cast(self.scalar_of(value, kind), kind) for value in known)
+        return left, right, kind
+
+    def binary(self, name: str, lhs: object, rhs: object) -> Scalar:
+        """Compute an operator or a comparison of two operands.
+
+        Raises:
+            ScriptError: there is no such operator for the types.
+        """
+        for operand in (lhs, rhs):
+            if not isinstance(operand, Scalar | Variable) and not is_number(operand):
+                raise ScriptError(
+                    f"'{name}' takes numbers and scalars, not {describe(operand)}",
+                    hint="load an element first, as in x[i]"
+                    if isinstance(operand, Tensor)
+                    else None,
+                )
+        if name == "**" and isinstance(rhs, int) and rhs == 2:
+            base = self.scalar_of(lhs)
+            return self.binary("*", base, base)
+        left, right, kind = self.together(lhs, rhs)
+        if name in COMPARISONS:
+            return self._compare(name, left, right)
+        if name in ("+", "-", "*", "max", "min", "//", "%") and kind is BOOL:
+            left, right, kind = self.cast(left, I32), self.cast(right, I32), I32
+        return self._compute(name, left, right, kind)
+
+    def _compute(self, name: str, left: Scalar, right: Scalar, kind: ScalarType) -> Scalar:
+        """Compute an operator of operands of one type; short floats are computed in `f32`."""
+        operator = ARITHMETIC[name]
+        make = {
+            "float": operator.floats,
+            "unsigned": operator.unsigned,
+            "bool": operator.booleans,
+        }.get(kind.kind, operator.signed)
+        if make is None:
+            raise ScriptError(
+                f"there is no '{name}' of {kind}",
+                hint=HINTS.get(name, "the operands are of another type than the operator wants"),
+            )
+        if kind.is_float and kind.bits == 16:
+            wide = self._compute(name, self.cast(left, F32), self.cast(right, F32), F32)
+            return self.cast(wide, kind)
+        return Scalar(self, self.insert(make(left.ssa, right.ssa)).results[0], kind)
+
+    def _compare(self, name: str, left: Scalar, right: Scalar) -> Scalar:
+        kind = left.type
+        if kind.is_float:
+            if kind.bits == 16:
+                left, right = self.cast(left, F32), self.cast(right, F32)
+            op = arith.CmpfOp(left.ssa, right.ssa, COMPARISONS[name].floats)
+        else:
+            row = COMPARISONS[name]
+            is_unsigned = kind.kind in ("unsigned", "bool")
+            op = arith.CmpiOp(left.ssa, right.ssa, row.unsigned if is_unsigned else row.signed)
+        return Scalar(self, self.insert(op).result, BOOL)
+
+    def unary(self, name: str, operand: Scalar) -> Scalar:
+        """Compute `-x`, `~x`, `not x` or `abs(x)`."""
+        kind = operand.type
+        if name == "not":
+            return self.binary("^", self.cast(operand, BOOL), True)
+        if name == "~":
+            return self.binary("^", operand, True if kind is BOOL else -1)
+        if kind.is_float:
+            wide = self.cast(operand, F32) if kind.bits == 16 else operand
+            make = arith.NegfOp if name == "-" else math.AbsFOp
+            result = Scalar(self, self.insert(make(wide.ssa)).results[0], wide.type)
+            return self.cast(result, kind)
+        if name == "-":
+            return self.binary("-", 0, operand)
+        return self.binary("max", operand, self.binary("-", 0, operand))
+
+    def function(self, name: str, operand: object) -> Scalar:
+        """Compute an elementary function; of an integer in `f32`."""
+        value = self.scalar_of(operand)
+        kind = value.type if value.type.is_float else F32
+        wide = self.cast(value, F32 if kind.bits == 16 else kind)
+        result = Scalar(self, self.insert(FUNCTIONS[name](wide.ssa)).results[0], wide.type)
+        return self.cast(result, kind)
+
+    # Ids.
+
+    def thread_id(self, dimension: Dimension) -> Scalar:
+        """Return the thread's number in the block along a dimension."""
+        return Scalar(self, self.insert(ThreadIdOp(dimension)).result, INDEX)
+
+    def block_id(self, dimension: Dimension) -> Scalar:
+        """Return the block's number in the grid along a dimension."""
+        return Scalar(self, self.insert(BlockIdOp(dimension)).result, INDEX)
+
+    # Memory.
+
+    def address(self, tensor: Tensor, indices: Sequence[object]) -> Pointer:
+        """Return the address of an element of a tensor.
+
+        Raises:
+            ScriptError: the indices do not belong to the tensor.
+        """
+        check_rank(tensor, indices)
+        at = [self._as_index(index) for index in indices]
+        if tensor.start is not None:
+            at = [self._linear(tensor, at)]
+        elif tensor.layout is not None:
+            at = self._registers(tensor, at)
+        return Pointer(tensor.memory, tensor.element, tuple(at))
+
+    def _as_index(self, value: object) -> Index:
+        """Return an index as a known number or as a scalar of type index."""
+        if isinstance(value, int) and not isinstance(value, bool):
+            return value
+        return self.cast(self.scalar_of(value), INDEX)
+
+    def _linear(self, tensor: Tensor, indices: Sequence[Index]) -> Index:
+        """Return the place of an element of a tensor behind a pointer."""
+        assert tensor.start is not None
+        terms: list[Index] = []
+        if tensor.layout is not None:
+            terms = [indices[d.dim] // d.stride % d.extent * d.weight for d in tensor.layout.digits]
+        else:
+            place: Index | None = None
+            for index, extent in zip(indices, tensor.shape, strict=True):
+                place = index if place is None else self._as_index(place * extent + index)
+            terms = [] if place is None else [place]
+        total = tensor.start
+        for term in terms:
+            total = term if _is_zero(total) else total + term
+        return total
+
+    @staticmethod
+    def _registers(tensor: Tensor, indices: Sequence[Index]) -> list[Index]:
+        """Return the digits of an element's place in a memory with a layout."""
+        layout = tensor.layout
+        assert layout is not None
+        return [
+            indices[d.dim] // d.stride % d.extent
+            if d.stride * d.extent < layout.shape[d.dim]
+            else indices[d.dim] // d.stride
+            for d in layout.repeat_digits
+        ]
+
+    def load(self, source: SSAValue, indices: Sequence[object] = ()) -> SSAValue:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Load an element of a memref."""
+        return self.insert(memref.LoadOp.get(source, [self.index_of(i) for i in indices])).res
+
+    def load_at(self, pointer: Pointer) -> Scalar:
+        """Load what a pointer points to."""
+        return Scalar(self, self.load(pointer.memory, pointer.indices), pointer.element)
+
+    def store_at(self, value: object, pointer: Pointer) -> None:
+        """Store a value where a pointer points to, converted to the type of the elements."""
+        scalar = self.cast(self.scalar_of(value, pointer.element), pointer.element)
+        indices = [self.index_of(index) for index in pointer.indices]
+        self.insert(memref.StoreOp.get(scalar.ssa, pointer.memory, indices))
+
+    def variable(self, name: str, value: object, kind: ScalarType | None = None) -> Variable:
+        """Make a variable of the thread; without a value it holds anything."""
+        scalar = None if value is None else self.scalar_of(value, kind)
+        kind = kind or (scalar.type if scalar is not None else F32)
+        memory = self.local_array(kind.ir, [])
+        memory.name_hint = name
+        variable = Variable(memory, kind)
+        if scalar is not None:
+            self.write(scalar, variable)
+        return variable
+
+    def read(self, variable: Variable) -> Scalar:
+        """Read a variable."""
+        return Scalar(self, self.load(variable.memory), variable.type)
+
+    def write(self, value: object, variable: Variable) -> None:
+        """Write a variable, converting the value to its type."""
+        scalar = self.cast(self.scalar_of(value, variable.type), variable.type)
+        self.insert(memref.StoreOp.get(scalar.ssa, variable.memory, []))
+
+    # Branches.
+
+    @contextmanager
+    def arm(self) -> Generator[Block]:
+        """Build an arm of a branch, which is inserted later."""
+        block = Block()
+        with self.inside(block):
+            yield block
+
+    def finish_arm(self, block: Block, values: Sequence[Scalar] = ()) -> None:
+        """End an arm with the values that it yields."""
+        with self.inside(block):
+            self.insert(scf.YieldOp(*(value.ssa for value in values)))
+
+    def adopt(self, block: Block) -> None:
+        """Insert the ops of an arm here, to be executed in any case."""
+        for op in list(block.ops):
+            op.detach()
+            self.insert(op)
+
+
+def is_cheap(block: Block) -> bool:
+    """Return whether an arm only computes, so that it may be executed in any case."""
+    return all(is_arithmetic(op) and not isinstance(op, _DIVISIONS) for op in block.ops)
+
+
+_DIVISIONS = arith.DivSIOp | arith.DivUIOp | arith.RemSIOp | arith.RemUIOp
+
+
+def _is_zero(value: Index) -> bool:
+    return isinstance(value, int) and value == 0

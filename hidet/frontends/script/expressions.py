@@ -1,0 +1,484 @@
+"""Evaluates the expressions of a script: what Python knows is computed, the rest becomes IR."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import operator
+from collections.abc import Callable, Iterator, Mapping
+from functools import reduce
+from typing import cast
+
+from xdsl.dialects import arith, scf
+from xdsl.ir import Block, Region
+
+from hidet.errors import ScriptError
+from hidet.frontends.script.builtins import SUBSTITUTES, tasks_of
+from hidet.frontends.script.emitter import Emitter, is_cheap
+from hidet.frontends.script.scopes import Scopes
+from hidet.frontends.script.source import Source
+from hidet.frontends.script.types import BOOL, F32, I32, ScalarType, common_type
+from hidet.frontends.script.values import (
+    Pointer,
+    Range,
+    Scalar,
+    Tensor,
+    Variable,
+    describe,
+    is_number,
+)
+from hidet.mapping import TaskMap
+
+BINARY: dict[type[ast.operator], Callable[[object, object], object]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: operator.pow,
+    ast.LShift: operator.lshift,
+    ast.RShift: operator.rshift,
+    ast.BitAnd: operator.and_,
+    ast.BitOr: operator.or_,
+    ast.BitXor: operator.xor,
+}
+"""Binary operators; those of scalars write IR."""
+
+COMPARE: dict[type[ast.cmpop], Callable[[object, object], object]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Is: operator.is_,
+    ast.IsNot: operator.is_not,
+    ast.In: lambda value, values: operator.contains(values, value),  # pyright: ignore[reportArgumentType]
+    ast.NotIn: lambda value, values: not operator.contains(values, value),  # pyright: ignore[reportArgumentType]
+}
+"""Comparisons."""
+
+_UNARY: dict[type[ast.unaryop], Callable[[object], object]] = {
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
+    ast.Invert: operator.invert,
+}
+
+
+class Expressions:
+    """Evaluates expressions of one function.
+
+    Attributes:
+        emitter: writes the IR.
+        source: the source of the function.
+        scopes: its names.
+        outside: the names of Python that it sees: closure, globals and builtins.
+    """
+
+    def __init__(
+        self, emitter: Emitter, source: Source, outside: Mapping[str, object], scopes: Scopes
+    ) -> None:
+        self.emitter = emitter
+        self.source = source
+        self.scopes = scopes
+        self.outside = outside
+
+    def evaluate(self, node: ast.expr) -> object:
+        """Return the value of an expression.
+
+        Raises:
+            ScriptError: something is wrong with it; the error shows where.
+        """
+        rule = _RULES.get(type(node))
+        if rule is None:
+            raise self.source.error(
+                node,
+                f"a script cannot contain this expression ({type(node).__name__})",
+                "supported are names, numbers, operators, comparisons, `a if c else b`, calls, "
+                "subscripts, attributes, lambdas, tuples, lists, dictionaries and comprehensions "
+                "over what is known when the script is defined",
+            )
+        try:
+            return rule(self, node)
+        except Exception as error:
+            raise self.source.locate(node, error) from error
+
+    def scalar(self, node: ast.expr) -> Scalar:
+        """Return the value of an expression as a scalar."""
+        value = self.evaluate(node)
+        try:
+            return self.emitter.scalar_of(value)
+        except ScriptError as error:
+            raise self.source.locate(node, error) from error
+
+    # Names and literals.
+
+    def name(self, node: ast.Name) -> object:
+        """Look a name up: in the script, then in Python."""
+        scope = self.scopes.find(node.id)
+        if scope is not None:
+            value = scope.names[node.id]
+            return self.emitter.read(value) if isinstance(value, Variable) else value
+        self.scopes.check_lost(node.id)
+        if node.id in self.outside:
+            return self.outside[node.id]
+        known = [*self.scopes.names(), *self.outside]
+        near = difflib.get_close_matches(node.id, known, 1)
+        raise ScriptError(
+            f"unknown name '{node.id}'",
+            hint=f"did you mean '{near[0]}'?" if near else "assign or import it before",
+        )
+
+    def constant(self, node: ast.Constant) -> object:
+        """Return a literal."""
+        return node.value
+
+    def sequence(self, node: ast.Tuple | ast.List) -> object:
+        """Return a tuple or a list."""
+        values: list[object] = []
+        for element in node.elts:
+            if isinstance(element, ast.Starred):
+                values.extend(self.python_values(element.value))
+            else:
+                values.append(self.evaluate(element))
+        return tuple(values) if isinstance(node, ast.Tuple) else values
+
+    def dictionary(self, node: ast.Dict) -> object:
+        """Return a dictionary."""
+        keys = [self.evaluate(key) for key in node.keys if key is not None]
+        return dict(zip(keys, map(self.evaluate, node.values), strict=True))
+
+    def text(self, node: ast.JoinedStr) -> object:
+        """Return an f-string of what is known when the script is defined."""
+        parts: list[str] = []
+        for part in node.values:
+            value = self.evaluate(part.value if isinstance(part, ast.FormattedValue) else part)
+            if isinstance(value, Scalar | Tensor | Pointer):
+                raise ScriptError(
+                    f"{describe(value)} has no text before the kernel runs",
+                    hint='print it by printf("%f", x)',
+                )
+            parts.append(str(value))
+        return "".join(parts)
+
+    # Operators.
+
+    def binary(self, node: ast.BinOp) -> object:
+        """Compute a binary operator."""
+        lhs, rhs = self.evaluate(node.left), self.evaluate(node.right)
+        return self.operate(node.op, lhs, rhs)
+
+    def operate(self, kind: ast.operator, lhs: object, rhs: object) -> object:
+        """Compute a binary operator of two values.
+
+        Raises:
+            ScriptError: there is no such operator.
+        """
+        function = BINARY.get(type(kind))
+        if function is None:
+            raise ScriptError(
+                f"a script has no operator {type(kind).__name__}",
+                hint="multiply matrices with loops over their elements",
+            )
+        for one, other in ((lhs, rhs), (rhs, lhs)):
+            if isinstance(one, Tensor) and (isinstance(other, Scalar | Tensor) or is_number(other)):
+                raise ScriptError(
+                    f"{describe(one)} is no operand of an operator",
+                    hint="operators work on elements: x[i]",
+                )
+        return function(lhs, rhs)
+
+    def unary(self, node: ast.UnaryOp) -> object:
+        """Compute a unary operator; `~x[i]` is the address of an element."""
+        if isinstance(node.op, ast.Invert) and isinstance(node.operand, ast.Subscript):
+            base = self.evaluate(node.operand.value)
+            if isinstance(base, Tensor | Pointer):
+                return self.address(base, node.operand)
+        value = self.evaluate(node.operand)
+        if isinstance(node.op, ast.Not):
+            return self.emitter.unary("not", value) if isinstance(value, Scalar) else not value
+        return _UNARY[type(node.op)](value)
+
+    def comparison(self, node: ast.Compare) -> object:
+        """Compare; `a < b < c` is `a < b and b < c`."""
+        values = [self.evaluate(each) for each in (node.left, *node.comparators)]
+        results = [
+            COMPARE[type(kind)](lhs, rhs)
+            for kind, lhs, rhs in zip(node.ops, values, values[1:], strict=False)
+        ]
+        known = [result for result in results if not isinstance(result, Scalar)]
+        if not all(known):
+            return False
+        scalars = [result for result in results if isinstance(result, Scalar)]
+        return reduce(operator.and_, scalars) if scalars else True
+
+    def logic(self, node: ast.BoolOp) -> object:
+        """Compute `and` and `or`; the right side is evaluated only where it matters."""
+        return self._logic(node.op, node.values)
+
+    def _logic(self, kind: ast.boolop, nodes: list[ast.expr]) -> object:
+        first, *rest = nodes
+        value = self.evaluate(first)
+        if not rest:
+            return value
+        is_and = isinstance(kind, ast.And)
+        if not isinstance(value, Scalar):
+            return self._logic(kind, rest) if bool(value) == is_and else value
+        condition = self.emitter.cast(value, BOOL)
+        with self.emitter.arm() as block:
+            right = self.emitter.scalar_of(self._logic(kind, rest), BOOL)
+            other = self.emitter.cast(right, BOOL)
+        if is_cheap(block):
+            self.emitter.adopt(block)
+            return self.emitter.binary("&" if is_and else "|", condition, other)
+        with self.emitter.arm() as constant:
+            known = self.emitter.constant(not is_and, BOOL)
+        arms = ((block, other), (constant, known))
+        return self._branch(condition, *(arms if is_and else arms[::-1]), BOOL)
+
+    def conditional(self, node: ast.IfExp) -> object:
+        """Compute `a if c else b`; the side that is not chosen is not evaluated."""
+        condition = self.condition(node.test)
+        if not isinstance(condition, Scalar):
+            return self.evaluate(node.body if condition else node.orelse)
+        with self.emitter.arm() as then:
+            one = self.evaluate(node.body)
+        with self.emitter.arm() as otherwise:
+            two = self.evaluate(node.orelse)
+        kind = common_kind(one, two)
+        with self.emitter.inside(then):
+            left = self.emitter.cast(self.emitter.scalar_of(one, kind), kind)
+        with self.emitter.inside(otherwise):
+            right = self.emitter.cast(self.emitter.scalar_of(two, kind), kind)
+        if is_cheap(then) and is_cheap(otherwise):
+            self.emitter.adopt(then)
+            self.emitter.adopt(otherwise)
+            op = arith.SelectOp(condition.ssa, left.ssa, right.ssa)
+            return Scalar(self.emitter, self.emitter.insert(op).result, kind)
+        return self._branch(condition, (then, left), (otherwise, right), kind)
+
+    def _branch(self, condition: Scalar, then: _Arm, otherwise: _Arm, kind: ScalarType) -> Scalar:
+        """Insert a branch with one value."""
+        for block, value in (then, otherwise):
+            self.emitter.finish_arm(block, [value])
+        op = scf.IfOp(condition.ssa, [kind.ir], Region(then[0]), Region(otherwise[0]))
+        return Scalar(self.emitter, self.emitter.insert(op).results[0], kind)
+
+    def condition(self, node: ast.expr) -> object:
+        """Return a condition: a scalar of type bool, or what Python knows."""
+        value = self.evaluate(node)
+        if isinstance(value, Tensor | Pointer):
+            raise self.source.error(node, f"{describe(value)} is no condition", "compare elements")
+        return self.emitter.cast(value, BOOL) if isinstance(value, Scalar) else value
+
+    # Parts of values.
+
+    def subscript(self, node: ast.Subscript) -> object:
+        """Load an element, or take a part of what Python knows."""
+        base = self.evaluate(node.value)
+        if isinstance(base, Tensor | Pointer):
+            return self.emitter.load_at(self.address(base, node))
+        key = self.evaluate(node.slice)
+        if isinstance(key, Scalar):
+            raise ScriptError(
+                f"{describe(base)} exists when the script is defined, but the index only when the "
+                "kernel runs",
+                hint="go through it by a for loop, which is unrolled, or put it into a tensor",
+            )
+        return base[key]  # pyright: ignore[reportIndexIssue, reportUnknownVariableType]
+
+    def address(self, base: Tensor | Pointer, node: ast.Subscript) -> Pointer:
+        """Return the address of an element."""
+        key = self.evaluate(node.slice)
+        indices = cast("tuple[object, ...]", key) if isinstance(key, tuple) else (key,)
+        if any(isinstance(index, slice) for index in indices):
+            raise ScriptError(
+                "a script has no slices of tensors", hint="loop over the elements, or copy a tile"
+            )
+        if isinstance(base, Tensor):
+            return self.emitter.address(base, indices)
+        if len(indices) != 1:
+            raise ScriptError(
+                f"{len(indices)} indices for {describe(base)}, which takes one",
+                hint="make a tensor of it: as_tensor_pointer(pointer, 'float32', [m, n])",
+            )
+        (index,) = indices
+        if not isinstance(index, Scalar | int):
+            raise ScriptError(f"an index is an integer, not {describe(index)}")
+        return base + index
+
+    def slice(self, node: ast.Slice) -> object:
+        """Return a slice."""
+        parts = [None if p is None else self.evaluate(p) for p in (node.lower, node.upper)]
+        return slice(*parts, None if node.step is None else self.evaluate(node.step))
+
+    def attribute(self, node: ast.Attribute) -> object:
+        """Return an attribute of what Python knows, or `shape` and `dtype` of a tensor."""
+        base = self.evaluate(node.value)
+        match base:
+            case Tensor() if node.attr == "shape":
+                return base.shape
+            case Tensor() | Pointer() | Scalar() if node.attr == "dtype":
+                return base.type if isinstance(base, Scalar) else base.element
+            case Tensor() | Pointer() | Scalar():
+                raise ScriptError(
+                    f"{describe(base)} has no attribute '{node.attr}'",
+                    hint="a tensor has 'shape' and 'dtype'",
+                )
+            case _:
+                return getattr(base, node.attr)
+
+    # Functions.
+
+    def call(self, node: ast.Call) -> object:
+        """Call what Python knows; scripts and plain functions write their IR here."""
+        function = self.evaluate(node.func)
+        arguments: list[object] = []
+        for argument in node.args:
+            if isinstance(argument, ast.Starred):
+                arguments.extend(self.python_values(argument.value))
+            else:
+                arguments.append(self.evaluate(argument))
+        keywords: dict[str, object] = {}
+        for keyword in node.keywords:
+            value = self.evaluate(keyword.value)
+            if keyword.arg is None:
+                keywords.update(cast("dict[str, object]", value))
+            else:
+                keywords[keyword.arg] = value
+        owner = getattr(function, "__self__", function)
+        if isinstance(owner, TaskMap) and getattr(function, "__name__", "on") in ("on", "map"):
+            return tasks_of(owner, *arguments, **keywords)
+        if not callable(function):
+            raise ScriptError(f"{describe(function)} is no function")
+        substitute = SUBSTITUTES.get(function) if _is_hashable(function) else None
+        if substitute is not None and substitute.applies(arguments):
+            function = substitute.function
+        return function(*arguments, **keywords)
+
+    def anonymous(self, node: ast.Lambda) -> object:
+        """Return a lambda as a function of Python, whose body is evaluated at each call."""
+        names = [argument.arg for argument in node.args.args]
+        captured = self.scopes.flat()
+
+        def function(*values: object) -> object:
+            if len(values) != len(names):
+                raise ScriptError(f"a lambda of {len(names)} arguments got {len(values)}")
+            scopes = Scopes()
+            for name, value in {**captured, **dict(zip(names, values, strict=True))}.items():
+                scopes.define(name, value)
+            return Expressions(self.emitter, self.source, self.outside, scopes).evaluate(node.body)
+
+        return function
+
+    def comprehension(self, node: ast.ListComp | ast.GeneratorExp) -> object:
+        """Return a list, from what is known when the script is defined."""
+        return list(self._comprehend(node.elt, node.generators))
+
+    def _comprehend(
+        self, element: ast.expr, generators: list[ast.comprehension]
+    ) -> Iterator[object]:
+        if not generators:
+            yield self.evaluate(element)
+            return
+        first, *rest = generators
+        for value in self.python_values(first.iter):
+            self.scopes.enter(runtime=False)
+            self.bind(first.target, value)
+            if all(self.condition(test) for test in first.ifs):
+                yield from self._comprehend(element, rest)
+            self.scopes.exit()
+
+    def python_values(self, node: ast.expr) -> list[object]:
+        """Return the values of something that Python can go through.
+
+        Raises:
+            ScriptError: it is known only when the kernel runs.
+        """
+        value = self.evaluate(node)
+        if isinstance(value, Range) and isinstance(value.start, int):
+            stop = value.stop
+            if isinstance(stop, int):
+                return list(range(value.start, stop, value.step))
+        if isinstance(value, Range | Scalar | Tensor) or not hasattr(value, "__iter__"):
+            raise self.source.error(
+                node,
+                f"{describe(value)} cannot be gone through when the script is defined",
+                "lists, tuples and ranges of known numbers can",
+            )
+        return list(value)  # pyright: ignore[reportArgumentType, reportUnknownVariableType]
+
+    def bind(self, target: ast.expr, value: object) -> None:
+        """Bind a name, or the names of a tuple, to a value of Python in the innermost scope."""
+        if isinstance(target, ast.Name):
+            self.scopes.define(target.id, value)
+            return
+        if not isinstance(target, ast.Tuple | ast.List):
+            raise self.source.error(target, "only names can be bound here")
+        values = unpack(value, len(target.elts))
+        for element, each in zip(target.elts, values, strict=True):
+            self.bind(element, each)
+
+
+_Arm = tuple[Block, Scalar]
+
+
+def unpack(value: object, count: int) -> list[object]:
+    """Return the parts of a tuple.
+
+    Raises:
+        ScriptError: it has another number of parts.
+    """
+    if isinstance(value, Scalar | Tensor | Pointer) or not hasattr(value, "__iter__"):
+        raise ScriptError(f"{describe(value)} cannot be unpacked into {count} names")
+    values = cast("list[object]", list(value))  # pyright: ignore[reportArgumentType]
+    if len(values) != count:
+        raise ScriptError(f"{len(values)} values for {count} names")
+    return values
+
+
+def common_kind(one: object, other: object) -> ScalarType:
+    """Return the type in which two alternatives meet; numbers adapt."""
+    types = [value.type if isinstance(value, Scalar) else None for value in (one, other)]
+    kind = common_type(*types)
+    for value in (one, other):
+        if isinstance(value, Scalar):
+            continue
+        if not is_number(value):
+            raise ScriptError(f"{describe(value)} stands where a number should")
+        if isinstance(value, float) and (kind is None or not kind.is_float):
+            kind = F32
+        elif kind is None or (kind is BOOL and not isinstance(value, bool)):
+            kind = BOOL if isinstance(value, bool) else I32
+    assert kind is not None
+    return kind
+
+
+def _is_hashable(value: object) -> bool:
+    return getattr(type(value), "__hash__", None) is not None
+
+
+_RULES: dict[type[ast.expr], Callable[[Expressions, ast.expr], object]] = cast(
+    "dict[type[ast.expr], Callable[[Expressions, ast.expr], object]]",
+    {
+        ast.Attribute: Expressions.attribute,
+        ast.BinOp: Expressions.binary,
+        ast.BoolOp: Expressions.logic,
+        ast.Call: Expressions.call,
+        ast.Compare: Expressions.comparison,
+        ast.Constant: Expressions.constant,
+        ast.Dict: Expressions.dictionary,
+        ast.GeneratorExp: Expressions.comprehension,
+        ast.IfExp: Expressions.conditional,
+        ast.JoinedStr: Expressions.text,
+        ast.Lambda: Expressions.anonymous,
+        ast.List: Expressions.sequence,
+        ast.ListComp: Expressions.comprehension,
+        ast.Name: Expressions.name,
+        ast.Slice: Expressions.slice,
+        ast.Subscript: Expressions.subscript,
+        ast.Tuple: Expressions.sequence,
+        ast.UnaryOp: Expressions.unary,
+    },
+)

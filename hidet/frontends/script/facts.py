@@ -1,0 +1,80 @@
+"""What the syntax of a script tells: which names are assigned and read, where control leaves."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+
+
+@cache
+def assigned_names(statement: ast.stmt) -> frozenset[str]:
+    """Return the names that a statement, or one inside it, assigns; without those of `for`."""
+    return frozenset(_assigned(statement))
+
+
+def _assigned(statement: ast.stmt) -> Iterator[str]:
+    for node in ast.walk(statement):
+        match node:
+            case ast.Assign():
+                for target in node.targets:
+                    yield from names_of(target)
+            case ast.AnnAssign() | ast.AugAssign():
+                yield from names_of(node.target)
+            case _:
+                pass
+
+
+def names_of(target: ast.expr) -> Iterator[str]:
+    """Give the names that a target of an assignment binds."""
+    match target:
+        case ast.Name():
+            yield target.id
+        case ast.Tuple() | ast.List():
+            for element in target.elts:
+                yield from names_of(element)
+        case _:
+            pass
+
+
+@cache
+def read_names(statement: ast.stmt) -> frozenset[str]:
+    """Return the names that a statement, or one inside it, reads."""
+    found: set[str] = set()
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            found.add(node.id)
+        elif isinstance(node, ast.AugAssign):
+            found.update(names_of(node.target))
+    return frozenset(found)
+
+
+def are_assigned(name: str, statements: Iterable[ast.stmt]) -> bool:
+    """Whether one of the statements assigns a name."""
+    return any(name in assigned_names(statement) for statement in statements)
+
+
+def leaves(statements: Sequence[ast.stmt]) -> bool:
+    """Whether the last of some statements always leaves the loop's body or the function."""
+    if not statements:
+        return False
+    last = statements[-1]
+    if isinstance(last, ast.If):
+        return leaves(last.body) and leaves(last.orelse)
+    return isinstance(last, ast.Return | ast.Continue | ast.Break)
+
+
+def exit_in(statement: ast.stmt) -> ast.stmt | None:
+    """Return a `return`, or a `continue` or `break` of the loop around, inside a statement."""
+    match statement:
+        case ast.Return() | ast.Continue() | ast.Break():
+            return statement
+        case ast.If():
+            inner = (exit_in(each) for each in (*statement.body, *statement.orelse))
+            return next((each for each in inner if each is not None), None)
+        case ast.For() | ast.While():
+            return next(
+                (node for node in ast.walk(statement) if isinstance(node, ast.Return)), None
+            )
+        case _:
+            return None

@@ -1,0 +1,99 @@
+"""The source of a script: its syntax tree, and errors that point into it."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from hidet.errors import HidetError, ScriptError
+
+
+@dataclass(frozen=True)
+class Source:
+    """The text of a function of a script.
+
+    Attributes:
+        file: the name of the file.
+        first_line: the number of its first line in the file, decorators included.
+        lines: its lines, without the indentation that all of them share.
+        indent: that indentation.
+        function: the syntax tree.
+    """
+
+    file: str
+    first_line: int
+    lines: list[str]
+    indent: int
+    function: ast.FunctionDef
+
+    @staticmethod
+    def of(function: Callable[..., object]) -> Source:
+        """Read the source of a function.
+
+        Raises:
+            ScriptError: there is none, or it is no `def`.
+        """
+        name = getattr(function, "__name__", repr(function))
+        try:
+            lines, first_line = inspect.getsourcelines(function)
+        except (OSError, TypeError) as error:
+            raise ScriptError(
+                f"the source of '{name}' cannot be read: {error}",
+                hint="define scripts in a file or in a notebook, not in a string",
+            ) from error
+        text = textwrap.dedent("".join(lines))
+        (tree,) = ast.parse(text).body[:1]
+        file = inspect.getsourcefile(function) or "<unknown>"
+        if not isinstance(tree, ast.FunctionDef):
+            raise ScriptError(
+                f"'{name}' is no function that a script can be made of",
+                where=f"{file}:{first_line}",
+                hint="@hidet.script stands above a plain 'def'",
+            )
+        indent = len(lines[0]) - len(lines[0].lstrip())
+        return Source(file, first_line, text.splitlines(), indent, tree)
+
+    def line_of(self, node: ast.AST) -> int:
+        """Return the number of the line of a node in the file."""
+        return self.first_line + getattr(node, "lineno", 1) - 1
+
+    def column_of(self, node: ast.AST) -> int:
+        """Return the number of the column of a node in the file, from 1 on."""
+        return self.indent + getattr(node, "col_offset", 0) + 1
+
+    def where(self, node: ast.AST) -> str:
+        """Name the place of a node: `kernel.py:12`."""
+        return f"{self.file}:{self.line_of(node)}"
+
+    def excerpt(self, line: int, column: int) -> str:
+        """Return a line of the file by its numbers, with a caret under a column of it."""
+        text = self.lines[line - self.first_line]
+        stripped = text.lstrip()
+        caret = max(column - 1 - self.indent - (len(text) - len(stripped)), 0)
+        return f"{stripped}\n{' ' * caret}^"
+
+    def error(self, node: ast.AST, what: str, hint: str | None = None) -> ScriptError:
+        """Return the error about a node."""
+        return ScriptError(
+            what,
+            where=self.where(node),
+            source=self.excerpt(self.line_of(node), self.column_of(node)),
+            hint=hint,
+        )
+
+    def locate(self, node: ast.AST, error: Exception) -> ScriptError:
+        """Return an error that happened while a node was evaluated, as one about the node."""
+        if isinstance(error, ScriptError) and error.where is not None:
+            return error
+        if isinstance(error, HidetError):
+            return self.error(node, error.what, error.hint)
+        return self.error(node, f"{type(error).__name__}: {error}")
+
+
+def short_name(file: str) -> str:
+    """Return the name of a file without its folders."""
+    return Path(file).name
