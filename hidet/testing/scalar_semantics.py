@@ -87,6 +87,8 @@ def _constant(op: arith.ConstantOp) -> Array:
 
 def _float_comparison(op: arith.CmpfOp, lhs: Array, rhs: Array) -> Array:
     predicate = arith.CMPF_COMPARISON_OPERATIONS[op.predicate.value.data]
+    if predicate in ("false", "true"):
+        return np.full(lhs.shape, predicate == "true")
     unordered = np.isnan(lhs) | np.isnan(rhs)
     if predicate in ("ord", "uno"):
         return unordered if predicate == "uno" else ~unordered
@@ -99,6 +101,8 @@ def _integer_comparison(op: arith.CmpiOp, lhs: Array, rhs: Array) -> Array:
     if predicate[0] == "u" and lhs.dtype.kind == "i":
         unsigned = np.dtype(f"u{lhs.dtype.itemsize}")
         lhs, rhs = lhs.astype(unsigned), rhs.astype(unsigned)
+    if predicate[0] == "s" and lhs.dtype == bool:  # as a signed number of one bit, true is -1
+        lhs, rhs = -lhs.astype(np.int8), -rhs.astype(np.int8)
     return _COMPARISONS[predicate[-2:]](lhs, rhs)
 
 

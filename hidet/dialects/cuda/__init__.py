@@ -7,6 +7,13 @@ spaces are named by `#cuda.space<...>`.
 
 from xdsl.ir import Dialect
 
+from hidet.dialects.cuda.atomics import (
+    AtomicKindAttr,
+    AtomicOp,
+    PrintfOp,
+    VoteKindAttr,
+    VoteOp,
+)
 from hidet.dialects.cuda.attributes import (
     BufferKindAttr,
     DimensionAttr,
@@ -27,15 +34,18 @@ from hidet.dialects.cuda.kernel import KernelOp
 Cuda = Dialect(
     "cuda",
     [
+        AtomicOp,
         BlockIdOp,
         BufferOp,
         CopyVectorOp,
         KernelOp,
         LaunchOp,
+        PrintfOp,
         ShflOp,
         SyncThreadsOp,
         SyncWarpOp,
         ThreadIdOp,
+        VoteOp,
     ],
-    [BufferKindAttr, DimensionAttr, ShuffleKindAttr, SpaceAttr],
+    [AtomicKindAttr, BufferKindAttr, DimensionAttr, ShuffleKindAttr, SpaceAttr, VoteKindAttr],
 )

@@ -45,6 +45,9 @@ from hidet.frontends.script.values import (
 )
 from hidet.lowering.builder import KernelBuilder, integer_type
 
+MAX_DEPTH = 32
+"""So many functions of a script may call each other; what goes deeper calls itself."""
+
 
 @dataclass
 class LaunchShape:
@@ -62,6 +65,7 @@ class Emitter(KernelBuilder):
 
     Attributes:
         shape: what the attributes of the kernel have said so far.
+        shared_bytes: the shared memory that the kernel has allocated.
         entry: the first block of the kernel.
     """
 
@@ -69,13 +73,16 @@ class Emitter(KernelBuilder):
         super().__init__(InsertPoint.at_end(entry))
         self.entry = entry
         self.shape = LaunchShape()
+        self.shared_bytes = 0
+        self._depth = 0
         self._location: LocationAttr = UnknownLoc()
         self._locations: dict[tuple[str, int], LocationAttr] = {}
-        self.operation_insertion_handler = [self._locate]
+        self.operation_insertion_handler = [self.locate]
 
     # Where ops come from.
 
-    def _locate(self, op: Operation) -> None:
+    def locate(self, op: Operation) -> None:
+        """Give an op the location of the line that is being traced."""
         if isinstance(op.location, UnknownLoc):
             op.location = self._location
 
@@ -92,6 +99,23 @@ class Emitter(KernelBuilder):
         line = self._location
         if isinstance(line, FileLineColLoc):
             self._location = FileLineColLoc(line.filename, line.line, IntAttr(column))
+
+    @contextmanager
+    def nested(self, name: str) -> Generator[None]:
+        """Trace a function that is called, and come back to the line of the call.
+
+        Raises:
+            ScriptError: functions call each other without an end.
+        """
+        if self._depth == MAX_DEPTH:
+            raise ScriptError(
+                f"'{name}' calls itself", hint="functions of a script cannot be recursive"
+            )
+        line = self._location
+        self._depth += 1
+        yield
+        self._depth -= 1
+        self._location = line
 
     # Numbers and conversions.
 

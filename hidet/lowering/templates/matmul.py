@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 from math import prod
 
 from xdsl.ir import SSAValue
@@ -22,6 +23,13 @@ from hidet.mapping import TaskMap, auto_map, repeat, spatial
 TILE_K = 16
 """How much of k is in shared memory at a time."""
 
+SIDE, REPEATS = 16, ((4, 2, 1), (4, 2))
+"""Threads of a block along rows and columns, and how many elements each may have along both."""
+
+CPU_SIDE, CPU_REPEATS = 8, ((8, 4, 2, 1), (8, 4))
+"""The same for a CPU: it waits for no memory behind other threads, and switching between them
+takes time, so a block has few of them with much to do."""
+
 
 class MatmulTemplate(Template):
     """A block of `rows` x `columns` threads, each with `row_repeat` x `column_repeat` elements.
@@ -39,10 +47,10 @@ class MatmulTemplate(Template):
     def configs(self, fusion: FusionOp, arch: Arch) -> Sequence[Config]:
         """Return tiles from large to small, those first that fill the machine without waste."""
         batch, m, n, _ = _problem(anchor_of(fusion))
+        side, repeats = (CPU_SIDE, CPU_REPEATS) if arch.name == "cpu" else (SIDE, REPEATS)
         candidates = [
-            {"rows": 16, "columns": 16, "row_repeat": rows, "column_repeat": columns}
-            for rows in (4, 2, 1)
-            for columns in (4, 2)
+            {"rows": side, "columns": side, "row_repeat": rows, "column_repeat": columns}
+            for rows, columns in product(*repeats)
         ]
 
         def waves(config: Config) -> float:

@@ -58,22 +58,6 @@ def converted(op, x):
     return -number if x.dtype == bool else number
 
 
-def compared_floats(op, lhs, rhs):
-    """The first and the last predicate are constants, false and true."""
-    predicate = op.predicate.value.data
-    if predicate in (0, 15):
-        return np.full(lhs.shape, predicate == 15)
-    return SCALARS[arith.CmpfOp](op, lhs, rhs)
-
-
-def compared_integers(op, lhs, rhs):
-    """As signed numbers of one bit, true is less than false."""
-    is_signed = arith.CMPI_COMPARISON_OPERATIONS[op.predicate.value.data].startswith("s")
-    if is_signed and lhs.dtype == bool:
-        lhs, rhs = -lhs.astype(np.int8), -rhs.astype(np.int8)
-    return SCALARS[arith.CmpiOp](op, lhs, rhs)
-
-
 MEANINGS = SCALARS | {
     arith.ShLIOp: lambda op, a, b: np.left_shift(a, b),
     arith.ShRSIOp: lambda op, a, b: np.right_shift(a, b),
@@ -88,8 +72,6 @@ MEANINGS = SCALARS | {
     arith.SIToFPOp: converted,
     arith.TruncIOp: converted,
     arith.BitcastOp: lambda op, x: x.view(numpy_type(op.results[0].type)),
-    arith.CmpfOp: compared_floats,
-    arith.CmpiOp: compared_integers,
 }
 
 

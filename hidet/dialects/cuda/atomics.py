@@ -1,0 +1,154 @@
+"""Atomic updates of memory, votes of a warp, and text that a kernel prints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import auto
+from typing import ClassVar
+
+from xdsl.dialects.builtin import AnyFloatConstr, IndexType, IntegerType, MemRefType, StringAttr, i1
+from xdsl.dialects.utils import EnumAttribute
+from xdsl.ir import Attribute, Operation, SpacedOpaqueSyntaxAttribute, SSAValue
+from xdsl.irdl import (
+    BaseAttr,
+    IRDLOperation,
+    VarConstraint,
+    irdl_attr_definition,
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
+from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.str_enum import StrEnum
+
+from hidet.dialects.cuda.attributes import memref_type
+from hidet.dialects.cuda.instructions import Collective
+
+
+class AtomicKind(StrEnum):
+    """How an atomic operation updates an element."""
+
+    ADD = auto()
+    MAX = auto()
+    MIN = auto()
+
+
+@irdl_attr_definition
+class AtomicKindAttr(EnumAttribute[AtomicKind], SpacedOpaqueSyntaxAttribute):
+    """`add`, `max` or `min`; integers are signed."""
+
+    name = "cuda.atomic_kind"
+
+
+@irdl_op_definition
+class AtomicOp(IRDLOperation):
+    """`cuda.atomic add %v, %x[%i]`: updates an element as one step; gives its old value.
+
+    It is relaxed: it orders no other access (PTX ISA, `atom.relaxed`).
+    """
+
+    name = "cuda.atomic"
+
+    T: ClassVar = VarConstraint("T", BaseAttr(IntegerType) | AnyFloatConstr)
+
+    kind = prop_def(AtomicKindAttr)
+    value = operand_def(T)
+    memref = operand_def(MemRefType.constr(T))
+    indices = var_operand_def(IndexType)
+    result = result_def(T)
+
+    assembly_format = "$kind $value `,` $memref `[` $indices `]` attr-dict `:` type($memref)"
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+
+    def __init__(
+        self,
+        kind: AtomicKind,
+        value: SSAValue | Operation,
+        memref: SSAValue,
+        indices: Sequence[SSAValue],
+    ) -> None:
+        value = SSAValue.get(value)
+        super().__init__(
+            properties={"kind": AtomicKindAttr(kind)},
+            operands=[value, memref, indices],
+            result_types=[value.type],
+        )
+
+    def verify_(self) -> None:
+        """Check the rank."""
+        kind = memref_type(self.memref)
+        if len(self.indices) != kind.get_num_dims():
+            raise VerifyException(f"{len(self.indices)} indices for {kind}")
+
+
+class VoteKind(StrEnum):
+    """What the lanes of a warp are asked."""
+
+    ANY = auto()
+    ALL = auto()
+    BALLOT = auto()
+
+
+@irdl_attr_definition
+class VoteKindAttr(EnumAttribute[VoteKind], SpacedOpaqueSyntaxAttribute):
+    """`any`, `all` or `ballot`, as in CUDA's `__*_sync`."""
+
+    name = "cuda.vote_kind"
+
+
+@irdl_op_definition
+class VoteOp(IRDLOperation):
+    """`cuda.vote any %p : i1`: what the lanes of the warp say together (PTX ISA, `vote.sync`).
+
+    All 32 lanes take part. `any` and `all` give an i1, `ballot` an i32 with a bit for each lane.
+    """
+
+    name = "cuda.vote"
+
+    kind = prop_def(VoteKindAttr)
+    predicate = operand_def(i1)
+    result = result_def(IntegerType)
+
+    assembly_format = "$kind $predicate attr-dict `:` type($result)"
+    traits = traits_def(Collective(), MemoryReadEffect(), MemoryWriteEffect())
+
+    def __init__(self, kind: VoteKind, predicate: SSAValue | Operation) -> None:
+        super().__init__(
+            properties={"kind": VoteKindAttr(kind)},
+            operands=[predicate],
+            result_types=[_result_of_vote(kind)],
+        )
+
+    def verify_(self) -> None:
+        """Check the type of the result."""
+        wanted = _result_of_vote(self.kind.data)
+        if self.result.type != wanted:
+            raise VerifyException(f"'{self.kind.data.value}' gives {wanted}")
+
+
+def _result_of_vote(kind: VoteKind) -> Attribute:
+    return IntegerType(32) if kind is VoteKind.BALLOT else i1
+
+
+@irdl_op_definition
+class PrintfOp(IRDLOperation):
+    """`cuda.printf "i = %d\\n" (%i : i32)`: prints to the standard output, as C's `printf`.
+
+    The format fits the types: `%d` an i32, `%lld` an i64, `%f` a float (CUDA C++ Programming
+    Guide, formatted output).
+    """
+
+    name = "cuda.printf"
+
+    format = prop_def(StringAttr)
+    values = var_operand_def(BaseAttr(IntegerType) | AnyFloatConstr)
+
+    assembly_format = "$format (`(` $values^ `:` type($values) `)`)? attr-dict"
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+
+    def __init__(self, format: str, values: Sequence[SSAValue]) -> None:
+        super().__init__(properties={"format": StringAttr(format)}, operands=[values])

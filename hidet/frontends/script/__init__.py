@@ -1,0 +1,19 @@
+"""The frontend of hidet script: a Python function becomes a kernel.
+
+A function under `@hidet.script` is not run by Python. Its syntax tree is executed statement by
+statement, once, when it is defined. What Python knows by then (sizes, lists, task mappings, other
+functions) is computed; what only the kernel will know is a value of the IR, and what is done with
+it writes IR of the `task` and `cuda` dialects.
+
+To be read in this order:
+
+- `types`, `values`: what names stand for; `operators`, `conversions`: tables; `emitter`: writes IR,
+- `source`, `facts`: what the syntax tells; `scopes`: the names of a function,
+- `expressions`, `statements`: execute the syntax tree,
+- `kernels`: a function as a kernel, or inlined; `module`: `script` and `script_module`; `checks`,
+- `builtins`, `memory`, `attributes`, `cuda`: what scripts can call and set.
+"""
+
+from hidet.frontends.script.module import IRModule, ScriptModule, script, script_module
+
+__all__ = ["IRModule", "ScriptModule", "script", "script_module"]

@@ -1,0 +1,292 @@
+"""What a thread of CUDA can ask for, with the names of CUDA."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from hidet.dialects.cuda import AtomicOp, PrintfOp, ShflOp, SyncThreadsOp, SyncWarpOp, VoteOp
+from hidet.dialects.cuda.atomics import AtomicKind, VoteKind
+from hidet.dialects.cuda.attributes import Dimension, ShuffleKind
+from hidet.errors import ScriptError
+from hidet.frontends.script.emitter import Emitter
+from hidet.frontends.script.tracing import current
+from hidet.frontends.script.types import BOOL, F64, I32, I64, U32, ScalarType
+from hidet.frontends.script.values import Pointer, Scalar, describe
+
+WARP = 32
+"""Threads of a warp (CUDA C++ Programming Guide, SIMT architecture)."""
+
+
+@dataclass(frozen=True)
+class Ids:
+    """`threadIdx` and `blockIdx`: a number along each dimension."""
+
+    name: str
+
+    @property
+    def x(self) -> Scalar:
+        """The number along x."""
+        return self._along(Dimension.X)
+
+    @property
+    def y(self) -> Scalar:
+        """The number along y."""
+        return self._along(Dimension.Y)
+
+    @property
+    def z(self) -> Scalar:
+        """The number along z."""
+        return self._along(Dimension.Z)
+
+    def _along(self, dimension: Dimension) -> Scalar:
+        emitter = current(f"{self.name}.{dimension.value}")
+        is_thread = self.name == "threadIdx"
+        return emitter.thread_id(dimension) if is_thread else emitter.block_id(dimension)
+
+
+@dataclass(frozen=True)
+class Extents:
+    """`blockDim` and `gridDim`: integers, since the attributes of the kernel have set them."""
+
+    name: Literal["blockDim", "gridDim"]
+
+    @property
+    def x(self) -> int:
+        """The extent along x."""
+        return self._along(0)
+
+    @property
+    def y(self) -> int:
+        """The extent along y."""
+        return self._along(1)
+
+    @property
+    def z(self) -> int:
+        """The extent along z."""
+        return self._along(2)
+
+    def _along(self, dimension: int) -> int:
+        shape = current(self.name).shape
+        extents = shape.block if self.name == "blockDim" else shape.grid
+        if extents is None:
+            raise ScriptError(
+                f"{self.name} is not known yet",
+                hint="set attrs.cuda.grid_dim and attrs.cuda.block_dim first",
+            )
+        return (*extents, 1, 1)[dimension]
+
+
+threadIdx, blockIdx = Ids("threadIdx"), Ids("blockIdx")
+blockDim, gridDim = Extents("blockDim"), Extents("gridDim")
+
+
+def syncthreads() -> None:
+    """Wait for all threads of the block."""
+    current("syncthreads").insert(SyncThreadsOp())
+
+
+def syncwarp() -> None:
+    """Wait for all lanes of the warp."""
+    current("syncwarp").insert(SyncWarpOp())
+
+
+# Shuffles and votes.
+
+
+def shfl_sync(mask: object, var: Scalar, src_lane: object, width: int = WARP) -> Scalar:
+    """Return the value of another lane of the warp. All lanes take part.
+
+    Args:
+        mask: the lanes that take part: all, 0xffffffff.
+        var: the value of the own lane.
+        src_lane: the number of the lane whose value is wanted.
+        width: the number of lanes of a segment; only 32 is supported.
+
+    Raises:
+        ScriptError: a mask or width that is not supported, or no scalar to move.
+    """
+    return _shuffle(ShuffleKind.IDX, mask, var, src_lane, width)
+
+
+def shfl_up_sync(mask: object, var: Scalar, delta: object, width: int = WARP) -> Scalar:
+    """Return the value of the lane `delta` below, the own one where there is none."""
+    return _shuffle(ShuffleKind.UP, mask, var, delta, width)
+
+
+def shfl_down_sync(mask: object, var: Scalar, delta: object, width: int = WARP) -> Scalar:
+    """Return the value of the lane `delta` above, the own one where there is none."""
+    return _shuffle(ShuffleKind.DOWN, mask, var, delta, width)
+
+
+def shfl_xor_sync(mask: object, var: Scalar, lane_mask: object, width: int = WARP) -> Scalar:
+    """Return the value of the lane with the number `own ^ lane_mask`."""
+    return _shuffle(ShuffleKind.XOR, mask, var, lane_mask, width)
+
+
+def _shuffle(kind: ShuffleKind, mask: object, var: Scalar, lane: object, width: int) -> Scalar:
+    emitter = current("a shuffle")
+    _check_mask(mask)
+    if width != WARP:
+        raise ScriptError(
+            f"a shuffle in segments of {width!r} lanes is not supported yet",
+            hint="compute the lane and use shfl_sync",
+        )
+    value = emitter.scalar_of(var)
+    moved = emitter.cast(value, I32) if value.type.bits < 16 else value
+    if moved.type.kind == "index":
+        moved = emitter.cast(moved, I64)
+    other = emitter.cast(emitter.scalar_of(lane, I32), I32)
+    result = emitter.insert(ShflOp(kind, moved.ssa, other.ssa)).result
+    return emitter.cast(Scalar(emitter, result, moved.type), value.type)
+
+
+def _check_mask(mask: object) -> None:
+    if mask not in (0xFFFFFFFF, -1):
+        raise ScriptError(
+            "a meeting of some lanes only is not supported yet",
+            hint="all lanes of the warp take part: the mask is 0xffffffff",
+        )
+
+
+def active_mask() -> int:
+    """Return the mask of all lanes, for shuffles and votes."""
+    current("active_mask")
+    return 0xFFFFFFFF
+
+
+def any_sync(mask: object, predicate: object) -> Scalar:
+    """Return whether the predicate holds on a lane of the warp."""
+    return _vote(VoteKind.ANY, mask, predicate, BOOL)
+
+
+def all_sync(mask: object, predicate: object) -> Scalar:
+    """Return whether the predicate holds on all lanes of the warp."""
+    return _vote(VoteKind.ALL, mask, predicate, BOOL)
+
+
+def ballot_sync(mask: object, predicate: object) -> Scalar:
+    """Return an integer with a bit for each lane of the warp on which the predicate holds."""
+    return _vote(VoteKind.BALLOT, mask, predicate, U32)
+
+
+def _vote(kind: VoteKind, mask: object, predicate: object, result: ScalarType) -> Scalar:
+    emitter = current("a vote")
+    _check_mask(mask)
+    condition = emitter.cast(emitter.scalar_of(predicate), BOOL)
+    return Scalar(emitter, emitter.insert(VoteOp(kind, condition.ssa)).result, result)
+
+
+# Atomics.
+
+_ATOMIC_TYPES = {
+    AtomicKind.ADD: ("i32", "u32", "i64", "u64", "f32", "f64"),
+    AtomicKind.MAX: ("i32", "i64", "f32", "f64"),
+    AtomicKind.MIN: ("i32", "i64", "f32", "f64"),
+}
+
+
+def atomic_add(address: object, value: object) -> Scalar:
+    """Add to an element, `atomic_add(~x[i], v)`, as one step; return its old value."""
+    return _atomic(AtomicKind.ADD, address, value)
+
+
+def atomic_max(address: object, value: object) -> Scalar:
+    """Store the larger one of an element and a value, as one step; return its old value."""
+    return _atomic(AtomicKind.MAX, address, value)
+
+
+def atomic_min(address: object, value: object) -> Scalar:
+    """Store the smaller one of an element and a value, as one step; return its old value."""
+    return _atomic(AtomicKind.MIN, address, value)
+
+
+def _atomic(kind: AtomicKind, address: object, value: object) -> Scalar:
+    emitter = current(f"atomic_{kind.value}")
+    if not isinstance(address, Pointer):
+        raise ScriptError(
+            f"an atomic operation takes an address, not {describe(address)}",
+            hint="the address of an element is ~x[i]",
+        )
+    element = address.element
+    if element.name not in _ATOMIC_TYPES[kind]:
+        raise ScriptError(
+            f"atomic_{kind.value} of {element} is not supported",
+            hint=f"there is {', '.join(_ATOMIC_TYPES[kind])}",
+        )
+    operand = emitter.cast(emitter.scalar_of(value, element), element)
+    indices = [emitter.index_of(index) for index in address.indices]
+    op = emitter.insert(AtomicOp(kind, operand.ssa, address.memory, indices))
+    return Scalar(emitter, op.result, element)
+
+
+# Text.
+
+_SPECIFICATION = re.compile(r"%(?:%|([-+ #0]*)(\d*)(\.\d+)?(hh|h|ll|l|z)?([a-zA-Z]))")
+
+_CONVERSIONS: dict[str, ScalarType] = {
+    **dict.fromkeys("dic", I32),
+    **dict.fromkeys("uxXo", I32),
+    **dict.fromkeys("fFeEgG", F64),
+}
+"""For each conversion of a format the type that C wants."""
+
+
+def printf(format: object, *values: object) -> None:
+    """Print text from a kernel, as C's `printf`.
+
+    Integers are printed by %d and %lld, floats by %f, %e or %g; values are converted to the types
+    that these take.
+
+    Raises:
+        ScriptError: the format is not known when the script is defined, or does not fit the values.
+    """
+    emitter = current("printf")
+    if not isinstance(format, str):
+        raise ScriptError(f"the format of printf is a string, not {describe(format)}")
+    found = [match for match in _SPECIFICATION.finditer(format) if match[0] != "%%"]
+    if len(found) != len(values):
+        raise ScriptError(
+            f"the format {format!r} takes {len(found)} values, and got {len(values)}",
+            hint="one %d, %lld or %f for each value; a percent sign is %%",
+        )
+    operands = [
+        _printed(emitter, match, value).ssa for match, value in zip(found, values, strict=True)
+    ]
+    emitter.insert(PrintfOp(format, operands))
+
+
+def _printed(emitter: Emitter, specification: re.Match[str], value: object) -> Scalar:
+    """Return a value in the type that its place in a format takes."""
+    scalar = emitter.scalar_of(value)
+    kind = _CONVERSIONS.get(specification[5])
+    if kind is None or (kind.is_float != scalar.type.is_float):
+        wanted = "%f, %e or %g" if scalar.type.is_float else "%d, %u, %x or %lld"
+        raise ScriptError(
+            f"{specification[0]} does not print {describe(scalar)}", hint=f"use {wanted}"
+        )
+    is_long = specification[4] in ("l", "ll")
+    return emitter.cast(scalar, I64 if is_long and kind is I32 else kind)
+
+
+__all__ = [
+    "active_mask",
+    "all_sync",
+    "any_sync",
+    "atomic_add",
+    "atomic_max",
+    "atomic_min",
+    "ballot_sync",
+    "blockDim",
+    "blockIdx",
+    "gridDim",
+    "printf",
+    "shfl_down_sync",
+    "shfl_sync",
+    "shfl_up_sync",
+    "shfl_xor_sync",
+    "syncthreads",
+    "syncwarp",
+    "threadIdx",
+]

@@ -1,0 +1,160 @@
+"""Memory of a kernel: tensors in registers, in shared memory, and behind pointers."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import cast
+
+from hidet.errors import ScriptError
+from hidet.frontends.script.emitter import Emitter
+from hidet.frontends.script.tracing import current
+from hidet.frontends.script.types import check_shape, scalar_type
+from hidet.frontends.script.values import Index, Pointer, Scalar, Tensor, describe
+from hidet.lowering.legality.tiles import MAX_SHARED_BYTES
+from hidet.mapping import TaskMap, repeat
+
+
+def register_tensor(dtype: object, shape: object = None, layout: object = None) -> Tensor:
+    """Make a tensor in registers.
+
+    A layout with `local_layout` spreads it over the threads: each holds the elements that the
+    layout, which is a task mapping, gives to it. Without, every thread has a tensor of its own.
+
+    Args:
+        dtype: the type of the elements.
+        shape: the extents; left out where a layout has them.
+        layout: the layout, row-major if left out.
+
+    Raises:
+        ScriptError: there is neither shape nor layout, or they do not fit.
+    """
+    emitter = current("register_tensor")
+    element, layout = scalar_type(dtype), _layout(shape, layout)
+    if layout.spatial_digits or layout.replicate_digits:
+        return Tensor(emitter.register_tile(element.ir, layout), element, layout.shape)
+    extents = _memory_shape(layout)
+    memory = emitter.local_array(element.ir, extents)
+    return Tensor(memory, element, layout.shape, _digits(layout, extents))
+
+
+def shared_tensor(dtype: object, shape: object = None, layout: object = None) -> Tensor:
+    """Make a tensor in the shared memory of the block.
+
+    Args:
+        dtype: the type of the elements.
+        shape: the extents; left out where a layout has them.
+        layout: the layout, row-major if left out.
+
+    Raises:
+        ScriptError: there is neither shape nor layout, they do not fit, or the block has not so
+            much shared memory.
+    """
+    emitter = current("shared_tensor")
+    element, layout = scalar_type(dtype), _layout(shape, layout)
+    if layout.spatial_digits or layout.replicate_digits:
+        raise ScriptError(
+            f"the layout {layout} spreads elements over threads, but shared memory belongs to all",
+            hint="use row_major and column_major alone",
+        )
+    emitter.shared_bytes += prod(layout.shape) * max(element.bits // 8, 1)
+    if emitter.shared_bytes > MAX_SHARED_BYTES:
+        raise ScriptError(
+            f"the kernel has {emitter.shared_bytes} bytes of shared memory with this tensor; "
+            f"{MAX_SHARED_BYTES} are possible",
+            hint="use smaller tiles or a narrower type",
+        )
+    extents = _memory_shape(layout)
+    memory = emitter.shared_tile(element.ir, extents)
+    return Tensor(memory, element, layout.shape, _digits(layout, extents))
+
+
+def tensor_pointer(
+    dtype: object, shape: object = None, layout: object = None, init: object = None
+) -> Tensor:
+    """Make a tensor of what a pointer points to; `as_tensor_pointer` in another order."""
+    if init is None:
+        raise ScriptError(
+            "a tensor pointer without 'init' is not supported yet",
+            hint="as_tensor_pointer(pointer, 'float32', [m, n])",
+        )
+    return as_tensor_pointer(init, dtype, shape, layout)
+
+
+def as_tensor_pointer(
+    pointer: object, dtype: object, shape: object = None, layout: object = None
+) -> Tensor:
+    """Make a tensor of what a pointer points to.
+
+    Args:
+        pointer: the pointer, to elements of the same type.
+        dtype: the type of the elements.
+        shape: the extents, which may be known only when the kernel runs.
+        layout: the layout, row-major if left out.
+
+    Raises:
+        ScriptError: it is no pointer to such elements, or shape and layout do not fit.
+    """
+    emitter = current("as_tensor_pointer")
+    if isinstance(pointer, Tensor) and pointer.start is not None:
+        pointer = Pointer(pointer.memory, pointer.element, (pointer.start,))
+    if not isinstance(pointer, Pointer) or len(pointer.indices) != 1:
+        raise ScriptError(
+            f"{describe(pointer)} is no pointer", hint="declare the parameter as ~f32"
+        )
+    element = scalar_type(dtype)
+    if element != pointer.element:
+        raise ScriptError(
+            f"{describe(pointer)} made a tensor of {element}",
+            hint=f"a tensor of {pointer.element}, or another type of the parameter",
+        )
+    (start,) = pointer.indices
+    if layout is not None:
+        known = _layout(shape, layout)
+        if known.spatial_digits or known.replicate_digits:
+            raise ScriptError(f"the layout {known} spreads elements over threads")
+        return Tensor(pointer.memory, element, known.shape, known, start)
+    return Tensor(pointer.memory, element, _extents(emitter, shape), None, start)
+
+
+def _extents(emitter: Emitter, shape: object) -> tuple[Index, ...]:
+    """Return extents, those that the kernel computes as scalars."""
+    values = cast("list[object]", list(shape) if isinstance(shape, list | tuple) else [shape])
+    extents: list[Index] = []
+    for value in values:
+        if isinstance(value, Scalar) and value.type.is_integer:
+            extents.append(value)
+        else:
+            extents.extend(check_shape((value,)))
+    return tuple(extents)
+
+
+def _layout(shape: object, layout: object) -> TaskMap:
+    """Return the layout of a tensor, row-major unless one is given."""
+    if layout is None:
+        if shape is None:
+            raise ScriptError("a tensor without a shape and without a layout")
+        values = cast("tuple[object, ...]", shape if isinstance(shape, tuple | list) else (shape,))
+        extents = check_shape(tuple(values))
+        if 0 in extents:
+            raise ScriptError(f"a tensor of shape {extents} has no elements")
+        return repeat(*extents) if extents else repeat(1)
+    if not isinstance(layout, TaskMap):
+        raise ScriptError(
+            f"{describe(layout)} is no layout",
+            hint="a product of row_major(..), column_major(..) and local_layout(..)",
+        )
+    if shape is not None and tuple(cast("list[object]", shape)) != layout.shape:
+        raise ScriptError(f"the shape is {shape}, but the layout is for {list(layout.shape)}")
+    return layout
+
+
+def _memory_shape(layout: TaskMap) -> tuple[int, ...]:
+    """Return the extents of the memory for a layout: the tensor's own where it is row-major."""
+    if layout == repeat(*layout.shape):
+        return layout.shape
+    return tuple(digit.extent for digit in layout.repeat_digits)
+
+
+def _digits(layout: TaskMap, extents: tuple[int, ...]) -> TaskMap | None:
+    """Return the layout where indices have to be translated, None where they need not."""
+    return None if extents == layout.shape and layout == repeat(*extents) else layout
