@@ -10,19 +10,34 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from hidet import errors, option, testing, torch
+    from hidet import driver, errors, lang, option, testing, torch
+    from hidet.frontends.script import script, script_module
 
 __version__ = "0.1.0"
 
 # Public name -> "module" or "module:attribute".
 _PUBLIC_NAMES: dict[str, str] = {
+    "driver": "hidet.driver",
     "errors": "hidet.errors",
+    "lang": "hidet.lang",
     "option": "hidet.option",
+    "script": "hidet.frontends.script:script",
+    "script_module": "hidet.frontends.script:script_module",
     "testing": "hidet.testing",
     "torch": "hidet.torch",
 }
 
-__all__ = ["__version__", "errors", "option", "testing", "torch"]
+__all__ = [
+    "__version__",
+    "driver",
+    "errors",
+    "lang",
+    "option",
+    "script",
+    "script_module",
+    "testing",
+    "torch",
+]
 
 
 def __getattr__(name: str) -> object:

@@ -1,16 +1,34 @@
-"""The compile driver: from a program of the graph dialect to something that runs.
+"""The compile driver: from a program of the graph dialect, or a script, to something that runs.
 
     compile_graph(module, device=torch.device("cuda", 0)).run(inputs, constants)
+    build_ir_module(script_module.ir_module())(a, b, c)
 
 - `compiler`: out of the cache, or else through the compiler;
 - `options`, `target`: what is compiled for what;
 - `programs`: the cache of whole programs, which makes a warm start run no pass;
 - `compilation`: the stages of a cold start;
 - `passes`: runs the pipeline, with times, dumps, and errors that say where;
-- `dump`: what `HIDET_DUMP` writes.
+- `dump`: what `HIDET_DUMP` writes;
+- `script`, with `script_arguments` and `kernel_launch`: kernels of scripts, called one by one.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from hidet.driver.compiler import compile_graph
 from hidet.driver.options import CompileOptions
 
-__all__ = ["CompileOptions", "compile_graph"]
+if TYPE_CHECKING:
+    from hidet.driver.script import CompiledModule
+    from hidet.frontends.script import IRModule
+
+__all__ = ["CompileOptions", "build_ir_module", "compile_graph"]
+
+
+def build_ir_module(ir_module: IRModule) -> CompiledModule:
+    """Build the kernels of a script module, `m.ir_module()`; see `hidet.driver.script`."""
+    # The compiler, which graphs out of the cache do without.
+    from hidet.driver.script import build_ir_module as build
+
+    return build(ir_module)

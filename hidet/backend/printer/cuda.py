@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from xdsl.ir import Operation
@@ -9,7 +10,8 @@ from xdsl.ir import Operation
 from hidet.backend.printer.memref import address
 from hidet.backend.printer.operators import ExpressionPrinter, TextOf
 from hidet.backend.printer.text import Text, call
-from hidet.backend.printer.types import BOOL, element_type, value_type
+from hidet.backend.printer.types import BOOL, INT, element_type, value_type
+from hidet.dialects.cuda.atomics import AtomicOp, PrintfOp, VoteKind, VoteOp
 from hidet.dialects.cuda.attributes import ShuffleKind
 from hidet.dialects.cuda.instructions import (
     BlockIdOp,
@@ -55,6 +57,27 @@ def _shuffle(op: Operation, text_of: TextOf) -> Text:
     return call(f"hidet::{_SHUFFLES[op.kind.data]}", arguments, kind)
 
 
+def _atomic(op: Operation, text_of: TextOf) -> Text:
+    """Print `hidet::atomic_add(&x[i], v)`."""
+    assert isinstance(op, AtomicOp)
+    arguments = [address(op.memref, op.indices, text_of), text_of(op.value)]
+    return call(f"hidet::atomic_{op.kind.data.value}", arguments, value_type(op.value))
+
+
+def _vote(op: Operation, text_of: TextOf) -> Text:
+    """Print `hidet::any(p)`; a ballot is an unsigned number for C++."""
+    assert isinstance(op, VoteOp)
+    kind = "unsigned" if op.kind.data is VoteKind.BALLOT else BOOL
+    return call(f"hidet::{op.kind.data.value}", [text_of(op.predicate)], kind)
+
+
+def _printf(op: Operation, writer: Writer) -> None:
+    """Print `printf("%d", i);`, which C++ and CUDA C++ share."""
+    assert isinstance(op, PrintfOp)
+    arguments = [Text(json.dumps(op.format.data), "char*"), *map(writer.text_of, op.values)]
+    writer.line(f"{call('printf', arguments, INT).text};")
+
+
 def _sync_threads(op: Operation, writer: Writer) -> None:
     """Print the barrier of a block."""
     writer.line("hidet::sync_threads();")
@@ -75,14 +98,17 @@ def _copy_vector(op: Operation, writer: Writer) -> None:
 
 
 EXPRESSIONS: dict[type[Operation], ExpressionPrinter] = {
+    AtomicOp: _atomic,
     BlockIdOp: _block_id,
     ShflOp: _shuffle,
     ThreadIdOp: _thread_id,
+    VoteOp: _vote,
 }
 """How operations of `cuda` print as expressions."""
 
 STATEMENTS: dict[type[Operation], StatementPrinter] = {
     CopyVectorOp: _copy_vector,
+    PrintfOp: _printf,
     SyncThreadsOp: _sync_threads,
     SyncWarpOp: _sync_warp,
 }

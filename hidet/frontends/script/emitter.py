@@ -24,7 +24,7 @@ from hidet.dialects.cuda import BlockIdOp, ThreadIdOp
 from hidet.dialects.cuda.attributes import Dimension
 from hidet.errors import ScriptError
 from hidet.frontends.script.conversions import conversion_path
-from hidet.frontends.script.operators import ARITHMETIC, COMPARISONS, FUNCTIONS, HINTS
+from hidet.frontends.script.operators import ARITHMETIC, COMPARISONS, FUNCTIONS, HINTS, OPPOSITES
 from hidet.frontends.script.types import (
     BOOL,
     F32,
@@ -75,6 +75,7 @@ class Emitter(KernelBuilder):
         self.shape = LaunchShape()
         self.shared_bytes = 0
         self._depth = 0
+        self._ids: dict[tuple[type[ThreadIdOp | BlockIdOp], Dimension], Scalar] = {}
         self._location: LocationAttr = UnknownLoc()
         self._locations: dict[tuple[str, int], LocationAttr] = {}
         self.operation_insertion_handler = [self.locate]
@@ -276,6 +277,15 @@ class Emitter(KernelBuilder):
             return self.binary("-", 0, operand)
         return self.binary("max", operand, self.binary("-", 0, operand))
 
+    def negated(self, condition: Scalar) -> Scalar:
+        """Return the opposite of a condition, of integers as a comparison."""
+        op = condition.ssa.owner
+        if not isinstance(op, arith.CmpiOp):
+            return self.unary("not", condition)
+        name = arith.CMPI_COMPARISON_OPERATIONS[op.predicate.value.data]
+        opposite = arith.CmpiOp(op.lhs, op.rhs, OPPOSITES[name])
+        return Scalar(self, self.insert(opposite).result, BOOL)
+
     def function(self, name: str, operand: object) -> Scalar:
         """Compute an elementary function; of an integer in `f32`."""
         value = self.scalar_of(operand)
@@ -288,11 +298,34 @@ class Emitter(KernelBuilder):
 
     def thread_id(self, dimension: Dimension) -> Scalar:
         """Return the thread's number in the block along a dimension."""
-        return Scalar(self, self.insert(ThreadIdOp(dimension)).result, INDEX)
+        return self._id(ThreadIdOp, dimension)
 
     def block_id(self, dimension: Dimension) -> Scalar:
         """Return the block's number in the grid along a dimension."""
-        return Scalar(self, self.insert(BlockIdOp(dimension)).result, INDEX)
+        return self._id(BlockIdOp, dimension)
+
+    def _id(self, kind: type[ThreadIdOp | BlockIdOp], dimension: Dimension) -> Scalar:
+        """Return an id, of which there is one operation, at the top of the kernel."""
+        known = self._ids.get((kind, dimension))
+        if known is None:
+            op = kind(dimension)
+            self.locate(op)
+            first = self.entry.first_op
+            if first is None:
+                self.entry.add_op(op)
+            else:
+                self.entry.insert_op_before(op, first)
+            known = self._ids[kind, dimension] = Scalar(self, op.result, INDEX)
+        return known
+
+    def name_ids(self) -> None:
+        """Name the ids that the user has given no name."""
+        for (kind, dimension), value in self._ids.items():
+            letter = "t" if kind is ThreadIdOp else "b"
+            is_only = sum(other is kind for other, _ in self._ids) == 1
+            short = is_only and dimension is Dimension.X
+            name = f"{letter}id" if short else f"{letter}{dimension.value}"
+            value.ssa.name_hint = value.ssa.name_hint or name
 
     # Memory.
 

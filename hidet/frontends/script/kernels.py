@@ -21,6 +21,7 @@ from hidet.frontends.script.emitter import Emitter
 from hidet.frontends.script.scopes import Scopes
 from hidet.frontends.script.source import Source
 from hidet.frontends.script.statements import Statements
+from hidet.frontends.script.tidy import tidy
 from hidet.frontends.script.tracing import current, tracing
 from hidet.frontends.script.types import (
     PYTHON_TYPES,
@@ -30,7 +31,6 @@ from hidet.frontends.script.types import (
     scalar_type,
 )
 from hidet.frontends.script.values import Pointer, Scalar, Tensor, describe, is_number
-from hidet.lowering.cuda.dead_code import drop_dead_code
 
 ParameterType = ScalarType | TensorType | PointerType
 """What a parameter of a kernel can be."""
@@ -202,8 +202,9 @@ class ScriptFunction:
             op.attributes[MIN_BLOCKS] = IntegerAttr(shape.min_blocks, i64)
         emitter.set_line(self.source.file, self.source.line_of(node))
         emitter.locate(op)
+        emitter.name_ids()
+        tidy(op)
         check_workers(op, self.source)
-        drop_dead_code(op)
         return Kernel(name, parameters, op)
 
     def __call__(self, *arguments: object) -> object:

@@ -71,6 +71,10 @@ COMPARISONS: dict[str, Comparison] = {
 }
 """Comparisons; with NaN only `!=` is true."""
 
+_PAIRS = [("eq", "ne"), ("slt", "sge"), ("sgt", "sle"), ("ult", "uge"), ("ugt", "ule")]
+OPPOSITES = {one: other for pair in _PAIRS for one, other in (pair, pair[::-1])}
+"""For each predicate of `arith.cmpi` its opposite."""
+
 FUNCTIONS: dict[str, Callable[[SSAValue], Operation]] = {
     "abs": math.AbsFOp,
     "acos": math.AcosOp,

@@ -367,6 +367,8 @@ class Statements(Expressions):
                 with self.emitter.inside(block):
                     values.append(self.emitter.cast(self.emitter.scalar_of(value, kind), kind))
         then, otherwise = blocks
+        if not pairs and then.first_op is None and otherwise.first_op is not None:
+            condition, then, otherwise = self.emitter.negated(condition), otherwise, then
         self.emitter.finish_arm(then, yielded[0])
         regions = [Region(then)]
         if pairs or otherwise.first_op is not None:

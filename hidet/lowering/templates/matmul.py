@@ -23,7 +23,7 @@ from hidet.mapping import TaskMap, auto_map, repeat, spatial
 TILE_K = 16
 """How much of k is in shared memory at a time."""
 
-SIDE, REPEATS = 16, ((4, 2, 1), (4, 2))
+SIDE, REPEATS = 16, ((8, 4, 2, 1), (8, 4, 2))
 """Threads of a block along rows and columns, and how many elements each may have along both."""
 
 CPU_SIDE, CPU_REPEATS = 8, ((8, 4, 2, 1), (8, 4))

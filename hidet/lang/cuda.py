@@ -1,0 +1,46 @@
+"""CUDA in scripts: ids, barriers, shuffles, votes, atomics, tensors in registers and shared."""
+
+from hidet.frontends.script.cuda import (
+    active_mask,
+    all_sync,
+    any_sync,
+    atomic_add,
+    atomic_max,
+    atomic_min,
+    ballot_sync,
+    blockDim,
+    blockIdx,
+    gridDim,
+    printf,
+    shfl_down_sync,
+    shfl_sync,
+    shfl_up_sync,
+    shfl_xor_sync,
+    syncthreads,
+    syncwarp,
+    threadIdx,
+)
+from hidet.frontends.script.memory import register_tensor, shared_tensor
+
+__all__ = [
+    "active_mask",
+    "all_sync",
+    "any_sync",
+    "atomic_add",
+    "atomic_max",
+    "atomic_min",
+    "ballot_sync",
+    "blockDim",
+    "blockIdx",
+    "gridDim",
+    "printf",
+    "register_tensor",
+    "shared_tensor",
+    "shfl_down_sync",
+    "shfl_sync",
+    "shfl_up_sync",
+    "shfl_xor_sync",
+    "syncthreads",
+    "syncwarp",
+    "threadIdx",
+]

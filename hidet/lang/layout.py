@@ -1,0 +1,24 @@
+"""Layouts of tensors, which are task mappings: what a thread holds, and in which order.
+
+`row_major(m, n)` and `column_major(m, n)` are the elements of one thread, or of memory, in order;
+`local_layout(m, n)` is one element for each of m * n threads; `*` composes, the left one outside.
+"""
+
+from collections.abc import Sequence
+
+from hidet.mapping import TaskMap, repeat
+from hidet.mapping import column_repeat as column_major
+from hidet.mapping import row_repeat as row_major
+from hidet.mapping import spatial as local_layout
+
+
+def strided_layout(shape: Sequence[int], ranks: Sequence[int] | None = None) -> TaskMap:
+    """Return the layout whose dimensions are in the order of the ranks, 0 the slowest.
+
+    Raises:
+        MappingError: the ranks are no permutation.
+    """
+    return repeat(*shape, ranks=ranks)
+
+
+__all__ = ["column_major", "local_layout", "row_major", "strided_layout"]

@@ -1,0 +1,23 @@
+"""Loops of Python in scripts: their bodies are written once for each value."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterable
+from typing import TypeVar
+
+Value = TypeVar("Value")
+
+
+def range(start: int, stop: int | None = None, step: int = 1) -> tuple[int, ...]:  # noqa: A001
+    """Return the numbers of Python's `range`, as numbers that are known in the script."""
+    first, last = (0, start) if stop is None else (start, stop)
+    return tuple(builtins.range(first, last, step))
+
+
+def each(values: Iterable[Value]) -> tuple[Value, ...]:
+    """Return some values, to go through in a script."""
+    return tuple(values)
+
+
+__all__ = ["each", "range"]

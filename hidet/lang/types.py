@@ -1,0 +1,67 @@
+"""The types of scripts, by short and long names; `f32[m, n]` is a tensor, `~f32` a pointer."""
+
+from hidet.frontends.script.types import (
+    BF16,
+    BOOL,
+    F16,
+    F32,
+    F64,
+    I8,
+    I16,
+    I32,
+    I64,
+    U8,
+    U16,
+    U32,
+    U64,
+    PointerType,
+    ScalarType,
+    TensorType,
+)
+from hidet.frontends.script.types import scalar_type as data_type
+
+boolean = BOOL
+i8 = int8 = I8
+i16 = int16 = I16
+i32 = int32 = I32
+i64 = int64 = I64
+u8 = uint8 = U8
+u16 = uint16 = U16
+u32 = uint32 = U32
+u64 = uint64 = U64
+f16 = float16 = F16
+bf16 = bfloat16 = BF16
+f32 = float32 = F32
+f64 = float64 = F64
+
+__all__ = [
+    "PointerType",
+    "ScalarType",
+    "TensorType",
+    "bf16",
+    "bfloat16",
+    "boolean",
+    "data_type",
+    "f16",
+    "f32",
+    "f64",
+    "float16",
+    "float32",
+    "float64",
+    "i8",
+    "i16",
+    "i32",
+    "i64",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "u8",
+    "u16",
+    "u32",
+    "u64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+]
