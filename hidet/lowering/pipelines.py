@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from hidet.lowering.blame import blame
+from hidet.lowering.collection import collection_paused
 
 GRAPH = (
     "decompose-graph",  # composite operators into few, so that the passes below know less
@@ -108,16 +109,17 @@ def run_pipeline(
         on_pass: is called for every pass with the module and a function that runs the pass; for
             timing, dumps and errors. Without it the pass is just run.
     """
-    for each in passes_of(pipeline, options):
+    with collection_paused():
+        for each in passes_of(pipeline, options):
 
-        def run(current: ModulePass = each) -> None:
-            with blame(current):
-                current.apply(context, module)
+            def run(current: ModulePass = each) -> None:
+                with blame(current):
+                    current.apply(context, module)
 
-        if on_pass is None:
-            run()
-        else:
-            on_pass(each, module, run)
+            if on_pass is None:
+                run()
+            else:
+                on_pass(each, module, run)
 
 
 @dataclass(frozen=True)

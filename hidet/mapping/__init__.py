@@ -32,7 +32,8 @@ repeat(2) * spatial(8) * replicate(4)
 >>> spatial(2, 1) * spatial(8, 1) == spatial(16, 1)
 True
 
-To be read in this order: `factors`, `digits`, `task_map`, `canonical`, `constructors`.
+To be read in this order: `factors`, `digits`, `task_map`, `canonical`, `constructors`,
+`drawing`.
 """
 
 from hidet.mapping.constructors import (

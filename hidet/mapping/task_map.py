@@ -8,6 +8,7 @@ from typing import cast
 
 from hidet.mapping.canonical import canonical
 from hidet.mapping.digits import Digit, expand, shape_of
+from hidet.mapping.drawing import draw
 from hidet.mapping.factors import (
     Factor,
     Kind,
@@ -222,6 +223,14 @@ class TaskMap:
             elif digit.kind != "repeat":
                 factors.append(Factor("replicate", (digit.extent,)))
         return TaskMap(tuple(factors))
+
+    def draw(self, limit: int = 32) -> str:
+        """Return a picture as text: the worker and the register of each element, and a legend.
+
+        Args:
+            limit: so many rows and columns are drawn; what is left out shows as `..`.
+        """
+        return draw(self, limit)
 
     def __str__(self) -> str:
         return " * ".join(str(factor) for factor in self.factors)

@@ -272,8 +272,6 @@ class ScriptFunction:
             statements.assign_name(node.arg, value)
         statements.rest = ()
         left = statements.run(self.source.function.body)
-        if left is not None and left.by != "return":
-            raise self.source.error(self.source.function, f"'{left.by}' outside of a loop")
         return None if left is None else left.value
 
 

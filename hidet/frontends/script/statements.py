@@ -292,8 +292,6 @@ class Statements(Expressions):
             first = ends[0]
             assert first is not None
             return Left(first.by, results[-1] if returned is not None else None)
-        if returned is not None:
-            raise ScriptError("not all paths return a value", hint="return one under 'else' too")
         return None
 
     def _side(

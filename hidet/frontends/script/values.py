@@ -9,7 +9,7 @@ from typing import NoReturn, Protocol, TypeAlias
 from xdsl.ir import SSAValue
 
 from hidet.errors import ScriptError
-from hidet.frontends.script.types import INDEX, ScalarType
+from hidet.frontends.script.types import ScalarType
 from hidet.mapping import TaskMap
 
 
@@ -285,9 +285,8 @@ def check_rank(tensor: Tensor, indices: Sequence[object]) -> None:
             hint="give one index for each dimension",
         )
     for index, extent in zip(indices, tensor.shape, strict=True):
-        if isinstance(index, Scalar) and not index.type.is_integer:
-            raise ScriptError(f"an index is an integer, not {describe(index)}")
-        if not isinstance(index, Scalar) and not isinstance(index, int):
+        is_integer = index.type.is_integer if isinstance(index, Scalar) else isinstance(index, int)
+        if not is_integer:
             raise ScriptError(f"an index is an integer, not {describe(index)}")
         if isinstance(index, int) and isinstance(extent, int) and not 0 <= index < extent:
             raise ScriptError(
@@ -295,18 +294,3 @@ def check_rank(tensor: Tensor, indices: Sequence[object]) -> None:
                 hint=f"it goes from 0 to {extent - 1}; there are no negative indices",
             )
 
-
-__all__ = [
-    "INDEX",
-    "Grid",
-    "Index",
-    "Pointer",
-    "Range",
-    "Scalar",
-    "Tasks",
-    "Tensor",
-    "Variable",
-    "check_rank",
-    "describe",
-    "is_number",
-]

@@ -14,6 +14,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from hidet.dialects.cuda.attributes import memref_type
+from hidet.dialects.cuda.atomics import AtomicOp
 from hidet.dialects.cuda.instructions import CopyVectorOp
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.errors import LegalityError
@@ -104,7 +105,7 @@ def _span(shape: Sequence[int], strides: Sequence[int], offset: int) -> int:
 def _flatten_access(
     op: Operation, argument: SSAValue, strides: Sequence[int], offset: int, constants: _Constants
 ) -> None:
-    """Replace the indices of a load, store or vector copy by one."""
+    """Replace the indices of a load, store, atomic update or vector copy by one."""
 
     def flat(indices: Sequence[SSAValue]) -> SSAValue:
         shape = memref_type(argument).get_shape()
@@ -114,6 +115,8 @@ def _flatten_access(
         case memref.LoadOp():
             op.operands = [argument, flat(op.indices)]
         case memref.StoreOp():
+            op.operands = [op.value, argument, flat(op.indices)]
+        case AtomicOp():
             op.operands = [op.value, argument, flat(op.indices)]
         case CopyVectorOp():
             source, target = list(op.source_indices), list(op.target_indices)

@@ -73,6 +73,19 @@ cuda.kernel @vectors(%x : memref<8x16xf32>) grid(8) block(16) {
 
 // -----
 
+// An atomic update.
+
+// CHECK-LABEL: cuda.kernel @atomic(%x : memref<128xf32>, %v : f32)
+cuda.kernel @atomic(%x : memref<8x16xf32>, %v : f32) grid(1) block(1) {
+  %i = cuda.thread_id x
+  // CHECK: %[[P:.*]] = arith.muli %i
+  // CHECK-NEXT: %[[A:.*]] = arith.addi %[[P]], %i
+  // CHECK-NEXT: cuda.atomic add %v, %x[%[[A]]] : memref<128xf32>
+  %0 = cuda.atomic add %v, %x[%i, %i] : memref<8x16xf32>
+}
+
+// -----
+
 // An empty tensor stays empty. Launches keep the types of their operands.
 
 // CHECK-LABEL: cuda.kernel @empty(%x : memref<0xf32>) grid(0) block(16) {

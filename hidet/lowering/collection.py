@@ -1,0 +1,22 @@
+"""Python's garbage collector, kept out of the passes."""
+
+import gc
+from collections.abc import Generator
+from contextlib import contextmanager
+
+
+@contextmanager
+def collection_paused() -> Generator[None]:
+    """Collect no cycles inside a `with` block.
+
+    A pass makes many objects that live on, which makes the collector look at the whole heap again
+    and again: some tenths of a second each time where torch is loaded. What it would find, erased
+    operations, is found afterwards.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()

@@ -1,0 +1,102 @@
+"""Pictures of task mappings as text: which worker holds which element."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import product
+from typing import Protocol
+
+
+class Drawable(Protocol):
+    """What a picture asks of a task mapping."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the tile of tasks."""
+        ...
+
+    @property
+    def workers(self) -> int:
+        """The number of workers."""
+        ...
+
+    @property
+    def tasks_per_worker(self) -> int:
+        """The number of tasks of each worker."""
+        ...
+
+    def owners(self, task: Sequence[int]) -> list[int]:
+        """Return the workers that run a task."""
+        ...
+
+    def register_index(self, task: Sequence[int]) -> int:
+        """Return the position of a task in the list of its owners."""
+        ...
+
+
+def draw(tasks: Drawable, limit: int) -> str:
+    """Return the picture of a task mapping; see `TaskMap.draw`."""
+    *outer, last = tasks.shape or (1,)
+    rows = outer[-1] if outer else 1
+    blocks = [
+        _draw_matrix(tasks, place, (rows, last) if outer else (last,), limit)
+        for place in product(*map(range, outer[:-1]))
+    ]
+    return "\n\n".join([*blocks, _legend(tasks)])
+
+
+def _draw_matrix(
+    tasks: Drawable, place: tuple[int, ...], extents: tuple[int, ...], limit: int
+) -> str:
+    """Draw the last one or two dimensions at a place of those before."""
+    *outer, columns = extents
+    rows = outer[0] if outer else 1
+    shown_rows, shown_columns = min(rows, limit), min(columns, limit)
+    cell = _cell(tasks)
+    matrix = [
+        [cell((*place, i, j) if outer else (*place, j)) for j in range(shown_columns)]
+        for i in range(shown_rows)
+    ]
+    width = max((len(text) for row in matrix for text in row), default=1)
+    label = len(str(shown_rows - 1))
+    head = f"at {place}:\n" if place else ""
+    header = " " * label + "  " + " ".join(f"{j:>{width}}" for j in range(shown_columns))
+    lines = [header + (" .." if shown_columns < columns else "")]
+    for i, row in enumerate(matrix):
+        name = f"{i:>{label}}" if outer else " " * label
+        end = " .." if shown_columns < columns else ""
+        lines.append(f"{name}  {' '.join(f'{text:>{width}}' for text in row)}{end}")
+    if shown_rows < rows:
+        lines.append(f"{'..':>{label}}")
+    return head + "\n".join(lines)
+
+
+def _cell(tasks: Drawable) -> Callable[[tuple[int, ...]], str]:
+    """Return what is written for an element: its workers and, of several, its register."""
+
+    def cell(task: tuple[int, ...]) -> str:
+        owners = tasks.owners(task)
+        if len(owners) > 3:
+            workers = f"{owners[0]}|..|{owners[-1]}"
+        else:
+            workers = "|".join(map(str, owners))
+        has_registers = tasks.tasks_per_worker > 1
+        return f"{workers}:{tasks.register_index(task)}" if has_registers else workers
+
+    return cell
+
+
+def _legend(tasks: Drawable) -> str:
+    """Explain the picture."""
+    shape = " x ".join(map(str, tasks.shape))
+    lines = [
+        f"{tasks}",
+        f"{shape} tasks, {tasks.workers} workers with {tasks.tasks_per_worker} tasks each",
+    ]
+    if tasks.tasks_per_worker > 1:
+        lines.append("w:r   worker w holds the element in its register r (its r-th task)")
+    else:
+        lines.append("w     worker w holds the element")
+    if tasks.owners([0] * len(tasks.shape)) != [0]:
+        lines.append("v|w   workers v and w hold it both")
+    return "\n".join(lines)

@@ -1,0 +1,30 @@
+// RUN: HIDET_ROUNDTRIP
+
+// CHECK: a = #cuda<atomic_kind min>
+"test.op"() {a = #cuda<atomic_kind min>} : () -> ()
+// CHECK: a = #cuda<vote_kind all>
+"test.op"() {a = #cuda<vote_kind all>} : () -> ()
+
+// CHECK-LABEL: cuda.kernel @update
+cuda.kernel @update(%x : memref<8x32xf32>, %n : memref<8xi32>) grid(1) block(32) {
+  %i = cuda.thread_id x
+  %v = arith.constant 1.000000e+00 : f32
+  %w = arith.constant 1 : i32
+  // CHECK: %old = cuda.atomic add %v, %x[%i, %i] : memref<8x32xf32>
+  %old = cuda.atomic add %v, %x[%i, %i] : memref<8x32xf32>
+  // CHECK-NEXT: %0 = cuda.atomic max %old, %x[%i, %i] : memref<8x32xf32>
+  %0 = cuda.atomic max %old, %x[%i, %i] : memref<8x32xf32>
+  // CHECK-NEXT: %1 = cuda.atomic min %w, %n[%i] : memref<8xi32>
+  %1 = cuda.atomic min %w, %n[%i] : memref<8xi32>
+  %p = arith.cmpi eq, %1, %w : i32
+  // CHECK: %2 = cuda.vote any %p : i1
+  %2 = cuda.vote any %p : i1
+  // CHECK-NEXT: %3 = cuda.vote all %p : i1
+  %3 = cuda.vote all %p : i1
+  // CHECK-NEXT: %4 = cuda.vote ballot %p : i32
+  %4 = cuda.vote ballot %p : i32
+  // CHECK-NEXT: cuda.printf "nothing\0A"
+  cuda.printf "nothing\n"
+  // CHECK-NEXT: cuda.printf "%d %f"(%4, %v : i32, f32)
+  cuda.printf "%d %f" (%4, %v : i32, f32)
+}

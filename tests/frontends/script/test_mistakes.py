@@ -1,0 +1,287 @@
+"""The catalogue of mistakes: each shows the user's line, with a caret under what is wrong."""
+
+import ast
+import importlib.util
+import textwrap
+from pathlib import Path
+
+import pytest
+
+import hidet
+import hidet.frontends.script as frontend
+from hidet.errors import ScriptError
+
+PACKAGE = Path(frontend.__file__).parent
+
+HEADER = """
+import math
+import hidet
+from hidet.lang import *
+from hidet.lang.cuda import *
+
+def pick(value):
+    return value if value > 0 else -value
+
+@hidet.script
+def relu(x: f32) -> f32:
+    return max(x, 0.0)
+
+@hidet.script
+def first(t: f32[8]):
+    return t[0]
+
+@hidet.script
+def second(p: ~f32):
+    return p[1]
+
+@hidet.script
+def half_returned(x: f32):
+    if x > 0:
+        return x
+
+@hidet.script
+def endless(x: f32):
+    return endless(x)
+
+with hidet.script_module() as others:
+    @hidet.script
+    def other(y: f32[8]):
+        attrs.cuda.grid_dim = 1
+        attrs.cuda.block_dim = 8
+"""
+
+KERNEL = """
+with hidet.script_module() as module:
+    @hidet.script
+    def kernel(x: f32[8, 4], y: f32[8], n: i32, p: ~f32):
+        attrs.cuda.grid_dim = 1
+        attrs.cuda.block_dim = 8
+        i = threadIdx.x
+"""
+
+
+def read_bodies():
+    """Give the mistakes inside of a kernel: message, caret, body."""
+    text = Path(__file__).with_name("mistakes.txt").read_text()
+    for block in text.split("# ")[1:]:
+        head, _, body = block.partition("\n")
+        message, _, caret = head.partition(" | ")
+        yield message, caret, HEADER + KERNEL + textwrap.indent(body, " " * 8)
+
+
+def whole(message, caret, text):
+    """Give a mistake outside of a kernel's body."""
+    return message, caret, HEADER + textwrap.dedent(text)
+
+
+WHOLE = [
+    whole(
+        "the parameter 'x' of a kernel has no type",
+        "x",
+        """
+        with hidet.script_module():
+            @hidet.script
+            def kernel(x):
+                attrs.cuda.grid_dim = 1
+        """,
+    ),
+    whole(
+        "3 is no scalar type",
+        "x",
+        """
+        with hidet.script_module():
+            @hidet.script
+            def kernel(x: 3):
+                attrs.cuda.grid_dim = 1
+        """,
+    ),
+    whole(
+        "a function of a script takes plain parameters only",
+        "3",
+        """
+        @hidet.script
+        def function(x=3):
+            return x
+        """,
+    ),
+    whole(
+        "an annotation of 'kernel' cannot be evaluated: name 'size'",
+        "def",
+        """
+        with hidet.script_module():
+            @hidet.script
+            def kernel(x: "f32[size]"):
+                attrs.cuda.grid_dim = 1
+        """,
+    ),
+    whole(
+        "the kernel 'kernel' returns the int 3",
+        "def",
+        """
+        with hidet.script_module():
+            @hidet.script
+            def kernel():
+                attrs.cuda.grid_dim = 1
+                attrs.cuda.block_dim = 1
+                return 3
+        """,
+    ),
+    whole(
+        "the kernel 'kernel' has no block",
+        "def",
+        """
+        with hidet.script_module():
+            @hidet.script
+            def kernel():
+                attrs.cuda.grid_dim = 1
+        """,
+    ),
+    whole(
+        "'double' cannot be the name of a kernel ... set attrs.func_name",
+        "def",
+        """
+        with hidet.script_module():
+            @hidet.script
+            def double():
+                attrs.cuda.grid_dim = 1
+                attrs.cuda.block_dim = 1
+        """,
+    ),
+    whole(
+        "blockDim is not known yet",
+        "blockDim",
+        """
+        with hidet.script_module():
+            @hidet.script
+            def kernel():
+                attrs.cuda.grid_dim = blockDim.x
+        """,
+    ),
+    whole(
+        "the kernel 'kernel' is in no module",
+        "def",
+        """
+        @hidet.script
+        def kernel():
+            attrs.cuda.grid_dim = 1
+            attrs.cuda.block_dim = 1
+        """,
+    ),
+    whole(
+        "the module has a kernel of the name 'kernel' already",
+        "def",
+        """
+        with hidet.script_module():
+            for _ in range(2):
+                @hidet.script
+                def kernel():
+                    attrs.cuda.grid_dim = 1
+                    attrs.cuda.block_dim = 1
+        """,
+    ),
+    whole("the module is empty", None, "hidet.script_module().ir_module()"),
+    whole("'threadIdx.x' exists in a kernel only", None, "threadIdx.x"),
+    whole("'<lambda>' is no function that a script can be made of", None, "hidet.script(\nlambda: 0)"),
+    whole(
+        "the source of 'kernel' cannot be read",
+        None,
+        """
+        names = {}
+        exec("def kernel(): pass", names)
+        hidet.script(names["kernel"])
+        """,
+    ),
+]
+
+CASES = [*read_bodies(), *WHOLE]
+
+
+def provoke(text, folder):
+    """Run a program from a file; give its error and the places that it was raised at."""
+    path = folder / "program.py"
+    path.write_text(text)
+    specification = importlib.util.spec_from_file_location("program", path)
+    module = importlib.util.module_from_spec(specification)
+    with pytest.raises(ScriptError) as caught:
+        specification.loader.exec_module(module)
+    places = set()
+    error = caught.value
+    while error is not None:
+        traceback = error.__traceback__
+        while traceback is not None:
+            file = Path(traceback.tb_frame.f_code.co_filename)
+            if file.parent == PACKAGE:
+                places.add((file.name, traceback.tb_lineno))
+            traceback = traceback.tb_next
+        error = error.__cause__
+    return caught.value, places, path
+
+
+@pytest.mark.parametrize(("message", "caret", "text"), CASES, ids=[case[0] for case in CASES])
+def test_mistake(message, caret, text, tmp_path):
+    """A mistake says what is wrong, where, and shows the line."""
+    error, _, path = provoke(text, tmp_path)
+    what, _, hint = message.partition(" ... ")
+    assert what in error.what
+    assert hint in (error.hint or "")
+    if caret is None:
+        return
+    file, _, line = error.where.rpartition(":")
+    assert file == str(path)
+    shown, marker = error.source.splitlines()
+    assert text.splitlines()[int(line) - 1].strip() == shown
+    assert shown[marker.index("^") :].startswith(caret)
+    assert f"      {shown}\n      {marker}" in str(error)
+
+
+def raise_sites():
+    """Give the lines of the frontend that raise an error of the user."""
+    for path in sorted(PACKAGE.glob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if not isinstance(node, ast.Raise) or not isinstance(node.exc, ast.Call):
+                continue
+            function = node.exc.func
+            name = function.id if isinstance(function, ast.Name) else function.attr
+            if name in ("ScriptError", "error"):
+                yield path.name, node.lineno, node.end_lineno
+
+
+def test_every_error_has_a_case(tmp_path):
+    """The catalogue provokes every error that the frontend can raise."""
+    seen = set()
+    for _, _, text in CASES:
+        seen |= provoke(text, tmp_path)[1]
+    missing = [
+        f"{name}:{first}"
+        for name, first, last in raise_sites()
+        if not any((name, line) in seen for line in range(first, last + 1))
+    ]
+    assert not missing
+
+
+def test_error_in_a_function_that_is_called_points_into_it(tmp_path):
+    """The line shown is that of the mistake, not that of the call."""
+    body = """
+    @hidet.script
+    def inner(x: f32):
+        return x + wrong
+
+    with hidet.script_module():
+        @hidet.script
+        def kernel(y: f32[8]):
+            attrs.cuda.grid_dim = 1
+            attrs.cuda.block_dim = 8
+            y[0] = inner(y[1])
+    """
+    error, _, _ = provoke(HEADER + textwrap.dedent(body), tmp_path)
+    assert error.source == "return x + wrong\n           ^"
+
+
+def test_text():
+    """The text of an error has the line and the caret between place and hint."""
+    error = ScriptError("it is wrong", where="a.py:3", source="x = y\n    ^", hint="make it right")
+    assert str(error) == (
+        "it is wrong\n  at: a.py:3\n      x = y\n          ^\n  hint: make it right"
+    )
+    assert str(ScriptError("it is wrong")) == "it is wrong"
+    assert hidet.errors.ScriptError is ScriptError
