@@ -1,17 +1,26 @@
 """The pages in docs/ tell the truth: their programs run."""
 
+import inspect
 import re
+import shlex
 import shutil
 import subprocess
 import sys
+from itertools import dropwhile
 from pathlib import Path
 
 import pytest
+import torch
 
+from hidet import option
+from hidet.lowering.pipelines import PIPELINES
 from hidet.testing.lit_file import read_run_lines, run_line
+from hidet.tools import cli
+from hidet.universe import PASSES, load
 
 ROOT = Path(__file__).parents[1]
-PAGES = sorted((ROOT / "docs").glob("*.md"))
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+ARCHITECTURE = ROOT / "docs" / "architecture.md"
 CODE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -33,7 +42,7 @@ def cases(language):
 
 
 @pytest.mark.parametrize(
-    "page", [*ROOT.glob("*.md"), *PAGES], ids=lambda page: str(page.relative_to(ROOT))
+    "page", sorted({*ROOT.glob("*.md"), *PAGES}), ids=lambda page: str(page.relative_to(ROOT))
 )
 def test_links(page):
     """What a page links to is there."""
@@ -76,3 +85,70 @@ def test_commands_of_the_walk_through(tmp_path):
             check=False,
         )
         assert result.returncode == 0, result.stderr
+
+
+def test_commands_of_the_readme(capsys):
+    """The commands `hidet ...` of the README work; tests/end_to_end/test_dump.py has hidet-opt."""
+    lines = "".join(blocks(ROOT / "README.md", "sh")).splitlines()
+    commands = [shlex.split(line, comments=True) for line in lines if line.startswith("hidet ")]
+    assert len(commands) >= 3
+    for _, *arguments in commands:
+        assert cli.main(arguments) == 0
+        assert capsys.readouterr().out
+
+
+def first_paragraph(pass_name):
+    """Give what the docstring of a pass begins with, on one line."""
+    text = inspect.getdoc(load(PASSES[pass_name]))
+    return " ".join(text.partition("\n\n")[0].split())
+
+
+def test_passes_of_the_architecture():
+    """The table has every pass of the pipeline, in order, in the words of its docstring."""
+    rows = re.findall(r"^\| `[\w-]+` \| .* \|$", ARCHITECTURE.read_text(), re.MULTILINE)
+    names = dict.fromkeys([*PIPELINES["hidet-pipeline"], "verify-level"])
+    assert rows == [f"| `{name}` | {first_paragraph(name)} |" for name in names]
+
+
+@pytest.fixture(scope="module")
+def dump(tmp_path_factory):
+    """Run the program of the architecture page; give the folder of its dump."""
+    folder = tmp_path_factory.mktemp("dump")
+    (program,) = blocks(ARCHITECTURE, "python")
+    torch._dynamo.reset()
+    with option.context(dump_dir=folder, cache_dir=folder / "cache"):
+        exec(compile(program, "block", "exec"), {})
+    (graph,) = folder.glob("graph_*")
+    return graph
+
+
+EXCERPT = re.compile(
+    r"^<!-- (after|kernel) (\S+) -->\n```\w*\n(.*?)^```$", re.MULTILINE | re.DOTALL
+)
+
+
+def words(line):
+    """Reduce a line to what does not change with names of values and numbers of a schedule."""
+    return re.sub(r"\d+", "0", re.sub(r"%\w+", "%", line.strip()))
+
+
+def shows(shown, line):
+    """Tell whether a line is the one that a page shows, which may leave out parts of it: `...`."""
+    pattern = ".*".join(map(re.escape, words(shown).split("...")))
+    return re.fullmatch(pattern, words(line)) is not None
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "text"),
+    EXCERPT.findall(ARCHITECTURE.read_text()),
+    ids=lambda value: value if len(value) < 40 else "",
+)
+def test_excerpts_of_the_architecture(dump, kind, name, text):
+    """The lines that the page shows of a stage are in its text, in their order."""
+    (path,) = dump.glob(f"*_{name}.mlir" if kind == "after" else f"kernels/{name}.cu")
+    rest = iter(path.read_text().splitlines())
+    for shown in text.splitlines():
+        if shown.strip() == "...":
+            continue
+        rest = dropwhile(lambda line, shown=shown: not shows(shown, line), rest)
+        assert next(rest, None) is not None, f"{path.name} does not go on with: {shown}"

@@ -11,7 +11,9 @@ from xdsl.traits import RecursiveMemoryEffect, is_side_effect_free
 
 from hidet.dialects import compute
 from hidet.dialects.cuda import CopyVectorOp, KernelOp, ShflOp
+from hidet.dialects.cuda.async_copy import CpAsyncWaitOp
 from hidet.dialects.cuda.attributes import Space, space_of
+from hidet.dialects.cuda.table_ops import InstructionOp
 from hidet.dialects.shaped import memref_type
 
 _ARITHMETIC_DIALECTS = frozenset({"arith", "math"})
@@ -34,7 +36,8 @@ def accesses_of(op: Operation) -> Accesses | None:
     """Return what an operation accesses by itself, without the operations inside of it.
 
     None is for one that may access any memory: barriers, which let the writes of other threads
-    be seen, stores to sinks, whose bodies store elsewhere, and operations that are not known here.
+    be seen, waits, which let those of copies be seen, stores to sinks, whose bodies store
+    elsewhere, and operations that are not known here.
     """
     match op:
         case _ if is_arithmetic(op):
@@ -49,6 +52,8 @@ def accesses_of(op: Operation) -> Accesses | None:
             return Accesses(writes=(op.target,))
         case CopyVectorOp():
             return Accesses(reads=(op.source,), writes=(op.target,))
+        case InstructionOp() if not isinstance(op, CpAsyncWaitOp):
+            return Accesses(op.reads, op.writes)
         case ShflOp() | memref.AllocaOp():
             return Accesses()
         case _ if op.has_trait(RecursiveMemoryEffect, value_if_unregistered=False):

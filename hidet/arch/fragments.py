@@ -63,6 +63,16 @@ MMA_M16N8K8_TF32 = MmaFragments(
 PTX ISA, "Matrix Fragments for mma.m16n8k8" (9.7.14.5.7 in version 9.2).
 """
 
+MMA_M16N8K4_TF32 = MmaFragments(
+    a=repeat(2, 1) * spatial(8, 4),
+    b=column_spatial(4, 8),
+    c=_MMA_M16N8_C,
+)
+"""`mma.m16n8k4` of tf32, with f32 accumulators; each element is a register.
+
+PTX ISA, "Matrix Fragments for mma.m16n8k4" (9.7.14.5.6 in version 9.2).
+"""
+
 WGMMA_M64K16_A = spatial(4, 1) * MMA_M16N8K16.a
 """A of `wgmma.mma_async.m64nNk16` in registers, f16 and bf16: 16 rows for each of the four warps.
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp
 
-from hidet.tools.alias_printer import module_text
+from hidet.dialects.alias_printer import module_text
 
 
 class Dump:

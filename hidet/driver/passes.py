@@ -8,12 +8,12 @@ from xdsl.parser import Parser
 from xdsl.passes import ModulePass
 
 from hidet.context import make_context
+from hidet.dialects.alias_printer import module_text
 from hidet.driver.dump import Dump
 from hidet.errors import HidetError
 from hidet.lowering.blame import blame
 from hidet.lowering.pipelines import PassOptions, run_pipeline
 from hidet.runtime.times import CompileTimes
-from hidet.tools.alias_printer import module_text
 
 
 def lower(

@@ -13,6 +13,7 @@ from hidet.backend.cache import Store
 from hidet.backend.printer import print_kernel, print_kernels
 from hidet.backend.toolchains import Gxx, Nvcc
 from hidet.context import make_context
+from hidet.dialects.alias_printer import module_text
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.driver.kernel_launch import CpuKernel, CudaKernel, KernelShape
 from hidet.driver.options import CompileOptions
@@ -24,7 +25,6 @@ from hidet.lowering.kernels import kernels_of
 from hidet.lowering.pipelines import PassOptions, run_pipeline
 from hidet.lowering.task.lower_task import LowerTaskPass
 from hidet.lowering.verify_level import VerifyLevelPass
-from hidet.tools.alias_printer import module_text
 
 Level = Literal["task", "cuda", "final"]
 """The stages of a script: as it was written, for one thread, and ready to be printed."""

@@ -26,7 +26,7 @@ from hidet.frontends.script.builtins import (
     cdiv,
     grid,
 )
-from hidet.frontends.script.builtins import loop_range as range  # noqa: A004
+from hidet.frontends.script.builtins import loop_range as range
 from hidet.frontends.script.cuda import printf
 from hidet.frontends.script.memory import (
     as_tensor_pointer,

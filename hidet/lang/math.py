@@ -5,11 +5,11 @@ from hidet.frontends.script.builtins import (
     atan2,
     fma,
 )
-from hidet.frontends.script.builtins import absolute as abs  # noqa: A004
-from hidet.frontends.script.builtins import maximum as max  # noqa: A004
-from hidet.frontends.script.builtins import minimum as min  # noqa: A004
-from hidet.frontends.script.builtins import power as pow  # noqa: A004
-from hidet.frontends.script.builtins import rounded as round  # noqa: A004
+from hidet.frontends.script.builtins import absolute as abs
+from hidet.frontends.script.builtins import maximum as max
+from hidet.frontends.script.builtins import minimum as min
+from hidet.frontends.script.builtins import power as pow
+from hidet.frontends.script.builtins import rounded as round
 
 acos = ELEMENTARY["acos"]
 asin = ELEMENTARY["asin"]

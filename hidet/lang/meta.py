@@ -9,7 +9,7 @@ from typing import TypeVar
 Value = TypeVar("Value")
 
 
-def range(start: int, stop: int | None = None, step: int = 1) -> tuple[int, ...]:  # noqa: A001
+def range(start: int, stop: int | None = None, step: int = 1) -> tuple[int, ...]:
     """Return the numbers of Python's `range`, as numbers that are known in the script."""
     first, last = (0, start) if stop is None else (start, stop)
     return tuple(builtins.range(first, last, step))

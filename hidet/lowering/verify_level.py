@@ -44,7 +44,7 @@ KERNEL_CHECKS: dict[Level, tuple[Callable[[KernelOp], None], ...]] = {
 
 @dataclass(frozen=True)
 class VerifyLevelPass(ModulePass):
-    """Checks that a program is legal at a level; changes nothing.
+    """Check that a program is legal at a level; changes nothing.
 
     Checked are, after all that the ops verify themselves: that values are defined before they are
     used; that no op is left that a pass should have taken away; of kernels, that maps fit tiles

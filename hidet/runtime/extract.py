@@ -12,14 +12,14 @@ from xdsl.utils.symbol_table import SymbolTable
 from hidet.dialects.cuda.attributes import BufferKind
 from hidet.dialects.cuda.host import BufferOp, LaunchOp
 from hidet.dialects.cuda.kernel import KernelOp
-from hidet.errors import LegalityError, UnsupportedDtypeError
-from hidet.lowering.host.plan_memory import (
+from hidet.dialects.host_functions import (
     ARENA_BYTES,
     FORWARD,
     OUTPUT_COUNT,
     PREPARE,
     PREPARED_BYTES,
 )
+from hidet.errors import LegalityError, UnsupportedDtypeError
 from hidet.runtime.dependencies import Access, find_dependencies
 from hidet.runtime.plan import ITEM_SIZES, Argument, Copy, Kernel, Launch, Plan, TensorSpec
 

@@ -23,6 +23,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from hidet.dialects.compute import FusionOp, GridOp, LoadOp, ReduceOp, YieldOp
 from hidet.dialects.graph import ConstantOp, MatmulOp
 from hidet.dialects.graph.base import element_type, shape_of
+from hidet.dialects.host_functions import FORWARD, PREPARE, prepared_name
 from hidet.testing.scalar_semantics import SCALARS, Array, combine, neutral, numpy_type, rounded
 
 
@@ -46,10 +47,10 @@ def evaluate(
     functions = {f.sym_name.data: f for f in module.ops if isinstance(f, FuncOp)}
     data = dict(constants or {})
     with np.errstate(all="ignore"):
-        if "prepare" in functions:
-            prepared = _run_function(functions["prepare"], [], data)
-            data |= {f"prepared{number}": value for number, value in enumerate(prepared)}
-        return _run_function(functions["forward"], inputs, data)
+        if PREPARE in functions:
+            prepared = _run_function(functions[PREPARE], [], data)
+            data |= {prepared_name(number): value for number, value in enumerate(prepared)}
+        return _run_function(functions[FORWARD], inputs, data)
 
 
 def _run_function(

@@ -28,10 +28,10 @@ from xdsl.utils.exceptions import (
 from xdsl.xdsl_opt_main import xDSLOptMain
 
 import hidet
+from hidet.dialects.alias_printer import AliasedMLIRTarget, module_text
 from hidet.errors import HidetError, LegalityError, OptionError, PassError
 from hidet.lowering.blame import blame
 from hidet.lowering.pipelines import PIPELINES, PassOptions, passes_of
-from hidet.tools.alias_printer import AliasedMLIRTarget, module_text
 from hidet.tools.pass_times import PassTime, count_operations, format_pass_times
 from hidet.universe import multiverse
 

@@ -18,6 +18,13 @@ KERNELS = Path(__file__).parent / "kernels"
 SOURCES = {path.stem: path.read_text() for path in sorted(KERNELS.glob("*.cu"))}
 
 
+# The kernels that a macro makes have blocks of so many threads.
+_THREADS_OF_MACROS = {
+    "CONVERT": 128, "COPY": 64, "ATOMIC": 96, "SHUFFLE": 64,
+    "MMA": 64, "LDMATRIX": 64, "CP_ASYNC": 64, "RING": 64,
+}  # fmt: skip
+
+
 class Device:
     """What tests need of either device."""
 
@@ -67,18 +74,18 @@ class CpuDevice(Device):
 class CudaDevice(Device):
     """Runs kernels from cubins; arrays travel to the GPU and back."""
 
-    def __init__(self, cubins):
+    def __init__(self, cubins, sources=SOURCES):
         from cuda.bindings import driver
 
         self._driver = driver
         torch.zeros(1, device="cuda")  # makes a context
         self._modules = [self._call(driver.cuModuleLoadData, path.read_bytes()) for path in cubins]
-        text = "\n".join(SOURCES.values())
+        text = "\n".join(sources.values())
         self._blocks = {
             name: (int(x), int(y), int(z))
             for name, x, y, z in re.findall(r"HIDET_KERNEL\((\w+), (\d+), (\d+), (\d+)", text)
         }
-        for macro, threads in (("CONVERT", 128), ("COPY", 64), ("ATOMIC", 96), ("SHUFFLE", 64)):
+        for macro, threads in _THREADS_OF_MACROS.items():
             names = re.findall(rf"^{macro}\((\w+),", text, re.MULTILINE)
             self._blocks.update(dict.fromkeys(names, (threads, 1, 1)))
 

@@ -5,9 +5,9 @@ from xdsl.parser import Parser
 
 from hidet.backend.printer import print_kernel
 from hidet.context import make_context
+from hidet.dialects.alias_printer import module_text
 from hidet.lowering.kernels import kernels_of
 from hidet.lowering.pipelines import PassOptions, passes_of
-from hidet.tools.alias_printer import module_text
 
 PROGRAMS = {
     "softmax": """

@@ -26,6 +26,8 @@
 //     math     exp, erf, maximum, floordiv ... for float, double and integers
 //     memory   copy_vector<T, N>, atomic_add/max/min
 //     warp     sync_threads, sync_warp, shfl*, ballot, any, all
+//     mma      mma_m16n8k16 ..., ldmatrix_x4 ...
+//     async    cp_async_ca, cp_async_cg, cp_async_commit, cp_async_wait
 //     launch   HIDET_KERNEL, HIDET_DYNAMIC_SHARED, grid_dependency_wait, launch_dependents
 //
 // What is the same on both sides is written once, in hidet_scalar.h. A new family of instructions is

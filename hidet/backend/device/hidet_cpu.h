@@ -9,4 +9,6 @@
 #include "hidet_scalar.h"
 #include "hidet_cpu_memory.h"
 #include "hidet_cpu_warp.h"
+#include "hidet_cpu_mma.h"
+#include "hidet_cpu_async.h"
 #include "hidet_cpu_launch.h"

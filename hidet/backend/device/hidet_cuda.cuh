@@ -10,4 +10,6 @@
 #include "hidet_scalar.h"
 #include "hidet_cuda_memory.cuh"
 #include "hidet_cuda_warp.cuh"
+#include "hidet_cuda_mma.cuh"
+#include "hidet_cuda_async.cuh"
 #include "hidet_cuda_launch.cuh"

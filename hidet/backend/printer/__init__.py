@@ -5,7 +5,8 @@ which values are named, which are folded into their user, what is `const`, unrol
 are decisions of passes, written in the IR.
 
 - `text`: expressions, precedence, parentheses; `types`, `literals`, `locations`,
-- `operators`: the kinds of entries; `arith`, `math`, `memref`, `scf`, `cuda`: the tables,
+- `operators`: the kinds of entries; `arith`, `math`, `memref`, `scf`, `cuda`, `instructions`: the
+  tables,
 - `writer`: statements and names; `kernel`: heads and whole files; `target`: `hidet-opt -t cuda`.
 
 A new operation is one line in the table of its dialect and a line in its lit test.

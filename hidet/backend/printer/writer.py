@@ -12,7 +12,7 @@ from xdsl.dialects.scf import YieldOp
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.traits import is_side_effect_free
 
-from hidet.backend.printer import arith, cuda, math, memref, scf
+from hidet.backend.printer import arith, cuda, instructions, math, memref, scf
 from hidet.backend.printer.locations import source_lines
 from hidet.backend.printer.operators import ExpressionPrinter
 from hidet.backend.printer.text import Text, cast
@@ -29,7 +29,7 @@ EXPRESSIONS: dict[type[Operation], ExpressionPrinter] = (
 """How each operation that has a result prints."""
 
 STATEMENTS: dict[type[Operation], StatementPrinter] = (
-    memref.STATEMENTS | scf.STATEMENTS | cuda.STATEMENTS
+    memref.STATEMENTS | scf.STATEMENTS | cuda.STATEMENTS | instructions.STATEMENTS
 )
 """How each operation that has no result, or allocates memory, prints."""
 

@@ -7,6 +7,12 @@ spaces are named by `#cuda.space<...>`.
 
 from xdsl.ir import Dialect
 
+from hidet.dialects.cuda.async_copy import (
+    CopyCacheAttr,
+    CpAsyncCommitOp,
+    CpAsyncOp,
+    CpAsyncWaitOp,
+)
 from hidet.dialects.cuda.atomics import (
     AtomicKindAttr,
     AtomicOp,
@@ -30,6 +36,7 @@ from hidet.dialects.cuda.instructions import (
     ThreadIdOp,
 )
 from hidet.dialects.cuda.kernel import KernelOp
+from hidet.dialects.cuda.tensor_core import LdmatrixOp, MmaSyncOp
 
 Cuda = Dialect(
     "cuda",
@@ -38,8 +45,13 @@ Cuda = Dialect(
         BlockIdOp,
         BufferOp,
         CopyVectorOp,
+        CpAsyncCommitOp,
+        CpAsyncOp,
+        CpAsyncWaitOp,
         KernelOp,
         LaunchOp,
+        LdmatrixOp,
+        MmaSyncOp,
         PrintfOp,
         ShflOp,
         SyncThreadsOp,
@@ -47,5 +59,13 @@ Cuda = Dialect(
         ThreadIdOp,
         VoteOp,
     ],
-    [AtomicKindAttr, BufferKindAttr, DimensionAttr, ShuffleKindAttr, SpaceAttr, VoteKindAttr],
+    [
+        AtomicKindAttr,
+        BufferKindAttr,
+        CopyCacheAttr,
+        DimensionAttr,
+        ShuffleKindAttr,
+        SpaceAttr,
+        VoteKindAttr,
+    ],
 )

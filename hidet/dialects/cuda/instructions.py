@@ -45,6 +45,10 @@ class Collective(OpTrait):
     """Threads meet here: all of the block or warp execute it together, never some of them alone."""
 
 
+class WarpCollective(Collective):
+    """The lanes of a warp meet here; other warps need not come by."""
+
+
 class _IdOp(IRDLOperation):
     """An id of the running thread along one dimension."""
 

@@ -3,6 +3,8 @@
 A position must be in range and not negative; what is read elsewhere is unspecified.
 """
 
+from abc import ABC, abstractmethod
+
 from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def
 from xdsl.utils.exceptions import VerifyException
@@ -54,75 +56,67 @@ class EmbeddingOp(GraphOp):
         return embedded(tensor_type(self.table), tensor_type(self.ids))
 
 
-def selected(x: Tensor, ids: Tensor, axis: int) -> Tensor:
-    """Give the type of x with one dimension replaced by positions of rank 1."""
-    check_positions("graph.index_select", ids)
-    check_axes([axis], x.get_num_dims())
-    if ids.get_num_dims() != 1:
-        raise VerifyException(f"graph.index_select: positions must have rank 1, got {ids}")
-    sizes = list(x.get_shape())
-    sizes[axis] = ids.get_shape()[0]
-    return TensorType(x.element_type, sizes)
+class AxisLookupOp(GraphOp, ABC):
+    """What x holds along an axis, at positions of integers."""
+
+    x = operand_def(TENSOR)
+    ids = operand_def(TENSOR)
+    axis = prop_def(INT)
+
+    def __init__(self, x: Value, ids: Value, axis: int) -> None:
+        found = tensor_type(x)
+        axis = normalized_axis(axis, found.get_num_dims())
+        super().__init__(
+            operands=[x, ids],
+            properties={"axis": integer(axis)},
+            result_types=[self.found(found, tensor_type(ids), axis)],
+        )
+
+    @staticmethod
+    @abstractmethod
+    def found(x: Tensor, ids: Tensor, axis: int) -> Tensor:
+        """Give the type of what is found in x at the positions; raises `VerifyException`."""
+
+    def infer_type(self) -> Tensor:
+        """Give the type of what is found."""
+        return self.found(tensor_type(self.x), tensor_type(self.ids), self.axis.value.data)
 
 
 @irdl_op_definition
-class IndexSelectOp(GraphOp):
+class IndexSelectOp(AxisLookupOp):
     """Slices along an axis at positions of rank 1: `x[..., ids[i], ...]`."""
 
     name = "graph.index_select"
 
-    x = operand_def(TENSOR)
-    ids = operand_def(TENSOR)
-    axis = prop_def(INT)
-
-    def __init__(self, x: Value, ids: Value, axis: int) -> None:
-        found = tensor_type(x)
-        axis = normalized_axis(axis, found.get_num_dims())
-        super().__init__(
-            operands=[x, ids],
-            properties={"axis": integer(axis)},
-            result_types=[selected(found, tensor_type(ids), axis)],
-        )
-
-    def infer_type(self) -> Tensor:
-        """Give the type of the slices."""
-        return selected(tensor_type(self.x), tensor_type(self.ids), self.axis.value.data)
-
-
-def gathered(x: Tensor, ids: Tensor, axis: int) -> Tensor:
-    """Give the type of one element of x for each position: the shape of the positions."""
-    check_positions("graph.gather", ids)
-    check_axes([axis], x.get_num_dims())
-    sizes, wanted = x.get_shape(), ids.get_shape()
-    if len(sizes) != len(wanted) or any(
-        wanted[i] > sizes[i] for i in range(len(sizes)) if i != axis
-    ):
-        raise VerifyException(
-            f"graph.gather: positions {ids} must have the rank of {x} and fit in it outside axis "
-            f"{axis}"
-        )
-    return TensorType(x.element_type, wanted)
+    @staticmethod
+    def found(x: Tensor, ids: Tensor, axis: int) -> Tensor:
+        """Give the type of x with one dimension replaced by positions of rank 1."""
+        check_positions("graph.index_select", ids)
+        check_axes([axis], x.get_num_dims())
+        if ids.get_num_dims() != 1:
+            raise VerifyException(f"graph.index_select: positions must have rank 1, got {ids}")
+        sizes = list(x.get_shape())
+        sizes[axis] = ids.get_shape()[0]
+        return TensorType(x.element_type, sizes)
 
 
 @irdl_op_definition
-class GatherOp(GraphOp):
+class GatherOp(AxisLookupOp):
     """One element for each position: (i, j, k) is `x[i, ids[i, j, k], k]` for axis 1."""
 
     name = "graph.gather"
 
-    x = operand_def(TENSOR)
-    ids = operand_def(TENSOR)
-    axis = prop_def(INT)
-
-    def __init__(self, x: Value, ids: Value, axis: int) -> None:
-        found = tensor_type(x)
-        axis = normalized_axis(axis, found.get_num_dims())
-        super().__init__(
-            operands=[x, ids],
-            properties={"axis": integer(axis)},
-            result_types=[gathered(found, tensor_type(ids), axis)],
-        )
-
-    def infer_type(self) -> Tensor:
-        """Give the type of the elements."""
-        return gathered(tensor_type(self.x), tensor_type(self.ids), self.axis.value.data)
+    @staticmethod
+    def found(x: Tensor, ids: Tensor, axis: int) -> Tensor:
+        """Give the type of one element of x for each position: the shape of the positions."""
+        check_positions("graph.gather", ids)
+        check_axes([axis], x.get_num_dims())
+        sizes, wanted = x.get_shape(), ids.get_shape()
+        if len(sizes) != len(wanted) or any(
+            wanted[i] > sizes[i] for i in range(len(sizes)) if i != axis
+        ):
+            raise VerifyException(
+                f"graph.gather: positions {ids} must have the rank of {x} and fit in it outside "
+                f"axis {axis}"
+            )
+        return TensorType(x.element_type, wanted)

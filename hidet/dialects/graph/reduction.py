@@ -29,17 +29,6 @@ from hidet.dialects.graph.base import (
 )
 
 
-def reduced(x: Tensor, axes: Sequence[int], keepdims: bool) -> Tensor:
-    """Give the type of x with the axes reduced."""
-    sizes = x.get_shape()
-    check_axes(axes, len(sizes))
-    if keepdims:
-        shape = [1 if axis in axes else size for axis, size in enumerate(sizes)]
-    else:
-        shape = [size for axis, size in enumerate(sizes) if axis not in axes]
-    return TensorType(x.element_type, shape)
-
-
 class ReductionOp(GraphOp, ABC):
     """All elements along the axes combined into one of the same type."""
 

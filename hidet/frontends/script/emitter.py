@@ -129,10 +129,6 @@ class Emitter(KernelBuilder):
         if kind.is_float:
             op = arith.ConstantOp(FloatAttr(float(value), kind.ir))  # pyright: ignore[reportArgumentType, reportUnknownVariableType, reportCallIssue]
             return Scalar(self, self.insert(op).result, kind)
-        if isinstance(value, float):
-            raise ScriptError(
-                f"the number {value} is no {kind}", hint=f"convert it: {kind}({int(value)})"
-            )
         low, high = kind.limits
         if not low <= value <= high:
             raise ScriptError(f"the number {value} does not fit {kind}, from {low} to {high}")

@@ -16,7 +16,7 @@ from hidet.errors import ScriptError
 from hidet.frontends.script.builtins import SUBSTITUTES, tasks_of
 from hidet.frontends.script.emitter import Emitter, is_cheap
 from hidet.frontends.script.scopes import Scopes
-from hidet.frontends.script.source import Source
+from hidet.frontends.script.source import LocatedError, Source
 from hidet.frontends.script.types import BOOL, F32, I32, ScalarType, common_type
 from hidet.frontends.script.values import (
     Pointer,
@@ -101,6 +101,8 @@ class Expressions:
             )
         try:
             return rule(self, node)
+        except LocatedError:
+            raise
         except Exception as error:
             raise self.source.locate(node, error) from error
 
@@ -109,6 +111,8 @@ class Expressions:
         value = self.evaluate(node)
         try:
             return self.emitter.scalar_of(value)
+        except LocatedError:
+            raise
         except ScriptError as error:
             raise self.source.locate(node, error) from error
 

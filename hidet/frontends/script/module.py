@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
 
+from hidet.dialects.alias_printer import module_text
 from hidet.errors import ScriptError
 from hidet.frontends.script.kernels import Kernel, ScriptFunction
-from hidet.tools.alias_printer import module_text
 
 if TYPE_CHECKING:
     from hidet.driver.script import CompiledModule

@@ -7,9 +7,12 @@ import inspect
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 from hidet.errors import HidetError, ScriptError
+
+
+class LocatedError(ScriptError):
+    """A mistake whose place in the user's source is known."""
 
 
 @dataclass(frozen=True)
@@ -46,8 +49,11 @@ class Source:
                 hint="define scripts in a file or in a notebook, not in a string",
             ) from error
         text = textwrap.dedent("".join(lines))
-        (tree,) = ast.parse(text).body[:1]
         file = inspect.getsourcefile(function) or "<unknown>"
+        try:
+            tree = ast.parse(text).body[0]
+        except SyntaxError:  # a part of a statement, as the source of a lambda is
+            tree = None
         if not isinstance(tree, ast.FunctionDef):
             raise ScriptError(
                 f"'{name}' is no function that a script can be made of",
@@ -78,7 +84,7 @@ class Source:
 
     def error(self, node: ast.AST, what: str, hint: str | None = None) -> ScriptError:
         """Return the error about a node."""
-        return ScriptError(
+        return LocatedError(
             what,
             where=self.where(node),
             source=self.excerpt(self.line_of(node), self.column_of(node)),
@@ -87,13 +93,7 @@ class Source:
 
     def locate(self, node: ast.AST, error: Exception) -> ScriptError:
         """Return an error that happened while a node was evaluated, as one about the node."""
-        if isinstance(error, ScriptError) and error.where is not None:
-            return error
         if isinstance(error, HidetError):
             return self.error(node, error.what, error.hint)
         return self.error(node, f"{type(error).__name__}: {error}")
 
-
-def short_name(file: str) -> str:
-    """Return the name of a file without its folders."""
-    return Path(file).name

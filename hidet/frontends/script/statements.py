@@ -17,6 +17,7 @@ from hidet.errors import ScriptError
 from hidet.frontends.script.attributes import Attributes, set_attribute
 from hidet.frontends.script.expressions import Expressions, common_kind, unpack
 from hidet.frontends.script.facts import are_assigned, exit_in, leaves, read_names
+from hidet.frontends.script.source import LocatedError
 from hidet.frontends.script.types import INDEX, ScalarType, TensorType, scalar_type
 from hidet.frontends.script.values import (
     Grid,
@@ -88,6 +89,8 @@ class Statements(Expressions):
         self.emitter.set_line(self.source.file, self.source.line_of(statement))
         try:
             return rule(self, statement)
+        except LocatedError:
+            raise
         except Exception as error:
             raise self.source.locate(statement, error) from error
 
@@ -181,6 +184,8 @@ class Statements(Expressions):
     def _at(self, node: ast.AST, action: Callable[[], Result]) -> Result:
         try:
             return action()
+        except LocatedError:
+            raise
         except ScriptError as error:
             raise self.source.locate(node, error) from error
 

@@ -24,7 +24,7 @@ def tidy(kernel: KernelOp) -> None:
             continue
         forms = forms or IndexForms(kernel)
         limits = forms.range(op.input, op.parent)
-        if limits is not None and -(1 << 31) <= limits.lo and limits.hi < 1 << 31:
+        if limits is not None and limits.lo >= -(1 << 31) and limits.hi < 1 << 31:
             narrow = arith.IndexCastOp(op.input, i32)
             narrow.location = op.location
             Rewriter.replace_op(op, narrow)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import operator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NoReturn, Protocol, TypeAlias
 
@@ -231,6 +232,10 @@ class Range:
     stop: Index
     step: int
     unroll: bool | int = False
+
+    def __iter__(self) -> Iterator[int]:
+        """Go through the numbers in Python, where they are known."""
+        return iter(range(operator.index(self.start), operator.index(self.stop), self.step))
 
 
 @dataclass(frozen=True)

@@ -31,12 +31,14 @@ def compile_torch(
 ) -> Callable[..., Any]:
     """Compile a graph of torch operators, with static shapes, in a tracing context.
 
-    Where gradients are wanted, the graph stays in eager torch.
+    Where gradients are wanted, the forward graph is compiled; the backward graph stays in eager
+    torch.
     """
+    forward = partial(_compile_forward, settings)
     through_aot = aot_autograd(
-        inference_compiler=partial(_compile_inference, settings),
-        fw_compiler=partial(_leave_forward, settings),
-        bw_compiler=_leave_backward,
+        inference_compiler=forward,
+        fw_compiler=forward,
+        bw_compiler=partial(_leave_backward, settings),
         decompositions=decompositions(),
     )
     return through_aot(module, example_inputs)
@@ -77,34 +79,52 @@ def _compile_for_flags(
         return partition(module, imported, static, settings)
 
 
-def _compile_inference(
+def _compile_forward(
     settings: Settings, module: fx.GraphModule, example_inputs: Sequence[torch.Tensor]
 ) -> Callable[[list[Any]], Sequence[Any]]:
-    """Compile a graph without gradients; dynamo has marked which inputs are weights."""
+    """Compile a graph of a forward pass; dynamo has marked which inputs are weights."""
     context = TracingContext.try_get()
     metadata: Any = None if context is None else context.fw_metadata
     static = () if metadata is None else cast("list[int]", metadata.static_input_indices)
     return compile_aten(module, static, settings)
 
 
-def _leave_forward(
-    settings: Settings, module: fx.GraphModule, example_inputs: Sequence[torch.Tensor]
-) -> Callable[[list[Any]], Sequence[Any]]:
-    """Leave the forward graph of a training step to eager torch.
+class EagerBackward:
+    """A backward graph, which stays in eager torch and warns of it when it is first run.
 
-    Raises:
-        UnsupportedOperatorError: the settings want everything compiled.
+    Most forward graphs whose gradients could be wanted are run for inference outside of
+    torch.no_grad(): they never get here.
     """
-    what = "a graph whose gradients are wanted is not compiled"
-    hint = "call the model under torch.no_grad(), or in torch.inference_mode()"
-    if not settings.fallback:
-        raise UnsupportedOperatorError(what, hint=hint)
-    warnings.warn(f"{what}, but left to eager torch; {hint}", GradientWarning, stacklevel=2)
-    return make_boxed_func(module.forward)
+
+    def __init__(self, settings: Settings, module: fx.GraphModule) -> None:
+        self._boxed_call = True
+        self._settings = settings
+        self._run = make_boxed_func(module.forward)
+        self._warned = False
+
+    def __call__(self, arguments: list[Any]) -> Sequence[Any]:
+        """Run the graph.
+
+        Raises:
+            UnsupportedOperatorError: the settings want everything compiled.
+        """
+        if not self._settings.fallback:
+            raise UnsupportedOperatorError(
+                "gradients are wanted, but backward graphs are not compiled",
+                hint="allow eager torch for them with the option fallback=True",
+            )
+        if not self._warned:
+            self._warned = True
+            warnings.warn(
+                "the backward pass is not compiled, but left to eager torch",
+                GradientWarning,
+                stacklevel=2,
+            )
+        return self._run(arguments)
 
 
 def _leave_backward(
-    module: fx.GraphModule, example_inputs: Sequence[torch.Tensor]
-) -> Callable[[list[Any]], Sequence[Any]]:
-    """Leave a backward graph to eager torch, of which the forward graph has warned."""
-    return make_boxed_func(module.forward)
+    settings: Settings, module: fx.GraphModule, example_inputs: Sequence[torch.Tensor]
+) -> EagerBackward:
+    """Leave a backward graph to eager torch."""
+    return EagerBackward(settings, module)

@@ -11,11 +11,9 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Block, Region, SSAValue
 
 from hidet.dialects import graph
+from hidet.dialects.host_functions import FORWARD
 from hidet.errors import HidetError
 from hidet.frontends.torch.storage import View
-
-ENTRY = "forward"
-"""The name of the function that the program is."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +105,7 @@ def finish(
             result.constants.append(sources[op.result])
     inputs = [argument.type for argument in block.args]
     outputs = [value.type for value in returned]
-    entry = func.FuncOp(ENTRY, (inputs, outputs), Region(block))
+    entry = func.FuncOp(FORWARD, (inputs, outputs), Region(block))
     result.module = ModuleOp([entry])
     result.is_empty = not returned
 

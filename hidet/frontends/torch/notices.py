@@ -6,7 +6,7 @@ class UnsupportedOperatorWarning(UserWarning):
 
 
 class GradientWarning(UserWarning):
-    """A graph whose gradients are wanted is left to eager torch as a whole."""
+    """A backward pass is left to eager torch."""
 
 
 class NoEffectWarning(UserWarning):

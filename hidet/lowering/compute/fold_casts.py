@@ -29,7 +29,7 @@ class FoldWidenedNarrow(RewritePattern):
 
 @dataclass(frozen=True)
 class FoldCastsPass(ModulePass):
-    """Drops the rounding of intermediate values inside a kernel.
+    """Drop the rounding of intermediate values inside a kernel.
 
     Expects fusions whose producers are inlined; leaves a chain of f16 operators computing in f32
     from its first load to its last store. Results are closer to exact than operator by operator.

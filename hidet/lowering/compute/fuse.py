@@ -211,7 +211,7 @@ def inline_grids(block: Block, keep: Iterable[SSAValue]) -> None:
 
 @dataclass(frozen=True)
 class FusePass(ModulePass):
-    """Makes fusions, each of which becomes one kernel.
+    """Make fusions, each of which becomes one kernel.
 
     Expects functions of grids and anchors (`graph.matmul`), with views inlined. An op joins the
     latest group that it reads

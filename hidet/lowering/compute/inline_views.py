@@ -37,7 +37,7 @@ class InlineView(RewritePattern):
 
 @dataclass(frozen=True)
 class InlineViewsPass(ModulePass):
-    """Inlines grids that only move elements (reshape, permute, slice, pad, expand, constants).
+    """Inline grids that only move elements (reshape, permute, slice, pad, expand, constants).
 
     Vectors that are computed element by element from weights, as the scale of a batch norm is, are
     inlined too: what that takes again and again is little, and no kernel has to run before.

@@ -13,6 +13,7 @@ from hidet.dialects.cuda.instructions import BlockIdOp, CopyVectorOp, ThreadIdOp
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.cuda.marks import DECLARES, DEFERRED, UPDATE
 from hidet.dialects.cuda.names import NameScopes, identifier_from
+from hidet.dialects.cuda.table_ops import InstructionOp
 from hidet.lowering.cuda.expressions import is_variable
 
 
@@ -126,7 +127,7 @@ def _names_by_kind(op: Operation) -> tuple[str, ...]:
 
 def _is_offset(value: SSAValue) -> bool:
     """Return whether an index only serves to find elements of arrays."""
-    accesses = memref.LoadOp | memref.StoreOp | CopyVectorOp
+    accesses = memref.LoadOp | memref.StoreOp | CopyVectorOp | InstructionOp
     return isinstance(value.type, IndexType) and all(
         isinstance(use.operation, accesses)
         or (

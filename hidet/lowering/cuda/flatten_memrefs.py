@@ -13,10 +13,12 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from hidet.dialects.cuda.attributes import memref_type
+from hidet.dialects.cuda.async_copy import CpAsyncOp
 from hidet.dialects.cuda.atomics import AtomicOp
+from hidet.dialects.cuda.attributes import memref_type
 from hidet.dialects.cuda.instructions import CopyVectorOp
 from hidet.dialects.cuda.kernel import KernelOp
+from hidet.dialects.cuda.table_ops import Element
 from hidet.errors import LegalityError
 from hidet.lowering.kernels import kernels_of
 from hidet.lowering.locations import source_line
@@ -33,10 +35,10 @@ class FlattenMemrefsPass(ModulePass):
     Strides come from the shape, row-major, or from a `strided` layout, whose offset is added too.
     An index of a dimension of extent 1 is 0 and drops out.
 
-    Expects: kernels at the `cuda` level, whose arguments are used by loads, stores and vector
-    copies, with static shapes. Leaves: arguments of rank 1 without a layout; shared and local
-    arrays as they are. Launches of the kernels keep the types of their operands: only the address
-    is passed. The new index arithmetic is not simplified: `simplify-index` runs after it.
+    Expects: kernels at the `cuda` level, whose arguments are used by loads, stores and copies, with
+    static shapes. Leaves: arguments of rank 1 without a layout; shared and local arrays as they
+    are. Launches of the kernels keep the types of their operands: only the address is passed. The
+    new index arithmetic is not simplified: `simplify-index` runs after it.
     """
 
     name = "flatten-memrefs"
@@ -105,7 +107,7 @@ def _span(shape: Sequence[int], strides: Sequence[int], offset: int) -> int:
 def _flatten_access(
     op: Operation, argument: SSAValue, strides: Sequence[int], offset: int, constants: _Constants
 ) -> None:
-    """Replace the indices of a load, store, atomic update or vector copy by one."""
+    """Replace the indices of a load, store, atomic update or copy by one."""
 
     def flat(indices: Sequence[SSAValue]) -> SSAValue:
         shape = memref_type(argument).get_shape()
@@ -122,16 +124,19 @@ def _flatten_access(
             source, target = list(op.source_indices), list(op.target_indices)
             source = [flat(source)] if op.source is argument else source
             target = [flat(target)] if op.target is argument else target
-            _replace_copy(op, source, target)
+            _replace(op, CopyVectorOp(op.width.value.data, op.source, source, op.target, target))
+        case CpAsyncOp():
+            start = Element(argument, [flat(op.source_indices)])
+            end = Element(op.target, op.target_indices)
+            _replace(op, CpAsyncOp(op.cache.data, op.width.value.data, start, end, op.valid))
         case _:
             raise LegalityError(
                 f"flatten-memrefs does not know how {op.name} uses a memref", where=source_line(op)
             )
 
 
-def _replace_copy(op: CopyVectorOp, source: list[SSAValue], target: list[SSAValue]) -> None:
-    """Replace the indices of a vector copy, whose number is a property of the op."""
-    new = CopyVectorOp(op.width.value.data, op.source, source, op.target, target)
+def _replace(op: Operation, new: Operation) -> None:
+    """Replace an op, in which the number of indices is a property, by one with other indices."""
     new.attributes, new.location = op.attributes, op.location
     Rewriter.replace_op(op, new)
 

@@ -11,6 +11,7 @@ from xdsl.ir import SSAValue, Use
 from xdsl.passes import ModulePass
 
 from hidet.dialects.cuda.instructions import CopyVectorOp
+from hidet.dialects.cuda.table_ops import InstructionOp
 from hidet.lowering.kernels import kernels_of
 
 
@@ -21,8 +22,8 @@ class InferReadonlyPass(ModulePass):
     An operation that is not known to only read its operand counts as writing it. The printer makes
     such an argument `const`, the runtime orders launches by what they write.
 
-    Expects: kernels at the `cuda` level, whose arguments are used by loads, stores and vector
-    copies. Leaves: `cuda.readonly` on exactly the arguments that are only read.
+    Expects: kernels at the `cuda` level, whose arguments are used by loads, stores, vector copies
+    and instructions. Leaves: `cuda.readonly` on exactly the arguments that are only read.
     """
 
     name = "infer-readonly"
@@ -43,4 +44,6 @@ def _reads(use: Use) -> bool:
     user = use.operation
     if isinstance(user, CopyVectorOp):
         return user.target is not user.operands[use.index]
+    if isinstance(user, InstructionOp):
+        return user.operands[use.index] not in user.writes
     return isinstance(user, memref.LoadOp)

@@ -11,6 +11,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
 from hidet.analysis.memory import is_arithmetic
+from hidet.dialects.cuda.async_copy import CpAsyncWaitOp
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.cuda.instructions import (
     Collective,
@@ -19,6 +20,7 @@ from hidet.dialects.cuda.instructions import (
     SyncThreadsOp,
     SyncWarpOp,
 )
+from hidet.dialects.cuda.table_ops import InstructionOp
 
 
 class Everything(Enum):
@@ -27,7 +29,7 @@ class Everything(Enum):
     GLOBAL = auto()
     """All of global memory: the arguments of a kernel are not told apart."""
     OTHERS = auto()
-    """What other threads write, seen after a barrier: global and shared memory."""
+    """What others write, seen after a barrier or a wait: global and shared memory."""
     ANY = auto()
     """Of an operation that is not known: all memory."""
     MEETING = auto()
@@ -56,6 +58,11 @@ def writes_of(op: Operation) -> set[Memory]:
             return {memory_of(op.target)}
         case SyncThreadsOp() | SyncWarpOp():
             return {Everything.OTHERS, Everything.MEETING}
+        case CpAsyncWaitOp():
+            return {Everything.OTHERS}
+        case InstructionOp():
+            meeting = {Everything.MEETING} if op.has_trait(Collective) else set[Memory]()
+            return {*map(memory_of, op.writes), *meeting}
         case ShflOp():
             return {Everything.MEETING}
         case memref.LoadOp() | memref.AllocaOp() | scf.ForOp() | scf.IfOp():

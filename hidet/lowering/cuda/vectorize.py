@@ -15,6 +15,7 @@ from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.materialize import Materializer
 from hidet.dialects.cuda import CopyVectorOp, KernelOp
 from hidet.dialects.cuda.attributes import Space, SpaceAttr
+from hidet.dialects.cuda.table_ops import InstructionOp
 from hidet.dialects.shaped import element_of
 from hidet.lowering.cuda.unswitch import unswitch
 from hidet.lowering.cuda.vector_accesses import Place, VectorAccess, VectorLoop
@@ -38,6 +39,8 @@ class VectorizePass(ModulePass):
     must be a multiple of the vector (arguments of kernels are aligned to 16 bytes by the runtime,
     shared arrays are made so here), and nothing else in the loop may touch what is written. A
     branch whose condition is the same for a whole vector is moved out of the loop first.
+
+    Shared arrays that instructions access are aligned as these want it.
 
     Expects: kernels of one thread. Leaves indices that nothing uses any more, for `simplify-index`
     to take up for new ones or to drop.
@@ -67,6 +70,10 @@ def vectorize_kernel(kernel: KernelOp) -> None:
                 pending += [(side, budget - 1) for side in sides]
                 continue
         _Rewrite(vectors).run()
+    for op in kernel.body.walk():
+        if isinstance(op, InstructionOp):
+            for array, size in op.alignments:
+                _align(array, size)
 
 
 def _innermost_loops(block: Block) -> list[scf.ForOp]:

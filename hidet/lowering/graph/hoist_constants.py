@@ -13,11 +13,10 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from hidet.dialects import graph
 from hidet.dialects.graph.base import tensor_type
+from hidet.dialects.host_functions import FORWARD, PREPARE, prepared_name
 from hidet.errors import PassError
 from hidet.lowering.graph.compute_rules.scalars import SCALAR_RULES
 from hidet.lowering.locations import source_line
-
-FORWARD, PREPARE = "forward", "prepare"
 
 VIEWS = (graph.ReshapeOp, graph.PermuteOp, graph.ExpandOp, graph.SliceOp, graph.AsStridedOp)
 """Operations that cost nothing in the kernel that reads them."""
@@ -133,7 +132,7 @@ class Preparation:
         """Compute a value in @prepare, once for equal ones; give its name in @forward."""
         if root.number not in self._outputs:
             self._compute(root)
-            self._outputs[root.number] = f"prepared{len(self._outputs)}"
+            self._outputs[root.number] = prepared_name(len(self._outputs))
         return self._outputs[root.number]
 
     def _compute(self, root: Known) -> None:

@@ -26,21 +26,15 @@ from xdsl.utils.exceptions import VerifyException
 from hidet.dialects.cuda.attributes import BufferKind
 from hidet.dialects.cuda.host import BufferOp, LaunchOp
 from hidet.dialects.graph.creation import ConstantOp
+from hidet.dialects.host_functions import (
+    ARENA_BYTES,
+    FORWARD,
+    OUTPUT_COUNT,
+    PREPARE,
+    PREPARED_BYTES,
+    prepared_name,
+)
 from hidet.lowering.host.arena import Lifetime, align, place
-
-FORWARD = "forward"
-"""The host function that runs in every call."""
-
-PREPARE = "prepare"
-"""The host function that runs once for a set of weights; it need not exist."""
-
-PREPARED_PREFIX = "prepared"
-"""`@forward` reads result i of `@prepare` as the constant of this name followed by i."""
-
-OUTPUT_COUNT = "outputs"
-ARENA_BYTES = "arena_bytes"
-PREPARED_BYTES = "prepared_bytes"
-"""The attributes of a host function that has its memory planned."""
 
 
 @dataclass(frozen=True)
@@ -145,7 +139,7 @@ class _Function:
     def _keep_results(self, launches: list[LaunchOp], returned: tuple[SSAValue, ...]) -> None:
         """Give each result of `@prepare` a place that outlives the call."""
         for position, value in enumerate(returned):
-            name = f"{PREPARED_PREFIX}{position}"
+            name = prepared_name(position)
             if isinstance(value.owner, ConstantOp):
                 self.prepared.places[name] = value.owner.key.data
                 continue

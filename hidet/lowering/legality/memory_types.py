@@ -12,6 +12,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from hidet.dialects.compute import LoadOp, StoreOp
 from hidet.dialects.cuda import CopyVectorOp
 from hidet.dialects.cuda.attributes import Space, space_of
+from hidet.dialects.cuda.table_ops import InstructionOp
 from hidet.dialects.task import CombineOp, CopyOp, MatmulOp
 
 
@@ -36,6 +37,8 @@ def reads_of(op: Operation) -> Iterator[SSAValue]:
             yield op.memref
         case CopyOp() | CopyVectorOp():
             yield op.source
+        case InstructionOp():
+            yield from op.reads
         case MatmulOp():
             yield from (op.lhs, op.rhs, op.accumulator)
         case CombineOp():
@@ -53,6 +56,8 @@ def writes_of(op: Operation) -> Iterator[SSAValue]:
             yield op.memref
         case CopyOp() | CopyVectorOp():
             yield op.target
+        case InstructionOp():
+            yield from op.writes
         case MatmulOp():
             yield op.accumulator
         case CombineOp():

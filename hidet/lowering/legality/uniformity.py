@@ -12,9 +12,9 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import IsTerminator
 
 from hidet.dialects.compute import LoadOp
-from hidet.dialects.cuda import KernelOp, ShflOp, SyncWarpOp, ThreadIdOp
+from hidet.dialects.cuda import KernelOp, ShflOp, SyncWarpOp, ThreadIdOp, VoteOp
 from hidet.dialects.cuda.attributes import Dimension, Space
-from hidet.dialects.cuda.instructions import Collective
+from hidet.dialects.cuda.instructions import Collective, WarpCollective
 from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, MatmulOp
 from hidet.lowering.legality.memory_types import is_in
 from hidet.lowering.legality.report import illegal
@@ -34,7 +34,8 @@ class Varies(IntEnum):
 def check_uniformity(kernel: KernelOp) -> None:
     """Check that no collective op of a kernel stands where only some of its threads come by.
 
-    Task ops and barriers of the block need all threads, shuffles and barriers of a warp all lanes.
+    Task ops and barriers of the block need all threads; shuffles, votes, barriers and products of
+    a warp all lanes.
     """
     if not any(_group_of(op) is not None for op in kernel.body.walk()):
         return
@@ -44,7 +45,7 @@ def check_uniformity(kernel: KernelOp) -> None:
 
 def _group_of(op: Operation) -> Varies | None:
     """Return among whom control flow must not vary around an op: the least that is too much."""
-    if isinstance(op, ShflOp | SyncWarpOp):
+    if isinstance(op, ShflOp | SyncWarpOp | VoteOp) or op.has_trait(WarpCollective):
         return Varies.BETWEEN_LANES
     if isinstance(op, ForeachOp | CopyOp | MatmulOp | CombineOp) or op.has_trait(Collective):
         return Varies.BETWEEN_WARPS

@@ -86,7 +86,7 @@ class LowerReduce(RewritePattern):
 
 @dataclass(frozen=True)
 class InlineComputePass(ModulePass):
-    """Inlines the views of a kernel.
+    """Inline the views of a kernel.
 
     Expects kernels written against views: loads of grids, stores to sinks, copies of either.
     Leaves loads and stores of buffers only; no compute.grid, compute.sink or compute.reduce is

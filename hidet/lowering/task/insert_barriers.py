@@ -14,6 +14,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from hidet.dialects.compute import LoadOp, StoreOp
 from hidet.dialects.cuda import SyncThreadsOp
 from hidet.dialects.cuda.attributes import Space, space_of
+from hidet.dialects.cuda.table_ops import InstructionOp
 from hidet.dialects.shaped import shaped_type
 from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, MatmulOp
 from hidet.lowering.kernels import kernels_of
@@ -58,6 +59,8 @@ def accesses_of(op: Operation) -> Accesses:
                 reads, writes = [inner.source], [inner.target]
             case MatmulOp():
                 reads, writes = [inner.lhs, inner.rhs], [inner.accumulator]
+            case InstructionOp():
+                reads, writes = [*inner.reads], [*inner.writes]
             case _:
                 continue
         found.reads.update(value for value in reads if _is_shared(value))
@@ -151,7 +154,7 @@ _COLLECTIVE = (ForeachOp, CopyOp, MatmulOp, CombineOp, SyncThreadsOp)
 
 @dataclass(frozen=True)
 class InsertBarriersPass(ModulePass):
-    """Inserts `cuda.sync_threads` between task ops that touch the same shared tile.
+    """Insert `cuda.sync_threads` between task ops that touch the same shared tile.
 
     Expects kernels of collective task ops, one after the other under uniform control flow; leaves
     a barrier before an op that reads what another thread may have written since the last barrier,

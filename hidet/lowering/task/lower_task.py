@@ -260,7 +260,7 @@ class LowerTile(RewritePattern):
 
 @dataclass(frozen=True)
 class LowerTaskPass(ModulePass):
-    """Lowers the task dialect to what one thread does.
+    """Lower the task dialect to what one thread does.
 
     Expects kernels without views (after `inline-compute`) whose maps are known, with barriers in
     place. Leaves loops over the repeat digits of each map, index arithmetic on the worker for its

@@ -172,7 +172,7 @@ class ScheduleFusion(RewritePattern):
 
 @dataclass(frozen=True)
 class SchedulePass(ModulePass):
-    """Builds a kernel for every fusion.
+    """Build a kernel for every fusion.
 
     Expects functions of `compute.fusion`; leaves kernels of task ops on views, and functions of
     `cuda.launch`. A fusion's `config` attribute decides template and sizes; where it has none the

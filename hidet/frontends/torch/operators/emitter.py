@@ -94,6 +94,15 @@ class Emitter:
         """What torch says of the result: a tensor without data; of several results the first."""
         return first_tensor(self.node)
 
+    def statistics_element(self) -> Attribute | None:
+        """Give the element type of the second of several results; None if nobody reads the others.
+
+        Norms give the statistics that their gradient wants beside the result.
+        """
+        if all(user.args[1] == 0 for user in self.node.users):
+            return None
+        return element_of(cast("Sequence[torch.Tensor]", self.node.meta["val"])[1].dtype)
+
     @property
     def element(self) -> Attribute:
         """The element type of the result."""

@@ -36,10 +36,11 @@ def layer_norm(
     bias: SSAValue | None,
     eps: float,
 ) -> tuple[SSAValue | None, ...]:
-    """The layer norm, without the statistics that its gradient would need."""
+    """The layer norm, with mean and inverse deviation of each row where its gradient wants them."""
     weight = _weight_for_bias(g, weight, bias)
     rank = len(normalized_shape)
-    return g.emit(graph.LayerNormOp(x, weight, bias, normalized_rank=rank, eps=eps)), None, None
+    result = g.emit(graph.LayerNormOp(x, weight, bias, normalized_rank=rank, eps=eps))
+    return result, *_mean_and_scale(g, x, _trailing(x, rank), eps, keepdims=True)
 
 
 def rms_norm(
@@ -49,10 +50,16 @@ def rms_norm(
     weight: SSAValue | None,
     eps: float | None,
 ) -> tuple[SSAValue | None, ...]:
-    """The root-mean-square norm, without the statistics that its gradient would need."""
+    """The root-mean-square norm, with the scale of each row where its gradient wants it."""
     epsilon = torch.finfo(g.meta.dtype).eps if eps is None else eps
     rank = len(normalized_shape)
-    return g.emit(graph.RmsNormOp(x, weight, normalized_rank=rank, eps=epsilon)), None
+    result = g.emit(graph.RmsNormOp(x, weight, normalized_rank=rank, eps=epsilon))
+    element = g.statistics_element()
+    if element is None:
+        return result, None
+    wide = g.cast(x, element)
+    squares = g.emit(graph.MeanOp(g.emit(graph.MulOp(wide, wide)), _trailing(x, rank), True))
+    return result, _inverse_root(g, squares, epsilon)
 
 
 def group_norm(
@@ -66,9 +73,11 @@ def group_norm(
     groups: int,
     eps: float,
 ) -> tuple[SSAValue | None, ...]:
-    """The group norm, without the statistics that its gradient would need."""
+    """The group norm, with mean and inverse deviation of groups where its gradient wants them."""
     weight = _weight_for_bias(g, weight, bias)
-    return g.emit(graph.GroupNormOp(x, groups, weight, bias, eps=eps)), None, None
+    result = g.emit(graph.GroupNormOp(x, groups, weight, bias, eps=eps))
+    rows = g.reshape(x, [samples, groups, channels // groups * pixels])
+    return result, *_mean_and_scale(g, rows, [2], eps, keepdims=False)
 
 
 def batch_norm(
@@ -86,6 +95,28 @@ def batch_norm(
     result = g.emit(graph.BatchNormOp(x, weight, bias, mean, variance, eps=eps))
     empty = g.emit(graph.FillOp(0, TensorType(element_type(mean), [0])))
     return result, empty, empty
+
+
+def _mean_and_scale(
+    g: Emitter, x: SSAValue, axes: Sequence[int], eps: float, *, keepdims: bool
+) -> tuple[SSAValue | None, SSAValue | None]:
+    """Give the mean and 1 / sqrt(variance + eps) along axes, where the node's users read them."""
+    element = g.statistics_element()
+    if element is None:
+        return None, None
+    wide = g.cast(x, element)
+    variance = g.emit(graph.VarOp(wide, axes, keepdims, correction=0))
+    return g.emit(graph.MeanOp(wide, axes, keepdims)), _inverse_root(g, variance, eps)
+
+
+def _inverse_root(g: Emitter, x: SSAValue, eps: float) -> SSAValue:
+    """Give 1 / sqrt(x + eps)."""
+    return g.emit(graph.RsqrtOp(g.emit(graph.AddOp(x, g.scalar(eps, element_type(x))))))
+
+
+def _trailing(x: SSAValue, rank: int) -> list[int]:
+    """Give the last axes of a tensor."""
+    return list(range(len(shape_of(x)) - rank, len(shape_of(x))))
 
 
 def _weight_for_bias(g: Emitter, weight: SSAValue | None, bias: SSAValue | None) -> SSAValue | None:

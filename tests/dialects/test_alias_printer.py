@@ -4,7 +4,7 @@ import pytest
 from xdsl.parser import Parser
 
 from hidet.context import make_context
-from hidet.tools.alias_printer import module_text
+from hidet.dialects.alias_printer import module_text
 
 LONG = "#task.map<repeat(2, 1) * spatial(8, 4) * repeat(1, 2)>"
 OTHER = "#task.map<repeat(1, 2) * spatial(8, 4) * repeat(2, 1)>"

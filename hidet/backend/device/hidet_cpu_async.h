@@ -1,0 +1,140 @@
+// CPU: copies from global to shared memory that go on while the thread does something else.
+//
+// As a rule a copy lands when it begins. With HIDET_LATE_COPIES it lands as late as CUDA allows, in
+// the wait for its group, and until then its target holds all bits set, NaN: a wait that is missing
+// or comes too late shows, and so does a target that others still read.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#if defined(HIDET_LATE_COPIES)
+#include <vector>
+#endif
+
+namespace hidet {
+
+namespace cpu {
+
+struct AsyncCopy {
+  void* dst;
+  const void* src;
+  std::size_t bytes, valid;  // bytes from `valid` on become zero and are not read
+
+  void land() const {
+    if (valid != 0) __builtin_memcpy(dst, src, valid);
+    __builtin_memset(static_cast<char*>(dst) + valid, 0, bytes - valid);
+  }
+};
+
+#if defined(HIDET_LATE_COPIES)
+
+// The copies of one thread of a block that have not landed, oldest first.
+class CopyQueue {
+ public:
+  void begin(const AsyncCopy& copy) {
+    __builtin_memset(copy.dst, 0xff, copy.bytes);
+    copies_.push_back(copy);
+  }
+
+  void commit() { groups_.push_back(copies_.size()); }
+
+  // Land all groups but the `pending` latest ones.
+  void wait(std::size_t pending) {
+    if (groups_.size() <= pending) return;
+    const std::size_t done = groups_.size() - pending, count = groups_[done - 1];
+    for (std::size_t i = 0; i < count; ++i) copies_[i].land();
+    copies_.erase(copies_.begin(), copies_.begin() + std::ptrdiff_t(count));
+    groups_.erase(groups_.begin(), groups_.begin() + std::ptrdiff_t(done));
+    for (std::size_t& end : groups_) end -= count;
+  }
+
+  void clear() {
+    copies_.clear();
+    groups_.clear();
+  }
+
+ private:
+  std::vector<AsyncCopy> copies_;
+  std::vector<std::size_t> groups_;  // for each group, the number of copies up to its end
+};
+
+static thread_local std::vector<CopyQueue> copy_queues;
+
+// A block begins: what its predecessor did not wait for is of no concern.
+static void start_copies() {
+  copy_queues.resize(std::size_t(blockDim.x * blockDim.y * blockDim.z));
+  for (CopyQueue& queue : copy_queues) queue.clear();
+}
+
+static inline CopyQueue& copy_queue() {
+  const int number = (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
+  return copy_queues[std::size_t(number)];
+}
+
+static inline void begin_copy(const AsyncCopy& copy) { copy_queue().begin(copy); }
+static inline void commit_copies() { copy_queue().commit(); }
+static inline void wait_for_copies(std::size_t pending) { copy_queue().wait(pending); }
+
+#else
+
+HIDET_DEVICE void start_copies() {}
+HIDET_DEVICE void begin_copy(const AsyncCopy& copy) { copy.land(); }
+HIDET_DEVICE void commit_copies() {}
+HIDET_DEVICE void wait_for_copies(std::size_t) {}
+
+#endif
+
+// Begin a copy of `bytes`, of which the first `valid` are read.
+template <std::size_t bytes>
+HIDET_DEVICE void cp_async(void* dst, const void* src, std::size_t valid) {
+  static_assert(bytes == 4 || bytes == 8 || bytes == 16, "cp.async copies 4, 8 or 16 bytes");
+#if defined(HIDET_CHECK)
+  const auto to = reinterpret_cast<std::uintptr_t>(dst);
+  const auto from = reinterpret_cast<std::uintptr_t>(src);
+  if (to % bytes != 0 || from % bytes != 0 || valid > bytes) {
+    report(kMisaligned, "cp.async of %zu bytes, %zu of them valid, from %p to %p is not aligned",
+           bytes, valid, src, dst);
+    return;
+  }
+#endif
+  begin_copy({dst, src, bytes, valid});
+}
+
+}  // namespace cpu
+
+// Begin to copy N elements; both addresses are multiples of their size.
+template <int N, typename T>
+HIDET_DEVICE void cp_async_ca(T* dst, const T* src) {
+  cpu::cp_async<N * sizeof(T)>(dst, src, N * sizeof(T));
+}
+
+// As above; the elements from `valid` on are not read, and become zero.
+template <int N, typename T>
+HIDET_DEVICE void cp_async_ca(T* dst, const T* src, int valid) {
+  cpu::cp_async<N * sizeof(T)>(dst, src, std::size_t(valid) * sizeof(T));
+}
+
+// For 16 bytes; where they are cached is a matter of GPUs.
+template <int N, typename T>
+HIDET_DEVICE void cp_async_cg(T* dst, const T* src) {
+  static_assert(N * sizeof(T) == 16, "cp.async.cg copies 16 bytes");
+  cp_async_ca<N>(dst, src);
+}
+
+template <int N, typename T>
+HIDET_DEVICE void cp_async_cg(T* dst, const T* src, int valid) {
+  static_assert(N * sizeof(T) == 16, "cp.async.cg copies 16 bytes");
+  cp_async_ca<N>(dst, src, valid);
+}
+
+// Make a group of all copies of this thread since its last group.
+HIDET_DEVICE void cp_async_commit() { cpu::commit_copies(); }
+
+// Wait until no more than the `pending` latest groups of this thread are under way.
+template <int pending>
+HIDET_DEVICE void cp_async_wait() {
+  cpu::wait_for_copies(std::size_t(pending));
+}
+
+}  // namespace hidet

@@ -1,0 +1,119 @@
+"""What the operations have in common that stand for an entry of the instruction table."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from xdsl.dialects.arith import ConstantOp
+from xdsl.dialects.builtin import FixedBitwidthType, IntegerAttr
+from xdsl.ir import SSAValue
+from xdsl.irdl import IRDLOperation
+from xdsl.utils.exceptions import VerifyException
+
+from hidet.arch.instructions import Access, Instruction, Operand
+from hidet.dialects.cuda.attributes import memref_type, space_of
+
+
+class Element(NamedTuple):
+    """The first of the elements that an instruction accesses."""
+
+    memref: SSAValue
+    indices: Sequence[SSAValue]
+
+
+class InstructionOp(IRDLOperation):
+    """An operation that is an instruction of the table, and prints as a call of its function."""
+
+    @property
+    @abstractmethod
+    def instruction(self) -> Instruction:
+        """The entry of the table; raises VerifyException where there is none."""
+
+    @property
+    def function(self) -> str:
+        """What is called in the device header, with template arguments."""
+        return self.instruction.function
+
+    @property
+    def elements(self) -> tuple[Element, ...]:
+        """Where the operands of the instruction begin, in the order of the table."""
+        return ()
+
+    @property
+    def scalars(self) -> Sequence[SSAValue]:
+        """The arguments of the function that follow the addresses."""
+        return ()
+
+    def bytes_of(self, operand: Operand) -> int:
+        """Return how many bytes of an operand one thread accesses."""
+        if operand.bytes is not None:
+            return operand.bytes
+        if operand.fragment is None:
+            raise VerifyException(f"{self.name} does not say how much of '{operand.name}' it takes")
+        (element,) = (e for o, e in self._accesses() if o is operand)
+        return operand.fragment.tasks_per_worker * element_bits(element.memref) // 8
+
+    @property
+    def reads(self) -> tuple[SSAValue, ...]:
+        """The memrefs that are read."""
+        return tuple(e.memref for o, e in self._accesses() if o.access is not Access.WRITE)
+
+    @property
+    def writes(self) -> tuple[SSAValue, ...]:
+        """The memrefs that are written."""
+        return tuple(e.memref for o, e in self._accesses() if o.access is not Access.READ)
+
+    @property
+    def alignments(self) -> tuple[tuple[SSAValue, int], ...]:
+        """The shared memrefs, each with the bytes whose multiple its first address has to be."""
+        return tuple(
+            (element.memref, self.bytes_of(operand))
+            for operand, element in self._accesses()
+            if operand.space == "shared"
+        )
+
+    def _accesses(self) -> Iterator[tuple[Operand, Element]]:
+        yield from zip(self.instruction.operands, self.elements, strict=True)
+
+    def verify_(self) -> None:
+        """Check the operands against the table."""
+        for operand, element in self._accesses():
+            self._verify_operand(operand, element)
+
+    def _verify_operand(self, operand: Operand, element: Element) -> None:
+        """Check the rank, the space, the element type and the size of an operand."""
+        kind = memref_type(element.memref)
+        if len(element.indices) != kind.get_num_dims():
+            raise VerifyException(f"{len(element.indices)} indices for {kind}")
+        where = f"operand '{operand.name}' of {self.instruction.ptx}"
+        if space_of(kind).value != operand.space:
+            raise VerifyException(f"{where} is in {operand.space} memory, not {kind}")
+        if operand.element is not None and str(kind.element_type) != operand.element:
+            raise VerifyException(f"{where} has elements of {operand.element}, not {kind}")
+        bits = element_bits(element.memref)
+        count = self.bytes_of(operand) * 8 // bits
+        extent = kind.get_shape()[-1] if kind.get_num_dims() else 0
+        first = _number(element.indices[-1]) if element.indices else 0
+        if extent >= 0 and first + count > extent:
+            raise VerifyException(
+                f"{where} is {count} neighbouring elements, which {kind} does not have from {first}"
+            )
+
+
+def element_bits(memref: SSAValue) -> int:
+    """Return the bits of an element, of whole bytes."""
+    element = memref_type(memref).element_type
+    bits = element.bitwidth if isinstance(element, FixedBitwidthType) else 0
+    if bits not in (8, 16, 32, 64):
+        raise VerifyException(f"no instruction accesses elements of {element}")
+    return bits
+
+
+def _number(index: SSAValue) -> int:
+    """Return an index that is constant; 0, the least, for others."""
+    op = index.owner
+    if isinstance(op, ConstantOp) and isinstance(op.value, IntegerAttr):
+        return op.value.value.data
+    return 0
