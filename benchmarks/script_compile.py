@@ -10,19 +10,22 @@ import statistics
 import sys
 import time
 from pathlib import Path
+from types import ModuleType
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "script" / "matmul_simt.py"
 
 
-def load_example():
+def load_example() -> ModuleType:
     """Import the example."""
     specification = importlib.util.spec_from_file_location("matmul_simt", EXAMPLE)
+    assert specification is not None
+    assert specification.loader is not None
     module = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(module)
     return module
 
 
-def main():
+def main() -> None:
     """Measure, and print a table."""
     repetitions = int(sys.argv[1]) if len(sys.argv) > 1 else 20
     example = load_example()

@@ -165,7 +165,7 @@ OPTIONS: dict[str, Option] = {
             "HIDET_SEARCH_SPACE",
             _choice(0, 1, 2),
             lambda: 0,
-            "how schedules are chosen: 0 by the cost model, 1 measures a few, 2 measures many",
+            "how schedules are chosen; so far by the cost model, whatever the value",
         ),
         Option(
             "verify_level",

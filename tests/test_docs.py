@@ -2,6 +2,7 @@
 
 import inspect
 import re
+import runpy
 import shlex
 import shutil
 import subprocess
@@ -15,7 +16,7 @@ import torch
 from hidet import option
 from hidet.lowering.pipelines import PIPELINES
 from hidet.testing.lit_file import read_run_lines, run_line
-from hidet.tools import cli
+from hidet.tools import cli, hidet_opt
 from hidet.universe import PASSES, load
 
 ROOT = Path(__file__).parents[1]
@@ -51,9 +52,11 @@ def test_links(page):
 
 
 @pytest.mark.parametrize("text", cases("python"))
-def test_python(text):
-    """Python blocks run."""
-    exec(compile(text, "block", "exec"), {})
+def test_python(text, tmp_path):
+    """Python blocks run, from a file: scripts are read from their source."""
+    path = tmp_path / "block.py"
+    path.write_text(text)
+    runpy.run_path(str(path))
 
 
 @pytest.mark.parametrize("text", cases("mlir"))
@@ -87,14 +90,21 @@ def test_commands_of_the_walk_through(tmp_path):
         assert result.returncode == 0, result.stderr
 
 
-def test_commands_of_the_readme(capsys):
-    """The commands `hidet ...` of the README work; tests/end_to_end/test_dump.py has hidet-opt."""
-    lines = "".join(blocks(ROOT / "README.md", "sh")).splitlines()
-    commands = [shlex.split(line, comments=True) for line in lines if line.startswith("hidet ")]
-    assert len(commands) >= 3
-    for _, *arguments in commands:
-        assert cli.main(arguments) == 0
-        assert capsys.readouterr().out
+COMMANDS = {
+    line: shlex.split(line, comments=True)
+    for page in ("README.md", "CONTRIBUTING.md")
+    for line in "".join(blocks(ROOT / page, "sh")).splitlines()
+    if line.startswith(("hidet ", "hidet-opt lit_tests/"))
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_commands(command, monkeypatch, capsys):
+    """The commands of the pages work; those on a dump are in tests/end_to_end/test_dump.py."""
+    monkeypatch.chdir(ROOT)
+    tool, *arguments = COMMANDS[command]
+    assert (cli.main if tool == "hidet" else hidet_opt.main)(arguments) == 0
+    assert capsys.readouterr().out
 
 
 def first_paragraph(pass_name):

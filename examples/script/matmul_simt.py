@@ -54,10 +54,7 @@ def build(m_size, n_size, k_size):
             regs_c = register_tensor(
                 "float32",
                 [BLOCK_M, BLOCK_N],
-                layout=local_layout(4, 2)
-                * row_major(2, 2)
-                * local_layout(2, 16)
-                * row_major(4, 4),
+                layout=local_layout(4, 2) * row_major(2, 2) * local_layout(2, 16) * row_major(4, 4),
             )
             mapping = spatial(4, 2).repeat(2, 2).spatial(2, 16).repeat(4, 4)
             offset_m = blockIdx.x * BLOCK_M

@@ -116,10 +116,6 @@ class FormAlgebra:
             common = gcd(common, coefficient * self._divisibility_of_atom(atom))
         return abs(common)
 
-    def is_multiple(self, form: LinearForm, number: int) -> bool:
-        """Return whether a form is known to be a multiple of a positive number."""
-        return self.divisibility(form) % number == 0
-
     def _divisibility_of_atom(self, atom: Atom) -> int:
         match atom:
             case Variable():

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from math import prod
 
-from xdsl.dialects import arith, math, scf
-from xdsl.dialects.builtin import AnyFloat, IndexType
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Operation, SSAValue
 
 from hidet.dialects.compute import GridOp, LoadOp, ReduceOp, YieldOp
@@ -22,12 +22,12 @@ _ARITHMETIC = (
 _MOVES = (arith.ConstantOp, arith.SelectOp, arith.ExtFOp, LoadOp, YieldOp, scf.IfOp, scf.YieldOp)
 
 
-def loads_of(grid: GridOp, sources: SSAValue | None = None) -> list[LoadOp]:
+def loads_of(grid: GridOp, source: SSAValue | None = None) -> list[LoadOp]:
     """Return the loads in a grid's body, of one source where it is given."""
     return [
         op
         for op in grid.body.walk()
-        if isinstance(op, LoadOp) and (sources is None or op.source is sources)
+        if isinstance(op, LoadOp) and (source is None or op.source is source)
     ]
 
 
@@ -68,7 +68,7 @@ def has_reduction(grid: GridOp) -> bool:
 
 def _is_index_arithmetic(op: Operation) -> bool:
     """Whether an op computes an index or compares some."""
-    if isinstance(op, math.AbsFOp) or not op.results:
+    if not op.results:
         return False
     if isinstance(op, arith.CmpiOp):
         return isinstance(op.lhs.type, IndexType)
@@ -77,7 +77,4 @@ def _is_index_arithmetic(op: Operation) -> bool:
             isinstance(operand.owner, arith.CmpiOp | arith.AndIOp | arith.OrIOp)
             for operand in op.operands
         )
-    return all(
-        isinstance(value.type, IndexType) and not isinstance(value.type, AnyFloat)
-        for value in (*op.results, *op.operands)
-    )
+    return all(isinstance(value.type, IndexType) for value in (*op.results, *op.operands))

@@ -41,14 +41,6 @@ class Inverse:
     variables: tuple[Variable, ...]
     forms: tuple[LinearForm, ...]
 
-    @property
-    def is_identity(self) -> bool:
-        """Whether the grid's indices are those of the anchor, in the same order."""
-        return len(self.forms) == len(self.variables) and all(
-            form == (LinearForm.of(variable) if variable.extent > 1 else ZERO)
-            for form, variable in zip(self.forms, self.variables, strict=True)
-        )
-
     def materialize(self, builder: Builder, indices: Sequence[SSAValue]) -> list[SSAValue]:
         """Compute the indices of the grid by ops at the builder's insertion point.
 

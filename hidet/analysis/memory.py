@@ -11,7 +11,6 @@ from xdsl.traits import RecursiveMemoryEffect, is_side_effect_free
 
 from hidet.dialects import compute
 from hidet.dialects.cuda import CopyVectorOp, KernelOp, ShflOp
-from hidet.dialects.cuda.async_copy import CpAsyncWaitOp
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.cuda.table_ops import InstructionOp
 from hidet.dialects.shaped import memref_type
@@ -52,7 +51,7 @@ def accesses_of(op: Operation) -> Accesses | None:
             return Accesses(writes=(op.target,))
         case CopyVectorOp():
             return Accesses(reads=(op.source,), writes=(op.target,))
-        case InstructionOp() if not isinstance(op, CpAsyncWaitOp):
+        case InstructionOp() if not op.instruction.orders:
             return Accesses(op.reads, op.writes)
         case ShflOp() | memref.AllocaOp():
             return Accesses()

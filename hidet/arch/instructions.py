@@ -52,7 +52,9 @@ class Operand:
             has the right size. tf32 is `f32`, of which the lower 13 bits are ignored.
         fragment: which thread of the group holds which element of the matrix, in which order; None
             where the operand is no part of a matrix.
-        bytes: what one thread accesses, where that does not follow from the fragment.
+        bytes: what one thread accesses from the first element on, where neither the fragment nor
+            the operation says it; None where the instruction does not either.
+        alignment: the bytes whose multiple the address has to be; None: what is accessed.
     """
 
     name: str
@@ -61,6 +63,7 @@ class Operand:
     element: str | None = None
     fragment: TaskMap | None = None
     bytes: int | None = None
+    alignment: int | None = None
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,8 @@ class Instruction:
         arch: the first compute capability that has it, as `80` for sm_80.
         group: how many neighbouring threads execute it together.
         only: whether no later architecture has it (sm_90a).
+        orders: whether what is read from and written to memory of others, threads and copies, stays
+            on its side of the instruction, as with a barrier.
         on_cpu: whether the device header has a body for g++; calls of others do not compile there.
     """
 
@@ -85,6 +90,7 @@ class Instruction:
     arch: int
     group: int = 1
     only: bool = False
+    orders: bool = False
     on_cpu: bool = True
 
     def runs_on(self, arch: str) -> bool:
@@ -250,5 +256,6 @@ CP_ASYNC_WAIT = Instruction(
     ptx="cp.async.wait_group",
     section=f"{_COPY_SECTION}, cp.async.wait_group",
     arch=80,
+    orders=True,
 )
 """Waits until no more than a number of the thread's latest groups are still under way."""

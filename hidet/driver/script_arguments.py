@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -90,7 +91,11 @@ class Arguments:
                 )
             device = tensor.device
         self._check_overlap(arguments)
-        return device or torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        if device is not None:
+            return device
+        if torch.cuda.is_available():
+            return torch.device("cuda", torch.cuda.current_device())
+        return torch.device("cpu")
 
     def _check_tensor(self, parameter: Parameter, value: object) -> torch.Tensor:
         what = f"argument '{parameter.name}' of kernel '{self._name}'"
@@ -128,7 +133,7 @@ class Arguments:
                 start = value.data_ptr()
                 spans.append((start, start + value.numel() * value.element_size(), number))
         spans.sort()
-        for (_, stop, one), (start, _, other) in zip(spans, spans[1:], strict=False):
+        for (_, stop, one), (start, _, other) in pairwise(spans):
             if start < stop and (self._written[one] or self._written[other]):
                 names = [f"'{self._parameters[number].name}'" for number in sorted((one, other))]
                 raise HidetError(
@@ -145,9 +150,7 @@ class Arguments:
         """
         copies: list[tuple[torch.Tensor, torch.Tensor, bool]] = []
         values: list[Any] = []
-        for number, (parameter, value) in enumerate(
-            zip(self._parameters, arguments, strict=True)
-        ):
+        for number, (parameter, value) in enumerate(zip(self._parameters, arguments, strict=True)):
             if isinstance(parameter.type, ScalarType):
                 values.append(_c_value(parameter.type, value))
                 continue

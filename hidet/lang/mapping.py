@@ -1,4 +1,4 @@
-"""Task mappings: `for i, j in auto_map(64, 8, workers=256).on(threadIdx.x)`; see `hidet.mapping`."""
+"""Task mappings: `for i, j in spatial(4, 8).on(threadIdx.x)`; they come from `hidet.mapping`."""
 
 from hidet.mapping import (
     TaskMap,

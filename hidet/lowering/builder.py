@@ -27,15 +27,12 @@ from xdsl.traits import IsTerminator
 
 from hidet.dialects.compute import ReduceKind
 from hidet.dialects.cuda.attributes import Space, SpaceAttr
+from hidet.dialects.cuda.marks import UNROLL
 from hidet.dialects.task.layout import TaskMapAttr
 from hidet.mapping import TaskMap
 
 Index = SSAValue | int
 """An index: a value of type index, or a number that is known."""
-
-UNROLL = "cuda.unroll"
-"""Attribute of a loop: unit for `#pragma unroll`, an integer for that many times."""
-
 
 _Combiner: TypeAlias = Callable[[SSAValue, SSAValue], Operation]
 

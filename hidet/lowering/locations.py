@@ -2,8 +2,10 @@
 
 from collections.abc import Callable, Iterable
 
-from xdsl.dialects.builtin import FileLineColLoc, LocationAttr, UnknownLoc
+from xdsl.dialects.builtin import LocationAttr, UnknownLoc
 from xdsl.ir import Operation
+
+from hidet.dialects.locations import lines_of
 
 
 def located(ops: Iterable[Operation], location: LocationAttr) -> None:
@@ -25,7 +27,4 @@ def location_setter(location: LocationAttr) -> Callable[[Operation], None]:
 
 def source_line(op: Operation) -> str | None:
     """Name the source line that an op came from as `file:line`, for messages; None if unknown."""
-    location = op.location
-    if not isinstance(location, FileLineColLoc):
-        return None
-    return f"{location.filename.data}:{location.line.data}"
+    return next(iter(lines_of(op.location)), None)

@@ -2,39 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import product
-from typing import Protocol
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hidet.mapping.task_map import TaskMap
 
 
-class Drawable(Protocol):
-    """What a picture asks of a task mapping."""
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape of the tile of tasks."""
-        ...
-
-    @property
-    def workers(self) -> int:
-        """The number of workers."""
-        ...
-
-    @property
-    def tasks_per_worker(self) -> int:
-        """The number of tasks of each worker."""
-        ...
-
-    def owners(self, task: Sequence[int]) -> list[int]:
-        """Return the workers that run a task."""
-        ...
-
-    def register_index(self, task: Sequence[int]) -> int:
-        """Return the position of a task in the list of its owners."""
-        ...
-
-
-def draw(tasks: Drawable, limit: int) -> str:
+def draw(tasks: TaskMap, limit: int) -> str:
     """Return the picture of a task mapping; see `TaskMap.draw`."""
     *outer, last = tasks.shape or (1,)
     rows = outer[-1] if outer else 1
@@ -46,7 +22,7 @@ def draw(tasks: Drawable, limit: int) -> str:
 
 
 def _draw_matrix(
-    tasks: Drawable, place: tuple[int, ...], extents: tuple[int, ...], limit: int
+    tasks: TaskMap, place: tuple[int, ...], extents: tuple[int, ...], limit: int
 ) -> str:
     """Draw the last one or two dimensions at a place of those before."""
     *outer, columns = extents
@@ -71,7 +47,7 @@ def _draw_matrix(
     return head + "\n".join(lines)
 
 
-def _cell(tasks: Drawable) -> Callable[[tuple[int, ...]], str]:
+def _cell(tasks: TaskMap) -> Callable[[tuple[int, ...]], str]:
     """Return what is written for an element: its workers and, of several, its register."""
 
     def cell(task: tuple[int, ...]) -> str:
@@ -86,7 +62,7 @@ def _cell(tasks: Drawable) -> Callable[[tuple[int, ...]], str]:
     return cell
 
 
-def _legend(tasks: Drawable) -> str:
+def _legend(tasks: TaskMap) -> str:
     """Explain the picture."""
     shape = " x ".join(map(str, tasks.shape))
     lines = [

@@ -10,12 +10,8 @@ from hidet.backend.cache.folder import NAMESPACES
 SHOWN_ENTRIES = 10
 
 
-def show(root: Path | None = None) -> None:
-    """Print how much the cache holds, and what was used last.
-
-    Args:
-        root: the folder of the cache; None: the one that is in use.
-    """
+def show(root: Path) -> None:
+    """Print how much the cache holds, and what was used last."""
     store = Store(root)
     entries = store.entries()
     print(store.folder.root)
@@ -29,23 +25,22 @@ def show(root: Path | None = None) -> None:
         print(f"  {used}  {info.namespace:<8}  {info.key[:12]} {size}  {_name(info)}")
 
 
-def clear(root: Path | None = None) -> None:
-    """Remove all entries of the cache, and print how much that was.
-
-    Args:
-        root: the folder of the cache; None: the one that is in use.
-    """
+def clear(root: Path) -> None:
+    """Remove all entries of the cache, and print how much that was."""
     store = Store(root)
     count = len(store.entries())
     print(f"removed {count} entries, {_megabytes(store.clear()).strip()}, from {store.folder.root}")
 
 
 def _name(info: EntryInfo) -> str:
-    """Give the name in the metadata of an entry, without marking it as used."""
+    """Say what an entry is by its metadata, without marking it as used."""
     try:
-        return str(read_entry(info.path, info.key).meta.get("name", ""))
+        meta = read_entry(info.path, info.key).meta
     except (DamagedEntryError, FileNotFoundError) as error:
         return f"({error})"
+    if info.namespace == "programs":
+        return f"{meta.get('kernels')} kernels for {meta.get('target')}"
+    return str(meta.get("name", ""))
 
 
 def _megabytes(size: int) -> str:

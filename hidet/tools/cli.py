@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import hidet
 from hidet import option
 from hidet.errors import CompilerNotFoundError, HidetError
+from hidet.tools.pipes import leave_pipe
 
 if TYPE_CHECKING:
     from hidet.backend.toolchains import Toolchain
@@ -144,6 +145,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parsed = _make_parser().parse_args(arguments)
     try:
         parsed.action(parsed)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        return leave_pipe()
     except (HidetError, OSError) as error:
         if os.environ.get("HIDET_TRACEBACK") == "1":
             raise

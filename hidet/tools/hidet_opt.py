@@ -33,6 +33,7 @@ from hidet.errors import HidetError, LegalityError, OptionError, PassError
 from hidet.lowering.blame import blame
 from hidet.lowering.pipelines import PIPELINES, PassOptions, passes_of
 from hidet.tools.pass_times import PassTime, count_operations, format_pass_times
+from hidet.tools.pipes import leave_pipe
 from hidet.universe import multiverse
 
 # How xDSL underlines the operation that does not verify, in a note with the whole program.
@@ -175,6 +176,9 @@ def main(arguments: Sequence[str] | None = None, stdin: IO[bytes] | None = None)
     """Run `hidet-opt` and give its exit status: 1 where the program or the pipeline is wrong."""
     try:
         HidetOptMain(arguments, stdin).run()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        return leave_pipe()
     except (HidetError, DiagnosticException, ParseError, OSError) as error:
         if os.environ.get("HIDET_TRACEBACK") == "1":
             raise

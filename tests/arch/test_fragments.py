@@ -9,6 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from hidet.arch.fragments import (
+    MMA_M16N8K4_TF32,
     MMA_M16N8K8,
     MMA_M16N8K8_TF32,
     MMA_M16N8K16,
@@ -57,6 +58,14 @@ def m16n8k8_tf32_b(group: int, thread: int, i: int) -> tuple[int, int]:
     return (thread if i == 0 else thread + 4), group
 
 
+def m16n8k4_tf32_a(group: int, thread: int, i: int) -> tuple[int, int]:
+    return (group if i == 0 else group + 8), thread
+
+
+def m16n8k4_tf32_b(group: int, thread: int, i: int) -> tuple[int, int]:
+    return thread, group
+
+
 @pytest.mark.parametrize(
     ("fragment", "shape", "registers", "formula"),
     [
@@ -69,6 +78,9 @@ def m16n8k8_tf32_b(group: int, thread: int, i: int) -> tuple[int, int]:
         pytest.param(MMA_M16N8K8_TF32.a, (16, 8), 4, m16n8k8_tf32_a, id="m16n8k8-tf32-a"),
         pytest.param(MMA_M16N8K8_TF32.b, (8, 8), 2, m16n8k8_tf32_b, id="m16n8k8-tf32-b"),
         pytest.param(MMA_M16N8K8_TF32.c, (16, 8), 4, m16n8_c, id="m16n8k8-tf32-c"),
+        pytest.param(MMA_M16N8K4_TF32.a, (16, 4), 2, m16n8k4_tf32_a, id="m16n8k4-tf32-a"),
+        pytest.param(MMA_M16N8K4_TF32.b, (4, 8), 1, m16n8k4_tf32_b, id="m16n8k4-tf32-b"),
+        pytest.param(MMA_M16N8K4_TF32.c, (16, 8), 4, m16n8_c, id="m16n8k4-tf32-c"),
     ],
 )
 def test_mma(fragment: TaskMap, shape: tuple[int, int], registers: int, formula: Formula):

@@ -159,6 +159,18 @@ def cuda(tmp_path_factory):
     return CudaDevice(build_kernels(SOURCES, Nvcc(f"sm_{major}{minor}"), cache).values())
 
 
+@pytest.fixture(scope="session")
+def cpu_device():
+    """Make a device of libraries of g++."""
+    return CpuDevice
+
+
+@pytest.fixture(scope="session")
+def cuda_device():
+    """Make a device of cubins and the sources of their kernels."""
+    return CudaDevice
+
+
 @pytest.fixture(params=["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
 def device(request):
     """Each device in turn."""

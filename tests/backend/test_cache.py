@@ -223,16 +223,6 @@ def test_folder_that_cannot_be(tmp_path):
         assert "set HIDET_CACHE_DIR" in caught.value.hint
 
 
-def test_default_folder(monkeypatch, tmp_path):
-    """HIDET_CACHE_DIR comes first, then what the system prescribes."""
-    monkeypatch.setenv("HIDET_CACHE_DIR", "~/somewhere")
-    monkeypatch.setenv("HOME", str(tmp_path))
-    assert Store().folder.root == tmp_path / "somewhere"
-    monkeypatch.delenv("HIDET_CACHE_DIR")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
-    assert Store().folder.root == tmp_path / "xdg" / "hidet"
-
-
 # ---- size ----------------------------------------------------------------------------------------
 
 

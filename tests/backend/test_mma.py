@@ -128,7 +128,7 @@ def test_wrong_fragment_shows(device, rng, operand):
 
 def test_mma_needs_a_whole_warp(build_cpu):
     """The CPU says what a GPU leaves undefined."""
-    cpu = build_cpu(Gxx(check=True), "mma_partial")
+    cpu = build_cpu(Gxx(check=True), "mma_misuse")
     out = cpu.poisoned(64, np.float32)
     code, message = cpu.try_launch("partial", (1, 1, 1), out)
     assert code == 4
@@ -140,6 +140,21 @@ def test_mma_needs_a_whole_warp(build_cpu):
     assert code == 5
     assert "ldmatrix_x1 in line 28" in message
     assert "is not aligned to 16 bytes" in message
+
+
+def test_copies_that_no_gpu_makes(build_cpu, rng):
+    """The CPU checks the addresses of copies, and how much is valid."""
+    cpu = build_cpu(Gxx(check=True), "mma_misuse")
+    x, out = rng.normal(size=4).astype(np.float32), cpu.poisoned(32, np.float32)
+    code, message = cpu.try_launch("copies", (1, 1, 1), x, out, ctypes.c_int(1), ctypes.c_int(4))
+    assert code == 5
+    assert "cp.async of 16 bytes from" in message
+    assert "is not aligned" in message
+    code, message = cpu.try_launch("copies", (1, 1, 1), x, out, ctypes.c_int(4), ctypes.c_int(5))
+    assert code == 5
+    assert "cp.async of 16 bytes cannot read 20" in message
+    code, message = cpu.try_launch("copies", (1, 1, 1), x, out, ctypes.c_int(4), ctypes.c_int(-1))
+    assert "cp.async of 16 bytes cannot read -4" in message
 
 
 # ---- ldmatrix ------------------------------------------------------------------------------------
@@ -245,8 +260,8 @@ def test_ring(device, late, rng, rows):
 
 @pytest.mark.parametrize("name", ["ring_waits_too_little", "ring_overwrites"])
 def test_late_copies_show_what_is_wrong_with_a_ring(cpu, late, rng, name):
-    """A wait for too few groups, which copies that land at once hide, and a stage that is missing."""
+    """A wait that leaves a group too many, which copies that land at once hide; a missing stage."""
     x = rng.normal(size=(11, 64)).astype(np.float32)
-    assert np.isnan(sums(late, name, x)).all()
+    assert np.isnan(sums(late, name, x)).any()
     if name == "ring_waits_too_little":
         assert np.allclose(sums(cpu, name, x), x.astype(np.float64).sum(0), rtol=1e-5, atol=1e-5)

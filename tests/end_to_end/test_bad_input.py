@@ -5,6 +5,7 @@ The parts have tests of their own; these hold that their words arrive at the top
 
 import errno
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -27,11 +28,15 @@ from hidet.errors import (
     CacheError,
     CompilationError,
     CompilerNotFoundError,
+    PassError,
+    ScheduleError,
     UnsupportedDtypeError,
     UnsupportedOperatorError,
 )
 from hidet.frontends.torch.notices import UnsupportedOperatorWarning
+from hidet.lowering.task import schedule
 from hidet.testing.numeric import assert_close
+from hidet.tools import hidet_opt
 
 ROOT = Path(hidet.__file__).parents[1]
 
@@ -109,6 +114,24 @@ def test_unsupported_is_refused_on_request(last, error_class, reason, cache):
     assert reason in str(error)
     assert "test_bad_input.py:" in error.where
     assert not cache.exists()
+
+
+def test_failing_pass(monkeypatch, capsys):
+    """The message names pass and line, and a command that fails in the same way."""
+
+    def choose(fusion, arch):
+        raise ScheduleError("no schedule today")
+
+    monkeypatch.setattr(schedule, "choose", choose)
+    error = failure_of(Model())
+    assert type(error) is PassError
+    assert error.what == "pass 'schedule' failed: no schedule today"
+    file, line = error.where.split(":")
+    assert "self.last(self.layer(x))" in Path(file).read_text().splitlines()[int(line) - 1]
+    command = shlex.split(error.hint.partition("to repeat it: ")[2])
+    assert command[0] == "hidet-opt"
+    assert hidet_opt.main(command[1:]) == 1
+    assert "pass 'schedule' failed: no schedule today" in capsys.readouterr().err
 
 
 # ---- compilers -----------------------------------------------------------------------------------

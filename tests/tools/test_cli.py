@@ -77,10 +77,11 @@ def test_bad_option_value(capsys, monkeypatch):
 def cache(tmp_path):
     """A cache with two binaries and a program."""
     store = Store(tmp_path / "cache")
+    meta = {"kernels": 2, "target": "sm_90a"}
     for name in ("add", "mul"):
         key = artifact_key(name, "")
         store.kernels.put(key, {"kernel.so": bytes(2_000_000)}, {"name": name})
-    store.programs.put(artifact_key("program", ""), {"plan.json": b"{}"}, {"kernels": 2})
+    store.programs.put(artifact_key("program", ""), {"plan.json": b"{}"}, meta)
     return store
 
 
@@ -102,6 +103,7 @@ def test_cache_show(capsys, cache):
     assert total.split() == ["total", "3", "entries", "4.00", "MB"]
     assert len(latest) == 3
     assert latest[0].split()[2:] == ["kernels", used[:12], "2.00", "MB", "add"]
+    assert any(line.endswith("MB  2 kernels for sm_90a") for line in latest)
 
 
 def test_cache_show_with_damage(capsys, cache):

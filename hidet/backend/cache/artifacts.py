@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import platformdirs
 from filelock import FileLock
 
 from hidet.backend.cache.entry import DamagedEntryError, Entry, read_entry, write_entry
@@ -51,7 +50,7 @@ class Store:
     """The cache of a user: a folder of a bounded size.
 
     Args:
-        root: the folder; None takes HIDET_CACHE_DIR, else the one that the system prescribes.
+        root: the folder.
         max_bytes: what its files may take. When they exceed it, the entries that were not used for
             the longest time go, until a tenth is free. Entries of the last ten minutes stay.
 
@@ -59,10 +58,7 @@ class Store:
         CacheError: others than the user can write to the folder.
     """
 
-    def __init__(self, root: Path | None = None, *, max_bytes: int = DEFAULT_MAX_BYTES) -> None:
-        if root is None:
-            chosen = os.environ.get("HIDET_CACHE_DIR")
-            root = Path(chosen) if chosen else platformdirs.user_cache_path("hidet")
+    def __init__(self, root: Path, *, max_bytes: int = DEFAULT_MAX_BYTES) -> None:
         self.folder = CacheFolder(root.expanduser().absolute())
         self.max_bytes = max_bytes
         self._mutex = threading.Lock()

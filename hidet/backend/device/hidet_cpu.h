@@ -11,4 +11,5 @@
 #include "hidet_cpu_warp.h"
 #include "hidet_cpu_mma.h"
 #include "hidet_cpu_async.h"
+#include "hidet_cpu_hopper.h"
 #include "hidet_cpu_launch.h"

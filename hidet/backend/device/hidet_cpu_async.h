@@ -92,9 +92,12 @@ HIDET_DEVICE void cp_async(void* dst, const void* src, std::size_t valid) {
 #if defined(HIDET_CHECK)
   const auto to = reinterpret_cast<std::uintptr_t>(dst);
   const auto from = reinterpret_cast<std::uintptr_t>(src);
-  if (to % bytes != 0 || from % bytes != 0 || valid > bytes) {
-    report(kMisaligned, "cp.async of %zu bytes, %zu of them valid, from %p to %p is not aligned",
-           bytes, valid, src, dst);
+  if (to % bytes != 0 || from % bytes != 0) {
+    report(kMisaligned, "cp.async of %zu bytes from %p to %p is not aligned", bytes, src, dst);
+    return;
+  }
+  if (valid > bytes) {
+    report(kMisaligned, "cp.async of %zu bytes cannot read %td", bytes, std::ptrdiff_t(valid));
     return;
   }
 #endif

@@ -12,4 +12,6 @@
 #include "hidet_cuda_warp.cuh"
 #include "hidet_cuda_mma.cuh"
 #include "hidet_cuda_async.cuh"
+#include "hidet_cuda_wgmma.cuh"
+#include "hidet_cuda_tensor_copy.cuh"
 #include "hidet_cuda_launch.cuh"

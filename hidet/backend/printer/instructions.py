@@ -7,24 +7,59 @@ from typing import TYPE_CHECKING
 from xdsl.ir import Operation
 
 from hidet.backend.printer.memref import address
-from hidet.backend.printer.text import call
+from hidet.backend.printer.operators import ExpressionPrinter, TextOf
+from hidet.backend.printer.text import Text, call
+from hidet.backend.printer.types import value_type
 from hidet.dialects.cuda.async_copy import CpAsyncCommitOp, CpAsyncOp, CpAsyncWaitOp
+from hidet.dialects.cuda.mbarrier import (
+    FenceMbarrierInitOp,
+    FenceProxyAsyncOp,
+    MbarrierArriveOp,
+    MbarrierExpectOp,
+    MbarrierInitOp,
+    MbarrierWaitOp,
+)
 from hidet.dialects.cuda.table_ops import InstructionOp
+from hidet.dialects.cuda.tensor_copy import TmaCommitOp, TmaLoadOp, TmaStoreOp, TmaWaitOp
 from hidet.dialects.cuda.tensor_core import LdmatrixOp, MmaSyncOp
+from hidet.dialects.cuda.warp_group import (
+    MatrixDescriptorOp,
+    WgmmaCommitOp,
+    WgmmaFenceOp,
+    WgmmaFenceOperandOp,
+    WgmmaOp,
+    WgmmaWaitOp,
+)
 
 if TYPE_CHECKING:
     from hidet.backend.printer.writer import StatementPrinter, Writer
 
 
-def _call(op: Operation, writer: Writer) -> None:
-    """Print `hidet::mma_m16n8k16(&c[i], &a[j], &b[k]);`: addresses first, then scalars."""
+def _call(op: Operation, text_of: TextOf) -> Text:
+    """Print `hidet::mma_m16n8k16(&c[i], &a[j], &b[k])`: addresses first, then scalars."""
     assert isinstance(op, InstructionOp)
-    arguments = [address(e.memref, e.indices, writer.text_of) for e in op.elements]
-    arguments += map(writer.text_of, op.scalars)
-    writer.line(f"{call(f'hidet::{op.function}', arguments, 'void').text};")
+    arguments = [address(element.memref, element.indices, text_of) for element in op.elements]
+    arguments += map(text_of, op.scalars)
+    kind = value_type(op.results[0]) if op.results else "void"
+    return call(f"hidet::{op.function}", arguments, kind)
 
+
+def _statement(op: Operation, writer: Writer) -> None:
+    """Print the call as a statement."""
+    writer.line(f"{_call(op, writer.text_of).text};")
+
+
+EXPRESSIONS: dict[type[Operation], ExpressionPrinter] = {MatrixDescriptorOp: _call}
+"""How operations of the instruction table print as expressions."""
 
 STATEMENTS: dict[type[Operation], StatementPrinter] = dict.fromkeys(
-    (CpAsyncCommitOp, CpAsyncOp, CpAsyncWaitOp, LdmatrixOp, MmaSyncOp), _call
+    (
+        *(CpAsyncCommitOp, CpAsyncOp, CpAsyncWaitOp, LdmatrixOp, MmaSyncOp),
+        *(WgmmaCommitOp, WgmmaFenceOp, WgmmaFenceOperandOp, WgmmaOp, WgmmaWaitOp),
+        *(MbarrierArriveOp, MbarrierExpectOp, MbarrierInitOp, MbarrierWaitOp),
+        *(FenceMbarrierInitOp, FenceProxyAsyncOp),
+        *(TmaCommitOp, TmaLoadOp, TmaStoreOp, TmaWaitOp),
+    ),
+    _statement,
 )
 """How operations of the instruction table print as statements."""

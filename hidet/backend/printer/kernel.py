@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import MemRefType
+from xdsl.dialects.builtin import IntegerAttr, MemRefType
 from xdsl.ir import Operation
 
 from hidet.backend.printer.locations import source_lines
@@ -14,8 +14,9 @@ from hidet.backend.printer.writer import Writer
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.cuda.instructions import Collective
 from hidet.dialects.cuda.kernel import KernelOp
-from hidet.dialects.cuda.marks import FORMED
+from hidet.dialects.cuda.marks import FORMED, MIN_BLOCKS
 from hidet.dialects.cuda.names import is_identifier
+from hidet.dialects.cuda.tensor_copy import TensorMapType
 from hidet.errors import LegalityError
 
 INCLUDE = '#include "hidet.h"'
@@ -68,6 +69,9 @@ def _parameter(kernel: KernelOp, number: int, writer: Writer) -> str:
     """Return the declaration of a parameter. No two of them overlap where one is written."""
     value = kernel.arguments[number]
     name = writer.declare(value)
+    if isinstance(value.type, TensorMapType):
+        # The copier reads it where the launch has put it, so there must be no copy.
+        return f"const __grid_constant__ {value_type(value)} {name}"
     if not isinstance(value.type, MemRefType):
         return f"{value_type(value)} {name}"
     const = "const " if kernel.is_readonly(number) else ""
@@ -76,7 +80,10 @@ def _parameter(kernel: KernelOp, number: int, writer: Writer) -> str:
 
 def _head(kernel: KernelOp, parameters: Sequence[str]) -> list[str]:
     """Return the lines from `extern "C"` to the opening brace."""
-    start = f'extern "C" __global__ void __launch_bounds__({kernel.threads})'
+    bounds = str(kernel.threads)
+    if isinstance(least := kernel.attributes.get(MIN_BLOCKS), IntegerAttr):
+        bounds += f", {least.value.data}"
+    start = f'extern "C" __global__ void __launch_bounds__({bounds})'
     start += f" {kernel.sym_name.data}("
     line = f"{start}{', '.join(parameters)}) {{"
     if len(line) <= MAX_LINE:

@@ -74,6 +74,35 @@ def _for(op: Operation, writer: Writer) -> None:
     writer.line("}")
 
 
+def _while(op: Operation, writer: Writer) -> None:
+    """Print `while (c) { ... }`; what the condition needs in statements comes under `true`."""
+    assert isinstance(op, scf.WhileOp)
+    if op.arguments or op.res:
+        raise LegalityError("C++ has no loop with values", hint="keep them in variables")
+    before = op.before_region.block
+    condition = before.last_op
+    assert isinstance(condition, scf.ConditionOp)
+    if writer.statements_of(before) == [condition]:
+        writer.line(f"while ({writer.text_of(condition.condition).text}) {{")
+        writer.block(op.after_region.block)
+    else:
+        writer.line("while (true) {")
+        writer.block(before)
+    writer.line("}")
+
+
+def _condition(op: Operation, writer: Writer) -> None:
+    """Print the rest of a loop whose condition is computed by statements."""
+    assert isinstance(op, scf.ConditionOp)
+    loop = op.parent_op()
+    assert isinstance(loop, scf.WhileOp)
+    writer.line(f"if ({writer.text_of(op.condition).text}) {{")
+    writer.block(loop.after_region.block)
+    writer.line("} else {")
+    writer.line("  break;")
+    writer.line("}")
+
+
 def _yield(op: Operation, writer: Writer) -> None:
     """Print nothing: the end of a body is a brace."""
     if op.operands:
@@ -84,8 +113,10 @@ EXPRESSIONS: dict[type[Operation], ExpressionPrinter] = {scf.IfOp: _conditional}
 """How operations of `scf` that have a result print."""
 
 STATEMENTS: dict[type[Operation], StatementPrinter] = {
+    scf.ConditionOp: _condition,
     scf.ForOp: _for,
     scf.IfOp: _if,
+    scf.WhileOp: _while,
     scf.YieldOp: _yield,
 }
 """How operations of `scf` that have no result print."""

@@ -21,6 +21,7 @@ from xdsl.ir import Attribute, Block, SSAValue
 from hidet.dialects.cuda.attributes import memref_type
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.cuda.marks import LONG
+from hidet.dialects.cuda.tensor_copy import TensorMapType
 from hidet.errors import UnsupportedDtypeError
 
 INT, LONG_LONG, BOOL = "int", "long long", "bool"
@@ -35,6 +36,7 @@ _SCALARS: dict[Attribute, str] = {
     bf16: "hidet::bfloat16",
     f32: "float",
     f64: "double",
+    TensorMapType(): "hidet::TensorMap",
 }
 
 UNSIGNED: dict[str, str] = {

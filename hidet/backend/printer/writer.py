@@ -24,7 +24,12 @@ StatementPrinter: TypeAlias = "Callable[[Operation, Writer], None]"
 """Prints an operation without a result as lines."""
 
 EXPRESSIONS: dict[type[Operation], ExpressionPrinter] = (
-    arith.EXPRESSIONS | math.EXPRESSIONS | memref.EXPRESSIONS | scf.EXPRESSIONS | cuda.EXPRESSIONS
+    arith.EXPRESSIONS
+    | math.EXPRESSIONS
+    | memref.EXPRESSIONS
+    | scf.EXPRESSIONS
+    | cuda.EXPRESSIONS
+    | instructions.EXPRESSIONS
 )
 """How each operation that has a result prints."""
 

@@ -36,7 +36,30 @@ from hidet.dialects.cuda.instructions import (
     ThreadIdOp,
 )
 from hidet.dialects.cuda.kernel import KernelOp
+from hidet.dialects.cuda.mbarrier import (
+    FenceMbarrierInitOp,
+    FenceProxyAsyncOp,
+    MbarrierArriveOp,
+    MbarrierExpectOp,
+    MbarrierInitOp,
+    MbarrierWaitOp,
+)
+from hidet.dialects.cuda.tensor_copy import (
+    TensorMapType,
+    TmaCommitOp,
+    TmaLoadOp,
+    TmaStoreOp,
+    TmaWaitOp,
+)
 from hidet.dialects.cuda.tensor_core import LdmatrixOp, MmaSyncOp
+from hidet.dialects.cuda.warp_group import (
+    MatrixDescriptorOp,
+    WgmmaCommitOp,
+    WgmmaFenceOp,
+    WgmmaFenceOperandOp,
+    WgmmaOp,
+    WgmmaWaitOp,
+)
 
 Cuda = Dialect(
     "cuda",
@@ -48,16 +71,32 @@ Cuda = Dialect(
         CpAsyncCommitOp,
         CpAsyncOp,
         CpAsyncWaitOp,
+        FenceMbarrierInitOp,
+        FenceProxyAsyncOp,
         KernelOp,
         LaunchOp,
         LdmatrixOp,
+        MatrixDescriptorOp,
+        MbarrierArriveOp,
+        MbarrierExpectOp,
+        MbarrierInitOp,
+        MbarrierWaitOp,
         MmaSyncOp,
         PrintfOp,
         ShflOp,
         SyncThreadsOp,
         SyncWarpOp,
         ThreadIdOp,
+        TmaCommitOp,
+        TmaLoadOp,
+        TmaStoreOp,
+        TmaWaitOp,
         VoteOp,
+        WgmmaCommitOp,
+        WgmmaFenceOp,
+        WgmmaFenceOperandOp,
+        WgmmaOp,
+        WgmmaWaitOp,
     ],
     [
         AtomicKindAttr,
@@ -66,6 +105,7 @@ Cuda = Dialect(
         DimensionAttr,
         ShuffleKindAttr,
         SpaceAttr,
+        TensorMapType,
         VoteKindAttr,
     ],
 )

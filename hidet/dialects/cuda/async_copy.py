@@ -31,7 +31,13 @@ from hidet.arch.instructions import (
     Operand,
 )
 from hidet.dialects.cuda.attributes import memref_type
-from hidet.dialects.cuda.table_ops import Element, InstructionOp, element_bits
+from hidet.dialects.cuda.table_ops import (
+    Element,
+    GroupWaitOp,
+    InstructionOp,
+    PlainOp,
+    element_bits,
+)
 
 
 class CopyCache(StrEnum):
@@ -91,7 +97,7 @@ class CpAsyncOp(InstructionOp):
     @property
     def instruction(self) -> CopyInstruction:
         """The entry of the table."""
-        return CP_ASYNC[self.cache.data.value]
+        return CP_ASYNC[str(self.cache.data.value)]
 
     @property
     def function(self) -> str:
@@ -131,16 +137,10 @@ class CpAsyncOp(InstructionOp):
 
 
 @irdl_op_definition
-class CpAsyncCommitOp(InstructionOp):
+class CpAsyncCommitOp(PlainOp):
     """`cuda.cp_async_commit`: makes a group of the thread's copies since its last group."""
 
     name = "cuda.cp_async_commit"
-
-    assembly_format = "attr-dict"
-    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
-
-    def __init__(self) -> None:
-        super().__init__()
 
     @property
     def instruction(self) -> Instruction:
@@ -149,7 +149,7 @@ class CpAsyncCommitOp(InstructionOp):
 
 
 @irdl_op_definition
-class CpAsyncWaitOp(InstructionOp):
+class CpAsyncWaitOp(GroupWaitOp):
     """`cuda.cp_async_wait 1`: waits for the thread's groups of copies, but for the latest ones.
 
     So many groups may still be under way afterwards; 0 waits for all. Other threads see what was
@@ -158,25 +158,7 @@ class CpAsyncWaitOp(InstructionOp):
 
     name = "cuda.cp_async_wait"
 
-    pending = prop_def(IntegerAttr[I64])
-
-    assembly_format = "$pending attr-dict"
-    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
-
-    def __init__(self, pending: int) -> None:
-        super().__init__(properties={"pending": IntegerAttr(pending, i64)})
-
     @property
     def instruction(self) -> Instruction:
         """The entry of the table."""
         return CP_ASYNC_WAIT
-
-    @property
-    def function(self) -> str:
-        """The function, with the number of groups."""
-        return f"{self.instruction.function}<{self.pending.value.data}>"
-
-    def verify_(self) -> None:
-        """Check the number of groups."""
-        if self.pending.value.data < 0:
-            raise VerifyException(f"{self.pending.value.data} groups cannot be under way")

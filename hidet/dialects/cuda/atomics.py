@@ -136,7 +136,7 @@ def _result_of_vote(kind: VoteKind) -> Attribute:
 
 @irdl_op_definition
 class PrintfOp(IRDLOperation):
-    """`cuda.printf "i = %d\\n" (%i : i32)`: prints to the standard output, as C's `printf`.
+    """`cuda.printf "i = %d" (%i : i32)`: prints to the standard output, as C's `printf`.
 
     The format fits the types: `%d` an i32, `%lld` an i64, `%f` a float (CUDA C++ Programming
     Guide, formatted output).

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from xdsl.dialects.arith import ConstantOp
-from xdsl.dialects.builtin import FixedBitwidthType, IntegerAttr
+from xdsl.dialects.builtin import I64, FixedBitwidthType, IntegerAttr, i64
 from xdsl.ir import SSAValue
-from xdsl.irdl import IRDLOperation
+from xdsl.irdl import IRDLOperation, prop_def, traits_def
+from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
 from hidet.arch.instructions import Access, Instruction, Operand
@@ -46,12 +47,10 @@ class InstructionOp(IRDLOperation):
         """The arguments of the function that follow the addresses."""
         return ()
 
-    def bytes_of(self, operand: Operand) -> int:
-        """Return how many bytes of an operand one thread accesses."""
-        if operand.bytes is not None:
-            return operand.bytes
+    def bytes_of(self, operand: Operand) -> int | None:
+        """Return how many bytes one thread accesses from the first on; None where nobody says."""
         if operand.fragment is None:
-            raise VerifyException(f"{self.name} does not say how much of '{operand.name}' it takes")
+            return operand.bytes
         (element,) = (e for o, e in self._accesses() if o is operand)
         return operand.fragment.tasks_per_worker * element_bits(element.memref) // 8
 
@@ -69,7 +68,7 @@ class InstructionOp(IRDLOperation):
     def alignments(self) -> tuple[tuple[SSAValue, int], ...]:
         """The shared memrefs, each with the bytes whose multiple its first address has to be."""
         return tuple(
-            (element.memref, self.bytes_of(operand))
+            (element.memref, operand.alignment or self.bytes_of(operand) or 1)
             for operand, element in self._accesses()
             if operand.space == "shared"
         )
@@ -88,18 +87,52 @@ class InstructionOp(IRDLOperation):
         if len(element.indices) != kind.get_num_dims():
             raise VerifyException(f"{len(element.indices)} indices for {kind}")
         where = f"operand '{operand.name}' of {self.instruction.ptx}"
-        if space_of(kind).value != operand.space:
+        if str(space_of(kind).value) != operand.space:
             raise VerifyException(f"{where} is in {operand.space} memory, not {kind}")
         if operand.element is not None and str(kind.element_type) != operand.element:
             raise VerifyException(f"{where} has elements of {operand.element}, not {kind}")
-        bits = element_bits(element.memref)
-        count = self.bytes_of(operand) * 8 // bits
+        bits, size = element_bits(element.memref), self.bytes_of(operand)
+        if size is None:
+            return
+        count = size * 8 // bits
         extent = kind.get_shape()[-1] if kind.get_num_dims() else 0
         first = _number(element.indices[-1]) if element.indices else 0
         if extent >= 0 and first + count > extent:
             raise VerifyException(
                 f"{where} is {count} neighbouring elements, which {kind} does not have from {first}"
             )
+
+
+class PlainOp(InstructionOp):
+    """An instruction of the table that has no operands."""
+
+    assembly_format = "attr-dict"
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+
+    def __init__(self) -> None:
+        super().__init__()
+
+
+class GroupWaitOp(InstructionOp):
+    """A wait for groups of copies or products, but for some of the latest ones."""
+
+    pending = prop_def(IntegerAttr[I64])
+
+    assembly_format = "$pending attr-dict"
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+
+    def __init__(self, pending: int) -> None:
+        super().__init__(properties={"pending": IntegerAttr(pending, i64)})
+
+    @property
+    def function(self) -> str:
+        """The function, with the number of groups."""
+        return f"{self.instruction.function}<{self.pending.value.data}>"
+
+    def verify_(self) -> None:
+        """Check the number of groups."""
+        if self.pending.value.data < 0:
+            raise VerifyException(f"{self.pending.value.data} groups cannot be under way")
 
 
 def element_bits(memref: SSAValue) -> int:

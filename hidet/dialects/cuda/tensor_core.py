@@ -56,7 +56,7 @@ class MmaSyncOp(InstructionOp):
     @property
     def instruction(self) -> MmaInstruction:
         """The entry of the table."""
-        return _mma_named(self.config.data, MMA_SYNC, "mma.sync")
+        return mma_named(self.config.data, MMA_SYNC, "mma.sync")
 
     @property
     def elements(self) -> tuple[Element, ...]:
@@ -68,7 +68,8 @@ class MmaSyncOp(InstructionOp):
         )
 
 
-def _mma_named(name: str, table: dict[str, MmaInstruction], what: str) -> MmaInstruction:
+def mma_named(name: str, table: dict[str, MmaInstruction], what: str) -> MmaInstruction:
+    """Return the product of a name; raises VerifyException where the table has none."""
     if name not in table:
         raise VerifyException(f"there is no {what} {name!r}, only {', '.join(table)}")
     return table[name]

@@ -9,8 +9,9 @@ To be read in this order:
 
 - `types`, `values`: what names stand for; `operators`, `conversions`: tables; `emitter`: writes IR,
 - `source`, `facts`: what the syntax tells; `scopes`: the names of a function,
-- `expressions`, `statements`: execute the syntax tree,
-- `kernels`: a function as a kernel, or inlined; `module`: `script` and `script_module`; `checks`,
+- `expressions`, `assignments`, `loops`, `statements`: execute the syntax tree,
+- `kernels`: a function as a kernel, or inlined; `tidy`, `checks`: what follows;
+  `module`: `script` and `script_module`,
 - `builtins`, `memory`, `attributes`, `cuda`: what scripts can call and set.
 """
 

@@ -114,8 +114,8 @@ def _refuse(what: str, hint: str) -> Callable[[Emitter, object], None]:
     """Return the setter of an attribute that takes its neutral value only."""
 
     def setter(emitter: Emitter, value: object) -> None:
-        extents = value if isinstance(value, tuple | list) else (value,)
-        if any(extent not in (0, 1, None) for extent in extents):  # pyright: ignore[reportUnknownVariableType]
+        several = cast("tuple[object, ...]", value if isinstance(value, tuple | list) else (value,))
+        if any(extent not in (0, 1, None) for extent in several):
             raise ScriptError(f"{what} is not supported yet", hint=hint)
 
     return setter

@@ -49,7 +49,7 @@ class Substitute:
 
 
 def loop_range(*bounds: object) -> Range:
-    """Return what `for i in range(...)` goes through: a loop of the kernel.
+    """Make a loop of the kernel, for `for i in range(...)`.
 
     Raises:
         ScriptError: the bounds are no integers, or the step is not known when the script is
@@ -75,7 +75,7 @@ def _bound(value: object) -> Index:
 
 
 def grid(*extents: object, attrs: str | None = None) -> Grid:
-    """Return what `for i, j in grid(m, n)` goes through: nested loops of the kernel.
+    """Make nested loops of the kernel, for `for i, j in ...`.
 
     Args:
         extents: the extent of each loop; or one list of them.
@@ -193,8 +193,8 @@ def fma(x: object, y: object, z: object) -> Scalar:
     for value in (x, y, z):
         if isinstance(value, Scalar):
             kind = common_type(kind, value.type)
-    values = [emitter.cast(emitter.scalar_of(v, kind), kind).ssa for v in (x, y, z)]
-    return Scalar(emitter, emitter.insert(FmaOp(*values)).result, kind)
+    a, b, c = (emitter.cast(emitter.scalar_of(v, kind), kind).ssa for v in (x, y, z))
+    return Scalar(emitter, emitter.insert(FmaOp(a, b, c)).result, kind)
 
 
 def cast(value: object, kind: object) -> Scalar:

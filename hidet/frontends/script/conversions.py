@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from xdsl.dialects import arith
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation
 
 from hidet.frontends.script.types import F32, I32, I64, ScalarType
 
-Step = tuple[Callable[[SSAValue, Attribute], Operation], ScalarType]
+Step = tuple[Callable[..., Operation], ScalarType]
 """A conversion and the type that it gives."""
 
 

@@ -44,6 +44,7 @@ from hidet.frontends.script.values import (
     is_number,
 )
 from hidet.lowering.builder import KernelBuilder, integer_type
+from hidet.lowering.cuda.expressions import is_variable
 
 MAX_DEPTH = 32
 """So many functions of a script may call each other; what goes deeper calls itself."""
@@ -188,7 +189,10 @@ class Emitter(KernelBuilder):
     # Operators.
 
     def together(self, lhs: object, rhs: object) -> tuple[Scalar, Scalar, ScalarType]:
-        """Return two operands in the type in which they are computed; a number adapts."""
+        """Return two operands in the type in which they are computed; a number adapts.
+
+        As in C, integers of less than 32 bits are computed in 32.
+        """
         known = [self.scalar_of(v) if isinstance(v, Variable) else v for v in (lhs, rhs)]
         types = [value.type for value in known if isinstance(value, Scalar)]
         kind = common_type(types[0] if types else None, types[-1] if types else None)
@@ -200,6 +204,8 @@ class Emitter(KernelBuilder):
             elif kind is None or (kind is BOOL and not isinstance(value, bool)):
                 kind = I32 if isinstance(value, int) and not isinstance(value, bool) else BOOL
         assert kind is not None
+        if kind.is_integer and kind.bits < 32:
+            kind = I32
         left, right = (self.cast(self.scalar_of(value, kind), kind) for value in known)
         return left, right, kind
 
@@ -263,7 +269,7 @@ class Emitter(KernelBuilder):
         if name == "not":
             return self.binary("^", self.cast(operand, BOOL), True)
         if name == "~":
-            return self.binary("^", operand, True if kind is BOOL else -1)
+            return self.binary("^", operand, _all_bits(kind))
         if kind.is_float:
             wide = self.cast(operand, F32) if kind.bits == 16 else operand
             make = arith.NegfOp if name == "-" else math.AbsFOp
@@ -430,10 +436,21 @@ class Emitter(KernelBuilder):
 
 def is_cheap(block: Block) -> bool:
     """Return whether an arm only computes, so that it may be executed in any case."""
-    return all(is_arithmetic(op) and not isinstance(op, _DIVISIONS) for op in block.ops)
+    return all(
+        (is_arithmetic(op) and not isinstance(op, _DIVISIONS))
+        or (isinstance(op, memref.LoadOp) and is_variable(op.memref))
+        for op in block.ops
+    )
 
 
 _DIVISIONS = arith.DivSIOp | arith.DivUIOp | arith.RemSIOp | arith.RemUIOp
+
+
+def _all_bits(kind: ScalarType) -> int:
+    """Return the number of a type all of whose bits are set."""
+    if kind is BOOL:
+        return True
+    return kind.limits[1] if kind.kind == "unsigned" and kind.bits >= 32 else -1
 
 
 def _is_zero(value: Index) -> bool:

@@ -7,7 +7,7 @@ import difflib
 import operator
 from collections.abc import Callable, Iterator, Mapping
 from functools import reduce
-from typing import cast
+from typing import Any, cast
 
 from xdsl.dialects import arith, scf
 from xdsl.ir import Block, Region
@@ -29,7 +29,7 @@ from hidet.frontends.script.values import (
 )
 from hidet.mapping import TaskMap
 
-BINARY: dict[type[ast.operator], Callable[[object, object], object]] = {
+BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
@@ -45,7 +45,7 @@ BINARY: dict[type[ast.operator], Callable[[object, object], object]] = {
 }
 """Binary operators; those of scalars write IR."""
 
-COMPARE: dict[type[ast.cmpop], Callable[[object, object], object]] = {
+COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
     ast.Lt: operator.lt,
@@ -54,12 +54,12 @@ COMPARE: dict[type[ast.cmpop], Callable[[object, object], object]] = {
     ast.GtE: operator.ge,
     ast.Is: operator.is_,
     ast.IsNot: operator.is_not,
-    ast.In: lambda value, values: operator.contains(values, value),  # pyright: ignore[reportArgumentType]
-    ast.NotIn: lambda value, values: not operator.contains(values, value),  # pyright: ignore[reportArgumentType]
+    ast.In: lambda value, values: operator.contains(values, value),
+    ast.NotIn: lambda value, values: not operator.contains(values, value),
 }
 """Comparisons."""
 
-_UNARY: dict[type[ast.unaryop], Callable[[object], object]] = {
+_UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
     ast.USub: operator.neg,
     ast.UAdd: operator.pos,
     ast.Invert: operator.invert,
@@ -215,7 +215,7 @@ class Expressions:
         if not all(known):
             return False
         scalars = [result for result in results if isinstance(result, Scalar)]
-        return reduce(operator.and_, scalars) if scalars else True
+        return reduce(lambda one, other: one & other, scalars) if scalars else True
 
     def logic(self, node: ast.BoolOp) -> object:
         """Compute `and` and `or`; the right side is evaluated only where it matters."""
@@ -229,17 +229,25 @@ class Expressions:
         is_and = isinstance(kind, ast.And)
         if not isinstance(value, Scalar):
             return self._logic(kind, rest) if bool(value) == is_and else value
-        condition = self.emitter.cast(value, BOOL)
+        return self.shortcut(value, is_and, lambda: self._logic(kind, rest))
+
+    def both(self, first: Variable | None, second: Callable[[], object]) -> object:
+        """Return whether a variable, if there is one, and a condition hold."""
+        return second() if first is None else self.shortcut(self.emitter.read(first), True, second)
+
+    def shortcut(self, first: Scalar, is_and: bool, second: Callable[[], object]) -> Scalar:
+        """Compute `and` or `or`; the right side runs only where it matters, unless it is cheap."""
+        condition = self.emitter.cast(first, BOOL)
         with self.emitter.arm() as block:
-            right = self.emitter.scalar_of(self._logic(kind, rest), BOOL)
-            other = self.emitter.cast(right, BOOL)
+            other = self.emitter.cast(self.emitter.scalar_of(second(), BOOL), BOOL)
         if is_cheap(block):
             self.emitter.adopt(block)
             return self.emitter.binary("&" if is_and else "|", condition, other)
         with self.emitter.arm() as constant:
             known = self.emitter.constant(not is_and, BOOL)
-        arms = ((block, other), (constant, known))
-        return self._branch(condition, *(arms if is_and else arms[::-1]), BOOL)
+        right, fixed = (block, other), (constant, known)
+        then, otherwise = (right, fixed) if is_and else (fixed, right)
+        return self._branch(condition, then, otherwise, BOOL)
 
     def conditional(self, node: ast.IfExp) -> object:
         """Compute `a if c else b`; the side that is not chosen is not evaluated."""
@@ -314,8 +322,11 @@ class Expressions:
 
     def slice(self, node: ast.Slice) -> object:
         """Return a slice."""
-        parts = [None if p is None else self.evaluate(p) for p in (node.lower, node.upper)]
-        return slice(*parts, None if node.step is None else self.evaluate(node.step))
+        lower, upper, step = (
+            None if part is None else self.evaluate(part)
+            for part in (node.lower, node.upper, node.step)
+        )
+        return slice(lower, upper, step)
 
     def attribute(self, node: ast.Attribute) -> object:
         """Return an attribute of what Python knows, or `shape` and `dtype` of a tensor."""

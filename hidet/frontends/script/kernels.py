@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.ir import Block, Region
 
 from hidet.dialects.cuda import KernelOp
+from hidet.dialects.cuda.marks import MIN_BLOCKS
 from hidet.dialects.cuda.names import is_identifier
 from hidet.errors import ScriptError
 from hidet.frontends.script.attributes import Attributes
@@ -34,9 +35,6 @@ from hidet.frontends.script.values import Pointer, Scalar, Tensor, describe, is_
 
 ParameterType = ScalarType | TensorType | PointerType
 """What a parameter of a kernel can be."""
-
-MIN_BLOCKS = "cuda.min_blocks"
-"""Integer attribute of a kernel: the blocks that are to fit on a multiprocessor."""
 
 
 @dataclass(frozen=True)
@@ -180,9 +178,7 @@ class ScriptFunction:
                 raise self.source.locate(node, error) from error
         return tuple(parameters)
 
-    def _kernel(
-        self, emitter: Emitter, entry: Block, parameters: tuple[Parameter, ...]
-    ) -> Kernel:
+    def _kernel(self, emitter: Emitter, entry: Block, parameters: tuple[Parameter, ...]) -> Kernel:
         """Put the traced body under the head of a kernel."""
         shape, node = emitter.shape, self.source.function
         for what, extents in (("grid", shape.grid), ("block", shape.block)):
@@ -243,8 +239,10 @@ class ScriptFunction:
             case None:
                 return value
             case TensorType():
-                is_same = isinstance(value, Tensor) and value.element == kind.element
-                if not is_same or value.shape != kind.shape:
+                if not isinstance(value, Tensor) or (value.element, value.shape) != (
+                    kind.element,
+                    kind.shape,
+                ):
                     raise ScriptError(f"{what} is {kind}, and got {describe(value)}")
                 return value
             case PointerType():

@@ -118,9 +118,9 @@ def as_tensor_pointer(
 
 def _extents(emitter: Emitter, shape: object) -> tuple[Index, ...]:
     """Return extents, those that the kernel computes as scalars."""
-    values = cast("list[object]", list(shape) if isinstance(shape, list | tuple) else [shape])
+    given = cast("tuple[object, ...]", shape if isinstance(shape, list | tuple) else (shape,))
     extents: list[Index] = []
-    for value in values:
+    for value in given:
         if isinstance(value, Scalar) and value.type.is_integer:
             extents.append(value)
         else:

@@ -96,4 +96,3 @@ class Source:
         if isinstance(error, HidetError):
             return self.error(node, error.what, error.hint)
         return self.error(node, f"{type(error).__name__}: {error}")
-

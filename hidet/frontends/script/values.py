@@ -36,7 +36,7 @@ class Scalar:
     """
 
     __slots__ = ("emitter", "ssa", "type")
-    __hash__ = None  # `==` makes IR
+    __hash__ = None  # pyright: ignore[reportAssignmentType]  # `==` makes IR
 
     def __init__(self, emitter: Arithmetic, ssa: SSAValue, kind: ScalarType) -> None:
         self.emitter = emitter
@@ -206,7 +206,9 @@ class Pointer:
                 "the address of an element of a tensor with several dimensions cannot be moved",
                 hint="take the address of the element itself, ~x[i, j]",
             )
-        return replace(self, indices=(self.indices[0] + offset,))
+        (start,) = self.indices
+        is_first = isinstance(start, int) and start == 0
+        return replace(self, indices=(offset if is_first else start + offset,))
 
     __radd__ = __add__
 
@@ -298,4 +300,3 @@ def check_rank(tensor: Tensor, indices: Sequence[object]) -> None:
                 f"the index {index} lies outside of {describe(tensor)}",
                 hint=f"it goes from 0 to {extent - 1}; there are no negative indices",
             )
-

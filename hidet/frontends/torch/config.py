@@ -40,7 +40,7 @@ class DynamoConfig:
         self._values = dict(_DEFAULTS)
 
     def search_space(self, level: int = 2) -> "DynamoConfig":
-        """Choose how schedules are found: 0 by the cost model, 1 and 2 by measuring."""
+        """Set the option `search_space`."""
         option.set_option("search_space", level)
         return self
 

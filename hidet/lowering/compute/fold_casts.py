@@ -31,12 +31,12 @@ class FoldWidenedNarrow(RewritePattern):
 class FoldCastsPass(ModulePass):
     """Drop the rounding of intermediate values inside a kernel.
 
-    Expects fusions whose producers are inlined; leaves a chain of f16 operators computing in f32
-    from its first load to its last store. Results are closer to exact than operator by operator.
+    Expects kernels whose views are inlined; leaves a chain of f16 operators computing in f32 from
+    its first load to its last store. Results are closer to exact than operator by operator.
     """
 
     name = "fold-casts"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Fold the casts of every fusion."""
+        """Fold the casts of every kernel."""
         PatternRewriteWalker(FoldWidenedNarrow(), apply_recursively=False).rewrite_module(op)

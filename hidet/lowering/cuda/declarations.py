@@ -14,6 +14,7 @@ from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.cuda.marks import DECLARES, DEFERRED, UPDATE
 from hidet.dialects.cuda.names import NameScopes, identifier_from
 from hidet.dialects.cuda.table_ops import InstructionOp
+from hidet.dialects.cuda.warp_group import MatrixDescriptorOp
 from hidet.lowering.cuda.expressions import is_variable
 
 
@@ -112,6 +113,8 @@ def _names_by_kind(op: Operation) -> tuple[str, ...]:
             return (_name_by_target(op) or "buf",)
         case memref.LoadOp() if op.memref.name_hint is not None:
             return (f"{op.memref.name_hint}_value",)
+        case MatrixDescriptorOp():
+            return ("descriptor",)
         case arith.CmpiOp() | arith.CmpfOp():
             return ("cond",)
         case arith.AndIOp() | arith.OrIOp() if op.result.type == i1:

@@ -74,7 +74,10 @@ class Folding:
             writes = writes_of(op)
             for region in op.regions:
                 for inner in region.blocks:
-                    writes |= self._arm(op, inner) if op.results else self._block(inner)
+                    if op.results:
+                        self._arm(op, inner)
+                    else:
+                        writes |= self._block(inner)
             after.add(writes, position)
         return set(after.next)
 
@@ -117,8 +120,8 @@ class Folding:
         else:
             self._operators[root] = self._operators.get(root, 0) + _operators(op)
 
-    def _arm(self, op: Operation, arm: Block) -> set[Memory]:
-        """Fold all operations of an arm of a conditional expression; return what it writes."""
+    def _arm(self, op: Operation, arm: Block) -> None:
+        """Fold all operations of an arm of a conditional expression, which writes nothing."""
         root = self._root.get(op, op)
         for inner in arm.ops:
             self._root[inner] = root
@@ -128,7 +131,6 @@ class Folding:
             for region in inner.regions:
                 for block in region.blocks:
                     self._arm(inner, block)
-        return set()
 
     def _contract(self, load: memref.LoadOp, use: Use) -> bool:
         """Mark the store of `x[i] = x[i] + v` if the load is that of the old value."""

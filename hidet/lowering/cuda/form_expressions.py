@@ -69,7 +69,7 @@ class FormExpressionsPass(ModulePass):
 
 def form_expressions(kernel: KernelOp, max_operators: int = MAX_OPERATORS) -> None:
     """Fold and name the values of one kernel."""
-    # A branch may have stopped being an expression since values were demoted (cse).
+    # A branch may have stopped being an expression since values were demoted: equal ops merged.
     demote_values(kernel)
     forward_single_stores(kernel)
     drop_dead_code(kernel)

@@ -11,7 +11,6 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
 from hidet.analysis.memory import is_arithmetic
-from hidet.dialects.cuda.async_copy import CpAsyncWaitOp
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.cuda.instructions import (
     Collective,
@@ -58,11 +57,10 @@ def writes_of(op: Operation) -> set[Memory]:
             return {memory_of(op.target)}
         case SyncThreadsOp() | SyncWarpOp():
             return {Everything.OTHERS, Everything.MEETING}
-        case CpAsyncWaitOp():
-            return {Everything.OTHERS}
         case InstructionOp():
+            others = {Everything.OTHERS} if op.instruction.orders else set[Memory]()
             meeting = {Everything.MEETING} if op.has_trait(Collective) else set[Memory]()
-            return {*map(memory_of, op.writes), *meeting}
+            return {*map(memory_of, op.writes), *others, *meeting}
         case ShflOp():
             return {Everything.MEETING}
         case memref.LoadOp() | memref.AllocaOp() | scf.ForOp() | scf.IfOp():

@@ -94,3 +94,40 @@ cuda.kernel @branches(%x : memref<64xf32>, %p : i1, %q : i1) grid(1) block(1) at
     scf.yield %2 : f32
   }
 }
+
+// A loop that looks at its condition first.
+
+// CHECK-LABEL: // loop
+cuda.kernel @loop(%x : memref<32xf32>) grid(1) block(32) attributes {cuda.formed} {
+  %tid = cuda.thread_id x
+  %1 = arith.constant 1.000000e+00 : f32
+  // CHECK:      while (x[tid] < 1.0f) {
+  // CHECK-NEXT:   x[tid] = 1.0f;
+  // CHECK-NEXT: }
+  scf.while () : () -> () {
+    %2 = memref.load %x[%tid] : memref<32xf32>
+    %3 = arith.cmpf olt, %2, %1 : f32
+    scf.condition(%3)
+  } do {
+    memref.store %1, %x[%tid] : memref<32xf32>
+    scf.yield
+  }
+  // One whose condition takes statements.
+  // CHECK-NEXT: while (true) {
+  // CHECK-NEXT:   const float v = x[tid];
+  // CHECK-NEXT:   if (v * v < 1.0f) {
+  // CHECK-NEXT:     x[tid] = 1.0f;
+  // CHECK-NEXT:   } else {
+  // CHECK-NEXT:     break;
+  // CHECK-NEXT:   }
+  // CHECK-NEXT: }
+  scf.while () : () -> () {
+    %v = memref.load %x[%tid] : memref<32xf32>
+    %4 = arith.mulf %v, %v : f32
+    %5 = arith.cmpf olt, %4, %1 : f32
+    scf.condition(%5)
+  } do {
+    memref.store %1, %x[%tid] : memref<32xf32>
+    scf.yield
+  }
+}

@@ -109,3 +109,16 @@ cuda.kernel @dynamic(%x : memref<?x4xf32>) grid(1) block(1) {
 cuda.kernel @unknown(%x : memref<4x4xf32>) grid(1) block(1) {
   "test.op"(%x) : (memref<4x4xf32>) -> ()
 }
+
+// -----
+
+// An asynchronous copy keeps its other operands.
+
+// CHECK-LABEL: cuda.kernel @asynchronous
+// CHECK:         %[[row:.*]] = arith.muli %i, %{{.*}} : index
+// CHECK-NEXT:    %[[at:.*]] = arith.addi %[[row]], %j : index
+// CHECK-NEXT:    cuda.cp_async cg %x[%[[at]]] to %s[%j, %i] width 4 valid %j : memref<128xf32> to memref<8x16xf32, #cuda.space<shared>>
+cuda.kernel @asynchronous(%x : memref<8x16xf32>, %i : index, %j : index) grid(1) block(1) {
+  %s = memref.alloca() : memref<8x16xf32, #cuda.space<shared>>
+  cuda.cp_async cg %x[%i, %j] to %s[%j, %i] width 4 valid %j : memref<8x16xf32> to memref<8x16xf32, #cuda.space<shared>>
+}

@@ -574,3 +574,37 @@ cuda.kernel @conditions(%x : memref<64xf32>, %y : memref<64xf32>, %p : i1, %q : 
   }
   memref.store %1, %x[%at] : memref<64xf32>
 }
+
+// What is loaded does not move past an instruction that writes it, nor, from shared memory, past a
+// wait for copies; a shuffle not past a product of the warp. All else folds.
+
+// CHECK-LABEL: // instructions
+// CHECK:      hidet::cp_async_ca<1>(&s[tid], &x[tid]);
+// CHECK-NEXT: const float s_value = s[tid];
+// CHECK-NEXT: const float c_value = c[1];
+// CHECK-NEXT: hidet::cp_async_wait<0>();
+// CHECK-NEXT: const float v = hidet::shfl_xor(s[tid], 1);
+// CHECK-NEXT: hidet::mma_m16n8k8(c, a, b);
+// CHECK-NEXT: x[tid] = s_value + c_value + v + a[0];
+cuda.kernel @instructions(%x : memref<32xf32>) grid(1) block(32) {
+  %tid = cuda.thread_id x
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %one = arith.constant 1 : i32
+  %s = memref.alloca() : memref<32xf32, #cuda.space<shared>>
+  %a = memref.alloca() : memref<4xf32, #cuda.space<local>>
+  %b = memref.alloca() : memref<2xf32, #cuda.space<local>>
+  %c = memref.alloca() : memref<4xf32, #cuda.space<local>>
+  cuda.cp_async ca %x[%tid] to %s[%tid] width 1 : memref<32xf32> to memref<32xf32, #cuda.space<shared>>
+  %0 = memref.load %s[%tid] : memref<32xf32, #cuda.space<shared>>
+  %1 = memref.load %c[%c1] : memref<4xf32, #cuda.space<local>>
+  cuda.cp_async_wait 0
+  %2 = memref.load %s[%tid] : memref<32xf32, #cuda.space<shared>>
+  %3 = cuda.shfl xor %2, %one : f32
+  %4 = memref.load %a[%c0] : memref<4xf32, #cuda.space<local>>
+  cuda.mma_sync "m16n8k8_tf32_f32" %a[%c0], %b[%c0], %c[%c0] : memref<4xf32, #cuda.space<local>>, memref<2xf32, #cuda.space<local>>, memref<4xf32, #cuda.space<local>>
+  %5 = arith.addf %0, %1 : f32
+  %6 = arith.addf %5, %3 : f32
+  %7 = arith.addf %6, %4 : f32
+  memref.store %7, %x[%tid] : memref<32xf32>
+}

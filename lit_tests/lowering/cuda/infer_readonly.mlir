@@ -38,3 +38,15 @@ cuda.kernel @careful(%x : memref<64xf32>, %y : memref<64xf32> {test.mine, cuda.r
     memref.store %v, %y[%i] : memref<64xf32>
   }
 }
+
+// -----
+
+// Of an instruction the table says what it writes.
+
+// CHECK-LABEL: cuda.kernel @instruction
+// CHECK-SAME: (%x : memref<64xf32> {cuda.readonly})
+cuda.kernel @instruction(%x : memref<64xf32>) grid(1) block(64) {
+  %tid = cuda.thread_id x
+  %s = memref.alloca() : memref<64xf32, #cuda.space<shared>>
+  cuda.cp_async ca %x[%tid] to %s[%tid] width 1 : memref<64xf32> to memref<64xf32, #cuda.space<shared>>
+}

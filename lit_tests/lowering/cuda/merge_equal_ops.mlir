@@ -112,3 +112,36 @@ cuda.kernel @effects(%x : memref<4xf32>, %a : f32) grid(1) block(4) {
   memref.store %a, %t[%i] : memref<4xf32, #cuda.space<shared>>
   cuda.sync_threads
 }
+
+// An instruction writes what the table says, and a wait lets all copies be seen.
+
+// CHECK-LABEL: cuda.kernel @instructions
+// CHECK-COUNT-2: memref.load %c[%i]
+// CHECK-NOT:     memref.load %c[%i]
+// CHECK:         memref.load %s[%i]
+// CHECK-NOT:     memref.load
+// CHECK:         cuda.cp_async_wait 0
+// CHECK:         memref.load %s[%i]
+// CHECK:         cuda.cp_async ca
+// CHECK:         memref.load %s[%i]
+cuda.kernel @instructions(%x : memref<32xf32>, %y : memref<32xf32>) grid(1) block(32) {
+  %i = cuda.thread_id x
+  %c0 = arith.constant 0 : index
+  %s = memref.alloca() : memref<32xf32, #cuda.space<shared>>
+  %a = memref.alloca() : memref<4xf32, #cuda.space<local>>
+  %b = memref.alloca() : memref<2xf32, #cuda.space<local>>
+  %c = memref.alloca() : memref<4xf32, #cuda.space<local>>
+  %0 = memref.load %c[%i] : memref<4xf32, #cuda.space<local>>
+  cuda.mma_sync "m16n8k8_tf32_f32" %a[%c0], %b[%c0], %c[%c0] : memref<4xf32, #cuda.space<local>>, memref<2xf32, #cuda.space<local>>, memref<4xf32, #cuda.space<local>>
+  %1 = memref.load %c[%i] : memref<4xf32, #cuda.space<local>>
+  cuda.cp_async_commit
+  %2 = memref.load %c[%i] : memref<4xf32, #cuda.space<local>>
+  %3 = memref.load %s[%i] : memref<32xf32, #cuda.space<shared>>
+  cuda.ldmatrix %s[%i] to %a[%c0] count 4 : memref<32xf32, #cuda.space<shared>> to memref<4xf32, #cuda.space<local>>
+  %4 = memref.load %s[%i] : memref<32xf32, #cuda.space<shared>>
+  cuda.cp_async_wait 0
+  %5 = memref.load %s[%i] : memref<32xf32, #cuda.space<shared>>
+  cuda.cp_async ca %x[%i] to %s[%i] width 1 : memref<32xf32> to memref<32xf32, #cuda.space<shared>>
+  %6 = memref.load %s[%i] : memref<32xf32, #cuda.space<shared>>
+  "test.op"(%0, %1, %2, %3, %4, %5, %6) : (f32, f32, f32, f32, f32, f32, f32) -> ()
+}

@@ -174,3 +174,20 @@ cuda.kernel @cut(%x : memref<99xf32>, %y : memref<128xf32>) grid(1) block(32) {
     }
   }
 }
+
+// Shared arrays are aligned for the instructions that access them.
+
+// CHECK-LABEL: cuda.kernel @aligned
+// CHECK:         %s = memref.alloca() {alignment = 16 : i64} : memref<64xf16, #cuda.space<shared>>
+// CHECK-NEXT:    %t = memref.alloca() {alignment = 8 : i64} : memref<64xf16, #cuda.space<shared>>
+// CHECK-NEXT:    %r = memref.alloca() : memref<8xf16, #cuda.space<local>>
+cuda.kernel @aligned(%x : memref<64xf16>) grid(1) block(32) {
+  %i = cuda.thread_id x
+  %c0 = arith.constant 0 : index
+  %s = memref.alloca() : memref<64xf16, #cuda.space<shared>>
+  %t = memref.alloca() : memref<64xf16, #cuda.space<shared>>
+  %r = memref.alloca() : memref<8xf16, #cuda.space<local>>
+  cuda.cp_async ca %x[%c0] to %s[%c0] width 2 : memref<64xf16> to memref<64xf16, #cuda.space<shared>>
+  cuda.cp_async ca %x[%c0] to %t[%c0] width 4 : memref<64xf16> to memref<64xf16, #cuda.space<shared>>
+  cuda.ldmatrix %s[%c0] to %r[%c0] count 4 : memref<64xf16, #cuda.space<shared>> to memref<8xf16, #cuda.space<local>>
+}

@@ -163,3 +163,49 @@ cuda.kernel @short_rows() grid(4) block(16, 4) {
     cuda.sync_warp
   }
 }
+
+// -----
+
+// A product of a warp is no matter of the other warps.
+
+// CHECK: cuda.kernel @warps_multiply
+cuda.kernel @warps_multiply() grid(4) block(64) {
+  %t = cuda.thread_id x
+  %0 = arith.constant 0 : index
+  %warp = arith.constant 32 : index
+  %a = memref.alloca() : memref<4xf32, #cuda.space<local>>
+  %first = arith.cmpi slt, %t, %warp : index
+  scf.if %first {
+    cuda.mma_sync "m16n8k8_tf32_f32" %a[%0], %a[%0], %a[%0] : memref<4xf32, #cuda.space<local>>, memref<4xf32, #cuda.space<local>>, memref<4xf32, #cuda.space<local>>
+  }
+}
+
+// -----
+
+// CHECK: cuda.mma_sync is collective, but not all threads come by: scf.if around it
+// CHECK-NEXT: at: cuda.mma_sync in @lanes_multiply
+cuda.kernel @lanes_multiply() grid(4) block(64) {
+  %t = cuda.thread_id x
+  %0 = arith.constant 0 : index
+  %half = arith.constant 16 : index
+  %a = memref.alloca() : memref<4xf32, #cuda.space<local>>
+  %first = arith.cmpi slt, %t, %half : index
+  scf.if %first {
+    cuda.mma_sync "m16n8k8_tf32_f32" %a[%0], %a[%0], %a[%0] : memref<4xf32, #cuda.space<local>>, memref<4xf32, #cuda.space<local>>, memref<4xf32, #cuda.space<local>>
+  }
+}
+
+// -----
+
+// CHECK: cuda.ldmatrix is collective, but not all threads come by: scf.if around it
+cuda.kernel @lanes_load() grid(4) block(64) {
+  %t = cuda.thread_id x
+  %0 = arith.constant 0 : index
+  %half = arith.constant 16 : index
+  %s = memref.alloca() : memref<64x4xf32, #cuda.space<shared>>
+  %a = memref.alloca() : memref<4xf32, #cuda.space<local>>
+  %first = arith.cmpi slt, %t, %half : index
+  scf.if %first {
+    cuda.ldmatrix %s[%t, %0] to %a[%0] count 4 : memref<64x4xf32, #cuda.space<shared>> to memref<4xf32, #cuda.space<local>>
+  }
+}

@@ -264,3 +264,27 @@ cuda.kernel @divergent(%x : memref<128xf32>, %y : memref<128xf32>) grid(1) block
     memref.store %w, %y[%t] : memref<128xf32>
   }
 }
+
+// -----
+
+// Instructions of a warp read what other threads have copied.
+
+!tile = memref<128xf32, #cuda.space<shared>>
+!fragment = memref<1xf32, #cuda.space<local>>
+
+// CHECK-LABEL: cuda.kernel @instructions
+// CHECK:         cuda.cp_async_wait 0
+// CHECK-NEXT:    cuda.sync_threads
+// CHECK-NEXT:    cuda.ldmatrix
+// CHECK-NEXT:    cuda.sync_threads
+// CHECK-NEXT:    cuda.cp_async ca
+cuda.kernel @instructions(%x : memref<128xf32>) grid(1) block(128) {
+  %t = cuda.thread_id x
+  %c0 = arith.constant 0 : index
+  %s = memref.alloca() : !tile
+  %r = memref.alloca() : !fragment
+  cuda.cp_async ca %x[%t] to %s[%t] width 1 : memref<128xf32> to !tile
+  cuda.cp_async_wait 0
+  cuda.ldmatrix %s[%t] to %r[%c0] count 1 : !tile to !fragment
+  cuda.cp_async ca %x[%t] to %s[%t] width 1 : memref<128xf32> to !tile
+}

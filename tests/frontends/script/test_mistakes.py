@@ -181,7 +181,9 @@ WHOLE = [
     ),
     whole("the module is empty", None, "hidet.script_module().ir_module()"),
     whole("'threadIdx.x' exists in a kernel only", None, "threadIdx.x"),
-    whole("'<lambda>' is no function that a script can be made of", None, "hidet.script(\nlambda: 0)"),
+    whole(
+        "'<lambda>' is no function that a script can be made of", None, "hidet.script(\nlambda: 0)"
+    ),
     whole(
         "the source of 'kernel' cannot be read",
         None,

@@ -18,7 +18,11 @@ from hidet.errors import OptionError, UnsupportedOperatorError
 from hidet.frontends.torch import backend as backend_module
 from hidet.frontends.torch import by_shape
 from hidet.frontends.torch.backend import hidet_backend
-from hidet.frontends.torch.notices import GradientWarning, ManyShapesWarning
+from hidet.frontends.torch.notices import (
+    GradientWarning,
+    ManyShapesWarning,
+    NoEffectWarning,
+)
 from hidet.frontends.torch.settings import MODES, OWN_OPTIONS, Settings
 
 
@@ -286,6 +290,7 @@ def test_wrong_value(options, programs):
     assert "cannot be" in option_error(options=options)
 
 
+@pytest.mark.filterwarnings("ignore::hidet.frontends.torch.notices.NoEffectWarning")
 @pytest.mark.parametrize("mode", MODES)
 def test_modes(mode, programs):
     with torch.no_grad():
@@ -294,10 +299,11 @@ def test_modes(mode, programs):
 
 
 def test_settings():
-    tuned = Settings.of("max-autotune-no-cudagraphs", None)
+    with pytest.warns(NoEffectWarning, match="search_space has no effect"):
+        tuned = Settings.of("max-autotune-no-cudagraphs", None)
     assert tuned == Settings(use_cuda_graph=False, options={"search_space": 2})
-    assert Settings.of(None, {"fallback": False, "search_space": 1}) == Settings(
-        fallback=False, options={"search_space": 1}
+    assert Settings.of(None, {"fallback": False, "num_workers": 1}) == Settings(
+        fallback=False, options={"num_workers": 1}
     )
     assert Settings.of("default", None) == Settings()
 
@@ -307,16 +313,17 @@ def test_the_driver_is_told(reference, monkeypatch):
     seen = []
 
     def compile_graph(module, *, device, options):
-        seen.append((option.get_option("search_space"), device, options))
+        seen.append((option.get_option("num_workers"), device, options))
         return reference(module)
 
     monkeypatch.setattr("hidet.driver.compile_graph", compile_graph)
     torch._dynamo.reset()
+    before = option.get_option("num_workers")
     with torch.no_grad():
-        run = compiled(lambda x: x + 1, search_space=1, use_cuda_graph=False)
+        run = compiled(lambda x: x + 1, num_workers=1, use_cuda_graph=False)
         assert run(torch.ones(1)).item() == 2
     assert seen == [(1, torch.device("cpu"), {"use_cuda_graph": False})]
-    assert option.get_option("search_space") == 0
+    assert option.get_option("num_workers") == before
 
 
 def test_programs_are_compiled_with_data(programs, monkeypatch):

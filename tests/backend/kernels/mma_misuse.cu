@@ -1,4 +1,4 @@
-// A product of matrices by a warp that is not whole, which no GPU has.
+// What no GPU allows, and the CPU has a message for.
 #include "hidet.h"
 
 extern "C" __global__ void __launch_bounds__(48) partial(float* __restrict__ out) {
@@ -29,3 +29,14 @@ extern "C" __global__ void __launch_bounds__(32) misaligned(float* __restrict__ 
   out[threadIdx.x] = r[0];
 }
 HIDET_KERNEL(misaligned, 32, 1, 1, HIDET_COLLECTIVE)
+
+// The target of a copy starts at a multiple of its size, and its source has no more than its elements.
+extern "C" __global__ void __launch_bounds__(32)
+copies(const float* __restrict__ x, float* __restrict__ out, int start, int valid) {
+  __shared__ __align__(16) float tile[8];
+  hidet::cp_async_cg<4>(&tile[start], x, valid);
+  hidet::cp_async_commit();
+  hidet::cp_async_wait<0>();
+  out[threadIdx.x] = tile[0];
+}
+HIDET_KERNEL(copies, 32, 1, 1, HIDET_COLLECTIVE)

@@ -1,0 +1,135 @@
+// CUDA: barriers in shared memory, and the tensor copier that arrives at them; since sm_90.
+//
+// PTX ISA, "mbarrier", "cp.async.bulk.tensor" and "Tensor Copy".
+#pragma once
+
+namespace hidet {
+
+// A tensor in global memory and the box that one copy takes out of it, as cuTensorMapEncodeTiled
+// writes it; an argument of a kernel that is declared `const __grid_constant__`.
+struct alignas(128) TensorMap {
+  unsigned long long opaque[16];
+};
+
+#if __CUDA_ARCH__ >= 900
+
+// ---- mbarrier -------------------------------------------------------------------------------------
+// PTX ISA, "mbarrier": a phase ends when `count` arrivals and all expected bytes have come.
+
+HIDET_DEVICE void mbarrier_init(long long* bar, int count) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(cuda::shared_address(bar)), "r"(count)
+               : "memory");
+}
+
+HIDET_DEVICE void mbarrier_arrive(long long* bar) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(cuda::shared_address(bar))
+               : "memory");
+}
+
+// Arrive, and let the phase wait for so many bytes more.
+HIDET_DEVICE void mbarrier_arrive_expect_tx(long long* bar, int bytes) {
+  asm volatile(
+      "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(cuda::shared_address(bar)),
+      "r"(bytes)
+      : "memory");
+}
+
+// Wait for the end of the phase with this parity. The default semantics, acquire.cta, is much
+// cheaper than acquire.cluster, which makes every wait invalidate the first cache.
+HIDET_DEVICE void mbarrier_wait(long long* bar, int parity) {
+  asm volatile(
+      "{.reg .pred p;\n"
+      "WAIT_%=:\n"
+      "mbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1;\n"
+      "@!p bra WAIT_%=;}" ::"r"(cuda::shared_address(bar)),
+      "r"(parity)
+      : "memory");
+}
+
+// What the thread has made of barriers can be seen by copies and by other blocks.
+HIDET_DEVICE void fence_mbarrier_init() {
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+
+// What the thread has stored to shared memory can be seen by wgmma and the tensor copier.
+HIDET_DEVICE void fence_proxy_async() {
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+// ---- the tensor copier ----------------------------------------------------------------------------
+// The coordinates are those of the first element of the box, the fastest dimension first.
+
+#define HIDET_TMA_LOAD(rank, list, ...)                                                           \
+  asm volatile(                                                                                   \
+      "cp.async.bulk.tensor." #rank                                                               \
+      "d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {" list "}], [%2];" \
+      ::"r"(cuda::shared_address(dst)), "l"(&map), "r"(cuda::shared_address(bar)), __VA_ARGS__   \
+      : "memory")
+#define HIDET_TMA_STORE(rank, list, ...)                                                 \
+  asm volatile("cp.async.bulk.tensor." #rank                                             \
+               "d.global.shared::cta.tile.bulk_group [%0, {" list "}], [%1];" ::"l"(&map), \
+               "r"(cuda::shared_address(src)), __VA_ARGS__                               \
+               : "memory")
+
+// Begin to copy a box to dst, which starts at a multiple of 128 bytes (1024 where it is swizzled).
+// The barrier gets the bytes of the whole box, also of what is outside of the tensor, and zero.
+template <typename T>
+HIDET_DEVICE void tma_load(T* dst, long long* bar, const TensorMap& map, int x) {
+  HIDET_TMA_LOAD(1, "%3", "r"(x));
+}
+template <typename T>
+HIDET_DEVICE void tma_load(T* dst, long long* bar, const TensorMap& map, int x, int y) {
+  HIDET_TMA_LOAD(2, "%3, %4", "r"(x), "r"(y));
+}
+template <typename T>
+HIDET_DEVICE void tma_load(T* dst, long long* bar, const TensorMap& map, int x, int y, int z) {
+  HIDET_TMA_LOAD(3, "%3, %4, %5", "r"(x), "r"(y), "r"(z));
+}
+template <typename T>
+HIDET_DEVICE void tma_load(T* dst, long long* bar, const TensorMap& map, int x, int y, int z,
+                           int w) {
+  HIDET_TMA_LOAD(4, "%3, %4, %5, %6", "r"(x), "r"(y), "r"(z), "r"(w));
+}
+template <typename T>
+HIDET_DEVICE void tma_load(T* dst, long long* bar, const TensorMap& map, int x, int y, int z, int w,
+                           int v) {
+  HIDET_TMA_LOAD(5, "%3, %4, %5, %6, %7", "r"(x), "r"(y), "r"(z), "r"(w), "r"(v));
+}
+
+// Begin to copy a box from src to the tensor; what is outside of the tensor is left out.
+template <typename T>
+HIDET_DEVICE void tma_store(const T* src, const TensorMap& map, int x) {
+  HIDET_TMA_STORE(1, "%2", "r"(x));
+}
+template <typename T>
+HIDET_DEVICE void tma_store(const T* src, const TensorMap& map, int x, int y) {
+  HIDET_TMA_STORE(2, "%2, %3", "r"(x), "r"(y));
+}
+template <typename T>
+HIDET_DEVICE void tma_store(const T* src, const TensorMap& map, int x, int y, int z) {
+  HIDET_TMA_STORE(3, "%2, %3, %4", "r"(x), "r"(y), "r"(z));
+}
+template <typename T>
+HIDET_DEVICE void tma_store(const T* src, const TensorMap& map, int x, int y, int z, int w) {
+  HIDET_TMA_STORE(4, "%2, %3, %4, %5", "r"(x), "r"(y), "r"(z), "r"(w));
+}
+template <typename T>
+HIDET_DEVICE void tma_store(const T* src, const TensorMap& map, int x, int y, int z, int w, int v) {
+  HIDET_TMA_STORE(5, "%2, %3, %4, %5, %6", "r"(x), "r"(y), "r"(z), "r"(w), "r"(v));
+}
+
+#undef HIDET_TMA_LOAD
+#undef HIDET_TMA_STORE
+
+// Make a group of all stores of this thread since its last group.
+HIDET_DEVICE void tma_commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
+
+// Wait until no more than the `pending` latest groups of this thread still read shared memory.
+template <int pending>
+HIDET_DEVICE void tma_wait() {
+  asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(pending) : "memory");
+}
+
+#endif  // sm_90
+
+}  // namespace hidet

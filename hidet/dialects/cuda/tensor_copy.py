@@ -1,0 +1,160 @@
+"""Copies of boxes of a tensor between global and shared memory, by the tensor copier (Hopper)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import IndexType, MemRefType, i32
+from xdsl.ir import ParametrizedAttribute, SSAValue, TypeAttribute
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    irdl_attr_definition,
+    irdl_op_definition,
+    operand_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
+from xdsl.utils.exceptions import VerifyException
+
+from hidet.arch import hopper
+from hidet.arch.instructions import Instruction
+from hidet.dialects.cuda.table_ops import Element, GroupWaitOp, InstructionOp, PlainOp
+
+
+@irdl_attr_definition
+class TensorMapType(ParametrizedAttribute, TypeAttribute):
+    """`!cuda.tensor_map`: a tensor in global memory and the box that one copy takes out of it.
+
+    An argument of a kernel of 128 bytes, which the host encodes (cuTensorMapEncodeTiled).
+    """
+
+    name = "cuda.tensor_map"
+
+
+@irdl_op_definition
+class TmaLoadOp(InstructionOp):
+    """`cuda.tma_load %map(%x, %y) to %s[%i] barrier %b[%j]`: begins to copy a box of a tensor.
+
+    The coordinates, fastest dimension first, are those of the first element of the box; what lies
+    outside of the tensor becomes zero. One thread asks for it. The barrier gets the bytes of the
+    whole box.
+    """
+
+    name = "cuda.tma_load"
+
+    map = operand_def(TensorMapType)
+    coordinates = var_operand_def(i32)
+    target = operand_def(MemRefType)
+    target_indices = var_operand_def(IndexType)
+    barrier = operand_def(MemRefType)
+    barrier_indices = var_operand_def(IndexType)
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    assembly_format = (
+        "$map `(` $coordinates `)` `to` $target `[` $target_indices `]` `barrier` $barrier "
+        "`[` $barrier_indices `]` attr-dict `:` type($target) `,` type($barrier)"
+    )
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+
+    def __init__(
+        self, map: SSAValue, coordinates: Sequence[SSAValue], target: Element, barrier: Element
+    ) -> None:
+        super().__init__(
+            operands=[
+                *(map, coordinates, target.memref, target.indices),
+                *(barrier.memref, barrier.indices),
+            ]
+        )
+
+    @property
+    def instruction(self) -> Instruction:
+        """The entry of the table."""
+        return _of_rank(hopper.TMA_LOAD, self.coordinates)
+
+    @property
+    def elements(self) -> tuple[Element, ...]:
+        """Where the box goes, and the barrier."""
+        return (
+            Element(self.target, self.target_indices),
+            Element(self.barrier, self.barrier_indices),
+        )
+
+    @property
+    def scalars(self) -> Sequence[SSAValue]:
+        """The tensor and the coordinates of the box."""
+        return (self.map, *self.coordinates)
+
+
+@irdl_op_definition
+class TmaStoreOp(InstructionOp):
+    """`cuda.tma_store %s[%i] to %map(%x, %y)`: begins to copy a box to a tensor.
+
+    What lies outside of the tensor is left out. One thread asks for it, after all writers have
+    come to a `cuda.fence_proxy_async` and a barrier; it makes groups of its stores and waits.
+    """
+
+    name = "cuda.tma_store"
+
+    source = operand_def(MemRefType)
+    source_indices = var_operand_def(IndexType)
+    map = operand_def(TensorMapType)
+    coordinates = var_operand_def(i32)
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    assembly_format = (
+        "$source `[` $source_indices `]` `to` $map `(` $coordinates `)` attr-dict `:` type($source)"
+    )
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+
+    def __init__(self, source: Element, map: SSAValue, coordinates: Sequence[SSAValue]) -> None:
+        super().__init__(operands=[source.memref, source.indices, map, coordinates])
+
+    @property
+    def instruction(self) -> Instruction:
+        """The entry of the table."""
+        return _of_rank(hopper.TMA_STORE, self.coordinates)
+
+    @property
+    def elements(self) -> tuple[Element, ...]:
+        """Where the box is."""
+        return (Element(self.source, self.source_indices),)
+
+    @property
+    def scalars(self) -> Sequence[SSAValue]:
+        """The tensor and the coordinates of the box."""
+        return (self.map, *self.coordinates)
+
+
+def _of_rank(table: dict[int, Instruction], coordinates: Sequence[SSAValue]) -> Instruction:
+    """Return the copy of a tensor with so many coordinates."""
+    if len(coordinates) not in table:
+        raise VerifyException(f"tensors of rank 1 to 5 are copied, not of rank {len(coordinates)}")
+    return table[len(coordinates)]
+
+
+@irdl_op_definition
+class TmaCommitOp(PlainOp):
+    """`cuda.tma_commit`: makes a group of the thread's stores since its last group."""
+
+    name = "cuda.tma_commit"
+
+    @property
+    def instruction(self) -> Instruction:
+        """The entry of the table."""
+        return hopper.TMA_COMMIT
+
+
+@irdl_op_definition
+class TmaWaitOp(GroupWaitOp):
+    """`cuda.tma_wait 0`: waits until the thread's stores have read shared memory, but for so many.
+
+    The number is that of the latest groups which may still be reading.
+    """
+
+    name = "cuda.tma_wait"
+
+    @property
+    def instruction(self) -> Instruction:
+        """The entry of the table."""
+        return hopper.TMA_WAIT

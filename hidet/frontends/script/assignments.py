@@ -1,0 +1,148 @@
+"""Assignments of a script: to names, to elements of tensors, to attributes of the kernel."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from hidet.errors import ScriptError
+from hidet.frontends.script.attributes import Attributes, set_attribute
+from hidet.frontends.script.expressions import Expressions, unpack
+from hidet.frontends.script.facts import are_assigned
+from hidet.frontends.script.source import LocatedError
+from hidet.frontends.script.types import I32, INDEX, ScalarType, TensorType, scalar_type
+from hidet.frontends.script.values import Pointer, Scalar, Tensor, Variable, describe
+
+Result = TypeVar("Result")
+
+
+class Assignments(Expressions):
+    """Executes the assignments of one function."""
+
+    rest: tuple[Sequence[ast.stmt], ...] = ()
+    """The statements after the one that is executed, of all blocks around it."""
+
+    def assign(self, node: ast.Assign) -> None:
+        """Assign a value to names, elements or attributes of the kernel."""
+        value = self.evaluate(node.value)
+        for target in node.targets:
+            self.assign_to(target, value)
+
+    def assign_to(self, target: ast.expr, value: object) -> None:
+        """Assign a value to one target."""
+        match target:
+            case ast.Name():
+                self.assign_name(target.id, value)
+            case ast.Tuple() | ast.List():
+                values = self._at(target, lambda: unpack(value, len(target.elts)))
+                for element, each in zip(target.elts, values, strict=True):
+                    self.assign_to(element, each)
+            case ast.Subscript():
+                self.store(target, value)
+            case ast.Attribute():
+                base = self.evaluate(target.value)
+                if not isinstance(base, Attributes):
+                    raise self.source.error(target, f"{describe(base)} takes no attributes")
+                self._at(target, lambda: set_attribute(self.emitter, base, target.attr, value))
+            case _:
+                raise self.source.error(target, "nothing can be assigned to this")
+
+    def _at(self, node: ast.AST, action: Callable[[], Result]) -> Result:
+        try:
+            return action()
+        except LocatedError:
+            raise
+        except ScriptError as error:
+            raise self.source.locate(node, error) from error
+
+    def store(self, target: ast.Subscript, value: object) -> None:
+        """Store an element."""
+        base = self.evaluate(target.value)
+        if not isinstance(base, Tensor | Pointer):
+            raise self.source.error(
+                target,
+                f"{describe(base)} cannot be changed by a kernel",
+                "make a tensor: register_tensor('float32', [n])",
+            )
+        pointer = self._at(target, lambda: self.address(base, target))
+        self.emitter.store_at(value, pointer)
+
+    def assign_name(self, name: str, value: object, kind: ScalarType | None = None) -> None:
+        """Assign a value to a name.
+
+        A name that is assigned again later is a variable of the thread; any other one is the value
+        itself.
+        """
+        scope = self.scopes.find(name)
+        if scope is not None:
+            bound = scope.names[name]
+            if isinstance(bound, Variable):
+                self.emitter.write(value, bound)
+                return
+            if self.scopes.crosses_runtime(scope):
+                raise ScriptError(
+                    f"'{name}' is {describe(bound)}, and cannot become {describe(value)} where "
+                    "the kernel decides whether it does",
+                    hint="take another name",
+                )
+            scope.names[name] = self.named(name, value)
+            return
+        if isinstance(value, Scalar | int | float):
+            if any(are_assigned(name, statements) for statements in self.rest):
+                self.scopes.define(name, self.emitter.variable(name, value, kind))
+                return
+            if kind is not None:
+                value = self.emitter.cast(self.emitter.scalar_of(value, kind), kind)
+        self.scopes.define(name, self.named(name, value))
+
+    @staticmethod
+    def named(name: str, value: object) -> object:
+        """Give a value the name of the user, where it has none."""
+        if isinstance(value, Scalar) and value.ssa.name_hint is None:
+            value.ssa.name_hint = name
+        elif isinstance(value, Tensor) and value.memory.name_hint is None:
+            value.memory.name_hint = name
+        return value
+
+    def annotated(self, node: ast.AnnAssign) -> None:
+        """Declare a variable, `x: f32 = 0.0`; without a value it holds anything."""
+        kind = self.evaluate(node.annotation)
+        if isinstance(kind, TensorType) or not isinstance(node.target, ast.Name):
+            raise ScriptError(
+                "only scalars are declared by an annotation",
+                hint="make tensors by register_tensor('float32', [n]) or shared_tensor",
+            )
+        kind = scalar_type(kind)
+        name = node.target.id
+        if node.value is None:
+            self.scopes.define(name, self.emitter.variable(name, None, kind))
+            return
+        self.assign_name(name, self.evaluate(node.value), kind)
+
+    def augmented(self, node: ast.AugAssign) -> None:
+        """Change a variable or an element."""
+        target = node.target
+        if isinstance(target, ast.Subscript):
+            base = self.evaluate(target.value)
+            if isinstance(base, Tensor | Pointer):
+                pointer = self._at(target, lambda: self.address(base, target))
+                old = self.emitter.load_at(pointer)
+                self.emitter.store_at(self._changed(node, old), pointer)
+                return
+        if not isinstance(target, ast.Name):
+            raise self.source.error(target, "this cannot be changed")
+        old = self.evaluate(target)
+        self.assign_name(target.id, self._changed(node, old))
+
+    def _changed(self, node: ast.AugAssign, old: object) -> object:
+        """Return what an augmented assignment makes of a value."""
+        value = self.evaluate(node.value)
+        match old, value, node.op:
+            case Scalar(type=kind), Scalar(type=other), ast.Add() | ast.Sub() | ast.Mult():
+                # The result is cut off to 32 bits anyway; these operators may cut off before.
+                if kind is I32 and other is INDEX:
+                    value = self.emitter.cast(value, I32)
+            case _:
+                pass
+        return self.operate(node.op, old, value)

@@ -1,0 +1,23 @@
+"""Instructions: the machine that a kernel is for has all of them."""
+
+from __future__ import annotations
+
+from hidet.dialects.cuda import KernelOp
+from hidet.dialects.cuda.table_ops import InstructionOp
+from hidet.lowering.legality.report import illegal
+
+
+def check_architecture(kernel: KernelOp, arch: str) -> None:
+    """Check that a machine has the instructions of a kernel.
+
+    Args:
+        kernel: a kernel at the `cuda` level.
+        arch: the name of the machine: `cpu`, `sm_80`, `sm_90a`.
+
+    Raises:
+        LegalityError: it lacks one; the error says which machines have it.
+    """
+    for op in kernel.body.walk():
+        if isinstance(op, InstructionOp) and not op.instruction.runs_on(arch):
+            needed = f"sm_{op.instruction.arch}{'a' if op.instruction.only else ' or later'}"
+            raise illegal(op, f"{op.name} does not exist on {arch}", f"it needs {needed}")

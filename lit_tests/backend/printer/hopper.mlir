@@ -1,0 +1,50 @@
+// RUN: hidet-opt %s -t cuda | filecheck %s
+
+// Instructions of Hopper, which no other machine compiles.
+
+#shared = #cuda.space<shared>
+#local = #cuda.space<local>
+
+// A tensor that boxes are copied from stays where the launch has put it.
+
+// CHECK-LABEL: // hopper
+// CHECK-NEXT:  extern "C" __global__ void __launch_bounds__(128) hopper(
+// CHECK-NEXT:      const __grid_constant__ hidet::TensorMap map,
+cuda.kernel @hopper(%map : !cuda.tensor_map, %p : i1, %n : i32) grid(1) block(128) attributes {cuda.formed} {
+  %0 = arith.constant 0 : index
+  %s = memref.alloca() : memref<128x64xf16, #shared>
+  %b = memref.alloca() : memref<4xi64, #shared>
+  %d = memref.alloca() : memref<64xf32, #local>
+  // CHECK:      hidet::mbarrier_init(b, n);
+  cuda.mbarrier_init %b[%0] count %n : memref<4xi64, #shared>
+  // CHECK-NEXT: hidet::fence_mbarrier_init();
+  cuda.fence_mbarrier_init
+  // CHECK-NEXT: hidet::mbarrier_arrive_expect_tx(b, n);
+  cuda.mbarrier_arrive_expect_tx %b[%0] bytes %n : memref<4xi64, #shared>
+  // CHECK-NEXT: hidet::tma_load(&s[0][0], b, map, n, n);
+  cuda.tma_load %map(%n, %n) to %s[%0, %0] barrier %b[%0] : memref<128x64xf16, #shared>, memref<4xi64, #shared>
+  // CHECK-NEXT: hidet::mbarrier_wait(b, n);
+  cuda.mbarrier_wait %b[%0] parity %n : memref<4xi64, #shared>
+  // CHECK-NEXT: const long long a = hidet::matrix_descriptor<16, 1024, 128>(&s[0][0]);
+  %a = cuda.matrix_descriptor %s[%0, %0] leading 16 stride 1024 swizzle 128 : memref<128x64xf16, #shared>
+  // CHECK-NEXT: hidet::wgmma_fence();
+  cuda.wgmma_fence
+  // CHECK-NEXT: hidet::wgmma_m64n128k16_f16_f32<0, 1>(d, a, a, p);
+  cuda.wgmma "m64n128k16_f16_f32" %a, %a trans_b, %d[%0] accumulate %p : memref<64xf32, #local>
+  // CHECK-NEXT: hidet::wgmma_commit();
+  cuda.wgmma_commit
+  // CHECK-NEXT: hidet::wgmma_wait<0>();
+  cuda.wgmma_wait 0
+  // CHECK-NEXT: hidet::wgmma_fence_operand<64>(d);
+  cuda.wgmma_fence_operand %d[%0] count 64 : memref<64xf32, #local>
+  // CHECK-NEXT: hidet::mbarrier_arrive(b);
+  cuda.mbarrier_arrive %b[%0] : memref<4xi64, #shared>
+  // CHECK-NEXT: hidet::fence_proxy_async();
+  cuda.fence_proxy_async
+  // CHECK-NEXT: hidet::tma_store(&s[0][0], map, n);
+  cuda.tma_store %s[%0, %0] to %map(%n) : memref<128x64xf16, #shared>
+  // CHECK-NEXT: hidet::tma_commit();
+  cuda.tma_commit
+  // CHECK-NEXT: hidet::tma_wait<0>();
+  cuda.tma_wait 0
+}

@@ -1,0 +1,51 @@
+// RUN: HIDET_ROUNDTRIP
+
+// Products of a warp group.
+
+// CHECK-LABEL: cuda.kernel @wgmma
+cuda.kernel @wgmma(%i : index, %p : i1) grid(1) block(128) {
+  %s = memref.alloca() : memref<128x64xf16, #cuda.space<shared>>
+  %d = memref.alloca() : memref<2x64xf32, #cuda.space<local>>
+  // CHECK:      %a = cuda.matrix_descriptor %s[%i, %i] leading 16 stride 1024 swizzle 128 : memref<128x64xf16, #cuda.space<shared>>
+  %a = cuda.matrix_descriptor %s[%i, %i] leading 16 stride 1024 swizzle 128 : memref<128x64xf16, #cuda.space<shared>>
+  // CHECK-NEXT: cuda.wgmma_fence
+  cuda.wgmma_fence
+  // CHECK-NEXT: cuda.wgmma "m64n128k16_f16_f32" %a, %a, %d[%i, %i] accumulate %p : memref<2x64xf32, #cuda.space<local>>
+  cuda.wgmma "m64n128k16_f16_f32" %a, %a, %d[%i, %i] accumulate %p : memref<2x64xf32, #cuda.space<local>>
+  // CHECK-NEXT: cuda.wgmma "m64n8k16_bf16_f32" %a trans_a, %a trans_b, %d[%i, %i] accumulate %p : memref<2x64xf32, #cuda.space<local>>
+  cuda.wgmma "m64n8k16_bf16_f32" %a trans_a, %a trans_b, %d[%i, %i] accumulate %p : memref<2x64xf32, #cuda.space<local>>
+  // CHECK-NEXT: cuda.wgmma_commit
+  cuda.wgmma_commit
+  // CHECK-NEXT: cuda.wgmma_wait 1
+  cuda.wgmma_wait 1
+  // CHECK-NEXT: cuda.wgmma_fence_operand %d[%i, %i] count 64 : memref<2x64xf32, #cuda.space<local>>
+  cuda.wgmma_fence_operand %d[%i, %i] count 64 : memref<2x64xf32, #cuda.space<local>>
+}
+
+// Barriers in memory, and copies of boxes of tensors.
+
+// CHECK-LABEL: cuda.kernel @copy(%map : !cuda.tensor_map, %i : index, %n : i32) grid(1) block(128) {
+cuda.kernel @copy(%map : !cuda.tensor_map, %i : index, %n : i32) grid(1) block(128) {
+  %s = memref.alloca() : memref<128x64xf16, #cuda.space<shared>>
+  %b = memref.alloca() : memref<4xi64, #cuda.space<shared>>
+  // CHECK:      cuda.mbarrier_init %b[%i] count %n : memref<4xi64, #cuda.space<shared>>
+  cuda.mbarrier_init %b[%i] count %n : memref<4xi64, #cuda.space<shared>>
+  // CHECK-NEXT: cuda.fence_mbarrier_init
+  cuda.fence_mbarrier_init
+  // CHECK-NEXT: cuda.mbarrier_arrive_expect_tx %b[%i] bytes %n : memref<4xi64, #cuda.space<shared>>
+  cuda.mbarrier_arrive_expect_tx %b[%i] bytes %n : memref<4xi64, #cuda.space<shared>>
+  // CHECK-NEXT: cuda.tma_load %map(%n, %n) to %s[%i, %i] barrier %b[%i] : memref<128x64xf16, #cuda.space<shared>>, memref<4xi64, #cuda.space<shared>>
+  cuda.tma_load %map(%n, %n) to %s[%i, %i] barrier %b[%i] : memref<128x64xf16, #cuda.space<shared>>, memref<4xi64, #cuda.space<shared>>
+  // CHECK-NEXT: cuda.mbarrier_wait %b[%i] parity %n : memref<4xi64, #cuda.space<shared>>
+  cuda.mbarrier_wait %b[%i] parity %n : memref<4xi64, #cuda.space<shared>>
+  // CHECK-NEXT: cuda.mbarrier_arrive %b[%i] : memref<4xi64, #cuda.space<shared>>
+  cuda.mbarrier_arrive %b[%i] : memref<4xi64, #cuda.space<shared>>
+  // CHECK-NEXT: cuda.fence_proxy_async
+  cuda.fence_proxy_async
+  // CHECK-NEXT: cuda.tma_store %s[%i, %i] to %map(%n) : memref<128x64xf16, #cuda.space<shared>>
+  cuda.tma_store %s[%i, %i] to %map(%n) : memref<128x64xf16, #cuda.space<shared>>
+  // CHECK-NEXT: cuda.tma_commit
+  cuda.tma_commit
+  // CHECK-NEXT: cuda.tma_wait 0
+  cuda.tma_wait 0
+}

@@ -1,0 +1,76 @@
+// RUN: HIDET_VERIFY
+
+cuda.kernel @f(%i : index) grid(1) block(128) {
+  %s = memref.alloca() : memref<64xf16, #cuda.space<shared>>
+  // CHECK: a matrix is swizzled in spans of 0, 32, 64, 128 bytes, not 16
+  %a = cuda.matrix_descriptor %s[%i] leading 16 stride 1024 swizzle 16 : memref<64xf16, #cuda.space<shared>>
+}
+
+// -----
+
+cuda.kernel @f(%i : index) grid(1) block(128) {
+  %s = memref.alloca() : memref<64xf16, #cuda.space<shared>>
+  // CHECK: distances in a matrix are multiples of 16 bytes below 2^18, not 24
+  %a = cuda.matrix_descriptor %s[%i] leading 16 stride 24 swizzle 128 : memref<64xf16, #cuda.space<shared>>
+}
+
+// -----
+
+cuda.kernel @f(%s : memref<64xf16>, %i : index) grid(1) block(128) {
+  // CHECK: is in shared memory, not memref<64xf16>
+  %a = cuda.matrix_descriptor %s[%i] leading 16 stride 1024 swizzle 128 : memref<64xf16>
+}
+
+// -----
+
+cuda.kernel @f(%a : i64, %i : index, %p : i1) grid(1) block(128) {
+  %d = memref.alloca() : memref<32xf32, #cuda.space<local>>
+  // CHECK: there is no wgmma 'm64n12k16_f16_f32', only m64n8k16_f16_f32, m64n16k16_f16_f32,
+  cuda.wgmma "m64n12k16_f16_f32" %a, %a, %d[%i] accumulate %p : memref<32xf32, #cuda.space<local>>
+}
+
+// -----
+
+cuda.kernel @f(%a : i64, %i : index, %p : i1) grid(1) block(128) {
+  %d = memref.alloca() : memref<32xf32, #cuda.space<local>>
+  // CHECK: operand 'd' of wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 is 64 neighbouring elements
+  cuda.wgmma "m64n128k16_f16_f32" %a, %a, %d[%i] accumulate %p : memref<32xf32, #cuda.space<local>>
+}
+
+// -----
+
+cuda.kernel @f() grid(1) block(128) {
+  // CHECK: at most 7 groups of products may be under way, not 8
+  cuda.wgmma_wait 8
+}
+
+// -----
+
+cuda.kernel @f() grid(1) block(128) {
+  // CHECK: -1 groups cannot be under way
+  cuda.tma_wait -1
+}
+
+// -----
+
+cuda.kernel @f(%i : index) grid(1) block(128) {
+  %d = memref.alloca() : memref<32xf32, #cuda.space<local>>
+  // CHECK: is 64 neighbouring elements, which memref<32xf32, #cuda.space<local>> does not have from 0
+  cuda.wgmma_fence_operand %d[%i] count 64 : memref<32xf32, #cuda.space<local>>
+}
+
+// -----
+
+cuda.kernel @f(%i : index, %n : i32) grid(1) block(128) {
+  %b = memref.alloca() : memref<4xi32, #cuda.space<shared>>
+  // CHECK: operand 'bar' of mbarrier.init.shared::cta.b64 has elements of i64, not memref<4xi32
+  cuda.mbarrier_init %b[%i] count %n : memref<4xi32, #cuda.space<shared>>
+}
+
+// -----
+
+cuda.kernel @f(%map : !cuda.tensor_map, %i : index) grid(1) block(128) {
+  %s = memref.alloca() : memref<64xf16, #cuda.space<shared>>
+  // CHECK: tensors of rank 1 to 5 are copied, not of rank 0
+  cuda.tma_store %s[%i] to %map() : memref<64xf16, #cuda.space<shared>>
+}

@@ -1,0 +1,291 @@
+"""Products of warp groups, barriers in memory and the tensor copier, which only Hopper has."""
+
+import ctypes
+import re
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+import torch
+from xdsl.parser import Parser
+
+from hidet.arch import hopper
+from hidet.arch.hopper import WGMMA
+from hidet.arch.instructions import CP_ASYNC, LDMATRIX, MMA_SYNC
+from hidet.backend.build import build_kernels
+from hidet.backend.cache import ArtifactCache
+from hidet.backend.printer import print_kernels
+from hidet.backend.toolchains import Gxx, Nvcc
+from hidet.context import make_context
+from hidet.errors import CompilationError, CompilerNotFoundError
+from hidet.lowering.pipelines import PassOptions, run_pipeline
+
+PROGRAM = """
+#shared = #cuda.space<shared>
+#local = #cuda.space<local>
+
+// y = x @ w.T: 64x64 elements a block of one warp group, 64 steps of k at a time in two stages.
+cuda.kernel @product(%x : !cuda.tensor_map, %w : !cuda.tensor_map, %y : memref<{M}x{N}xf32>)
+    grid({N64}, {M64}) block(128) {{
+  %0 = arith.constant 0 : index
+  %1 = arith.constant 1 : index
+  %2 = arith.constant 2 : index
+  %4 = arith.constant 4 : index
+  %8 = arith.constant 8 : index
+  %16 = arith.constant 16 : index
+  %32 = arith.constant 32 : index
+  %64 = arith.constant 64 : index
+  %K = arith.constant {K} : index
+  %one = arith.constant 1 : i32
+  %bytes = arith.constant 16384 : i32
+  %tid = cuda.thread_id x
+  %bx = cuda.block_id x
+  %by = cuda.block_id y
+  %bm = arith.muli %by, %64 : index
+  %bn = arith.muli %bx, %64 : index
+  %bm32 = arith.index_cast %bm : index to i32
+  %bn32 = arith.index_cast %bn : index to i32
+  %sa = memref.alloca() : memref<2x64x64xf16, #shared>
+  %sb = memref.alloca() : memref<2x64x64xf16, #shared>
+  %full = memref.alloca() : memref<2xi64, #shared>
+  %d = memref.alloca() : memref<32xf32, #local>
+  %is_first = arith.cmpi eq, %tid, %0 : index
+  scf.if %is_first {{
+    cuda.mbarrier_init %full[%0] count %one : memref<2xi64, #shared>
+    cuda.mbarrier_init %full[%1] count %one : memref<2xi64, #shared>
+    cuda.fence_mbarrier_init
+  }}
+  cuda.sync_threads
+  scf.if %is_first {{
+    %k0 = arith.constant 0 : i32
+    cuda.mbarrier_arrive_expect_tx %full[%0] bytes %bytes : memref<2xi64, #shared>
+    cuda.tma_load %x(%k0, %bm32) to %sa[%0, %0, %0] barrier %full[%0]
+      : memref<2x64x64xf16, #shared>, memref<2xi64, #shared>
+    cuda.tma_load %w(%k0, %bn32) to %sb[%0, %0, %0] barrier %full[%0]
+      : memref<2x64x64xf16, #shared>, memref<2xi64, #shared>
+  }}
+  scf.for %k = %0 to %K step %64 {{
+    %step = arith.divsi %k, %64 : index
+    %stage = arith.remsi %step, %2 : index
+    %round = arith.divsi %step, %2 : index
+    %odd = arith.remsi %round, %2 : index
+    %parity = arith.index_cast %odd : index to i32
+    %next = arith.addi %k, %64 : index
+    %other = arith.subi %1, %stage : index
+    %more = arith.cmpi slt, %next, %K : index
+    %loads = arith.andi %is_first, %more : i1
+    scf.if %loads {{
+      %next32 = arith.index_cast %next : index to i32
+      cuda.mbarrier_arrive_expect_tx %full[%other] bytes %bytes : memref<2xi64, #shared>
+      cuda.tma_load %x(%next32, %bm32) to %sa[%other, %0, %0] barrier %full[%other]
+        : memref<2x64x64xf16, #shared>, memref<2xi64, #shared>
+      cuda.tma_load %w(%next32, %bn32) to %sb[%other, %0, %0] barrier %full[%other]
+        : memref<2x64x64xf16, #shared>, memref<2xi64, #shared>
+    }}
+    cuda.mbarrier_wait %full[%stage] parity %parity : memref<2xi64, #shared>
+    cuda.wgmma_fence
+    scf.for %kk = %0 to %64 step %16 {{
+      %a = cuda.matrix_descriptor %sa[%stage, %0, %kk] leading 16 stride 1024 swizzle 128
+        : memref<2x64x64xf16, #shared>
+      %b = cuda.matrix_descriptor %sb[%stage, %0, %kk] leading 16 stride 1024 swizzle 128
+        : memref<2x64x64xf16, #shared>
+      %done = arith.addi %k, %kk : index
+      %accumulate = arith.cmpi sgt, %done, %0 : index
+      cuda.wgmma "m64n64k16_f16_f32" %a, %b, %d[%0] accumulate %accumulate : memref<32xf32, #local>
+    }} {{cuda.unroll}}
+    cuda.wgmma_commit
+    cuda.wgmma_wait 0
+    cuda.wgmma_fence_operand %d[%0] count 32 : memref<32xf32, #local>
+    cuda.sync_threads
+  }}
+  %warp = arith.divsi %tid, %32 : index
+  %lane = arith.remsi %tid, %32 : index
+  %group = arith.divsi %lane, %4 : index
+  %thread = arith.remsi %lane, %4 : index
+  scf.for %v = %0 to %32 step %1 {{
+    %pair = arith.divsi %v, %2 : index
+    %below = arith.remsi %pair, %2 : index
+    %m0 = arith.muli %warp, %16 : index
+    %m1 = arith.muli %below, %8 : index
+    %m2 = arith.addi %m0, %m1 : index
+    %m3 = arith.addi %m2, %group : index
+    %m = arith.addi %bm, %m3 : index
+    %block = arith.divsi %v, %4 : index
+    %n0 = arith.muli %block, %8 : index
+    %n1 = arith.muli %thread, %2 : index
+    %n2 = arith.remsi %v, %2 : index
+    %n3 = arith.addi %n0, %n1 : index
+    %n4 = arith.addi %n3, %n2 : index
+    %n = arith.addi %bn, %n4 : index
+    %value = memref.load %d[%v] : memref<32xf32, #local>
+    memref.store %value, %y[%m, %n] : memref<{M}x{N}xf32>
+  }} {{cuda.unroll}}
+}}
+"""
+
+SHAPE = (128, 192, 320)
+
+
+def print_program(m, n, k):
+    """Print the program for an m x k and an n x k matrix; m, n and k are multiples of 64."""
+    text = PROGRAM.format(M=m, N=n, K=k, M64=m // 64, N64=n // 64)
+    module = Parser(make_context(), text).parse_module()
+    module.verify()
+    run_pipeline(module, make_context(), PassOptions(verify=True), pipeline="cuda-pipeline")
+    return print_kernels(list(module.ops))
+
+
+@pytest.fixture
+def nvcc():
+    """Skip where there is no nvcc."""
+    try:
+        _ = Nvcc("sm_90a").command
+    except CompilerNotFoundError as error:
+        pytest.skip(f"needs nvcc: {error}")
+
+
+@pytest.mark.usefixtures("nvcc")
+def test_product_compiles(tmp_path):
+    """No warning: ptxas has not put the products one after the other, and nothing is spilled."""
+    cache = ArtifactCache(tmp_path / "cache")
+    (path,) = build_kernels({"product": print_program(*SHAPE)}, Nvcc("sm_90a"), cache).values()
+    entry = cache.entry(path.parent.name)
+    assert "warning" not in entry.meta["log"].lower()
+    assert "serialized" not in entry.meta["log"]
+    resources = entry.meta["resources"]["product"]
+    assert resources["stack_bytes"] == 0
+    assert resources["spill_store_bytes"] == resources["spill_load_bytes"] == 0
+
+
+def test_no_body_for_the_cpu(tmp_path):
+    """The CPU's compiler says which instruction is missing."""
+    with pytest.raises(CompilationError) as caught:
+        Gxx().compile(print_program(*SHAPE), tmp_path / "product.so")
+    assert "hidet::tma_load has no body for the CPU yet" in caught.value.log
+    assert "hidet::wgmma_m64n64k16_f16_f32 has no body for the CPU yet" in caught.value.log
+
+
+# ---- the table -----------------------------------------------------------------------------------
+
+HEAD = """#include "hidet.h"
+
+extern "C" __global__ void __launch_bounds__(128) all(
+    const __grid_constant__ hidet::TensorMap map, float* __restrict__ out) {
+  __shared__ __align__(1024) hidet::half s[64 * 64];
+  __shared__ __align__(8) long long bar[1];
+  const long long a = hidet::matrix_descriptor<16, 1024, 128>(s);
+  const int i = threadIdx.x;
+"""
+CALLS = {
+    "mbarrier_init": "(bar, 1)", "mbarrier_arrive": "(bar)",
+    "mbarrier_arrive_expect_tx": "(bar, 64)", "mbarrier_wait": "(bar, 0)",
+    "fence_mbarrier_init": "()", "fence_proxy_async": "()", "wgmma_fence": "()",
+    "wgmma_commit": "()", "wgmma_wait": "<0>()", "tma_commit": "()", "tma_wait": "<0>()",
+}  # fmt: skip
+
+
+def instructions():
+    """Give the instructions of the table that are instructions of the machine."""
+    single = [
+        *(hopper.MBARRIER_INIT, hopper.MBARRIER_ARRIVE, hopper.MBARRIER_EXPECT),
+        *(hopper.MBARRIER_WAIT, hopper.FENCE_MBARRIER_INIT, hopper.FENCE_PROXY_ASYNC),
+        *(hopper.WGMMA_FENCE, hopper.WGMMA_COMMIT, hopper.WGMMA_WAIT),
+        *(hopper.TMA_COMMIT, hopper.TMA_WAIT),
+    ]
+    assert [i.function for i in single] == list(CALLS)
+    return [*single, *hopper.TMA_LOAD.values(), *hopper.TMA_STORE.values(), *WGMMA.values()]
+
+
+def calls():
+    """Give a kernel that calls everything."""
+    lines = [f"hidet::{name}{arguments};" for name, arguments in CALLS.items()]
+    for rank in hopper.RANKS:
+        coordinates = ", i" * rank
+        lines += [f"hidet::tma_load(s, bar, map{coordinates});"]
+        lines += [f"hidet::tma_store(s, map{coordinates});"]
+    for instruction in WGMMA.values():
+        (d,) = instruction.operands
+        count = d.fragment.tasks_per_worker
+        lines += [
+            f"{{ float d[{count}];",
+            f"hidet::{instruction.function}<0, 0>(d, a, a, false);",
+            f"hidet::{instruction.function}<1, 1>(d, a, a, i > 3);",
+            "hidet::wgmma_wait<0>();",
+            f"hidet::wgmma_fence_operand<{count}>(d);",
+            f"for (int j = 0; j < {count}; ++j) out[i * {count} + j] = d[j]; }}",
+        ]
+    return HEAD + "\n".join(lines) + "\n}\nHIDET_KERNEL(all, 128, 1, 1, HIDET_COLLECTIVE)\n"
+
+
+@dataclass(frozen=True)
+class NvccToPtx(Nvcc):
+    """nvcc that stops at PTX, which can be read."""
+
+    @property
+    def options(self):
+        """The options, with another kind of output."""
+        return ["-ptx" if option == "-cubin" else option for option in super().options]
+
+
+@pytest.mark.usefixtures("nvcc")
+def test_every_instruction_compiles(tmp_path):
+    """Each function becomes the instruction that the table names, and ptxas takes it."""
+    Nvcc("sm_90a").compile(calls(), tmp_path / "cubin")
+    NvccToPtx("sm_90a").compile(calls(), tmp_path / "ptx")
+    found = re.sub(r"\s+", " ", (tmp_path / "ptx").read_text())
+    for instruction in instructions():
+        assert re.search(rf"{re.escape(instruction.ptx)}[ ;]", found), instruction.ptx
+
+
+def test_where_instructions_run():
+    """The table knows the machines."""
+    (wgmma, *_), (mma, *_) = WGMMA.values(), MMA_SYNC.values()
+    assert [wgmma.runs_on(arch) for arch in ("sm_80", "sm_90", "sm_90a", "sm_100a", "cpu")] == [
+        False, False, True, False, False,
+    ]  # fmt: skip
+    assert [mma.runs_on(arch) for arch in ("sm_75", "sm_80", "sm_90a", "sm_120a", "cpu")] == [
+        False, True, True, True, True,
+    ]  # fmt: skip
+    assert all(i.runs_on("cpu") for i in (*CP_ASYNC.values(), *LDMATRIX.values()))
+    assert not any(i.runs_on("cpu") for i in instructions())
+
+
+# ---- on a GPU ------------------------------------------------------------------------------------
+
+
+def tensor_map(x):
+    """Encode a map of a matrix on the GPU, with boxes of 64 x 64 elements swizzled in 128 bytes."""
+    from cuda.bindings import driver
+
+    rows, columns = x.shape
+    error, encoded = driver.cuTensorMapEncodeTiled(
+        driver.CUtensorMapDataType.CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
+        2,
+        x.data_ptr(),
+        [driver.cuuint64_t(columns), driver.cuuint64_t(rows)],
+        [driver.cuuint64_t(columns * 2)],
+        [driver.cuuint32_t(64), driver.cuuint32_t(64)],
+        [driver.cuuint32_t(1), driver.cuuint32_t(1)],
+        driver.CUtensorMapInterleave.CU_TENSOR_MAP_INTERLEAVE_NONE,
+        driver.CUtensorMapSwizzle.CU_TENSOR_MAP_SWIZZLE_128B,
+        driver.CUtensorMapL2promotion.CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+        driver.CUtensorMapFloatOOBfill.CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
+    )
+    assert error == driver.CUresult.CUDA_SUCCESS, error
+    return (ctypes.c_char * 128).from_buffer_copy(ctypes.string_at(encoded.getPtr(), 128))
+
+
+@pytest.mark.gpu
+def test_product_on_a_gpu(tmp_path, cuda_device, rng):
+    """Tensor copier, barriers and products work together."""
+    if torch.cuda.get_device_capability() != (9, 0):
+        pytest.skip("needs a Hopper GPU")
+    m, n, k = SHAPE
+    source = print_program(*SHAPE)
+    built = build_kernels({"product": source}, Nvcc("sm_90a"), ArtifactCache(tmp_path / "cache"))
+    device = cuda_device(built.values(), {"product": source})
+    x, w = (torch.from_numpy(rng.normal(size=(rows, k))).half().cuda() for rows in (m, n))
+    y = device.poisoned((m, n), np.float32)
+    device.launch("product", (n // 64, m // 64, 1), tensor_map(x), tensor_map(w), y)
+    expected = (x.double() @ w.double().T).cpu().numpy()
+    assert (np.abs(y - expected) <= 2.0**-19 * k).all()

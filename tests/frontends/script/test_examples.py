@@ -1,0 +1,138 @@
+"""The examples are right, on the CPU against float64, and run as programs."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from hidet import option
+from hidet.backend.toolchains import Nvcc
+from hidet.testing.numeric import assert_close, poison
+
+ROOT = Path(__file__).parents[3]
+EXAMPLES = ROOT / "examples" / "script"
+SEEDS = ROOT.parent / "shared" / "seeds"
+
+
+@pytest.fixture(autouse=True)
+def _verified():
+    """Check the legality of every kernel between the stages."""
+    with option.context(verify_level=True):
+        yield
+
+
+def uniform(*shape, dtype=torch.float32):
+    return torch.rand(*shape).mul_(2).sub_(1).to(dtype)
+
+
+def test_hello_world(load_example, capfd):
+    """Every thread prints its line."""
+    load_example("hello_world").build()()
+    lines = capfd.readouterr().out.splitlines()
+    wanted = [f"hello from thread {t} of block {b}" for b in range(2) for t in range(4)]
+    assert sorted(lines) == sorted(wanted)
+
+
+@pytest.mark.parametrize("size", [1, 255, 1000])
+def test_vector_add(load_example, size):
+    """Elements beyond the end of the vectors are left alone."""
+    a, b, c = uniform(size), uniform(size), poison(torch.empty(size))
+    load_example("vector_add").build(size)(a, b, c)
+    assert_close(c, a.double() + b.double(), 1e-6)
+
+
+def test_matmul_autograd(load_example):
+    """The product and both gradients."""
+    example = load_example("matmul_autograd")
+    a, b = uniform(7, 20).requires_grad_(), uniform(20, 33).requires_grad_()
+    c = example.Matmul.apply(a, b)
+    grad = uniform(7, 33)
+    c.backward(grad)
+    assert_close(c, a.double() @ b.double(), 1e-5)
+    assert_close(a.grad, grad.double() @ b.double().T, 1e-5)
+    assert_close(b.grad, a.double().T @ grad.double(), 1e-5)
+
+
+@pytest.mark.parametrize(("m", "n", "k"), [(64, 256, 16), (70, 300, 33)])
+def test_matmul_simt(load_example, m, n, k):
+    """The tile of the tutorial, with whole tiles and with parts."""
+    a, b, c = uniform(m, k), uniform(k, n), poison(torch.empty(m, n))
+    load_example("matmul_simt").build(m, n, k)(a, b, c)
+    assert_close(c, (a.double() @ b.double()).relu(), 1e-5)
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(5, 32), (8, 256)])
+def test_softmax(load_example, rows, columns):
+    """Rows that do not fill the blocks too."""
+    x, y = uniform(rows, columns) * 20, poison(torch.empty(rows, columns))
+    load_example("softmax").build(rows, columns)(x, y)
+    assert_close(y, x.double().softmax(1), 1e-6)
+
+
+def test_rms_norm(load_example):
+    """Sums in f32, results in f16."""
+    x, residual = uniform(6, 384, dtype=torch.half), uniform(6, 384, dtype=torch.half)
+    weight, y = uniform(384, dtype=torch.half), poison(torch.empty(6, 384, dtype=torch.half))
+    load_example("rms_norm").build(6, 384)(x, residual, weight, y)
+    total = x.double() + residual.double()
+    wanted = total * (total.square().mean(1, keepdim=True) + 1e-6).rsqrt() * weight.double()
+    assert_close(y, wanted, 1e-3)
+
+
+PROGRAMS = sorted(EXAMPLES.glob("*.py"))
+
+
+def run(path, *folders):
+    """Run a program in a process of its own."""
+    paths = os.pathsep.join(map(str, [*folders, ROOT]))
+    return subprocess.run(
+        [sys.executable, "-W", "error", str(path)],
+        env={**os.environ, "PYTHONPATH": paths},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
+def test_programs(path):
+    """Each example runs as a program."""
+    result = run(path)
+    assert result.returncode == 0, result.stderr
+
+
+def test_seed(tmp_path):
+    """The program of the original Hidet's users, where it is at hand, runs as it is."""
+    if not (SEEDS / "script_matmul.py").exists():
+        pytest.skip("the program is not part of the repository")
+    for name in ("script_matmul.py", "models.py"):
+        shutil.copy(SEEDS / name, tmp_path)
+    result = run(tmp_path / "script_matmul.py")
+    assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="needs nvcc")
+@pytest.mark.parametrize(
+    ("name", "sizes"),
+    [("hello_world", ()), ("matmul_simt", (70, 300, 33)), ("rms_norm", (6, 384))],
+)
+def test_nvcc_takes_the_source(load_example, name, sizes, tmp_path):
+    """The source is CUDA C++ too."""
+    source = load_example(name).build(*sizes).source()
+    Nvcc("sm_90a").compile(source, tmp_path / "kernel.cubin")
+    assert (tmp_path / "kernel.cubin").stat().st_size > 0
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("m", "n", "k"), [(64, 256, 16), (70, 300, 33)])
+def test_matmul_simt_on_a_gpu(load_example, m, n, k):
+    """The same module runs where its tensors are."""
+    a, b, c = uniform(m, k), uniform(k, n), torch.empty(m, n)
+    build = load_example("matmul_simt").build(m, n, k)
+    on_gpu = poison(c.cuda())
+    build(a.cuda(), b.cuda(), on_gpu)
+    assert_close(on_gpu, (a.double() @ b.double()).relu(), 1e-5)
