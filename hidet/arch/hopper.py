@@ -1,7 +1,4 @@
-"""The instruction table of Hopper: products of warp groups, barriers in memory, the tensor copier.
-
-None of them has a body for the CPU yet.
-"""
+"""The instruction table of Hopper: products of warp groups, barriers in memory, tensor copies."""
 
 from __future__ import annotations
 
@@ -27,7 +24,6 @@ def _wgmma(n: int, kind: str) -> MmaInstruction:
         arch=90,
         group=WARP_GROUP,
         only=True,
-        on_cpu=False,
         name=f"{name}_{kind}_f32",
         shape=(64, n, 16),
     )
@@ -51,7 +47,6 @@ def _of_warp_group(name: str, ptx: str, *, orders: bool = False) -> Instruction:
         group=WARP_GROUP,
         only=True,
         orders=orders,
-        on_cpu=False,
     )
 
 
@@ -70,7 +65,6 @@ WGMMA_FENCE_OPERAND = Instruction(
     ptx="",
     section=_WGMMA_SECTION,
     arch=90,
-    on_cpu=False,
 )
 """No instruction: keeps the compiler from reading accumulators ahead of the wait before it."""
 
@@ -80,7 +74,6 @@ WGMMA_DESCRIPTOR = Instruction(
     ptx="",
     section=f"{_WGMMA_SECTION}: Matrix Descriptor",
     arch=90,
-    on_cpu=False,
 )
 """No instruction: the number that describes a matrix in shared memory."""
 
@@ -98,7 +91,6 @@ def _mbarrier(name: str, ptx: str) -> Instruction:
         section=f"Parallel Synchronization and Communication Instructions: mbarrier.{ptx}",
         arch=90,
         orders=True,
-        on_cpu=False,
     )
 
 
@@ -124,7 +116,6 @@ def _fence(name: str, ptx: str) -> Instruction:
         section="Parallel Synchronization and Communication Instructions: membar/fence",
         arch=90,
         orders=True,
-        on_cpu=False,
     )
 
 
@@ -150,7 +141,6 @@ def _tma_load(rank: int) -> Instruction:
         ptx=f"cp.async.bulk.tensor.{rank}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes",
         section=f"{_BULK}.tensor",
         arch=90,
-        on_cpu=False,
     )
 
 
@@ -162,7 +152,6 @@ def _tma_store(rank: int) -> Instruction:
         ptx=f"cp.async.bulk.tensor.{rank}d.global.shared::cta.tile.bulk_group",
         section=f"{_BULK}.tensor",
         arch=90,
-        on_cpu=False,
     )
 
 
@@ -180,7 +169,6 @@ TMA_COMMIT = Instruction(
     ptx="cp.async.bulk.commit_group",
     section=f"{_BULK}.commit_group",
     arch=90,
-    on_cpu=False,
 )
 """Makes a group of the thread's stores since its last group."""
 
@@ -191,6 +179,5 @@ TMA_WAIT = Instruction(
     section=f"{_BULK}.wait_group",
     arch=90,
     orders=True,
-    on_cpu=False,
 )
 """Waits until no more than a number of the thread's latest groups still read shared memory."""

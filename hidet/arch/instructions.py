@@ -80,7 +80,6 @@ class Instruction:
         only: whether no later architecture has it (sm_90a).
         orders: whether what is read from and written to memory of others, threads and copies, stays
             on its side of the instruction, as with a barrier.
-        on_cpu: whether the device header has a body for g++; calls of others do not compile there.
     """
 
     function: str
@@ -91,12 +90,14 @@ class Instruction:
     group: int = 1
     only: bool = False
     orders: bool = False
-    on_cpu: bool = True
 
     def runs_on(self, arch: str) -> bool:
-        """Return whether a machine has the instruction, by its name: `cpu`, `sm_80`, `sm_90a`."""
+        """Return whether a machine has the instruction, by its name: `cpu`, `sm_80`, `sm_90a`.
+
+        The CPU has all of them: the device header says what they do in C++.
+        """
         if arch == "cpu":
-            return self.on_cpu
+            return True
         number = int(arch.removeprefix("sm_").rstrip("af"))
         return arch == f"sm_{self.arch}a" if self.only else number >= self.arch
 

@@ -8,11 +8,12 @@ from hidet.backend.build import build_kernels
 from hidet.backend.cache import Store, artifact_key
 from hidet.backend.printer import print_kernel
 from hidet.backend.toolchains import Toolchain
-from hidet.dialects.cuda.kernel import KernelOp
 from hidet.driver.dump import Dump
 from hidet.driver.options import CompileOptions
 from hidet.driver.passes import lower
 from hidet.driver.programs import Program
+from hidet.lowering.kernels import kernels_of
+from hidet.lowering.legality.architecture import check_architecture
 from hidet.lowering.pipelines import PassOptions
 from hidet.runtime.extract import extract_plan
 from hidet.runtime.times import CompileTimes
@@ -48,6 +49,8 @@ def compile_program(
         passes = PassOptions(arch=toolchain.target, verify=options.verify_level)
         lower(module, text, passes, dump, report)
     with report.stage("print"):
+        for kernel in kernels_of(module):
+            check_architecture(kernel, toolchain.target)
         sources = print_sources(module)
         dump.kernels(sources)
     with report.stage("build"):
@@ -70,8 +73,8 @@ def compile_program(
 
 def print_sources(module: ModuleOp) -> dict[str, str]:
     """Print each kernel that has something to do as a file of its own, by its symbol."""
-    kernels = (op for op in module.ops if isinstance(op, KernelOp))
-    return {op.sym_name.data: print_kernel(op) for op in kernels if 0 not in op.grid_dims}
+    kernels = [op for op in kernels_of(module) if 0 not in op.grid_dims]
+    return {op.sym_name.data: print_kernel(op) for op in kernels}
 
 
 def read_logs(store: Store, keys: Mapping[str, str]) -> dict[str, str]:

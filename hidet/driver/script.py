@@ -22,6 +22,7 @@ from hidet.driver.target import find_target
 from hidet.errors import HidetError
 from hidet.frontends.script.module import IRModule
 from hidet.lowering.kernels import kernels_of
+from hidet.lowering.legality.architecture import check_architecture
 from hidet.lowering.pipelines import PassOptions, run_pipeline
 from hidet.lowering.task.lower_task import LowerTaskPass
 from hidet.lowering.verify_level import VerifyLevelPass
@@ -158,6 +159,7 @@ class CompiledFunction:
             HidetError: an argument is not what the parameter takes, or the launch failed.
             DeviceMismatchError: tensors are on different devices.
             UnsupportedDtypeError: a tensor has another data type than the parameter.
+            LegalityError: the device lacks an instruction of the kernel.
             CompilerNotFoundError: nvcc or g++ is missing.
             CompilationError: nvcc or g++ failed.
         """
@@ -174,6 +176,7 @@ class CompiledFunction:
         """Compile the kernel for a device, or take it from the cache, and load it."""
         options = CompileOptions.current()
         target = find_target(device, options)
+        check_architecture(self._op, target)
         store = Store(options.cache_dir, max_bytes=options.cache_size_limit)
         toolchain = Gxx() if target == "cpu" else Nvcc(target)
         path = build_kernels({self.name: self._source}, toolchain, store.kernels, progress=False)

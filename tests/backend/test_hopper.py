@@ -11,13 +11,13 @@ from xdsl.parser import Parser
 
 from hidet.arch import hopper
 from hidet.arch.hopper import WGMMA
-from hidet.arch.instructions import CP_ASYNC, LDMATRIX, MMA_SYNC
+from hidet.arch.instructions import MMA_SYNC
 from hidet.backend.build import build_kernels
 from hidet.backend.cache import ArtifactCache
 from hidet.backend.printer import print_kernels
 from hidet.backend.toolchains import Gxx, Nvcc
 from hidet.context import make_context
-from hidet.errors import CompilationError, CompilerNotFoundError
+from hidet.errors import CompilerNotFoundError
 from hidet.lowering.pipelines import PassOptions, run_pipeline
 
 PROGRAM = """
@@ -126,9 +126,22 @@ cuda.kernel @product(%x : !cuda.tensor_map, %w : !cuda.tensor_map, %y : memref<{
 SHAPE = (128, 192, 320)
 
 
-def print_program(m, n, k):
+# What is different where w is a k x n matrix: neighbours in memory are along n.
+TRANSPOSED = {
+    "y = x @ w.T": "y = x @ w",
+    "%w(%k0, %bn32)": "%w(%bn32, %k0)",
+    "%w(%next32, %bn32)": "%w(%bn32, %next32)",
+    "%sb[%stage, %0, %kk] leading 16": "%sb[%stage, %kk, %0] leading 8192",
+    "%a, %b, %d": "%a, %b trans_b, %d",
+}
+
+
+def print_program(m, n, k, transposed=False):
     """Print the program for an m x k and an n x k matrix; m, n and k are multiples of 64."""
     text = PROGRAM.format(M=m, N=n, K=k, M64=m // 64, N64=n // 64)
+    for before, after in TRANSPOSED.items() if transposed else ():
+        assert before in text
+        text = text.replace(before, after)
     module = Parser(make_context(), text).parse_module()
     module.verify()
     run_pipeline(module, make_context(), PassOptions(verify=True), pipeline="cuda-pipeline")
@@ -157,12 +170,98 @@ def test_product_compiles(tmp_path):
     assert resources["spill_store_bytes"] == resources["spill_load_bytes"] == 0
 
 
-def test_no_body_for_the_cpu(tmp_path):
-    """The CPU's compiler says which instruction is missing."""
-    with pytest.raises(CompilationError) as caught:
-        Gxx().compile(print_program(*SHAPE), tmp_path / "product.so")
-    assert "hidet::tma_load has no body for the CPU yet" in caught.value.log
-    assert "hidet::wgmma_m64n64k16_f16_f32 has no body for the CPU yet" in caught.value.log
+class CpuTensorMap(ctypes.Structure):
+    """A tensor map as the CPU's device header reads it (hidet_cpu_tensor_copy.h)."""
+
+    _fields_ = (
+        ("base", ctypes.c_void_p), ("strides", ctypes.c_longlong * 4), ("rank", ctypes.c_int),
+        ("element_bytes", ctypes.c_int), ("swizzle", ctypes.c_int), ("extents", ctypes.c_int * 5),
+        ("box", ctypes.c_int * 5), ("unused", ctypes.c_int * 9),
+    )  # fmt: skip
+
+    @classmethod
+    def of(cls, x, swizzle=128):
+        """Make the map of a matrix, with boxes of 64 x 64 elements."""
+        rows, columns = x.shape
+        assert ctypes.sizeof(cls) == 128
+        bytes_of_row = columns * x.itemsize
+        return cls(
+            *(x.ctypes.data, (bytes_of_row,), 2, x.itemsize, swizzle),
+            *((columns, rows), (64, 64)),
+        )
+
+
+@dataclass(frozen=True)
+class LateGxx(Gxx):
+    """g++ whose asynchronous copies land as late as their waits allow."""
+
+    @property
+    def options(self):
+        """The options, with the strict body of the copies."""
+        return [*super().options, "-DHIDET_LATE_COPIES"]
+
+
+@pytest.fixture
+def try_on_cpu(tmp_path, cpu_device, rng):
+    """Compile a source for the CPU, run it; give the code, the message, and whether it is right."""
+
+    def run(source, toolchain, swizzle=128, transposed=False):
+        built = build_kernels({"product": source}, toolchain, ArtifactCache(tmp_path / "cache"))
+        device = cpu_device(built.values())
+        m, n, k = SHAPE
+        x, w = (rng.normal(size=(rows, k)).astype(np.float16) for rows in (m, n))
+        y = device.poisoned((m, n), np.float32)
+        held = w.T.copy() if transposed else w
+        maps = [CpuTensorMap.of(matrix, swizzle) for matrix in (x, held)]
+        code, message = device.try_launch("product", (n // 64, m // 64, 1), *maps, y)
+        expected = x.astype(np.float64) @ w.astype(np.float64).T
+        return code, message, bool((np.abs(y - expected) <= 2.0**-19 * k).all())
+
+    return run
+
+
+@pytest.mark.parametrize("toolchain", [Gxx(), LateGxx(check=True)], ids=["plain", "late"])
+@pytest.mark.parametrize("transposed", [False, True])
+def test_product(try_on_cpu, toolchain, transposed):
+    """Tensor copier, barriers and products work together on the CPU too."""
+    source = print_program(*SHAPE, transposed)
+    assert try_on_cpu(source, toolchain, transposed=transposed) == (0, "", True)
+
+
+FAULTS = {
+    "no wait": ("hidet::mbarrier_wait(&full[stage], k / 128 % 2);", ""),
+    "accumulators change places": (
+        "v / 2 % 2 * 1536 + v / 4 * 8 + v % 2",
+        "v % 2 * 1536 + v / 4 * 8 + v / 2 % 2",
+    ),
+    "another swizzle": ("matrix_descriptor<16, 1024, 128>", "matrix_descriptor<16, 1024, 64>"),
+    "another stride": ("matrix_descriptor<16, 1024, 128>", "matrix_descriptor<16, 512, 128>"),
+    "sums begin anew": ("k + kk > 0", "kk > 0"),
+    "matrices transposed": ("f32<0, 0>", "f32<0, 1>"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_faults_show(try_on_cpu, fault):
+    """A fault of the program is an error on the strict CPU."""
+    before, after = FAULTS[fault]
+    source = print_program(*SHAPE)
+    assert before in source
+    assert not try_on_cpu(source.replace(before, after), LateGxx(check=True))[2]
+
+
+def test_tensor_of_another_swizzle_shows(try_on_cpu):
+    """The tensor map and the descriptors agree."""
+    assert not try_on_cpu(print_program(*SHAPE), Gxx(), swizzle=64)[2]
+
+
+def test_a_barrier_at_which_nobody_arrives(try_on_cpu):
+    """The block hangs, and the CPU says where."""
+    source = print_program(*SHAPE).replace("16384", "16386")
+    code, message, _ = try_on_cpu(source, Gxx())
+    assert code == 3
+    assert "the block hangs: 0 of its 128 threads have finished" in message
+    assert re.search(r"wait at mbarrier_wait in line \d+", message)
 
 
 # ---- the table -----------------------------------------------------------------------------------
@@ -237,17 +336,21 @@ def test_every_instruction_compiles(tmp_path):
         assert re.search(rf"{re.escape(instruction.ptx)}[ ;]", found), instruction.ptx
 
 
+def test_every_instruction_compiles_for_the_cpu(tmp_path):
+    """The device header has both bodies for each function."""
+    Gxx().compile(calls(), tmp_path / "all.so")
+    assert (tmp_path / "all.so").stat().st_size > 0
+
+
 def test_where_instructions_run():
     """The table knows the machines."""
     (wgmma, *_), (mma, *_) = WGMMA.values(), MMA_SYNC.values()
     assert [wgmma.runs_on(arch) for arch in ("sm_80", "sm_90", "sm_90a", "sm_100a", "cpu")] == [
-        False, False, True, False, False,
+        False, False, True, False, True,
     ]  # fmt: skip
     assert [mma.runs_on(arch) for arch in ("sm_75", "sm_80", "sm_90a", "sm_120a", "cpu")] == [
         False, True, True, True, True,
     ]  # fmt: skip
-    assert all(i.runs_on("cpu") for i in (*CP_ASYNC.values(), *LDMATRIX.values()))
-    assert not any(i.runs_on("cpu") for i in instructions())
 
 
 # ---- on a GPU ------------------------------------------------------------------------------------
@@ -276,16 +379,18 @@ def tensor_map(x):
 
 
 @pytest.mark.gpu
-def test_product_on_a_gpu(tmp_path, cuda_device, rng):
+@pytest.mark.parametrize("transposed", [False, True])
+def test_product_on_a_gpu(tmp_path, cuda_device, rng, transposed):
     """Tensor copier, barriers and products work together."""
     if torch.cuda.get_device_capability() != (9, 0):
         pytest.skip("needs a Hopper GPU")
     m, n, k = SHAPE
-    source = print_program(*SHAPE)
+    source = print_program(*SHAPE, transposed)
     built = build_kernels({"product": source}, Nvcc("sm_90a"), ArtifactCache(tmp_path / "cache"))
     device = cuda_device(built.values(), {"product": source})
     x, w = (torch.from_numpy(rng.normal(size=(rows, k))).half().cuda() for rows in (m, n))
     y = device.poisoned((m, n), np.float32)
-    device.launch("product", (n // 64, m // 64, 1), tensor_map(x), tensor_map(w), y)
+    held = w.T.contiguous() if transposed else w
+    device.launch("product", (n // 64, m // 64, 1), tensor_map(x), tensor_map(held), y)
     expected = (x.double() @ w.double().T).cpu().numpy()
     assert (np.abs(y - expected) <= 2.0**-19 * k).all()

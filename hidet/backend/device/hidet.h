@@ -32,8 +32,6 @@
 //     wgmma    wgmma_m64n128k16_f16_f32 ..., matrix_descriptor, wgmma_fence, wgmma_commit, wgmma_wait
 //     tensor   TensorMap, tma_load, tma_store, mbarrier_*, fence_proxy_async
 //
-// The last two have no bodies for g++ yet (hidet_cpu_hopper.h): calls of them do not compile there.
-//
 // What is the same on both sides is written once, in hidet_scalar.h. A new family of instructions is
 // a new pair of headers, included by hidet_cuda.cuh and hidet_cpu.h.
 //

@@ -11,5 +11,6 @@
 #include "hidet_cpu_warp.h"
 #include "hidet_cpu_mma.h"
 #include "hidet_cpu_async.h"
-#include "hidet_cpu_hopper.h"
+#include "hidet_cpu_wgmma.h"
+#include "hidet_cpu_tensor_copy.h"
 #include "hidet_cpu_launch.h"

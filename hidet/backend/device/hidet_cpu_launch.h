@@ -134,6 +134,7 @@ static void run_block(const Launch& current, std::size_t index) {
   __builtin_memset(dynamic_shared, 0xff, current.shared_bytes);
 #endif
   start_copies();
+  start_loads();
   current.run_block(current.args);
 }
 

@@ -10,8 +10,27 @@ namespace hidet {
 
 namespace cpu {
 
-// Meet the lanes of a warp, each with its `operands`; the last one calls work(all), where
-// all[lane] are the operands of a lane.
+// Meet the `size` threads of a warp or warp group, each with its `operands`; the last one calls
+// work(all), where all[i] are the operands of thread i.
+template <unsigned size, typename Team, typename Operands, typename Work>
+static inline void meet_and_work(Team& team, unsigned own, const Operands& operands, Work work,
+                                 const char* what, unsigned line) {
+  MeetingPoint& point = team.point;
+  if (point.count != size) {
+    report(kInvalidLane, "%s in line %u needs a whole %s, and this one has %u lanes", what, line,
+           size == kWarpSize ? "warp" : "warp group", point.count);
+    return;
+  }
+  std::uint64_t* slots = team.slots[point.generation % 2];
+  slots[own] = reinterpret_cast<std::uint64_t>(&operands);
+  const bool is_last = point.arrived + 1 == size;
+  block->meet(point, what, line);
+  if (!is_last) return;
+  const Operands* all[size];
+  for (unsigned i = 0; i < size; ++i) all[i] = reinterpret_cast<const Operands*>(slots[i]);
+  work(all);
+}
+
 template <typename Operands, typename Work>
 static inline void work_together(const Operands& operands, Work work, const char* what,
                                  unsigned line) {
@@ -19,23 +38,18 @@ static inline void work_together(const Operands& operands, Work work, const char
     report(kNotCollective, "%s in line %u needs HIDET_COLLECTIVE", what, line);
     return;
   }
-  Warp& warp = block->warp();
-  MeetingPoint& point = warp.point;
-  if (point.count != kWarpSize) {
-    report(kInvalidLane, "%s in line %u needs a whole warp, and this one has %u lanes", what, line,
-           point.count);
+  meet_and_work<kWarpSize>(block->warp(), block->lane(), operands, work, what, line);
+}
+
+// As above, for a warp group.
+template <typename Operands, typename Work>
+static inline void group_works_together(const Operands& operands, Work work, const char* what,
+                                        unsigned line) {
+  if (block == nullptr) {
+    report(kNotCollective, "%s in line %u needs HIDET_COLLECTIVE", what, line);
     return;
   }
-  std::uint64_t* slots = warp.slots[point.generation % 2];
-  slots[block->lane()] = reinterpret_cast<std::uint64_t>(&operands);
-  const bool is_last = point.arrived + 1 == point.count;
-  block->meet(point, what, line);
-  if (!is_last) return;
-  const Operands* all[kWarpSize];
-  for (unsigned lane = 0; lane < kWarpSize; ++lane) {
-    all[lane] = reinterpret_cast<const Operands*>(slots[lane]);
-  }
-  work(all);
+  meet_and_work<kGroupSize>(block->group(), block->thread_of_group(), operands, work, what, line);
 }
 
 // An operand as the tensor core takes it: of tf32 the lower 13 bits are ignored.

@@ -21,6 +21,7 @@ namespace hidet::cpu {
 
 constexpr unsigned kMaxThreads = 1024;  // of a block, as on CUDA
 constexpr unsigned kWarpSize = 32;
+constexpr unsigned kGroupSize = 4 * kWarpSize;  // of a warp group
 
 // Where the threads first, first + 1 ... first + count - 1 of a block wait for each other.
 struct MeetingPoint {
@@ -37,6 +38,12 @@ struct MeetingPoint {
 struct Warp {
   MeetingPoint point;
   std::uint64_t slots[2][kWarpSize];
+};
+
+// A warp group, as a warp.
+struct WarpGroup {
+  MeetingPoint point;
+  std::uint64_t slots[2][kGroupSize];
 };
 
 struct Fiber {
@@ -75,9 +82,28 @@ class Block {
     if (change.to != nullptr) switch_context(change.from, change.to);
   }
 
+  // The running thread waits until somebody wakes those that wait for `reason`.
+  void wait(const void* reason, const char* what, unsigned line) {
+    reasons_[current_] = reason;
+    waits_for_ = what;
+    waits_in_line_ = line;
+    const Switch change = stop();
+    switch_context(change.from, change.to);
+  }
+
+  void wake(const void* reason) {
+    for (unsigned i = 0; i < barrier_.count; ++i) {
+      if (reasons_[i] != reason) continue;
+      reasons_[i] = nullptr;
+      ready_[i / kWarpSize] |= 1u << i % kWarpSize;
+    }
+  }
+
   MeetingPoint& barrier() { return barrier_; }
   Warp& warp() { return warps_[current_ / kWarpSize]; }
+  WarpGroup& group() { return groups_[current_ / kGroupSize]; }
   unsigned lane() const { return current_ % kWarpSize; }
+  unsigned thread_of_group() const { return current_ % kGroupSize; }
 
  private:
   // A fiber leaves and another one goes on.
@@ -98,9 +124,14 @@ class Block {
       const unsigned lanes = count - first < kWarpSize ? count - first : kWarpSize;
       warps_[first / kWarpSize].point = {first, lanes, 0, 0, nullptr, 0};
     }
+    for (unsigned first = 0; first < count; first += kGroupSize) {
+      const unsigned threads = count - first < kGroupSize ? count - first : kGroupSize;
+      groups_[first / kGroupSize].point = {first, threads, 0, 0, nullptr, 0};
+    }
     uint3 index = {0, 0, 0};
     for (unsigned i = 0; i < count; ++i) {
       fibers_[i] = {new_context(&run_fiber, stacks_ + (i + 1) * kStackBytes), index};
+      reasons_[i] = nullptr;
       if (++index.x == shape.x) index.x = 0, ++index.y;
       if (index.y == shape.y) index.y = 0, ++index.z;
     }
@@ -174,7 +205,16 @@ class Block {
   // No thread can run, and not all have finished: say where they are.
   __attribute__((cold)) void report_deadlock() const {
     const MeetingPoint* point = &barrier_;
-    for (const Warp* warp = warps_; point->arrived == 0; ++warp) point = &warp->point;
+    for (unsigned i = 0; i < barrier_.count && point->arrived == 0; ++i) {
+      point = &warps_[i / kWarpSize].point;
+      if (point->arrived == 0) point = &groups_[i / kGroupSize].point;
+    }
+    if (point->arrived == 0) {
+      report(kDivergence,
+             "the block hangs: %u of its %u threads have finished, and others wait at %s in line %u",
+             barrier_.count - running_, barrier_.count, waits_for_, waits_in_line_);
+      return;
+    }
     report(kDivergence,
            "the block hangs: %u of its %u threads have finished, and %u wait at %s in line %u for "
            "others of %u that do not come",
@@ -193,6 +233,10 @@ class Block {
   unsigned ready_[kMaxThreads / kWarpSize];  // a bit for each thread that can run
   MeetingPoint barrier_;
   Warp warps_[kMaxThreads / kWarpSize];
+  WarpGroup groups_[kMaxThreads / kGroupSize];
+  const void* reasons_[kMaxThreads];  // what a thread waits for, outside of meeting points
+  const char* waits_for_;             // the last function and line in which one began to wait
+  unsigned waits_in_line_;
   Fiber fibers_[kMaxThreads + 1];  // the last one is there to be prefetched
 };
 

@@ -1,0 +1,187 @@
+// CPU: barriers in shared memory, and the tensor copier that arrives at them.
+//
+// As a rule a copy lands when it begins. With HIDET_LATE_COPIES a load lands when a thread waits for
+// its barrier, and until then its target holds all bits set, NaN.
+#pragma once
+
+#include "hidet_cpu_wgmma.h"
+
+namespace hidet {
+
+// A tensor in global memory and the box that one copy takes out of it. A GPU has an encoding of its
+// own (cuTensorMapEncodeTiled); of the same size, this is what the host gives to kernels for the CPU.
+struct TensorMap {
+  char* base;
+  long long strides[4];              // in bytes, from the second dimension on
+  int rank, element_bytes, swizzle;  // swizzle in bytes, as in matrix_descriptor
+  int extents[5], box[5];            // in elements, the fastest dimension first
+  int unused[9];
+};
+static_assert(sizeof(TensorMap) == 128, "as large as that of a GPU");
+
+namespace cpu {
+
+// A barrier in its 8 bytes: what a phase waits for, and how often phases have ended.
+struct Mbarrier {
+  std::uint16_t count, pending;  // arrivals of a phase, and those that are missing
+  std::int32_t state;            // bytes that are missing times two, plus the parity of the phase
+};
+
+static inline Mbarrier load_barrier(const long long* bar) {
+  return __builtin_bit_cast(Mbarrier, *bar);
+}
+
+// Let arrivals and bytes come to a barrier; at the end of its phase, wake those that wait.
+static inline void come(long long* bar, int arrivals, int bytes) {
+  Mbarrier b = load_barrier(bar);
+  b.pending = std::uint16_t(b.pending - arrivals);
+  b.state -= 2 * bytes;
+  const bool is_over = b.pending == 0 && b.state >> 1 == 0;
+  if (is_over) {
+    b.pending = b.count;
+    b.state ^= 1;
+  }
+  *bar = __builtin_bit_cast(long long, b);
+  if (is_over && block != nullptr) block->wake(bar);
+}
+
+}  // namespace cpu
+
+// ---- mbarrier -------------------------------------------------------------------------------------
+
+static inline void mbarrier_init(long long* bar, int count) {
+  const cpu::Mbarrier b = {std::uint16_t(count), std::uint16_t(count), 0};
+  *bar = __builtin_bit_cast(long long, b);
+}
+
+static inline void mbarrier_arrive(long long* bar) { cpu::come(bar, 1, 0); }
+
+static inline void mbarrier_arrive_expect_tx(long long* bar, int bytes) {
+  cpu::come(bar, 1, -bytes);
+}
+
+static inline void fence_mbarrier_init() {}
+static inline void fence_proxy_async() {}
+
+// ---- the tensor copier ----------------------------------------------------------------------------
+
+namespace cpu {
+
+// Go through a box that starts at `first`: copy(where in shared memory, where in global memory or
+// null outside of the tensor) for each element. Returns the bytes of the box.
+template <typename Copy>
+static int for_each_element(const TensorMap& map, const int (&first)[5], std::uintptr_t shared,
+                            Copy copy) {
+  int count = 1;
+  for (int dim = 0; dim < map.rank; ++dim) count *= map.box[dim];
+  for (int number = 0; number < count; ++number) {
+    char* address = map.base;
+    bool inside = true;
+    for (int dim = 0, rest = number; dim < map.rank; rest /= map.box[dim], ++dim) {
+      const int index = first[dim] + rest % map.box[dim];
+      inside = inside && index >= 0 && index < map.extents[dim];
+      address += index * (dim == 0 ? (long long)map.element_bytes : map.strides[dim - 1]);
+    }
+    const std::uintptr_t place = shared + std::uintptr_t(number) * std::uintptr_t(map.element_bytes);
+    copy(reinterpret_cast<char*>(swizzled(place, map.swizzle)), inside ? address : nullptr);
+  }
+  return count * map.element_bytes;
+}
+
+}  // namespace cpu
+
+namespace cpu {
+
+// A load of a box.
+struct BoxLoad {
+  void* dst;
+  long long* bar;
+  TensorMap map;
+  int first[5];
+
+  // Set all bits of the target.
+  void spoil() const {
+    const auto bytes = std::size_t(map.element_bytes);
+    for_each_element(map, first, reinterpret_cast<std::uintptr_t>(dst),
+                     [=](char* shared, const char*) { __builtin_memset(shared, 0xff, bytes); });
+  }
+
+  void land() const {
+    const auto bytes = std::size_t(map.element_bytes);
+    const int size = for_each_element(map, first, reinterpret_cast<std::uintptr_t>(dst),
+                                      [=](char* shared, const char* global) {
+                                        if (global != nullptr) {
+                                          __builtin_memcpy(shared, global, bytes);
+                                        } else {
+                                          __builtin_memset(shared, 0, bytes);
+                                        }
+                                      });
+    come(bar, 0, size);
+  }
+};
+
+#if defined(HIDET_LATE_COPIES)
+
+// The loads of the block that have not landed.
+static thread_local std::vector<BoxLoad> box_loads;
+
+static inline void begin_load(const BoxLoad& load) {
+  load.spoil();
+  box_loads.push_back(load);
+}
+
+// Land the loads that arrive at a barrier.
+static inline void land_loads(const long long* bar) {
+  for (std::size_t i = 0; i < box_loads.size();) {
+    if (box_loads[i].bar != bar) {
+      ++i;
+      continue;
+    }
+    const BoxLoad load = box_loads[i];
+    box_loads.erase(box_loads.begin() + std::ptrdiff_t(i));
+    load.land();
+  }
+}
+
+static inline void start_loads() { box_loads.clear(); }
+
+#else
+
+static inline void begin_load(const BoxLoad& load) { load.land(); }
+static inline void land_loads(const long long*) {}
+static inline void start_loads() {}
+
+#endif
+
+}  // namespace cpu
+
+template <typename T, typename... Coordinates>
+static inline void tma_load(T* dst, long long* bar, const TensorMap& map, Coordinates... first) {
+  cpu::begin_load({dst, bar, map, {int(first)...}});
+}
+
+static inline void mbarrier_wait(long long* bar, int parity, unsigned line = __builtin_LINE()) {
+  if (cpu::block == nullptr) {
+    cpu::report(cpu::kNotCollective, "mbarrier_wait in line %u needs HIDET_COLLECTIVE", line);
+    return;
+  }
+  cpu::land_loads(bar);
+  while ((cpu::load_barrier(bar).state & 1) == parity) {
+    cpu::block->wait(bar, "mbarrier_wait", line);
+  }
+}
+
+template <typename T, typename... Coordinates>
+static inline void tma_store(const T* src, const TensorMap& map, Coordinates... first) {
+  const auto copy = [&](const char* shared, char* global) {
+    if (global != nullptr) __builtin_memcpy(global, shared, sizeof(T));
+  };
+  const int start[5] = {int(first)...};
+  cpu::for_each_element(map, start, reinterpret_cast<std::uintptr_t>(src), copy);
+}
+
+static inline void tma_commit() {}
+template <int pending>
+static inline void tma_wait() {}
+
+}  // namespace hidet

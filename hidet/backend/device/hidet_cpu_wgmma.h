@@ -1,0 +1,133 @@
+// CPU: products of matrices by a warp group, from shared memory.
+//
+// The threads of the group meet; the last one to come computes the product for all, at once, so that
+// fences, groups and waits have nothing to do.
+#pragma once
+
+#include "hidet_cpu_mma.h"
+
+namespace hidet {
+
+static inline void wgmma_fence() {}
+static inline void wgmma_commit() {}
+template <int pending>
+static inline void wgmma_wait() {}
+template <int count>
+static inline void wgmma_fence_operand(float*) {}
+
+namespace cpu {
+
+// How a matrix lies in shared memory, in bytes; see matrix_descriptor in hidet_cuda_wgmma.cuh.
+struct MatrixLayout {
+  int leading, stride, swizzle;
+};
+
+// The layouts that the kernels of this library use. A descriptor has the number of one in its upper
+// bits, and below it the address divided by 16, which may be added to as on a GPU.
+constexpr int kAddressBits = 44;
+constexpr int kMaxLayouts = 256;
+static MatrixLayout matrix_layouts[kMaxLayouts];
+static int matrix_layout_count = 0;
+
+template <int leading, int stride, int swizzle>
+struct LayoutNumber {
+  static inline const int value = [] {
+    matrix_layouts[matrix_layout_count] = {leading, stride, swizzle};
+    return matrix_layout_count++;
+  }();
+};
+
+// Where a byte lies in swizzled memory: of the address, the number of the 16-byte piece within a span
+// and the number of the row are combined (PTX ISA, "Swizzling Modes").
+HIDET_DEVICE std::uintptr_t swizzled(std::uintptr_t address, int swizzle) {
+  const std::uintptr_t pieces = std::uintptr_t(swizzle) / 16;  // 8, 4, 2 or 0
+  return pieces == 0 ? address : address ^ ((address >> 7 & (pieces - 1)) << 4);
+}
+
+// Element (i, l) of a matrix, l along k. Elements along k are neighbours, or those along i where it
+// is transposed (PTX ISA, "Strides" and "Canonical Layouts" of wgmma).
+template <typename T>
+static inline T matrix_element(long long descriptor, bool transposed, int i, int l) {
+  const auto bits = static_cast<std::uint64_t>(descriptor);
+  const MatrixLayout& layout = matrix_layouts[bits >> kAddressBits];
+  const std::uintptr_t start = (bits & ((1ull << kAddressBits) - 1)) << 4;
+  const int span = layout.swizzle == 0 ? 16 : layout.swizzle;  // bytes of a row
+  const int per = span / int(sizeof(T));
+  int offset;
+  if (layout.swizzle == 0) {
+    const int row = transposed ? l % 8 : i % 8, column = transposed ? i % 8 : l % 8;
+    offset = i / 8 * layout.stride + l / 8 * layout.leading + row * span + column * int(sizeof(T));
+  } else if (transposed) {
+    offset = i / per * layout.leading + l / 8 * layout.stride + l % 8 * span + i % per * int(sizeof(T));
+  } else {
+    offset = i / 8 * layout.stride + i % 8 * span + l * int(sizeof(T));
+  }
+  T element;
+  const std::uintptr_t address = swizzled(start + std::uintptr_t(offset), layout.swizzle);
+  __builtin_memcpy(&element, reinterpret_cast<const void*>(address), sizeof(T));
+  return element;
+}
+
+struct WgmmaOperands {
+  float* d;
+  long long a, b;
+  bool accumulate;
+};
+
+// The product of a warp group; a fragment of d is that of PTX ISA, "Matrix Fragments for
+// wgmma.mma_async.m64nNk16", wgmma_accumulator in hidet/arch/fragments.py.
+template <int n, typename T, bool transposed_a, bool transposed_b>
+static void multiply_group(const WgmmaOperands* const (&all)[kGroupSize]) {
+  const WgmmaOperands& first = *all[0];
+  float a[64][16], b[16][n];
+  for (int l = 0; l < 16; ++l) {
+    for (int i = 0; i < 64; ++i) a[i][l] = to_float(matrix_element<T>(first.a, transposed_a, i, l));
+    for (int j = 0; j < n; ++j) b[l][j] = to_float(matrix_element<T>(first.b, transposed_b, j, l));
+  }
+  for (int thread = 0; thread < int(kGroupSize); ++thread) {
+    float* const d = all[thread]->d;
+    for (int v = 0; v < n / 2; ++v) {
+      const int row = 16 * (thread / 32) + thread % 32 / 4 + 8 * (v >> 1 & 1);
+      const int column = 8 * (v >> 2) + 2 * (thread % 4) + (v & 1);
+      float sum = first.accumulate ? d[v] : 0.0f;
+      for (int l = 0; l < 16; ++l) sum += a[row][l] * b[l][column];
+      d[v] = sum;
+    }
+  }
+}
+
+}  // namespace cpu
+
+template <int leading, int stride, int swizzle>
+static inline long long matrix_descriptor(const void* p) {
+  const auto address = reinterpret_cast<std::uint64_t>(p) >> 4;
+  const auto number = std::uint64_t(cpu::LayoutNumber<leading, stride, swizzle>::value);
+  return static_cast<long long>(address | number << cpu::kAddressBits);
+}
+
+#define HIDET_WGMMA_OF(name, n, T)                                                             \
+  template <bool transposed_a, bool transposed_b>                                              \
+  static inline void name(float* d, long long a, long long b, bool accumulate,                 \
+                          unsigned line = __builtin_LINE()) {                                  \
+    cpu::group_works_together(cpu::WgmmaOperands{d, a, b, accumulate},                         \
+                              cpu::multiply_group<n, T, transposed_a, transposed_b>, #name, line); \
+  }
+#define HIDET_WGMMA(n)                                     \
+  HIDET_WGMMA_OF(wgmma_m64n##n##k16_f16_f32, n, half)      \
+  HIDET_WGMMA_OF(wgmma_m64n##n##k16_bf16_f32, n, bfloat16)
+
+HIDET_WGMMA(8)
+HIDET_WGMMA(16)
+HIDET_WGMMA(32)
+HIDET_WGMMA(64)
+HIDET_WGMMA(96)
+HIDET_WGMMA(128)
+HIDET_WGMMA(160)
+HIDET_WGMMA(192)
+HIDET_WGMMA(224)
+HIDET_WGMMA(256)
+
+#undef HIDET_WGMMA_OF
+#undef HIDET_WGMMA
+
+}  // namespace hidet
