@@ -9,6 +9,7 @@ from math import prod
 from xdsl.dialects.builtin import f32
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from hidet.analysis.grids import is_cheap
 from hidet.analysis.rows import Rows, row_reduces, rows_of
 from hidet.dialects.compute import FusionOp, GridOp, LoadOp, ReduceOp, StoreOp, YieldOp
 from hidet.dialects.graph import MatmulOp
@@ -19,12 +20,16 @@ from hidet.lowering.templates.arch import Arch
 from hidet.lowering.templates.base import Config, KernelScope, Launch, Template, ceil_div
 from hidet.mapping import TaskMap, repeat, spatial
 
+MAX_KEPT = 32
+"""How many elements of a grid a lane keeps in registers at most."""
+
 
 class RowTemplate(Template):
     """`lanes` workers share a row; a block holds `threads // lanes` rows.
 
-    Every reduction leaves one value a row, in registers of all lanes of that row; grids over the
-    rows' elements are evaluated where they are needed.
+    Every reduction leaves one value a row, in registers of all lanes of that row. Grids over the
+    rows' elements are evaluated where they are needed; those that cost something and are needed
+    more than once are kept in registers too, unless a lane has more than `MAX_KEPT` elements.
     """
 
     name = "row"
@@ -100,7 +105,10 @@ class _RowKernel:
         """Bring one grid of the fusion into the kernel: as values of rows, or as a view."""
         reduces = row_reduces(grid)
         if not reduces and (prod(grid.shape) != self.rows.count or not self._loads_rows(grid)):
-            self.scope.clone(grid)
+            if self._is_worth_keeping(grid):
+                self._keep_elements(grid)
+            else:
+                self.scope.clone(grid)
             return
         partial: dict[ReduceOp, SSAValue] = {}
         for reduce in reduces:
@@ -124,6 +132,35 @@ class _RowKernel:
         return any(
             isinstance(op, LoadOp) and op.source in self.row_values for op in grid.body.walk()
         )
+
+    def _is_worth_keeping(self, grid: GridOp) -> bool:
+        """Whether a grid of elements is better evaluated once: it costs, and is read repeatedly."""
+        return (
+            prod(grid.shape) == self.rows.size
+            and self.elements.tasks_per_worker <= MAX_KEPT
+            and len(list(grid.result.uses)) > 1
+            and not is_cheap(grid)
+        )
+
+    def _keep_elements(self, grid: GridOp) -> None:
+        """Evaluate a grid of elements, each into a register of the worker that it belongs to."""
+        builder, extents = self.builder, (self.rows.count, self.rows.length)
+        tile = builder.register_tile(grid.yielded.type, self.elements)
+        tile.name_hint = grid.result.name_hint
+        foreach = builder.insert(ForeachOp(tile, self.worker, bound=list(extents)))
+        with builder.inside(foreach.body.block):
+            values = dict(self.scope.views)
+            number = builder.linearize(foreach.indices, extents)
+            place = builder.delinearize(number, grid.shape)
+            values.update(zip(grid.indices, place, strict=True))
+            self._clone(grid.body.block.ops, values)
+            builder.store(values[grid.yielded], tile, foreach.indices)
+        view = builder.insert(GridOp(grid.result.type))
+        with builder.inside(view.body.block):
+            number = builder.linearize(view.indices, grid.shape)
+            place = [builder.index(index) for index in builder.delinearize(number, extents)]
+            builder.insert(YieldOp(builder.load(tile, place)))
+        self.scope.views[grid.result] = view.result
 
     def _row_tile(self, element: Attribute) -> SSAValue:
         return self.builder.register_tile(element, self.elements.project([1]))

@@ -1,0 +1,46 @@
+// RUN: hidet-opt %s -p 'schedule{arch=sm_90a}' | filecheck %s
+
+// In a softmax the exponentials are read twice: they are computed once, and kept in registers.
+
+// CHECK-LABEL: cuda.kernel @max_e_sum_softmax_kernel
+// CHECK:         task.combine max
+// CHECK:         %e = memref.alloca() : memref<{{.*}}xf32, #{{.*}}, #cuda.space<register>>
+// CHECK-NEXT:    task.foreach ({{.*}}) of %e on %worker
+// CHECK:           math.exp
+// CHECK:           memref.store %{{.*}}, %e[
+// CHECK:         compute.grid
+// CHECK:           memref.load %e[
+// CHECK-NOT:     math.exp
+func.func @softmax(%x : tensor<128x512xf32>) -> tensor<128x512xf32> {
+  %y = compute.fusion (%a = %x : tensor<128x512xf32>) -> (tensor<128x512xf32>) {
+    %max = compute.grid (%i) {
+      %s = compute.reduce max [512] (%j) {
+        %v = compute.load %a[%i, %j] : tensor<128x512xf32>
+        compute.yield %v : f32
+      } : f32
+      compute.yield %s : f32
+    } : tensor<128xf32>
+    %e = compute.grid (%i, %j) {
+      %v = compute.load %a[%i, %j] : tensor<128x512xf32>
+      %m = compute.load %max[%i] : tensor<128xf32>
+      %d = arith.subf %v, %m : f32
+      %w = math.exp %d : f32
+      compute.yield %w : f32
+    } : tensor<128x512xf32>
+    %sum = compute.grid (%i) {
+      %s = compute.reduce add [512] (%j) {
+        %v = compute.load %e[%i, %j] : tensor<128x512xf32>
+        compute.yield %v : f32
+      } : f32
+      compute.yield %s : f32
+    } : tensor<128xf32>
+    %softmax = compute.grid (%i, %j) {
+      %v = compute.load %e[%i, %j] : tensor<128x512xf32>
+      %s = compute.load %sum[%i] : tensor<128xf32>
+      %q = arith.divf %v, %s : f32
+      compute.yield %q : f32
+    } : tensor<128x512xf32>
+    compute.yield %softmax : tensor<128x512xf32>
+  }
+  func.return %y : tensor<128x512xf32>
+}
