@@ -1,7 +1,6 @@
 """What all tests share."""
 
 import os
-from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -13,20 +12,9 @@ settings.register_profile("hidet", deadline=None, max_examples=50)
 settings.load_profile("hidet")
 
 
-KNOWN_GAPS = Path(__file__).with_name("known_gaps.txt")
-"""What is known to be missing: the ids of tests that fail until it is there, one a line."""
-
-
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items):
-    """Expect the known gaps to fail, and skip tests that need a CUDA device where there is none.
-
-    A gap that has been closed fails too, until its line is taken out of the list.
-    """
-    gaps = set(KNOWN_GAPS.read_text().splitlines()) if KNOWN_GAPS.exists() else set()
-    for item in items:
-        if item.nodeid in gaps:
-            item.add_marker(pytest.mark.xfail(reason="a known gap", strict=True))
+    """Skip tests that need a CUDA device where there is none."""
     gpu_items = [item for item in items if item.get_closest_marker("gpu")]
     if not gpu_items:
         return
