@@ -70,7 +70,8 @@ class _Extraction:
             target=target,
             inputs=tuple(specs[:input_count]),
             outputs=tuple(specs[input_count:]),
-            constants=self.constants,
+            # In the order of their numbers, which is that of the caller's arguments.
+            constants=dict(sorted(self.constants.items(), key=lambda item: _natural(item[0]))),
             kernels=tuple(self.kernels),
             prepare=() if prepare is None else launches[prepare],
             forward=launches[forward],
@@ -84,7 +85,7 @@ class _Extraction:
         return function if isinstance(function, FuncOp) else None
 
     def _collect_constants(self, host: "_Host") -> None:
-        """Note the weights in the order in which the program names them."""
+        """Note the weights that the program names."""
         for value, argument in host.arguments.items():
             if argument.space != "constant":
                 continue
@@ -221,3 +222,8 @@ def _spec(memref: Attribute) -> TensorSpec:
     if name not in ITEM_SIZES:
         raise UnsupportedDtypeError(f"torch has no tensors of {name}")
     return TensorSpec(shaped.get_shape(), name)
+
+
+def _natural(name: str) -> tuple[int, str]:
+    """Order names that end in a number by the number: p2 comes before p10."""
+    return len(name), name

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any, Literal
 
 import torch
@@ -98,6 +99,8 @@ def finish(
         argument.name_hint = f"x{number}"
         result.inputs.append(sources[argument])
     constants = [op for op in block.ops if isinstance(op, graph.ConstantOp)]
+    # In the order of the arguments, so that picking them out takes next to nothing.
+    constants.sort(key=lambda op: _place(sources.get(op.result)))
     for number, op in enumerate(constants):
         op.properties["name"] = StringAttr(f"p{number}")
         op.result.name_hint = f"p{number}"
@@ -119,3 +122,8 @@ def _drop_unused(block: Block) -> None:
     for argument in reversed(block.args):
         if argument.first_use is None:
             block.erase_arg(argument)
+
+
+def _place(source: Source | None) -> float:
+    """Give the number of the argument that a constant is; those that are none come last."""
+    return source.origin if source is not None and isinstance(source.origin, int) else inf

@@ -101,9 +101,25 @@ def _reader(sources: Sequence[Source]) -> Callable[[Arguments], Sequence[torch.T
     positions = [s.origin for s in sources if isinstance(s.origin, int) and s.span is None]
     if len(positions) < len(sources):
         return lambda arguments: [_read(source, arguments) for source in sources]
-    if len(positions) > 1:
-        return itemgetter(*positions)
-    return lambda arguments: [arguments[position] for position in positions]
+    # Weights stand side by side, around the inputs: one or two slices, which cost next to nothing.
+    match _runs(positions):
+        case [run]:
+            return itemgetter(run)
+        case [one, other]:
+            return lambda arguments: [*arguments[one], *arguments[other]]
+        case _:
+            return lambda arguments: [arguments[position] for position in positions]
+
+
+def _runs(positions: Sequence[int]) -> list[slice]:
+    """Cut positions into runs of successive ones."""
+    runs: list[slice] = []
+    for position in positions:
+        if runs and runs[-1].stop == position:
+            runs[-1] = slice(runs[-1].start, position + 1)
+        else:
+            runs.append(slice(position, position + 1))
+    return runs
 
 
 def _read(source: Source, arguments: Arguments) -> torch.Tensor:

@@ -36,22 +36,22 @@ def traced(function, *tensors):
 
 
 def test_arguments_and_constants():
-    """Weights become constants in the order of their use; unused arguments vanish."""
+    """Weights become constants in the order of the arguments; unused arguments vanish."""
     module = traced(
         lambda unused, x, a, b, y: (x + b) * (y + a),
         *(torch.ones(2) for _ in range(5)),
     )
     imported = import_graph(module, static=(2, 3))
     assert [source.origin for source in imported.inputs] == [1, 4]
-    assert [source.origin for source in imported.constants] == [3, 2]
+    assert [source.origin for source in imported.constants] == [2, 3]
     check_text(
         str(imported.module),
         """
         // CHECK:      func.func @forward(%x0: tensor<2xf32>, %x1: tensor<2xf32>)
-        // CHECK-NEXT:   %p0 = graph.constant "p0" : tensor<2xf32>
-        // CHECK-NEXT:   %add = graph.add %x0, %p0
         // CHECK-NEXT:   %p1 = graph.constant "p1" : tensor<2xf32>
-        // CHECK-NEXT:   %add1 = graph.add %x1, %p1
+        // CHECK-NEXT:   %add = graph.add %x0, %p1
+        // CHECK-NEXT:   %p0 = graph.constant "p0" : tensor<2xf32>
+        // CHECK-NEXT:   %add1 = graph.add %x1, %p0
         // CHECK-NEXT:   %mul = graph.mul %add, %add1
         // CHECK-NEXT:   func.return %mul : tensor<2xf32>
         """,
