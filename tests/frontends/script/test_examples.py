@@ -15,7 +15,6 @@ from hidet.testing.numeric import assert_close, poison
 
 ROOT = Path(__file__).parents[3]
 EXAMPLES = ROOT / "examples" / "script"
-SEEDS = ROOT.parent / "shared" / "seeds"
 
 
 @pytest.fixture(autouse=True)
@@ -102,16 +101,6 @@ def run(path, *folders):
 def test_programs(path):
     """Each example runs as a program."""
     result = run(path)
-    assert result.returncode == 0, result.stderr
-
-
-def test_seed(tmp_path):
-    """The program of the original Hidet's users, where it is at hand, runs as it is."""
-    if not (SEEDS / "script_matmul.py").exists():
-        pytest.skip("the program is not part of the repository")
-    for name in ("script_matmul.py", "models.py"):
-        shutil.copy(SEEDS / name, tmp_path)
-    result = run(tmp_path / "script_matmul.py")
     assert result.returncode == 0, result.stderr
 
 
