@@ -191,16 +191,6 @@ class CpuTensorMap(ctypes.Structure):
         )
 
 
-@dataclass(frozen=True)
-class LateGxx(Gxx):
-    """g++ whose asynchronous copies land as late as their waits allow."""
-
-    @property
-    def options(self):
-        """The options, with the strict body of the copies."""
-        return [*super().options, "-DHIDET_LATE_COPIES"]
-
-
 @pytest.fixture
 def try_on_cpu(tmp_path, cpu_device, rng):
     """Compile a source for the CPU, run it; give the code, the message, and whether it is right."""
@@ -220,7 +210,9 @@ def try_on_cpu(tmp_path, cpu_device, rng):
     return run
 
 
-@pytest.mark.parametrize("toolchain", [Gxx(), LateGxx(check=True)], ids=["plain", "late"])
+@pytest.mark.parametrize(
+    "toolchain", [Gxx(), Gxx(check=True, late_copies=True)], ids=["plain", "late"]
+)
 @pytest.mark.parametrize("transposed", [False, True])
 def test_product(try_on_cpu, toolchain, transposed):
     """Tensor copier, barriers and products work together on the CPU too."""
@@ -247,7 +239,7 @@ def test_faults_show(try_on_cpu, fault):
     before, after = FAULTS[fault]
     source = print_program(*SHAPE)
     assert before in source
-    assert not try_on_cpu(source.replace(before, after), LateGxx(check=True))[2]
+    assert not try_on_cpu(source.replace(before, after), Gxx(check=True, late_copies=True))[2]
 
 
 def test_tensor_of_another_swizzle_shows(try_on_cpu):

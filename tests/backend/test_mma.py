@@ -1,7 +1,6 @@
 """Tensor core instructions and asynchronous copies of the device header, on every device."""
 
 import ctypes
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -13,20 +12,10 @@ from hidet.backend.toolchains import Gxx
 from hidet.mapping import repeat, spatial
 
 
-@dataclass(frozen=True)
-class LateGxx(Gxx):
-    """g++ whose asynchronous copies land as late as their waits allow."""
-
-    @property
-    def options(self):
-        """The options, with the strict body of the copies."""
-        return [*super().options, "-DHIDET_LATE_COPIES"]
-
-
 @pytest.fixture(scope="module")
 def late(build_cpu):
     """The CPU with copies that land late, and with checks."""
-    return build_cpu(LateGxx(check=True), "mma")
+    return build_cpu(Gxx(check=True, late_copies=True), "mma")
 
 
 # ---- mma -----------------------------------------------------------------------------------------

@@ -177,16 +177,6 @@ def print_program(text):
     return print_kernels(list(module.ops))
 
 
-@dataclass(frozen=True)
-class LateGxx(Gxx):
-    """g++ whose asynchronous copies land as late as their waits allow."""
-
-    @property
-    def options(self):
-        """The options, with the strict body of the copies."""
-        return [*super().options, "-DHIDET_LATE_COPIES"]
-
-
 @pytest.fixture
 def run_on_cpu(tmp_path, cpu_device):
     """Print and compile a program, and give a function that runs it on matrices."""
@@ -218,7 +208,9 @@ def is_close(y, expected, k):
     return bool((np.abs(y - expected) <= 2.0**-19 * k).all())
 
 
-@pytest.mark.parametrize("toolchain", [Gxx(), LateGxx(check=True)], ids=["plain", "late"])
+@pytest.mark.parametrize(
+    "toolchain", [Gxx(), Gxx(check=True, late_copies=True)], ids=["plain", "late"]
+)
 @pytest.mark.parametrize("shape", [(100, 64, 32), (70, 128, 160)], ids=str)
 def test_product(run_on_cpu, rng, shape, toolchain):
     """The product is right, at the edge too, and every copy is waited for."""
@@ -247,7 +239,7 @@ def test_faults_show(run_on_cpu, rng, fault):
     text = program_text(*shape)
     assert before in text
     x, w, expected = matrices(rng, *shape)
-    y = run_on_cpu(text.replace(before, after), LateGxx(check=True))(x, w)
+    y = run_on_cpu(text.replace(before, after), Gxx(check=True, late_copies=True))(x, w)
     assert not is_close(y, expected, shape[2])
 
 

@@ -20,8 +20,9 @@ from hidet.backend.printer.operators import (
 )
 from hidet.backend.printer.text import Precedence, Text, cast, prefix
 from hidet.backend.printer.types import element_type
-from hidet.dialects.cuda.attributes import Space, memref_type, space_of
+from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.cuda.marks import DECLARES, DEFERRED, UPDATE
+from hidet.dialects.shaped import memref_type
 from hidet.errors import LegalityError
 
 if TYPE_CHECKING:

@@ -18,10 +18,10 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, SSAValue
 
-from hidet.dialects.cuda.attributes import memref_type
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.cuda.marks import LONG
 from hidet.dialects.cuda.tensor_copy import TensorMapType
+from hidet.dialects.shaped import memref_type
 from hidet.errors import UnsupportedDtypeError
 
 INT, LONG_LONG, BOOL = "int", "long long", "bool"

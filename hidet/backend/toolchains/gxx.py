@@ -65,10 +65,12 @@ class Gxx(Toolchain):
         path: the compiler; None takes CXX, else g++ from PATH.
         check: compile in the checks of HIDET_CHECK: the alignment of vector copies, and dynamic
             shared memory that starts as NaN.
+        late_copies: asynchronous copies land as late as their waits allow, not at once.
     """
 
     path: Path | None = None
     check: bool = False
+    late_copies: bool = False
 
     name: ClassVar[str] = "g++"
     suffix: ClassVar[str] = ".so"
@@ -101,7 +103,8 @@ class Gxx(Toolchain):
         """The options, with the language, since sources for both compilers are the same."""
         machine = X86_OPTIONS if platform.machine() == "x86_64" else ()
         check = ("-DHIDET_CHECK",) if self.check else ()
-        return (*COMMON_OPTIONS, *machine, *check)
+        late = ("-DHIDET_LATE_COPIES",) if self.late_copies else ()
+        return (*COMMON_OPTIONS, *machine, *check, *late)
 
     def host(self) -> str:
         """Describe the processor: -march=native uses all of its instructions."""

@@ -30,7 +30,6 @@ from hidet.arch.instructions import (
     Instruction,
     Operand,
 )
-from hidet.dialects.cuda.attributes import memref_type
 from hidet.dialects.cuda.table_ops import (
     Element,
     GroupWaitOp,
@@ -38,6 +37,7 @@ from hidet.dialects.cuda.table_ops import (
     PlainOp,
     element_bits,
 )
+from hidet.dialects.shaped import memref_type
 
 
 class CopyCache(StrEnum):

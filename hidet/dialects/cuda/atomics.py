@@ -25,8 +25,8 @@ from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
-from hidet.dialects.cuda.attributes import memref_type
 from hidet.dialects.cuda.instructions import Collective
+from hidet.dialects.shaped import memref_type
 
 
 class AtomicKind(StrEnum):

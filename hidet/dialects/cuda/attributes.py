@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from enum import auto
-from typing import cast
 
 from xdsl.dialects.builtin import MemRefType, NoneAttr
 from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute, SSAValue
+from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
@@ -44,12 +43,6 @@ class SpaceAttr(EnumAttribute[Space]):
         """Print `<shared>`."""
         with printer.in_angle_brackets():
             printer.print_string(str(self.data.value))
-
-
-def memref_type(value: SSAValue) -> MemRefType[Attribute]:
-    """Return the type of a value that is a memref."""
-    assert isinstance(value.type, MemRefType)
-    return cast("MemRefType[Attribute]", value.type)
 
 
 def space_of(memref: Attribute) -> Space:

@@ -32,13 +32,8 @@ from xdsl.irdl import (
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, OpTrait, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from hidet.dialects.cuda.attributes import (
-    Dimension,
-    DimensionAttr,
-    ShuffleKind,
-    ShuffleKindAttr,
-    memref_type,
-)
+from hidet.dialects.cuda.attributes import Dimension, DimensionAttr, ShuffleKind, ShuffleKindAttr
+from hidet.dialects.shaped import memref_type
 
 
 class Collective(OpTrait):

@@ -14,7 +14,8 @@ from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
 from hidet.arch.instructions import Access, Instruction, Operand
-from hidet.dialects.cuda.attributes import memref_type, space_of
+from hidet.dialects.cuda.attributes import space_of
+from hidet.dialects.shaped import memref_type
 
 
 class Element(NamedTuple):

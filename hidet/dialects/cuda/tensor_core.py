@@ -16,9 +16,9 @@ from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
 from hidet.arch.instructions import LDMATRIX, MMA_SYNC, LdmatrixInstruction, MmaInstruction
-from hidet.dialects.cuda.attributes import memref_type
 from hidet.dialects.cuda.instructions import WarpCollective
 from hidet.dialects.cuda.table_ops import Element, InstructionOp
+from hidet.dialects.shaped import memref_type
 
 
 @irdl_op_definition

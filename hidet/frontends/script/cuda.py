@@ -268,25 +268,3 @@ def _printed(emitter: Emitter, specification: re.Match[str], value: object) -> S
         )
     is_long = specification[4] in ("l", "ll")
     return emitter.cast(scalar, I64 if is_long and kind is I32 else kind)
-
-
-__all__ = [
-    "active_mask",
-    "all_sync",
-    "any_sync",
-    "atomic_add",
-    "atomic_max",
-    "atomic_min",
-    "ballot_sync",
-    "blockDim",
-    "blockIdx",
-    "gridDim",
-    "printf",
-    "shfl_down_sync",
-    "shfl_sync",
-    "shfl_up_sync",
-    "shfl_xor_sync",
-    "syncthreads",
-    "syncwarp",
-    "threadIdx",
-]

@@ -6,7 +6,8 @@ from xdsl.dialects import arith, memref, scf
 from xdsl.ir import Block, Operation, SSAValue
 
 from hidet.analysis.memory import is_arithmetic
-from hidet.dialects.cuda.attributes import Space, memref_type, space_of
+from hidet.dialects.cuda.attributes import Space, space_of
+from hidet.dialects.shaped import memref_type
 
 MAX_CONDITIONAL = 12
 """A branch with a value is printed as `c ? a : b` if both arms have so many operators at most."""

@@ -15,10 +15,10 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from hidet.dialects.cuda.async_copy import CpAsyncOp
 from hidet.dialects.cuda.atomics import AtomicOp
-from hidet.dialects.cuda.attributes import memref_type
 from hidet.dialects.cuda.instructions import CopyVectorOp
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.cuda.table_ops import Element
+from hidet.dialects.shaped import memref_type
 from hidet.errors import LegalityError
 from hidet.lowering.kernels import kernels_of
 from hidet.lowering.locations import source_line

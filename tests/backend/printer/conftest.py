@@ -16,9 +16,9 @@ from xdsl.rewriter import InsertPoint
 from hidet.backend.printer import print_kernels
 from hidet.backend.toolchains import Gxx
 from hidet.context import make_context
-from hidet.dialects.cuda.attributes import memref_type
 from hidet.dialects.cuda.instructions import BlockIdOp, SyncThreadsOp
 from hidet.dialects.cuda.kernel import KernelOp
+from hidet.dialects.shaped import memref_type
 from hidet.lowering.builder import KernelBuilder
 from hidet.lowering.cuda.demote_scf_values import DemoteScfValuesPass
 from hidet.lowering.cuda.form_expressions import FormExpressionsPass
