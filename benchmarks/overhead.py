@@ -2,7 +2,7 @@
 
     python benchmarks/overhead.py [--model resnet18] [--dtype float32]
 
-Prints the host time of a call of the compiled graph (dynamo's own comes on top), the CUDA Graph
+Prints the host time of a call of hidet (dynamo's and AOTAutograd's come on top), the CUDA Graph
 launches and the kernel launches that the profiler sees in one call of the model, and the stages of
 a warm start in a new process. Needs a GPU.
 """
@@ -11,59 +11,69 @@ import argparse
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import cycle
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 import torch
 from cases import CASES
 from cuda.bindings import driver
 from torch.profiler import ProfilerActivity, profile
 
-from hidet.runtime.compiled_graph import CompiledGraph
+from hidet.frontends.torch import aot
 
-Call = tuple[CompiledGraph, Sequence[torch.Tensor], Sequence[torch.Tensor]]
+Call = tuple[Callable[[list[Any]], object], list[Any]]
+"""What hidet hands to torch in the place of a graph, and the arguments that torch passes it."""
 
 
-def compile_and_record(name: str, dtype: torch.dtype) -> tuple[Callable[[], object], Call]:
-    """Compile a model; give a call of it, and the call of the compiled graph inside."""
+def compile_and_record(
+    name: str, dtype: torch.dtype, device: str = "cuda"
+) -> tuple[Callable[[], object], Call]:
+    """Compile a model; give a call of it, and the call of hidet inside."""
     calls: list[Call] = []
-    run = CompiledGraph.run
+    compile_aten = aot.compile_aten
 
-    def recording(
-        self: CompiledGraph, inputs: Sequence[torch.Tensor], constants: Sequence[torch.Tensor]
-    ) -> list[torch.Tensor]:
-        calls.append((self, inputs, constants))
-        return run(self, inputs, constants)
+    def recording(*arguments: Any) -> Callable[[list[Any]], object]:
+        function = compile_aten(*arguments)
 
-    CompiledGraph.run = recording
-    model, x = CASES[name].make("cuda", dtype)
+        def call(values: list[Any]) -> object:
+            calls.append((function, list(values)))
+            return function(values)
+
+        call._boxed_call = True
+        return call
+
+    aot.compile_aten = recording
+    model, x = CASES[name].make(device, dtype)
     compiled = torch.compile(model, backend="hidet")
     compiled(x)
-    CompiledGraph.run = run
+    aot.compile_aten = compile_aten
     (call,) = calls
     return lambda: compiled(x), call
 
 
 def host_microseconds(call: Call, kept: int) -> float:
-    """Give the host time of one call of the graph: the best mean over bursts of 20 calls.
+    """Give the host time of one call of hidet: the best mean over bursts of 20 calls.
 
-    The GPU is waited for between bursts only, so that its queue never fills.
+    All of hidet is in it, from torch's arguments to torch's results. The GPU is waited for between
+    bursts only, so that its queue never fills.
 
     Args:
-        call: the graph and its arguments.
+        call: the function and its arguments.
         kept: how many outputs stay alive, so that new ones are at other addresses.
     """
-    graph, inputs, constants = call
+    function, arguments = call
     alive: list[object] = [None] * kept
     places = cycle(range(kept)) if kept else None
     best = float("inf")
     for _ in range(50):
-        torch.cuda.synchronize()
+        if torch.cuda.is_available():
+            torch.cuda.synchronize()
         start = perf_counter()
         for _ in range(20):
-            outputs = graph.run(inputs, constants)
+            outputs = function(arguments)
             if places is not None:
                 alive[next(places)] = outputs
         best = min(best, (perf_counter() - start) / 20)
