@@ -18,7 +18,7 @@ from xdsl.utils.exceptions import VerifyException
 from hidet.backend.cache import CacheWarning, Store
 from hidet.backend.toolchains import Gxx, Nvcc
 from hidet.context import make_context
-from hidet.driver import CompileOptions, compile_graph
+from hidet.driver import CompileOptions, compile_graph, compiler
 from hidet.driver import programs as programs_module
 from hidet.driver.programs import ProgramCache, program_key
 from hidet.driver.target import find_target
@@ -26,6 +26,7 @@ from hidet.errors import CompilerNotFoundError, LegalityError, OptionError, Pass
 from hidet.lowering import pipelines
 from hidet.lowering.cuda.form_expressions import FormExpressionsPass
 from hidet.lowering.host.plan_memory import PlanMemoryPass
+from hidet.runtime.addresses import NativeAddresses
 
 CPU = torch.device("cpu")
 
@@ -392,3 +393,17 @@ def test_cubins_are_built_for_an_architecture(compile_text, monkeypatch, cache_d
     assert graph.plan.target == "sm_90a"
     (content,) = graph._cubins.values()
     assert content.startswith(b"\x7fELF")
+
+
+def test_native_comparison_of_addresses_is_built_once(cache_dir):
+    store = Store(cache_dir, max_bytes=1 << 30)
+    library = compiler._address_library(store)
+    assert library is not None
+    NativeAddresses(library)
+    assert compiler._address_library(Store(cache_dir, max_bytes=1 << 30)) == library
+
+
+def test_without_gxx_python_compares_addresses_and_says_so(cache_dir, monkeypatch):
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    with pytest.warns(RuntimeWarning, match="no g\\+\\+ found"):
+        assert compiler._address_library(Store(cache_dir, max_bytes=1 << 30)) is None

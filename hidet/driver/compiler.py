@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hidet.backend.build import build_kernels
 from hidet.backend.cache import Store
 from hidet.backend.toolchains import Gxx, Nvcc
 from hidet.driver.options import CompileOptions
 from hidet.driver.programs import ProgramCache, program_key
 from hidet.driver.target import find_target
+from hidet.errors import CompilationError, CompilerNotFoundError
+from hidet.runtime.addresses import SOURCE
 from hidet.runtime.compiled_graph import CompiledGraph
 from hidet.runtime.times import CompileTimes
 
@@ -66,7 +70,22 @@ def compile_graph(
             device,
             report,
             use_cuda_graph=settings.use_cuda_graph,
+            address_library=None if target == "cpu" else _address_library(store),
         )
+
+
+@cache
+def _address_library(store: Store) -> Path | None:
+    """Build what compares addresses; where there is no g++, Python does without."""
+    try:
+        return build_kernels({"addresses": SOURCE.read_text()}, Gxx(), store.kernels)["addresses"]
+    except (CompilerNotFoundError, CompilationError) as error:
+        warnings.warn(
+            f"without g++, each call looks for moved weights a little slower: {error.what}",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        return None
 
 
 @cache

@@ -6,6 +6,7 @@ from pathlib import Path
 import torch
 
 from hidet.errors import CacheError, DeviceMismatchError
+from hidet.runtime.addresses import make_addresses
 from hidet.runtime.cpu import CpuExecutor
 from hidet.runtime.executor import Executor
 from hidet.runtime.plan import Plan
@@ -25,6 +26,7 @@ class CompiledGraph:
         device: where a graph without any tensor to go by runs.
         report: what compiling took.
         use_cuda_graph: on a GPU, replay a CUDA Graph; otherwise launch kernel by kernel.
+        address_library: on a GPU, native code that compares addresses; see `runtime.addresses`.
 
     Raises:
         CacheError: a binary cannot be read.
@@ -38,8 +40,10 @@ class CompiledGraph:
         report: CompileTimes | None = None,
         *,
         use_cuda_graph: bool = True,
+        address_library: Path | None = None,
     ) -> None:
         self._use_cuda_graph = use_cuda_graph
+        self._address_library = address_library
         self.plan = plan
         self.report = report or CompileTimes()
         self._executors: dict[int, Executor] = {}
@@ -96,7 +100,11 @@ class CompiledGraph:
 
         device = torch.device("cuda", index)
         executor = CudaGraphExecutor(
-            self.plan, self._cubins, device, use_graph=self._use_cuda_graph
+            self.plan,
+            self._cubins,
+            device,
+            use_graph=self._use_cuda_graph,
+            addresses=make_addresses(self._address_library),
         )
         self._executors[index] = executor
         return executor

@@ -20,6 +20,7 @@ from typing import Any
 
 import torch
 
+from hidet.runtime.addresses import Addresses
 from hidet.runtime.arguments import ArgumentTable
 from hidet.runtime.cuda_services import CudaServices
 from hidet.runtime.executor import Executor
@@ -39,6 +40,7 @@ class CudaGraphExecutor(Executor):
         device: the GPU, with its index.
         services: the driver and torch's streams; made for the device if it is not given.
         use_graph: replay a CUDA Graph; otherwise launch kernel by kernel.
+        addresses: what compares the addresses of the weights.
     """
 
     def __init__(
@@ -49,8 +51,9 @@ class CudaGraphExecutor(Executor):
         services: CudaServices | None = None,
         *,
         use_graph: bool = True,
+        addresses: Addresses | None = None,
     ) -> None:
-        super().__init__(plan, device)
+        super().__init__(plan, device, addresses)
         self._use_graph = use_graph
         self._services = services or CudaServices(device)
         with self._services.attach():
@@ -121,7 +124,7 @@ class CudaGraphExecutor(Executor):
         return self._services.current_stream() == self._stream and super()._is_ready(constants)
 
     def _bind_constants(
-        self, constants: Sequence[torch.Tensor], pointers: list[int], copied: list[torch.Tensor]
+        self, constants: Sequence[torch.Tensor], copied: list[torch.Tensor]
     ) -> None:
         stream = self._services.current_stream()
         if stream != self._stream:
@@ -129,7 +132,7 @@ class CudaGraphExecutor(Executor):
             if not self._use_graph:
                 self._arena = None
         self._stream = -1
-        super()._bind_constants(constants, pointers, copied)
+        super()._bind_constants(constants, copied)
         self._stream = stream
         # The stream may be another one than that which this memory was allocated on.
         for memory in (self._arena, self._weights and self._weights.prepared):

@@ -6,6 +6,7 @@ from threading import Lock
 
 import torch
 
+from hidet.runtime.addresses import Addresses
 from hidet.runtime.arguments import ArgumentTable, Sources
 from hidet.runtime.plan import Copy, Launch, Plan
 from hidet.runtime.tensors import (
@@ -33,9 +34,12 @@ class Executor(ABC):
     Args:
         plan: what to run.
         device: where, with an index unless it is the CPU.
+        addresses: what compares the addresses of the weights.
     """
 
-    def __init__(self, plan: Plan, device: torch.device) -> None:
+    def __init__(
+        self, plan: Plan, device: torch.device, addresses: Addresses | None = None
+    ) -> None:
         self.plan = plan
         self.device = device
         self._lock = Lock()
@@ -48,8 +52,8 @@ class Executor(ABC):
             WeightSets(_positions(plan, self._sources), self._prepare) if plan.prepare else None
         )
         # The addresses of the last call: of the constants, and of the inputs and outputs.
+        self._constants = addresses or Addresses()
         # None is unlike any other list, so that the next call binds all of them.
-        self._constant_pointers: list[int] | None = None
         self._moving_pointers: list[int] | None = None
 
     def run(
@@ -67,9 +71,8 @@ class Executor(ABC):
         outputs = [new() for new in self._new_outputs]
         with self._lock:
             copied: list[torch.Tensor] = []
-            pointers = list(map(_data_ptr, constants))
-            if pointers != self._constant_pointers or not self._is_ready(constants):
-                self._bind_constants(constants, pointers, copied)
+            if not (self._constants.same(constants) and self._is_ready(constants)):
+                self._bind_constants(constants, copied)
             pointers = [*map(_data_ptr, inputs), *map(_data_ptr, outputs)]
             if pointers != self._moving_pointers:
                 self._bind_moving(inputs, pointers, copied)
@@ -88,10 +91,10 @@ class Executor(ABC):
         )
 
     def _bind_constants(
-        self, constants: Sequence[torch.Tensor], pointers: list[int], copied: list[torch.Tensor]
+        self, constants: Sequence[torch.Tensor], copied: list[torch.Tensor]
     ) -> None:
         """Make `constants` those of the launches, with prepared memory that is theirs."""
-        self._constant_pointers = None
+        self._constants.forget()
         specs = self.plan.constants
         check_count(constants, len(specs), "constants")
         for tensor, (name, spec) in zip(constants, specs.items(), strict=True):
@@ -107,7 +110,7 @@ class Executor(ABC):
             pointer = _aligned_pointer(tensor, copied)
             self._table.move(self._sources.constant_base + number, pointer)
         if not copied:
-            self._constant_pointers = pointers
+            self._constants.keep(constants)
 
     def _bind_moving(
         self, inputs: Sequence[torch.Tensor], pointers: list[int], copied: list[torch.Tensor]

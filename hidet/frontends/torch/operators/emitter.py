@@ -1,6 +1,7 @@
 """What the functions that translate one ATen operator write with."""
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any, Literal, TypeAlias, cast
 
 import torch
@@ -45,9 +46,14 @@ def may_be_tf32(result: torch.Tensor) -> bool:
 
 def fp32_precision(kind: Literal["matmul", "conv"]) -> str:
     """Give the precision that torch's flags permit for such contractions: "ieee" or "tf32"."""
-    backends: Any = torch.backends  # its modules make their attributes up when asked
-    flags = backends.cuda.matmul if kind == "matmul" else backends.cudnn.conv
-    return "tf32" if flags.fp32_precision == "tf32" else "ieee"
+    return "tf32" if _flags(kind).fp32_precision == "tf32" else "ieee"
+
+
+@cache
+def _flags(kind: Literal["matmul", "conv"]) -> Any:
+    """Give torch's object with the flag; every call of a convolution asks it, so it is kept."""
+    backends: Any = torch.backends  # its modules make their attributes up when asked, in 0.5 us
+    return backends.cuda.matmul if kind == "matmul" else backends.cudnn.conv
 
 
 class Emitter:
