@@ -14,7 +14,8 @@ from hidet.testing.lit_file import MACROS  # noqa: E402
 
 config.name = "hidet"
 config.test_format = lit.formats.ShTest()
-config.suffixes = [".mlir"]
+config.suffixes = [".mlir", ".py"]
+config.excludes = ["lit.cfg.py"]
 config.test_source_root = str(ROOT / "lit_tests")
 config.test_exec_root = str(ROOT / "build" / "lit")
 os.makedirs(config.test_exec_root, exist_ok=True)

@@ -74,7 +74,9 @@ def test_commands_of_the_walk_through(tmp_path):
     """The commands of write-a-lowering-test.md work in a shell, as they are written."""
     page = ROOT / "docs" / "write-a-lowering-test.md"
     (tmp_path / "readonly.mlir").write_text(blocks(page, "mlir")[0])
-    for name, module in (("hidet-opt", "hidet.tools.hidet_opt"), ("filecheck", "filecheck")):
+    (tmp_path / "reverse.py").write_text(blocks(page, "python")[0])
+    tools = {"hidet": "hidet.tools.cli", "hidet-opt": "hidet.tools.hidet_opt"}
+    for name, module in {**tools, "filecheck": "filecheck"}.items():
         script = tmp_path / name
         script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m {module} "$@"\n')
         script.chmod(0o755)

@@ -4,9 +4,9 @@ A lit file is a program whose first comments say how to run it:
 
     // RUN: hidet-opt %s -p 'canonicalize' | filecheck %s
 
-A line is a pipe of `hidet-opt` and `filecheck`, each in the form that a shell would take, with
-`not` before a command that must fail and `2>&1` after one whose errors are matched. lit itself runs
-the same files; a line that needs more of a shell stands in a file with `REQUIRES: shell`.
+A line is a pipe of `hidet-opt`, `hidet` and `filecheck`, each in the form that a shell would take,
+with `not` before a command that must fail and `2>&1` after one whose errors are matched. lit itself
+runs the same files; a line that needs more of a shell stands in a file with `REQUIRES: shell`.
 """
 
 import re
@@ -20,7 +20,7 @@ from pathlib import Path
 from filecheck.options import parse_argv_options
 
 from hidet.testing.filecheck import match_checks
-from hidet.tools import hidet_opt
+from hidet.tools import cli, hidet_opt
 
 # Short forms of RUN lines, for lit too. The first command checks the custom form, the second
 # that the program survives the generic one.
@@ -104,10 +104,20 @@ def _run_hidet_opt(arguments: list[str], data: str) -> _Result:
     """Run `hidet-opt`."""
     if "--disable-verify" in arguments:
         raise LitFailure("--disable-verify lasts for the whole process: say REQUIRES: shell")
+    return _captured(lambda: hidet_opt.main(arguments, BytesIO(data.encode())))
+
+
+def _run_hidet(arguments: list[str], data: str) -> _Result:
+    """Run `hidet`, which reads no input."""
+    return _captured(lambda: cli.main(arguments))
+
+
+def _captured(command: Callable[[], int]) -> _Result:
+    """Run a command of this package in this process."""
     stdout, stderr = StringIO(), StringIO()
     with redirect_stdout(stdout), redirect_stderr(stderr):
         try:
-            status = hidet_opt.main(arguments, BytesIO(data.encode()))
+            status = command()
         except SystemExit as end:  # from the parser of the command line
             status = int(end.code or 0)
     return _Result(status, stdout.getvalue(), stderr.getvalue())
@@ -121,6 +131,7 @@ def _run_filecheck(arguments: list[str], data: str) -> _Result:
 
 
 _COMMANDS: dict[str, Callable[[list[str], str], _Result]] = {
+    "hidet": _run_hidet,
     "hidet-opt": _run_hidet_opt,
     "filecheck": _run_filecheck,
 }

@@ -1,8 +1,8 @@
 """A pytest plugin: the fixture `run_filecheck`, and lit files as tests.
 
 Switch it on with `-p hidet.testing.plugin` or, in the top `conftest.py`,
-`pytest_plugins = ["hidet.testing.plugin"]`. Every `.mlir` file below a folder with a `lit.cfg.py`
-becomes one test for each of its RUN lines, run in this process.
+`pytest_plugins = ["hidet.testing.plugin"]`. Every `.mlir` and `.py` file below a folder with a
+`lit.cfg.py` becomes one test for each of its RUN lines, run in this process.
 """
 
 from collections.abc import Callable, Iterator
@@ -67,8 +67,8 @@ class LitFile(pytest.File):
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> LitFile | None:
-    """Collect `.mlir` files below a folder with a `lit.cfg.py`."""
-    if file_path.suffix != ".mlir":
+    """Collect `.mlir` and `.py` files below a folder with a `lit.cfg.py`."""
+    if file_path.suffix not in (".mlir", ".py") or file_path.name == "lit.cfg.py":
         return None
     if not any((folder / "lit.cfg.py").exists() for folder in file_path.parents):
         return None

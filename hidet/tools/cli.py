@@ -1,5 +1,6 @@
-"""The tool `hidet`: look at and clear the cache, the options and the machine.
+"""The tool `hidet`: look at scripts, the cache, the options and the machine.
 
+hidet script FILE     what the kernels of a Python file become
 hidet cache show      what the cache holds
 hidet cache clear     empty the cache
 hidet option          every option, its value and its meaning
@@ -39,6 +40,16 @@ def _clear_cache(arguments: argparse.Namespace) -> None:
     from hidet.tools import cache_command
 
     cache_command.clear(arguments.root or option.get_option("cache_dir"))
+
+
+def _show_script(arguments: argparse.Namespace) -> None:
+    """Print the kernels of a script, or match the comments of the file against them."""
+    from hidet.testing import script_file
+
+    if arguments.filecheck:
+        script_file.check_script_file(arguments.file)
+    else:
+        print(script_file.print_script_file(arguments.file, arguments.level))
 
 
 def _show_options(_: argparse.Namespace) -> None:
@@ -130,6 +141,21 @@ def _make_parser() -> argparse.ArgumentParser:
         command = cache_commands.add_parser(name, help=help_text)
         command.add_argument("--root", type=Path, help="the folder; default: option cache_dir")
         command.set_defaults(action=action)
+
+    script = commands.add_parser("script", help="what the kernels of a Python file become")
+    script.add_argument("file", type=Path, help="a Python file with hidet.script_module()")
+    script.add_argument(
+        "--level",
+        choices=("task", "cuda", "final", "source"),
+        default="source",
+        help="a level of the IR, or CUDA C++ (default)",
+    )
+    script.add_argument(
+        "--filecheck",
+        action="store_true",
+        help="match the comments TASK, CUDA, FINAL, IR and SOURCE of the file instead",
+    )
+    script.set_defaults(action=_show_script)
 
     commands.add_parser("option", help="every option and its value").set_defaults(
         action=_show_options

@@ -67,6 +67,7 @@ def test_lines_that_hold(line, program):
         ("hidet-opt %s --no-such-option", "ended with status 2"),
         ("hidet-opt %s | grep arith", "'grep' is not known here"),
         ("hidet-opt %s |", "a command is missing"),
+        ("hidet script %s", "has no script module among its global names|is no Python file"),
         ("hidet-opt %s --disable-verify", "REQUIRES: shell"),
     ],
 )
@@ -93,6 +94,7 @@ def test_collected_by_pytest(tmp_path):
     (folder / "good.mlir").write_text(run.format("canonicalize") + PROGRAM)
     (folder / "bad.mlir").write_text(run.format("") + PROGRAM)
     (folder / "none.mlir").write_text(PROGRAM)
+    (folder / "options.py").write_text("# RUN: hidet option\n")
     (folder / "shell.mlir").write_text("// REQUIRES: shell\n" + run.format("") + PROGRAM)
     result = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-rsf", "-p", "hidet.testing.plugin", "."],
@@ -101,7 +103,7 @@ def test_collected_by_pytest(tmp_path):
         text=True,
         check=False,
     )
-    assert "2 failed, 1 passed, 1 skipped" in result.stdout
+    assert "2 failed, 2 passed, 1 skipped" in result.stdout
     assert "FAILED dialects/bad.mlir::run0" in result.stdout
     assert "FAILED dialects/none.mlir::run0 - the file has no RUN line" in result.stdout
     assert "REQUIRES: shell; lit runs this file" in result.stdout

@@ -1,0 +1,47 @@
+# RUN: hidet script %s --filecheck
+
+"""Assignments to names and elements."""
+
+import hidet
+from hidet.lang import attrs, f16, f32, f64, i32
+
+with hidet.script_module() as module:
+    # IR-LABEL:     cuda.kernel @names
+    # SOURCE-LABEL: names(
+    @hidet.script
+    def names(x: f32[8, 4], y: f16[8], n: i32):
+        attrs.cuda.grid_dim = 1
+        attrs.cuda.block_dim = 1
+        # A name that is assigned once is the value itself.
+        # IR:     %{{.*}} = arith.addi %n, %n : i32
+        # SOURCE: n + n
+        twice = n + n
+        x[twice, twice] = 1.0
+        # One that is assigned again is a variable, with the type of its first value.
+        # IR:     memref.store %n, %count
+        # SOURCE: int count = n;
+        count = n
+        # IR:     arith.fptosi
+        # SOURCE: count = hidet::cast<int>(x[0]);
+        count = x[0, 0]
+        # IR:     arith.addi
+        # SOURCE: count += 2;
+        count += 2
+        # IR:     arith.extf
+        # SOURCE: x[28] = hidet::cast<float>(hidet::cast<double>(x[4]) * 2.0);
+        wide: f64 = x[1, 0]
+        x[7, 0] = wide * 2
+        # IR:     memref.load %x
+        # IR:     memref.load %x
+        # SOURCE: x[16] = x[8] + x[12] + hidet::cast<float>(count);
+        a, b = x[2, 0], x[3, 0]
+        x[4, 0] = a + b + count
+        # A store converts to the type of the elements.
+        # IR:     arith.truncf
+        # IR:     memref.store %{{.*}}, %y
+        # SOURCE: y[0] = hidet::cast<hidet::half>(x[20]);
+        y[0] = x[5, 0]
+        # IR:     memref.load %x
+        # IR:     memref.store %{{.*}}, %x
+        # SOURCE: x[24] *= 2.0f;
+        x[6, 0] *= 2
