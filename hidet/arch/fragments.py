@@ -105,3 +105,15 @@ def wgmma_accumulator(n: int) -> TaskMap:
             f"there is no wgmma of {n} columns", hint="n is a multiple of 8 from 8 to 256"
         )
     return spatial(4, 1) * repeat(1, n // 8) * _MMA_M16N8_C
+
+
+def ends_in(layout: TaskMap, fragment: TaskMap) -> bool:
+    """Return whether a layout is a product whose inner factor is a fragment.
+
+    A tile in registers with such a layout consists of whole fragments, each of which lies in
+    neighbouring registers of neighbouring lanes, in the order that an instruction wants.
+    """
+    count = fragment.tasks_per_worker
+    return layout.workers >= fragment.workers and all(
+        layout(worker)[:count] == fragment(worker) for worker in range(fragment.workers)
+    )

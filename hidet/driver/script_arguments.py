@@ -30,6 +30,7 @@ TORCH_TYPES: dict[str, torch.dtype] = {
     "bf16": torch.bfloat16,
     "f32": torch.float32,
     "f64": torch.float64,
+    "tf32": torch.float32,
 }
 """torch's data type for each element type."""
 
@@ -45,6 +46,7 @@ _C_TYPES: dict[str, Any] = {
     "u64": ctypes.c_uint64,
     "f32": ctypes.c_float,
     "f64": ctypes.c_double,
+    "tf32": ctypes.c_float,
 }
 
 

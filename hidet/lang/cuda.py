@@ -1,5 +1,11 @@
-"""CUDA in scripts: ids, barriers, shuffles, votes, atomics, tensors in registers and shared."""
+"""CUDA in scripts: ids, barriers, shuffles, atomics, tensor cores, asynchronous copies."""
 
+from hidet.frontends.script.async_copy import (
+    cp_async,
+    cp_async_commit_group,
+    cp_async_wait_all,
+    cp_async_wait_group,
+)
 from hidet.frontends.script.cuda import (
     active_mask,
     all_sync,
@@ -21,8 +27,10 @@ from hidet.frontends.script.cuda import (
     threadIdx,
 )
 from hidet.frontends.script.memory import register_tensor, shared_tensor
+from hidet.frontends.script.tensor_core import MmaConfig, ldmatrix, mma_sync
 
 __all__ = [
+    "MmaConfig",
     "active_mask",
     "all_sync",
     "any_sync",
@@ -32,7 +40,13 @@ __all__ = [
     "ballot_sync",
     "blockDim",
     "blockIdx",
+    "cp_async",
+    "cp_async_commit_group",
+    "cp_async_wait_all",
+    "cp_async_wait_group",
     "gridDim",
+    "ldmatrix",
+    "mma_sync",
     "printf",
     "register_tensor",
     "shared_tensor",

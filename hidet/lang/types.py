@@ -10,6 +10,7 @@ from hidet.frontends.script.types import (
     I16,
     I32,
     I64,
+    TF32,
     U8,
     U16,
     U32,
@@ -33,6 +34,7 @@ f16 = float16 = F16
 bf16 = bfloat16 = BF16
 f32 = float32 = F32
 f64 = float64 = F64
+tf32 = tfloat32 = TF32
 
 __all__ = [
     "PointerType",
@@ -56,6 +58,8 @@ __all__ = [
     "int16",
     "int32",
     "int64",
+    "tf32",
+    "tfloat32",
     "u8",
     "u16",
     "u32",

@@ -4,18 +4,29 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from xdsl.dialects.arith import ConstantOp
-from xdsl.dialects.builtin import I64, FixedBitwidthType, IntegerAttr, i64
-from xdsl.ir import SSAValue
-from xdsl.irdl import IRDLOperation, prop_def, traits_def
+from xdsl.dialects.builtin import (
+    I64,
+    DenseArrayBase,
+    FixedBitwidthType,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import AttrSizedOperandSegments, IRDLOperation, prop_def, traits_def
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
 from hidet.arch.instructions import Access, Instruction, Operand
-from hidet.dialects.cuda.attributes import space_of
+from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.shaped import memref_type
+
+_SEGMENTS = AttrSizedOperandSegments.attribute_name
 
 
 class Element(NamedTuple):
@@ -77,6 +88,22 @@ class InstructionOp(IRDLOperation):
     def _accesses(self) -> Iterator[tuple[Operand, Element]]:
         yield from zip(self.instruction.operands, self.elements, strict=True)
 
+    def move(self, memref: SSAValue, target: Element) -> None:
+        """Let the operand in a memref be another element.
+
+        Each memref has a segment of the operands, and its indices the next one.
+        """
+        segments = cast("DenseArrayBase[IntegerType]", self.properties[_SEGMENTS])
+        sizes = list(segments.get_values())
+        operands, first = list(self.operands), 0
+        for number, size in enumerate(sizes):
+            if size == 1 and operands[first] is memref:
+                operands[first : first + 1 + sizes[number + 1]] = [target.memref, *target.indices]
+                sizes[number + 1] = len(target.indices)
+            first += sizes[number]
+        self.operands = operands
+        self.properties[_SEGMENTS] = DenseArrayBase.from_list(i32, sizes)
+
     def verify_(self) -> None:
         """Check the operands against the table."""
         for operand, element in self._accesses():
@@ -88,19 +115,21 @@ class InstructionOp(IRDLOperation):
         if len(element.indices) != kind.get_num_dims():
             raise VerifyException(f"{len(element.indices)} indices for {kind}")
         where = f"operand '{operand.name}' of {self.instruction.ptx}"
-        if str(space_of(kind).value) != operand.space:
+        # A tile in registers is an array of each thread once `lower-task` has run.
+        is_tile = space_of(kind) is Space.REGISTER
+        if ("local" if is_tile else str(space_of(kind).value)) != operand.space:
             raise VerifyException(f"{where} is in {operand.space} memory, not {kind}")
         if operand.element is not None and str(kind.element_type) != operand.element:
             raise VerifyException(f"{where} has elements of {operand.element}, not {kind}")
         bits, size = element_bits(element.memref), self.bytes_of(operand)
-        if size is None:
+        if size is None or is_tile:
             return
         count = size * 8 // bits
-        extent = kind.get_shape()[-1] if kind.get_num_dims() else 0
-        first = _number(element.indices[-1]) if element.indices else 0
-        if extent >= 0 and first + count > extent:
+        room = room_from(kind, element.indices)
+        if room is not None and room < count:
             raise VerifyException(
-                f"{where} is {count} neighbouring elements, which {kind} does not have from {first}"
+                f"{where} is {count} neighbouring elements, which {kind} does not have from "
+                f"{known_index(element.indices[-1]) or 0 if element.indices else 0}"
             )
 
 
@@ -145,9 +174,29 @@ def element_bits(memref: SSAValue) -> int:
     return bits
 
 
-def _number(index: SSAValue) -> int:
-    """Return an index that is constant; 0, the least, for others."""
+def known_index(index: SSAValue) -> int | None:
+    """Return an index that is constant, None for others."""
     op = index.owner
     if isinstance(op, ConstantOp) and isinstance(op.value, IntegerAttr):
         return op.value.value.data
-    return 0
+    return None
+
+
+def room_from(kind: MemRefType[Attribute], indices: Sequence[SSAValue]) -> int | None:
+    """Return how many neighbouring elements a memref has from one on, None if that is unknown.
+
+    They lie along the last dimension; from the start of a row on, the rows below follow. An index
+    that is not constant counts as 0 along the last dimension, and as the last row in the others.
+    """
+    room = inside = 1
+    for number, extent in enumerate(reversed(kind.get_shape())):
+        if extent < 0:
+            return None
+        index = known_index(indices[-1 - number])
+        if index is None and number > 0:
+            break
+        room = (extent - (index or 0)) * inside
+        inside *= extent
+        if index != 0:
+            break
+    return room

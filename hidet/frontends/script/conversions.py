@@ -47,7 +47,7 @@ def _to_float(source: ScalarType, target: ScalarType) -> list[Step]:
 
 
 def _between_floats(source: ScalarType, target: ScalarType) -> list[Step]:
-    if source == target:
+    if source.ir == target.ir:
         return []
     if source.bits == target.bits:
         return [(arith.ExtFOp, F32), (arith.TruncFOp, target)]

@@ -152,11 +152,13 @@ U64 = ScalarType("u64", "uint64", "unsigned", 64, IntegerType(64))
 F16 = ScalarType("f16", "float16", "float", 16, f16)
 BF16 = ScalarType("bf16", "bfloat16", "float", 16, bf16)
 F32 = ScalarType("f32", "float32", "float", 32, f32)
+# What tensor cores read of an f32: they ignore its lower 13 bits. All else takes it as an f32.
+TF32 = ScalarType("tf32", "tfloat32", "float", 32, f32)
 F64 = ScalarType("f64", "float64", "float", 64, f64)
 
 SCALAR_TYPES = {
     name: each
-    for each in (BOOL, I8, I16, I32, I64, U8, U16, U32, U64, F16, BF16, F32, F64)
+    for each in (BOOL, I8, I16, I32, I64, U8, U16, U32, U64, F16, BF16, F32, F64, TF32)
     for name in (each.name, each.long_name)
 }
 """The types that a user can name, by short and long name; an index has none."""

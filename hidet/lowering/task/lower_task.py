@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import memref
 from xdsl.dialects.arith import ConstantOp, ExtFOp, ExtUIOp, TruncIOp
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i1, i8, i32
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import (
     GreedyRewritePatternApplier,
@@ -19,9 +20,11 @@ from xdsl.pattern_rewriter import (
 )
 from xdsl.rewriter import InsertPoint
 
+from hidet.arch.fragments import ends_in
 from hidet.dialects.compute import LoadOp, ReduceKind, StoreOp
 from hidet.dialects.cuda import ShflOp, SyncThreadsOp
 from hidet.dialects.cuda.attributes import ShuffleKind, Space, space_of
+from hidet.dialects.cuda.table_ops import Element, InstructionOp
 from hidet.dialects.shaped import element_of, shape_of
 from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, MatmulOp
 from hidet.dialects.task.layout import map_of
@@ -236,26 +239,59 @@ class LowerTile(RewritePattern):
             return
         tasks = map_of(op.memref.type)
         shape = [digit.extent for digit in tasks.repeat_digits]
+        is_run = any(isinstance(use.operation, InstructionOp) for use in op.memref.uses)
+        if is_run:  # instructions take neighbouring elements
+            shape = [tasks.tasks_per_worker]
         builder = KernelBuilder(InsertPoint.before(op))
         array = builder.local_array(element_of(op.memref), shape)
         array.name_hint = op.memref.name_hint
-        for use in list(op.memref.uses):
-            access = use.operation
-            if not isinstance(access, memref.LoadOp | memref.StoreOp):
-                raise ScheduleError(f"{access.name} cannot take a register tile after lower-task")
+        for access in list(dict.fromkeys(use.operation for use in op.memref.uses)):
             builder.insertion_point = InsertPoint.before(access)
+            indices = _indices_of(access, op.memref)
             registers = [
-                builder.mod(builder.div(access.indices[d.dim], d.stride), d.extent)
+                builder.mod(builder.div(indices[d.dim], d.stride), d.extent)
                 if d.stride * d.extent < tasks.shape[d.dim]
-                else builder.div(access.indices[d.dim], d.stride)
+                else builder.div(indices[d.dim], d.stride)
                 for d in tasks.repeat_digits
             ]
-            if isinstance(access, memref.LoadOp):
-                access.res.replace_all_uses_with(builder.load(array, registers))
-            else:
-                builder.store(access.value, array, registers)
-            rewriter.erase(access)
+            if is_run:
+                registers = [builder.linearize(registers, [d.extent for d in tasks.repeat_digits])]
+            match access:
+                case memref.LoadOp():
+                    access.res.replace_all_uses_with(builder.load(array, registers))
+                    rewriter.erase(access)
+                case memref.StoreOp():
+                    builder.store(access.value, array, registers)
+                    rewriter.erase(access)
+                case _:
+                    assert isinstance(access, InstructionOp)
+                    access.move(op.memref, Element(array, list(map(builder.index, registers))))
         rewriter.erase(op)
+
+
+def _indices_of(access: Operation, tile: SSAValue) -> Sequence[SSAValue]:
+    """Return which element of a tile an operation accesses.
+
+    Raises:
+        ScheduleError: an operation does not take a tile, or not one with this layout.
+    """
+    match access:
+        case memref.LoadOp() | memref.StoreOp():
+            return access.indices
+        case InstructionOp():
+            layout = map_of(tile.type)
+            for operand, element in zip(access.instruction.operands, access.elements, strict=True):
+                if element.memref is not tile:
+                    continue
+                if operand.fragment is None or ends_in(layout, operand.fragment):
+                    return element.indices
+                raise ScheduleError(
+                    f"{access.name}: the tile {layout} does not consist of fragments "
+                    f"{operand.fragment}"
+                )
+        case _:
+            pass
+    raise ScheduleError(f"{access.name} cannot take a register tile after lower-task")
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,64 @@
+"""Addresses and tensors of a script as operands of the instruction table."""
+
+from __future__ import annotations
+
+from hidet.arch.fragments import ends_in
+from hidet.arch.instructions import Operand
+from hidet.dialects.cuda.attributes import Space, space_of
+from hidet.dialects.cuda.table_ops import Element, room_from
+from hidet.dialects.shaped import memref_type
+from hidet.dialects.task.layout import map_of
+from hidet.errors import ScriptError
+from hidet.frontends.script.emitter import Emitter
+from hidet.frontends.script.values import Pointer, Tensor, describe
+
+_PLACES = {"local": "registers", "shared": "shared memory", "global": "global memory"}
+
+
+def operand_at(
+    emitter: Emitter, function: str, operand: Operand, value: object, count: int
+) -> Element:
+    """Return the first of the elements that an argument means: an address, or a whole tensor.
+
+    Args:
+        emitter: writes the IR.
+        function: the name of the function, for messages.
+        operand: what the instruction takes.
+        value: the argument.
+        count: how many elements it is.
+
+    Raises:
+        ScriptError: it is neither, lies in another memory, or has other elements or too few.
+    """
+    what = f"the operand '{operand.name}' of {function}"
+    pointer = value
+    if isinstance(value, Tensor):
+        pointer = emitter.address(value, [0] * len(value.shape))
+    if not isinstance(pointer, Pointer):
+        raise ScriptError(
+            f"{what} is an address, not {describe(value)}",
+            hint="the address of an element is ~x[i, j]; a whole tensor will do as well",
+        )
+    kind = memref_type(pointer.memory)
+    is_tile = space_of(kind) is Space.REGISTER
+    space = "local" if is_tile else str(space_of(kind).value)
+    if space != operand.space:
+        raise ScriptError(
+            f"{what} lies in {_PLACES[operand.space]}, but {describe(value)} in {_PLACES[space]}"
+        )
+    if operand.element is not None and str(pointer.element.ir) != operand.element:
+        raise ScriptError(f"{what} has elements of {operand.element}, not of {pointer.element}")
+    indices = [emitter.index_of(index) for index in pointer.indices]
+    if is_tile and operand.fragment is not None and not ends_in(map_of(kind), operand.fragment):
+        raise ScriptError(
+            f"{what} lies in registers as {operand.fragment}, but {describe(value)} as "
+            f"{map_of(kind)}",
+            hint="the layout of the tensor is a product that ends in this map",
+        )
+    room = None if is_tile else room_from(kind, indices)
+    if room is not None and room < count:
+        raise ScriptError(
+            f"{what} is {count} neighbouring elements, and {describe(value)} has {room} from there",
+            hint="they lie along the last dimension of the tensor",
+        )
+    return Element(pointer.memory, indices)

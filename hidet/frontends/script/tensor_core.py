@@ -1,0 +1,232 @@
+"""Tensor cores in scripts: products of small matrices by a warp, and the loads that feed them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import prod
+
+from hidet.arch.instructions import LDMATRIX, MMA_SYNC, MmaInstruction, Operand
+from hidet.dialects.cuda import LdmatrixOp, MmaSyncOp
+from hidet.dialects.cuda.attributes import Space, space_of
+from hidet.dialects.cuda.table_ops import known_index
+from hidet.dialects.shaped import memref_type
+from hidet.dialects.task.layout import map_of
+from hidet.errors import ScriptError
+from hidet.frontends.script.emitter import Emitter
+from hidet.frontends.script.operands import operand_at
+from hidet.frontends.script.tracing import current
+from hidet.frontends.script.values import Pointer, Tensor, describe
+from hidet.mapping import TaskMap
+
+
+class _ByName(type):
+    """Gives a class a function for each product of a warp that the instruction table has."""
+
+    def __getattr__(cls, name: str) -> Callable[[], MmaConfig]:
+        if name not in MMA_SYNC:
+            raise AttributeError(f"there is no mma_sync {name!r}, only {', '.join(MMA_SYNC)}")
+        return lambda: MmaConfig(MMA_SYNC[name])
+
+    def __dir__(cls) -> list[str]:
+        return [*super().__dir__(), *MMA_SYNC]
+
+
+@dataclass(frozen=True)
+class MmaConfig(metaclass=_ByName):
+    """A product that the tensor cores compute for a warp: C += A * B.
+
+    `MmaConfig.m16n8k16_f16_f32()` has A of 16 x 16 and B of 16 x 8 elements in f16, C of 16 x 8 in
+    f32. The maps say which lane holds which elements, in which order: `a_load_map.on(lane)`.
+
+    Attributes:
+        instruction: the entry of the instruction table.
+    """
+
+    instruction: MmaInstruction
+
+    @staticmethod
+    def all() -> list[MmaConfig]:
+        """Return all products that there are."""
+        return [MmaConfig(instruction) for instruction in MMA_SYNC.values()]
+
+    @property
+    def name(self) -> str:
+        """Shape and types, `m16n8k16_f16_f32`."""
+        return self.instruction.name
+
+    @property
+    def m(self) -> int:
+        """The rows of A and C."""
+        return self.instruction.shape[0]
+
+    @property
+    def n(self) -> int:
+        """The columns of B and C."""
+        return self.instruction.shape[1]
+
+    @property
+    def k(self) -> int:
+        """The columns of A, the rows of B."""
+        return self.instruction.shape[2]
+
+    @property
+    def input_dtype(self) -> str:
+        """The type of the elements of A and B by name, `f16`."""
+        return self.name.split("_")[1]
+
+    @property
+    def output_dtype(self) -> str:
+        """The type of the elements of C by name, `f32`."""
+        return self.name.split("_")[2]
+
+    @property
+    def required_arch(self) -> tuple[int, int]:
+        """The first compute capability that has it, as (8, 0)."""
+        return divmod(self.instruction.arch, 10)
+
+    @property
+    def a_load_map(self) -> TaskMap:
+        """Which lane holds which elements of A, of shape (m, k)."""
+        return self._fragment("a")
+
+    @property
+    def b_load_map(self) -> TaskMap:
+        """Which lane holds which elements of B, of shape (k, n)."""
+        return self._fragment("b")
+
+    @property
+    def c_store_map(self) -> TaskMap:
+        """Which lane holds which elements of C, of shape (m, n)."""
+        return self._fragment("c")
+
+    load_a_map, load_b_map, store_c_map = a_load_map, b_load_map, c_store_map
+
+    @property
+    def a_elements(self) -> int:
+        """How many elements of A a lane holds."""
+        return self.a_load_map.tasks_per_worker
+
+    @property
+    def b_elements(self) -> int:
+        """How many elements of B a lane holds."""
+        return self.b_load_map.tasks_per_worker
+
+    @property
+    def c_elements(self) -> int:
+        """How many elements of C a lane holds."""
+        return self.c_store_map.tasks_per_worker
+
+    def operand(self, name: str) -> Operand:
+        """Return the entry of the instruction table for `a`, `b` or `c`."""
+        return next(operand for operand in self.instruction.operands if operand.name == name)
+
+    def _fragment(self, name: str) -> TaskMap:
+        fragment = self.operand(name).fragment
+        assert fragment is not None
+        return fragment
+
+    def __str__(self) -> str:
+        return f"MmaConfig.{self.name}()"
+
+    __repr__ = __str__
+
+
+def mma_sync(config: object, a_addr: object, b_addr: object, c_addr: object) -> None:
+    """Compute C += A * B by the tensor cores. All lanes of the warp take part.
+
+    Args:
+        config: shapes and types, such as `MmaConfig.m16n8k16_f16_f32()`.
+        a_addr: the elements of A that this lane holds, neighbours in registers, by the address of
+            the first, `~regs_a[i, 0]`, or as a whole tensor.
+        b_addr: those of B.
+        c_addr: those of C.
+
+    Raises:
+        ScriptError: an operand is not what the product takes.
+    """
+    emitter = current("mma_sync")
+    if not isinstance(config, MmaConfig):
+        raise ScriptError(
+            f"the first argument of mma_sync is a configuration, not {describe(config)}",
+            hint=f"such as {MmaConfig.all()[0]}",
+        )
+    function = f"mma_sync {config.name}"
+    a, b, c = (
+        operand_at(emitter, function, config.operand(name), value, count)
+        for name, value, count in (
+            ("a", a_addr, config.a_elements),
+            ("b", b_addr, config.b_elements),
+            ("c", c_addr, config.c_elements),
+        )
+    )
+    emitter.insert(MmaSyncOp(config.name, a, b, c))
+
+
+def ldmatrix(
+    regs: object,
+    smem_addr: object,
+    shared_space_addr: bool = False,
+    trans: bool = False,
+) -> None:
+    """Load 1, 2 or 4 matrices of 8 rows of 16 bytes from shared memory. All lanes take part.
+
+    Lane i gives the address of row i % 8 of matrix i / 8, and receives 4 bytes of each matrix: of
+    16-bit elements columns i % 4 * 2 and the next one of row i / 4; with `trans` these rows of that
+    column.
+
+    Args:
+        regs: where the elements go: a tensor in registers, or the address of one of its elements;
+            all elements from there to the end of the last dimension are loaded, 4 bytes for each
+            matrix.
+        smem_addr: the address of the row.
+        shared_space_addr: whether the address is a number of shared memory; it never is here.
+        trans: whether each matrix is transposed on the way.
+
+    Raises:
+        ScriptError: an operand is not what the instruction takes.
+    """
+    emitter = current("ldmatrix")
+    if shared_space_addr:
+        raise ScriptError(
+            "ldmatrix takes an address in shared memory, not the number of one",
+            hint="leave shared_space_addr out",
+        )
+    bits, count = _wanted(emitter, regs)
+    found = LDMATRIX.get((bits // 32, trans)) if bits % 32 == 0 else None
+    if found is None:
+        raise ScriptError(
+            f"ldmatrix loads 1, 2 or 4 matrices, a lane 4, 8 or 16 bytes; {describe(regs)} has "
+            f"{bits // 8} from there",
+            hint="the address of the first of the elements to be loaded: ~regs[i, 0]",
+        )
+    to, start = found.operands
+    target = operand_at(emitter, "ldmatrix", to, regs, count)
+    element = memref_type(target.memref).element_type
+    if trans and bits // count != 16:
+        raise ScriptError(f"ldmatrix transposes elements of 16 bits, not {element}")
+    row = operand_at(emitter, "ldmatrix", start, smem_addr, 16 * 8 * count // bits)
+    if memref_type(row.memref).element_type != element:
+        raise ScriptError(
+            f"ldmatrix loads {describe(smem_addr)} into {describe(regs)}",
+            hint="both have elements of the same type",
+        )
+    emitter.insert(LdmatrixOp(found.count, row, target, trans=trans))
+
+
+def _wanted(emitter: Emitter, regs: object) -> tuple[int, int]:
+    """Return the bits and the number of the elements that `ldmatrix` is to load."""
+    if not isinstance(regs, Tensor | Pointer):
+        raise ScriptError(
+            f"ldmatrix loads into a tensor in registers, not into {describe(regs)}",
+            hint="the tensor, or the address of an element: ~regs[i, 0]",
+        )
+    kind = memref_type(regs.memory)
+    is_tile = space_of(kind) is Space.REGISTER
+    shape = (map_of(kind).tasks_per_worker,) if is_tile else kind.get_shape()
+    if isinstance(regs, Tensor):
+        count = prod(shape)
+    else:
+        last = [emitter.index_of(index) for index in regs.indices[-1:]]
+        count = sum(shape[-1:]) - sum(known_index(index) or 0 for index in last)
+    return count * regs.element.bits, count
