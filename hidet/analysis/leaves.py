@@ -221,6 +221,12 @@ def _any_of(numbers: Sequence[int]) -> int:
     return gcd(*numbers)
 
 
+def _power_of_two(numbers: Sequence[int]) -> int:
+    """Return the largest power of two that all numbers are multiples of: low bits that are 0."""
+    common = gcd(*numbers)
+    return common & -common if common else 0
+
+
 def _nothing(numbers: Sequence[int]) -> int:
     return 1
 
@@ -237,8 +243,8 @@ RESULT_RULES: dict[type[Operation], tuple[_RangeRule, _DivisibilityRule]] = {
     arith.RemSIOp: (_truncating_remainder, _any_of),
     arith.RemUIOp: (_unsigned(_truncating_remainder), _nothing),
     arith.AndIOp: (_bits, _nothing),
-    arith.OrIOp: (_bits, _nothing),
-    arith.XOrIOp: (_bits, _nothing),
+    arith.OrIOp: (_bits, _power_of_two),
+    arith.XOrIOp: (_bits, _power_of_two),
     arith.IndexCastOp: (_cast, _nothing),
 }
 """Range and divisibility of a result of type index, from those of the operands."""

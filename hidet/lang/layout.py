@@ -1,7 +1,9 @@
 """Layouts of tensors, which are task mappings: what a thread holds, and in which order.
 
 `row_major(m, n)` and `column_major(m, n)` are the elements of one thread, or of memory, in order;
-`local_layout(m, n)` is one element for each of m * n threads; `*` composes, the left one outside.
+`local_layout(m, n)` is one element for each of m * n threads; `*` composes, the left one outside,
+and `+` puts the dimensions of one before those of the other. `row_major(m, n).swizzle(1)` lets the
+elements of a row trade places, so that threads meet in no bank of shared memory.
 """
 
 from collections.abc import Sequence

@@ -33,7 +33,7 @@ repeat(2) * spatial(8) * replicate(4)
 True
 
 To be read in this order: `factors`, `digits`, `task_map`, `canonical`, `constructors`,
-`drawing`.
+`drawing`, `swizzle`.
 """
 
 from hidet.mapping.constructors import (
@@ -49,6 +49,7 @@ from hidet.mapping.constructors import (
 )
 from hidet.mapping.digits import Digit
 from hidet.mapping.factors import Factor, Kind, MappingError
+from hidet.mapping.swizzle import SwizzledLayout
 from hidet.mapping.task_map import Task, TaskMap
 
 __all__ = [
@@ -56,6 +57,7 @@ __all__ = [
     "Factor",
     "Kind",
     "MappingError",
+    "SwizzledLayout",
     "Task",
     "TaskMap",
     "auto_map",

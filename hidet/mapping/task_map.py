@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from hidet.mapping.canonical import canonical
 from hidet.mapping.digits import Digit, expand, shape_of
@@ -18,6 +18,9 @@ from hidet.mapping.factors import (
     single_factor,
     unit_factors,
 )
+
+if TYPE_CHECKING:
+    from hidet.mapping.swizzle import SwizzledLayout
 
 Task = tuple[int, ...]
 """A task: its index in each dimension of the tile."""
@@ -185,7 +188,46 @@ class TaskMap:
     # New maps from old ones.
 
     def __mul__(self, inner: "TaskMap") -> "TaskMap":
+        # A swizzled layout knows how to compose.
+        if not isinstance(inner, TaskMap):  # pyright: ignore[reportUnnecessaryIsInstance]
+            return NotImplemented
         return TaskMap(self.factors + inner.factors)
+
+    def __add__(self, inner: "TaskMap") -> "TaskMap":
+        """Return the map over the dimensions of both, this one outside: `repeat(2) + tile`."""
+        if not isinstance(inner, TaskMap):  # pyright: ignore[reportUnnecessaryIsInstance]
+            return NotImplemented
+        return self.lift(0, inner.rank) * inner.lift(self.rank, 0)
+
+    def lift(self, before: int, after: int) -> "TaskMap":
+        """Return the map with further dimensions of extent 1 before and after its own."""
+        factors = (
+            factor
+            if factor.kind == "replicate"
+            else Factor(factor.kind, (1,) * before + factor.dims + (1,) * after)
+            for factor in self.factors
+        )
+        return TaskMap(tuple(factors))
+
+    def swizzle(
+        self, dim: int, regards_dim: int | None = None, log_step: int = 0
+    ) -> "SwizzledLayout":
+        """Return the layout in which elements trade places along a dimension.
+
+        Element (i, j) of `row_major(m, n).swizzle(1)` lies where `row_major(m, n)` has
+        (i, j ^ i % n); with `log_step` the index i counts in steps of 2 ** log_step.
+
+        Args:
+            dim: the dimension, of which the extent is a power of two.
+            regards_dim: the dimension that decides; of two the other one.
+            log_step: so many low bits of its index make no difference.
+
+        Raises:
+            MappingError: there are no such dimensions, or the map is not one of memory.
+        """
+        from hidet.mapping.swizzle import SwizzledLayout
+
+        return SwizzledLayout.of(self, dim, regards_dim, log_step)
 
     def spatial(self, *dims: int, ranks: Sequence[int] | None = None) -> "TaskMap":
         """Return the composition of this map, outside, with a spatial factor."""

@@ -339,6 +339,8 @@ class Emitter(KernelBuilder):
         """
         check_rank(tensor, indices)
         at = [self._as_index(index) for index in indices]
+        if tensor.swizzle is not None:
+            at = tensor.swizzle.moved(at)
         if tensor.start is not None:
             at = [self._linear(tensor, at)]
         elif tensor.layout is not None:
@@ -356,7 +358,9 @@ class Emitter(KernelBuilder):
         assert tensor.start is not None
         terms: list[Index] = []
         if tensor.layout is not None:
-            terms = [indices[d.dim] // d.stride % d.extent * d.weight for d in tensor.layout.digits]
+            digits = tensor.layout.repeat_digits
+            numbers = self._registers(tensor, indices)
+            terms = [number * d.weight for number, d in zip(numbers, digits, strict=True)]
         else:
             place: Index | None = None
             for index, extent in zip(indices, tensor.shape, strict=True):
@@ -372,12 +376,15 @@ class Emitter(KernelBuilder):
         """Return the digits of an element's place in a memory with a layout."""
         layout = tensor.layout
         assert layout is not None
-        return [
-            indices[d.dim] // d.stride % d.extent
-            if d.stride * d.extent < layout.shape[d.dim]
-            else indices[d.dim] // d.stride
-            for d in layout.repeat_digits
-        ]
+        numbers: list[Index] = []
+        for digit in layout.repeat_digits:
+            number = indices[digit.dim]
+            if digit.stride > 1:
+                number = number // digit.stride
+            if digit.stride * digit.extent < layout.shape[digit.dim]:
+                number = number % digit.extent
+            numbers.append(number)
+        return numbers
 
     def load(self, source: SSAValue, indices: Sequence[object] = ()) -> SSAValue:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Load an element of a memref."""

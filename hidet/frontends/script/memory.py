@@ -11,7 +11,7 @@ from hidet.frontends.script.tracing import current
 from hidet.frontends.script.types import check_shape, scalar_type
 from hidet.frontends.script.values import Index, Pointer, Scalar, Tensor, describe
 from hidet.lowering.legality.tiles import MAX_SHARED_BYTES
-from hidet.mapping import TaskMap, repeat
+from hidet.mapping import SwizzledLayout, TaskMap, repeat
 
 
 def register_tensor(dtype: object, shape: object = None, layout: object = None) -> Tensor:
@@ -29,12 +29,12 @@ def register_tensor(dtype: object, shape: object = None, layout: object = None) 
         ScriptError: there is neither shape nor layout, or they do not fit.
     """
     emitter = current("register_tensor")
-    element, layout = scalar_type(dtype), _layout(shape, layout)
+    element, (layout, swizzle) = scalar_type(dtype), _layout(shape, layout)
     if layout.spatial_digits or layout.replicate_digits:
         return Tensor(emitter.register_tile(element.ir, layout), element, layout.shape)
     extents = _memory_shape(layout)
     memory = emitter.local_array(element.ir, extents)
-    return Tensor(memory, element, layout.shape, _digits(layout, extents))
+    return Tensor(memory, element, layout.shape, _digits(layout, extents), swizzle=swizzle)
 
 
 def shared_tensor(dtype: object, shape: object = None, layout: object = None) -> Tensor:
@@ -50,7 +50,7 @@ def shared_tensor(dtype: object, shape: object = None, layout: object = None) ->
             much shared memory.
     """
     emitter = current("shared_tensor")
-    element, layout = scalar_type(dtype), _layout(shape, layout)
+    element, (layout, swizzle) = scalar_type(dtype), _layout(shape, layout)
     if layout.spatial_digits or layout.replicate_digits:
         raise ScriptError(
             f"the layout {layout} spreads elements over threads, but shared memory belongs to all",
@@ -65,7 +65,7 @@ def shared_tensor(dtype: object, shape: object = None, layout: object = None) ->
         )
     extents = _memory_shape(layout)
     memory = emitter.shared_tile(element.ir, extents)
-    return Tensor(memory, element, layout.shape, _digits(layout, extents))
+    return Tensor(memory, element, layout.shape, _digits(layout, extents), swizzle=swizzle)
 
 
 def tensor_pointer(
@@ -109,10 +109,10 @@ def as_tensor_pointer(
         )
     (start,) = pointer.indices
     if layout is not None:
-        known = _layout(shape, layout)
+        known, swizzle = _layout(shape, layout)
         if known.spatial_digits or known.replicate_digits:
             raise ScriptError(f"the layout {known} spreads elements over threads")
-        return Tensor(pointer.memory, element, known.shape, known, start)
+        return Tensor(pointer.memory, element, known.shape, known, start, swizzle)
     return Tensor(pointer.memory, element, _extents(emitter, shape), None, start)
 
 
@@ -128,8 +128,8 @@ def _extents(emitter: Emitter, shape: object) -> tuple[Index, ...]:
     return tuple(extents)
 
 
-def _layout(shape: object, layout: object) -> TaskMap:
-    """Return the layout of a tensor, row-major unless one is given."""
+def _layout(shape: object, layout: object) -> tuple[TaskMap, SwizzledLayout | None]:
+    """Return the layout of a tensor, row-major unless one is given, and as what it is swizzled."""
     if layout is None:
         if shape is None:
             raise ScriptError("a tensor without a shape and without a layout")
@@ -137,15 +137,15 @@ def _layout(shape: object, layout: object) -> TaskMap:
         extents = check_shape(tuple(values))
         if 0 in extents:
             raise ScriptError(f"a tensor of shape {extents} has no elements")
-        return repeat(*extents) if extents else repeat(1)
-    if not isinstance(layout, TaskMap):
+        return (repeat(*extents) if extents else repeat(1)), None
+    if not isinstance(layout, TaskMap | SwizzledLayout):
         raise ScriptError(
             f"{describe(layout)} is no layout",
             hint="a product of row_major(..), column_major(..) and local_layout(..)",
         )
     if shape is not None and tuple(cast("list[object]", shape)) != layout.shape:
         raise ScriptError(f"the shape is {shape}, but the layout is for {list(layout.shape)}")
-    return layout
+    return (layout, None) if isinstance(layout, TaskMap) else (layout.base, layout)
 
 
 def _memory_shape(layout: TaskMap) -> tuple[int, ...]:

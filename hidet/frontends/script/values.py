@@ -11,7 +11,7 @@ from xdsl.ir import SSAValue
 
 from hidet.errors import ScriptError
 from hidet.frontends.script.types import ScalarType
-from hidet.mapping import TaskMap
+from hidet.mapping import SwizzledLayout, TaskMap
 
 
 class Arithmetic(Protocol):
@@ -177,6 +177,7 @@ class Tensor:
         shape: its extents as the script sees them, known now or when the kernel runs.
         layout: how an index becomes indices of the memref; None takes it as it is.
         start: for a tensor behind a pointer, the first element of the memref.
+        swizzle: how elements trade places before all else, None where they do not.
     """
 
     memory: SSAValue
@@ -184,6 +185,7 @@ class Tensor:
     shape: tuple[Index, ...]
     layout: TaskMap | None = None
     start: Index | None = None
+    swizzle: SwizzledLayout | None = None
 
 
 @dataclass(frozen=True)

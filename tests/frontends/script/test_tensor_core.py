@@ -11,12 +11,14 @@ from hidet.arch.fragments import ends_in
 from hidet.arch.instructions import MMA_SYNC
 from hidet.backend.toolchains import Nvcc
 from hidet.lang import (
+    as_tensor_pointer,
     attrs,
     f16,
     f32,
     grid,
     register_tensor,
     repeat,
+    row_major,
     shared_tensor,
     spatial,
     tf32,
@@ -302,3 +304,51 @@ def test_a_tile_of_another_layout_is_refused():
         "lower-task",
         f"cuda.mma_sync: the tile {wrong} does not consist of fragments {right}",
     )
+
+
+def test_swizzled_memory():
+    """Elements of shared memory trade places; what is stored is what is loaded."""
+    tile = row_major(16, 4).swizzle(1, log_step=1) * row_major(1, 8)
+
+    with hidet.script_module() as module:
+
+        @hidet.script
+        def swizzled(a: f16[16, 32], b: f16[16, 32], c: ~f16, s: hidet.lang.i32):
+            attrs.cuda.grid_dim = 1
+            attrs.cuda.block_dim = 64
+            smem = shared_tensor("f16", layout=row_major(2) + tile)
+            raw = as_tensor_pointer(c, "f16", [16, 32], layout=tile)
+            for i, j in spatial(16, 4).on(threadIdx.x):
+                cp_async(~smem[s, i, j * 8], ~a[i, j * 8], cp_size=16)
+            cp_async_wait_all()
+            syncthreads()
+            for i, j in repeat(8, 1).spatial(2, 32).on(threadIdx.x):
+                b[i, j] = smem[s, i, j]
+                raw[i, j] = smem[s, i, j]
+
+    built = module.build()
+    check_text(
+        built.ir("task"),
+        """
+        // CHECK: %smem = memref.alloca() : memref<2x16x32xf16, #cuda.space<shared>>
+        // CHECK: %[[D:.*]] = arith.divsi %{{.*}}, %{{.*}} : index
+        // CHECK: %[[C:.*]] = arith.remsi %{{.*}}, %{{.*}} : index
+        // CHECK-NEXT: %[[X:.*]] = arith.xori %[[D]], %[[C]] : index
+        // CHECK-NEXT: arith.subi %[[X]], %[[D]] : index
+        // CHECK: cuda.cp_async ca %a[
+        // CHECK-SAME: to %smem[
+        """,
+    )
+    check_text(
+        built.source(),
+        """
+        // CHECK: const int tid_div8_mod4 = tid / 8 % 4;
+        // CHECK: hidet::cp_async_ca<8>(&smem[v][tid / 4][((tid % 4) ^ tid_div8_mod4) * 8],
+        """,
+    )
+    a, b = torch.rand(16, 32).half(), poison(torch.empty(16, 32).half())
+    c = poison(torch.empty(512).half())
+    built(a, b, c, 1)
+    assert_close(b, a.double(), 0)
+    places = [[tile.place(i, j) for j in range(32)] for i in range(16)]
+    assert_close(c[torch.tensor(places)], a.double(), 0)
