@@ -25,7 +25,7 @@ from hidet.dialects.compute import LoadOp, ReduceKind, StoreOp
 from hidet.dialects.cuda import ShflOp, SyncThreadsOp
 from hidet.dialects.cuda.attributes import ShuffleKind, Space, space_of
 from hidet.dialects.cuda.table_ops import Element, InstructionOp
-from hidet.dialects.shaped import element_of, shape_of
+from hidet.dialects.shaped import element_of, is_memref, shape_of
 from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, MatmulOp
 from hidet.dialects.task.layout import map_of
 from hidet.errors import ScheduleError
@@ -38,7 +38,11 @@ WARP = 32
 """Threads of a warp (CUDA C++ Programming Guide, SIMT architecture)."""
 
 MAX_UNROLLED = 64
-"""Loops over the registers of a tile are unrolled up to this many steps; a tile needs it."""
+"""Loops over the tasks of a thread are unrolled up to this many steps."""
+
+MAX_REGISTERS = 256
+"""Loops over the registers of a tile are unrolled up to this many steps, since an index has to be
+known for an element to be in a register (PTX ISA: a thread has up to 255 of them)."""
 
 
 def first_task(builder: KernelBuilder, tasks: TaskMap, worker: SSAValue) -> list[Index]:
@@ -61,7 +65,8 @@ class LowerForeach(RewritePattern):
         builder = KernelBuilder(InsertPoint.before(op))
         tasks = op.tasks
         task = first_task(builder, tasks, op.worker)
-        unroll = tasks.tasks_per_worker <= MAX_UNROLLED
+        limit = MAX_REGISTERS if _uses_tiles(op) else MAX_UNROLLED
+        unroll = tasks.tasks_per_worker <= limit
         with builder.loops([d.extent for d in tasks.repeat_digits], unroll=unroll) as counters:
             for digit, counter in zip(tasks.repeat_digits, counters, strict=True):
                 task[digit.dim] = builder.add(task[digit.dim], builder.mul(counter, digit.stride))
@@ -77,6 +82,15 @@ class LowerForeach(RewritePattern):
             else:
                 builder.splice(op.body, indices)
         rewriter.erase(op)
+
+
+def _uses_tiles(op: ForeachOp) -> bool:
+    """Return whether the body of a foreach accesses tiles in registers."""
+    return any(
+        is_memref(operand.type) and space_of(operand.type) is Space.REGISTER
+        for each in op.body.walk()
+        for operand in each.operands
+    )
 
 
 class LowerCopy(RewritePattern):
@@ -314,4 +328,7 @@ class LowerTaskPass(ModulePass):
         accesses = GreedyRewritePatternApplier([LowerLoad(), LowerStore()], dce_enabled=False)
         for kernel in kernels_of(op):
             for pattern in (collective, LowerForeach(), accesses, LowerTile()):
-                PatternRewriteWalker(pattern, apply_recursively=False).rewrite_region(kernel.body)
+                # A foreach inside of another one goes first: the body is copied as it is then.
+                PatternRewriteWalker(
+                    pattern, apply_recursively=False, walk_regions_first=True
+                ).rewrite_region(kernel.body)

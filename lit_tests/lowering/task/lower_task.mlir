@@ -208,3 +208,66 @@ cuda.kernel @others() grid(1) block(4) {
   %v = compute.load %l[%t] : memref<4xf32, #cuda.space<local>>
   compute.store %v, %s[%t] : memref<4xf32, #cuda.space<shared>>
 }
+
+// -----
+
+// A foreach inside of a loop inside of a foreach is lowered before its surroundings are copied.
+
+// CHECK-LABEL: cuda.kernel @nested
+// CHECK-NOT:     task.foreach
+// CHECK:         scf.for
+// CHECK:           memref.store
+cuda.kernel @nested(%y : memref<2x4x8xf32>) grid(1) block(32) {
+  %t = cuda.thread_id x
+  %0 = arith.constant 0 : index
+  %1 = arith.constant 1 : index
+  %4 = arith.constant 4 : index
+  %8 = arith.constant 8 : index
+  %zero = arith.constant 0.0 : f32
+  %w = arith.divsi %t, %8 : index
+  %u = arith.remsi %t, %8 : index
+  task.foreach (%i) in #task.map<spatial(4)> on %w {
+    scf.for %k = %0 to %1 step %1 {
+      task.foreach (%j) in #task.map<spatial(8)> on %u {
+        memref.store %zero, %y[%k, %i, %j] : memref<2x4x8xf32>
+      }
+    }
+  }
+}
+
+// -----
+
+// Loops over the registers of a large tile are unrolled too: without, it would be no registers.
+
+// CHECK-LABEL: cuda.kernel @large
+// CHECK:         scf.for
+// CHECK:           memref.store %{{.*}}, %r[%{{.*}}] : memref<128xf32, #cuda.space<local>>
+// CHECK-NEXT:    } {cuda.unroll}
+cuda.kernel @large() grid(1) block(32) {
+  %t = cuda.thread_id x
+  %zero = arith.constant 0.0 : f32
+  %r = memref.alloca() : memref<4096xf32, #task.map<repeat(128) * spatial(32)>, #cuda.space<register>>
+  task.foreach (%i) in #task.map<repeat(128) * spatial(32)> on %t {
+    memref.store %zero, %r[%i] : memref<4096xf32, #task.map<repeat(128) * spatial(32)>, #cuda.space<register>>
+  }
+}
+
+// -----
+
+// An instruction takes a part of a tile that is a fragment: the tile is an array in one dimension.
+
+!tile = memref<32x16xf16, #task.map<repeat(2, 2) * repeat(2, 1) * spatial(8, 4) * repeat(1, 2)>, #cuda.space<register>>
+
+// CHECK-LABEL: cuda.kernel @fragments
+// CHECK:         %c = memref.alloca() : memref<16xf16, #cuda.space<local>>
+// CHECK:         arith.addi %{{.*}}, %11 : index
+// CHECK-NEXT:    cuda.mma_sync "m16n8k8_f16_f16" %a[%0], %a[%0], %c[%{{.*}}] : {{.*}}, memref<16xf16, #cuda.space<local>>
+cuda.kernel @fragments(%i : index) grid(1) block(32) {
+  %0 = arith.constant 0 : index
+  %16 = arith.constant 16 : index
+  %row = arith.muli %i, %16 : index
+  %a = memref.alloca() : memref<4xf16, #cuda.space<local>>
+  %c = memref.alloca() : !tile
+  cuda.mma_sync "m16n8k8_f16_f16" %a[%0], %a[%0], %c[%row, %0]
+    : memref<4xf16, #cuda.space<local>>, memref<4xf16, #cuda.space<local>>, !tile
+}

@@ -64,6 +64,22 @@ def test_matmul_simt(load_example, m, n, k):
     assert_close(c, (a.double() @ b.double()).relu(), 1e-5)
 
 
+@pytest.mark.parametrize(("m", "n", "k"), [(128, 128, 32), (130, 136, 72), (16, 264, 200)])
+def test_matmul_tensor_core(load_example, m, n, k):
+    """One tile of each matrix, and parts of tiles in every direction."""
+    a, b = uniform(m, k, dtype=torch.half), uniform(k, n, dtype=torch.half)
+    c = poison(torch.empty(m, n, dtype=torch.half))
+    load_example("matmul_tensor_core").build(m, n, k)(a, b, c)
+    assert_close(c, a.double() @ b.double(), 1e-3)
+
+
+def test_matmul_tensor_core_wants_whole_segments(load_example):
+    """Rows that are no multiple of 16 bytes are refused."""
+    for sizes in ((16, 8, 12), (16, 12, 8)):
+        with pytest.raises(ValueError, match="multiples of 8 elements"):
+            load_example("matmul_tensor_core").build(*sizes)
+
+
 @pytest.mark.parametrize(("rows", "columns"), [(5, 32), (8, 256)])
 def test_softmax(load_example, rows, columns):
     """Rows that do not fill the blocks too."""
@@ -116,6 +132,15 @@ def test_nvcc_takes_the_source(load_example, name, sizes, tmp_path):
     assert (tmp_path / "kernel.cubin").stat().st_size > 0
 
 
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="needs nvcc")
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
+def test_nvcc_takes_the_tensor_cores(load_example, arch, tmp_path):
+    """The source is CUDA C++ for every machine that has the instructions."""
+    source = load_example("matmul_tensor_core").build(130, 136, 72).source()
+    Nvcc(arch).compile(source, tmp_path / "kernel.cubin")
+    assert (tmp_path / "kernel.cubin").stat().st_size > 0
+
+
 @pytest.mark.gpu
 @pytest.mark.parametrize(("m", "n", "k"), [(64, 256, 16), (70, 300, 33)])
 def test_matmul_simt_on_a_gpu(load_example, m, n, k):
@@ -125,3 +150,13 @@ def test_matmul_simt_on_a_gpu(load_example, m, n, k):
     on_gpu = poison(c.cuda())
     build(a.cuda(), b.cuda(), on_gpu)
     assert_close(on_gpu, (a.double() @ b.double()).relu(), 1e-5)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("m", "n", "k"), [(128, 128, 32), (130, 136, 72), (1000, 1040, 520)])
+def test_matmul_tensor_core_on_a_gpu(load_example, m, n, k):
+    """The same module runs where its tensors are."""
+    a, b = uniform(m, k, dtype=torch.half), uniform(k, n, dtype=torch.half)
+    on_gpu = poison(torch.empty(m, n, dtype=torch.half).cuda())
+    load_example("matmul_tensor_core").build(m, n, k)(a.cuda(), b.cuda(), on_gpu)
+    assert_close(on_gpu, a.double() @ b.double(), 1e-3)
