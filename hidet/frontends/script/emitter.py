@@ -61,6 +61,14 @@ class LaunchShape:
     min_blocks: int | None = None
 
 
+@dataclass(frozen=True)
+class Bookmark:
+    """A place in the IR: after an op, or at the start of a block that had none."""
+
+    block: Block
+    last: Operation | None
+
+
 class Emitter(KernelBuilder):
     """Builds the ops of one kernel, each with the location of the user's line.
 
@@ -419,6 +427,25 @@ class Emitter(KernelBuilder):
         """Write a variable, converting the value to its type."""
         scalar = self.cast(self.scalar_of(value, variable.type), variable.type)
         self.insert(memref.StoreOp.get(scalar.ssa, variable.memory, []))
+
+    # Places.
+
+    def bookmark(self) -> Bookmark:
+        """Note the place where ops are inserted now, at the end of a block."""
+        block = self.insertion_point.block
+        return Bookmark(block, block.last_op)
+
+    @contextmanager
+    def at(self, place: Bookmark) -> Generator[None]:
+        """Insert ops at a place that was noted before."""
+        outer = self.insertion_point
+        self.insertion_point = (
+            InsertPoint.at_start(place.block)
+            if place.last is None
+            else InsertPoint.after(place.last)
+        )
+        yield
+        self.insertion_point = outer
 
     # Branches.
 

@@ -64,18 +64,6 @@ def leaves(statements: Sequence[ast.stmt]) -> bool:
     return isinstance(last, ast.Return | ast.Continue | ast.Break)
 
 
-def has_break(statements: Sequence[ast.stmt]) -> bool:
-    """Whether the body of a loop holds a `break` of that loop."""
-    for statement in statements:
-        if isinstance(statement, ast.Break):
-            return True
-        if isinstance(statement, ast.If) and (
-            has_break(statement.body) or has_break(statement.orelse)
-        ):
-            return True
-    return False
-
-
 def exit_in(statement: ast.stmt) -> ast.stmt | None:
     """Return a `return`, or a `continue` or `break` of the loop around, inside a statement."""
     match statement:

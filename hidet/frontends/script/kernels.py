@@ -19,6 +19,7 @@ from hidet.frontends.script.attributes import Attributes
 from hidet.frontends.script.builtins import PYTHON_BUILTINS
 from hidet.frontends.script.checks import check_workers
 from hidet.frontends.script.emitter import Emitter
+from hidet.frontends.script.exits import Exits
 from hidet.frontends.script.scopes import Scopes
 from hidet.frontends.script.source import Source
 from hidet.frontends.script.statements import Statements
@@ -225,12 +226,13 @@ class ScriptFunction:
             self._argument(emitter, name, kind, value)
             for (name, kind), value in zip(parameters, arguments, strict=True)
         ]
-        with emitter.nested(self.name):
-            result = self._run(emitter, values)
         kind = inspect.get_annotations(self._function).get("return")
-        if kind is None or result is None:
+        returns = None if kind is None else scalar_type(kind)
+        with emitter.nested(self.name):
+            result = self._run(emitter, values, returns)
+        if returns is None or result is None:
             return result
-        return emitter.cast(emitter.scalar_of(result, scalar_type(kind)), scalar_type(kind))
+        return emitter.cast(emitter.scalar_of(result, returns), returns)
 
     def _argument(self, emitter: Emitter, name: str, kind: object, value: object) -> object:
         """Return an argument as its parameter takes it."""
@@ -261,16 +263,22 @@ class ScriptFunction:
                     return value
                 return emitter.cast(emitter.scalar_of(value, wanted), wanted)
 
-    def _run(self, emitter: Emitter, arguments: Sequence[object]) -> object:
+    def _run(
+        self, emitter: Emitter, arguments: Sequence[object], returns: ScalarType | None = None
+    ) -> object:
         """Execute the body with values for the parameters; return what it returns."""
         scopes = Scopes()
         statements = Statements(emitter, self.source, self.outside, scopes)
+        statements.exits = Exits(emitter, returns)
         statements.rest = (self.source.function.body,)
         for node, value in zip(self.source.function.args.args, arguments, strict=True):
             statements.assign_name(node.arg, value)
         statements.rest = ()
         left = statements.run(self.source.function.body)
-        return None if left is None else left.value
+        try:
+            return statements.exits.result(left)
+        except ScriptError as error:
+            raise self.source.locate(self.source.function, error) from error
 
 
 def _is_filled(cell: object) -> bool:

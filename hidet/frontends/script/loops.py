@@ -6,7 +6,6 @@ import ast
 from abc import abstractmethod
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr, UnitAttr, i64
@@ -14,7 +13,8 @@ from xdsl.ir import Block, Region, SSAValue
 
 from hidet.dialects.task import ForeachOp
 from hidet.frontends.script.assignments import Assignments
-from hidet.frontends.script.facts import are_assigned, has_break
+from hidet.frontends.script.exits import Exit, Exits, Left
+from hidet.frontends.script.facts import are_assigned
 from hidet.frontends.script.types import I32, INDEX
 from hidet.frontends.script.values import (
     Grid,
@@ -23,30 +23,16 @@ from hidet.frontends.script.values import (
     Scalar,
     Tasks,
     Tensor,
-    Variable,
     describe,
 )
 from hidet.lowering.builder import UNROLL
 
 
-@dataclass(frozen=True)
-class Left:
-    """Statements have ended early.
-
-    Attributes:
-        by: `return`, `continue` or `break`.
-        value: what is returned.
-    """
-
-    by: str
-    value: object = None
-
-
 class Loops(Assignments):
     """Executes the loops of one function."""
 
-    running: Variable | None = None
-    """Tells the loop of the kernel around whether it goes on; None where nothing leaves it."""
+    exits: Exits
+    """The ways out of the function and of the loops around."""
 
     @abstractmethod
     def run(self, statements: Sequence[ast.stmt]) -> Left | None:
@@ -57,7 +43,9 @@ class Loops(Assignments):
         """Open a scope that the kernel decides about; gives its names, also after its end."""
         names: dict[str, object] = {}
         self.scopes.enter(runtime=True)
+        self.exits.arms += 1
         yield names
+        self.exits.arms -= 1
         names.update(self.scopes.exit())
 
     def loop(self, node: ast.For) -> Left | None:
@@ -84,17 +72,30 @@ class Loops(Assignments):
 
     def _unrolled(self, node: ast.For) -> Left | None:
         """Execute the body of a loop once for each value of a list."""
-        for value in self.python_values(node.iter):
-            self.scopes.enter(runtime=False)
-            self._bind_target(node, value)
-            with self._running(None):
-                left = self.run(node.body)
-            self.scopes.exit()
-            if left is not None and left.by == "break":
-                break
-            if left is not None and left.by == "return":
-                return left
+        with self.exits.loop(unrolled=True):
+            for value in self.python_values(node.iter):
+                left = self._iteration(node, value)
+                if left is not None and left.by == "break":
+                    break
+                if left is not None and left.by == "return":
+                    return left
         return None
+
+    def _iteration(self, node: ast.For, value: object) -> Left | None:
+        """Execute the body for one value, unless an iteration before has left the loop."""
+        ways = self.exits.out_of_loop()
+        if ways:
+            return self.guarded(ways, node, lambda: self._iterate(node, value))
+        self.scopes.enter(runtime=False)
+        left = self._iterate(node, value)
+        self.scopes.exit()
+        return left
+
+    def _iterate(self, node: ast.For, value: object) -> Left | None:
+        """Execute the body of a loop for one value."""
+        self.exits.begin_iteration()
+        self._bind_target(node, value)
+        return self.run(node.body)
 
     def _bind_target(self, node: ast.For, value: object) -> None:
         """Bind the variables of a loop; one that the body changes is a variable of the thread."""
@@ -111,104 +112,63 @@ class Loops(Assignments):
     def _body(self, node: ast.For | ast.While, value: object = None) -> None:
         """Execute the body of a loop of the kernel."""
         with self.scope() as names:
+            self.exits.begin_iteration()
             if isinstance(node, ast.For):
                 self._bind_target(node, value)
             self.run(node.body)
         for name in names:
             self.scopes.lose(name, f"the loop in line {self.source.line_of(node)} assigns it")
 
-    def _refuse(self, node: ast.For | ast.While, wanted: type[ast.stmt], word: str) -> None:
-        """Raise the error about a way out of a loop that is not there."""
-        raise self.source.error(
-            next((each for each in ast.walk(node) if isinstance(each, wanted)), node),
-            f"'{word}' out of this loop of the kernel is not supported yet",
-            "let the loop run to its end, and guard its body by a condition",
-        )
-
-    def _check_exits(self, node: ast.For | ast.While) -> None:
-        """Check that nothing returns from inside of a loop of the kernel."""
-        if any(isinstance(each, ast.Return) for each in ast.walk(node)):
-            self._refuse(node, ast.Return, "return")
-
-    def breaks(self, node: ast.Break) -> Left:
-        """Leave a loop: one of the kernel looks at a variable, one of Python ends at once."""
-        if self.running is not None:
-            self.emitter.write(False, self.running)
-        return Left("break")
-
-    @contextmanager
-    def _running(self, variable: Variable | None) -> Generator[None]:
-        """Note which variable tells the loop around whether it goes on."""
-        outer, self.running = self.running, variable
-        yield
-        self.running = outer
-
-    def while_loop(self, node: ast.While) -> None:
+    def while_loop(self, node: ast.While) -> Left | None:
         """Execute a loop whose condition is looked at before each iteration."""
         if node.orelse:
             raise self.source.error(node.orelse[0], "a loop of a script has no 'else'")
-        self._check_exits(node)
-        is_left = has_break(node.body)
-        running = self.emitter.variable("running", True) if is_left else None
+        with self.exits.loop(unrolled=False):
+            with self.emitter.arm() as test:
+                condition = self.condition(node.test)
+            if not isinstance(condition, Scalar) and not condition:
+                return None
+            with self.emitter.arm() as body:
+                self._body(node)
+                self.emitter.insert(scf.YieldOp())
+            ways = self.exits.out_of_loop()
+            if isinstance(condition, Scalar):
+                known = condition
+                self._insert_while(ways, lambda: self._adopted(test, known), body)
+                return None
+            if not ways:
+                raise self.source.error(
+                    node, "this loop never ends", "leave it by 'break', or give it a condition"
+                )
+            self._insert_while(ways, None, body)
+        if all(way.by == "return" for way in ways):
+            return Left("return", kept=self.exits.frames[0].result is not None)
+        return None
 
-        def test() -> object:
-            return self.condition(node.test)
+    def _adopted(self, block: Block, value: Scalar) -> Scalar:
+        """Insert the ops of a block here; return a value that they compute."""
+        self.emitter.adopt(block)
+        return value
 
-        with self._running(running):
-            self._repeat(node, running, test, lambda: self._body(node))
-
-    def _repeat(
-        self,
-        node: ast.For | ast.While,
-        running: Variable | None,
-        test: Callable[[], object],
-        body: Callable[[], None],
+    def _insert_while(
+        self, ways: Sequence[Exit], test: Callable[[], Scalar] | None, body: Block
     ) -> None:
-        """Insert `while (running && test) { body }`."""
+        """Insert a loop that goes on until a way out of it is taken, or a test fails."""
         with self.emitter.arm() as before:
-            condition = self.both(running, test)
-        if not isinstance(condition, Scalar):
-            if not condition:
-                return
-            raise self.source.error(
-                node, "this loop never ends", "leave it by 'break', or give it a condition"
-            )
-        with self.emitter.inside(before):
+            if not ways:
+                assert test is not None
+                condition = test()
+            elif test is None:
+                condition = self.exits.goes_on(ways)
+            else:
+                condition = self.shortcut(self.exits.goes_on(ways), True, test)
             self.emitter.insert(scf.ConditionOp(condition.ssa))
-        with self.emitter.arm() as after:
-            body()
-            self.emitter.insert(scf.YieldOp())
-        self.emitter.insert(scf.WhileOp([], [], Region(before), Region(after)))
-
-    def _range_with_break(self, node: ast.For, over: Range) -> None:
-        """Make a loop over a range that may be left."""
-        fits = all(
-            isinstance(bound, int) and abs(bound) < 1 << 30 for bound in (over.start, over.stop)
-        )
-        counter = self.emitter.variable("counter", over.start, I32 if fits else INDEX)
-        running = self.emitter.variable("running", True)
-
-        def test() -> object:
-            value = self.emitter.read(counter)
-            return value < over.stop if over.step > 0 else value > over.stop
-
-        def body() -> None:
-            self._body(node, self.emitter.cast(self.emitter.read(counter), INDEX))
-            self.emitter.write(self.emitter.read(counter) + over.step, counter)
-
-        with self._running(running):
-            self._repeat(node, running, test, body)
+        self.emitter.insert(scf.WhileOp([], [], Region(before), Region(body)))
 
     def _grid_loop(self, node: ast.For, ranges: list[Range], *, single: bool) -> None:
         """Make nested loops of the kernel."""
-        self._check_exits(node)
-        if not has_break(node.body):
-            with self._running(None):
-                self._nest(node, ranges, [], single=single)
-        elif single:
-            self._range_with_break(node, ranges[0])
-        else:
-            self._refuse(node, ast.Break, "break")
+        with self.exits.loop(unrolled=False):
+            self._nest(node, ranges, [], single=single)
 
     def _nest(
         self, node: ast.For, ranges: list[Range], outer: list[Scalar], *, single: bool
@@ -226,30 +186,80 @@ class Loops(Assignments):
             bounds = 0, count, 1
         else:
             bounds = first.start, first.stop, first.step
-        start, stop, step = (self.emitter.index_of(bound) for bound in bounds)
         body = Block(arg_types=[IndexType()])
         with self.emitter.inside(body):
             variable = Scalar(self.emitter, body.args[0], INDEX)
             value = self._number(first.start) + variable * first.step if backwards else variable
             self._nest(node, others, [*outer, value], single=single)
+        ways = self.exits.out_of_loop()
+        if ways:
+            self._count_until(ways, Range(*bounds), body)
+            return
+        start, stop, step = (self.emitter.index_of(bound) for bound in bounds)
+        with self.emitter.inside(body):
             self.emitter.insert(scf.YieldOp())
         op = self.emitter.insert(scf.ForOp(start, stop, step, [], body))
         if first.unroll is not False:
             is_full = first.unroll is True
             op.attributes[UNROLL] = UnitAttr() if is_full else IntegerAttr(first.unroll, i64)
 
+    def _count_until(self, ways: Sequence[Exit], over: Range, body: Block) -> None:
+        """Insert a loop that counts upwards until a way out of it is taken."""
+        bounds = over.start, over.stop
+        fits = all(isinstance(bound, int) and abs(bound) < 1 << 30 for bound in bounds)
+        counter = self.emitter.variable("counter", over.start, I32 if fits else INDEX)
+        with self.emitter.arm() as first:
+            count = self.emitter.cast(self.emitter.read(counter), INDEX)
+        body.args[0].replace_all_uses_with(count.ssa)
+        body.erase_arg(body.args[0])
+        for op in reversed(list(first.ops)):
+            op.detach()
+            body.insert_op_before(op, body.first_op) if body.first_op else body.add_op(op)
+        with self.emitter.inside(body):
+            self.emitter.write(self.emitter.read(counter) + over.step, counter)
+            self.emitter.insert(scf.YieldOp())
+        self._insert_while(ways, lambda: self.emitter.read(counter) < over.stop, body)
+
     def _number(self, value: object) -> Scalar:
         return Scalar(self.emitter, self.emitter.index_of(value), INDEX)
 
     def _task_loop(self, node: ast.For, tasks: Tasks) -> None:
-        """Make a loop over the tasks of a worker."""
-        self._check_exits(node)
-        if has_break(node.body):
-            self._refuse(node, ast.Break, "break")
+        """Make a loop over the tasks of a worker; after a way out, the others are passed over."""
         worker: SSAValue = self.emitter.cast(tasks.worker, INDEX).ssa
         self.emitter.set_column(self.source.column_of(node.iter))
-        foreach = self.emitter.insert(ForeachOp(tasks.map, worker))
-        with self.emitter.inside(foreach.body.block):
+        with self.exits.loop(unrolled=False):
+            foreach = self.emitter.insert(ForeachOp(tasks.map, worker))
             indices = tuple(Scalar(self.emitter, i, INDEX) for i in foreach.indices)
             single = len(indices) == 1 and isinstance(node.target, ast.Name)
-            self._body(node, indices[0] if single else indices)
+            with self.emitter.arm() as body:
+                self._body(node, indices[0] if single else indices)
+            ways = self.exits.out_of_loop()
+            with self.emitter.inside(foreach.body.block):
+                if ways:
+                    self.insert_guard(ways, body)
+                else:
+                    self.emitter.adopt(body)
+
+    def insert_guard(self, ways: Sequence[Exit], body: Block) -> None:
+        """Insert ops that run unless one of some ways out has been taken."""
+        condition = self.exits.goes_on(ways)
+        self.emitter.finish_arm(body)
+        self.emitter.insert(scf.IfOp(condition.ssa, [], Region(body)))
+
+    def guarded(
+        self, ways: Sequence[Exit], node: ast.AST, action: Callable[[], Left | None]
+    ) -> Left | None:
+        """Execute statements on those paths that have not taken one of some ways out."""
+        with self.emitter.arm() as body, self.scope() as names:
+            left = action()
+            if left is not None and left.value is not None:
+                self.exits.keep(left.value)
+        self.insert_guard(ways, body)
+        for name in names:
+            self.scopes.lose(
+                name, f"some paths leave in line {self.source.line_of(node)} or before"
+            )
+        if left is None:
+            return None
+        same = all(way.by == left.by for way in ways)
+        return Left(left.by if same else None, kept=left.kept or left.value is not None)

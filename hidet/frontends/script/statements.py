@@ -10,9 +10,10 @@ from xdsl.dialects import scf
 from xdsl.ir import Block, Region
 
 from hidet.errors import ScriptError
+from hidet.frontends.script.exits import Left
 from hidet.frontends.script.expressions import common_kind
 from hidet.frontends.script.facts import exit_in, leaves, read_names
-from hidet.frontends.script.loops import Left, Loops
+from hidet.frontends.script.loops import Loops
 from hidet.frontends.script.source import LocatedError
 from hidet.frontends.script.types import ScalarType
 from hidet.frontends.script.values import Scalar, Variable, describe, is_number
@@ -22,22 +23,28 @@ class Statements(Loops):
     """Executes the statements of one function."""
 
     def run(self, statements: Sequence[ast.stmt]) -> Left | None:
-        """Execute statements; return how they ended early, if they did."""
-        outer = self.rest
+        """Execute statements; return how they ended early, if all paths did."""
+        outer, tail, taken = self.rest, self.exits.tail, self.exits.taken
+        left = None
         for number, statement in enumerate(statements):
             after = statements[number + 1 :]
             self.rest = (*outer, after)
             if isinstance(statement, ast.If):
                 statement, after = self._structured(statement, after)
                 self.rest = (*outer, after)
+            self.exits.taken, self.exits.tail = {}, tail and not after
             left = self.execute(statement)
-            if left is not None:
+            ways = list(self.exits.taken)
+            taken.update(self.exits.taken)
+            self.exits.taken, self.exits.tail = taken, tail
+            if left is not None or not after:
+                break
+            if ways:
                 self.rest = outer
-                return left
-            if not after:
+                left = self.guarded(ways, statement, lambda after=after: self.run(after))
                 break
         self.rest = outer
-        return None
+        return left
 
     def execute(self, statement: ast.stmt) -> Left | None:
         """Execute one statement.
@@ -64,22 +71,12 @@ class Statements(Loops):
     def _structured(
         self, statement: ast.If, after: Sequence[ast.stmt]
     ) -> tuple[ast.If, Sequence[ast.stmt]]:
-        """Move what comes after `if c: return` into its `else`, where it belongs.
-
-        Raises:
-            ScriptError: only some paths through a branch leave, so that there is no such place.
-        """
+        """Move what comes after `if c: return` into its `else`, where it belongs."""
         if not after or exit_in(statement) is None:
             return statement, after
         then_leaves, else_leaves = leaves(statement.body), leaves(statement.orelse)
         if not then_leaves and not else_leaves:
-            inner = exit_in(statement)
-            assert inner is not None
-            raise self.source.error(
-                inner,
-                "only some paths through the 'if' around leave here, and statements follow it",
-                "let the outer 'if' end with it, or write the rest under 'else'",
-            )
+            return statement, after
         body, orelse = list(statement.body), list(statement.orelse)
         if then_leaves:
             orelse += after
@@ -99,11 +96,16 @@ class Statements(Loops):
 
     def returns(self, node: ast.Return) -> Left:
         """Leave the function."""
-        return Left("return", None if node.value is None else self.evaluate(node.value))
+        value = None if node.value is None else self.evaluate(node.value)
+        return self.exits.leave("return", value)
 
     def continues(self, node: ast.Continue) -> Left:
         """Leave the body of the loop for this iteration."""
-        return Left("continue")
+        return self.exits.leave("continue")
+
+    def breaks(self, node: ast.Break) -> Left:
+        """Leave the loop."""
+        return self.exits.leave("break")
 
     def asserts(self, node: ast.Assert) -> None:
         """Check what is known when the script is defined."""
@@ -126,25 +128,20 @@ class Statements(Loops):
             return self.run(node.body if condition else node.orelse)
         sides = [self._side(statements) for statements in (node.body, node.orelse)]
         ends = [left for _, _, left in sides]
-        if self.running is None and any(left and left.by == "break" for left in ends):
-            raise self.source.error(
-                next(each for each in ast.walk(node) if isinstance(each, ast.Break)),
-                "the kernel decides whether this 'break' is reached, but Python unrolls the loop",
-                "loop over a range, which the kernel runs through",
-            )
         merged = self._merged(node, [names for _, names, _ in sides], ends)
-        returned = self._returned(node, ends)
-        pairs = list(merged.values()) + ([returned] if returned is not None else [])
         blocks = [block for block, _, _ in sides]
+        returned = self._returned(node, blocks, ends)
+        pairs = list(merged.values()) + ([returned] if returned is not None else [])
         results = self._insert_branch(condition, blocks, pairs)
         for name, result in zip(merged, results, strict=False):
             result.ssa.name_hint = name
             self.assign_name(name, result)
-        if all(left is not None for left in ends):
-            first = ends[0]
-            assert first is not None
-            return Left(first.by, results[-1] if returned is not None else None)
-        return None
+        lefts = [left for left in ends if left is not None]
+        if len(lefts) < len(ends):
+            return None
+        by = lefts[0].by if lefts[0].by == lefts[1].by else None
+        kept = any(left.kept for left in lefts)
+        return Left(by, results[-1] if returned is not None else None, kept)
 
     def _side(self, statements: Sequence[ast.stmt]) -> tuple[Block, dict[str, object], Left | None]:
         """Execute a side of a branch of the kernel in a scope of its own."""
@@ -177,8 +174,16 @@ class Statements(Loops):
                 self.scopes.lose(name, f"it was assigned inside the 'if' in line {line}")
         return merged
 
-    def _returned(self, node: ast.If, ends: list[Left | None]) -> tuple[object, object] | None:
+    def _returned(
+        self, node: ast.If, blocks: list[Block], ends: list[Left | None]
+    ) -> tuple[object, object] | None:
         """Return the values that the sides return, None where they return none."""
+        if any(left is not None and left.kept for left in ends):
+            for block, left in zip(blocks, ends, strict=True):
+                if left is not None and left.value is not None:
+                    with self.emitter.inside(block):
+                        self.exits.keep(left.value)
+            return None
         values = [None if left is None else left.value for left in ends]
         if values[0] is None and values[1] is None:
             return None

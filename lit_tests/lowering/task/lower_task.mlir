@@ -46,6 +46,26 @@ cuda.kernel @loops(%y : memref<128xf32>) grid(1) block(128) {
 
 // -----
 
+// One that stands in another one is lowered too.
+
+// CHECK-LABEL: cuda.kernel @nested
+// CHECK-NOT:   task.foreach
+// CHECK:       scf.for %[[I:.*]] =
+// CHECK:         scf.for %[[J:.*]] =
+// CHECK-NOT:   task.foreach
+// CHECK:       memref.store
+cuda.kernel @nested(%y : memref<64x64xf32>) grid(1) block(32) {
+  %t = cuda.thread_id x
+  task.foreach (%i) in #task.map<repeat(2) * spatial(32)> on %t {
+    task.foreach (%j) in #task.map<spatial(32) * repeat(2)> on %t {
+      %one = arith.constant 1.0 : f32
+      memref.store %one, %y[%i, %j] : memref<64x64xf32>
+    }
+  }
+}
+
+// -----
+
 // A copy into a tile gives 0 where its source has no element; one out of a tile leaves out what its
 // target does not have. Registers are an array with a dimension for each repeat digit.
 

@@ -40,6 +40,19 @@ def half_returned(x: f32):
         return x
 
 @hidet.script
+def sometimes(x: f32):
+    for k in range(4):
+        if x > k:
+            return x
+
+@hidet.script
+def some_tensor(t: f32[8]):
+    for k in range(4):
+        if t[k] > 0:
+            return t
+    return t
+
+@hidet.script
 def endless(x: f32):
     return endless(x)
 
