@@ -13,27 +13,25 @@ from xdsl.ir import Operation
 from hidet.analysis.algebra import FormAlgebra
 from hidet.analysis.conditions import known_truth
 from hidet.analysis.forms import ZERO, LinearForm, Variable
-from hidet.dialects.cuda import BlockIdOp, KernelOp, ThreadIdOp
+from hidet.dialects.cuda import BlockDimOp, BlockIdOp, GridDimOp, KernelOp, ThreadIdOp
 from hidet.dialects.cuda.attributes import Dimension
-from hidet.dialects.cuda.kernel import MAX_THREADS_PER_BLOCK
+from hidet.dialects.cuda.instructions import IdOp
+from hidet.dialects.cuda.kernel import DYNAMIC, MAX_GRID, MAX_THREADS_PER_BLOCK
 
 if TYPE_CHECKING:
     from hidet.analysis.index_forms import IndexForms
 
-MAX_BLOCKS = (1 << 31) - 1
-"""CUDA C++ Programming Guide, compute capabilities: maximum extent of a grid."""
-
 
 @dataclass(frozen=True)
 class IdVariable(Variable):
-    """The id of a block or a thread: all ops that ask for it give the same number.
+    """The id of a block or a thread, or an extent: all ops that ask for it give the same number.
 
     Attributes:
         op_type: the op that gives the id.
         dimension: x, y or z.
     """
 
-    op_type: type[BlockIdOp | ThreadIdOp]
+    op_type: type[IdOp]
     dimension: Dimension
 
 
@@ -164,27 +162,26 @@ def _cast(forms: IndexForms, op: Operation, algebra: FormAlgebra) -> LinearForm 
     return form if -half <= lo and hi < half else None
 
 
-def _thread_id(forms: IndexForms, op: Operation, algebra: FormAlgebra) -> LinearForm:
-    assert isinstance(op, ThreadIdOp)
-    kernel = _kernel_of(op)
-    return _id(op, MAX_THREADS_PER_BLOCK if kernel is None else _extent(op, kernel.block_dims))
-
-
-def _block_id(forms: IndexForms, op: Operation, algebra: FormAlgebra) -> LinearForm:
-    assert isinstance(op, BlockIdOp)
-    kernel = _kernel_of(op)
-    return _id(op, MAX_BLOCKS if kernel is None else _extent(op, kernel.grid_dims))
-
-
-def _id(op: BlockIdOp | ThreadIdOp, extent: int) -> LinearForm:
-    if extent == 1:
-        return ZERO
+def _id(forms: IndexForms, op: Operation, algebra: FormAlgebra) -> LinearForm:
+    assert isinstance(op, IdOp)
     dimension = Dimension(op.dimension.data)
-    return LinearForm.of(IdVariable(f"{op.name} {dimension}", extent, type(op), dimension))
-
-
-def _extent(op: BlockIdOp | ThreadIdOp, extents: tuple[int, int, int]) -> int:
-    return extents[list(Dimension).index(op.dimension.data)]
+    number = list(Dimension).index(dimension)
+    of_block = isinstance(op, ThreadIdOp | BlockDimOp)
+    kernel = _kernel_of(op)
+    if kernel is None:
+        largest = MAX_THREADS_PER_BLOCK if of_block else MAX_GRID[0]
+    else:
+        largest = (kernel.max_block if of_block else kernel.max_grid)[number]
+    is_extent = isinstance(op, BlockDimOp | GridDimOp)
+    if is_extent and kernel is not None:
+        extent = (kernel.block_dims if of_block else kernel.grid_dims)[number]
+        if extent != DYNAMIC:
+            return LinearForm.number(extent)
+    if largest == 1 and not is_extent:
+        return ZERO
+    return LinearForm.of(
+        IdVariable(f"{op.name} {dimension}", largest + is_extent, type(op), dimension)
+    )
 
 
 def _kernel_of(op: Operation) -> KernelOp | None:
@@ -217,8 +214,10 @@ FORM_RULES: dict[type[Operation], FormRule] = {
     arith.MaxUIOp: _extremum(-1),
     arith.SelectOp: _select,
     arith.IndexCastOp: _cast,
-    ThreadIdOp: _thread_id,
-    BlockIdOp: _block_id,
+    BlockDimOp: _id,
+    BlockIdOp: _id,
+    GridDimOp: _id,
+    ThreadIdOp: _id,
 }
 """The form of a result of type index, by the class of the op."""
 

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import ctypes
+import struct
 from collections.abc import Callable
-from dataclasses import dataclass
+from math import prod
 from pathlib import Path
+from typing import TypeAlias
 
 import torch
+from xdsl.dialects.builtin import IntegerType, MemRefType
+from xdsl.ir import Attribute
 
+from hidet.dialects.cuda.kernel import MAX_THREADS_PER_BLOCK, KernelOp
 from hidet.errors import HidetError
 from hidet.runtime.cuda_services import CudaServices
+from hidet.runtime.tensors import POINTER_ALIGNMENT
 
-
-@dataclass(frozen=True)
-class KernelShape:
-    """The name of a kernel and the extents of its launches."""
-
-    symbol: str
-    grid: tuple[int, int, int]
-    block: tuple[int, int, int]
+Extents: TypeAlias = tuple[int, int, int]
+"""How many blocks, or threads of a block, along x, y and z."""
 
 
 class CpuKernel:
@@ -27,15 +27,15 @@ class CpuKernel:
 
     Args:
         path: the shared library.
-        shape: the name and the extents.
+        symbol: the name of the kernel.
         device: the CPU.
 
     Raises:
         HidetError: the library cannot be loaded.
     """
 
-    def __init__(self, path: Path, shape: KernelShape, device: torch.device) -> None:
-        self._shape = shape
+    def __init__(self, path: Path, symbol: str, device: torch.device) -> None:
+        self._symbol = symbol
         try:
             library = ctypes.CDLL(str(path))
         except OSError as error:
@@ -43,24 +43,24 @@ class CpuKernel:
         # int <symbol>_launch(void** arguments, grid x, y, z, shared bytes); 0 where all went well.
         self._launch: Callable[..., int] = ctypes.CFUNCTYPE(
             ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint] * 4
-        )((f"{shape.symbol}_launch", library))
+        )((f"{symbol}_launch", library))
         self._last_error: Callable[[], bytes] = ctypes.CFUNCTYPE(ctypes.c_char_p)(
             ("hidet_last_error", library)
         )
         # What a kernel prints waits in the buffer of C's standard output.
         self._flush: Callable[[object], int] = ctypes.CDLL(None).fflush
 
-    def launch(self, arguments: int) -> None:
-        """Run the kernel over its grid; `arguments` is the address of a `void**`.
+    def launch(self, arguments: int, grid: Extents, block: Extents) -> None:
+        """Run the kernel over a grid; `arguments` is the address of a `void**`.
 
         Raises:
             HidetError: it failed.
         """
-        status = self._launch(arguments, *self._shape.grid, 0)
+        status = self._launch(arguments, *grid, 0)
         self._flush(None)
         if status != 0:
             reason = self._last_error().decode(errors="replace")
-            raise HidetError(f"kernel '{self._shape.symbol}' failed on the CPU: {reason}")
+            raise HidetError(f"kernel '{self._symbol}' failed on the CPU: {reason}")
 
 
 class CudaKernel:
@@ -68,30 +68,146 @@ class CudaKernel:
 
     Args:
         path: the compiled code.
-        shape: the name and the extents.
+        symbol: the name of the kernel.
         device: the GPU, with its index.
 
     Raises:
         CudaError: it cannot be loaded.
     """
 
-    def __init__(self, path: Path, shape: KernelShape, device: torch.device) -> None:
-        self._shape = shape
+    def __init__(self, path: Path, symbol: str, device: torch.device) -> None:
         self._services = CudaServices(device)
         with self._services.attach():
             self._module = self._services.call("cuModuleLoadData", path.read_bytes())
-            symbol = shape.symbol.encode()
-            self._function = self._services.call("cuModuleGetFunction", self._module, symbol)
+            self._function = self._services.call(
+                "cuModuleGetFunction", self._module, symbol.encode()
+            )
 
-    def launch(self, arguments: int) -> None:
+    def launch(self, arguments: int, grid: Extents, block: Extents) -> None:
         """Put the kernel on torch's current stream; `arguments` is the address of a `void**`.
 
         Raises:
             CudaError: the launch failed.
         """
-        services, shape = self._services, self._shape
+        services = self._services
         with services.attach():
             stream = services.driver.CUstream(services.current_stream())
-            services.call(
-                "cuLaunchKernel", self._function, *shape.grid, *shape.block, 0, stream, arguments, 0
+            services.call("cuLaunchKernel", self._function, *grid, *block, 0, stream, arguments, 0)
+
+
+class Launcher:
+    """Launches a kernel with addresses and numbers: checks the extents, lays out the arguments.
+
+    Args:
+        op: the kernel, lowered.
+        kernel: the same, loaded.
+    """
+
+    def __init__(self, op: KernelOp, kernel: CpuKernel | CudaKernel) -> None:
+        self._op = op
+        self._kernel = kernel
+        self._name: str = op.sym_name.data
+        self._dynamic = op.dynamic_extents
+        self._static = op.launch_shape() if not self._dynamic else None
+        types = [argument.type for argument in op.arguments]
+        self._convert = [_converter(kind) for kind in types]
+        # Values in the order of the parameters, each at a multiple of its size, then the block.
+        letters = [_letter(kind) for kind in types]
+        self._offsets = [
+            struct.calcsize(f"@{''.join(letters[:n])}0{letter}") for n, letter in enumerate(letters)
+        ]
+        self._layout = struct.Struct(f"@{''.join(letters)}")
+        self._block_at = (self._layout.size + 3) // 4 * 4
+        self._table_at = (self._block_at + 12 + 7) // 8 * 8
+        self._table = struct.Struct(f"@{len(types) + 1}Q")
+
+    def __call__(self, *values: int | float) -> None:
+        """Launch the kernel: the extents that it leaves open, then the arguments.
+
+        Raises:
+            HidetError: an extent or an address is not possible, or the launch failed.
+        """
+        extents, arguments = values[: self._dynamic], values[self._dynamic :]
+        grid, block = self._static or self._shape(extents)
+        if 0 in grid:
+            return
+        buffer = ctypes.create_string_buffer(self._table_at + self._table.size)
+        start = ctypes.addressof(buffer)
+        packed = [convert(v) for convert, v in zip(self._convert, arguments, strict=True)]
+        self._layout.pack_into(buffer, 0, *packed)
+        struct.pack_into("@3I", buffer, self._block_at, *block)
+        addresses = [start + offset for offset in (*self._offsets, self._block_at)]
+        self._table.pack_into(buffer, self._table_at, *addresses)
+        self._kernel.launch(start + self._table_at, grid, block)
+
+    def _shape(self, extents: tuple[int | float, ...]) -> tuple[Extents, Extents]:
+        """Return grid and block; what is not possible is refused."""
+        grid, block = self._op.launch_shape([int(extent) for extent in extents])
+        for what, shape, largest in (
+            ("grid", grid, self._op.max_grid),
+            ("block", block, self._op.max_block),
+        ):
+            if any(not 0 <= each <= most for each, most in zip(shape, largest, strict=True)):
+                raise HidetError(
+                    f"the {what} of kernel '{self._name}' would be {shape}",
+                    hint=f"its extents are 0 to {', '.join(map(str, largest))}",
+                )
+        if not 1 <= prod(block) <= MAX_THREADS_PER_BLOCK:
+            raise HidetError(
+                f"a block of kernel '{self._name}' would have {prod(block)} threads",
+                hint=f"a block has 1 to {MAX_THREADS_PER_BLOCK}",
             )
+        return grid, block
+
+
+# Arguments as `struct` takes them.
+
+_LETTERS = {"i1": "?", "i8": "B", "i16": "H", "i32": "I", "i64": "Q"} | {
+    "f16": "H",
+    "bf16": "H",
+    "f32": "f",
+    "f64": "d",
+}
+
+
+def _letter(kind: Attribute) -> str:
+    """Return the letter of `struct` for the type of a parameter."""
+    return "Q" if isinstance(kind, MemRefType) else _LETTERS[str(kind)]
+
+
+def _converter(kind: Attribute) -> Callable[[int | float], int | float]:
+    """Return what makes a value what `struct` takes: integers and short floats by their bits."""
+    if isinstance(kind, MemRefType):
+        return _address
+    if isinstance(kind, IntegerType):
+        mask = (1 << kind.bitwidth) - 1
+        return lambda value: int(value) & mask
+    return {"f16": _float16_bits, "bf16": _bfloat16_bits, "f32": _float32}.get(str(kind), float)
+
+
+def _address(value: int | float) -> int:
+    """Return an address, of which kernels take for granted that vectors may begin there."""
+    address = int(value)
+    if address % POINTER_ALIGNMENT:
+        raise HidetError(
+            f"a kernel is passed the address {address:#x}",
+            hint=f"addresses of tensors, and of their parts, are multiples of {POINTER_ALIGNMENT}",
+        )
+    return address
+
+
+def _float32(value: int | float) -> float:
+    """Round to float32; what is too large becomes infinite."""
+    return ctypes.c_float(value).value
+
+
+def _bfloat16_bits(value: int | float) -> int:
+    return _bits_of(value, torch.bfloat16)
+
+
+def _float16_bits(value: int | float) -> int:
+    return _bits_of(value, torch.float16)
+
+
+def _bits_of(value: int | float, kind: torch.dtype) -> int:
+    return int(torch.tensor(value, dtype=kind).view(torch.int16)) & 0xFFFF

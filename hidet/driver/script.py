@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 import torch
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
 
 from hidet.backend.build import build_kernels
 from hidet.backend.cache import Store
@@ -15,11 +16,15 @@ from hidet.backend.toolchains import Gxx, Nvcc
 from hidet.context import make_context
 from hidet.dialects.alias_printer import module_text
 from hidet.dialects.cuda.kernel import KernelOp
-from hidet.driver.kernel_launch import CpuKernel, CudaKernel, KernelShape
+from hidet.dialects.cuda.marks import ON_CPU
+from hidet.driver.host_code import Launch, compile_host, launched_kernels, written_arguments
+from hidet.driver.kernel_launch import CpuKernel, CudaKernel, Launcher
 from hidet.driver.options import CompileOptions
 from hidet.driver.script_arguments import Arguments
 from hidet.driver.target import find_target
 from hidet.errors import HidetError
+from hidet.frontends.script.kernels import HostFunction
+from hidet.frontends.script.launches import LAUNCH
 from hidet.frontends.script.module import IRModule
 from hidet.lowering.kernels import kernels_of
 from hidet.lowering.legality.architecture import check_architecture
@@ -44,12 +49,13 @@ def build_ir_module(ir_module: IRModule) -> CompiledModule:
 
 
 class CompiledModule:
-    """The kernels of a script module; called with tensors and numbers, runs its only kernel.
+    """The functions of a script module; called with tensors and numbers, runs `launch`.
 
-    `module["name"](...)` and `module.name(...)` run one of several.
+    That is the function of this name, or else the only one that there is. `module["name"](...)`
+    and `module.name(...)` run another one.
 
     Args:
-        ir_module: the kernels as IR.
+        ir_module: the functions as IR.
 
     Raises:
         PassError: a pass failed.
@@ -57,38 +63,44 @@ class CompiledModule:
 
     def __init__(self, ir_module: IRModule) -> None:
         self._ir = ir_module
-        final = self._lowered("final")
-        self._final = final
+        self._final = self._lowered("final")
+        kernels = LoadedKernels(self._final)
+        hosts = [op for op in self._final.ops if isinstance(op, FuncOp)]
         self.functions: dict[str, CompiledFunction] = {
-            kernel.name: CompiledFunction(op, Arguments(kernel.name, kernel.parameters, op))
-            for kernel, op in zip(ir_module.kernels, kernels_of(final), strict=True)
+            function.name: CompiledFunction(function, op, kernels)
+            for function, op in zip(ir_module.functions, hosts, strict=True)
         }
 
     def __call__(self, *arguments: object) -> None:
-        """Run the only kernel; see `CompiledFunction`.
+        """Run `launch`; see `CompiledFunction`.
 
         Raises:
-            HidetError: there are several kernels.
+            HidetError: there are several functions, and none has this name.
         """
-        if len(self.functions) != 1:
-            raise HidetError(
-                f"the module has the kernels {', '.join(self.functions)}; which one is meant?",
-                hint="call one by its name: module['name'](...)",
-            )
-        next(iter(self.functions.values()))(*arguments)
+        self[LAUNCH](*arguments)
 
     def __getitem__(self, name: str) -> CompiledFunction:
-        if name not in self.functions:
+        found = self._find(name)
+        if found is None:
+            names = ", ".join(self.functions)
             raise HidetError(
-                f"the module has no kernel '{name}'", hint=f"it has {', '.join(self.functions)}"
+                f"the module has no function '{name}', but {names}",
+                hint="call one by its name, module['name'](...), or write a function 'launch'",
             )
-        return self.functions[name]
+        return found
 
     def __getattr__(self, name: str) -> CompiledFunction:
-        functions: dict[str, CompiledFunction] = self.__dict__.get("functions", {})
-        if name not in functions:
-            raise AttributeError(f"the module has no kernel '{name}', only {', '.join(functions)}")
-        return functions[name]
+        found = self._find(name) if "functions" in self.__dict__ else None
+        if found is None:
+            names = ", ".join(self.__dict__.get("functions", {}))
+            raise AttributeError(f"the module has no function '{name}', but {names}")
+        return found
+
+    def _find(self, name: str) -> CompiledFunction | None:
+        """Return a function by its name; the only one is called `launch` too."""
+        if name == LAUNCH and len(self.functions) == 1:
+            return next(iter(self.functions.values()))
+        return self.functions.get(name)
 
     def source(self) -> str:
         """Return the kernels as CUDA C++."""
@@ -133,53 +145,95 @@ def lower_script(module: ModuleOp, *, final: bool = True) -> None:
 
 
 class CompiledFunction:
-    """One kernel; called with tensors and numbers, it runs where the tensors are.
+    """A function that runs on the host; called with tensors and numbers, it launches kernels.
 
-    On a GPU it runs on torch's current stream.
+    They run where the tensors are, on a GPU on torch's current stream.
+
+    Args:
+        function: the function.
+        op: the same, lowered.
+        kernels: what loads the kernels of the module.
     """
 
-    def __init__(self, op: KernelOp, arguments: Arguments) -> None:
-        self.name: str = op.sym_name.data
-        self._op = op
-        self._arguments = arguments
-        self._loaded: dict[torch.device, CpuKernel | CudaKernel] = {}
-
-    @cached_property
-    def _source(self) -> str:
-        return print_kernel(self._op)
+    def __init__(self, function: HostFunction, op: FuncOp, kernels: LoadedKernels) -> None:
+        self.name: str = function.name
+        self._kernels = kernels
+        self._launched = launched_kernels(op)
+        what = "kernel" if function.name in kernels.ops else "function"
+        written = written_arguments(op, kernels.ops)
+        self._arguments = Arguments(f"{what} '{self.name}'", function.parameters, written)
+        self._bind = compile_host(op)
+        self._bound: dict[torch.device, Callable[..., None]] = {}
 
     def source(self) -> str:
-        """Return the kernel as CUDA C++."""
-        return self._source
+        """Return the kernels that the function launches as CUDA C++."""
+        return print_kernels([self._kernels.ops[name] for name in self._launched])
 
     def __call__(self, *arguments: object) -> None:
-        """Run the kernel.
+        """Run the function.
 
         Raises:
-            HidetError: an argument is not what the parameter takes, or the launch failed.
+            HidetError: an argument is not what the parameter takes, or a launch failed.
             DeviceMismatchError: tensors are on different devices.
             UnsupportedDtypeError: a tensor has another data type than the parameter.
-            LegalityError: the device lacks an instruction of the kernel.
+            LegalityError: the device lacks an instruction of a kernel.
             CompilerNotFoundError: nvcc or g++ is missing.
             CompilationError: nvcc or g++ failed.
         """
         device = self._arguments.check(arguments)
-        if 0 in self._op.grid_dims:
-            return
-        kernel = self._loaded.get(device)
-        if kernel is None:
-            kernel = self._loaded[device] = self._load(device)
-        with self._arguments.pointers(arguments) as address:
-            kernel.launch(address)
+        run = self._bound.get(device)
+        if run is None:
+            run = self._bound[device] = self._bind(self._kernels.load(self._launched, device))
+        with self._arguments.values(arguments) as values:
+            run(*values)
 
-    def _load(self, device: torch.device) -> CpuKernel | CudaKernel:
-        """Compile the kernel for a device, or take it from the cache, and load it."""
-        options = CompileOptions.current()
-        target = find_target(device, options)
-        check_architecture(self._op, target)
-        store = Store(options.cache_dir, max_bytes=options.cache_size_limit)
-        toolchain = Gxx() if target == "cpu" else Nvcc(target)
-        path = build_kernels({self.name: self._source}, toolchain, store.kernels, progress=False)
-        shape = KernelShape(self.name, self._op.grid_dims, self._op.block_dims)
-        make = CpuKernel if target == "cpu" else CudaKernel
-        return make(path[self.name], shape, device)
+
+class LoadedKernels:
+    """The kernels of a module, which are compiled and loaded as they are needed.
+
+    Args:
+        module: the module, lowered.
+    """
+
+    def __init__(self, module: ModuleOp) -> None:
+        self.ops = {op.sym_name.data: op for op in kernels_of(module)}
+        self._loaded: dict[tuple[str, torch.device], Launch] = {}
+
+    def load(self, names: Sequence[str], device: torch.device) -> dict[str, Launch]:
+        """Give what launches kernels on a device; what is not loaded is compiled, side by side.
+
+        Raises: see `CompiledFunction.__call__`.
+        """
+        missing = [self.ops[name] for name in names if (name, device) not in self._loaded]
+        for op, launch in zip(missing, _load(missing, device), strict=True):
+            self._loaded[op.sym_name.data, device] = launch
+        return {name: self._loaded[name, device] for name in names}
+
+
+def _load(ops: Sequence[KernelOp], device: torch.device) -> list[Launch]:
+    """Compile kernels for a device, or take them from the cache, and load them."""
+    options = CompileOptions.current()
+    target = find_target(device, options)
+    for op in ops:
+        if ON_CPU in op.attributes and target != "cpu":
+            raise HidetError(
+                f"'{op.sym_name.data}' is a cpu_kernel, but the tensors are on {device}",
+                hint="pass tensors on the CPU",
+            )
+        check_architecture(op, target)
+    store = Store(options.cache_dir, max_bytes=options.cache_size_limit)
+    toolchain = Gxx() if target == "cpu" else Nvcc(target)
+    # A kernel without blocks has nothing to do.
+    sources = {op.sym_name.data: print_kernel(op) for op in ops if 0 not in op.grid_dims}
+    paths = build_kernels(sources, toolchain, store.kernels, progress=False)
+    make = CpuKernel if target == "cpu" else CudaKernel
+    return [
+        Launcher(op, make(paths[name], name, device))
+        if (name := op.sym_name.data) in paths
+        else _nothing
+        for op in ops
+    ]
+
+
+def _nothing(*values: int | float) -> None:
+    """Launch a kernel without blocks."""

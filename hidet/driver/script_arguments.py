@@ -1,18 +1,16 @@
-"""What a caller passes to a kernel of a script: checked, and laid out as a launch wants it."""
+"""What a caller passes to a function of a script: checked, and as addresses and numbers."""
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
-from typing import Any
 
 import torch
 
-from hidet.dialects.cuda.kernel import KernelOp
+from hidet.driver.host_code import wrap
 from hidet.errors import DeviceMismatchError, HidetError, UnsupportedDtypeError
-from hidet.frontends.script.kernels import Parameter
+from hidet.frontends.script.launches import Parameter
 from hidet.frontends.script.types import ScalarType, TensorType
 from hidet.runtime.tensors import POINTER_ALIGNMENT
 
@@ -34,35 +32,20 @@ TORCH_TYPES: dict[str, torch.dtype] = {
 }
 """torch's data type for each element type."""
 
-_C_TYPES: dict[str, Any] = {
-    "bool": ctypes.c_bool,
-    "i8": ctypes.c_int8,
-    "i16": ctypes.c_int16,
-    "i32": ctypes.c_int32,
-    "i64": ctypes.c_int64,
-    "u8": ctypes.c_uint8,
-    "u16": ctypes.c_uint16,
-    "u32": ctypes.c_uint32,
-    "u64": ctypes.c_uint64,
-    "f32": ctypes.c_float,
-    "f64": ctypes.c_double,
-    "tf32": ctypes.c_float,
-}
-
 
 class Arguments:
-    """The arguments of one kernel.
+    """The arguments of one function.
 
     Args:
-        name: the name of the kernel, for messages.
+        name: what messages call it: "kernel 'f'".
         parameters: its parameters.
-        op: the kernel, lowered: it says which arguments are only read.
+        written: for each whether the function may write what it points to.
     """
 
-    def __init__(self, name: str, parameters: Sequence[Parameter], op: KernelOp) -> None:
+    def __init__(self, name: str, parameters: Sequence[Parameter], written: Sequence[bool]) -> None:
         self._name = name
         self._parameters = parameters
-        self._written = [not op.is_readonly(number) for number in range(len(parameters))]
+        self._written = written
 
     def check(self, arguments: Sequence[object]) -> torch.device:
         """Check the arguments of a call; return the device that they are on.
@@ -76,7 +59,7 @@ class Arguments:
         if len(arguments) != len(self._parameters):
             takes = ", ".join(map(str, self._parameters))
             raise HidetError(
-                f"kernel '{self._name}' got {len(arguments)} arguments, and takes "
+                f"{self._name} got {len(arguments)} arguments, and takes "
                 f"{len(self._parameters)}: {takes}"
             )
         device: torch.device | None = None
@@ -87,7 +70,7 @@ class Arguments:
             tensor = self._check_tensor(parameter, value)
             if device is not None and tensor.device != device:
                 raise DeviceMismatchError(
-                    f"argument '{parameter.name}' of kernel '{self._name}' is on {tensor.device}, "
+                    f"argument '{parameter.name}' of {self._name} is on {tensor.device}, "
                     f"an earlier one on {device}",
                     hint="move all tensors of one call to one device",
                 )
@@ -100,7 +83,7 @@ class Arguments:
         return torch.device("cpu")
 
     def _check_tensor(self, parameter: Parameter, value: object) -> torch.Tensor:
-        what = f"argument '{parameter.name}' of kernel '{self._name}'"
+        what = f"argument '{parameter.name}' of {self._name}"
         if not isinstance(value, torch.Tensor):
             raise HidetError(f"{what} is a {type(value).__name__}, not a tensor {parameter.type}")
         kind = parameter.type
@@ -119,7 +102,7 @@ class Arguments:
         return value
 
     def _check_number(self, parameter: Parameter, kind: ScalarType, value: object) -> None:
-        what = f"argument '{parameter.name}' of kernel '{self._name}'"
+        what = f"argument '{parameter.name}' of {self._name}"
         if not isinstance(value, int | float | bool) or (
             isinstance(value, float) and not kind.is_float
         ):
@@ -139,41 +122,40 @@ class Arguments:
             if start < stop and (self._written[one] or self._written[other]):
                 names = [f"'{self._parameters[number].name}'" for number in sorted((one, other))]
                 raise HidetError(
-                    f"arguments {' and '.join(names)} of kernel '{self._name}' share memory, and "
-                    "the kernel writes it",
+                    f"arguments {' and '.join(names)} of {self._name} share memory, and "
+                    "it is written",
                     hint="pass tensors of their own, such as x.clone()",
                 )
 
     @contextmanager
-    def pointers(self, arguments: Sequence[object]) -> Generator[int]:
-        """Give the address of the `void**` of a launch.
+    def values(self, arguments: Sequence[object]) -> Generator[list[int | float]]:
+        """Give the arguments as functions of the host take them: addresses and numbers.
 
         A tensor whose address is not aligned to 16 bytes, as kernels want it, goes through a copy.
         """
         copies: list[tuple[torch.Tensor, torch.Tensor, bool]] = []
-        values: list[Any] = []
+        values: list[int | float] = []
         for number, (parameter, value) in enumerate(zip(self._parameters, arguments, strict=True)):
             if isinstance(parameter.type, ScalarType):
-                values.append(_c_value(parameter.type, value))
+                assert isinstance(value, int | float)
+                values.append(_number(parameter.type, value))
                 continue
             assert isinstance(value, torch.Tensor)
             tensor = value.detach()
             if tensor.data_ptr() % POINTER_ALIGNMENT:
                 copies.append((tensor, tensor.clone(), self._written[number]))
                 tensor = copies[-1][1]
-            values.append(ctypes.c_uint64(tensor.data_ptr()))
-        table = (ctypes.c_void_p * max(len(values), 1))()
-        for number, value in enumerate(values):
-            table[number] = ctypes.addressof(value)
-        yield ctypes.addressof(table)
+            values.append(tensor.data_ptr())
+        yield values
         for original, copy, is_written in copies:
             if is_written:
                 original.copy_(copy)
 
 
-def _c_value(kind: ScalarType, value: object) -> Any:
-    """Return a number in the form that a kernel takes it; short floats as their bits."""
-    if kind.bits == 16 and kind.is_float:
-        bits = torch.tensor(value, dtype=TORCH_TYPES[kind.name]).view(torch.int16)
-        return ctypes.c_int16(int(bits))
-    return _C_TYPES[kind.name](value)
+def _number(kind: ScalarType, value: int | float) -> int | float:
+    """Return a number as the host computes with it: integers with a sign, as the IR has them."""
+    if kind.is_float:
+        return float(value)
+    if kind.kind == "bool":
+        return bool(value)
+    return wrap(int(value), kind.bits)

@@ -9,6 +9,9 @@
 // the grid is done: 0, or a hidet::cpu::Error, with a message in hidet_last_error(). After an error
 // the outputs hold anything. Several threads may launch at the same time.
 //
+// An extent of 0 among x, y and z is one that launches give: then, after the arguments, one more
+// element of args points at the three extents of the block, unsigned.
+//
 // Blocks run on all cores (OpenMP; OMP_NUM_THREADS says on how many).
 #pragma once
 
@@ -24,11 +27,13 @@
 #define HIDET_KERNEL(name, x, y, z, mode)                                                       \
   extern "C" __attribute__((visibility("default"))) int name##_launch(                          \
       void** args, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned shared_bytes) {  \
-    static_assert((x) * (y) * (z) > 0 && (x) * (y) * (z) <= hidet::cpu::kMaxThreads,            \
+    static_assert((x) * (y) * (z) >= 0 && (x) * (y) * (z) <= hidet::cpu::kMaxThreads,           \
                   "a block has 1 to 1024 threads");                                             \
-    hidet::cpu::Launch launch = {#name, &hidet::cpu::Kernel<name, mode, x, y, z>::run_block,    \
+    using Kernel = hidet::cpu::Kernel<name, mode, x, y, z>;                                     \
+    hidet::cpu::Launch launch = {#name, &Kernel::run_block,                                     \
                                  mode,  args,                                                   \
-                                 {x, y, z}, {int(grid_x), int(grid_y), int(grid_z)},            \
+                                 Kernel::block_of(args),                                        \
+                                 {int(grid_x), int(grid_y), int(grid_z)},                       \
                                  shared_bytes};                                                 \
     return hidet::cpu::run(launch);                                                             \
   }
@@ -53,6 +58,17 @@ struct Kernel;
 
 template <typename... P, void (*kernel)(P...), Mode mode, int size_x, int size_y, int size_z>
 struct Kernel<kernel, mode, size_x, size_y, size_z> {
+  // The extents of the blocks of a launch with these arguments.
+  static dim3 block_of(void** args) {
+    if constexpr (size_x && size_y && size_z) {
+      return {size_x, size_y, size_z};
+    } else {
+      const unsigned* given = static_cast<const unsigned*>(args[sizeof...(P)]);
+      return {size_x ? size_x : int(given[0]), size_y ? size_y : int(given[1]),
+              size_z ? size_z : int(given[2])};
+    }
+  }
+
   // Run all threads of the block `blockIdx`, with the arguments that `args` points at.
   static void run_block(void** args) {
     if constexpr (mode == Mode::collective) {
@@ -68,10 +84,13 @@ struct Kernel<kernel, mode, size_x, size_y, size_z> {
 
   // All threads of a block, one after the other. They do not depend on each other (ivdep).
   HIDET_DEVICE static void run_all(P... values) {
-    for (int z = 0; z < size_z; ++z) {
-      for (int y = 0; y < size_y; ++y) {
+    const int end_x = size_x ? size_x : blockDim.x;
+    const int end_y = size_y ? size_y : blockDim.y;
+    const int end_z = size_z ? size_z : blockDim.z;
+    for (int z = 0; z < end_z; ++z) {
+      for (int y = 0; y < end_y; ++y) {
 #pragma GCC ivdep
-        for (int x = 0; x < size_x; ++x) {
+        for (int x = 0; x < end_x; ++x) {
           threadIdx = {x, y, z};
           call(values...);
         }
@@ -81,7 +100,9 @@ struct Kernel<kernel, mode, size_x, size_y, size_z> {
 
   // The kernel. Knowing the ranges of its coordinates, g++ divides them like unsigned numbers.
   HIDET_DEVICE static void call(P... values) {
-    const auto within = [](int number, int size) { return number >= 0 && number < size; };
+    const auto within = [](int number, int size) {
+      return number >= 0 && number < (size ? size : kMaxThreads);
+    };
     if (!within(threadIdx.x, size_x) || !within(threadIdx.y, size_y) ||
         !within(threadIdx.z, size_z) || blockIdx.x < 0 || blockIdx.y < 0 || blockIdx.z < 0) {
       __builtin_unreachable();

@@ -14,8 +14,11 @@ from hidet.backend.printer.types import BOOL, INT, element_type, value_type
 from hidet.dialects.cuda.atomics import AtomicOp, PrintfOp, VoteKind, VoteOp
 from hidet.dialects.cuda.attributes import ShuffleKind
 from hidet.dialects.cuda.instructions import (
+    BlockDimOp,
     BlockIdOp,
     CopyVectorOp,
+    GridDimOp,
+    IdOp,
     ShflOp,
     SyncThreadsOp,
     SyncWarpOp,
@@ -27,16 +30,18 @@ if TYPE_CHECKING:
     from hidet.backend.printer.writer import StatementPrinter, Writer
 
 
-def _thread_id(op: Operation, text_of: TextOf) -> Text:
+_IDS: dict[type[Operation], str] = {
+    BlockDimOp: "blockDim",
+    BlockIdOp: "blockIdx",
+    GridDimOp: "gridDim",
+    ThreadIdOp: "threadIdx",
+}
+
+
+def _id(op: Operation, text_of: TextOf) -> Text:
     """Print `threadIdx.x`, an unsigned number for C++."""
-    assert isinstance(op, ThreadIdOp)
-    return Text(f"threadIdx.{op.dimension.data.value}", "unsigned")
-
-
-def _block_id(op: Operation, text_of: TextOf) -> Text:
-    """Print `blockIdx.x`, an unsigned number for C++."""
-    assert isinstance(op, BlockIdOp)
-    return Text(f"blockIdx.{op.dimension.data.value}", "unsigned")
+    assert isinstance(op, IdOp)
+    return Text(f"{_IDS[type(op)]}.{op.dimension.data.value}", "unsigned")
 
 
 _SHUFFLES = {
@@ -99,9 +104,8 @@ def _copy_vector(op: Operation, writer: Writer) -> None:
 
 EXPRESSIONS: dict[type[Operation], ExpressionPrinter] = {
     AtomicOp: _atomic,
-    BlockIdOp: _block_id,
+    **dict.fromkeys(_IDS, _id),
     ShflOp: _shuffle,
-    ThreadIdOp: _thread_id,
     VoteOp: _vote,
 }
 """How operations of `cuda` print as expressions."""

@@ -13,7 +13,7 @@ from hidet.backend.printer.types import element_type, value_type
 from hidet.backend.printer.writer import Writer
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.cuda.instructions import Collective
-from hidet.dialects.cuda.kernel import KernelOp
+from hidet.dialects.cuda.kernel import DYNAMIC, KernelOp
 from hidet.dialects.cuda.marks import FORMED, MIN_BLOCKS
 from hidet.dialects.cuda.names import is_identifier
 from hidet.dialects.cuda.tensor_copy import TensorMapType
@@ -58,7 +58,8 @@ def _kernel_text(kernel: KernelOp) -> str:
     parameters = [_parameter(kernel, number, writer) for number in range(len(kernel.arguments))]
     head = _head(kernel, parameters)
     writer.block(kernel.body.block)
-    x, y, z = kernel.block_dims
+    # The extents of a block that launches give are 0 here.
+    x, y, z = (0 if extent == DYNAMIC else extent for extent in kernel.block_dims)
     mode = "HIDET_COLLECTIVE" if _is_collective(kernel) else "HIDET_INDEPENDENT"
     comment = [f"// {name}", *(f"//   from {line}" for line in source_lines(kernel, MAX_LOCATIONS))]
     end = ["}", f"HIDET_KERNEL({name}, {x}, {y}, {z}, {mode})"]

@@ -26,10 +26,12 @@ from hidet.dialects.cuda.attributes import (
     ShuffleKindAttr,
     SpaceAttr,
 )
-from hidet.dialects.cuda.host import BufferOp, LaunchOp
+from hidet.dialects.cuda.host import BufferOp, LaunchOp, ViewOp
 from hidet.dialects.cuda.instructions import (
+    BlockDimOp,
     BlockIdOp,
     CopyVectorOp,
+    GridDimOp,
     ShflOp,
     SyncThreadsOp,
     SyncWarpOp,
@@ -65,6 +67,7 @@ Cuda = Dialect(
     "cuda",
     [
         AtomicOp,
+        BlockDimOp,
         BlockIdOp,
         BufferOp,
         CopyVectorOp,
@@ -73,6 +76,7 @@ Cuda = Dialect(
         CpAsyncWaitOp,
         FenceMbarrierInitOp,
         FenceProxyAsyncOp,
+        GridDimOp,
         KernelOp,
         LaunchOp,
         LdmatrixOp,
@@ -91,6 +95,7 @@ Cuda = Dialect(
         TmaLoadOp,
         TmaStoreOp,
         TmaWaitOp,
+        ViewOp,
         VoteOp,
         WgmmaCommitOp,
         WgmmaFenceOp,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import (
     I64,
     FlatSymbolRefAttrConstr,
+    IndexType,
     IntegerAttr,
     MemRefType,
     StringAttr,
@@ -15,8 +16,10 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
+    AttrSizedOperandSegments,
     IRDLOperation,
     irdl_op_definition,
+    operand_def,
     opt_prop_def,
     prop_def,
     result_def,
@@ -28,6 +31,7 @@ from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from hidet.dialects.cuda.attributes import BufferKind, BufferKindAttr
+from hidet.dialects.shaped import memref_type
 
 
 @irdl_op_definition
@@ -35,28 +39,65 @@ class LaunchOp(IRDLOperation):
     """`cuda.launch @f(%x, %w)`: runs a kernel over its grid.
 
     The kernel's arguments are the operands followed by the results: on tensors the launch returns
-    what the kernel writes; after `plan-memory` everything is a memref operand.
+    what the kernel writes; after `plan-memory` everything is a memref operand. `extents` are the
+    extents that the kernel leaves open, `grid(?)`, those of the grid first:
+    `cuda.launch @f(%x, %n) extents(%blocks)`.
     """
 
     name = "cuda.launch"
 
     kernel = prop_def(FlatSymbolRefAttrConstr)
     arguments = var_operand_def()
+    extents = var_operand_def(IndexType)
     results_ = var_result_def()
 
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
     assembly_format = (
-        "$kernel `(` $arguments `)` attr-dict `:` functional-type($arguments, $results_)"
+        "$kernel `(` $arguments `)` (`extents` `(` $extents^ `)`)? attr-dict `:` "
+        "functional-type($arguments, $results_)"
     )
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
 
     def __init__(
-        self, kernel: str, arguments: Sequence[SSAValue], result_types: Sequence[Attribute] = ()
+        self,
+        kernel: str,
+        arguments: Sequence[SSAValue],
+        result_types: Sequence[Attribute] = (),
+        extents: Sequence[SSAValue] = (),
     ) -> None:
         super().__init__(
             properties={"kernel": SymbolRefAttr(kernel)},
-            operands=[arguments],
+            operands=[arguments, extents],
             result_types=[result_types],
         )
+
+
+@irdl_op_definition
+class ViewOp(IRDLOperation):
+    """`cuda.view %x[%i] : memref<?xf32> to memref<4x8xf32>`: the memory from an element on.
+
+    It is seen with another shape, and computes an address only, as `~x[i]` does on the host.
+    """
+
+    name = "cuda.view"
+
+    source = operand_def(MemRefType)
+    indices = var_operand_def(IndexType)
+    result = result_def(MemRefType)
+
+    assembly_format = "$source `[` $indices `]` attr-dict `:` type($source) `to` type($result)"
+    traits = traits_def(Pure())
+
+    def __init__(
+        self, source: SSAValue, indices: Sequence[SSAValue], result_type: Attribute
+    ) -> None:
+        super().__init__(operands=[source, indices], result_types=[result_type])
+
+    def verify_(self) -> None:
+        """Check that there is one index for each dimension of the source."""
+        rank = memref_type(self.source).get_num_dims()
+        if len(self.indices) != rank:
+            raise VerifyException(f"{len(self.indices)} indices for a memref of rank {rank}")
 
 
 @irdl_op_definition

@@ -44,8 +44,8 @@ class WarpCollective(Collective):
     """The lanes of a warp meet here; other warps need not come by."""
 
 
-class _IdOp(IRDLOperation):
-    """An id of the running thread along one dimension."""
+class IdOp(IRDLOperation):
+    """An id of the running thread, or an extent of its launch, along one dimension."""
 
     dimension = prop_def(DimensionAttr)
     result = result_def(IndexType)
@@ -60,17 +60,31 @@ class _IdOp(IRDLOperation):
 
 
 @irdl_op_definition
-class ThreadIdOp(_IdOp):
+class ThreadIdOp(IdOp):
     """`cuda.thread_id x`: `threadIdx.x`, smaller than the block's extent."""
 
     name = "cuda.thread_id"
 
 
 @irdl_op_definition
-class BlockIdOp(_IdOp):
+class BlockIdOp(IdOp):
     """`cuda.block_id x`: `blockIdx.x`, smaller than the grid's extent."""
 
     name = "cuda.block_id"
+
+
+@irdl_op_definition
+class BlockDimOp(IdOp):
+    """`cuda.block_dim x`: `blockDim.x`, for kernels whose launches give the extent."""
+
+    name = "cuda.block_dim"
+
+
+@irdl_op_definition
+class GridDimOp(IdOp):
+    """`cuda.grid_dim x`: `gridDim.x`, for kernels whose launches give the extent."""
+
+    name = "cuda.grid_dim"
 
 
 @irdl_op_definition

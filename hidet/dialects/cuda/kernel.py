@@ -33,6 +33,15 @@ from hidet.dialects.syntax import parse_body, print_body
 MAX_THREADS_PER_BLOCK = 1024
 """CUDA C++ Programming Guide, compute capabilities: maximum number of threads per block."""
 
+MAX_GRID = ((1 << 31) - 1, 65535, 65535)
+"""CUDA C++ Programming Guide, compute capabilities: maximum extents of a grid."""
+
+MAX_BLOCK = (1024, 1024, 64)
+"""CUDA C++ Programming Guide, compute capabilities: maximum extents of a block."""
+
+DYNAMIC = -1
+"""An extent of grid or block that the launch gives; prints as `?`."""
+
 READONLY = "cuda.readonly"
 """Unit attribute of a kernel argument that the kernel only reads."""
 
@@ -45,8 +54,10 @@ def _integers(values: Sequence[int]) -> ArrayAttr[IntAttr]:
 class KernelOp(IRDLOperation):
     """`cuda.kernel @f(%x : memref<..>) grid(16, 4) block(128) { ... }`: one CUDA kernel.
 
-    Grid and block have one to three static extents. Arguments are memrefs in global memory (or
-    scalars); those that the kernel only reads carry `{cuda.readonly}`.
+    Grid and block have one to three extents; those that every launch gives itself are `?`, as in
+    `grid(?, 4)`, and `limits` has the largest value of each of them, where it is known to be less
+    than CUDA allows. Arguments are memrefs in global memory (or scalars); those that the kernel
+    only reads carry `{cuda.readonly}`.
     """
 
     name = "cuda.kernel"
@@ -54,6 +65,7 @@ class KernelOp(IRDLOperation):
     sym_name = prop_def(SymbolNameConstraint())
     grid = prop_def(ArrayAttr[IntAttr])
     block = prop_def(ArrayAttr[IntAttr])
+    limits = opt_prop_def(ArrayAttr[IntAttr])
     arg_attrs = opt_prop_def(ArrayAttr[DictionaryAttr])
     body = region_def("single_block")
 
@@ -66,12 +78,14 @@ class KernelOp(IRDLOperation):
         block: Sequence[int],
         body: Region,
         arg_attrs: Sequence[DictionaryAttr] | None = None,
+        limits: Sequence[int] = (),
     ) -> None:
         super().__init__(
             properties={
                 "sym_name": StringAttr(name),
                 "grid": _integers(grid),
                 "block": _integers(block),
+                "limits": _integers(limits) if limits else None,
                 "arg_attrs": None if arg_attrs is None else ArrayAttr(arg_attrs),
             },
             regions=[body],
@@ -84,18 +98,65 @@ class KernelOp(IRDLOperation):
 
     @property
     def grid_dims(self) -> tuple[int, int, int]:
-        """The number of blocks along x, y and z."""
+        """The number of blocks along x, y and z; `DYNAMIC` where launches give it."""
         return _three(self.grid)
 
     @property
     def block_dims(self) -> tuple[int, int, int]:
-        """The number of threads of a block along x, y and z."""
+        """The number of threads of a block along x, y and z; `DYNAMIC` where launches give it."""
         return _three(self.block)
 
     @property
     def threads(self) -> int:
-        """The number of threads of a block."""
-        return prod(self.block_dims)
+        """The number of threads of a block; where launches give it, the largest possible."""
+        return min(prod(self.max_block), MAX_THREADS_PER_BLOCK)
+
+    @property
+    def max_grid(self) -> tuple[int, int, int]:
+        """The largest number of blocks along x, y and z."""
+        return self._largest()[0]
+
+    @property
+    def max_block(self) -> tuple[int, int, int]:
+        """The largest number of threads of a block along x, y and z."""
+        return self._largest()[1]
+
+    def _largest(self) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
+        """Return grid and block where every dynamic extent is as large as it can be."""
+        limits = [each.data for each in self.limits] if self.limits else self._possible()
+        return self.launch_shape(limits)
+
+    def _possible(self) -> list[int]:
+        """Return the largest value that CUDA allows for each dynamic extent."""
+        largest = (*MAX_GRID, *MAX_BLOCK)
+        extents = zip((*self.grid_dims, *self.block_dims), largest, strict=True)
+        return [most for extent, most in extents if extent == DYNAMIC]
+
+    @property
+    def dynamic_extents(self) -> int:
+        """How many extents of grid and block a launch gives."""
+        return (*self.grid_dims, *self.block_dims).count(DYNAMIC)
+
+    def launch_shape(
+        self, extents: Sequence[int] = ()
+    ) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
+        """Return grid and block of a launch that gives the dynamic extents, in order."""
+        given = iter(extents)
+        x, y, z, *block = (
+            next(given) if extent == DYNAMIC else extent
+            for extent in (*self.grid_dims, *self.block_dims)
+        )
+        return (x, y, z), (block[0], block[1], block[2])
+
+    def set_limits(self, limits: Sequence[int | None]) -> None:
+        """Note the largest value of each extent that launches give, None where not known."""
+        self.limits = None
+        possible = self._possible()
+        known = [
+            most if limit is None else max(min(limit, most), 0)
+            for limit, most in zip(limits, possible, strict=True)
+        ]
+        self.limits = _integers(known) if known != possible else None
 
     def is_readonly(self, argument: int) -> bool:
         """Return whether the argument of this number is only read."""
@@ -113,11 +174,16 @@ class KernelOp(IRDLOperation):
     def verify_(self) -> None:
         """Check the extents of grid and block and the number of argument attributes."""
         for what, extents in (("grid", self.grid), ("block", self.block)):
-            if not 1 <= len(extents) <= 3 or any(extent.data < 0 for extent in extents):
+            if not 1 <= len(extents) <= 3 or any(extent.data < DYNAMIC for extent in extents):
                 raise VerifyException(f"{what} takes one to three extents that are not negative")
-        if not 1 <= self.threads <= MAX_THREADS_PER_BLOCK:
+        threads = prod(extent for extent in self.block_dims if extent != DYNAMIC)
+        if not 1 <= threads <= MAX_THREADS_PER_BLOCK:
             raise VerifyException(
-                f"a block of {self.threads} threads; 1 to {MAX_THREADS_PER_BLOCK} are possible"
+                f"a block of {threads} threads; 1 to {MAX_THREADS_PER_BLOCK} are possible"
+            )
+        if self.limits is not None and len(self.limits) != self.dynamic_extents:
+            raise VerifyException(
+                f"{len(self.limits)} limits for {self.dynamic_extents} extents that launches give"
             )
         if self.arg_attrs is not None and len(self.arg_attrs) != len(self.arguments):
             raise VerifyException(
@@ -136,14 +202,11 @@ class KernelOp(IRDLOperation):
             return argument
 
         arguments = parser.parse_comma_separated_list(Parser.Delimiter.PAREN, parse_argument)
-        parser.parse_keyword("grid")
-        grid = parser.parse_comma_separated_list(Parser.Delimiter.PAREN, parser.parse_integer)
-        parser.parse_keyword("block")
-        block = parser.parse_comma_separated_list(Parser.Delimiter.PAREN, parser.parse_integer)
+        grid, block, limits = _parse_shape(parser)
         attributes = parser.parse_optional_attr_dict_with_keyword()
         body = parse_body(parser, arguments)
         has_attributes = any(entry.data for entry in attributes_of)
-        op = cls(name, grid, block, body, attributes_of if has_attributes else None)
+        op = cls(name, grid, block, body, attributes_of if has_attributes else None, limits)
         op.attributes |= attributes.data if attributes else {}
         return op
 
@@ -161,11 +224,33 @@ class KernelOp(IRDLOperation):
                     printer.print_string(" ")
                     printer.print_attribute(self.arg_attrs.data[number])
         for what, extents in (("grid", self.grid), ("block", self.block)):
-            dims = ", ".join(str(extent.data) for extent in extents)
+            dims = ", ".join("?" if e.data == DYNAMIC else str(e.data) for e in extents)
             printer.print_string(f" {what}({dims})")
+        if self.limits is not None:
+            printer.print_string(f" limits({', '.join(str(e.data) for e in self.limits)})")
         printer.print_op_attributes(self.attributes, print_keyword=True)
         printer.print_string(" ")
         print_body(printer, self.body)
+
+
+def _parse_shape(parser: Parser) -> tuple[list[int], list[int], list[int]]:
+    """Parse `grid(?, 4) block(256) limits(1024)`; the limits may be left out."""
+
+    def parse_extent() -> int:
+        is_dynamic = parser.parse_optional_punctuation("?") is not None
+        if is_dynamic:
+            return DYNAMIC
+        extent = parser.parse_integer()
+        return extent if extent >= 0 else DYNAMIC - 1  # which does not verify
+
+    parser.parse_keyword("grid")
+    grid = parser.parse_comma_separated_list(Parser.Delimiter.PAREN, parse_extent)
+    parser.parse_keyword("block")
+    block = parser.parse_comma_separated_list(Parser.Delimiter.PAREN, parse_extent)
+    if parser.parse_optional_keyword("limits") is None:
+        return grid, block, []
+    limits = parser.parse_comma_separated_list(Parser.Delimiter.PAREN, parser.parse_integer)
+    return grid, block, limits
 
 
 def _three(extents: ArrayAttr[IntAttr]) -> tuple[int, int, int]:

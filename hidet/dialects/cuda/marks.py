@@ -11,6 +11,13 @@ FORMED = "cuda.formed"
 MIN_BLOCKS = "cuda.min_blocks"
 """Integer, of a kernel: so many of its blocks are to fit on a multiprocessor."""
 
+ON_CPU = "cuda.on_cpu"
+"""Unit, of a kernel of one thread: it is a function of the CPU, and never runs on a GPU."""
+
+PARALLEL = "cuda.parallel"
+"""Of `scf.for` in a function of the CPU: unit where the iterations are shared by all cores, an
+integer where by so many threads."""
+
 UNROLL = "cuda.unroll"
 """Of `scf.for`: unit for `#pragma unroll`, an integer for `#pragma unroll 4`."""
 

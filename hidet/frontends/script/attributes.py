@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING, cast
 
 from hidet.dialects.cuda.kernel import MAX_THREADS_PER_BLOCK
 from hidet.dialects.cuda.names import is_identifier
 from hidet.errors import ScriptError
-from hidet.frontends.script.values import Scalar, describe
+from hidet.frontends.script.launches import check_host_value
+from hidet.frontends.script.types import INDEX
+from hidet.frontends.script.values import Index, Scalar, describe
 
 if TYPE_CHECKING:
     from hidet.frontends.script.emitter import Emitter
@@ -34,8 +37,11 @@ class Attributes:
 ATTRS = Attributes()
 """What `hidet.lang` calls `attr` and `attrs`."""
 
-KINDS = ("cuda_kernel", "cuda_internal")
-"""The kinds of functions that there are so far."""
+KERNELS = ("cuda_kernel", "cpu_kernel")
+"""The kinds of functions that are launched."""
+
+KINDS = ("public", *KERNELS, "cuda_internal", "cpu_internal")
+"""The kinds of functions."""
 
 
 def set_attribute(emitter: Emitter, base: Attributes, name: str, value: object) -> None:
@@ -51,34 +57,50 @@ def set_attribute(emitter: Emitter, base: Attributes, name: str, value: object) 
             f"a kernel has no attribute '{'.'.join(('attrs', *base.path, name))}'",
             hint=f"there is {', '.join('attrs.' + n.replace('cuda_', 'cuda.') for n in SETTERS)}",
         )
+    if emitter.is_nested:
+        if key in ("func_kind", "func_name"):
+            return  # what a function is that others call has been read off its text
+        raise ScriptError(
+            f"the attribute '{name}' is one of kernels, not of functions that they call",
+            hint="set it in the kernel",
+        )
+    if key.startswith("cuda_") and emitter.kind != "cuda_kernel":
+        raise ScriptError(
+            f"the attribute '{name}' is one of kernels of CUDA, not of a {emitter.kind}",
+            hint="leave it out, or call a kernel that has it",
+        )
+    if emitter.insertion_point.block is not emitter.entry:
+        raise ScriptError(
+            f"the attribute '{name}' is set where the kernel decides whether it is",
+            hint="set attributes at the top of the function",
+        )
     setter(emitter, value)
 
 
-def _extents(what: str, value: object) -> tuple[int, ...]:
-    """Return one to three positive extents."""
+def _extents(emitter: Emitter, what: str, value: object) -> tuple[Index, ...]:
+    """Return one to three extents, which the host can compute."""
     extents = cast("tuple[object, ...]", value if isinstance(value, tuple | list) else (value,))
     for extent in extents:
-        if isinstance(extent, Scalar):
-            raise ScriptError(
-                f"the {what} depends on an argument of the kernel, which is not supported yet",
-                hint="use sizes that are known when the script is defined",
-            )
+        if isinstance(extent, Scalar) and extent.type.is_integer:
+            check_host_value(what, extent)
+            continue
         if isinstance(extent, bool) or not isinstance(extent, int) or extent < 0:
             raise ScriptError(f"the {what} has the extent {describe(extent)}, not an integer")
     if not 1 <= len(extents) <= 3:
         raise ScriptError(f"the {what} has {len(extents)} extents", hint="it has one to three")
-    return cast("tuple[int, ...]", tuple(extents))
+    known = cast("tuple[Index, ...]", tuple(extents))
+    return tuple(
+        emitter.cast(extent, INDEX) if isinstance(extent, Scalar) else extent for extent in known
+    )
 
 
 def _set_grid(emitter: Emitter, value: object) -> None:
-    emitter.shape.grid = _extents("grid", value)
+    emitter.shape.grid = _extents(emitter, "grid", value)
 
 
 def _set_block(emitter: Emitter, value: object) -> None:
-    block = _extents("block", value)
-    threads = 1
-    for extent in block:
-        threads *= extent
+    block = _extents(emitter, "block", value)
+    threads = prod(extent for extent in block if isinstance(extent, int))
     if not 1 <= threads <= MAX_THREADS_PER_BLOCK:
         raise ScriptError(
             f"a block of {threads} threads", hint=f"a block has 1 to {MAX_THREADS_PER_BLOCK}"
@@ -98,8 +120,7 @@ def _set_name(emitter: Emitter, value: object) -> None:
 def _set_kind(emitter: Emitter, value: object) -> None:
     if value not in KINDS:
         raise ScriptError(
-            f"functions of the kind {value!r} are not supported yet",
-            hint=f"there is {' and '.join(map(repr, KINDS))}",
+            f"there is no kind of functions {value!r}", hint=f"there is {', '.join(KINDS)}"
         )
     emitter.shape.kind = str(value)
 

@@ -216,7 +216,9 @@ def cdiv(a: object, b: object) -> object:
     if isinstance(a, int) and isinstance(b, int):
         return -(-a // b)
     emitter = current("cdiv")
-    return emitter.scalar_of(a, INDEX) // b if b == 1 else (a + b - 1) // b  # pyright: ignore[reportOperatorIssue, reportUnknownVariableType]
+    if isinstance(b, int) and b == 1:
+        return emitter.scalar_of(a, INDEX)
+    return (a + (b - 1)) // b  # pyright: ignore[reportOperatorIssue, reportUnknownVariableType]
 
 
 def length(value: object) -> object:

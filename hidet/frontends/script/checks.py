@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from xdsl.dialects import memref
 from xdsl.dialects.builtin import FileLineColLoc
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Operation
 
 from hidet.analysis.index_forms import IndexForms
-from hidet.dialects.cuda import KernelOp
+from hidet.analysis.memory import is_arithmetic
+from hidet.dialects.cuda import KernelOp, LaunchOp, PrintfOp, ViewOp
+from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.task import ForeachOp
 from hidet.errors import ScriptError
 from hidet.frontends.script.source import Source
+from hidet.lowering.cuda.expressions import is_variable
 
 
 def check_workers(kernel: KernelOp, source: Source) -> None:
@@ -27,14 +33,75 @@ def check_workers(kernel: KernelOp, source: Source) -> None:
         limits = forms.range(op.worker, op.parent)
         if limits is None or limits.lo != 0 or limits.hi + 1 == op.tasks.workers:
             continue
-        location = op.location
-        assert isinstance(location, FileLineColLoc)
-        line, column = location.line.data, location.column.data
-        file = location.filename.data
-        inside = file == source.file and 0 <= line - source.first_line < len(source.lines)
-        raise ScriptError(
+        raise _error(
+            op,
+            source,
             f"the task mapping {op.tasks} is for {op.tasks.workers} workers, not {limits.hi + 1}",
-            where=f"{file}:{line}",
-            source=source.excerpt(line, column) if inside else None,
-            hint=f"the block has {kernel.threads} threads; the worker here is 0 to {limits.hi}",
+            f"the block has {kernel.threads} threads; the worker here is 0 to {limits.hi}",
         )
+
+
+def check_public(function: FuncOp, source: Source) -> None:
+    """Check that a public function does only what the host can, wherever the tensors are.
+
+    Raises:
+        ScriptError: it reads or writes elements, or does what threads do.
+    """
+    for op in function.body.walk():
+        match op:
+            case memref.LoadOp() | memref.StoreOp() if is_variable(op.memref):
+                pass
+            case memref.AllocaOp() if is_variable(op.memref):
+                pass
+            case memref.LoadOp() | memref.StoreOp() | memref.AllocaOp():
+                raise _error(
+                    op,
+                    source,
+                    "a public function has no elements of tensors: they may be on a GPU",
+                    "read and write them in a kernel, which it calls",
+                )
+            case LaunchOp() | ViewOp() | PrintfOp() | ReturnOp():
+                pass
+            case _ if not is_arithmetic(op) and op.dialect_name() != "scf":
+                raise _error(
+                    op,
+                    source,
+                    f"a public function runs on the host, where there is no {op.name}",
+                    "do it in a kernel, which it calls",
+                )
+            case _:
+                pass
+
+
+def check_cpu_kernel(kernel: KernelOp, source: Source) -> None:
+    """Check that a kernel of the CPU does nothing that threads of CUDA do.
+
+    Raises:
+        ScriptError: it does.
+    """
+    for op in kernel.body.walk():
+        is_shared = isinstance(op, memref.AllocaOp) and space_of(op.memref.type) is Space.SHARED
+        is_cuda = op.dialect_name() == "cuda" and not isinstance(op, PrintfOp)
+        if is_shared or is_cuda:
+            raise _error(
+                op,
+                source,
+                f"a cpu_kernel is one thread of the CPU, where there is no "
+                f"{'shared memory' if is_shared else op.name}",
+                "leave it out, or make the function a cuda_kernel",
+            )
+
+
+def _error(op: Operation, source: Source, what: str, hint: str) -> ScriptError:
+    """Return the error about an operation, with the line that it comes from."""
+    location = op.location
+    assert isinstance(location, FileLineColLoc)
+    line, column = location.line.data, location.column.data
+    file = location.filename.data
+    inside = file == source.file and 0 <= line - source.first_line < len(source.lines)
+    return ScriptError(
+        what,
+        where=f"{file}:{line}",
+        source=source.excerpt(line, column) if inside else None,
+        hint=hint,
+    )

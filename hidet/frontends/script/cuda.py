@@ -6,14 +6,23 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from hidet.dialects.cuda import AtomicOp, PrintfOp, ShflOp, SyncThreadsOp, SyncWarpOp, VoteOp
+from hidet.dialects.cuda import (
+    AtomicOp,
+    BlockDimOp,
+    GridDimOp,
+    PrintfOp,
+    ShflOp,
+    SyncThreadsOp,
+    SyncWarpOp,
+    VoteOp,
+)
 from hidet.dialects.cuda.atomics import AtomicKind, VoteKind
 from hidet.dialects.cuda.attributes import Dimension, ShuffleKind
 from hidet.errors import ScriptError
 from hidet.frontends.script.emitter import Emitter
 from hidet.frontends.script.tracing import current
 from hidet.frontends.script.types import BOOL, F64, I32, I64, U32, ScalarType
-from hidet.frontends.script.values import Pointer, Scalar, describe
+from hidet.frontends.script.values import Index, Pointer, Scalar, describe
 
 WARP = 32
 """Threads of a warp (CUDA C++ Programming Guide, SIMT architecture)."""
@@ -48,34 +57,38 @@ class Ids:
 
 @dataclass(frozen=True)
 class Extents:
-    """`blockDim` and `gridDim`: integers, since the attributes of the kernel have set them."""
+    """`blockDim` and `gridDim`: integers, unless the attributes compute them from arguments."""
 
     name: Literal["blockDim", "gridDim"]
 
     @property
-    def x(self) -> int:
+    def x(self) -> Index:
         """The extent along x."""
-        return self._along(0)
+        return self._along(Dimension.X)
 
     @property
-    def y(self) -> int:
+    def y(self) -> Index:
         """The extent along y."""
-        return self._along(1)
+        return self._along(Dimension.Y)
 
     @property
-    def z(self) -> int:
+    def z(self) -> Index:
         """The extent along z."""
-        return self._along(2)
+        return self._along(Dimension.Z)
 
-    def _along(self, dimension: int) -> int:
-        shape = current(self.name).shape
-        extents = shape.block if self.name == "blockDim" else shape.grid
+    def _along(self, dimension: Dimension) -> Index:
+        emitter = current(self.name)
+        is_block = self.name == "blockDim"
+        extents = emitter.shape.block if is_block else emitter.shape.grid
         if extents is None:
             raise ScriptError(
                 f"{self.name} is not known yet",
                 hint="set attrs.cuda.grid_dim and attrs.cuda.block_dim first",
             )
-        return (*extents, 1, 1)[dimension]
+        extent = (*extents, 1, 1)[list(Dimension).index(dimension)]
+        if isinstance(extent, int):
+            return extent
+        return emitter.extent(BlockDimOp if is_block else GridDimOp, dimension)
 
 
 threadIdx, blockIdx = Ids("threadIdx"), Ids("blockIdx")

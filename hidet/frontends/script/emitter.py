@@ -20,8 +20,9 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from hidet.analysis.memory import is_arithmetic
-from hidet.dialects.cuda import BlockIdOp, ThreadIdOp
+from hidet.dialects.cuda import BlockDimOp, BlockIdOp, GridDimOp, ThreadIdOp
 from hidet.dialects.cuda.attributes import Dimension
+from hidet.dialects.cuda.instructions import IdOp
 from hidet.errors import ScriptError
 from hidet.frontends.script.conversions import conversion_path
 from hidet.frontends.script.operators import ARITHMETIC, COMPARISONS, FUNCTIONS, HINTS, OPPOSITES
@@ -54,8 +55,8 @@ MAX_DEPTH = 32
 class LaunchShape:
     """What the attributes of a kernel have said so far."""
 
-    grid: tuple[int, ...] | None = None
-    block: tuple[int, ...] | None = None
+    grid: tuple[Index, ...] | None = None
+    block: tuple[Index, ...] | None = None
     name: str | None = None
     kind: str | None = None
     min_blocks: int | None = None
@@ -73,21 +74,30 @@ class Emitter(KernelBuilder):
     """Builds the ops of one kernel, each with the location of the user's line.
 
     Attributes:
+        kind: the kind of the function that is traced.
+        module: the module that it belongs to.
         shape: what the attributes of the kernel have said so far.
         shared_bytes: the shared memory that the kernel has allocated.
         entry: the first block of the kernel.
     """
 
-    def __init__(self, entry: Block) -> None:
+    def __init__(self, entry: Block, kind: str = "cuda_kernel") -> None:
         super().__init__(InsertPoint.at_end(entry))
         self.entry = entry
+        self.kind = kind
+        self.module: object = None
         self.shape = LaunchShape()
         self.shared_bytes = 0
         self._depth = 0
-        self._ids: dict[tuple[type[ThreadIdOp | BlockIdOp], Dimension], Scalar] = {}
+        self._ids: dict[tuple[type[IdOp], Dimension], Scalar] = {}
         self._location: LocationAttr = UnknownLoc()
         self._locations: dict[tuple[str, int], LocationAttr] = {}
         self.operation_insertion_handler = [self.locate]
+
+    @property
+    def is_nested(self) -> bool:
+        """Whether a function is traced that the one being built calls."""
+        return self._depth > 0
 
     # Where ops come from.
 
@@ -314,7 +324,11 @@ class Emitter(KernelBuilder):
         """Return the block's number in the grid along a dimension."""
         return self._id(BlockIdOp, dimension)
 
-    def _id(self, kind: type[ThreadIdOp | BlockIdOp], dimension: Dimension) -> Scalar:
+    def extent(self, kind: type[BlockDimOp | GridDimOp], dimension: Dimension) -> Scalar:
+        """Return an extent of block or grid that the launch gives."""
+        return self._id(kind, dimension)
+
+    def _id(self, kind: type[IdOp], dimension: Dimension) -> Scalar:
         """Return an id, of which there is one operation, at the top of the kernel."""
         known = self._ids.get((kind, dimension))
         if known is None:
@@ -331,6 +345,8 @@ class Emitter(KernelBuilder):
     def name_ids(self) -> None:
         """Name the ids that the user has given no name."""
         for (kind, dimension), value in self._ids.items():
+            if kind not in (ThreadIdOp, BlockIdOp):
+                continue
             letter = "t" if kind is ThreadIdOp else "b"
             is_only = sum(other is kind for other, _ in self._ids) == 1
             short = is_only and dimension is Dimension.X

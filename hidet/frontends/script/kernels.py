@@ -8,18 +8,29 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from xdsl.dialects.builtin import IntegerAttr, i64
+from xdsl.dialects.builtin import IntegerAttr, UnitAttr, i64
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Region
 
 from hidet.dialects.cuda import KernelOp
-from hidet.dialects.cuda.marks import MIN_BLOCKS
+from hidet.dialects.cuda.kernel import DYNAMIC
+from hidet.dialects.cuda.marks import MIN_BLOCKS, ON_CPU
 from hidet.dialects.cuda.names import is_identifier
 from hidet.errors import ScriptError
-from hidet.frontends.script.attributes import Attributes
+from hidet.frontends.script.attributes import KERNELS, KINDS, Attributes
 from hidet.frontends.script.builtins import PYTHON_BUILTINS
-from hidet.frontends.script.checks import check_workers
+from hidet.frontends.script.checks import check_cpu_kernel, check_public, check_workers
 from hidet.frontends.script.emitter import Emitter
 from hidet.frontends.script.exits import Exits
+from hidet.frontends.script.launches import (
+    LAUNCH,
+    Parameter,
+    host_function,
+    insert_launch,
+    largest,
+    launch_function,
+    operand,
+)
 from hidet.frontends.script.scopes import Scopes
 from hidet.frontends.script.source import Source
 from hidet.frontends.script.statements import Statements
@@ -33,25 +44,29 @@ from hidet.frontends.script.types import (
     scalar_type,
 )
 from hidet.frontends.script.values import Pointer, Scalar, Tensor, describe, is_number
-
-ParameterType = ScalarType | TensorType | PointerType
-"""What a parameter of a kernel can be."""
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """A parameter of a kernel."""
-
-    name: str
-    type: ParameterType
-
-    def __str__(self) -> str:
-        return f"{self.name}: {self.type}"
+from hidet.lowering.cuda.dead_code import drop_dead_code
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel that has been traced.
+    """A kernel, of CUDA or of the CPU, that has been traced.
+
+    Attributes:
+        name: its name.
+        parameters: its parameters.
+        op: its IR.
+        launch: the function of the host that launches it.
+    """
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    op: KernelOp
+    launch: FuncOp
+
+
+@dataclass(frozen=True)
+class HostFunction:
+    """A public function that has been traced: it runs on the host and launches kernels.
 
     Attributes:
         name: its name.
@@ -61,7 +76,7 @@ class Kernel:
 
     name: str
     parameters: tuple[Parameter, ...]
-    op: KernelOp
+    op: FuncOp
 
 
 class ScriptFunction:
@@ -70,6 +85,8 @@ class ScriptFunction:
     def __init__(self, function: Callable[..., object]) -> None:
         self.name: str = function.__name__
         self.source = Source.of(function)
+        self.traced: Kernel | HostFunction | None = None
+        self.module: object = None
         self._function = function
         self.__doc__ = function.__doc__
         arguments = self.source.function.args
@@ -82,7 +99,11 @@ class ScriptFunction:
 
     @cached_property
     def outside(self) -> Mapping[str, object]:
-        """The names of Python that the function sees: closure, globals, builtins."""
+        """The names of Python that the function sees, as they are when it is traced."""
+        return self._outside()
+
+    def _outside(self) -> Mapping[str, object]:
+        """Return the names of Python that the function sees: closure, globals, builtins."""
         function = inspect.unwrap(self._function)
         assert inspect.isfunction(function)
         closure = {
@@ -95,26 +116,41 @@ class ScriptFunction:
         return {**PYTHON_BUILTINS, **function.__globals__, **closure}
 
     @cached_property
-    def is_kernel(self) -> bool:
-        """Whether the function says of itself that it is a kernel: by a grid or a block."""
+    def kind(self) -> str | None:
+        """What the function is; None for one that belongs to whatever calls it.
+
+        It says so by `attrs.func_kind`. Without, a grid or a block make a kernel of it, and a call
+        of a kernel, or the name `launch`, a public function.
+        """
+        has_shape, outside = False, self._outside()
         for statement in self.source.function.body:
             match statement:
-                case ast.Assign(targets=[ast.Attribute() as target]) if self._is_attribute(target):
+                case ast.Assign(targets=[ast.Attribute() as target]) if _is_attribute(
+                    target, outside
+                ):
                     pass
                 case _:
                     continue
             if target.attr == "func_kind" and isinstance(statement.value, ast.Constant):
-                return statement.value.value != "cuda_internal"
-            if target.attr.removeprefix("cuda_") in ("grid_dim", "block_dim"):
-                return True
-        return False
+                kind = str(statement.value.value)
+                return kind if kind in KINDS else "cuda_kernel"  # which tracing refuses
+            has_shape |= target.attr.removeprefix("cuda_") in ("grid_dim", "block_dim")
+        if has_shape:
+            return "cuda_kernel"
+        calls_kernel = any(
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and isinstance(callee := outside.get(node.func.id), ScriptFunction)
+            and callee is not self
+            and callee.is_entry
+            for node in ast.walk(self.source.function)
+        )
+        return "public" if calls_kernel or self.name == LAUNCH else None
 
-    def _is_attribute(self, target: ast.Attribute) -> bool:
-        """Return whether a target of an assignment is an attribute of the function."""
-        root = target.value
-        while isinstance(root, ast.Attribute):
-            root = root.value
-        return isinstance(root, ast.Name) and isinstance(self.outside.get(root.id), Attributes)
+    @property
+    def is_entry(self) -> bool:
+        """Whether the function stands for itself in a module: it is a kernel or public."""
+        return self.kind in ("public", *KERNELS)
 
     def parameter_types(self) -> list[tuple[str, object]]:
         """Return the names of the parameters with their annotations, None where there is none."""
@@ -135,15 +171,17 @@ class ScriptFunction:
             ) from error
         return types
 
-    def trace(self) -> Kernel:
-        """Trace the function as a kernel.
+    def trace(self) -> Kernel | HostFunction:
+        """Trace a function that stands for itself: a kernel, or a public function.
 
         Raises:
             ScriptError: something is wrong with it.
         """
-        parameters = self._kernel_parameters()
+        assert self.kind is not None
+        parameters = self._parameters()
         entry = Block(arg_types=[parameter.type.ir for parameter in parameters])
-        emitter = Emitter(entry)
+        emitter = Emitter(entry, self.kind)
+        emitter.module = self.module
         arguments: list[object] = []
         for parameter, argument in zip(parameters, entry.args, strict=True):
             argument.name_hint = parameter.name
@@ -158,11 +196,13 @@ class ScriptFunction:
             returned = self._run(emitter, arguments)
         if returned is not None:
             raise self.source.error(
-                self.source.function, f"the kernel '{self.name}' returns {describe(returned)}"
+                self.source.function, f"the {self._what} '{self.name}' returns {describe(returned)}"
             )
-        return self._kernel(emitter, entry, parameters)
+        make = {"public": self._public, "cpu_kernel": self._cpu_kernel}
+        self.traced = make.get(self.kind, self._kernel)(emitter, entry, parameters)
+        return self.traced
 
-    def _kernel_parameters(self) -> tuple[Parameter, ...]:
+    def _parameters(self) -> tuple[Parameter, ...]:
         parameters: list[Parameter] = []
         nodes = self.source.function.args.args
         for (name, kind), node in zip(self.parameter_types(), nodes, strict=True):
@@ -171,7 +211,9 @@ class ScriptFunction:
                 continue
             if kind is None:
                 raise self.source.error(
-                    node, f"the parameter '{name}' of a kernel has no type", f"{name}: f32[n]"
+                    node,
+                    f"the parameter '{name}' of a {self._what} has no type",
+                    f"{name}: f32[n]",
                 )
             try:
                 parameters.append(Parameter(name, scalar_type(kind)))
@@ -187,36 +229,76 @@ class ScriptFunction:
                 raise self.source.error(
                     node, f"the kernel '{self.name}' has no {what}", f"attrs.cuda.{what}_dim = ..."
                 )
-        name = shape.name or self.name
-        if not is_identifier(name):
-            raise self.source.error(
-                node, f"'{name}' cannot be the name of a kernel", "set attrs.func_name"
-            )
         assert shape.grid is not None
         assert shape.block is not None
-        op = KernelOp(name, shape.grid, shape.block, Region(entry))
+        name = self._entry_name(emitter)
+        static = [
+            [extent if isinstance(extent, int) else DYNAMIC for extent in extents]
+            for extents in (shape.grid, shape.block)
+        ]
+        given = [each.ssa for each in (*shape.grid, *shape.block) if isinstance(each, Scalar)]
+        op = KernelOp(name, static[0], static[1], Region(entry))
+        op.set_limits([largest(extent) for extent in given])
         if shape.min_blocks is not None:
             op.attributes[MIN_BLOCKS] = IntegerAttr(shape.min_blocks, i64)
-        emitter.set_line(self.source.file, self.source.line_of(node))
         emitter.locate(op)
         emitter.name_ids()
+        launch = launch_function(parameters, op, given)
         tidy(op)
         check_workers(op, self.source)
-        return Kernel(name, parameters, op)
+        return Kernel(name, parameters, op, launch)
+
+    def _cpu_kernel(
+        self, emitter: Emitter, entry: Block, parameters: tuple[Parameter, ...]
+    ) -> Kernel:
+        """Put the traced body under the head of a kernel of the CPU."""
+        op = KernelOp(self._entry_name(emitter), (1,), (1,), Region(entry))
+        op.attributes[ON_CPU] = UnitAttr()
+        emitter.locate(op)
+        check_cpu_kernel(op, self.source)
+        tidy(op)
+        return Kernel(op.sym_name.data, parameters, op, launch_function(parameters, op, ()))
+
+    def _public(
+        self, emitter: Emitter, entry: Block, parameters: tuple[Parameter, ...]
+    ) -> HostFunction:
+        """Put the traced body under the head of a function of the host."""
+        name = self._entry_name(emitter)
+        op = host_function(name, parameters, entry)
+        emitter.locate(op)
+        check_public(op, self.source)
+        drop_dead_code(op)
+        return HostFunction(name, parameters, op)
+
+    def _entry_name(self, emitter: Emitter) -> str:
+        """Return the name under which a function stands in the module; its line is the head."""
+        node, name = self.source.function, emitter.shape.name or self.name
+        if emitter.shape.kind not in (None, self.kind):
+            raise self.source.error(
+                node,
+                f"attrs.func_kind of '{self.name}' is set to what its text does not show",
+                "write the kind as a string",
+            )
+        if not is_identifier(name):
+            raise self.source.error(
+                node, f"'{name}' cannot be the name of a {self._what}", "set attrs.func_name"
+            )
+        emitter.set_line(self.source.file, self.source.line_of(node))
+        return name
+
+    @property
+    def _what(self) -> str:
+        return "function" if self.kind == "public" else "kernel"
 
     def __call__(self, *arguments: object) -> object:
-        """Execute the function inside of the kernel that is being traced.
+        """Execute the function inside of the one that is being traced; there, launch a kernel.
 
         Raises:
-            ScriptError: no kernel is being traced, the function is a kernel, or an argument is not
-                what its parameter takes.
+            ScriptError: no function is being traced, what is traced cannot call this one, or an
+                argument is not what its parameter takes.
         """
         emitter = current(self.name)
-        if self.is_kernel:
-            raise ScriptError(
-                f"the kernel '{self.name}' cannot be called from a kernel",
-                hint="move what both do into a function without a grid and a block",
-            )
+        self._check_caller(emitter.kind)
         parameters = self.parameter_types()
         if len(arguments) != len(parameters):
             raise ScriptError(
@@ -226,6 +308,9 @@ class ScriptFunction:
             self._argument(emitter, name, kind, value)
             for (name, kind), value in zip(parameters, arguments, strict=True)
         ]
+        if self.kind in KERNELS:
+            self._launch(emitter, values)
+            return None
         kind = inspect.get_annotations(self._function).get("return")
         returns = None if kind is None else scalar_type(kind)
         with emitter.nested(self.name):
@@ -233,6 +318,37 @@ class ScriptFunction:
         if returns is None or result is None:
             return result
         return emitter.cast(emitter.scalar_of(result, returns), returns)
+
+    def _check_caller(self, caller: str) -> None:
+        """Check that a function of some kind may call this one.
+
+        Raises:
+            ScriptError: it may not.
+        """
+        if self.is_entry and caller != "public":
+            raise ScriptError(
+                f"the {self._what} '{self.name}' cannot be called from a kernel",
+                hint="move what both do into a function without a grid and a block",
+            )
+        side = {"cuda_internal": "cuda_kernel", "cpu_internal": "cpu_kernel"}.get(self.kind or "")
+        if side not in (None, caller):
+            raise ScriptError(
+                f"'{self.name}' is a {self.kind}, and cannot be called from a {caller}",
+                hint="leave its attrs.func_kind out, so that all can call it",
+            )
+
+    def _launch(self, emitter: Emitter, values: Sequence[object]) -> None:
+        """Launch the kernel from the public function that is being traced."""
+        if not isinstance(self.traced, Kernel) or self.module is not emitter.module:
+            raise ScriptError(
+                f"the kernel '{self.name}' is in another module than the function that calls it",
+                hint="define both under one 'with hidet.script_module():'",
+            )
+        operands = [
+            operand(emitter, value, parameter.type)
+            for value, parameter in zip(values, self.traced.parameters, strict=True)
+        ]
+        insert_launch(emitter, self.traced.launch, operands)
 
     def _argument(self, emitter: Emitter, name: str, kind: object, value: object) -> object:
         """Return an argument as its parameter takes it."""
@@ -250,8 +366,12 @@ class ScriptFunction:
             case PointerType():
                 if isinstance(value, Tensor) and value.start is not None:
                     value = Pointer(value.memory, value.element, (value.start,))
-                elif isinstance(value, Tensor) and len(value.shape) == 1 and value.layout is None:
-                    value = Pointer(value.memory, value.element, (0,))
+                elif (
+                    isinstance(value, Tensor)
+                    and value.layout is None
+                    and (len(value.shape) == 1 or self.kind in KERNELS)
+                ):
+                    value = Pointer(value.memory, value.element, (0,) * len(value.shape))
                 if not isinstance(value, Pointer) or value.element != kind.element:
                     raise ScriptError(f"{what} is {kind}, and got {describe(value)}")
                 return value
@@ -279,6 +399,14 @@ class ScriptFunction:
             return statements.exits.result(left)
         except ScriptError as error:
             raise self.source.locate(self.source.function, error) from error
+
+
+def _is_attribute(target: ast.Attribute, outside: Mapping[str, object]) -> bool:
+    """Return whether a target of an assignment is an attribute of the function."""
+    root = target.value
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    return isinstance(root, ast.Name) and isinstance(outside.get(root.id), Attributes)
 
 
 def _is_filled(cell: object) -> bool:

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 
 from hidet.dialects.alias_printer import module_text
 from hidet.errors import ScriptError
-from hidet.frontends.script.kernels import Kernel, ScriptFunction
+from hidet.frontends.script.kernels import HostFunction, Kernel, ScriptFunction
+from hidet.frontends.script.launches import LAUNCH
 
 if TYPE_CHECKING:
     from hidet.driver.script import CompiledModule
@@ -22,17 +23,20 @@ _MODULE: ContextVar[ScriptModule | None] = ContextVar("hidet_script_module", def
 
 @dataclass(frozen=True)
 class IRModule:
-    """The kernels of a script module, in the `task` and `cuda` dialects; prints as MLIR.
+    """The functions of a script module, in the `task` and `cuda` dialects; prints as MLIR.
 
     Attributes:
         kernels: the kernels, in the order of their definition.
+        functions: what runs on the host: public functions, and one for each kernel, of its name,
+            that launches it.
     """
 
     kernels: tuple[Kernel, ...]
+    functions: tuple[HostFunction, ...]
 
     def clone(self) -> ModuleOp:
         """Return the program as a new module of xDSL."""
-        return ModuleOp([kernel.op.clone() for kernel in self.kernels])
+        return ModuleOp([each.op.clone() for each in (*self.kernels, *self.functions)])
 
     def __str__(self) -> str:
         return module_text(self.clone())
@@ -43,7 +47,7 @@ class ScriptModule:
 
     def __init__(self) -> None:
         self._functions: dict[str, ScriptFunction] = {}
-        self._kernels: dict[str, Kernel] = {}
+        self._entries: dict[str, Kernel | HostFunction] = {}
         self._token: Token[ScriptModule | None] | None = None
 
     def __enter__(self) -> ScriptModule:
@@ -61,36 +65,50 @@ class ScriptModule:
         self._token = None
 
     def add(self, function: ScriptFunction) -> None:
-        """Take a function in; a kernel is traced at once.
+        """Take a function in; a kernel or a public function is traced at once.
 
         Raises:
-            ScriptError: something is wrong with it, or the module has a kernel of its name.
+            ScriptError: something is wrong with it, or the module has a function of its name.
         """
         self._functions[function.name] = function
-        if not function.is_kernel:
+        if not function.is_entry:
             return
-        kernel = function.trace()
-        if kernel.name in self._kernels:
+        function.module = self
+        entry = function.trace()
+        if entry.name in self._entries:
             raise function.source.error(
                 function.source.function,
-                f"the module has a kernel of the name '{kernel.name}' already",
+                f"the module has a function of the name '{entry.name}' already",
                 "set attrs.func_name",
             )
-        self._kernels[kernel.name] = kernel
+        self._entries[entry.name] = entry
 
     def ir_module(self) -> IRModule:
-        """Return the kernels as IR.
+        """Return the kernels and the functions of the host as IR.
 
         Raises:
             ScriptError: there are none.
         """
-        if not self._kernels:
+        if not self._entries:
             names = ", ".join(f"'{name}'" for name in self._functions)
             raise ScriptError(
                 f"the module has no kernel, only {names}" if names else "the module is empty",
                 hint="a kernel sets attrs.cuda.grid_dim and attrs.cuda.block_dim",
             )
-        return IRModule(tuple(self._kernels.values()))
+        entries = self._entries.values()
+        kernels = [each for each in entries if isinstance(each, Kernel)]
+        functions = [each for each in entries if isinstance(each, HostFunction)]
+        is_only = len(kernels) == 1 and not functions
+        symbols = set(self._entries)
+        for kernel in kernels:
+            symbol = LAUNCH if is_only else f"{LAUNCH}_{kernel.name}"
+            while symbol in symbols:
+                symbol = f"{LAUNCH}_{symbol}"
+            symbols.add(symbol)
+            op = kernel.launch.clone()
+            op.sym_name = StringAttr(symbol)
+            functions.append(HostFunction(kernel.name, kernel.parameters, op))
+        return IRModule(tuple(kernels), tuple(functions))
 
     def build(self) -> CompiledModule:
         """Build the kernels; see `hidet.driver.build_ir_module`."""
@@ -105,10 +123,11 @@ def script_module() -> ScriptModule:
 
 
 def script(function: Callable[..., object]) -> ScriptFunction:
-    """Make a function a part of a script: a kernel, or what kernels call.
+    """Make a function a part of a script: a kernel, what calls kernels, or what they call.
 
-    A kernel says so by `attrs.cuda.grid_dim` and `attrs.cuda.block_dim`, and stands inside of
-    `with hidet.script_module():`. It is traced at once.
+    A kernel says so by `attrs.cuda.grid_dim` and `attrs.cuda.block_dim`, a public function, which
+    runs on the host, by a call of a kernel. Both stand inside of `with hidet.script_module():`, and
+    are traced at once.
 
     Raises:
         ScriptError: something is wrong with the function; the error shows where.
@@ -117,10 +136,11 @@ def script(function: Callable[..., object]) -> ScriptFunction:
     module = _MODULE.get()
     if module is not None:
         module.add(scripted)
-    elif scripted.is_kernel:
+    elif scripted.is_entry:
         raise scripted.source.error(
             scripted.source.function,
-            f"the kernel '{scripted.name}' is in no module",
+            f"the {'function' if scripted.kind == 'public' else 'kernel'} '{scripted.name}' is in "
+            "no module",
             "define it under 'with hidet.script_module() as m:'",
         )
     return scripted

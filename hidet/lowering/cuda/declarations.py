@@ -9,7 +9,12 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr, UnitAttr, i1
 from xdsl.ir import Block, Operation, SSAValue
 
 from hidet.dialects.cuda.attributes import Dimension, Space, space_of
-from hidet.dialects.cuda.instructions import BlockIdOp, CopyVectorOp, ThreadIdOp
+from hidet.dialects.cuda.instructions import (
+    BlockIdOp,
+    CopyVectorOp,
+    IdOp,
+    ThreadIdOp,
+)
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.cuda.marks import DECLARES, DEFERRED, UPDATE
 from hidet.dialects.cuda.names import NameScopes, identifier_from
@@ -27,9 +32,9 @@ def clear_marks(kernel: KernelOp) -> None:
 
 def gather_ids(kernel: KernelOp) -> None:
     """Leave one operation for each thread and block id that is used, at the top of the kernel."""
-    first: dict[tuple[str, Dimension], ThreadIdOp | BlockIdOp] = {}
+    first: dict[tuple[str, Dimension], IdOp] = {}
     for op in list(kernel.body.walk()):
-        if not isinstance(op, ThreadIdOp | BlockIdOp):
+        if not isinstance(op, IdOp):
             continue
         kept = first.setdefault((op.name, op.dimension.data), op)
         if kept is not op:
@@ -71,14 +76,14 @@ def name_values(kernel: KernelOp, folded: AbstractSet[Operation]) -> None:
 def _name_block(block: Block, folded: AbstractSet[Operation], scopes: NameScopes) -> None:
     """Name the values of a block, in a scope of its own."""
     scopes.enter()
-    ids = [op for op in block.ops if isinstance(op, ThreadIdOp | BlockIdOp)]
+    ids = [op for op in block.ops if isinstance(op, IdOp)]
     for op in ids:
         _name(op.result, scopes, _name_of_id(op, ids))
     for op in block.ops:
         for result in op.results:
             if op in folded or result.first_use is None:
                 result.name_hint = None
-            elif not isinstance(op, ThreadIdOp | BlockIdOp):
+            elif not isinstance(op, IdOp):
                 _name(result, scopes, *_names_by_kind(op))
         for region in op.regions:
             for inner in region.blocks:
@@ -96,12 +101,14 @@ def _name(value: SSAValue, scopes: NameScopes, *otherwise: str) -> None:
     value.name_hint = scopes.fresh(*((wanted,) if wanted is not None else otherwise))
 
 
-def _name_of_id(op: ThreadIdOp | BlockIdOp, ids: list[ThreadIdOp | BlockIdOp]) -> str:
+def _name_of_id(op: IdOp, ids: list[IdOp]) -> str:
     """Return `tid` for the only thread id of a kernel, `tx`, `ty` and `tz` for several."""
     letter = "t" if isinstance(op, ThreadIdOp) else "b"
-    if sum(type(other) is type(op) for other in ids) == 1 and op.dimension.data is Dimension.X:
-        return f"{letter}id"
-    return f"{letter}{op.dimension.data.value}"
+    alone = sum(type(other) is type(op) for other in ids) == 1 and op.dimension.data is Dimension.X
+    if not isinstance(op, ThreadIdOp | BlockIdOp):  # grid_dim, block_dim
+        extent = op.name.partition(".")[2]
+        return extent if alone else f"{extent}_{op.dimension.data.value}"
+    return f"{letter}id" if alone else f"{letter}{op.dimension.data.value}"
 
 
 def _names_by_kind(op: Operation) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, i1, i64
 from xdsl.ir import Block, Operation, SSAValue, Use
 
 from hidet.analysis.memory import is_arithmetic
-from hidet.dialects.cuda.instructions import BlockIdOp, ShflOp, ThreadIdOp
+from hidet.dialects.cuda.instructions import IdOp, ShflOp
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.cuda.marks import UPDATE
 from hidet.lowering.cuda.expressions import operators_of, prints_operands_twice
@@ -87,7 +87,7 @@ class Folding:
         """Return whether an operation folds into its user."""
         if isinstance(op, arith.ConstantOp):
             return True
-        if not _is_expression(op) or isinstance(op, ThreadIdOp | BlockIdOp):
+        if not _is_expression(op) or isinstance(op, IdOp):
             return False  # ids are unsigned in C++, under their names they are int
         use = self._only_use(op)
         if use is None or prints_operands_twice(use.operation):
@@ -180,7 +180,7 @@ def _is_expression(op: Operation) -> bool:
     """Return whether C++ can write an operation inside of an expression."""
     if isinstance(op, scf.IfOp):
         return bool(op.results)
-    return is_arithmetic(op) or isinstance(op, memref.LoadOp | ShflOp | ThreadIdOp | BlockIdOp)
+    return is_arithmetic(op) or isinstance(op, memref.LoadOp | ShflOp | IdOp)
 
 
 def _is_pure(op: Operation) -> bool:

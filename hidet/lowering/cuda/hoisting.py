@@ -6,12 +6,12 @@ from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
 
-from hidet.dialects.cuda import BlockIdOp, ThreadIdOp
+from hidet.dialects.cuda import BlockDimOp, BlockIdOp, GridDimOp, ThreadIdOp
 
 _DIVISIONS = frozenset({arith.DivSIOp, arith.FloorDivSIOp, arith.RemSIOp})
 _HOISTED = _DIVISIONS | {
     *(arith.ConstantOp, arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.MinSIOp, arith.MaxSIOp),
-    *(BlockIdOp, ThreadIdOp),
+    *(BlockDimOp, BlockIdOp, GridDimOp, ThreadIdOp),
 }
 
 

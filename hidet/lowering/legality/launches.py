@@ -26,6 +26,9 @@ def check_launches(module: ModuleOp) -> None:
             raise illegal(op, f"there is no kernel @{name}")
         given = [_content(value.type) for value in (*op.arguments, *op.results_)]
         taken = [_content(argument.type) for argument in kernels[name].arguments]
+        dynamic = kernels[name].dynamic_extents
+        if len(op.extents) != dynamic:
+            raise illegal(op, f"{len(op.extents)} extents for @{name}, which leaves {dynamic} open")
         if len(given) != len(taken):
             raise illegal(op, f"{len(given)} arguments for @{name}, which takes {len(taken)}")
         for number, (mine, its) in enumerate(zip(given, taken, strict=True)):

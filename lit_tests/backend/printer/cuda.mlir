@@ -75,3 +75,20 @@ cuda.kernel @copy(%x : memref<64xf16> {cuda.readonly}, %alpha : f32, %n : index,
 func.func @forward() {
   func.return
 }
+
+// Extents that launches give: a block may have as many threads as there can be.
+
+// CHECK:      extern "C" __global__ void __launch_bounds__(1024) open(int* __restrict__ x) {
+cuda.kernel @open(%x : memref<?xi32>) grid(?, ?) block(?, 4) attributes {cuda.formed} {
+  // CHECK-NEXT: const int grid_dim = gridDim.x;
+  %grid_dim = cuda.grid_dim x
+  // CHECK-NEXT: const int block_dim = blockDim.x;
+  %block_dim = cuda.block_dim x
+  // CHECK-NEXT: x[grid_dim + block_dim] = hidet::cast<int>(gridDim.y);
+  %0 = arith.addi %grid_dim, %block_dim : index
+  %1 = cuda.grid_dim y
+  %2 = arith.index_cast %1 : index to i32
+  memref.store %2, %x[%0] : memref<?xi32>
+}
+// CHECK-NEXT: }
+// CHECK-NEXT: HIDET_KERNEL(open, 0, 4, 1, HIDET_INDEPENDENT)

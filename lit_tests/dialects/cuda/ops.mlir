@@ -74,3 +74,22 @@ func.func @planned(%x : memref<64xf32>) {
   cuda.launch @fused(%x, %a, %p, %w) : (memref<64xf32>, memref<64xf32>, memref<64xf32>, memref<64xf32>) -> ()
   func.return
 }
+
+// Extents that launches give.
+
+// CHECK-LABEL: cuda.kernel @open(%x : memref<?xf32>) grid(?, 4) block(?) limits(8388607, 1024) {
+cuda.kernel @open(%x : memref<?xf32>) grid(?, 4) block(?) limits(8388607, 1024) {
+  // CHECK-NEXT: %g = cuda.grid_dim x
+  %g = cuda.grid_dim x
+  // CHECK-NEXT: %b = cuda.block_dim x
+  %b = cuda.block_dim x
+}
+
+// CHECK-LABEL: func.func @launch
+func.func @launch(%x : memref<4x8xf32>, %n : index) {
+  // CHECK-NEXT: %y = cuda.view %x[%n, %n] : memref<4x8xf32> to memref<?xf32>
+  %y = cuda.view %x[%n, %n] : memref<4x8xf32> to memref<?xf32>
+  // CHECK-NEXT: cuda.launch @open(%y) extents(%n, %n) : (memref<?xf32>) -> ()
+  cuda.launch @open(%y) extents(%n, %n) : (memref<?xf32>) -> ()
+  func.return
+}

@@ -72,3 +72,23 @@ cuda.kernel @f(%x : memref<8xindex>, %y : memref<8xindex>, %i : index) grid(1) b
 
 // CHECK: a buffer of kind arena takes an offset
 %0 = cuda.buffer arena "p0" : memref<8xf32>
+
+// -----
+
+// CHECK: a block of 2048 threads; 1 to 1024 are possible
+cuda.kernel @f() grid(1) block(?, 2048) {
+}
+
+// -----
+
+// CHECK: 2 limits for 1 extents that launches give
+cuda.kernel @f() grid(?) block(32) limits(4, 4) {
+}
+
+// -----
+
+func.func @f(%x : memref<4x8xf32>, %i : index) {
+  // CHECK: 1 indices for a memref of rank 2
+  %y = cuda.view %x[%i] : memref<4x8xf32> to memref<?xf32>
+  func.return
+}

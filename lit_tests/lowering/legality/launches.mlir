@@ -19,6 +19,16 @@ cuda.kernel @f(%x : memref<4xf32>, %y : memref<4xf32>) grid(1) block(32) {
 
 // -----
 
+// CHECK: 1 extents for @f, which leaves 2 open
+func.func @forward(%n : index) {
+  cuda.launch @f() extents(%n) : () -> ()
+  func.return
+}
+cuda.kernel @f() grid(?) block(?) {
+}
+
+// -----
+
 // CHECK: argument 1 is 4 x f32, @f takes 4 x f16
 func.func @forward(%x : tensor<4xf32>) {
   %y = cuda.launch @f(%x) : (tensor<4xf32>) -> tensor<4xf32>

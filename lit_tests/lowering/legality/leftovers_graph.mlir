@@ -22,9 +22,8 @@ func.func @grid() {
 
 // -----
 
-// CHECK: scf.if does not stand in a host function
-func.func @branch(%c : i1) {
-  scf.if %c {
-  }
+// CHECK: cuda.sync_threads does not stand in a host function
+func.func @barrier() {
+  cuda.sync_threads
   func.return
 }

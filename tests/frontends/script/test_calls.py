@@ -45,11 +45,11 @@ def test_kernels_by_name(module):
     assert "narrow(" in module.source()
     assert "scale(" not in module.narrow.source()
     module.nothing(torch.empty(0))
-    with pytest.raises(HidetError, match="the module has the kernels scale, narrow, nothing"):
+    with pytest.raises(HidetError, match="no function 'launch', but scale, narrow, nothing"):
         module(x)
-    with pytest.raises(HidetError, match="the module has no kernel 'long'"):
+    with pytest.raises(HidetError, match="the module has no function 'long'"):
         module["long"]
-    with pytest.raises(AttributeError, match="no kernel 'long'"):
+    with pytest.raises(AttributeError, match="no function 'long'"):
         _ = module.long
 
 

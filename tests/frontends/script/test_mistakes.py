@@ -56,6 +56,17 @@ def some_tensor(t: f32[8]):
 def endless(x: f32):
     return endless(x)
 
+@hidet.script
+def internal_with_grid(x: f32):
+    attrs.func_kind = "cuda_internal"
+    attrs.cuda.min_blocks = 2
+    return x
+
+@hidet.script
+def internal_of_cpu(x: f32):
+    attrs.func_kind = "cpu_internal"
+    return x
+
 with hidet.script_module() as others:
     @hidet.script
     def other(y: f32[8]):
@@ -181,7 +192,7 @@ WHOLE = [
         """,
     ),
     whole(
-        "the module has a kernel of the name 'kernel' already",
+        "the module has a function of the name 'kernel' already",
         "def",
         """
         with hidet.script_module():
@@ -208,7 +219,85 @@ WHOLE = [
     ),
 ]
 
-CASES = [*read_bodies(), *WHOLE]
+HOST = """
+with hidet.script_module():
+    @hidet.script
+    def scale(x: f32[8], y: ~f32, n: i32):
+        attrs.cuda.grid_dim = cdiv(n, 8)
+        attrs.cuda.block_dim = 8
+
+    @hidet.script
+    def launch(x: f32[8], y: ~f32, n: i32):
+        attrs.func_kind = "public"
+"""
+
+
+def in_public(message, caret, body):
+    """Give a mistake inside of a public function."""
+    return message, caret, HEADER + HOST + textwrap.indent(textwrap.dedent(body), " " * 8)
+
+
+PUBLIC = [
+    in_public(
+        "a public function has no elements of tensors: they may be on a GPU ... in a kernel",
+        "i",
+        "i = i32(x[0])\nscale(x, y, i)",
+    ),
+    in_public(
+        "a public function runs on the host, where there is no cuda.sync_threads",
+        "syncthreads",
+        "syncthreads()",
+    ),
+    in_public("'scale' takes 3 arguments, not 2", "scale", "scale(x, y)"),
+    in_public(
+        "the parameter 'x' of 'scale' is f32[8], and got a pointer ~f32", "scale", "scale(y, y, n)"
+    ),
+    in_public(
+        "the kernel 'other' is in another module than the function that calls it",
+        "other",
+        "other(x)",
+    ),
+    in_public(
+        "the attribute 'grid_dim' is one of kernels of CUDA, not of a public",
+        "attrs",
+        "attrs.cuda.grid_dim = 1",
+    ),
+    in_public("the function 'launch' returns the int 3", "def", "return 3"),
+    whole(
+        "attrs.func_kind of 'function' is set to what its text does not show",
+        "def",
+        """
+        kind = "cpu_kernel"
+        with hidet.script_module():
+            @hidet.script
+            def function(x: f32[8]):
+                attrs.func_kind = kind
+                attrs.cuda.grid_dim = 1
+                attrs.cuda.block_dim = 1
+        """,
+    ),
+    whole(
+        "the function 'launch' is in no module",
+        "def",
+        """
+        @hidet.script
+        def launch():
+            pass
+        """,
+    ),
+    whole(
+        "the parameter 'x' of a function has no type",
+        "x",
+        """
+        with hidet.script_module():
+            @hidet.script
+            def launch(x):
+                pass
+        """,
+    ),
+]
+
+CASES = [*read_bodies(), *WHOLE, *PUBLIC]
 
 
 def provoke(text, folder):

@@ -1,0 +1,204 @@
+"""The host's part of a kernel: grid and block that depend on arguments, and its launch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import arith, func, memref, scf
+from xdsl.dialects.builtin import FunctionType, IntegerAttr, IntegerType, UnknownLoc
+from xdsl.ir import Block, Operation, Region, SSAValue
+
+from hidet.analysis.memory import is_arithmetic
+from hidet.dialects.cuda import KernelOp, LaunchOp, ViewOp
+from hidet.errors import ScriptError
+from hidet.frontends.script.emitter import Emitter
+from hidet.frontends.script.types import PointerType, ScalarType, TensorType
+from hidet.frontends.script.values import Pointer, Scalar, Tensor
+from hidet.lowering.cuda.expressions import is_variable
+
+ParameterType = ScalarType | TensorType | PointerType
+"""What a parameter of a kernel can be."""
+
+LAUNCH = "launch"
+"""The function that a call of a built module runs."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of a kernel, or of a function that runs on the host.
+
+    Attributes:
+        name: its name.
+        type: what it takes.
+    """
+
+    name: str
+    type: ParameterType
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.type}"
+
+
+# Extents that depend on arguments.
+
+
+def check_host_value(what: str, value: Scalar) -> None:
+    """Check that the host can compute a value: from arguments of the kernel, by arithmetic.
+
+    Args:
+        what: what the value is for, as in messages.
+        value: the value.
+
+    Raises:
+        ScriptError: it cannot.
+    """
+    for op in reversed(_computing([value.ssa])):
+        if isinstance(op, memref.LoadOp) and is_variable(op.memref):
+            raise ScriptError(
+                f"the {what} depends on '{op.memref.name_hint}', which is assigned several times",
+                hint="compute it from arguments, by names that are assigned once",
+            )
+        if not all(_runs_on_host(each) for each in op.walk()):
+            raise ScriptError(
+                f"the {what} depends on what only the running kernel knows",
+                hint="compute it from arguments that are numbers, by arithmetic",
+            )
+
+
+def _runs_on_host(op: Operation) -> bool:
+    return is_arithmetic(op) or isinstance(op, scf.IfOp | scf.YieldOp)
+
+
+def _computing(values: Sequence[SSAValue]) -> list[Operation]:
+    """Return the operations that values are computed by, each after those that it needs."""
+    found: dict[Operation, None] = {}
+
+    def visit(value: SSAValue) -> None:
+        op = value.owner
+        if isinstance(op, Operation) and op not in found:
+            for needed in _operands(op):
+                visit(needed)
+            found[op] = None
+
+    for value in values:
+        visit(value)
+    return list(found)
+
+
+def _operands(op: Operation) -> Iterator[SSAValue]:
+    """Give the values from outside that an operation, or one inside of it, takes."""
+    inside = set(op.walk())
+    for each in inside:
+        for operand in each.operands:
+            owner = operand.owner
+            if not isinstance(owner, Operation) or owner not in inside:
+                yield operand
+
+
+def largest(value: SSAValue) -> int | None:
+    """Return the largest number that an extent can be, None where nothing is known.
+
+    Arithmetic of extents does not overflow: where it would, there is no such grid.
+    """
+    limits = _limits(value)
+    return None if limits is None else limits[1]
+
+
+def _limits(value: SSAValue) -> tuple[int, int] | None:
+    """Return the smallest and the largest number that an integer can be."""
+    own = None
+    if isinstance(value.type, IntegerType):
+        half = 1 << (value.type.bitwidth - 1)
+        own = (-half, half - 1)
+    op = value.owner
+    match op:
+        case Block():
+            return own
+        case arith.ConstantOp(value=IntegerAttr() as number):
+            return (number.value.data, number.value.data)
+        case arith.IndexCastOp() | arith.ExtSIOp():
+            return _limits(op.operands[0])
+        case arith.AddiOp() | arith.SubiOp() | arith.MuliOp() | arith.DivSIOp():
+            left, right = (_limits(operand) for operand in op.operands)
+        case _:
+            return own
+    if left is None or right is None:
+        return own
+    match op:
+        case arith.AddiOp():
+            found = (left[0] + right[0], left[1] + right[1])
+        case arith.SubiOp():
+            found = (left[0] - right[1], left[1] - right[0])
+        case arith.MuliOp():
+            products = [one * other for one in left for other in right]
+            found = (min(products), max(products))
+        case _ if right[0] == right[1] > 0:
+            found = (-(-left[0] // right[0]) if left[0] < 0 else 0, left[1] // right[0])
+        case _:
+            return own
+    return found if own is None else (max(found[0], own[0]), min(found[1], own[1]))
+
+
+# Functions of the host.
+
+
+def host_function(name: str, parameters: Sequence[Parameter], entry: Block) -> func.FuncOp:
+    """Make a function of the host out of its body, whose arguments are the parameters."""
+    kinds = [parameter.type.ir for parameter in parameters]
+    entry.add_op(func.ReturnOp())
+    return func.FuncOp(name, FunctionType.from_lists(kinds, []), Region(entry))
+
+
+def launch_function(
+    parameters: Sequence[Parameter], kernel: KernelOp, extents: Sequence[SSAValue]
+) -> func.FuncOp:
+    """Make the function of the host that launches a kernel.
+
+    Args:
+        parameters: the parameters of both.
+        kernel: the kernel, as it was traced: it still computes the extents.
+        extents: what it computes for the extents that it leaves open.
+    """
+    entry = Block(arg_types=[parameter.type.ir for parameter in parameters])
+    mapper: dict[SSAValue, SSAValue] = {}
+    for parameter, outer, inner in zip(parameters, entry.args, kernel.arguments, strict=True):
+        outer.name_hint = parameter.name
+        mapper[inner] = outer
+    for op in _computing(extents):
+        entry.add_op(op.clone(mapper))
+    launch = LaunchOp(
+        kernel.sym_name.data, entry.args, extents=[mapper[extent] for extent in extents]
+    )
+    launch.location = kernel.location
+    entry.add_op(launch)
+    function = host_function(LAUNCH, parameters, entry)
+    function.location = kernel.location
+    return function
+
+
+def insert_launch(emitter: Emitter, launch: func.FuncOp, arguments: Sequence[SSAValue]) -> None:
+    """Insert what the function that launches a kernel does, for some arguments."""
+    body = launch.body.block
+    mapper: dict[SSAValue, SSAValue] = dict(zip(body.args, arguments, strict=True))
+    for op in body.ops:
+        if not isinstance(op, func.ReturnOp):
+            copy = op.clone(mapper)
+            if isinstance(copy, LaunchOp):
+                copy.location = UnknownLoc()  # so that it gets the line of the call
+            emitter.insert(copy)
+
+
+def operand(emitter: Emitter, value: object, kind: ParameterType) -> SSAValue:
+    """Return an argument of a launch, which has been checked, as an operand."""
+    if isinstance(value, Tensor):
+        start = (0,) * len(value.shape) if value.start is None else (value.start,)
+        value = Pointer(value.memory, value.element, start)
+    if isinstance(value, Pointer):
+        is_whole = all(isinstance(index, int) and index == 0 for index in value.indices)
+        if is_whole and value.memory.type == kind.ir:
+            return value.memory
+        indices = [emitter.index_of(index) for index in value.indices]
+        return emitter.insert(ViewOp(value.memory, indices, kind.ir)).result
+    assert isinstance(kind, ScalarType)
+    return emitter.cast(emitter.scalar_of(value, kind), kind).ssa
