@@ -156,7 +156,7 @@ with hidet.script_module() as module:
         y[9] = cuda_math.min(n, 4)
         # IR:     arith.addi %n
         # IR:     arith.divsi
-        # SOURCE: y[10] = hidet::cast<float>((n + 8 - 1) / 8);
+        # SOURCE: y[10] = hidet::cast<float>((n + 7) / 8);
         y[10] = cdiv(n, 8)
         # IR:     arith.extf %h : f16 to f32
         # IR:     math.tanh %{{.*}} : f32
