@@ -10,33 +10,41 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from hidet import driver, errors, lang, option, testing, torch
+    from hidet import cuda, driver, drivers, errors, ir, lang, option, testing, torch, utils
     from hidet.frontends.script import script, script_module
 
 __version__ = "0.1.0"
 
 # Public name -> "module" or "module:attribute".
 _PUBLIC_NAMES: dict[str, str] = {
+    "cuda": "hidet.cuda",
     "driver": "hidet.driver",
+    "drivers": "hidet.drivers",
     "errors": "hidet.errors",
+    "ir": "hidet.ir",
     "lang": "hidet.lang",
     "option": "hidet.option",
     "script": "hidet.frontends.script:script",
     "script_module": "hidet.frontends.script:script_module",
     "testing": "hidet.testing",
     "torch": "hidet.torch",
+    "utils": "hidet.utils",
 }
 
 __all__ = [
     "__version__",
+    "cuda",
     "driver",
+    "drivers",
     "errors",
+    "ir",
     "lang",
     "option",
     "script",
     "script_module",
     "testing",
     "torch",
+    "utils",
 ]
 
 

@@ -308,6 +308,31 @@ class TestConstructors:
         column = spatial(4, 2).repeat(2, 2, ranks=[1, 0]).spatial(2, 16, ranks=[1, 0])
         assert column == spatial(4, 2) * column_repeat(2, 2) * column_spatial(2, 16)
 
+    def test_words_of_layouts(self):
+        layout = spatial(4, 2).row_major(2, 2).local(2, 16).column_major(4, 3)
+        assert layout == spatial(4, 2) * repeat(2, 2) * spatial(2, 16) * column_repeat(4, 3)
+        assert (layout.num_workers, layout.size, layout.task_shape) == (256, 48, (64, 192))
+
+    def test_hints(self):
+        """Hints of loops are checked, and change nothing."""
+        assert repeat(2, 3, attrs="u.") == row_repeat(2, 3, attrs="u+") == repeat(2, 3)
+        assert spatial(4, 2).repeat(2, 3, attrs="u4u") == spatial(4, 2).repeat(2, 3)
+        assert column_repeat(2, 3, attrs=".") == column_repeat(2, 3)
+        for attrs in ("x", "uuu", "u x"):
+            with pytest.raises(MappingError, match="no hints for the 2 loops"):
+                repeat(2, 3, attrs=attrs)
+
+    def test_the_task_of_a_worker(self):
+        assert spatial(4, 8).map(13) == (1, 5)
+        assert column_spatial(4, 8).map(13) == (1, 3)
+
+    def test_failure_of_auto_map(self):
+        """A template may turn the failure into an error of its own."""
+        messages: list[str] = []
+        with pytest.raises(MappingError):
+            auto_map(8, 41, workers=64, on_fail=messages.append)
+        assert messages == ["cannot spread the 328 tasks of shape (8, 41) evenly over 64 workers"]
+
     def test_three_spellings_of_evaluation(self):
         tasks = spatial(4, 2).repeat(1, 2)
         assert tasks.on(3) == tasks.map(3) == tasks[3] == tasks(3) == [(1, 2), (1, 3)]

@@ -28,10 +28,13 @@ from hidet.frontends.script.builtins import (
 )
 from hidet.frontends.script.builtins import loop_range as range
 from hidet.frontends.script.cuda import printf
+from hidet.frontends.script.functional import address, bitwise_not, deref
 from hidet.frontends.script.memory import (
+    DeclareScope,
     as_tensor_pointer,
     register_tensor,
     shared_tensor,
+    tensor,
     tensor_pointer,
 )
 from hidet.lang import cuda, layout, mapping, math, meta, types
@@ -46,6 +49,7 @@ from hidet.lang.mapping import (
     spatial,
 )
 from hidet.lang.types import (
+    TensorType,
     bf16,
     bfloat16,
     boolean,
@@ -79,12 +83,16 @@ from hidet.lang.types import (
 attr = attrs = ATTRS
 
 __all__ = [
+    "DeclareScope",
+    "TensorType",
+    "address",
     "as_tensor_pointer",
     "attr",
     "attrs",
     "auto_map",
     "bf16",
     "bfloat16",
+    "bitwise_not",
     "boolean",
     "cast",
     "cdiv",
@@ -93,6 +101,7 @@ __all__ = [
     "column_major",
     "cuda",
     "data_type",
+    "deref",
     "f16",
     "f32",
     "f64",
@@ -124,6 +133,7 @@ __all__ = [
     "script_module",
     "shared_tensor",
     "spatial",
+    "tensor",
     "tensor_pointer",
     "tf32",
     "tfloat32",

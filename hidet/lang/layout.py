@@ -23,4 +23,15 @@ def strided_layout(shape: Sequence[int], ranks: Sequence[int] | None = None) -> 
     return repeat(*shape, ranks=ranks)
 
 
-__all__ = ["column_major", "local_layout", "row_major", "strided_layout"]
+DataLayout = TaskMap
+row_layout, col_layout = row_major, column_major
+
+__all__ = [
+    "DataLayout",
+    "col_layout",
+    "column_major",
+    "local_layout",
+    "row_layout",
+    "row_major",
+    "strided_layout",
+]

@@ -1,5 +1,12 @@
 """The types of scripts, by short and long names; `f32[m, n]` is a tensor, `~f32` a pointer."""
 
+from hidet.frontends.script.memory import (
+    DeclareScope,
+    register_tensor,
+    shared_tensor,
+    tensor,
+    tensor_pointer,
+)
 from hidet.frontends.script.types import (
     BF16,
     BOOL,
@@ -21,6 +28,9 @@ from hidet.frontends.script.types import (
 )
 from hidet.frontends.script.types import scalar_type as data_type
 
+DataType = ScalarType
+tensor_type = TensorType
+
 boolean = BOOL
 i8 = int8 = I8
 i16 = int16 = I16
@@ -37,6 +47,8 @@ f64 = float64 = F64
 tf32 = tfloat32 = TF32
 
 __all__ = [
+    "DataType",
+    "DeclareScope",
     "PointerType",
     "ScalarType",
     "TensorType",
@@ -58,6 +70,11 @@ __all__ = [
     "int16",
     "int32",
     "int64",
+    "register_tensor",
+    "shared_tensor",
+    "tensor",
+    "tensor_pointer",
+    "tensor_type",
     "tf32",
     "tfloat32",
     "u8",

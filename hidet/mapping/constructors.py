@@ -1,10 +1,16 @@
 """The functions that make task mappings: single factors, a spread over workers, a text."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import gcd, prod
 
-from hidet.mapping.factors import Factor, MappingError, ranked_factors, traversal_order
+from hidet.mapping.factors import (
+    Factor,
+    MappingError,
+    check_hints,
+    ranked_factors,
+    traversal_order,
+)
 from hidet.mapping.task_map import TaskMap
 
 
@@ -22,16 +28,20 @@ def spatial(*dims: int, ranks: Sequence[int] | None = None) -> TaskMap:
     return TaskMap(ranked_factors("spatial", dims, ranks))
 
 
-def repeat(*dims: int, ranks: Sequence[int] | None = None) -> TaskMap:
+def repeat(*dims: int, ranks: Sequence[int] | None = None, attrs: str | None = None) -> TaskMap:
     """Return the map of one worker that runs all d0 * d1 * ... tasks.
 
     Args:
         dims: the extents.
         ranks: the order of traversal, as in `spatial`.
+        attrs: hints for the loop of each dimension, or one for all, `u` to unroll it, `.` for
+            nothing. They change nothing: all loops over few tasks are unrolled.
 
     Raises:
-        MappingError: for extents that are not positive, or ranks that are no permutation.
+        MappingError: for extents that are not positive, ranks that are no permutation, or hints
+            that do not belong to the dimensions.
     """
+    check_hints(len(dims), attrs)
     return TaskMap(ranked_factors("repeat", dims, ranks))
 
 
@@ -51,9 +61,9 @@ def row_spatial(*dims: int) -> TaskMap:
     return spatial(*dims)
 
 
-def row_repeat(*dims: int) -> TaskMap:
+def row_repeat(*dims: int, attrs: str | None = None) -> TaskMap:
     """Return `repeat` in row-major order: the last dimension is the fastest."""
-    return repeat(*dims)
+    return repeat(*dims, attrs=attrs)
 
 
 def column_spatial(*dims: int) -> TaskMap:
@@ -65,16 +75,21 @@ def column_spatial(*dims: int) -> TaskMap:
     return spatial(*dims, ranks=range(len(dims))[::-1])
 
 
-def column_repeat(*dims: int) -> TaskMap:
+def column_repeat(*dims: int, attrs: str | None = None) -> TaskMap:
     """Return `repeat` in column-major order: the first dimension is the fastest.
 
     >>> column_repeat(2, 3)
     repeat(1, 3) * repeat(2, 1)
     """
-    return repeat(*dims, ranks=range(len(dims))[::-1])
+    return repeat(*dims, ranks=range(len(dims))[::-1], attrs=attrs)
 
 
-def auto_map(*shape: int, workers: int, ranks: Sequence[int] | None = None) -> TaskMap:
+def auto_map(
+    *shape: int,
+    workers: int,
+    ranks: Sequence[int] | None = None,
+    on_fail: Callable[[str], object] | None = None,
+) -> TaskMap:
     """Return a repeat of a spatial factor that spreads a tile over so many workers.
 
     The fastest dimension is shared by as many workers as can share it evenly, then the one before
@@ -87,13 +102,19 @@ def auto_map(*shape: int, workers: int, ranks: Sequence[int] | None = None) -> T
         shape: the shape of the tile.
         workers: the number of workers.
         ranks: the order of the dimensions, as in `spatial`, for both factors.
+        on_fail: called with the message of the error first; it may raise another one.
 
     Raises:
         MappingError: if the number of tasks is no multiple of the number of workers.
     """
     if workers < 1 or prod(shape) % workers != 0:
+        message = (
+            f"cannot spread the {prod(shape)} tasks of shape {shape} evenly over {workers} workers"
+        )
+        if on_fail is not None:
+            on_fail(message)
         raise MappingError(
-            f"cannot spread the {prod(shape)} tasks of shape {shape} evenly over {workers} workers",
+            message,
             hint="the number of tasks must be a multiple of the number of workers",
         )
     spread = [1] * len(shape)

@@ -1,5 +1,6 @@
 """The factors of task mappings, as they are written and printed."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -113,3 +114,20 @@ def traversal_order(dims: Sequence[int], ranks: Sequence[int] | None) -> list[in
             hint=f"ranks are a permutation of 0 to {len(dims) - 1}, one for each dimension",
         )
     return sorted(range(len(dims)), key=lambda dim: ranks[dim])
+
+
+_HINT = re.compile(r"u(\d+|\+)?|\.")
+
+
+def check_hints(rank: int, hints: str | None) -> None:
+    """Check the hints for the loops over the tasks of a repeat factor, such as `u.`.
+
+    Raises:
+        MappingError: there is no such hint, or there is neither one for each dimension nor one.
+    """
+    found = _HINT.findall(hints or "")
+    if hints is not None and (_HINT.sub("", hints) or len(found) not in (1, rank)):
+        raise MappingError(
+            f"attrs={hints!r} has no hints for the {rank} loops of a repeat factor",
+            hint="'u' unrolls a loop, '.' leaves it as it is: one for each, or one for all",
+        )

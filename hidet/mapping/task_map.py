@@ -13,6 +13,7 @@ from hidet.mapping.factors import (
     Factor,
     Kind,
     MappingError,
+    check_hints,
     common_rank,
     ranked_factors,
     single_factor,
@@ -149,9 +150,10 @@ class TaskMap:
         """Return the tasks of a worker, in order, as in `for i, j in tasks.on(worker)`."""
         return self(worker)
 
-    def map(self, worker: int) -> list[Task]:
-        """Return the tasks of a worker, in order; another name of `on`."""
-        return self(worker)
+    def map(self, worker: int) -> Task | list[Task]:
+        """Return the task of a worker, as in `i, j = tasks.map(worker)`; if several, the list."""
+        tasks = self(worker)
+        return tasks[0] if self.tasks_per_worker == 1 else tasks
 
     def owners(self, task: Sequence[int]) -> list[int]:
         """Return the workers that run a task, in ascending order: the inverse of the map.
@@ -233,13 +235,45 @@ class TaskMap:
         """Return the composition of this map, outside, with a spatial factor."""
         return TaskMap(self.factors + ranked_factors("spatial", dims, ranks))
 
-    def repeat(self, *dims: int, ranks: Sequence[int] | None = None) -> "TaskMap":
+    def repeat(
+        self, *dims: int, ranks: Sequence[int] | None = None, attrs: str | None = None
+    ) -> "TaskMap":
         """Return the composition of this map, outside, with a repeat factor."""
+        check_hints(len(dims), attrs)
         return TaskMap(self.factors + ranked_factors("repeat", dims, ranks))
 
     def replicate(self, count: int) -> "TaskMap":
         """Return the composition of this map, outside, with a replicate factor."""
         return TaskMap((*self.factors, Factor("replicate", (count,))))
+
+    # The words of layouts, for what a thread holds, and of the original Hidet.
+
+    def local(self, *dims: int) -> "TaskMap":
+        """Return the composition with `local_layout(...)`: `spatial`, as a word of layouts."""
+        return self.spatial(*dims)
+
+    def row_major(self, *dims: int) -> "TaskMap":
+        """Return the composition with `row_major(...)`: `repeat`, as a word of layouts."""
+        return self.repeat(*dims)
+
+    def column_major(self, *dims: int) -> "TaskMap":
+        """Return the composition with `column_major(...)`."""
+        return self.repeat(*dims, ranks=range(len(dims))[::-1])
+
+    @property
+    def num_workers(self) -> int:
+        """The number of workers."""
+        return self.workers
+
+    @property
+    def task_shape(self) -> tuple[int, ...]:
+        """The shape of the tile of tasks."""
+        return self.shape
+
+    @property
+    def size(self) -> int:
+        """The number of elements that one thread holds of a tensor with this layout."""
+        return self.tasks_per_worker
 
     def project(self, dims: Iterable[int]) -> "TaskMap":
         """Return the map of the tile that is left when the given dimensions are reduced away.

@@ -8,11 +8,19 @@ from typing import TypeVar
 
 from hidet.errors import ScriptError
 from hidet.frontends.script.attributes import Attributes, set_attribute
-from hidet.frontends.script.expressions import Expressions, unpack
+from hidet.frontends.script.expressions import Expressions
 from hidet.frontends.script.facts import are_assigned
+from hidet.frontends.script.memory import TensorPointer
 from hidet.frontends.script.source import LocatedError
 from hidet.frontends.script.types import I32, INDEX, ScalarType, TensorType, scalar_type
-from hidet.frontends.script.values import Pointer, Scalar, Tensor, Variable, describe
+from hidet.frontends.script.values import (
+    Pointer,
+    Scalar,
+    Tensor,
+    Variable,
+    describe,
+    unpack,
+)
 
 Result = TypeVar("Result")
 
@@ -80,6 +88,8 @@ class Assignments(Expressions):
             if isinstance(bound, Variable):
                 self.emitter.write(value, bound)
                 return
+            if isinstance(bound, TensorPointer):
+                value = bound.at(value)
             if self.scopes.crosses_runtime(scope):
                 raise ScriptError(
                     f"'{name}' is {describe(bound)}, and cannot become {describe(value)} where "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
@@ -74,58 +75,78 @@ def _bound(value: object) -> Index:
     return value
 
 
-def grid(*extents: object, attrs: str | None = None) -> Grid:
+def grid(*extents: object, attrs: str | None = None, bind_tuple: bool = False) -> Grid:
     """Make nested loops of the kernel, for `for i, j in ...`.
 
     Args:
-        extents: the extent of each loop; or one list of them.
-        attrs: for each loop `u` to unroll it, `u4` to unroll four iterations, `.` for nothing.
+        extents: the extent of each loop; or one list of them, which gives tuples; the hints may
+            follow as the last one.
+        attrs: for each loop `u` to unroll it, `u4` to unroll four iterations, `u+` to write its
+            body once for each number, which is then known there, `.` for nothing.
+        bind_tuple: whether a single loop gives a tuple of one index.
 
     Raises:
         ScriptError: an extent is no integer, or the hints do not belong to the loops.
     """
     if len(extents) == 1 and isinstance(extents[0], list | tuple):
         extents = tuple(extents[0])  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+        bind_tuple = True
+    if extents and isinstance(extents[-1], str):
+        extents, attrs = extents[:-1], extents[-1]
     hints = _hints(attrs or "." * len(extents))
     if len(hints) != len(extents):
         raise ScriptError(
             f"attrs={attrs!r} has hints for {len(hints)} loops, the grid has {len(extents)}",
-            hint="one 'u', 'u4' or '.' for each loop",
+            hint="one 'u', 'u4', 'u+' or '.' for each loop",
         )
-    bounds = [_bound(extent) for extent in extents]
-    return Grid(tuple(Range(0, b, 1, hint) for b, hint in zip(bounds, hints, strict=True)))
-
-
-def _hints(text: str) -> list[bool | int]:
-    """Read `u.u4`: for each loop whether, or how far, it is unrolled."""
-    hints: list[bool | int] = []
-    for letter in text:
-        if letter.isdigit() and hints and hints[-1] is not False:
-            hints[-1] = int(letter) if hints[-1] is True else hints[-1] * 10 + int(letter)
-        elif letter in ("u", "."):
-            hints.append(letter == "u")
-        else:
+    loops: list[Range] = []
+    for extent, hint in zip(extents, hints, strict=True):
+        bound = _bound(extent)
+        if hint == "u+" and not isinstance(bound, int):
             raise ScriptError(
-                f"the hints {text!r} of a grid are not known",
-                hint="'u' unrolls a loop, 'u4' unrolls four iterations, '.' leaves it as it is",
+                "the extent of a loop that is unrolled at once is known only when the kernel runs",
+                hint="'u' leaves the unrolling to the compiler of CUDA",
             )
+        unroll = int(hint[1:]) if hint[1:].isdigit() else hint == "u"
+        loops.append(Range(0, bound, 1, unroll, at_once=hint == "u+"))
+    return Grid(tuple(loops), bind_tuple)
+
+
+_HINT = re.compile(r"u(\d+|\+)?|\.")
+
+
+def _hints(text: str) -> list[str]:
+    """Read `u.u4`: the hint of each loop."""
+    hints = [match[0] for match in _HINT.finditer(text)]
+    if "".join(hints) != text:
+        raise ScriptError(
+            f"the hints {text!r} of a grid are not known",
+            hint="'u' unrolls a loop, 'u4' unrolls four iterations, 'u+' writes the body once for "
+            "each number, '.' leaves the loop as it is",
+        )
     return hints
 
 
-def tasks_of(tasks: TaskMap, worker: object, *, bind_tuple: bool = False) -> object:
-    """Return what `for i, j in tasks.on(worker)` goes through.
+def tasks_of(tasks: TaskMap, name: str, worker: object, *, bind_tuple: bool = False) -> object:
+    """Return what `for i, j in tasks.on(worker)` goes through, or the task `tasks.map(worker)`.
 
     Raises:
         ScriptError: the worker is no integer.
     """
     if isinstance(worker, int) and not isinstance(worker, bool):
-        return tasks.on(worker)
+        return tasks.map(worker) if name == "map" else tasks.on(worker)
     if not isinstance(worker, Scalar) or not worker.type.is_integer:
         raise ScriptError(
             f"the worker of a task mapping is an integer, not {describe(worker)}",
             hint="such as threadIdx.x",
         )
-    return Tasks(tasks, worker)
+    if name == "map" and tasks.tasks_per_worker == 1:
+        task: list[object] = [0] * tasks.rank
+        for digit in tasks.spatial_digits:
+            value = worker // digit.weight % digit.extent
+            task[digit.dim] = task[digit.dim] + value * digit.stride  # pyright: ignore[reportOperatorIssue, reportUnknownVariableType]
+        return tuple(task)
+    return Tasks(tasks, worker, bind_tuple)
 
 
 # Mathematics.

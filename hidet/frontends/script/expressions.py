@@ -15,17 +15,21 @@ from xdsl.ir import Block, Region
 from hidet.errors import ScriptError
 from hidet.frontends.script.builtins import SUBSTITUTES, tasks_of
 from hidet.frontends.script.emitter import Emitter, is_cheap
+from hidet.frontends.script.functional import address
 from hidet.frontends.script.scopes import Scopes
 from hidet.frontends.script.source import LocatedError, Source
-from hidet.frontends.script.types import BOOL, F32, I32, ScalarType, common_type
+from hidet.frontends.script.types import BOOL, ScalarType
 from hidet.frontends.script.values import (
     Pointer,
     Range,
     Scalar,
     Tensor,
     Variable,
+    common_kind,
     describe,
     is_number,
+    is_offset,
+    unpack,
 )
 from hidet.mapping import TaskMap
 
@@ -185,6 +189,8 @@ class Expressions:
                 f"a script has no operator {type(kind).__name__}",
                 hint="multiply matrices with loops over their elements",
             )
+        if isinstance(lhs, Tensor) and isinstance(kind, ast.Add) and is_offset(rhs):
+            lhs = lhs.pointer or lhs
         for one, other in ((lhs, rhs), (rhs, lhs)):
             if isinstance(one, Tensor) and (isinstance(other, Scalar | Tensor) or is_number(other)):
                 raise ScriptError(
@@ -200,6 +206,8 @@ class Expressions:
             if isinstance(base, Tensor | Pointer):
                 return self.address(base, node.operand)
         value = self.evaluate(node.operand)
+        if isinstance(node.op, ast.Invert) and isinstance(value, Tensor):
+            return address(value)
         if isinstance(node.op, ast.Not):
             return self.emitter.unary("not", value) if isinstance(value, Scalar) else not value
         return _UNARY[type(node.op)](value)
@@ -303,7 +311,8 @@ class Expressions:
     def address(self, base: Tensor | Pointer, node: ast.Subscript) -> Pointer:
         """Return the address of an element."""
         key = self.evaluate(node.slice)
-        indices = cast("tuple[object, ...]", key) if isinstance(key, tuple) else (key,)
+        several = isinstance(key, tuple | list)
+        indices = tuple(cast("tuple[object, ...]", key)) if several else (key,)
         if any(isinstance(index, slice) for index in indices):
             raise ScriptError(
                 "a script has no slices of tensors", hint="loop over the elements, or copy a tile"
@@ -349,6 +358,8 @@ class Expressions:
     def call(self, node: ast.Call) -> object:
         """Call what Python knows; scripts and plain functions write their IR here."""
         function = self.evaluate(node.func)
+        if function is address and node.args and isinstance(node.args[0], ast.Subscript):
+            return self.unary(ast.UnaryOp(ast.Invert(), node.args[0]))
         arguments: list[object] = []
         for argument in node.args:
             if isinstance(argument, ast.Starred):
@@ -363,8 +374,9 @@ class Expressions:
             else:
                 keywords[keyword.arg] = value
         owner = getattr(function, "__self__", function)
-        if isinstance(owner, TaskMap) and getattr(function, "__name__", "on") in ("on", "map"):
-            return tasks_of(owner, *arguments, **keywords)
+        name = getattr(function, "__name__", "on")
+        if isinstance(owner, TaskMap) and name in ("on", "map"):
+            return tasks_of(owner, name, *arguments, **keywords)
         if not callable(function):
             raise ScriptError(f"{describe(function)} is no function")
         substitute = SUBSTITUTES.get(function) if _is_hashable(function) else None
@@ -389,20 +401,25 @@ class Expressions:
 
     def comprehension(self, node: ast.ListComp | ast.GeneratorExp) -> object:
         """Return a list, from what is known when the script is defined."""
-        return list(self._comprehend(node.elt, node.generators))
+        return list(self._comprehend([node.elt], node.generators))
+
+    def dictionary_comprehension(self, node: ast.DictComp) -> object:
+        """Return a dictionary, from what is known when the script is defined."""
+        return dict(self._comprehend([node.key, node.value], node.generators))  # pyright: ignore[reportArgumentType, reportCallIssue, reportUnknownVariableType]
 
     def _comprehend(
-        self, element: ast.expr, generators: list[ast.comprehension]
+        self, elements: list[ast.expr], generators: list[ast.comprehension]
     ) -> Iterator[object]:
         if not generators:
-            yield self.evaluate(element)
+            values = [self.evaluate(element) for element in elements]
+            yield tuple(values) if len(values) > 1 else values[0]
             return
         first, *rest = generators
         for value in self.python_values(first.iter):
             self.scopes.enter(runtime=False)
             self.bind(first.target, value)
             if all(self.condition(test) for test in first.ifs):
-                yield from self._comprehend(element, rest)
+                yield from self._comprehend(elements, rest)
             self.scopes.exit()
 
     def python_values(self, node: ast.expr) -> list[object]:
@@ -439,37 +456,6 @@ class Expressions:
 _Arm = tuple[Block, Scalar]
 
 
-def unpack(value: object, count: int) -> list[object]:
-    """Return the parts of a tuple.
-
-    Raises:
-        ScriptError: it has another number of parts.
-    """
-    if isinstance(value, Scalar | Tensor | Pointer) or not hasattr(value, "__iter__"):
-        raise ScriptError(f"{describe(value)} cannot be unpacked into {count} names")
-    values = cast("list[object]", list(value))  # pyright: ignore[reportArgumentType]
-    if len(values) != count:
-        raise ScriptError(f"{len(values)} values for {count} names")
-    return values
-
-
-def common_kind(one: object, other: object) -> ScalarType:
-    """Return the type in which two alternatives meet; numbers adapt."""
-    types = [value.type if isinstance(value, Scalar) else None for value in (one, other)]
-    kind = common_type(*types)
-    for value in (one, other):
-        if isinstance(value, Scalar):
-            continue
-        if not is_number(value):
-            raise ScriptError(f"{describe(value)} stands where a number should")
-        if isinstance(value, float) and (kind is None or not kind.is_float):
-            kind = F32
-        elif kind is None or (kind is BOOL and not isinstance(value, bool)):
-            kind = BOOL if isinstance(value, bool) else I32
-    assert kind is not None
-    return kind
-
-
 def _is_hashable(value: object) -> bool:
     return getattr(type(value), "__hash__", None) is not None
 
@@ -484,6 +470,7 @@ _RULES: dict[type[ast.expr], Callable[[Expressions, ast.expr], object]] = cast(
         ast.Compare: Expressions.comparison,
         ast.Constant: Expressions.constant,
         ast.Dict: Expressions.dictionary,
+        ast.DictComp: Expressions.dictionary_comprehension,
         ast.GeneratorExp: Expressions.comprehension,
         ast.IfExp: Expressions.conditional,
         ast.JoinedStr: Expressions.text,

@@ -188,8 +188,9 @@ class ScriptFunction:
             match parameter.type:
                 case ScalarType() as kind:
                     arguments.append(Scalar(emitter, argument, kind))
-                case TensorType(element, shape):
-                    arguments.append(Tensor(argument, element, shape))
+                case TensorType(element, shape, layout):
+                    start = None if layout is None else 0
+                    arguments.append(Tensor(argument, element, shape, layout, start))
                 case PointerType(element):
                     arguments.append(Pointer(argument, element, (0,)))
         with tracing(emitter):
@@ -364,14 +365,14 @@ class ScriptFunction:
                     raise ScriptError(f"{what} is {kind}, and got {describe(value)}")
                 return value
             case PointerType():
-                if isinstance(value, Tensor) and value.start is not None:
-                    value = Pointer(value.memory, value.element, (value.start,))
-                elif (
-                    isinstance(value, Tensor)
-                    and value.layout is None
-                    and (len(value.shape) == 1 or self.kind in KERNELS)
-                ):
-                    value = Pointer(value.memory, value.element, (0,) * len(value.shape))
+                if isinstance(value, Tensor):
+                    is_whole = value.layout is None and self.kind in KERNELS
+                    zeros = (0,) * len(value.shape)
+                    value = (
+                        Pointer(value.memory, value.element, zeros)
+                        if is_whole and value.start is None
+                        else value.pointer or value
+                    )
                 if not isinstance(value, Pointer) or value.element != kind.element:
                     raise ScriptError(f"{what} is {kind}, and got {describe(value)}")
                 return value

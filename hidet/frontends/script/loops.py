@@ -18,6 +18,7 @@ from hidet.frontends.script.facts import are_assigned
 from hidet.frontends.script.types import I32, INDEX
 from hidet.frontends.script.values import (
     Grid,
+    Index,
     Pointer,
     Range,
     Scalar,
@@ -57,7 +58,8 @@ class Loops(Assignments):
             case Range():
                 self._grid_loop(node, [over], single=True)
             case Grid():
-                self._grid_loop(node, list(over.ranges), single=len(over.ranges) == 1)
+                single = len(over.ranges) == 1 and not over.bind_tuple
+                self._grid_loop(node, list(over.ranges), single=single)
             case Tasks():
                 self._task_loop(node, over)
             case Scalar() | Tensor() | Pointer():
@@ -171,13 +173,23 @@ class Loops(Assignments):
             self._nest(node, ranges, [], single=single)
 
     def _nest(
-        self, node: ast.For, ranges: list[Range], outer: list[Scalar], *, single: bool
+        self, node: ast.For, ranges: list[Range], outer: list[Index], *, single: bool
     ) -> None:
         """Make the loops that are left inside of those whose variables are given."""
         if not ranges:
             self._body(node, outer[0] if single else tuple(outer))
             return
         first, *others = ranges
+        if first.at_once:
+            for number in first:
+                ways = self.exits.out_of_loop()
+                with self.emitter.arm() as body:
+                    self._nest(node, others, [*outer, number], single=single)
+                if ways:
+                    self.insert_guard(ways, body)
+                else:
+                    self.emitter.adopt(body)
+            return
         backwards = first.step < 0
         if backwards:  # counted upwards, since loops of the IR are
             count = (self._number(first.start) - self._number(first.stop) - first.step - 1) // (
@@ -230,7 +242,8 @@ class Loops(Assignments):
         with self.exits.loop(unrolled=False):
             foreach = self.emitter.insert(ForeachOp(tasks.map, worker))
             indices = tuple(Scalar(self.emitter, i, INDEX) for i in foreach.indices)
-            single = len(indices) == 1 and isinstance(node.target, ast.Name)
+            is_name = isinstance(node.target, ast.Name)
+            single = len(indices) == 1 and is_name and not tasks.bind_tuple
             with self.emitter.arm() as body:
                 self._body(node, indices[0] if single else indices)
             ways = self.exits.out_of_loop()

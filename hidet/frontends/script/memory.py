@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from enum import Enum
 from math import prod
 from typing import cast
 
@@ -68,16 +70,82 @@ def shared_tensor(dtype: object, shape: object = None, layout: object = None) ->
     return Tensor(memory, element, layout.shape, _digits(layout, extents), swizzle=swizzle)
 
 
+def tensor(
+    dtype: object, shape: object = None, layout: object = None, scope: object = "register"
+) -> Tensor:
+    """Make a tensor in the memory that a scope names.
+
+    Args:
+        dtype: the type of the elements.
+        shape: the extents; left out where a layout has them.
+        layout: the layout, row-major if left out.
+        scope: "register" or "shared"; "default" is "register".
+
+    Raises:
+        ScriptError: there is no such scope; or as `register_tensor` and `shared_tensor` say.
+    """
+    makers = {
+        DeclareScope.Default: register_tensor,
+        DeclareScope.Register: register_tensor,
+        DeclareScope.Shared: shared_tensor,
+    }
+    try:
+        make = makers[DeclareScope(scope)]
+    except (ValueError, KeyError) as error:
+        raise ScriptError(
+            f"a tensor cannot be made in the scope {describe(scope)}",
+            hint="in 'register' or in 'shared'; global memory comes as a parameter",
+        ) from error
+    return make(dtype, shape, layout)
+
+
+class DeclareScope(Enum):
+    """The scopes of `tensor`, for `tensor(..., scope=DeclareScope.Shared)`."""
+
+    Default = "default"
+    Global = "global"
+    Register = "register"
+    Shared = "shared"
+
+
+@dataclass(frozen=True)
+class TensorPointer:
+    """A tensor that waits for its pointer: `t = tensor_pointer('float32', [n])`, then `t = p`.
+
+    Attributes:
+        dtype: the type of the elements.
+        shape: the extents.
+        layout: the layout.
+    """
+
+    dtype: object
+    shape: object
+    layout: object
+
+    def __getitem__(self, key: object) -> object:
+        raise ScriptError(
+            "this tensor pointer points nowhere yet",
+            hint="assign a pointer to it, or give it one by 'init'",
+        )
+
+    def at(self, pointer: object) -> Tensor:
+        """Return the tensor behind a pointer.
+
+        Raises:
+            ScriptError: as `as_tensor_pointer` says.
+        """
+        return as_tensor_pointer(pointer, self.dtype, self.shape, self.layout)
+
+
 def tensor_pointer(
     dtype: object, shape: object = None, layout: object = None, init: object = None
-) -> Tensor:
-    """Make a tensor of what a pointer points to; `as_tensor_pointer` in another order."""
-    if init is None:
-        raise ScriptError(
-            "a tensor pointer without 'init' is not supported yet",
-            hint="as_tensor_pointer(pointer, 'float32', [m, n])",
-        )
-    return as_tensor_pointer(init, dtype, shape, layout)
+) -> Tensor | TensorPointer:
+    """Make a tensor of what a pointer points to; `as_tensor_pointer` in another order.
+
+    Without `init` the pointer follows, by an assignment to the same name.
+    """
+    waiting = TensorPointer(dtype, shape, layout)
+    return waiting if init is None else waiting.at(init)
 
 
 def as_tensor_pointer(
@@ -95,8 +163,8 @@ def as_tensor_pointer(
         ScriptError: it is no pointer to such elements, or shape and layout do not fit.
     """
     emitter = current("as_tensor_pointer")
-    if isinstance(pointer, Tensor) and pointer.start is not None:
-        pointer = Pointer(pointer.memory, pointer.element, (pointer.start,))
+    if isinstance(pointer, Tensor):
+        pointer = pointer.pointer or pointer
     if not isinstance(pointer, Pointer) or len(pointer.indices) != 1:
         raise ScriptError(
             f"{describe(pointer)} is no pointer", hint="declare the parameter as ~f32"

@@ -26,8 +26,8 @@ ARITHMETIC: dict[str, Operator] = {
     "+": Operator(arith.AddfOp, arith.AddiOp, arith.AddiOp),
     "-": Operator(arith.SubfOp, arith.SubiOp, arith.SubiOp),
     "*": Operator(arith.MulfOp, arith.MuliOp, arith.MuliOp),
-    "/": Operator(arith.DivfOp, None, None),
-    # Integers divide as in CUDA: towards zero.
+    # Integers divide as in CUDA, by both operators: towards zero.
+    "/": Operator(arith.DivfOp, arith.DivSIOp, arith.DivUIOp),
     "//": Operator(None, arith.DivSIOp, arith.DivUIOp),
     "%": Operator(None, arith.RemSIOp, arith.RemUIOp),
     "**": Operator(math.PowFOp, None, None),
@@ -44,7 +44,6 @@ ARITHMETIC: dict[str, Operator] = {
 """Operators whose result has the type of their operands."""
 
 HINTS = {
-    "/": "divide integers with //, or convert one of them: f32(a) / b",
     "//": "divide floats with /",
     "%": "the remainder is one of integers",
     "**": "multiply integers, or convert one of them: f32(a) ** b",

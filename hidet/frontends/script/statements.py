@@ -11,12 +11,11 @@ from xdsl.ir import Block, Region
 
 from hidet.errors import ScriptError
 from hidet.frontends.script.exits import Left
-from hidet.frontends.script.expressions import common_kind
 from hidet.frontends.script.facts import exit_in, leaves, read_names
 from hidet.frontends.script.loops import Loops
 from hidet.frontends.script.source import LocatedError
 from hidet.frontends.script.types import ScalarType
-from hidet.frontends.script.values import Scalar, Variable, describe, is_number
+from hidet.frontends.script.values import Scalar, Variable, common_kind, describe, is_number
 
 
 class Statements(Loops):

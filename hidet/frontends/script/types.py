@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING, Literal, overload
 
 from xdsl.dialects.builtin import (
@@ -23,6 +25,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 
 from hidet.errors import ScriptError
+from hidet.mapping import TaskMap
 
 if TYPE_CHECKING:
     from hidet.frontends.script.values import Scalar
@@ -68,8 +71,33 @@ class ScalarType:
             return 0, (1 << self.bits) - 1
         return -(1 << (self.bits - 1)), (1 << (self.bits - 1)) - 1
 
-    def __getitem__(self, shape: int | tuple[int, ...]) -> TensorType:
-        return TensorType(self, check_shape(shape if isinstance(shape, tuple) else (shape,)))
+    @property
+    def nbytes(self) -> int:
+        """The bytes of a number."""
+        return max(self.bits // 8, 1)
+
+    @property
+    def min_value(self) -> float:
+        """The smallest finite number."""
+        return -FLOAT_LIMITS[self.name] if self.is_float else self.limits[0]
+
+    @property
+    def max_value(self) -> float:
+        """The largest finite number."""
+        return FLOAT_LIMITS[self.name] if self.is_float else self.limits[1]
+
+    @property
+    def zero(self) -> float:
+        """Zero."""
+        return 0.0 if self.is_float else 0
+
+    @property
+    def one(self) -> float:
+        """One."""
+        return 1.0 if self.is_float else 1
+
+    def __getitem__(self, shape: int | Sequence[int]) -> TensorType:
+        return TensorType(self, shape)
 
     def __invert__(self) -> PointerType:
         return PointerType(self)
@@ -87,17 +115,56 @@ class ScalarType:
     __repr__ = __str__
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class TensorType:
-    """A contiguous tensor in global memory, `f32[m, n]`: the type of a parameter."""
+    """A tensor in global memory, `f32[m, n]`: the type of a parameter.
+
+    Attributes:
+        element: the type of the elements.
+        shape: the extents.
+        layout: how the elements lie in memory; None is row-major.
+    """
 
     element: ScalarType
     shape: tuple[int, ...]
+    layout: TaskMap | None
+
+    def __init__(
+        self, dtype: object, shape: int | Sequence[int] | None = None, layout: object = None
+    ) -> None:
+        """Make a tensor type.
+
+        Args:
+            dtype: the type of the elements.
+            shape: the extents; left out where a layout has them.
+            layout: the layout, row-major if left out.
+
+        Raises:
+            ScriptError: there is neither shape nor layout, or they do not fit.
+        """
+        if layout is not None and not isinstance(layout, TaskMap):
+            raise ScriptError(
+                f"{layout!r} is no layout",
+                hint="a product of row_major(..), column_major(..) and local_layout(..)",
+            )
+        if shape is None:
+            if layout is None:
+                raise ScriptError("a tensor without a shape and without a layout")
+            shape = layout.shape
+        extents = check_shape(tuple(shape) if isinstance(shape, list | tuple) else (shape,))
+        if layout is not None and extents != layout.shape:
+            raise ScriptError(
+                f"the shape is {list(extents)}, but the layout is for {list(layout.shape)}"
+            )
+        object.__setattr__(self, "element", scalar_type(dtype))
+        object.__setattr__(self, "shape", extents)
+        object.__setattr__(self, "layout", layout)
 
     @property
     def ir(self) -> Attribute:
-        """The type of the parameter in the IR."""
-        return MemRefType(self.element.ir, self.shape)
+        """The type of the parameter in the IR; with a layout it is memory, of rank 1."""
+        shape = self.shape if self.layout is None else (prod(self.shape),)
+        return MemRefType(self.element.ir, shape)
 
     def __str__(self) -> str:
         return f"{self.element}[{', '.join(map(str, self.shape))}]"
@@ -155,6 +222,14 @@ F32 = ScalarType("f32", "float32", "float", 32, f32)
 # What tensor cores read of an f32: they ignore its lower 13 bits. All else takes it as an f32.
 TF32 = ScalarType("tf32", "tfloat32", "float", 32, f32)
 F64 = ScalarType("f64", "float64", "float", 64, f64)
+
+FLOAT_LIMITS = {
+    "f16": 65504.0,
+    "bf16": (2 - 2.0**-7) * 2.0**127,
+    "f32": (2 - 2.0**-23) * 2.0**127,
+    "f64": (2 - 2.0**-52) * 2.0**1023,
+}
+"""The largest finite number of each floating point type."""
 
 SCALAR_TYPES = {
     name: each

@@ -5,12 +5,12 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import NoReturn, Protocol, TypeAlias
+from typing import NoReturn, Protocol, TypeAlias, cast
 
 from xdsl.ir import SSAValue
 
 from hidet.errors import ScriptError
-from hidet.frontends.script.types import ScalarType
+from hidet.frontends.script.types import BOOL, F32, I32, ScalarType, common_type
 from hidet.mapping import SwizzledLayout, TaskMap
 
 
@@ -187,6 +187,14 @@ class Tensor:
     start: Index | None = None
     swizzle: SwizzledLayout | None = None
 
+    @property
+    def pointer(self) -> Pointer | None:
+        """The address of the first element, where it leads to the others; else None."""
+        if self.start is not None:
+            return Pointer(self.memory, self.element, (self.start,))
+        is_row = len(self.shape) == 1 and self.layout is None
+        return Pointer(self.memory, self.element, (0,)) if is_row else None
+
 
 @dataclass(frozen=True)
 class Pointer:
@@ -230,12 +238,21 @@ class Variable:
 
 @dataclass(frozen=True)
 class Range:
-    """`range(start, stop, step)` with bounds that may be known only when the kernel runs."""
+    """`range(start, stop, step)` with bounds that may be known only when the kernel runs.
+
+    Attributes:
+        start: the first number.
+        stop: the end, which is not reached.
+        step: from one number to the next.
+        unroll: whether the compiler of CUDA unrolls the loop, or so many iterations of it.
+        at_once: whether the body is traced for each number, which is then known in it.
+    """
 
     start: Index
     stop: Index
     step: int
     unroll: bool | int = False
+    at_once: bool = False
 
     def __iter__(self) -> Iterator[int]:
         """Go through the numbers in Python, where they are known."""
@@ -244,17 +261,30 @@ class Range:
 
 @dataclass(frozen=True)
 class Grid:
-    """`grid(m, n, attrs='u.')`: nested loops, with the hint of each."""
+    """`grid(m, n, attrs='u.')`: nested loops, with the hint of each.
+
+    Attributes:
+        ranges: the loops, the outermost first.
+        bind_tuple: whether a single loop gives a tuple too.
+    """
 
     ranges: tuple[Range, ...]
+    bind_tuple: bool = False
 
 
 @dataclass(frozen=True)
 class Tasks:
-    """`tasks.on(worker)`: the tasks of one worker, in order."""
+    """`tasks.on(worker)`: the tasks of one worker, in order.
+
+    Attributes:
+        map: the mapping.
+        worker: the worker.
+        bind_tuple: whether tasks of one dimension are tuples too.
+    """
 
     map: TaskMap
     worker: Scalar
+    bind_tuple: bool = False
 
 
 def describe(value: object) -> str:
@@ -276,9 +306,47 @@ def _extent(extent: Index) -> str:
     return str(extent) if isinstance(extent, int) else "?"
 
 
+def unpack(value: object, count: int) -> list[object]:
+    """Return the parts of a tuple.
+
+    Raises:
+        ScriptError: it has another number of parts.
+    """
+    if isinstance(value, Scalar | Tensor | Pointer) or not hasattr(value, "__iter__"):
+        raise ScriptError(f"{describe(value)} cannot be unpacked into {count} names")
+    values = cast("list[object]", list(value))  # pyright: ignore[reportArgumentType]
+    if len(values) != count:
+        raise ScriptError(f"{len(values)} values for {count} names")
+    return values
+
+
+def common_kind(one: object, other: object) -> ScalarType:
+    """Return the type in which two alternatives meet; numbers adapt."""
+    types = [value.type if isinstance(value, Scalar) else None for value in (one, other)]
+    kind = common_type(*types)
+    for value in (one, other):
+        if isinstance(value, Scalar):
+            continue
+        if not is_number(value):
+            raise ScriptError(f"{describe(value)} stands where a number should")
+        if isinstance(value, float) and (kind is None or not kind.is_float):
+            kind = F32
+        elif kind is None or (kind is BOOL and not isinstance(value, bool)):
+            kind = BOOL if isinstance(value, bool) else I32
+    assert kind is not None
+    return kind
+
+
 def is_number(value: object) -> bool:
     """Whether a Python value is a number that can become a scalar."""
     return isinstance(value, bool | int | float)
+
+
+def is_offset(value: object) -> bool:
+    """Whether a value can be added to an address."""
+    if isinstance(value, Scalar):
+        return value.type.is_integer
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def check_rank(tensor: Tensor, indices: Sequence[object]) -> None:

@@ -45,9 +45,10 @@ class _Expressions:
         after = WritesAfter()
         for position, op in reversed(list(enumerate(block.ops))):
             self._position[op] = position
-            if is_folded(op):
-                self._check(op, after)
             writes = writes_of(op)
+            # An atomic whose old value nobody wants is a statement.
+            if is_folded(op) and (op.results[0].first_use is not None or not writes):
+                self._check(op, after)
             for region in op.regions:
                 for inner in region.blocks:
                     if op.results:

@@ -22,6 +22,17 @@ cuda.kernel @dead() grid(1) block(32) attributes {cuda.formed} {
 
 // -----
 
+// What writes is a statement where nobody wants its value.
+
+// CHECK-LABEL: cuda.kernel @atomic
+cuda.kernel @atomic(%x : memref<32xi32>) grid(1) block(32) attributes {cuda.formed} {
+  %tid = cuda.thread_id x
+  %one = arith.constant 1 : i32
+  %0 = cuda.atomic add %one, %x[%tid] : memref<32xi32>
+}
+
+// -----
+
 // The statement counts in which the text ends, not the user: `%1` is written after the store.
 
 // CHECK: what it reads may be written before memref.store, where it is evaluated

@@ -1,0 +1,106 @@
+"""Operators as functions, for scripts that write `logical_and(a, b)` instead of `a and b`."""
+
+from __future__ import annotations
+
+from functools import reduce
+
+from xdsl.dialects import arith
+
+from hidet.errors import ScriptError
+from hidet.frontends.script.tracing import current
+from hidet.frontends.script.types import BOOL, scalar_type
+from hidet.frontends.script.values import Pointer, Scalar, Tensor, common_kind, describe
+
+
+def if_then_else(condition: object, then: object, otherwise: object) -> object:
+    """Return one of two values; both are computed, unlike by `a if c else b`."""
+    if not isinstance(condition, Scalar):
+        return then if condition else otherwise
+    emitter = current("if_then_else")
+    kind = common_kind(then, otherwise)
+    left, right = (emitter.cast(emitter.scalar_of(v, kind), kind) for v in (then, otherwise))
+    op = arith.SelectOp(emitter.cast(condition, BOOL).ssa, left.ssa, right.ssa)
+    return Scalar(emitter, emitter.insert(op).result, kind)
+
+
+def logical_and(*values: object) -> object:
+    """Return whether all values are true; all of them are computed, unlike by `and`."""
+    return reduce(lambda one, other: _logic("&", one, other), values, True)
+
+
+def logical_or(*values: object) -> object:
+    """Return whether a value is true; all of them are computed, unlike by `or`."""
+    return reduce(lambda one, other: _logic("|", one, other), values, False)
+
+
+def _logic(operator: str, one: object, other: object) -> object:
+    for known, rest in ((one, other), (other, one)):
+        if not isinstance(known, Scalar):
+            decided = bool(known) == (operator == "|")
+            return bool(known) if decided else _truth(rest)
+    emitter = current("a logical operator")
+    return emitter.binary(operator, _truth(one), _truth(other))
+
+
+def _truth(value: object) -> object:
+    """Return a value as one of type bool."""
+    return current("bool").cast(value, BOOL) if isinstance(value, Scalar) else bool(value)
+
+
+def logical_not(value: object) -> object:
+    """Return the opposite of a condition."""
+    return current("not").unary("not", value) if isinstance(value, Scalar) else not value
+
+
+def bitwise_not(value: object) -> object:
+    """Return an integer with all bits turned round."""
+    return current("~").unary("~", value) if isinstance(value, Scalar) else ~value  # pyright: ignore[reportOperatorIssue, reportUnknownVariableType]
+
+
+def constant(value: float, dtype: object) -> Scalar:
+    """Return a number in a type, as `f16(1.0)` does."""
+    return scalar_type(dtype)(value)
+
+
+def is_constant(*values: object) -> bool:
+    """Return whether all values are known when the script is defined."""
+    return not any(isinstance(value, Scalar | Tensor | Pointer) for value in values)
+
+
+def address(value: object) -> Pointer:
+    """Return the address of an element, `address(x[i])`, or of a tensor's first one.
+
+    Raises:
+        ScriptError: it is neither.
+    """
+    if isinstance(value, Pointer):
+        return value
+    if not isinstance(value, Tensor):
+        raise ScriptError(
+            f"{describe(value)} has no address", hint="an element has one: address(x[i])"
+        )
+    return current("address").address(value, [0] * len(value.shape))
+
+
+def deref(pointer: object) -> Scalar:
+    """Return what a pointer points to, as `p[0]` does.
+
+    Raises:
+        ScriptError: it is no pointer.
+    """
+    if not isinstance(pointer, Pointer):
+        raise ScriptError(f"{describe(pointer)} is no pointer", hint="the address of an element")
+    return current("deref").load_at(pointer)
+
+
+__all__ = [
+    "address",
+    "bitwise_not",
+    "constant",
+    "deref",
+    "if_then_else",
+    "is_constant",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+]

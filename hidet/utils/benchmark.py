@@ -1,0 +1,75 @@
+"""Measures how long a function takes, on the GPU where there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from statistics import median as median_of
+from time import perf_counter
+from typing import Literal, overload
+
+import torch
+
+from hidet.errors import HidetError
+
+
+@overload
+def benchmark_func(
+    run_func: Callable[[], object],
+    warmup: int = 1,
+    number: int = 5,
+    repeat: int = 5,
+    median: Literal[True] = True,
+) -> float: ...
+@overload
+def benchmark_func(
+    run_func: Callable[[], object],
+    warmup: int = 1,
+    number: int = 5,
+    repeat: int = 5,
+    *,
+    median: Literal[False],
+) -> list[float]: ...
+def benchmark_func(
+    run_func: Callable[[], object],
+    warmup: int = 1,
+    number: int = 5,
+    repeat: int = 5,
+    median: bool = True,
+) -> float | list[float]:
+    """Return how many milliseconds a call takes.
+
+    The clock is that of the host, read when the GPU has finished all that was launched.
+
+    Args:
+        run_func: what is measured.
+        warmup: so many calls come first and are not measured.
+        number: so many calls are measured together.
+        repeat: so many times this is done.
+        median: whether to return the median of the measurements, or all of them.
+
+    Raises:
+        HidetError: nothing is measured.
+    """
+    if number < 1 or repeat < 1:
+        raise HidetError(f"number={number} and repeat={repeat} measure nothing")
+    for _ in range(warmup):
+        run_func()
+    times = [_milliseconds(run_func, number) for _ in range(repeat)]
+    return median_of(times) if median else times
+
+
+def _milliseconds(run_func: Callable[[], object], number: int) -> float:
+    _wait()
+    start = perf_counter()
+    for _ in range(number):
+        run_func()
+    _wait()
+    return (perf_counter() - start) * 1000 / number
+
+
+def _wait() -> None:
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
+
+
+__all__ = ["benchmark_func"]
