@@ -141,12 +141,19 @@ def tasks_of(tasks: TaskMap, name: str, worker: object, *, bind_tuple: bool = Fa
             hint="such as threadIdx.x",
         )
     if name == "map" and tasks.tasks_per_worker == 1:
-        task: list[object] = [0] * tasks.rank
-        for digit in tasks.spatial_digits:
-            value = worker // digit.weight % digit.extent
-            task[digit.dim] = task[digit.dim] + value * digit.stride  # pyright: ignore[reportOperatorIssue, reportUnknownVariableType]
-        return tuple(task)
+        return _only_task(tasks, worker)
     return Tasks(tasks, worker, bind_tuple)
+
+
+def _only_task(tasks: TaskMap, worker: Scalar) -> tuple[Index, ...]:
+    """Return the task of a worker that has one."""
+    task: list[Index] = [0] * tasks.rank
+    for digit in tasks.spatial_digits:
+        value = (worker if digit.weight == 1 else worker // digit.weight) % digit.extent
+        moved = value if digit.stride == 1 else value * digit.stride
+        before = task[digit.dim]
+        task[digit.dim] = before + moved if isinstance(before, Scalar) else moved
+    return tuple(task)
 
 
 # Mathematics.
