@@ -31,6 +31,7 @@ from hidet.lowering.legality.architecture import check_architecture
 from hidet.lowering.pipelines import PassOptions, run_pipeline
 from hidet.lowering.task.lower_task import LowerTaskPass
 from hidet.lowering.verify_level import VerifyLevelPass
+from hidet.tensor import plain
 
 Level = Literal["task", "cuda", "final"]
 """The stages of a script: as it was written, for one thread, and ready to be printed."""
@@ -180,6 +181,7 @@ class CompiledFunction:
             CompilerNotFoundError: nvcc or g++ is missing.
             CompilationError: nvcc or g++ failed.
         """
+        arguments = tuple(map(plain, arguments))
         device = self._arguments.check(arguments)
         run = self._bound.get(device)
         if run is None:
