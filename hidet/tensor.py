@@ -112,7 +112,8 @@ class Tensor:
 
     def tolist(self) -> Any:
         """Return the elements as nested lists."""
-        return self._data.tolist()  # pyright: ignore[reportUnknownVariableType]
+        data: Any = self._data
+        return data.tolist()
 
     def __dlpack__(self, **options: Any) -> object:
         return self._data.__dlpack__(**options)
