@@ -112,11 +112,10 @@ class Tensor:
 
     def tolist(self) -> Any:
         """Return the elements as nested lists."""
-        data: Any = self._data
-        return data.tolist()
+        return self._data.tolist()
 
     def __dlpack__(self, **options: Any) -> object:
-        return self._data.__dlpack__(**options)
+        return self._data.__dlpack__(**options)  # pyright: ignore[reportUnknownVariableType]
 
     def __dlpack_device__(self) -> object:
         return self._data.__dlpack_device__()

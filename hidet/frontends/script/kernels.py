@@ -31,6 +31,7 @@ from hidet.frontends.script.launches import (
     launch_function,
     operand,
 )
+from hidet.frontends.script.memory import tensor_of
 from hidet.frontends.script.scopes import Scopes
 from hidet.frontends.script.source import Source
 from hidet.frontends.script.statements import Statements
@@ -188,9 +189,8 @@ class ScriptFunction:
             match parameter.type:
                 case ScalarType() as kind:
                     arguments.append(Scalar(emitter, argument, kind))
-                case TensorType(element, shape, layout):
-                    start = None if layout is None else 0
-                    arguments.append(Tensor(argument, element, shape, layout, start))
+                case TensorType() as kind:
+                    arguments.append(tensor_of(argument, kind))
                 case PointerType(element):
                     arguments.append(Pointer(argument, element, (0,)))
         with tracing(emitter):
@@ -207,6 +207,13 @@ class ScriptFunction:
         parameters: list[Parameter] = []
         nodes = self.source.function.args.args
         for (name, kind), node in zip(self.parameter_types(), nodes, strict=True):
+            if isinstance(kind, TensorType) and kind.is_spread:
+                raise self.source.error(
+                    node,
+                    f"the layout {kind.layout} spreads elements over threads, but '{name}' lies in "
+                    "global memory",
+                    "use row_major and column_major alone",
+                )
             if isinstance(kind, TensorType | PointerType):
                 parameters.append(Parameter(name, kind))
                 continue

@@ -7,10 +7,12 @@ from enum import Enum
 from math import prod
 from typing import cast
 
+from xdsl.ir import SSAValue
+
 from hidet.errors import ScriptError
 from hidet.frontends.script.emitter import Emitter
 from hidet.frontends.script.tracing import current
-from hidet.frontends.script.types import check_shape, scalar_type
+from hidet.frontends.script.types import TensorType, check_shape, scalar_type
 from hidet.frontends.script.values import Index, Pointer, Scalar, Tensor, describe
 from hidet.lowering.legality.tiles import MAX_SHARED_BYTES
 from hidet.mapping import SwizzledLayout, TaskMap, repeat
@@ -97,6 +99,14 @@ def tensor(
             hint="in 'register' or in 'shared'; global memory comes as a parameter",
         ) from error
     return make(dtype, shape, layout)
+
+
+def tensor_of(memory: SSAValue, kind: TensorType) -> Tensor:
+    """Return the tensor of a type in some memory."""
+    if kind.layout is None:
+        return Tensor(memory, kind.element, kind.shape)
+    layout, swizzle = _layout(kind.shape, kind.layout)
+    return Tensor(memory, kind.element, kind.shape, layout, 0, swizzle)
 
 
 class DeclareScope(Enum):

@@ -25,7 +25,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 
 from hidet.errors import ScriptError
-from hidet.mapping import TaskMap
+from hidet.mapping import SwizzledLayout, TaskMap
 
 if TYPE_CHECKING:
     from hidet.frontends.script.values import Scalar
@@ -127,7 +127,7 @@ class TensorType:
 
     element: ScalarType
     shape: tuple[int, ...]
-    layout: TaskMap | None
+    layout: TaskMap | SwizzledLayout | None
 
     def __init__(
         self, dtype: object, shape: int | Sequence[int] | None = None, layout: object = None
@@ -142,7 +142,7 @@ class TensorType:
         Raises:
             ScriptError: there is neither shape nor layout, or they do not fit.
         """
-        if layout is not None and not isinstance(layout, TaskMap):
+        if layout is not None and not isinstance(layout, TaskMap | SwizzledLayout):
             raise ScriptError(
                 f"{layout!r} is no layout",
                 hint="a product of row_major(..), column_major(..) and local_layout(..)",
@@ -159,6 +159,11 @@ class TensorType:
         object.__setattr__(self, "element", scalar_type(dtype))
         object.__setattr__(self, "shape", extents)
         object.__setattr__(self, "layout", layout)
+
+    @property
+    def is_spread(self) -> bool:
+        """Whether the layout gives elements to threads, as that of a register tile does."""
+        return isinstance(self.layout, TaskMap) and self.layout.workers > 1
 
     @property
     def ir(self) -> Attribute:

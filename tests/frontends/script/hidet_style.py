@@ -4,7 +4,7 @@ Each is a `Program`: what builds it, its arguments, and what it should give, in 
 tensors are what kernels write.
 """
 # Users write as they like.
-# ruff: noqa: C901, RUF005, SIM113, SIM300
+# ruff: noqa: B007, C901, RUF005, SIM113, SIM300
 
 import math
 from collections.abc import Callable
@@ -828,6 +828,142 @@ def online_softmax_attention():
     return script_module.build()
 
 
+def tensor_cores():
+    """Fragments that are loaded by their maps, element by element, and multiplied by `mma_sync`."""
+    from hidet.lang import attrs, f16, f32, grid, register_tensor, shared_tensor
+    from hidet.lang.cuda import MmaConfig, blockIdx, mma_sync, syncthreads, threadIdx
+    from hidet.lang.mapping import repeat, spatial
+
+    mma = MmaConfig.m16n8k8_f16_f32()
+    m, n, k = 64, 64, 24
+    warp_m, warp_n = 32, 32
+    count_m, count_n = warp_m // mma.m, warp_n // mma.n
+    with hidet.script_module() as module:
+
+        @hidet.script
+        def load_a(smem_a: f16[m, mma.k], regs_a: f16[count_m, mma.a_elements]):
+            warp_id, lane_id = threadIdx.x / 32, threadIdx.x % 32
+            for wi, wj in spatial(2, 2).on(warp_id):
+                for mi in range(count_m):
+                    p = 0
+                    for i, q in mma.a_load_map.on(lane_id):
+                        regs_a[mi, p] = smem_a[wi * warp_m + mi * mma.m + i, q]
+                        p += 1
+
+        @hidet.script
+        def load_b(smem_b: f16[mma.k, n], regs_b: f16[count_n, mma.b_elements]):
+            warp_id, lane_id = threadIdx.x / 32, threadIdx.x % 32
+            for wi, wj in spatial(2, 2).on(warp_id):
+                for mj in range(count_n):
+                    p = 0
+                    for q, j in mma.b_load_map.on(lane_id):
+                        regs_b[mj, p] = smem_b[q, wj * warp_n + mj * mma.n + j]
+                        p += 1
+
+        @hidet.script
+        def multiply(
+            regs_a: f16[count_m, mma.a_elements],
+            regs_b: f16[count_n, mma.b_elements],
+            regs_c: f32[count_m, count_n, mma.c_elements],
+        ):
+            for mi, mj in repeat(count_m, count_n).on(0):
+                mma_sync(mma, ~regs_a[mi, 0], ~regs_b[mj, 0], ~regs_c[mi, mj, 0])
+
+        @hidet.script
+        def tensor_cores(a: f16[2, m, k], b: f16[2, k, n], c: f32[2, m, n]):
+            attrs.cuda.grid_dim = 1, 1, 2
+            attrs.cuda.block_dim = 128
+            smem_a = shared_tensor("float16", [m, mma.k])
+            smem_b = shared_tensor("float16", [mma.k, n])
+            regs_a = register_tensor("float16", [count_m, mma.a_elements])
+            regs_b = register_tensor("float16", [count_n, mma.b_elements])
+            regs_c = register_tensor("float32", [count_m, count_n, mma.c_elements])
+            for i, j, p in grid(count_m, count_n, mma.c_elements):
+                regs_c[i, j, p] = 0.0
+            for k0 in range((k + mma.k - 1) // mma.k):
+                for i, q in repeat(4, 1).spatial(16, 8).on(threadIdx.x):
+                    smem_a[i, q] = a[blockIdx.z, i, k0 * mma.k + q]
+                for q, j in repeat(4, 1).spatial(2, 64).on(threadIdx.x):
+                    smem_b[q, j] = b[blockIdx.z, k0 * mma.k + q, j]
+                syncthreads()
+                load_a(smem_a, regs_a)
+                load_b(smem_b, regs_b)
+                multiply(regs_a, regs_b, regs_c)
+                syncthreads()
+            warp_id, lane_id = threadIdx.x / 32, threadIdx.x % 32
+            for wi, wj in spatial(2, 2).on(warp_id):
+                for mi, mj in grid(count_m, count_n, attrs="u+u+"):
+                    p = 0
+                    for i, j in mma.c_store_map.on(lane_id):
+                        row, column = wi * warp_m + mi * mma.m + i, wj * warp_n + mj * mma.n + j
+                        c[blockIdx.z, row, column] = regs_c[mi, mj, p]
+                        p += 1
+
+    return module.build()
+
+
+def asynchronous_copies():
+    """Two stages of a tile with a swizzled layout, `ldmatrix`, a register tile of fragments."""
+    from hidet.ir.primitives.cuda.cp_async import cp_async_commit_group, cp_async_wait_group
+    from hidet.ir.primitives.cuda.mma import MmaConfig, ldmatrix
+
+    from hidet.lang import attrs, col_spatial, f16, register_tensor, tensor
+    from hidet.lang.cuda import cp_async, mma_sync, syncthreads, threadIdx
+    from hidet.lang.layout import row_major
+    from hidet.lang.mapping import auto_map
+    from hidet.lang.types import tensor_type
+
+    mma = MmaConfig.m16n8k16_f16_f16()
+    m, n, k = 16, 8, 64
+    stages = row_major(2) + row_major(16, 2).swizzle(1, log_step=2) * row_major(1, 8)
+    smem_a_type = tensor_type("float16", shape=[2, 16, 16], layout=stages)
+    with hidet.script_module() as script_module:
+
+        @hidet.script
+        def fetch(stage: int, k0: int, a: f16[m, k], smem_a: smem_a_type):
+            for i, segment in auto_map(16, 2, workers=32).on(threadIdx.x):
+                cp_async(
+                    ~smem_a[stage, i, segment * 8],
+                    ~a[i, k0 * 16 + segment * 8],
+                    cp_size=16,
+                    cache_level="global",
+                )
+            cp_async_commit_group()
+
+        @hidet.script
+        def asynchronous_copies(a: f16[m, k], b: f16[k, n], c: f16[m, n]):
+            attrs.cuda.grid_dim = 1
+            attrs.cuda.block_dim = 32
+            smem_a = tensor("float16", layout=stages, scope="shared")
+            regs_a = register_tensor("float16", [mma.a_elements])
+            regs_b = register_tensor("float16", [mma.b_elements])
+            regs_c = register_tensor("float16", [mma.c_elements])
+            for i in range(mma.c_elements):
+                regs_c[i] = f16.zero
+            fetch(0, 0, a, smem_a)
+            for k0 in range(k // 16):
+                if k0 + 1 < k // 16:
+                    fetch((k0 + 1) % 2, k0 + 1, a, smem_a)
+                    cp_async_wait_group(1)
+                else:
+                    cp_async_wait_group(0)
+                syncthreads()
+                p, q = col_spatial(16, 2).map(threadIdx.x)
+                ldmatrix(regs=regs_a, smem_addr=~smem_a[k0 % 2, p, q * 8], trans=False)
+                p = 0
+                for i, j in mma.b_load_map.on(threadIdx.x):
+                    regs_b[p] = b[k0 * 16 + i, j]
+                    p += 1
+                mma_sync(mma, regs_a, regs_b, regs_c)
+                syncthreads()
+            p = 0
+            for i, j in mma.c_store_map.on(threadIdx.x):
+                c[i, j] = regs_c[p]
+                p += 1
+
+    return script_module.build()
+
+
 def expected_bits(seed):
     x = seed.to(torch.int64)
     for _ in range(3):
@@ -999,6 +1135,26 @@ PROGRAMS = [
         double_buffer,
         lambda: (uniform(32, 64), uniform(64, 32), empty(32, 32)),
         lambda a, b, c: {2: a.double() @ b.double()},
+    ),
+    Program(
+        tensor_cores,
+        lambda: (
+            uniform(2, 64, 24, dtype=torch.half),
+            uniform(2, 24, 64, dtype=torch.half),
+            empty(2, 64, 64),
+        ),
+        lambda a, b, c: {2: a.double() @ b.double()},
+        1e-3,
+    ),
+    Program(
+        asynchronous_copies,
+        lambda: (
+            uniform(16, 64, dtype=torch.half),
+            uniform(64, 8, dtype=torch.half),
+            empty(16, 8, dtype=torch.half),
+        ),
+        lambda a, b, c: {2: a.double() @ b.double()},
+        2e-2,
     ),
     Program(
         online_softmax_attention,

@@ -110,6 +110,16 @@ WHOLE = [
         """,
     ),
     whole(
+        "the layout spatial(32) spreads elements over threads, but 'x' lies in global memory",
+        "x",
+        """
+        with hidet.script_module():
+            @hidet.script
+            def kernel(x: TensorType(f32, layout=local_layout(32))):
+                attrs.cuda.grid_dim = 1
+        """,
+    ),
+    whole(
         "3 is no scalar type",
         "x",
         """
