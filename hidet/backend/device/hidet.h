@@ -14,7 +14,7 @@
 //
 // HIDET_KERNEL(name, threads x, y, z, mode) says how the threads of a block depend on each other:
 //
-//     HIDET_INDEPENDENT   they never meet: no barrier, no shuffle, no vote
+//     HIDET_INDEPENDENT   they never meet: no barrier, no shuffle, no vote, no check
 //     HIDET_COLLECTIVE    they do
 //
 // nvcc does not need to know and ignores the line. g++ makes a function out of it that runs the grid
@@ -28,6 +28,7 @@
 //     warp     sync_threads, sync_warp, shfl*, ballot, any, all
 //     mma      mma_m16n8k16 ..., ldmatrix_x4 ...
 //     async    cp_async_ca, cp_async_cg, cp_async_commit, cp_async_wait
+//     check    check
 //     launch   HIDET_KERNEL, HIDET_DYNAMIC_SHARED, grid_dependency_wait, launch_dependents
 //     wgmma    wgmma_m64n128k16_f16_f32 ..., matrix_descriptor, wgmma_fence, wgmma_commit, wgmma_wait
 //     tensor   TensorMap, tma_load, tma_store, mbarrier_*, fence_proxy_async

@@ -48,6 +48,7 @@ enum Error : int {
   kInvalidLane = 4,    // a shuffle reads from a lane that the warp does not have
   kMisaligned = 5,     // a vector access at an address that is no multiple of its size
   kNotCollective = 6,  // a barrier or shuffle in a kernel declared HIDET_INDEPENDENT
+  kFailedCheck = 7,    // what the kernel asserts does not hold
 };
 
 // Whether the threads of a block meet.

@@ -14,4 +14,5 @@
 #include "hidet_cuda_async.cuh"
 #include "hidet_cuda_wgmma.cuh"
 #include "hidet_cuda_tensor_copy.cuh"
+#include "hidet_cuda_check.cuh"
 #include "hidet_cuda_launch.cuh"

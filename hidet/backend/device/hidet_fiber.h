@@ -91,6 +91,13 @@ class Block {
     switch_context(change.from, change.to);
   }
 
+  // The running thread cannot go on: give the block up.
+  [[noreturn]] __attribute__((noinline, cold)) void abandon() {
+    abandoned_ = true;
+    switch_context(&fibers_[current_].context, &outside_);
+    __builtin_unreachable();
+  }
+
   void wake(const void* reason) {
     for (unsigned i = 0; i < barrier_.count; ++i) {
       if (reasons_[i] != reason) continue;

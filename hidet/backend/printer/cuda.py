@@ -11,7 +11,7 @@ from hidet.backend.printer.memref import address
 from hidet.backend.printer.operators import ExpressionPrinter, TextOf
 from hidet.backend.printer.text import Text, call
 from hidet.backend.printer.types import BOOL, INT, element_type, value_type
-from hidet.dialects.cuda.atomics import AtomicOp, PrintfOp, VoteKind, VoteOp
+from hidet.dialects.cuda.atomics import AssertOp, AtomicOp, PrintfOp, VoteKind, VoteOp
 from hidet.dialects.cuda.attributes import ShuffleKind
 from hidet.dialects.cuda.instructions import (
     BlockDimOp,
@@ -83,6 +83,13 @@ def _printf(op: Operation, writer: Writer) -> None:
     writer.line(f"{call('printf', arguments, INT).text};")
 
 
+def _assert(op: Operation, writer: Writer) -> None:
+    """Print `hidet::check(n > 0, "kernel.py:3: n > 0");`."""
+    assert isinstance(op, AssertOp)
+    arguments = [writer.text_of(op.condition), Text(json.dumps(op.message.data), "char*")]
+    writer.line(f"{call('hidet::check', arguments, 'void').text};")
+
+
 def _sync_threads(op: Operation, writer: Writer) -> None:
     """Print the barrier of a block."""
     writer.line("hidet::sync_threads();")
@@ -111,6 +118,7 @@ EXPRESSIONS: dict[type[Operation], ExpressionPrinter] = {
 """How operations of `cuda` print as expressions."""
 
 STATEMENTS: dict[type[Operation], StatementPrinter] = {
+    AssertOp: _assert,
     CopyVectorOp: _copy_vector,
     PrintfOp: _printf,
     SyncThreadsOp: _sync_threads,

@@ -11,6 +11,7 @@ from xdsl.ir import Operation
 from hidet.backend.printer.locations import source_lines
 from hidet.backend.printer.types import element_type, value_type
 from hidet.backend.printer.writer import Writer
+from hidet.dialects.cuda.atomics import AssertOp
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.cuda.instructions import Collective
 from hidet.dialects.cuda.kernel import DYNAMIC, KernelOp
@@ -94,8 +95,14 @@ def _head(kernel: KernelOp, parameters: Sequence[str]) -> list[str]:
 
 
 def _is_collective(kernel: KernelOp) -> bool:
-    """Return whether threads of a block depend on each other, by meeting or by shared memory."""
-    return any(op.has_trait(Collective) or _is_shared(op) for op in kernel.body.walk())
+    """Return whether threads of a block depend on each other: by meeting, by shared memory.
+
+    A thread that fails an assertion stops all of its block, too.
+    """
+    return any(
+        op.has_trait(Collective) or isinstance(op, AssertOp) or _is_shared(op)
+        for op in kernel.body.walk()
+    )
 
 
 def _is_shared(op: Operation) -> bool:

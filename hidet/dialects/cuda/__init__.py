@@ -14,6 +14,7 @@ from hidet.dialects.cuda.async_copy import (
     CpAsyncWaitOp,
 )
 from hidet.dialects.cuda.atomics import (
+    AssertOp,
     AtomicKindAttr,
     AtomicOp,
     PrintfOp,
@@ -66,6 +67,7 @@ from hidet.dialects.cuda.warp_group import (
 Cuda = Dialect(
     "cuda",
     [
+        AssertOp,
         AtomicOp,
         BlockDimOp,
         BlockIdOp,

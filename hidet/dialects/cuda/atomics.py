@@ -1,4 +1,4 @@
-"""Atomic updates of memory, votes of a warp, and text that a kernel prints."""
+"""Atomic updates of memory, votes of a warp, text that a kernel prints, and assertions."""
 
 from __future__ import annotations
 
@@ -152,3 +152,23 @@ class PrintfOp(IRDLOperation):
 
     def __init__(self, format: str, values: Sequence[SSAValue]) -> None:
         super().__init__(properties={"format": StringAttr(format)}, operands=[values])
+
+
+@irdl_op_definition
+class AssertOp(IRDLOperation):
+    """`cuda.assert %ok, "kernel.py:3: n > 0"`: ends the kernel with a message unless `%ok` holds.
+
+    On a GPU the thread prints the message and traps (PTX ISA, `trap`), which makes the launch fail;
+    on the CPU the launch returns an error.
+    """
+
+    name = "cuda.assert"
+
+    condition = operand_def(i1)
+    message = prop_def(StringAttr)
+
+    assembly_format = "$condition `,` $message attr-dict"
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+
+    def __init__(self, condition: SSAValue | Operation, message: str) -> None:
+        super().__init__(operands=[condition], properties={"message": StringAttr(message)})

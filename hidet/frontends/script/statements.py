@@ -9,13 +9,22 @@ from typing import cast
 from xdsl.dialects import scf
 from xdsl.ir import Block, Region
 
+from hidet.dialects.cuda import AssertOp
 from hidet.errors import ScriptError
 from hidet.frontends.script.exits import Left
 from hidet.frontends.script.facts import exit_in, leaves, read_names
 from hidet.frontends.script.loops import Loops
 from hidet.frontends.script.source import LocatedError
 from hidet.frontends.script.types import ScalarType
-from hidet.frontends.script.values import Scalar, Variable, common_kind, describe, is_number
+from hidet.frontends.script.values import (
+    Pointer,
+    Scalar,
+    Tensor,
+    Variable,
+    common_kind,
+    describe,
+    is_number,
+)
 
 
 class Statements(Loops):
@@ -107,16 +116,22 @@ class Statements(Loops):
         return self.exits.leave("break")
 
     def asserts(self, node: ast.Assert) -> None:
-        """Check what is known when the script is defined."""
-        value = self.evaluate(node.test)
-        if isinstance(value, Scalar):
+        """Check what is known when the script is defined; the kernel checks what it knows."""
+        value = self.condition(node.test)
+        known = not isinstance(value, Scalar)
+        if known and value:
+            return
+        message = None if node.msg is None else self.evaluate(node.msg)
+        if isinstance(message, Scalar | Tensor | Pointer):
             raise ScriptError(
-                "an assertion about values of the kernel is not supported yet",
-                hint="assert what is known when the script is defined",
+                f"the message of an assertion is text, not {describe(message)}",
+                hint='print values by printf("%f", x)',
             )
-        if not value:
-            message = "" if node.msg is None else f": {self.evaluate(node.msg)}"
-            raise ScriptError(f"the assertion does not hold{message}")
+        if known:
+            raise ScriptError("the assertion does not hold" + (f": {message}" if message else ""))
+        assert isinstance(value, Scalar)
+        text = str(message or ast.unparse(node.test))
+        self.emitter.insert(AssertOp(value.ssa, f"{self.source.where(node)}: {text}"))
 
     # Branches.
 

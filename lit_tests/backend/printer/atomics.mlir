@@ -21,3 +21,15 @@ cuda.kernel @update(%x : memref<32xf32>, %p : i1) grid(1) block(32) attributes {
 }
 // A vote is a meeting of threads.
 // CHECK: HIDET_KERNEL(update, 32, 1, 1, HIDET_COLLECTIVE)
+
+// A thread that fails a check stops all of its block.
+
+// CHECK:      checked(
+cuda.kernel @checked(%n : i32) grid(1) block(32) attributes {cuda.formed} {
+  %zero = arith.constant 0 : i32
+  %ok = arith.cmpi sgt, %n, %zero : i32
+  // CHECK-NEXT: const bool ok = n > 0;
+  // CHECK-NEXT: hidet::check(ok, "kernel.py:3: \"n\" is positive");
+  cuda.assert %ok, "kernel.py:3: \"n\" is positive"
+}
+// CHECK: HIDET_KERNEL(checked, 32, 1, 1, HIDET_COLLECTIVE)

@@ -27,4 +27,6 @@ cuda.kernel @update(%x : memref<8x32xf32>, %n : memref<8xi32>) grid(1) block(32)
   cuda.printf "nothing\n"
   // CHECK-NEXT: cuda.printf "%d %f"(%4, %v : i32, f32)
   cuda.printf "%d %f" (%4, %v : i32, f32)
+  // CHECK-NEXT: cuda.assert %p, "kernel.py:3: it holds"
+  cuda.assert %p, "kernel.py:3: it holds"
 }

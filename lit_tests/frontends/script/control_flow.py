@@ -79,6 +79,10 @@ with hidet.script_module() as module:
                 # SOURCE: x[j] = 1.0f;
                 continue
             x[j] = 1.0
+        # IR:     %[[OK:.*]] = arith.cmpi slt, %n
+        # IR:     cuda.assert %[[OK]], "{{.*}}control_flow.py:{{[0-9]+}}: n is small"
+        # SOURCE: hidet::check({{.*}}, "{{.*}}control_flow.py:{{[0-9]+}}: n is small");
+        assert n < 100, "n is small"
         # IR:          scf.for %a = %{{.*}} to %{{.*}} step %{{.*}} {
         # IR:            scf.for %b = %{{.*}} to %{{.*}} step %{{.*}} {
         # IR:          {cuda.unroll}

@@ -1,0 +1,28 @@
+// CPU: assertions.
+#pragma once
+
+#include "hidet_fiber.h"
+
+namespace hidet {
+
+namespace cpu {
+
+// The kernel asserts what does not hold: the launch returns an error.
+__attribute__((noinline, cold)) static void fail(const char* what, unsigned line) {
+  if (block == nullptr) {
+    report(kNotCollective, "a check in line %u needs HIDET_COLLECTIVE", line);
+    return;
+  }
+  report(kFailedCheck, "thread (%d, %d, %d): the assertion does not hold: %s", threadIdx.x,
+         threadIdx.y, threadIdx.z, what);
+  block->abandon();
+}
+
+}  // namespace cpu
+
+// Stop, with a message, unless the condition holds.
+HIDET_DEVICE void check(bool condition, const char* what, unsigned line = __builtin_LINE()) {
+  if (__builtin_expect(!condition, false)) cpu::fail(what, line);
+}
+
+}  // namespace hidet

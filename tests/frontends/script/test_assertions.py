@@ -1,0 +1,74 @@
+"""Assertions of a script: what Python knows fails the definition, the rest fails the call."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+import torch
+
+import hidet
+from hidet.backend.build import build_kernels
+from hidet.backend.cache import ArtifactCache
+from hidet.backend.toolchains import Nvcc
+from hidet.errors import CompilerNotFoundError, HidetError
+from hidet.lang import attrs, f32, i32
+from hidet.lang.cuda import blockIdx, syncthreads, threadIdx
+
+
+def build():
+    """Give a kernel that asserts something before and after a barrier."""
+    with hidet.script_module() as module:
+
+        @hidet.script
+        def kernel(x: f32[64], n: i32):
+            attrs.cuda.grid_dim = 2
+            attrs.cuda.block_dim = 32
+            i = blockIdx.x * 32 + threadIdx.x
+            assert n > 0
+            syncthreads()
+            assert i < n or n == 50, f"the {64} elements are too many"
+            x[i] = 1.0
+
+    return module.build()
+
+
+def test_on_the_cpu():
+    """The call fails with the line and the message, and the next one is none the worse."""
+    built, x = build(), torch.zeros(64)
+    built(x, 64)
+    assert x.sum() == 64
+    where = re.escape(__file__) + r":\d+: "
+    with pytest.raises(HidetError, match=rf"does not hold: {where}n > 0"):
+        built(x, 0)
+    with pytest.raises(HidetError, match=rf"thread .*: {where}the 64 elements are too"):
+        built(x, 40)
+    built(x.zero_(), 50)
+    assert x.sum() == 64
+
+
+def test_for_gpus(tmp_path):
+    """nvcc takes it without a warning."""
+    try:
+        _ = Nvcc("sm_80").command
+    except CompilerNotFoundError as error:
+        pytest.skip(f"needs nvcc: {error}")
+    cache = ArtifactCache(tmp_path / "cache")
+    (path,) = build_kernels({"kernel": build().source()}, Nvcc("sm_80"), cache).values()
+    assert "warning" not in cache.entry(path.parent.name).meta["log"]
+
+
+@pytest.mark.gpu
+def test_on_a_gpu():
+    """The message is printed, and the process cannot go on with the GPU: it is one of its own."""
+    program = (
+        "import torch, runpy\n"
+        f"build = runpy.run_path({__file__!r})['build']\n"
+        "build()(torch.zeros(64, device='cuda'), 40)\n"
+        "torch.cuda.synchronize()\n"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert result.returncode != 0
+    assert "the 64 elements are too many" in result.stdout
