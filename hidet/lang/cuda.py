@@ -26,11 +26,43 @@ from hidet.frontends.script.cuda import (
     syncwarp,
     threadIdx,
 )
+from hidet.frontends.script.fast_math import (
+    fast_cos,
+    fast_divide,
+    fast_exp,
+    fast_exp2,
+    fast_log,
+    fast_log2,
+    fast_log10,
+    fast_pow,
+    fast_rcp,
+    fast_rsqrt,
+    fast_sin,
+    fast_sqrt,
+    fast_tanh,
+    lop3,
+    prmt,
+)
 from hidet.frontends.script.memory import register_tensor, shared_tensor
 from hidet.frontends.script.tensor_core import MmaConfig, ldmatrix, mma_sync
 
+# The names of CUDA.
+__cosf, __sinf, __tanhf = fast_cos, fast_sin, fast_tanh
+__expf, __logf, __log2f, __log10f = fast_exp, fast_log, fast_log2, fast_log10
+__powf, __fdividef = fast_pow, fast_divide
+rcp = fast_rcp
+
 __all__ = [
     "MmaConfig",
+    "__cosf",
+    "__expf",
+    "__fdividef",
+    "__log2f",
+    "__log10f",
+    "__logf",
+    "__powf",
+    "__sinf",
+    "__tanhf",
     "active_mask",
     "all_sync",
     "any_sync",
@@ -44,10 +76,26 @@ __all__ = [
     "cp_async_commit_group",
     "cp_async_wait_all",
     "cp_async_wait_group",
+    "fast_cos",
+    "fast_divide",
+    "fast_exp",
+    "fast_exp2",
+    "fast_log",
+    "fast_log2",
+    "fast_log10",
+    "fast_pow",
+    "fast_rcp",
+    "fast_rsqrt",
+    "fast_sin",
+    "fast_sqrt",
+    "fast_tanh",
     "gridDim",
     "ldmatrix",
+    "lop3",
     "mma_sync",
     "printf",
+    "prmt",
+    "rcp",
     "register_tensor",
     "shared_tensor",
     "shfl_down_sync",

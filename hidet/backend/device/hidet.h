@@ -24,6 +24,7 @@
 //
 //     types    half, bfloat16, cast<T>(x), bit_cast<T>(x)
 //     math     exp, erf, maximum, floordiv ... for float, double and integers
+//     arithmetic  lop3, prmt, fast_exp2, fast_rcp ...
 //     memory   copy_vector<T, N>, atomic_add/max/min
 //     warp     sync_threads, sync_warp, shfl*, ballot, any, all
 //     mma      mma_m16n8k16 ..., ldmatrix_x4 ...

@@ -7,6 +7,7 @@
 #include "hidet_cpu_thread.h"
 #include "hidet_cpu_math.h"
 #include "hidet_scalar.h"
+#include "hidet_cpu_arithmetic.h"
 #include "hidet_cpu_memory.h"
 #include "hidet_cpu_warp.h"
 #include "hidet_cpu_check.h"

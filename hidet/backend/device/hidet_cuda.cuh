@@ -8,6 +8,7 @@
 #include "hidet_cuda_types.cuh"
 #include "hidet_cuda_math.cuh"
 #include "hidet_scalar.h"
+#include "hidet_cuda_arithmetic.cuh"
 #include "hidet_cuda_memory.cuh"
 #include "hidet_cuda_warp.cuh"
 #include "hidet_cuda_mma.cuh"

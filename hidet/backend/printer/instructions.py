@@ -10,6 +10,7 @@ from hidet.backend.printer.memref import address
 from hidet.backend.printer.operators import ExpressionPrinter, TextOf
 from hidet.backend.printer.text import Text, call
 from hidet.backend.printer.types import value_type
+from hidet.dialects.cuda.arithmetic import FastOp, Lop3Op, PrmtOp
 from hidet.dialects.cuda.async_copy import CpAsyncCommitOp, CpAsyncOp, CpAsyncWaitOp
 from hidet.dialects.cuda.mbarrier import (
     FenceMbarrierInitOp,
@@ -49,7 +50,9 @@ def _statement(op: Operation, writer: Writer) -> None:
     writer.line(f"{_call(op, writer.text_of).text};")
 
 
-EXPRESSIONS: dict[type[Operation], ExpressionPrinter] = {MatrixDescriptorOp: _call}
+EXPRESSIONS: dict[type[Operation], ExpressionPrinter] = dict.fromkeys(
+    (FastOp, Lop3Op, MatrixDescriptorOp, PrmtOp), _call
+)
 """How operations of the instruction table print as expressions."""
 
 STATEMENTS: dict[type[Operation], StatementPrinter] = dict.fromkeys(

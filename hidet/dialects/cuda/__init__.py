@@ -7,6 +7,7 @@ spaces are named by `#cuda.space<...>`.
 
 from xdsl.ir import Dialect
 
+from hidet.dialects.cuda.arithmetic import FastFunctionAttr, FastOp, Lop3Op, PrmtOp
 from hidet.dialects.cuda.async_copy import (
     CopyCacheAttr,
     CpAsyncCommitOp,
@@ -76,12 +77,14 @@ Cuda = Dialect(
         CpAsyncCommitOp,
         CpAsyncOp,
         CpAsyncWaitOp,
+        FastOp,
         FenceMbarrierInitOp,
         FenceProxyAsyncOp,
         GridDimOp,
         KernelOp,
         LaunchOp,
         LdmatrixOp,
+        Lop3Op,
         MatrixDescriptorOp,
         MbarrierArriveOp,
         MbarrierExpectOp,
@@ -89,6 +92,7 @@ Cuda = Dialect(
         MbarrierWaitOp,
         MmaSyncOp,
         PrintfOp,
+        PrmtOp,
         ShflOp,
         SyncThreadsOp,
         SyncWarpOp,
@@ -110,6 +114,7 @@ Cuda = Dialect(
         BufferKindAttr,
         CopyCacheAttr,
         DimensionAttr,
+        FastFunctionAttr,
         ShuffleKindAttr,
         SpaceAttr,
         TensorMapType,

@@ -1,0 +1,16 @@
+// RUN: hidet-opt %s -t cuda | filecheck %s
+
+// CHECK-LABEL: // arithmetic
+cuda.kernel @arithmetic(%a : i32, %b : i32, %x : f32, %y : memref<1xf32>, %z : memref<1xi32>) grid(1) block(1) attributes {cuda.formed} {
+  %0 = arith.constant 0 : index
+  %r = cuda.lop3 %a, %b, %a table 150
+  %s = cuda.prmt %r, %b, %a
+  %e = cuda.fast exp2 %x
+  %f = cuda.fast rcp %e
+  // CHECK: const int r = hidet::lop3<0x96>(a, b, a);
+  // CHECK-NEXT: const int s = hidet::prmt(r, b, a);
+  // CHECK-NEXT: const float e = hidet::fast_exp2(x);
+  // CHECK-NEXT: const float f = hidet::fast_rcp(e);
+  memref.store %f, %y[%0] : memref<1xf32>
+  memref.store %s, %z[%0] : memref<1xi32>
+}

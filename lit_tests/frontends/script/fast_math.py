@@ -1,0 +1,75 @@
+# RUN: hidet script %s --filecheck
+
+"""Functions and logic that the machine has an instruction for."""
+
+import hidet
+from hidet.lang import attrs, cuda, f32, u32
+
+with hidet.script_module() as module:
+    # IR-LABEL:     cuda.kernel @functions
+    # SOURCE-LABEL: functions(
+    @hidet.script
+    def functions(x: f32, y: f32[16]):
+        attrs.cuda.grid_dim = 1
+        attrs.cuda.block_dim = 1
+        # IR:     cuda.fast exp2 %x
+        # SOURCE: y[0] = hidet::fast_exp2(x);
+        y[0] = cuda.fast_exp2(x)
+        # IR:     cuda.fast log2 %x
+        # SOURCE: y[1] = hidet::fast_log2(x);
+        y[1] = cuda.fast_log2(x)
+        # IR:     cuda.fast sin %x
+        # SOURCE: y[2] = hidet::fast_sin(x);
+        y[2] = cuda.fast_sin(x)
+        # IR:     cuda.fast cos %x
+        # SOURCE: y[3] = hidet::fast_cos(x);
+        y[3] = cuda.fast_cos(x)
+        # IR:     cuda.fast tanh %x
+        # SOURCE: y[4] = hidet::fast_tanh(x);
+        y[4] = cuda.fast_tanh(x)
+        # IR:     cuda.fast rcp %x
+        # SOURCE: y[5] = hidet::fast_rcp(x);
+        y[5] = cuda.fast_rcp(x)
+        # IR:     cuda.fast rsqrt %x
+        # SOURCE: y[6] = hidet::fast_rsqrt(x);
+        y[6] = cuda.fast_rsqrt(x)
+        # IR:     cuda.fast sqrt %x
+        # SOURCE: y[7] = hidet::fast_sqrt(x);
+        y[7] = cuda.fast_sqrt(x)
+        # IR:     %[[P:.*]] = arith.mulf %x
+        # IR:     cuda.fast exp2 %[[P]]
+        # SOURCE: y[8] = hidet::fast_exp2(x * 1.442695f);
+        y[8] = cuda.fast_exp(x)
+        # IR:     cuda.fast log2
+        # IR:     arith.mulf
+        # SOURCE: y[9] = hidet::fast_log2(x + 1.0f) * 0.6931472f;
+        y[9] = cuda.fast_log(x + 1)
+        # IR:     cuda.fast log2
+        # IR:     arith.mulf
+        # SOURCE: y[10] = hidet::fast_log2(x + 2.0f) * 0.30103f;
+        y[10] = cuda.fast_log10(x + 2)
+        # IR:     cuda.fast log2
+        # IR:     cuda.fast exp2
+        # SOURCE: y[11] = hidet::fast_exp2(3.0f * hidet::fast_log2(x + 3.0f));
+        y[11] = cuda.fast_pow(x + 3, 3.0)
+        # IR:     cuda.fast rcp
+        # IR:     arith.mulf
+        # SOURCE: y[12] = x * hidet::fast_rcp(x + 4.0f);
+        y[12] = cuda.fast_divide(x, x + 4)
+
+    # IR-LABEL:     cuda.kernel @words
+    # SOURCE-LABEL: words(
+    @hidet.script
+    def words(a: u32, b: u32, c: u32, y: u32[4]):
+        attrs.cuda.grid_dim = 1
+        attrs.cuda.block_dim = 1
+        # IR:     cuda.lop3 %a, %b, %c table 150
+        # SOURCE: y[0] = hidet::lop3<0x96>(a, b, c);
+        y[0] = cuda.lop3(a, b, c, imm_lut=0x96)
+        # IR:     %[[R:.*]] = cuda.lop3 %a, %b, %{{.*}} table 234
+        # IR:     memref.store %[[R]], %y
+        # SOURCE: y[1] = hidet::lop3<0xea>(a, b, 255);
+        cuda.lop3(~y[1], a, b, 255, imm_lut=0xEA)
+        # IR:     cuda.prmt %a, %b, %{{.*}}
+        # SOURCE: y[2] = hidet::prmt(a, b, 30292);
+        y[2] = cuda.prmt(a, b, 0x7654)
