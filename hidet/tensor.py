@@ -112,7 +112,7 @@ class Tensor:
 
     def tolist(self) -> Any:
         """Return the elements as nested lists."""
-        return self._data.tolist()
+        return cast("Any", self._data).tolist()
 
     def __dlpack__(self, **options: Any) -> object:
         return self._data.__dlpack__(**options)  # pyright: ignore[reportUnknownVariableType]
