@@ -10,7 +10,7 @@ There are no operators: these tensors are arguments. What computes is a script, 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import torch as _torch
 
