@@ -163,6 +163,7 @@ class CompiledFunction:
         what = "kernel" if function.name in kernels.ops else "function"
         written = written_arguments(op, kernels.ops)
         self._arguments = Arguments(f"{what} '{self.name}'", function.parameters, written)
+        self._on_cpu = any(ON_CPU in kernels.ops[name].attributes for name in self._launched)
         self._bind = compile_host(op)
         self._bound: dict[torch.device, Callable[..., None]] = {}
 
@@ -182,7 +183,7 @@ class CompiledFunction:
             CompilationError: nvcc or g++ failed.
         """
         arguments = tuple(map(plain, arguments))
-        device = self._arguments.check(arguments)
+        device = self._arguments.check(arguments, on_cpu=self._on_cpu)
         run = self._bound.get(device)
         if run is None:
             run = self._bound[device] = self._bind(self._kernels.load(self._launched, device))

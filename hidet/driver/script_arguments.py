@@ -47,8 +47,14 @@ class Arguments:
         self._parameters = parameters
         self._written = written
 
-    def check(self, arguments: Sequence[object]) -> torch.device:
+    def check(self, arguments: Sequence[object], *, on_cpu: bool) -> torch.device:
         """Check the arguments of a call; return the device that they are on.
+
+        Without tensors it is the current GPU if there is one and the function may run there.
+
+        Args:
+            arguments: the arguments.
+            on_cpu: whether the function runs on the CPU only.
 
         Raises:
             HidetError: their number, a shape, strides or a number are wrong, or a tensor that is
@@ -78,7 +84,7 @@ class Arguments:
         self._check_overlap(arguments)
         if device is not None:
             return device
-        if torch.cuda.is_available():
+        if torch.cuda.is_available() and not on_cpu:
             return torch.device("cuda", torch.cuda.current_device())
         return torch.device("cpu")
 

@@ -38,6 +38,14 @@
     return hidet::cpu::run(launch);                                                             \
   }
 
+// A plain function of the CPU, which is called as if it were a kernel of one block.
+#define HIDET_CPU_FUNCTION(name)                                                                \
+  extern "C" __attribute__((visibility("default"))) int name##_launch(                          \
+      void** args, unsigned, unsigned, unsigned, unsigned) {                                    \
+    hidet::cpu::Function<name>::call(args);                                                     \
+    return 0;                                                                                   \
+  }
+
 // Memory of the block, of the size that the launch states, as the pointer `name`.
 #define HIDET_DYNAMIC_SHARED(type, name) \
   type* const name = reinterpret_cast<type*>(hidet::cpu::dynamic_shared)
@@ -113,6 +121,21 @@ struct Kernel<kernel, mode, size_x, size_y, size_z> {
   template <typename Function, std::size_t... i>
   HIDET_DEVICE static void apply([[maybe_unused]] void** args, Function function,
                                  std::index_sequence<i...>) {
+    function(*static_cast<std::remove_const_t<P>*>(args[i])...);
+  }
+};
+
+// A function that is no kernel, with the arguments that `args` points at.
+template <auto function>
+struct Function;
+
+template <typename... P, void (*function)(P...)>
+struct Function<function> {
+  static void call(void** args) { call(args, std::index_sequence_for<P...>()); }
+
+ private:
+  template <std::size_t... i>
+  static void call([[maybe_unused]] void** args, std::index_sequence<i...>) {
     function(*static_cast<std::remove_const_t<P>*>(args[i])...);
   }
 };

@@ -15,7 +15,7 @@ from hidet.dialects.cuda.atomics import AssertOp
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.cuda.instructions import Collective
 from hidet.dialects.cuda.kernel import DYNAMIC, KernelOp
-from hidet.dialects.cuda.marks import FORMED, MIN_BLOCKS
+from hidet.dialects.cuda.marks import FORMED, MIN_BLOCKS, ON_CPU
 from hidet.dialects.cuda.names import is_identifier
 from hidet.dialects.cuda.tensor_copy import TensorMapType
 from hidet.errors import LegalityError
@@ -59,10 +59,12 @@ def _kernel_text(kernel: KernelOp) -> str:
     parameters = [_parameter(kernel, number, writer) for number in range(len(kernel.arguments))]
     head = _head(kernel, parameters)
     writer.block(kernel.body.block)
+    comment = [f"// {name}", *(f"//   from {line}" for line in source_lines(kernel, MAX_LOCATIONS))]
+    if ON_CPU in kernel.attributes:
+        return "\n".join([*comment, *head, *writer.lines, "}", f"HIDET_CPU_FUNCTION({name})"])
     # The extents of a block that launches give are 0 here.
     x, y, z = (0 if extent == DYNAMIC else extent for extent in kernel.block_dims)
     mode = "HIDET_COLLECTIVE" if _is_collective(kernel) else "HIDET_INDEPENDENT"
-    comment = [f"// {name}", *(f"//   from {line}" for line in source_lines(kernel, MAX_LOCATIONS))]
     end = ["}", f"HIDET_KERNEL({name}, {x}, {y}, {z}, {mode})"]
     return "\n".join([*comment, *head, *writer.lines, *end])
 
@@ -81,11 +83,13 @@ def _parameter(kernel: KernelOp, number: int, writer: Writer) -> str:
 
 
 def _head(kernel: KernelOp, parameters: Sequence[str]) -> list[str]:
-    """Return the lines from `extern "C"` to the opening brace."""
+    """Return the lines from `extern "C"`, or `static`, to the opening brace."""
     bounds = str(kernel.threads)
     if isinstance(least := kernel.attributes.get(MIN_BLOCKS), IntegerAttr):
         bounds += f", {least.value.data}"
     start = f'extern "C" __global__ void __launch_bounds__({bounds})'
+    if ON_CPU in kernel.attributes:
+        start = "static void"
     start += f" {kernel.sym_name.data}("
     line = f"{start}{', '.join(parameters)}) {{"
     if len(line) <= MAX_LINE:

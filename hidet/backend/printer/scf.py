@@ -11,7 +11,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from hidet.backend.printer.operators import ExpressionPrinter, TextOf, same_width
 from hidet.backend.printer.text import Precedence, Text, cast, conditional
 from hidet.backend.printer.types import value_type
-from hidet.dialects.cuda.marks import UNROLL
+from hidet.dialects.cuda.marks import PARALLEL, UNROLL
 from hidet.errors import LegalityError
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def _if(op: Operation, writer: Writer) -> None:
 
 
 def _for(op: Operation, writer: Writer) -> None:
-    """Print `for (int i = 0; i < 4; ++i) { ... }`, with its `#pragma unroll`."""
+    """Print `for (int i = 0; i < 4; ++i) { ... }`, with its pragma."""
     assert isinstance(op, scf.ForOp)
     if op.results:
         raise LegalityError("C++ has no loop with values", hint="run demote-scf-values")
@@ -62,6 +62,10 @@ def _for(op: Operation, writer: Writer) -> None:
         times = op.attributes[UNROLL]
         number = f" {times.value.data}" if isinstance(times, IntegerAttr) else ""
         writer.line(f"#pragma unroll{number}")
+    if PARALLEL in op.attributes:
+        threads = op.attributes[PARALLEL]
+        some = f" num_threads({threads.value.data})" if isinstance(threads, IntegerAttr) else ""
+        writer.line(f"#pragma omp parallel for{some}")
     variable = op.body.block.args[0]
     kind = value_type(variable)
     start, stop, step = (writer.text_of(bound) for bound in (op.lb, op.ub, op.step))

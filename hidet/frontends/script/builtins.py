@@ -82,7 +82,9 @@ def grid(*extents: object, attrs: str | None = None, bind_tuple: bool = False) -
         extents: the extent of each loop; or one list of them, which gives tuples; the hints may
             follow as the last one.
         attrs: for each loop `u` to unroll it, `u4` to unroll four iterations, `u+` to write its
-            body once for each number, which is then known there, `.` for nothing.
+            body once for each number, which is then known there, `p` for the cores of the CPU
+            to share its iterations (the outermost of nested loops), `p4` for four threads,
+            `.` for nothing; one hint is that of all loops.
         bind_tuple: whether a single loop gives a tuple of one index.
 
     Raises:
@@ -93,11 +95,13 @@ def grid(*extents: object, attrs: str | None = None, bind_tuple: bool = False) -
         bind_tuple = True
     if extents and isinstance(extents[-1], str):
         extents, attrs = extents[:-1], extents[-1]
-    hints = _hints(attrs or "." * len(extents))
+    hints = _hints(attrs or ".")
+    if len(hints) == 1:
+        hints *= len(extents)
     if len(hints) != len(extents):
         raise ScriptError(
             f"attrs={attrs!r} has hints for {len(hints)} loops, the grid has {len(extents)}",
-            hint="one 'u', 'u4', 'u+' or '.' for each loop",
+            hint="one 'u', 'u4', 'u+', 'p' or '.' for each loop",
         )
     loops: list[Range] = []
     for extent, hint in zip(extents, hints, strict=True):
@@ -107,12 +111,13 @@ def grid(*extents: object, attrs: str | None = None, bind_tuple: bool = False) -
                 "the extent of a loop that is unrolled at once is known only when the kernel runs",
                 hint="'u' leaves the unrolling to the compiler of CUDA",
             )
-        unroll = int(hint[1:]) if hint[1:].isdigit() else hint == "u"
-        loops.append(Range(0, bound, 1, unroll, at_once=hint == "u+"))
+        amount = int(hint[1:]) if hint[1:].isdigit() else hint in ("u", "p")
+        unroll, parallel = (amount if hint[0] == letter else False for letter in "up")
+        loops.append(Range(0, bound, 1, unroll, hint == "u+", parallel))
     return Grid(tuple(loops), bind_tuple)
 
 
-_HINT = re.compile(r"u(\d+|\+)?|\.")
+_HINT = re.compile(r"u(\d+|\+)?|p\d*|\.")
 
 
 def _hints(text: str) -> list[str]:
@@ -122,7 +127,7 @@ def _hints(text: str) -> list[str]:
         raise ScriptError(
             f"the hints {text!r} of a grid are not known",
             hint="'u' unrolls a loop, 'u4' unrolls four iterations, 'u+' writes the body once for "
-            "each number, '.' leaves the loop as it is",
+            "each number, 'p' shares it among the cores of the CPU, '.' leaves it as it is",
         )
     return hints
 

@@ -11,6 +11,7 @@ from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.memory import is_arithmetic
 from hidet.dialects.cuda import KernelOp, LaunchOp, PrintfOp, ViewOp
 from hidet.dialects.cuda.attributes import Space, space_of
+from hidet.dialects.cuda.marks import PARALLEL
 from hidet.dialects.task import ForeachOp
 from hidet.errors import ScriptError
 from hidet.frontends.script.source import Source
@@ -74,12 +75,14 @@ def check_public(function: FuncOp, source: Source) -> None:
 
 
 def check_cpu_kernel(kernel: KernelOp, source: Source) -> None:
-    """Check that a kernel of the CPU does nothing that threads of CUDA do.
+    """Check that a kernel of the CPU does nothing that threads of CUDA do, and races for nothing.
 
     Raises:
         ScriptError: it does.
     """
     for op in kernel.body.walk():
+        if PARALLEL in op.attributes:
+            _check_parallel(op, source)
         is_shared = isinstance(op, memref.AllocaOp) and space_of(op.memref.type) is Space.SHARED
         is_cuda = op.dialect_name() == "cuda" and not isinstance(op, PrintfOp)
         if is_shared or is_cuda:
@@ -89,6 +92,25 @@ def check_cpu_kernel(kernel: KernelOp, source: Source) -> None:
                 f"a cpu_kernel is one thread of the CPU, where there is no "
                 f"{'shared memory' if is_shared else op.name}",
                 "leave it out, or make the function a cuda_kernel",
+            )
+
+
+def _check_parallel(loop: Operation, source: Source) -> None:
+    """Check that the iterations of a parallel loop write no variable that they share.
+
+    Raises:
+        ScriptError: they do.
+    """
+    inside = set(loop.walk())
+    for op in inside:
+        if isinstance(op, memref.StoreOp) and op.memref.owner not in inside:
+            if not is_variable(op.memref):
+                continue
+            raise _error(
+                op,
+                source,
+                f"the iterations of a parallel loop share the variable '{op.memref.name_hint}'",
+                "give it its first value inside of the loop, or write to a tensor",
             )
 
 

@@ -78,6 +78,7 @@ class Emitter(KernelBuilder):
         module: the module that it belongs to.
         shape: what the attributes of the kernel have said so far.
         shared_bytes: the shared memory that the kernel has allocated.
+        in_parallel: whether the iterations of a loop around are shared by the cores of the CPU.
         entry: the first block of the kernel.
     """
 
@@ -88,6 +89,7 @@ class Emitter(KernelBuilder):
         self.module: object = None
         self.shape = LaunchShape()
         self.shared_bytes = 0
+        self.in_parallel = False
         self._depth = 0
         self._ids: dict[tuple[type[IdOp], Dimension], Scalar] = {}
         self._location: LocationAttr = UnknownLoc()

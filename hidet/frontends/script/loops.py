@@ -11,7 +11,9 @@ from xdsl.dialects import scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr, UnitAttr, i64
 from xdsl.ir import Block, Region, SSAValue
 
+from hidet.dialects.cuda.marks import PARALLEL
 from hidet.dialects.task import ForeachOp
+from hidet.errors import ScriptError
 from hidet.frontends.script.assignments import Assignments
 from hidet.frontends.script.exits import Exit, Exits, Left
 from hidet.frontends.script.facts import are_assigned
@@ -199,11 +201,16 @@ class Loops(Assignments):
         else:
             bounds = first.start, first.stop, first.step
         body = Block(arg_types=[IndexType()])
-        with self.emitter.inside(body):
+        with self.emitter.inside(body), self._parallel(first) as is_shared:
             variable = Scalar(self.emitter, body.args[0], INDEX)
             value = self._number(first.start) + variable * first.step if backwards else variable
             self._nest(node, others, [*outer, value], single=single)
         ways = self.exits.out_of_loop()
+        if ways and is_shared:
+            raise ScriptError(
+                "a parallel loop is left early",
+                hint="let all iterations run, since they do so at the same time",
+            )
         if ways:
             self._count_until(ways, Range(*bounds), body)
             return
@@ -214,6 +221,24 @@ class Loops(Assignments):
         if first.unroll is not False:
             is_full = first.unroll is True
             op.attributes[UNROLL] = UnitAttr() if is_full else IntegerAttr(first.unroll, i64)
+        if is_shared:
+            is_all = first.parallel is True
+            op.attributes[PARALLEL] = UnitAttr() if is_all else IntegerAttr(first.parallel, i64)
+
+    @contextmanager
+    def _parallel(self, over: Range) -> Generator[bool]:
+        """Enter a loop; tells whether threads share it, which they do with the outermost one."""
+        is_shared = over.parallel is not False
+        if is_shared and self.emitter.kind != "cpu_kernel":
+            raise ScriptError(
+                f"a loop of a {self.emitter.kind} cannot be parallel",
+                hint="leave 'p' out; the threads of CUDA are those of the block, and "
+                "attrs.func_kind = 'cpu_kernel' makes a function of the CPU",
+            )
+        is_shared &= not self.emitter.in_parallel
+        self.emitter.in_parallel |= is_shared
+        yield is_shared
+        self.emitter.in_parallel &= not is_shared
 
     def _count_until(self, ways: Sequence[Exit], over: Range, body: Block) -> None:
         """Insert a loop that counts upwards until a way out of it is taken."""

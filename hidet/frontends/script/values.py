@@ -246,6 +246,7 @@ class Range:
         step: from one number to the next.
         unroll: whether the compiler of CUDA unrolls the loop, or so many iterations of it.
         at_once: whether the body is traced for each number, which is then known in it.
+        parallel: whether the cores of the CPU, or how many threads, share the iterations.
     """
 
     start: Index
@@ -253,6 +254,7 @@ class Range:
     step: int
     unroll: bool | int = False
     at_once: bool = False
+    parallel: bool | int = False
 
     def __iter__(self) -> Iterator[int]:
         """Go through the numbers in Python, where they are known."""

@@ -307,7 +307,44 @@ PUBLIC = [
     ),
 ]
 
-CASES = [*read_bodies(), *WHOLE, *PUBLIC]
+CPU = """
+with hidet.script_module():
+    @hidet.script
+    def function(x: f32[8], n: i32):
+        attrs.func_kind = "cpu_kernel"
+"""
+
+
+def in_cpu_kernel(message, caret, body):
+    """Give a mistake inside of a kernel of the CPU."""
+    return message, caret, HEADER + CPU + textwrap.indent(textwrap.dedent(body), " " * 8)
+
+
+ON_CPU = [
+    in_cpu_kernel(
+        "a cpu_kernel is one thread of the CPU, where there is no cuda.thread_id",
+        "x",
+        "x[threadIdx.x] = 0.0",
+    ),
+    in_cpu_kernel(
+        "a cpu_kernel is one thread of the CPU, where there is no shared memory",
+        "t",
+        't = shared_tensor("f32", [4])\nt[0] = x[0]\nx[1] = t[0]',
+    ),
+    in_cpu_kernel(
+        "the iterations of a parallel loop share the variable 'total' ... inside of the loop",
+        "total",
+        'total = 0.0\nfor i in grid(8, attrs="p"):\n    total += x[i]\nx[0] = total',
+    ),
+    in_cpu_kernel(
+        "a parallel loop is left early",
+        "for",
+        'for i in grid(n, attrs="p"):\n    if x[i] > 0:\n        break',
+    ),
+    in_cpu_kernel("the kernel 'other' cannot be called from a kernel", "other", "other(x)"),
+]
+
+CASES = [*read_bodies(), *WHOLE, *PUBLIC, *ON_CPU]
 
 
 def provoke(text, folder):
