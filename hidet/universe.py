@@ -33,6 +33,7 @@ PASSES: dict[str, str] = {
     "merge-equal-ops": "hidet.lowering.cuda.merge_equal_ops:MergeEqualOpsPass",
     "vectorize": "hidet.lowering.cuda.vectorize:VectorizePass",
     "flatten-memrefs": "hidet.lowering.cuda.flatten_memrefs:FlattenMemrefsPass",
+    "plan-shared-memory": "hidet.lowering.cuda.plan_shared_memory:PlanSharedMemoryPass",
     "infer-readonly": "hidet.lowering.cuda.infer_readonly:InferReadonlyPass",
     "demote-scf-values": "hidet.lowering.cuda.demote_scf_values:DemoteScfValuesPass",
     "index-width": "hidet.lowering.cuda.index_width:IndexWidthPass",

@@ -15,6 +15,7 @@ from xdsl.ir import Attribute
 
 from hidet.dialects.cuda.kernel import MAX_THREADS_PER_BLOCK, KernelOp
 from hidet.errors import HidetError
+from hidet.runtime.cuda_graph import DEFAULT_SHARED_BYTES
 from hidet.runtime.cuda_services import CudaServices
 from hidet.runtime.tensors import POINTER_ALIGNMENT
 
@@ -29,13 +30,17 @@ class CpuKernel:
         path: the shared library.
         symbol: the name of the kernel.
         device: the CPU.
+        shared_bytes: the shared memory that each launch states.
 
     Raises:
         HidetError: the library cannot be loaded.
     """
 
-    def __init__(self, path: Path, symbol: str, device: torch.device) -> None:
+    def __init__(
+        self, path: Path, symbol: str, device: torch.device, shared_bytes: int = 0
+    ) -> None:
         self._symbol = symbol
+        self._shared_bytes = shared_bytes
         try:
             library = ctypes.CDLL(str(path))
         except OSError as error:
@@ -56,7 +61,7 @@ class CpuKernel:
         Raises:
             HidetError: it failed.
         """
-        status = self._launch(arguments, *grid, 0)
+        status = self._launch(arguments, *grid, self._shared_bytes)
         self._flush(None)
         if status != 0:
             reason = self._last_error().decode(errors="replace")
@@ -70,18 +75,47 @@ class CudaKernel:
         path: the compiled code.
         symbol: the name of the kernel.
         device: the GPU, with its index.
+        shared_bytes: the shared memory that each launch states.
 
     Raises:
         CudaError: it cannot be loaded.
+        HidetError: it wants more shared memory than there is.
     """
 
-    def __init__(self, path: Path, symbol: str, device: torch.device) -> None:
+    def __init__(
+        self, path: Path, symbol: str, device: torch.device, shared_bytes: int = 0
+    ) -> None:
+        self._symbol = symbol
+        self._shared_bytes = shared_bytes
         self._services = CudaServices(device)
         with self._services.attach():
             self._module = self._services.call("cuModuleLoadData", path.read_bytes())
             self._function = self._services.call(
                 "cuModuleGetFunction", self._module, symbol.encode()
             )
+            if shared_bytes > DEFAULT_SHARED_BYTES:
+                self._allow_shared_memory()
+
+    def _allow_shared_memory(self) -> None:
+        """Let blocks have more shared memory than they have without asking.
+
+        Raises:
+            HidetError: the GPU has less.
+        """
+        services, driver = self._services, self._services.driver
+        most = services.call(
+            "cuDeviceGetAttribute",
+            driver.CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN,
+            services.call("cuCtxGetDevice"),
+        )
+        if self._shared_bytes > most:
+            raise HidetError(
+                f"kernel '{self._symbol}' takes {self._shared_bytes} bytes of shared memory; a "
+                f"block on {services.device} has {most}",
+                hint="use smaller tiles",
+            )
+        attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+        services.call("cuFuncSetAttribute", self._function, attribute, self._shared_bytes)
 
     def launch(self, arguments: int, grid: Extents, block: Extents) -> None:
         """Put the kernel on torch's current stream; `arguments` is the address of a `void**`.
@@ -92,7 +126,16 @@ class CudaKernel:
         services = self._services
         with services.attach():
             stream = services.driver.CUstream(services.current_stream())
-            services.call("cuLaunchKernel", self._function, *grid, *block, 0, stream, arguments, 0)
+            services.call(
+                "cuLaunchKernel",
+                self._function,
+                *grid,
+                *block,
+                self._shared_bytes,
+                stream,
+                arguments,
+                0,
+            )
 
 
 class Launcher:

@@ -231,7 +231,7 @@ def _load(ops: Sequence[KernelOp], device: torch.device) -> list[Launch]:
     paths = build_kernels(sources, toolchain, store.kernels, progress=False)
     make = CpuKernel if target == "cpu" else CudaKernel
     return [
-        Launcher(op, make(paths[name], name, device))
+        Launcher(op, make(paths[name], name, device, op.shared_bytes))
         if (name := op.sym_name.data) in paths
         else _nothing
         for op in ops

@@ -43,7 +43,7 @@ from hidet.frontends.script.fast_math import (
     lop3,
     prmt,
 )
-from hidet.frontends.script.memory import register_tensor, shared_tensor
+from hidet.frontends.script.memory import dynamic_shared_memory, register_tensor, shared_tensor
 from hidet.frontends.script.tensor_core import MmaConfig, ldmatrix, mma_sync
 
 # The names of CUDA.
@@ -89,6 +89,7 @@ __all__ = [
     "fast_sin",
     "fast_sqrt",
     "fast_tanh",
+    "dynamic_shared_memory",
     "gridDim",
     "ldmatrix",
     "lop3",

@@ -36,6 +36,7 @@ CUDA = (
     "merge-equal-ops",  # views inlined twice load twice
     "vectorize",  # needs strides; leaves index arithmetic of its own
     "flatten-memrefs",  # after vectorize, which wants the last dimension
+    "plan-shared-memory",  # after vectorize, which aligns shared arrays
     "simplify-index",  # the linear addresses of flattened memrefs
     "demote-scf-values",  # results of branches and loops become variables
     "merge-equal-ops",

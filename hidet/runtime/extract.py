@@ -23,9 +23,6 @@ from hidet.errors import LegalityError, UnsupportedDtypeError
 from hidet.runtime.dependencies import Access, find_dependencies
 from hidet.runtime.plan import ITEM_SIZES, Argument, Copy, Kernel, Launch, Plan, TensorSpec
 
-SHARED_BYTES = "shared_bytes"
-"""Integer attribute of a kernel: the dynamic shared memory of a block; 0 where it is absent."""
-
 
 def extract_plan(module: ModuleOp, *, target: str, artifact_keys: Mapping[str, str]) -> Plan:
     """Read the plan off a lowered program.
@@ -138,7 +135,7 @@ class _Extraction:
                     grid=kernel.grid_dims,
                     block=kernel.block_dims,
                     cluster=(1, 1, 1),
-                    shared_bytes=_attribute(kernel, SHARED_BYTES),
+                    shared_bytes=kernel.shared_bytes,
                 )
             )
         return self.numbers[symbol]
@@ -208,7 +205,7 @@ def _buffer(op: BufferOp) -> Argument:
     return Argument(space, op.offset.value.data)
 
 
-def _attribute(op: FuncOp | KernelOp, name: str) -> int:
+def _attribute(op: FuncOp, name: str) -> int:
     value = op.attributes.get(name)
     return value.value.data if isinstance(value, IntegerAttr) else 0
 

@@ -30,7 +30,8 @@
 //     mma      mma_m16n8k16 ..., ldmatrix_x4 ...
 //     async    cp_async_ca, cp_async_cg, cp_async_commit, cp_async_wait
 //     check    check
-//     launch   HIDET_KERNEL, HIDET_DYNAMIC_SHARED, grid_dependency_wait, launch_dependents
+//     launch   HIDET_KERNEL, HIDET_DYNAMIC_SHARED, dynamic_shared<T[N]>,
+//              grid_dependency_wait, launch_dependents
 //     wgmma    wgmma_m64n128k16_f16_f32 ..., matrix_descriptor, wgmma_fence, wgmma_commit, wgmma_wait
 //     tensor   TensorMap, tma_load, tma_store, mbarrier_*, fence_proxy_async
 //

@@ -218,4 +218,11 @@ static int run(Launch& current) {
 }
 
 }  // namespace cpu
+
+// A part of the dynamic shared memory, from a byte on, as an array.
+template <typename Array>
+HIDET_DEVICE Array& dynamic_shared(int offset) {
+  return *reinterpret_cast<Array*>(cpu::dynamic_shared + offset);
+}
+
 }  // namespace hidet

@@ -11,6 +11,13 @@
 
 namespace hidet {
 
+// A part of that memory, from a byte on, as an array: dynamic_shared<half[128][64]>(1024).
+template <typename Array>
+HIDET_DEVICE Array& dynamic_shared(int offset) {
+  extern __shared__ __align__(1024) unsigned char hidet_dynamic_shared[];
+  return *reinterpret_cast<Array*>(hidet_dynamic_shared + offset);
+}
+
 // Programmatic dependent launch, since sm_90 (PTX ISA, griddepcontrol): a kernel may start while its
 // predecessor still runs, and waits here until that one has finished and its writes can be seen.
 // Without the launch attribute, and on older GPUs, it has finished from the start.

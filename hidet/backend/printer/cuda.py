@@ -13,6 +13,7 @@ from hidet.backend.printer.text import Text, call
 from hidet.backend.printer.types import BOOL, INT, element_type, value_type
 from hidet.dialects.cuda.atomics import AssertOp, AtomicOp, PrintfOp, VoteKind, VoteOp
 from hidet.dialects.cuda.attributes import ShuffleKind
+from hidet.dialects.cuda.dynamic_shared import DynamicSharedOp
 from hidet.dialects.cuda.instructions import (
     BlockDimOp,
     BlockIdOp,
@@ -109,6 +110,15 @@ def _copy_vector(op: Operation, writer: Writer) -> None:
     writer.line(f"{call(function, [target, source], 'void').text};")
 
 
+def _dynamic_shared(op: Operation, writer: Writer) -> None:
+    """Print `auto& smem = hidet::dynamic_shared<float[16][64]>(1024);`."""
+    assert isinstance(op, DynamicSharedOp)
+    name = writer.declare(op.result)
+    extents = "".join(f"[{extent}]" for extent in op.result.type.get_shape())
+    kind = f"{element_type(op.result)}{extents}"
+    writer.line(f"auto& {name} = hidet::dynamic_shared<{kind}>({op.offset.value.data});")
+
+
 EXPRESSIONS: dict[type[Operation], ExpressionPrinter] = {
     AtomicOp: _atomic,
     **dict.fromkeys(_IDS, _id),
@@ -120,6 +130,7 @@ EXPRESSIONS: dict[type[Operation], ExpressionPrinter] = {
 STATEMENTS: dict[type[Operation], StatementPrinter] = {
     AssertOp: _assert,
     CopyVectorOp: _copy_vector,
+    DynamicSharedOp: _dynamic_shared,
     PrintfOp: _printf,
     SyncThreadsOp: _sync_threads,
     SyncWarpOp: _sync_warp,

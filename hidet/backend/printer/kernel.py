@@ -13,6 +13,7 @@ from hidet.backend.printer.types import element_type, value_type
 from hidet.backend.printer.writer import Writer
 from hidet.dialects.cuda.atomics import AssertOp
 from hidet.dialects.cuda.attributes import Space, space_of
+from hidet.dialects.cuda.dynamic_shared import DynamicSharedOp
 from hidet.dialects.cuda.instructions import Collective
 from hidet.dialects.cuda.kernel import DYNAMIC, KernelOp
 from hidet.dialects.cuda.marks import FORMED, MIN_BLOCKS, ON_CPU
@@ -110,4 +111,6 @@ def _is_collective(kernel: KernelOp) -> bool:
 
 
 def _is_shared(op: Operation) -> bool:
+    if isinstance(op, DynamicSharedOp):
+        return True
     return isinstance(op, memref.AllocaOp) and space_of(op.memref.type) is Space.SHARED

@@ -28,6 +28,7 @@ from hidet.dialects.cuda.attributes import (
     ShuffleKindAttr,
     SpaceAttr,
 )
+from hidet.dialects.cuda.dynamic_shared import DynamicSharedOp
 from hidet.dialects.cuda.host import BufferOp, LaunchOp, ViewOp
 from hidet.dialects.cuda.instructions import (
     BlockDimOp,
@@ -78,6 +79,7 @@ Cuda = Dialect(
         CpAsyncOp,
         CpAsyncWaitOp,
         FastOp,
+        DynamicSharedOp,
         FenceMbarrierInitOp,
         FenceProxyAsyncOp,
         GridDimOp,

@@ -10,9 +10,11 @@ from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
     IntAttr,
+    IntegerAttr,
     StringAttr,
     SymbolNameConstraint,
     UnitAttr,
+    i64,
 )
 from xdsl.ir import Attribute, Region, SSAValue
 from xdsl.irdl import (
@@ -28,6 +30,7 @@ from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove, NoTerminator, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
+from hidet.dialects.cuda.marks import SHARED_BYTES
 from hidet.dialects.syntax import parse_body, print_body
 
 MAX_THREADS_PER_BLOCK = 1024
@@ -157,6 +160,16 @@ class KernelOp(IRDLOperation):
             for limit, most in zip(limits, possible, strict=True)
         ]
         self.limits = _integers(known) if known != possible else None
+
+    @property
+    def shared_bytes(self) -> int:
+        """The bytes of shared memory that a launch states; `cuda.dynamic_shared` names parts."""
+        size = self.attributes.get(SHARED_BYTES)
+        return size.value.data if isinstance(size, IntegerAttr) else 0
+
+    @shared_bytes.setter
+    def shared_bytes(self, size: int) -> None:
+        self.attributes[SHARED_BYTES] = IntegerAttr(size, i64)
 
     def is_readonly(self, argument: int) -> bool:
         """Return whether the argument of this number is only read."""

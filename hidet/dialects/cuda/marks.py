@@ -18,6 +18,9 @@ PARALLEL = "cuda.parallel"
 """Of `scf.for` in a function of the CPU: unit where the iterations are shared by all cores, an
 integer where by so many threads."""
 
+SHARED_BYTES = "shared_bytes"
+"""Integer, of a kernel: the bytes of shared memory that each of its launches states."""
+
 UNROLL = "cuda.unroll"
 """Of `scf.for`: unit for `#pragma unroll`, an integer for `#pragma unroll 4`."""
 

@@ -111,7 +111,7 @@ class Assignments(Expressions):
         """Give a value the name of the user, where it has none."""
         if isinstance(value, Scalar) and value.ssa.name_hint is None:
             value.ssa.name_hint = name
-        elif isinstance(value, Tensor) and value.memory.name_hint is None:
+        elif isinstance(value, Tensor | Pointer) and value.memory.name_hint is None:
             value.memory.name_hint = name
         return value
 

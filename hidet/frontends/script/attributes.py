@@ -13,6 +13,7 @@ from hidet.errors import ScriptError
 from hidet.frontends.script.launches import check_host_value
 from hidet.frontends.script.types import INDEX
 from hidet.frontends.script.values import Index, Scalar, describe
+from hidet.lowering.legality.tiles import MAX_SHARED_BYTES
 
 if TYPE_CHECKING:
     from hidet.frontends.script.emitter import Emitter
@@ -131,6 +132,31 @@ def _set_min_blocks(emitter: Emitter, value: object) -> None:
     emitter.shape.min_blocks = value
 
 
+def _set_dynamic_bytes(emitter: Emitter, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise ScriptError(
+            f"dynamic_smem_bytes is {describe(value)}, not a number of bytes",
+            hint="an integer that is known when the script is defined",
+        )
+    emitter.shape.dynamic_bytes = value
+    check_shared_bytes(emitter)
+
+
+def check_shared_bytes(emitter: Emitter) -> None:
+    """Check that a kernel has no more shared memory than any machine.
+
+    Raises:
+        ScriptError: it has.
+    """
+    total = emitter.shared_bytes + emitter.shape.dynamic_bytes
+    if total > MAX_SHARED_BYTES:
+        raise ScriptError(
+            f"the kernel has {total} bytes of shared memory by now; {MAX_SHARED_BYTES} are "
+            "possible",
+            hint="use smaller tiles or a narrower type",
+        )
+
+
 def _refuse(what: str, hint: str) -> Callable[[Emitter, object], None]:
     """Return the setter of an attribute that takes its neutral value only."""
 
@@ -147,9 +173,7 @@ SETTERS: dict[str, Callable[[Emitter, object], None]] = {
     "cuda_block_dim": _set_block,
     "cuda_min_blocks": _set_min_blocks,
     "cuda_cluster_dim": _refuse("a cluster of blocks", "leave the attribute out"),
-    "cuda_dynamic_smem_bytes": _refuse(
-        "shared memory of a size that the launch states", "allocate it by shared_tensor"
-    ),
+    "cuda_dynamic_smem_bytes": _set_dynamic_bytes,
     "func_name": _set_name,
     "func_kind": _set_kind,
 }

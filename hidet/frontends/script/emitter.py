@@ -60,6 +60,7 @@ class LaunchShape:
     name: str | None = None
     kind: str | None = None
     min_blocks: int | None = None
+    dynamic_bytes: int = 0
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ class Emitter(KernelBuilder):
         kind: the kind of the function that is traced.
         module: the module that it belongs to.
         shape: what the attributes of the kernel have said so far.
-        shared_bytes: the shared memory that the kernel has allocated.
+        shared_bytes: the shared memory that the kernel has allocated by `shared_tensor`.
         in_parallel: whether the iterations of a loop around are shared by the cores of the CPU.
         entry: the first block of the kernel.
     """

@@ -249,6 +249,8 @@ class ScriptFunction:
         op.set_limits([largest(extent) for extent in given])
         if shape.min_blocks is not None:
             op.attributes[MIN_BLOCKS] = IntegerAttr(shape.min_blocks, i64)
+        if shape.dynamic_bytes:
+            op.shared_bytes = shape.dynamic_bytes
         emitter.locate(op)
         emitter.name_ids()
         launch = launch_function(parameters, op, given)

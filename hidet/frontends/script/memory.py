@@ -7,14 +7,17 @@ from enum import Enum
 from math import prod
 from typing import cast
 
+from xdsl.dialects.builtin import MemRefType, NoneAttr
 from xdsl.ir import SSAValue
 
+from hidet.dialects.cuda.attributes import Space, SpaceAttr
+from hidet.dialects.cuda.dynamic_shared import DynamicSharedOp
 from hidet.errors import ScriptError
+from hidet.frontends.script.attributes import check_shared_bytes
 from hidet.frontends.script.emitter import Emitter
 from hidet.frontends.script.tracing import current
 from hidet.frontends.script.types import TensorType, check_shape, scalar_type
 from hidet.frontends.script.values import Index, Pointer, Scalar, Tensor, describe
-from hidet.lowering.legality.tiles import MAX_SHARED_BYTES
 from hidet.mapping import SwizzledLayout, TaskMap, repeat
 
 
@@ -44,6 +47,9 @@ def register_tensor(dtype: object, shape: object = None, layout: object = None) 
 def shared_tensor(dtype: object, shape: object = None, layout: object = None) -> Tensor:
     """Make a tensor in the shared memory of the block.
 
+    Where a kernel has more than 48 KiB of them, they get a place behind its `dynamic_smem_bytes`,
+    and the launch asks for all of it.
+
     Args:
         dtype: the type of the elements.
         shape: the extents; left out where a layout has them.
@@ -61,15 +67,41 @@ def shared_tensor(dtype: object, shape: object = None, layout: object = None) ->
             hint="use row_major and column_major alone",
         )
     emitter.shared_bytes += prod(layout.shape) * max(element.bits // 8, 1)
-    if emitter.shared_bytes > MAX_SHARED_BYTES:
-        raise ScriptError(
-            f"the kernel has {emitter.shared_bytes} bytes of shared memory with this tensor; "
-            f"{MAX_SHARED_BYTES} are possible",
-            hint="use smaller tiles or a narrower type",
-        )
+    check_shared_bytes(emitter)
     extents = _memory_shape(layout)
     memory = emitter.shared_tile(element.ir, extents)
     return Tensor(memory, element, layout.shape, _digits(layout, extents), swizzle=swizzle)
+
+
+def dynamic_shared_memory(byte_offset: object, dtype: object) -> Pointer:
+    """Return a pointer into the shared memory whose size is `attrs.cuda.dynamic_smem_bytes`.
+
+    The memory starts at a multiple of 1024 bytes. `as_tensor_pointer` makes tensors of it, which
+    may overlap: a barrier stands between the uses of two that do.
+
+    Args:
+        byte_offset: where it points to, in bytes; a multiple of the size of an element.
+        dtype: the type of the elements.
+
+    Raises:
+        ScriptError: there is no such place.
+    """
+    emitter = current("dynamic_shared_memory")
+    element, total = scalar_type(dtype), emitter.shape.dynamic_bytes
+    if isinstance(byte_offset, bool) or not isinstance(byte_offset, int):
+        raise ScriptError(
+            f"the offset in shared memory is {describe(byte_offset)}",
+            hint="an integer that is known when the script is defined; add others to the pointer",
+        )
+    size = max(element.bits // 8, 1)
+    if byte_offset % size or not 0 <= byte_offset <= total - size:
+        raise ScriptError(
+            f"{element} cannot lie at byte {byte_offset} of {total} bytes of shared memory",
+            hint=f"a multiple of {size} below attrs.cuda.dynamic_smem_bytes, which is set before",
+        )
+    count = (total - byte_offset) // size
+    kind = MemRefType(element.ir, [count], NoneAttr(), SpaceAttr(Space.SHARED))
+    return Pointer(emitter.insert(DynamicSharedOp(byte_offset, kind)).result, element, (0,))
 
 
 def tensor(

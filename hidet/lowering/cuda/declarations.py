@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr, UnitAttr, i1
 from xdsl.ir import Block, Operation, SSAValue
 
 from hidet.dialects.cuda.attributes import Dimension, Space, space_of
+from hidet.dialects.cuda.dynamic_shared import DynamicSharedOp
 from hidet.dialects.cuda.instructions import (
     BlockIdOp,
     CopyVectorOp,
@@ -114,6 +115,8 @@ def _name_of_id(op: IdOp, ids: list[IdOp]) -> str:
 def _names_by_kind(op: Operation) -> tuple[str, ...]:
     """Return the names for a result without a hint, by how it is computed."""
     match op:
+        case DynamicSharedOp():
+            return ("smem",)
         case memref.AllocaOp() if space_of(op.memref.type) is Space.SHARED:
             return ("smem",)
         case memref.AllocaOp():

@@ -12,6 +12,7 @@ from xdsl.traits import is_side_effect_free
 
 from hidet.analysis.memory import is_arithmetic
 from hidet.dialects.cuda.attributes import Space, space_of
+from hidet.dialects.cuda.dynamic_shared import DynamicSharedOp
 from hidet.dialects.cuda.instructions import (
     Collective,
     CopyVectorOp,
@@ -27,6 +28,8 @@ class Everything(Enum):
 
     GLOBAL = auto()
     """All of global memory: the arguments of a kernel are not told apart."""
+    PLACED = auto()
+    """All shared memory whose size the launch states: its parts may overlap."""
     OTHERS = auto()
     """What others write, seen after a barrier or a wait: global and shared memory."""
     ANY = auto()
@@ -41,6 +44,8 @@ Memory: TypeAlias = SSAValue | Everything
 
 def memory_of(array: SSAValue) -> Memory:
     """Return the memory that a memref stands for."""
+    if isinstance(array.owner, DynamicSharedOp):
+        return Everything.PLACED
     return Everything.GLOBAL if space_of(array.type) is Space.GLOBAL else array
 
 

@@ -60,3 +60,21 @@ cuda.kernel @memory(%x : memref<64xf32> {cuda.readonly}, %out : memref<64xf32>) 
   // CHECK-NEXT: const int p = hidet::cast<int>(place);
   %p = memref.load %place[] : memref<index, #cuda.space<local>>
 }
+
+// Shared memory whose size the launch states.
+
+// CHECK-LABEL: // placed
+cuda.kernel @placed(%x : memref<64xf32>) grid(1) block(64) attributes {shared_bytes = 65540 : i64, cuda.formed} {
+  %0 = arith.constant 0 : index
+  %tid = cuda.thread_id x
+  // CHECK:      auto& a = hidet::dynamic_shared<float[64][256]>(0);
+  %a = cuda.dynamic_shared offset 0 : memref<64x256xf32, #cuda.space<shared>>
+  // CHECK-NEXT: auto& b = hidet::dynamic_shared<float>(65536);
+  %b = cuda.dynamic_shared offset 65536 : memref<f32, #cuda.space<shared>>
+  // CHECK-NEXT: const float v = b;
+  // CHECK-NEXT: a[tid][0] = v;
+  %v = memref.load %b[] : memref<f32, #cuda.space<shared>>
+  memref.store %v, %a[%tid, %0] : memref<64x256xf32, #cuda.space<shared>>
+}
+// CHECK-NEXT: }
+// CHECK-NEXT: HIDET_KERNEL(placed, 64, 1, 1, HIDET_COLLECTIVE)

@@ -1,0 +1,74 @@
+"""The pass `plan-shared-memory`: shared arrays that are too large together get a place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.context import Context
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+
+from hidet.dialects.cuda.attributes import Space, space_of
+from hidet.dialects.cuda.dynamic_shared import DynamicSharedOp
+from hidet.dialects.cuda.kernel import KernelOp
+from hidet.lowering.kernels import kernels_of
+from hidet.lowering.legality.tiles import bytes_of
+
+MAX_STATIC_BYTES = 48 * 1024
+"""Shared memory that a kernel may declare with a fixed size (CUDA C++ Programming Guide, compute
+capabilities: what is more has to be asked for at the launch)."""
+
+
+@dataclass(frozen=True)
+class PlanSharedMemoryPass(ModulePass):
+    """Place the shared arrays of kernels that have more than 48 KiB of them.
+
+        %a = memref.alloca() {alignment = 1024 : i64} : memref<4x128x64xf16, #cuda.space<shared>>
+        // becomes
+        %a = cuda.dynamic_shared offset 0 : memref<4x128x64xf16, #cuda.space<shared>>
+
+    The arrays come one after the other, behind what the kernel has placed itself, each at a
+    multiple of its alignment. The launch states the size, which the kernel carries as
+    `shared_bytes`.
+
+    Expects: kernels at the `cuda` level whose arrays have their alignment (after `vectorize`).
+    Leaves: kernels with no more than 48 KiB of shared arrays as they are.
+    """
+
+    name = "plan-shared-memory"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Run on all kernels of a module."""
+        for kernel in kernels_of(op):
+            plan_shared_memory(kernel)
+
+
+def plan_shared_memory(kernel: KernelOp) -> None:
+    """Place the shared arrays of one kernel, if it has too many of them."""
+    arrays = [
+        op
+        for op in kernel.body.walk()
+        if isinstance(op, memref.AllocaOp) and space_of(op.memref.type) is Space.SHARED
+    ]
+    if sum(map(_bytes_of, arrays)) <= MAX_STATIC_BYTES:
+        return
+    end = kernel.shared_bytes
+    for array in arrays:
+        alignment = bytes_of(array.memref.type.element_type)
+        if array.alignment is not None:
+            alignment = max(alignment, array.alignment.value.data)
+        start = -(-end // alignment) * alignment
+        end = start + _bytes_of(array)
+        placed = DynamicSharedOp(start, array.memref.type)
+        placed.location = array.location
+        placed.result.name_hint = array.memref.name_hint
+        Rewriter.replace_op(array, placed)
+    kernel.shared_bytes = end
+
+
+def _bytes_of(array: memref.AllocaOp) -> int:
+    kind = array.memref.type
+    return prod(kind.get_shape()) * bytes_of(kind.element_type)
