@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hidet.arch.fragments import wgmma_accumulator
-from hidet.arch.instructions import WARP_GROUP, Access, Instruction, MmaInstruction, Operand
+from hidet.arch.instructions import WARP, WARP_GROUP, Access, Instruction, MmaInstruction, Operand
 
 # ---- wgmma ---------------------------------------------------------------------------------------
 
@@ -181,3 +181,61 @@ TMA_WAIT = Instruction(
     orders=True,
 )
 """Waits until no more than a number of the thread's latest groups still read shared memory."""
+
+# ---- warps with different work -------------------------------------------------------------------
+
+
+def _named_barrier(name: str) -> Instruction:
+    """Return an instruction on one of the 16 barriers of a block."""
+    return Instruction(
+        function=f"barrier_{name}",
+        operands=(),
+        ptx=f"barrier.cta.{name}.aligned",
+        section="Parallel Synchronization and Communication Instructions: bar, barrier",
+        arch=70,
+        group=WARP,
+        orders=True,
+    )
+
+
+BARRIER_SYNC = _named_barrier("sync")
+"""Waits until a number of threads have come to the barrier."""
+
+BARRIER_ARRIVE = _named_barrier("arrive")
+"""Comes to the barrier, and does not wait."""
+
+SETMAXNREG: dict[str, Instruction] = {
+    action: Instruction(
+        function=f"setmaxnreg_{action}",
+        operands=(),
+        ptx=f"setmaxnreg.{action}.sync.aligned.u32",
+        section="Miscellaneous Instructions: setmaxnreg",
+        arch=90,
+        group=WARP_GROUP,
+        only=True,
+    )
+    for action in ("inc", "dec")
+}
+"""Takes registers for the threads of a warp group, or gives them back."""
+
+REGISTER_COUNTS = range(24, 257, 8)
+"""The numbers of registers that a thread can ask for (PTX ISA, setmaxnreg)."""
+
+
+def _grid_control(function: str, name: str, *, orders: bool) -> Instruction:
+    """Return an instruction about the kernel before or after this one."""
+    return Instruction(
+        function=function,
+        operands=(),
+        ptx=f"griddepcontrol.{name}",
+        section="Parallel Synchronization and Communication Instructions: griddepcontrol",
+        arch=90,
+        orders=orders,
+    )
+
+
+GRID_DEPENDENCY_WAIT = _grid_control("grid_dependency_wait", "wait", orders=True)
+"""Waits until the kernels before have finished, and their writes can be seen."""
+
+LAUNCH_DEPENDENTS = _grid_control("launch_dependents", "launch_dependents", orders=True)
+"""Lets the kernel after this one start."""

@@ -2,7 +2,7 @@
 
 A function computes a few numbers and launches kernels. It becomes the text of a Python function,
 one line for each operation, which takes about a microsecond to run. Memrefs are addresses there,
-integers are Python's in the range of their type as if it had a sign, as `arith` has them; floats
+tensor maps are bytes, integers are Python's in the range of their type as if it had a sign, as `arith` has them; floats
 are computed in double precision.
 """
 
@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import FixedBitwidthType, FloatAttr, IntegerAttr, Int
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from hidet.dialects.cuda import KernelOp, LaunchOp, PrintfOp, ViewOp
+from hidet.dialects.cuda.tensor_copy import TensorMapType
 from hidet.dialects.shaped import memref_type
 from hidet.errors import HidetError, UnsupportedOperatorError
 from hidet.lowering.cuda.expressions import is_variable
@@ -74,7 +75,7 @@ def written_arguments(function: func.FuncOp, kernels: Mapping[str, KernelOp]) ->
         return False
 
     return [
-        isinstance(argument.type, MemRefType) and is_written(argument)
+        isinstance(argument.type, MemRefType | TensorMapType) and is_written(argument)
         for argument in function.body.block.args
     ]
 

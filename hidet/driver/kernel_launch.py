@@ -7,13 +7,15 @@ import struct
 from collections.abc import Callable
 from math import prod
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import torch
 from xdsl.dialects.builtin import IntegerType, MemRefType
 from xdsl.ir import Attribute
 
 from hidet.dialects.cuda.kernel import MAX_THREADS_PER_BLOCK, KernelOp
+from hidet.dialects.cuda.tensor_copy import TensorMapType
+from hidet.driver.tensor_maps import MAP_BYTES
 from hidet.errors import HidetError
 from hidet.runtime.cuda_graph import DEFAULT_SHARED_BYTES
 from hidet.runtime.cuda_services import CudaServices
@@ -157,14 +159,15 @@ class Launcher:
         # Values in the order of the parameters, each at a multiple of its size, then the block.
         letters = [_letter(kind) for kind in types]
         self._offsets = [
-            struct.calcsize(f"@{''.join(letters[:n])}0{letter}") for n, letter in enumerate(letters)
+            struct.calcsize(f"@{''.join(letters[:n])}0{letter.removeprefix('0')[0]}")
+            for n, letter in enumerate(letters)
         ]
         self._layout = struct.Struct(f"@{''.join(letters)}")
         self._block_at = (self._layout.size + 3) // 4 * 4
         self._table_at = (self._block_at + 12 + 7) // 8 * 8
         self._table = struct.Struct(f"@{len(types) + 1}Q")
 
-    def __call__(self, *values: int | float) -> None:
+    def __call__(self, *values: Any) -> None:
         """Launch the kernel: the extents that it leaves open, then the arguments.
 
         Raises:
@@ -213,13 +216,20 @@ _LETTERS = {"i1": "?", "i8": "B", "i16": "H", "i32": "I", "i64": "Q"} | {
 }
 
 
+_MAP = f"0Q{MAP_BYTES}s"  # at a multiple of 8 bytes
+
+
 def _letter(kind: Attribute) -> str:
     """Return the letter of `struct` for the type of a parameter."""
+    if isinstance(kind, TensorMapType):
+        return _MAP
     return "Q" if isinstance(kind, MemRefType) else _LETTERS[str(kind)]
 
 
-def _converter(kind: Attribute) -> Callable[[int | float], int | float]:
+def _converter(kind: Attribute) -> Callable[[Any], Any]:
     """Return what makes a value what `struct` takes: integers and short floats by their bits."""
+    if isinstance(kind, TensorMapType):
+        return bytes
     if isinstance(kind, MemRefType):
         return _address
     if isinstance(kind, IntegerType):

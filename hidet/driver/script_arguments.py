@@ -9,8 +9,10 @@ from itertools import pairwise
 import torch
 
 from hidet.driver.host_code import wrap
+from hidet.driver.tensor_maps import TensorMaps
 from hidet.errors import DeviceMismatchError, HidetError, UnsupportedDtypeError
 from hidet.frontends.script.launches import Parameter
+from hidet.frontends.script.tensor_maps import TensorMapType
 from hidet.frontends.script.types import ScalarType, TensorType
 from hidet.runtime.tensors import POINTER_ALIGNMENT
 
@@ -46,6 +48,15 @@ class Arguments:
         self._name = name
         self._parameters = parameters
         self._written = written
+        self._maps = {
+            parameter.name: TensorMaps(self._name_of(parameter), parameter.type)
+            for parameter in parameters
+            if isinstance(parameter.type, TensorMapType)
+        }
+
+    def _name_of(self, parameter: Parameter) -> str:
+        """Name an argument for messages."""
+        return f"argument '{parameter.name}' of {self._name}"
 
     def check(self, arguments: Sequence[object], *, on_cpu: bool) -> torch.device:
         """Check the arguments of a call; return the device that they are on.
@@ -89,10 +100,12 @@ class Arguments:
         return torch.device("cpu")
 
     def _check_tensor(self, parameter: Parameter, value: object) -> torch.Tensor:
-        what = f"argument '{parameter.name}' of {self._name}"
+        what = self._name_of(parameter)
         if not isinstance(value, torch.Tensor):
             raise HidetError(f"{what} is a {type(value).__name__}, not a tensor {parameter.type}")
         kind = parameter.type
+        if isinstance(kind, TensorMapType):
+            kind = kind.tensor
         assert not isinstance(kind, ScalarType)
         if value.dtype != TORCH_TYPES[kind.element.name]:
             raise UnsupportedDtypeError(
@@ -100,7 +113,9 @@ class Arguments:
             )
         if isinstance(kind, TensorType) and tuple(value.shape) != kind.shape:
             raise HidetError(f"{what} has shape {tuple(value.shape)}, not {kind.shape}")
-        if not value.is_contiguous():
+        if parameter.name in self._maps:
+            self._maps[parameter.name].check(value)
+        elif not value.is_contiguous():
             raise HidetError(
                 f"{what} has strides {value.stride()}, but must be contiguous",
                 hint="pass x.contiguous()",
@@ -108,7 +123,7 @@ class Arguments:
         return value
 
     def _check_number(self, parameter: Parameter, kind: ScalarType, value: object) -> None:
-        what = f"argument '{parameter.name}' of {self._name}"
+        what = self._name_of(parameter)
         if not isinstance(value, int | float | bool) or (
             isinstance(value, float) and not kind.is_float
         ):
@@ -122,7 +137,7 @@ class Arguments:
         for number, value in enumerate(arguments):
             if isinstance(value, torch.Tensor) and value.numel():
                 start = value.data_ptr()
-                spans.append((start, start + value.numel() * value.element_size(), number))
+                spans.append((start, start + _bytes_spanned(value), number))
         spans.sort()
         for (_, stop, one), (start, _, other) in pairwise(spans):
             if start < stop and (self._written[one] or self._written[other]):
@@ -134,19 +149,22 @@ class Arguments:
                 )
 
     @contextmanager
-    def values(self, arguments: Sequence[object]) -> Generator[list[int | float]]:
-        """Give the arguments as functions of the host take them: addresses and numbers.
+    def values(self, arguments: Sequence[object]) -> Generator[list[int | float | bytes]]:
+        """Give the arguments as functions of the host take them: addresses, numbers, tensor maps.
 
         A tensor whose address is not aligned to 16 bytes, as kernels want it, goes through a copy.
         """
         copies: list[tuple[torch.Tensor, torch.Tensor, bool]] = []
-        values: list[int | float] = []
+        values: list[int | float | bytes] = []
         for number, (parameter, value) in enumerate(zip(self._parameters, arguments, strict=True)):
             if isinstance(parameter.type, ScalarType):
                 assert isinstance(value, int | float)
                 values.append(_number(parameter.type, value))
                 continue
             assert isinstance(value, torch.Tensor)
+            if parameter.name in self._maps:
+                values.append(self._maps[parameter.name].map_of(value))
+                continue
             tensor = value.detach()
             if tensor.data_ptr() % POINTER_ALIGNMENT:
                 copies.append((tensor, tensor.clone(), self._written[number]))
@@ -156,6 +174,12 @@ class Arguments:
         for original, copy, is_written in copies:
             if is_written:
                 original.copy_(copy)
+
+
+def _bytes_spanned(tensor: torch.Tensor) -> int:
+    """Return the bytes from the first element of a tensor to the end of its last."""
+    last = sum((e - 1) * s for e, s in zip(tensor.shape, tensor.stride(), strict=True))
+    return (last + 1) * tensor.element_size()
 
 
 def _number(kind: ScalarType, value: int | float) -> int | float:

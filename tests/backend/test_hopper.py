@@ -260,7 +260,7 @@ def test_a_barrier_at_which_nobody_arrives(try_on_cpu):
 
 HEAD = """#include "hidet.h"
 
-extern "C" __global__ void __launch_bounds__(128) all(
+extern "C" __global__ void __launch_bounds__(128, 1) all(
     const __grid_constant__ hidet::TensorMap map, float* __restrict__ out) {
   __shared__ __align__(1024) hidet::half s[64 * 64];
   __shared__ __align__(8) long long bar[1];
@@ -272,6 +272,9 @@ CALLS = {
     "mbarrier_arrive_expect_tx": "(bar, 64)", "mbarrier_wait": "(bar, 0)",
     "fence_mbarrier_init": "()", "fence_proxy_async": "()", "wgmma_fence": "()",
     "wgmma_commit": "()", "wgmma_wait": "<0>()", "tma_commit": "()", "tma_wait": "<0>()",
+    "barrier_sync": "<128>(i)", "barrier_arrive": "<64>(1)",
+    "setmaxnreg_inc": "<232>()", "setmaxnreg_dec": "<40>()",
+    "grid_dependency_wait": "()", "launch_dependents": "()",
 }  # fmt: skip
 
 
@@ -281,7 +284,8 @@ def instructions():
         *(hopper.MBARRIER_INIT, hopper.MBARRIER_ARRIVE, hopper.MBARRIER_EXPECT),
         *(hopper.MBARRIER_WAIT, hopper.FENCE_MBARRIER_INIT, hopper.FENCE_PROXY_ASYNC),
         *(hopper.WGMMA_FENCE, hopper.WGMMA_COMMIT, hopper.WGMMA_WAIT),
-        *(hopper.TMA_COMMIT, hopper.TMA_WAIT),
+        *(hopper.TMA_COMMIT, hopper.TMA_WAIT, hopper.BARRIER_SYNC, hopper.BARRIER_ARRIVE),
+        *(*hopper.SETMAXNREG.values(), hopper.GRID_DEPENDENCY_WAIT, hopper.LAUNCH_DEPENDENTS),
     ]
     assert [i.function for i in single] == list(CALLS)
     return [*single, *hopper.TMA_LOAD.values(), *hopper.TMA_STORE.values(), *WGMMA.values()]

@@ -32,6 +32,7 @@
 //     check    check
 //     launch   HIDET_KERNEL, HIDET_DYNAMIC_SHARED, dynamic_shared<T[N]>,
 //              grid_dependency_wait, launch_dependents
+//     roles    barrier_sync<count>, barrier_arrive<count>, setmaxnreg_inc<count>, ..._dec<count>
 //     wgmma    wgmma_m64n128k16_f16_f32 ..., matrix_descriptor, wgmma_fence, wgmma_commit, wgmma_wait
 //     tensor   TensorMap, tma_load, tma_store, mbarrier_*, fence_proxy_async
 //

@@ -13,6 +13,7 @@
 #include "hidet_cpu_check.h"
 #include "hidet_cpu_mma.h"
 #include "hidet_cpu_async.h"
+#include "hidet_cpu_roles.h"
 #include "hidet_cpu_wgmma.h"
 #include "hidet_cpu_tensor_copy.h"
 #include "hidet_cpu_launch.h"

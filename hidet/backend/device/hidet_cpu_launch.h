@@ -177,6 +177,7 @@ static void run_block(const Launch& current, std::size_t index) {
   // All bits set is NaN, or an index far outside: what was never written shows.
   __builtin_memset(dynamic_shared, 0xff, current.shared_bytes);
 #endif
+  start_barriers();
   start_copies();
   start_loads();
   current.run_block(current.args);

@@ -13,6 +13,7 @@
 #include "hidet_cuda_warp.cuh"
 #include "hidet_cuda_mma.cuh"
 #include "hidet_cuda_async.cuh"
+#include "hidet_cuda_roles.cuh"
 #include "hidet_cuda_wgmma.cuh"
 #include "hidet_cuda_tensor_copy.cuh"
 #include "hidet_cuda_check.cuh"

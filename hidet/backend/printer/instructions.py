@@ -31,6 +31,13 @@ from hidet.dialects.cuda.warp_group import (
     WgmmaOp,
     WgmmaWaitOp,
 )
+from hidet.dialects.cuda.warp_roles import (
+    BarrierArriveOp,
+    BarrierSyncOp,
+    GridDependencyWaitOp,
+    LaunchDependentsOp,
+    SetMaxNregOp,
+)
 
 if TYPE_CHECKING:
     from hidet.backend.printer.writer import StatementPrinter, Writer
@@ -61,6 +68,8 @@ STATEMENTS: dict[type[Operation], StatementPrinter] = dict.fromkeys(
         *(WgmmaCommitOp, WgmmaFenceOp, WgmmaFenceOperandOp, WgmmaOp, WgmmaWaitOp),
         *(MbarrierArriveOp, MbarrierExpectOp, MbarrierInitOp, MbarrierWaitOp),
         *(FenceMbarrierInitOp, FenceProxyAsyncOp),
+        *(BarrierArriveOp, BarrierSyncOp, SetMaxNregOp),
+        *(GridDependencyWaitOp, LaunchDependentsOp),
         *(TmaCommitOp, TmaLoadOp, TmaStoreOp, TmaWaitOp),
     ),
     _statement,

@@ -65,12 +65,21 @@ from hidet.dialects.cuda.warp_group import (
     WgmmaOp,
     WgmmaWaitOp,
 )
+from hidet.dialects.cuda.warp_roles import (
+    BarrierArriveOp,
+    BarrierSyncOp,
+    GridDependencyWaitOp,
+    LaunchDependentsOp,
+    SetMaxNregOp,
+)
 
 Cuda = Dialect(
     "cuda",
     [
         AssertOp,
         AtomicOp,
+        BarrierArriveOp,
+        BarrierSyncOp,
         BlockDimOp,
         BlockIdOp,
         BufferOp,
@@ -82,8 +91,10 @@ Cuda = Dialect(
         DynamicSharedOp,
         FenceMbarrierInitOp,
         FenceProxyAsyncOp,
+        GridDependencyWaitOp,
         GridDimOp,
         KernelOp,
+        LaunchDependentsOp,
         LaunchOp,
         LdmatrixOp,
         Lop3Op,
@@ -95,6 +106,7 @@ Cuda = Dialect(
         MmaSyncOp,
         PrintfOp,
         PrmtOp,
+        SetMaxNregOp,
         ShflOp,
         SyncThreadsOp,
         SyncWarpOp,

@@ -22,6 +22,7 @@ from hidet.frontends.script.builtins import PYTHON_BUILTINS
 from hidet.frontends.script.checks import check_cpu_kernel, check_public, check_workers
 from hidet.frontends.script.emitter import Emitter
 from hidet.frontends.script.exits import Exits
+from hidet.frontends.script.hopper import fence_accumulators
 from hidet.frontends.script.launches import (
     LAUNCH,
     Parameter,
@@ -35,6 +36,7 @@ from hidet.frontends.script.memory import tensor_of
 from hidet.frontends.script.scopes import Scopes
 from hidet.frontends.script.source import Source
 from hidet.frontends.script.statements import Statements
+from hidet.frontends.script.tensor_maps import TensorMap, TensorMapType
 from hidet.frontends.script.tidy import tidy
 from hidet.frontends.script.tracing import current, tracing
 from hidet.frontends.script.types import (
@@ -193,6 +195,8 @@ class ScriptFunction:
                     arguments.append(tensor_of(argument, kind))
                 case PointerType(element):
                     arguments.append(Pointer(argument, element, (0,)))
+                case TensorMapType() as kind:
+                    arguments.append(TensorMap(argument, kind))
         with tracing(emitter):
             returned = self._run(emitter, arguments)
         if returned is not None:
@@ -224,7 +228,11 @@ class ScriptFunction:
                     f"{name}: f32[n]",
                 )
             try:
-                parameters.append(Parameter(name, scalar_type(kind)))
+                if isinstance(kind, TensorMapType):
+                    kind.check()
+                    parameters.append(Parameter(name, kind))
+                else:
+                    parameters.append(Parameter(name, scalar_type(kind)))
             except ScriptError as error:
                 raise self.source.locate(node, error) from error
         return tuple(parameters)
@@ -253,6 +261,7 @@ class ScriptFunction:
             op.shared_bytes = shape.dynamic_bytes
         emitter.locate(op)
         emitter.name_ids()
+        fence_accumulators(op)
         launch = launch_function(parameters, op, given)
         tidy(op)
         check_workers(op, self.source)
@@ -371,6 +380,10 @@ class ScriptFunction:
                     kind.element,
                     kind.shape,
                 ):
+                    raise ScriptError(f"{what} is {kind}, and got {describe(value)}")
+                return value
+            case TensorMapType():
+                if not isinstance(value, TensorMap) or value.type != kind:
                     raise ScriptError(f"{what} is {kind}, and got {describe(value)}")
                 return value
             case PointerType():

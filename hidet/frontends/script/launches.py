@@ -13,11 +13,12 @@ from hidet.analysis.memory import is_arithmetic
 from hidet.dialects.cuda import KernelOp, LaunchOp, ViewOp
 from hidet.errors import ScriptError
 from hidet.frontends.script.emitter import Emitter
+from hidet.frontends.script.tensor_maps import TensorMap, TensorMapType
 from hidet.frontends.script.types import PointerType, ScalarType, TensorType
 from hidet.frontends.script.values import Pointer, Scalar, Tensor
 from hidet.lowering.cuda.expressions import is_variable
 
-ParameterType = ScalarType | TensorType | PointerType
+ParameterType = ScalarType | TensorType | PointerType | TensorMapType
 """What a parameter of a kernel can be."""
 
 LAUNCH = "launch"
@@ -191,6 +192,8 @@ def insert_launch(emitter: Emitter, launch: func.FuncOp, arguments: Sequence[SSA
 
 def operand(emitter: Emitter, value: object, kind: ParameterType) -> SSAValue:
     """Return an argument of a launch, which has been checked, as an operand."""
+    if isinstance(value, TensorMap):
+        return value.ssa
     if isinstance(value, Tensor):
         start = (0,) * len(value.shape) if value.start is None else (value.start,)
         value = Pointer(value.memory, value.element, start)

@@ -12,12 +12,15 @@ from xdsl.passes import ModulePass
 
 from hidet.dialects.cuda.instructions import CopyVectorOp
 from hidet.dialects.cuda.table_ops import InstructionOp
+from hidet.dialects.cuda.tensor_copy import TensorMapType, TmaStoreOp
 from hidet.lowering.kernels import kernels_of
 
 
 @dataclass(frozen=True)
 class InferReadonlyPass(ModulePass):
     """Mark the memref arguments of kernels that are only read with `cuda.readonly`.
+
+    So are tensor maps whose tensors are only read.
 
     An operation that is not known to only read its operand counts as writing it. The printer makes
     such an argument `const`, the runtime orders launches by what they write.
@@ -35,13 +38,15 @@ class InferReadonlyPass(ModulePass):
 
 
 def _is_readonly(argument: SSAValue) -> bool:
-    """Return whether an argument is a memref that is only read."""
-    return isinstance(argument.type, MemRefType) and all(map(_reads, argument.uses))
+    """Return whether an argument is a memref, or the map of a tensor, that is only read."""
+    return isinstance(argument.type, MemRefType | TensorMapType) and all(map(_reads, argument.uses))
 
 
 def _reads(use: Use) -> bool:
-    """Return whether a use of a memref only reads it."""
+    """Return whether a use of a memref or a tensor map only reads it."""
     user = use.operation
+    if isinstance(user, TmaStoreOp):
+        return user.map is not user.operands[use.index]
     if isinstance(user, CopyVectorOp):
         return user.target is not user.operands[use.index]
     if isinstance(user, InstructionOp):

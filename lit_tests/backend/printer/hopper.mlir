@@ -48,3 +48,21 @@ cuda.kernel @hopper(%map : !cuda.tensor_map, %p : i1, %n : i32) grid(1) block(12
   // CHECK-NEXT: hidet::tma_wait<0>();
   cuda.tma_wait 0
 }
+
+// Warps with different work.
+
+// CHECK-LABEL: // roles
+cuda.kernel @roles(%n : i32) grid(1) block(256) attributes {cuda.formed} {
+  // CHECK:      hidet::grid_dependency_wait();
+  cuda.grid_dependency_wait
+  // CHECK-NEXT: hidet::setmaxnreg_dec<24>();
+  cuda.setmaxnreg "dec" 24
+  // CHECK-NEXT: hidet::setmaxnreg_inc<256>();
+  cuda.setmaxnreg "inc" 256
+  // CHECK-NEXT: hidet::barrier_arrive<256>(n);
+  cuda.barrier_arrive %n count 256
+  // CHECK-NEXT: hidet::barrier_sync<32>(n);
+  cuda.barrier_sync %n count 32
+  // CHECK-NEXT: hidet::launch_dependents();
+  cuda.launch_dependents
+}

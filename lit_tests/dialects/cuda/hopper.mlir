@@ -49,3 +49,21 @@ cuda.kernel @copy(%map : !cuda.tensor_map, %i : index, %n : i32) grid(1) block(1
   // CHECK-NEXT: cuda.tma_wait 0
   cuda.tma_wait 0
 }
+
+// Warps with different work.
+
+// CHECK-LABEL: cuda.kernel @roles(%n : i32)
+cuda.kernel @roles(%n : i32) grid(1) block(256) {
+  // CHECK-NEXT: cuda.grid_dependency_wait
+  cuda.grid_dependency_wait
+  // CHECK-NEXT: cuda.setmaxnreg "dec" 24
+  cuda.setmaxnreg "dec" 24
+  // CHECK-NEXT: cuda.setmaxnreg "inc" 256
+  cuda.setmaxnreg "inc" 256
+  // CHECK-NEXT: cuda.barrier_arrive %n count 256
+  cuda.barrier_arrive %n count 256
+  // CHECK-NEXT: cuda.barrier_sync %n count 32
+  cuda.barrier_sync %n count 32
+  // CHECK-NEXT: cuda.launch_dependents
+  cuda.launch_dependents
+}

@@ -74,3 +74,31 @@ cuda.kernel @f(%map : !cuda.tensor_map, %i : index) grid(1) block(128) {
   // CHECK: tensors of rank 1 to 5 are copied, not of rank 0
   cuda.tma_store %s[%i] to %map() : memref<64xf16, #cuda.space<shared>>
 }
+
+// -----
+
+cuda.kernel @f(%n : i32) grid(1) block(128) {
+  // CHECK: a barrier is for whole warps of a block, not 33 threads
+  cuda.barrier_sync %n count 33
+}
+
+// -----
+
+cuda.kernel @f(%n : i32) grid(1) block(128) {
+  // CHECK: a barrier is for whole warps of a block, not 2048 threads
+  cuda.barrier_arrive %n count 2048
+}
+
+// -----
+
+cuda.kernel @f() grid(1) block(128) {
+  // CHECK: registers are 'inc' or 'dec', not 'set'
+  cuda.setmaxnreg "set" 40
+}
+
+// -----
+
+cuda.kernel @f() grid(1) block(128) {
+  // CHECK: a thread has 24, 32, ... 256 registers, not 42
+  cuda.setmaxnreg "dec" 42
+}

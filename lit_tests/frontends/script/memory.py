@@ -15,7 +15,7 @@ from hidet.lang import (
     shared_tensor,
     tensor_pointer,
 )
-from hidet.lang.cuda import syncthreads, threadIdx
+from hidet.lang.cuda import dynamic_shared_memory, syncthreads, threadIdx
 from hidet.lang.layout import strided_layout
 
 with hidet.script_module() as module:
@@ -52,6 +52,33 @@ with hidet.script_module() as module:
         # IR:     memref.load %tile
         # SOURCE: x[i] = tile[7][7 - i];
         x[i] = tile[7, 7 - i]
+
+    # Shared memory whose size the launch states: what the script places, then what is too large.
+
+    # IR-LABEL:     cuda.kernel @placed
+    # TASK:         shared_bytes = 256 : i64
+    # FINAL:        shared_bytes = 65792 : i64
+    # SOURCE-LABEL: placed(
+    @hidet.script
+    def placed(x: f32[64]):
+        attrs.cuda.grid_dim = 1
+        attrs.cuda.block_dim = 64
+        attrs.cuda.dynamic_smem_bytes = 256
+        # IR:     %tail = cuda.dynamic_shared offset 128 : memref<32xf32, #cuda.space<shared>>
+        # SOURCE: auto& tail = hidet::dynamic_shared<float[32]>(128);
+        tail = dynamic_shared_memory(128, "f32")
+        # TASK:   %large = memref.alloca() : memref<256x64xf32, #cuda.space<shared>>
+        # CUDA:   %large = memref.alloca() : memref<256x64xf32, #cuda.space<shared>>
+        # FINAL:  %large = cuda.dynamic_shared offset 256 : memref<256x64xf32, #cuda.space<shared>>
+        # SOURCE: auto& large = hidet::dynamic_shared<float[256][64]>(256);
+        large = shared_tensor("float32", [256, 64])
+        # IR:     memref.store %{{.*}}, %large
+        # SOURCE: large[3][tid] = x[tid];
+        large[3, threadIdx.x] = x[threadIdx.x]
+        syncthreads()
+        # IR:     memref.store %{{.*}}, %tail
+        # SOURCE: tail[tid / 2] = large[3][63 - tid];
+        tail[threadIdx.x // 2] = large[3, 63 - threadIdx.x]
 
     # IR-LABEL:     cuda.kernel @layouts
     # SOURCE-LABEL: layouts(

@@ -50,3 +50,17 @@ cuda.kernel @instruction(%x : memref<64xf32>) grid(1) block(64) {
   %s = memref.alloca() : memref<64xf32, #cuda.space<shared>>
   cuda.cp_async ca %x[%tid] to %s[%tid] width 1 : memref<64xf32> to memref<64xf32, #cuda.space<shared>>
 }
+
+// -----
+
+// A tensor map is read where its tensor is: boxes are loaded, and none is stored.
+
+// CHECK-LABEL: cuda.kernel @boxes(%a : !cuda.tensor_map {cuda.readonly}, %b : !cuda.tensor_map, %n : i32)
+cuda.kernel @boxes(%a : !cuda.tensor_map, %b : !cuda.tensor_map, %n : i32) grid(1) block(32) {
+  %0 = arith.constant 0 : index
+  %s = memref.alloca() : memref<64xf16, #cuda.space<shared>>
+  %bar = memref.alloca() : memref<1xi64, #cuda.space<shared>>
+  cuda.tma_load %a(%n) to %s[%0] barrier %bar[%0] : memref<64xf16, #cuda.space<shared>>, memref<1xi64, #cuda.space<shared>>
+  cuda.tma_load %b(%n) to %s[%0] barrier %bar[%0] : memref<64xf16, #cuda.space<shared>>, memref<1xi64, #cuda.space<shared>>
+  cuda.tma_store %s[%0] to %b(%n) : memref<64xf16, #cuda.space<shared>>
+}

@@ -1,10 +1,31 @@
 """Scripts for Hopper: shared memory of any size, tensor maps, barriers in memory, warp groups."""
 
+import pytest
 import torch
 
 import hidet
-from hidet.lang import as_tensor_pointer, attrs, f32, shared_tensor
-from hidet.lang.cuda import dynamic_shared_memory, syncthreads, threadIdx
+from hidet.errors import HidetError
+from hidet.lang import as_tensor_pointer, attrs, f16, f32, register_tensor, shared_tensor
+from hidet.lang.cuda import (
+    barrier_arrive,
+    barrier_sync,
+    blockIdx,
+    dynamic_shared_memory,
+    fence_mbarrier_init,
+    matrix_descriptor,
+    mbarrier_arrive_and_expect_tx,
+    mbarrier_init,
+    mbarrier_wait,
+    syncthreads,
+    tensor_map,
+    threadIdx,
+    tma_commit_group,
+    tma_load,
+    tma_store,
+    tma_wait_group,
+    wgmma_async,
+    wgmma_wait_group,
+)
 
 
 def test_dynamic_shared_memory():
@@ -54,3 +75,172 @@ def test_stores_to_memory_that_overlaps_stay_in_order():
     x, y = torch.randn(32), torch.full((32,), torch.nan)
     module.build()(x, y)
     assert torch.equal(y, x)
+
+
+def make_copy(shape=(100, 64), box=(64, 32), swizzle=64):
+    """Make a kernel that copies a tensor box by box; what is outside of it is left out."""
+    rows, columns = (-(-extent // step) for extent, step in zip(shape, box, strict=True))
+    with hidet.script_module() as module:
+
+        @hidet.script
+        def copy(a: tensor_map(f16[shape], box, swizzle), b: tensor_map(f16[shape], box, swizzle)):
+            attrs.cuda.grid_dim = columns, rows
+            attrs.cuda.block_dim = 32
+            tile = shared_tensor("float16", box)
+            full = shared_tensor("uint64", [1])
+            place = blockIdx.y * box[0], blockIdx.x * box[1]
+            if threadIdx.x == 0:
+                mbarrier_init(full, 1)
+                fence_mbarrier_init()
+                mbarrier_arrive_and_expect_tx(full, box[0] * box[1] * 2)
+                tma_load(tile, a, place, full)
+                mbarrier_wait(full, 0)
+                tma_store(b, place, tile)
+                tma_commit_group()
+                tma_wait_group(0)
+
+    return module.build()
+
+
+def half(*shape):
+    return torch.randn(*shape).half()
+
+
+def test_boxes():
+    """Boxes that stick out of a tensor, rows that are apart in memory; the map is kept."""
+    copy = make_copy()
+    whole = torch.zeros(101, 72, dtype=torch.half)
+    for _ in range(3):
+        a, b = half(100, 64), whole[1:, 8:]
+        copy(a, b)
+        assert torch.equal(b, a)
+    assert not whole[0].any()
+    assert not whole[:, :8].any()
+
+
+def test_one_tensor_for_two_maps_that_are_read():
+    """Only what is stored to must not overlap anything."""
+    with hidet.script_module() as module:
+
+        @hidet.script
+        def add(a: tensor_map(f16[8], box=(8,)), b: tensor_map(f16[8], box=(8,)), c: f16[8]):
+            attrs.cuda.grid_dim = 1
+            attrs.cuda.block_dim = 32
+            one = shared_tensor("float16", [8])
+            other = shared_tensor("float16", [8])
+            full = shared_tensor("uint64", [1])
+            if threadIdx.x == 0:
+                mbarrier_init(full, 1)
+                fence_mbarrier_init()
+                mbarrier_arrive_and_expect_tx(full, 32)
+                tma_load(one, a, 0, full)
+                tma_load(other, b, 0, full)
+            syncthreads()
+            mbarrier_wait(full, 0)
+            if threadIdx.x < 8:
+                c[threadIdx.x] = one[threadIdx.x] + other[threadIdx.x]
+
+    add = module.build()
+    x, c = half(8), half(8)
+    add(x, x, c)
+    assert torch.equal(c, x + x)
+    with pytest.raises(HidetError, match="arguments 'a' and 'c' of kernel 'add' share memory"):
+        add(x, c, x)
+
+
+X = torch.zeros(100, 64, dtype=torch.half)
+LONG = torch.zeros(100 * 72 + 1, dtype=torch.half)
+
+
+@pytest.mark.parametrize(
+    ("tensor", "message"),
+    [
+        (X.float(), "'a' of kernel 'copy' has data type torch.float32, not torch.float16"),
+        (X[:64], "'a' of kernel 'copy' has shape (64, 64), not (100, 64)"),
+        (LONG[1:6401].view(100, 64), "starts at an address that is no multiple of 16 bytes"),
+        (LONG[: 100 * 68].view(100, 68)[:, :64], "has strides (68, 1), but the tensor copier"),
+        (X[:1].expand(100, 64), "has strides (0, 1), but the tensor copier takes multiples"),
+        (LONG[:6400].view(64, 100).T, "has strides (1, 100), but the"),
+        (torch.zeros(100, 128).half()[:, ::2], "has strides (128, 2), but the last one must be 1"),
+    ],
+)
+def test_tensors_that_cannot_be_copied(tensor, message):
+    """The error says what the tensor copier wants."""
+    with pytest.raises(HidetError) as caught:
+        make_copy()(tensor, torch.empty(100, 64).half())
+    assert message in str(caught.value)
+
+
+def test_a_tensor_without_elements():
+    """There is no map of it."""
+    copy = make_copy((0, 64))
+    copy["copy"]  # the grid is empty, too: nothing to run
+    with pytest.raises(HidetError, match="has no elements that could be copied"):
+        copy(X[:0], X[:0].clone())
+
+
+def test_named_barriers():
+    """One half of the block hands values to the other, and does not wait for it."""
+    with hidet.script_module() as module:
+
+        @hidet.script
+        def hand_over(x: f32[64], y: f32[64]):
+            attrs.cuda.grid_dim = 2
+            attrs.cuda.block_dim = 128
+            tile = shared_tensor("float32", [64])
+            i = threadIdx.x % 64
+            for turn in range(3):
+                if threadIdx.x // 64 == 0:
+                    barrier_sync(2, 128)
+                    y[i] = tile[63 - i] + turn
+                    barrier_arrive(3, 128)
+                else:
+                    tile[i] = x[i] * turn
+                    barrier_arrive(2, 128)
+                    barrier_sync(3, 128)
+
+    x, y = torch.randn(64), torch.full((64,), torch.nan)
+    module.build()(x, y)
+    assert torch.equal(y, x.flip(0) * 2 + 2)
+
+
+def test_a_named_barrier_at_which_too_few_arrive():
+    """The block hangs, and the CPU says where."""
+    with hidet.script_module() as module:
+
+        @hidet.script
+        def lonely():
+            attrs.cuda.grid_dim = 1
+            attrs.cuda.block_dim = 64
+            if threadIdx.x // 32 == 0:
+                barrier_sync(1, 64)
+
+    with pytest.raises(HidetError, match=r"32 of its 64 threads have finished, .* at barrier_sync"):
+        module.build()()
+
+
+def test_accumulators_of_inner_loops():
+    """Each wait for all products is followed by fences of what exists there, and nothing else."""
+    with hidet.script_module() as module:
+
+        @hidet.script
+        def products(out: f32[128]):
+            attrs.cuda.grid_dim = 1
+            attrs.cuda.block_dim = 128
+            a = shared_tensor("float16", [64, 64])
+            desc = matrix_descriptor(a)
+            outer = register_tensor("float32", [2, 4])
+            other = register_tensor("float32", [4])
+            for _ in range(2):
+                inner = register_tensor("float32", [8])
+                wgmma_async("m64n16k16_f16_f32", desc, inner, desc)
+                wgmma_async("m64n8k16_f16_f32", desc, ~outer[1, 0], desc)
+                wgmma_wait_group(1)
+                wgmma_wait_group(0)
+                out[threadIdx.x] = inner[0] + outer[1, 0] + other[0]
+            wgmma_wait_group(0)
+
+    lines = [line.strip() for line in module.build().source().splitlines()]
+    fences = [line for line in lines if "fence_operand" in line]
+    fence_outer = [f"hidet::wgmma_fence_operand<4>(&outer[{row}][0]);" for row in range(2)]
+    assert fences == ["hidet::wgmma_fence_operand<8>(inner);", *fence_outer, *fence_outer]

@@ -213,6 +213,67 @@ WHOLE = [
                     attrs.cuda.block_dim = 1
         """,
     ),
+    *(
+        whole(
+            message,
+            "a",
+            f"""
+            with hidet.script_module():
+                @hidet.script
+                def kernel(a: {kind}):
+                    attrs.cuda.grid_dim = 1
+                    attrs.cuda.block_dim = 32
+            """,
+        )
+        for message, kind in (
+            (
+                "a box with 1 extents of a tensor with 2 dimensions",
+                "tensor_map(f16[8, 8], box=(8,))",
+            ),
+            ("a box has the extent the int 512", "tensor_map(f16[512, 8], box=(512, 8))"),
+            ("cannot be swizzled in 16 bytes", "tensor_map(f16[8, 8], box=(8, 8), swizzle=16)"),
+            ("a row of the box has 6 bytes", "tensor_map(f16[8, 8], box=(8, 3))"),
+            (
+                "a row of the box has 256 bytes ... no more than the 128 of the swizzle",
+                "tensor_map(f16[8, 128], box=(8, 128), swizzle=128)",
+            ),
+        )
+    ),
+    *(
+        whole(
+            message,
+            caret,
+            f"""
+            @hidet.script
+            def other(m: tensor_map(f16[64, 64], box=(64, 32))):
+                pass
+
+            with hidet.script_module():
+                @hidet.script
+                def kernel(a: tensor_map(f16[64, 64], box=(64, 64), swizzle=128)):
+                    attrs.cuda.grid_dim = 1
+                    attrs.cuda.block_dim = 32
+                    bar = shared_tensor("uint64", [1])
+                    box = shared_tensor("float16", [64, 64])
+                    wide = shared_tensor("float32", [64, 64])
+                    {line}
+            """,
+        )
+        for message, caret, line in (
+            ("1 coordinates in f16[64, 64]", "tma_load", "tma_load(box, a, 0, bar)"),
+            (
+                "copied from or to a tensor f32[64, 64]",
+                "tma_load",
+                "tma_load(wide, a, (0, 0), bar)",
+            ),
+            (
+                "a box of 4096 elements does not fit into a pointer ~f16, which has 4032 there",
+                "tma_store",
+                "tma_store(a, (0, 0), ~box[1, 0])",
+            ),
+            ("'m' of 'other' is tensor_map(f16[64, 64], box=(64, 32)", "other", "other(a)"),
+        )
+    ),
     whole("the module is empty", None, "hidet.script_module().ir_module()"),
     whole("'threadIdx.x' exists in a kernel only", None, "threadIdx.x"),
     whole(

@@ -1,0 +1,493 @@
+"""Hopper in scripts: barriers in memory, copies of boxes, products of warp groups, their roles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import cast
+
+from xdsl.dialects.arith import ConstantOp
+from xdsl.dialects.builtin import IntegerAttr
+from xdsl.dialects.memref import AllocaOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from hidet.arch.hopper import REGISTER_COUNTS, SETMAXNREG, WGMMA
+from hidet.arch.instructions import WARP
+from hidet.dialects.cuda import (
+    BarrierArriveOp,
+    BarrierSyncOp,
+    FenceMbarrierInitOp,
+    FenceProxyAsyncOp,
+    GridDependencyWaitOp,
+    KernelOp,
+    LaunchDependentsOp,
+    MatrixDescriptorOp,
+    MbarrierArriveOp,
+    MbarrierExpectOp,
+    MbarrierInitOp,
+    MbarrierWaitOp,
+    SetMaxNregOp,
+    TmaCommitOp,
+    TmaLoadOp,
+    TmaStoreOp,
+    TmaWaitOp,
+    WgmmaCommitOp,
+    WgmmaFenceOp,
+    WgmmaFenceOperandOp,
+    WgmmaOp,
+    WgmmaWaitOp,
+)
+from hidet.dialects.cuda.attributes import Space, space_of
+from hidet.dialects.cuda.table_ops import Element
+from hidet.dialects.cuda.warp_group import SWIZZLES
+from hidet.dialects.shaped import memref_type
+from hidet.errors import ScriptError
+from hidet.frontends.script.emitter import Emitter
+from hidet.frontends.script.tensor_maps import TensorMap
+from hidet.frontends.script.tracing import current
+from hidet.frontends.script.types import BOOL, F32, I32, I64
+from hidet.frontends.script.values import Pointer, Scalar, Tensor, describe
+from hidet.lowering.builder import KernelBuilder
+
+MAX_PENDING_PRODUCTS = 7
+"""So many groups of products may be under way (PTX ISA, wgmma.wait_group)."""
+
+NAMED_BARRIERS = 16
+"""The barriers of a block (PTX ISA, barrier)."""
+
+_WORDS = {Space.SHARED: "shared memory", Space.LOCAL: "registers"}
+
+
+# Operands.
+
+
+def _element(emitter: Emitter, what: str, value: object, space: Space) -> Element:
+    """Return the first element of an operand: an address, or a whole tensor.
+
+    Raises:
+        ScriptError: it is neither, or in another memory.
+    """
+    pointer = value
+    if isinstance(value, Tensor):
+        pointer = emitter.address(value, [0] * len(value.shape))
+    if not isinstance(pointer, Pointer) or space_of(pointer.memory.type) is not space:
+        raise ScriptError(
+            f"{what} is in {_WORDS[space]}, not {describe(value)}",
+            hint="the address of an element is ~x[i, j]",
+        )
+    return Element(pointer.memory, [emitter.index_of(index) for index in pointer.indices])
+
+
+def _barrier(emitter: Emitter, value: object) -> Element:
+    element = _element(emitter, "a barrier", value, Space.SHARED)
+    if str(memref_type(element.memref).element_type) != "i64":
+        raise ScriptError(
+            f"a barrier has 64 bits, unlike {describe(value)}",
+            hint="shared_tensor('uint64', [stages])",
+        )
+    return element
+
+
+def _i32(emitter: Emitter, value: object) -> SSAValue:
+    return emitter.cast(emitter.scalar_of(value, I32), I32).ssa
+
+
+def _known(what: str, value: object, numbers: Sequence[int]) -> int:
+    """Return a number that is a part of an instruction.
+
+    Raises:
+        ScriptError: it is none of those that there are.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or value not in numbers:
+        listed = ", ".join(map(str, numbers))
+        if isinstance(numbers, range):
+            listed = f"{numbers.start}, {numbers.start + numbers.step}, ... {numbers[-1]}"
+        raise ScriptError(
+            f"{what} is {describe(value)}", hint=f"there is {listed}, known at the definition"
+        )
+    return value
+
+
+# Barriers in memory.
+
+
+def mbarrier_init(mbar: object, arrive_count: object) -> None:
+    """Make a barrier in shared memory, `~full[i]`, whose phases end after so many arrivals.
+
+    One thread makes it. Before others use it come `fence_mbarrier_init()` and `syncthreads()`.
+    """
+    emitter = current("mbarrier_init")
+    emitter.insert(MbarrierInitOp(_barrier(emitter, mbar), _i32(emitter, arrive_count)))
+
+
+def mbarrier_arrive(mbar: object) -> None:
+    """Arrive once at a barrier."""
+    emitter = current("mbarrier_arrive")
+    emitter.insert(MbarrierArriveOp(_barrier(emitter, mbar)))
+
+
+def mbarrier_arrive_and_expect_tx(mbar: object, transaction_bytes: object) -> None:
+    """Arrive once at a barrier, whose phase waits for so many bytes of copies too."""
+    emitter = current("mbarrier_arrive_and_expect_tx")
+    emitter.insert(MbarrierExpectOp(_barrier(emitter, mbar), _i32(emitter, transaction_bytes)))
+
+
+def mbarrier_wait(mbar: object, phase: object) -> None:
+    """Wait for the end of the phase of this parity: 0 for the first phase, 1 for the second, ...
+
+    Of a new barrier the phase before the first, of parity 1, has ended.
+    """
+    emitter = current("mbarrier_wait")
+    emitter.insert(MbarrierWaitOp(_barrier(emitter, mbar), _i32(emitter, phase)))
+
+
+def fence_mbarrier_init() -> None:
+    """Let barriers that the thread has made be seen by copies and other blocks."""
+    current("fence_mbarrier_init").insert(FenceMbarrierInitOp())
+
+
+def fence_proxy_async() -> None:
+    """Let stores of the thread to shared memory be seen by `tma_store` and `wgmma_async`.
+
+    Each thread that has stored comes here, then all of them to a barrier.
+    """
+    current("fence_proxy_async").insert(FenceProxyAsyncOp())
+
+
+# The tensor copier.
+
+
+def tma_load(dst: object, source: object, coordinates: object, mbar: object) -> None:
+    """Begin to copy a box of a tensor to shared memory; a barrier gets its bytes.
+
+    One thread asks for it, after `mbarrier_arrive_and_expect_tx` for the bytes of the whole box.
+    What is outside of the tensor becomes 0.
+
+    Args:
+        dst: the address of the first element; it is a multiple of 1024 bytes.
+        source: a parameter of type `tensor_map`.
+        coordinates: the first element of the box in the tensor, an index for each dimension.
+        mbar: the address of the barrier.
+
+    Raises:
+        ScriptError: an argument is not what it should be, or the box does not fit.
+    """
+    emitter = current("tma_load")
+    box = _map(source)
+    target = _box_memory(emitter, dst, box)
+    at, barrier = _coordinates(emitter, coordinates, box), _barrier(emitter, mbar)
+    emitter.insert(TmaLoadOp(box.ssa, at, target, barrier))
+
+
+def tma_store(target: object, coordinates: object, src: object) -> None:
+    """Begin to copy a box from shared memory to a tensor; what is outside of it is left out.
+
+    One thread asks for it, after those that have written the box have come to
+    `fence_proxy_async()` and a barrier; it makes groups by `tma_commit_group` and waits for them.
+
+    Args:
+        target: a parameter of type `tensor_map`.
+        coordinates: the first element of the box in the tensor, an index for each dimension.
+        src: the address of the first element; it is a multiple of 1024 bytes.
+
+    Raises:
+        ScriptError: an argument is not what it should be, or the box does not fit.
+    """
+    emitter = current("tma_store")
+    box = _map(target)
+    source = _box_memory(emitter, src, box)
+    emitter.insert(TmaStoreOp(source, box.ssa, _coordinates(emitter, coordinates, box)))
+
+
+def tma_commit_group() -> None:
+    """Make a group of the thread's stores of boxes since its last group."""
+    current("tma_commit_group").insert(TmaCommitOp())
+
+
+def tma_wait_group(allow_on_fly_groups: object) -> None:
+    """Wait until no more than so many of the thread's groups still read shared memory."""
+    emitter = current("tma_wait_group")
+    pending = _known("the number of groups under way", allow_on_fly_groups, range(8))
+    emitter.insert(TmaWaitOp(pending))
+
+
+def _map(value: object) -> TensorMap:
+    if not isinstance(value, TensorMap):
+        raise ScriptError(
+            f"boxes are copied from and to a tensor map, not {describe(value)}",
+            hint="a parameter `a: tensor_map(f16[m, k], box=(128, 64), swizzle=128)`",
+        )
+    return value
+
+
+def _coordinates(emitter: Emitter, value: object, box: TensorMap) -> list[SSAValue]:
+    """Return the coordinates of a box as the instruction takes them, the fastest one first."""
+    values = cast("Sequence[object]", value if isinstance(value, tuple | list) else (value,))
+    shape = box.type.tensor.shape
+    if len(values) != len(shape):
+        raise ScriptError(
+            f"{len(values)} coordinates in {box.type.tensor}, which has {len(shape)} dimensions",
+            hint="one index for each dimension, (row, column)",
+        )
+    return [_i32(emitter, each) for each in values][::-1]
+
+
+def _box_memory(emitter: Emitter, value: object, box: TensorMap) -> Element:
+    """Return where a box lies in shared memory.
+
+    Raises:
+        ScriptError: it has other elements, or does not fit.
+    """
+    element = _element(emitter, "a box that is copied", value, Space.SHARED)
+    kind = memref_type(element.memref)
+    if kind.element_type != box.type.tensor.element.ir:
+        raise ScriptError(f"a box of {box.type} is copied from or to {describe(value)}")
+    room = _room(element.indices, kind.get_shape())
+    if room < prod(box.type.extents):
+        raise ScriptError(
+            f"a box of {prod(box.type.extents)} elements does not fit into {describe(value)}, "
+            f"which has {room} there"
+        )
+    return element
+
+
+def _room(indices: Sequence[SSAValue], shape: Sequence[int]) -> int:
+    """Return how many elements follow one in an array, itself included, as far as that is known."""
+    room = inside = 1
+    for index, extent in zip(indices[::-1], shape[::-1], strict=True):
+        op = index.owner
+        if not isinstance(op, ConstantOp) or not isinstance(op.value, IntegerAttr):
+            return room if inside > 1 else extent
+        number = op.value.value.data
+        room, inside = (extent - number) * inside, extent * inside
+        if number != 0:
+            break
+    return room
+
+
+# Products of warp groups.
+
+
+def matrix_descriptor(
+    address: object, swizzle: object = 128, stride: object = None, leading: object = 16
+) -> Scalar:
+    """Return the number by which `wgmma_async` finds a matrix in shared memory.
+
+    The matrix lies in rows of as many bytes as the swizzle has, eight of which are a group. Along a
+    row the next 16 elements of 16 bits are at the descriptor plus 2 (PTX ISA, Matrix Descriptor).
+
+    Args:
+        address: the address of the first element; groups start at multiples of their size.
+        swizzle: the bytes of the swizzle, that of the tensor map which has brought the matrix.
+        stride: the bytes from one group of eight rows to the next, dense if left out.
+        leading: the bytes between blocks along the other dimension, where rows do not fit into the
+            swizzle.
+
+    Raises:
+        ScriptError: there is no such matrix.
+    """
+    emitter = current("matrix_descriptor")
+    element = _element(emitter, "a matrix", address, Space.SHARED)
+    span = _known("the swizzle", swizzle, SWIZZLES)
+    distances = range(0, 1 << 18, 16)
+    step = _known("the stride", 8 * (span or 16) if stride is None else stride, distances)
+    block = _known("the leading distance", leading, distances)
+    op = MatrixDescriptorOp(element, leading=block, stride=step, swizzle=span)
+    return Scalar(emitter, emitter.insert(op).result, I64)
+
+
+def wgmma_async(
+    config: object,
+    a_desc: object,
+    c_addr: object,
+    b_desc: object,
+    scale_d: object = True,
+    trans_a: object = False,
+    trans_b: object = False,
+) -> None:
+    """Begin to multiply 64 x 16 by 16 x n elements: `c = a * b`, or `c += a * b`.
+
+    All threads of a warp group take part. The accumulators are left alone until `wgmma_wait_group`.
+
+    Args:
+        config: shape and types, `m64n256k16_f16_f32` (`hidet.arch.hopper.WGMMA`).
+        a_desc: the descriptor of a, whose elements along k are neighbours.
+        c_addr: n / 2 registers of each thread, `register_tensor('float32', [n // 2])`; which
+            elements they hold is the task mapping `hidet.arch.fragments.wgmma_accumulator(n)`.
+        b_desc: the descriptor of b, whose elements along k are neighbours.
+        scale_d: whether c is added to; else it is only written.
+        trans_a: whether the elements of a along m are neighbours instead.
+        trans_b: whether the elements of b along n are neighbours instead.
+
+    Raises:
+        ScriptError: there is no such instruction, or an operand is not what it takes.
+    """
+    emitter = current("wgmma_async")
+    if not isinstance(config, str) or config not in WGMMA:
+        raise ScriptError(
+            f"there is no product {describe(config)}", hint=f"there is {', '.join(WGMMA)}"
+        )
+    element = _element(emitter, "the result of a product", c_addr, Space.LOCAL)
+    kind, count = memref_type(element.memref), WGMMA[config].shape[1] // 2
+    if kind.element_type != F32.ir or kind.get_shape()[-1] < count:
+        raise ScriptError(
+            f"{config} has {count} registers of f32 in a thread, unlike {describe(c_addr)}",
+            hint=f"register_tensor('float32', [{count}])",
+        )
+    op = WgmmaOp(
+        config,
+        _descriptor(emitter, a_desc),
+        _descriptor(emitter, b_desc),
+        element,
+        emitter.cast(emitter.scalar_of(scale_d, BOOL), BOOL).ssa,
+        trans_a=bool(_known("trans_a", int(bool(trans_a)), (0, 1))),
+        trans_b=bool(_known("trans_b", int(bool(trans_b)), (0, 1))),
+    )
+    emitter.insert(op)
+
+
+def _descriptor(emitter: Emitter, value: object) -> SSAValue:
+    if not isinstance(value, Scalar) or value.type is not I64:
+        raise ScriptError(
+            f"a matrix in shared memory is given by its descriptor, not {describe(value)}",
+            hint="matrix_descriptor(~smem[0, 0])",
+        )
+    return value.ssa
+
+
+def wgmma_fence() -> None:
+    """Come before the first product, and wherever other code has written accumulators."""
+    current("wgmma_fence").insert(WgmmaFenceOp())
+
+
+def wgmma_commit_group() -> None:
+    """Make a group of the products since the last group."""
+    current("wgmma_commit_group").insert(WgmmaCommitOp())
+
+
+def wgmma_wait_group(allow_on_fly_groups: object) -> None:
+    """Wait until no more than so many groups of products are under way.
+
+    After a wait for all of them, 0, accumulators may be read. After another one, those that are
+    read come to `wgmma_fence_operand` first.
+    """
+    emitter = current("wgmma_wait_group")
+    pending = _known(
+        "the number of groups under way", allow_on_fly_groups, range(MAX_PENDING_PRODUCTS + 1)
+    )
+    emitter.insert(WgmmaWaitOp(pending))
+
+
+def wgmma_fence_operand(c_addr: object) -> None:
+    """Keep what is done with accumulators behind the wait that stands before this line."""
+    emitter = current("wgmma_fence_operand")
+    element = _element(emitter, "the result of a product", c_addr, Space.LOCAL)
+    _fence_operand(emitter, element.memref)
+
+
+def fence_accumulators(kernel: KernelOp) -> None:
+    """Put a fence for each accumulator that exists there behind each wait for all products."""
+    waits = [op for op in kernel.body.walk() if isinstance(op, WgmmaWaitOp)]
+    for wait in waits:
+        if wait.pending.value.data == 0:
+            builder = KernelBuilder(InsertPoint.after(wait))
+            for memory in _accumulators_before(wait):
+                for op in _fence_operand(builder, memory):
+                    op.location = wait.location
+
+
+def _accumulators_before(op: Operation | None) -> list[SSAValue]:
+    """Return the arrays that products write, of those that are allocated before an operation."""
+    found: list[SSAValue] = []
+    while op is not None and op.parent is not None:
+        for other in op.parent.ops:
+            if other is op:
+                break
+            if isinstance(other, AllocaOp) and any(
+                isinstance(use.operation, WgmmaOp) for use in other.memref.uses
+            ):
+                found.append(other.memref)
+        op = op.parent_op()
+    return found
+
+
+def _fence_operand(builder: KernelBuilder, memory: SSAValue) -> list[WgmmaFenceOperandOp]:
+    """Insert the fences of an array, one for each of its rows."""
+    *rows, count = memref_type(memory).get_shape()
+    fences: list[WgmmaFenceOperandOp] = []
+    for number in range(prod(rows)):
+        indices = [number // prod(rows[dim + 1 :]) % extent for dim, extent in enumerate(rows)]
+        element = Element(memory, [builder.index(index) for index in (*indices, 0)])
+        fences.append(builder.insert(WgmmaFenceOperandOp(count, element)))
+    return fences
+
+
+# Warps with different work.
+
+
+def setmaxnreg(nregs: object, action: object) -> None:
+    """Give registers back, `setmaxnreg(40, "dec")`, or take more, `setmaxnreg(232, "inc")`.
+
+    All warps of a warp group come by. What all groups have together stays within the 65536
+    registers of a multiprocessor; `attrs.cuda.min_blocks` says how many blocks share them.
+
+    Raises:
+        ScriptError: there is no such action or number.
+    """
+    emitter = current("setmaxnreg")
+    if not isinstance(action, str) or action not in SETMAXNREG:
+        raise ScriptError(
+            f"setmaxnreg does {describe(action)}", hint="the action is 'inc' or 'dec'"
+        )
+    if emitter.shape.min_blocks is None:
+        raise ScriptError(
+            "setmaxnreg without a number of blocks for a multiprocessor has no effect",
+            hint="set attrs.cuda.min_blocks = 1 first",
+        )
+    emitter.insert(SetMaxNregOp(action, _known("the number of registers", nregs, REGISTER_COUNTS)))
+
+
+def barrier_sync(barrier: object, count: object = None) -> None:
+    """Wait until so many threads, whole warps, have come to one of the block's barriers.
+
+    Args:
+        barrier: 0 to 15; number 0 is that of `syncthreads()`.
+        count: the number of threads, a multiple of 32; all of the block if left out.
+
+    Raises:
+        ScriptError: there is no such barrier.
+    """
+    emitter = current("barrier_sync")
+    number, threads = _named(emitter, barrier, count)
+    emitter.insert(BarrierSyncOp(number, threads))
+
+
+def barrier_arrive(barrier: object, count: object) -> None:
+    """Come to a barrier of the block, and go on at once."""
+    emitter = current("barrier_arrive")
+    number, threads = _named(emitter, barrier, count)
+    emitter.insert(BarrierArriveOp(number, threads))
+
+
+def _named(emitter: Emitter, barrier: object, count: object) -> tuple[SSAValue, int]:
+    """Return the number of a barrier, and that of the threads that meet at it."""
+    block = prod(emitter.shape.block or (0,))
+    if isinstance(barrier, int):
+        _known("the number of a barrier", barrier, range(NAMED_BARRIERS))
+    threads = _known(
+        "the number of threads that meet",
+        block if count is None else count,
+        range(WARP, block + 1, WARP) or (WARP,),
+    )
+    return _i32(emitter, barrier), threads
+
+
+def griddepcontrol_wait() -> None:
+    """Wait for the kernel before, whose writes can then be seen."""
+    current("griddepcontrol_wait").insert(GridDependencyWaitOp())
+
+
+def griddepcontrol_launch_dependents() -> None:
+    """Let the kernel after this one start, once all blocks have come here."""
+    current("griddepcontrol_launch_dependents").insert(LaunchDependentsOp())

@@ -1,0 +1,115 @@
+"""Parameters of kernels that boxes are copied from and to: `tensor_map(f16[m, k], box=(8, 64))`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.ir import Attribute, SSAValue
+
+from hidet.dialects.cuda.tensor_copy import TensorMapType as TensorMapAttr
+from hidet.dialects.cuda.warp_group import SWIZZLES
+from hidet.errors import ScriptError
+from hidet.frontends.script.types import TensorType
+from hidet.frontends.script.values import describe
+
+MAX_RANK, MAX_BOX = 5, 256
+"""The dimensions of a tensor, and the elements of a box along each (CUDA driver API,
+cuTensorMapEncodeTiled)."""
+
+
+@dataclass(frozen=True)
+class TensorMapType:
+    """The type of a parameter that boxes are copied from and to by the tensor copier.
+
+        def kernel(a: tensor_map(f16[m, k], box=(128, 64), swizzle=128)): ...
+
+    The caller passes a tensor of this shape, whose last dimension is dense and whose other strides
+    are multiples of 16 bytes. The driver encodes the map once for each address, by
+    cuTensorMapEncodeTiled (CUDA driver API, Tensor Map Object Management), and hands it to the
+    kernel as a `__grid_constant__` parameter, where the instruction reads it (PTX ISA,
+    cp.async.bulk.tensor). `tma_load` and `tma_store` take it.
+
+    Attributes:
+        tensor: the tensor, `f16[m, k]`, of up to 5 dimensions.
+        box: the extents of what one copy moves, up to 256 each, in the order of the dimensions.
+            A row of the box has a multiple of 16 bytes, and fits into the swizzle.
+        swizzle: 0, 32, 64 or 128: the bytes within which the 16-byte pieces of a row are permuted,
+            so that pieces above each other lie in different banks (PTX ISA, Swizzling Modes). It is
+            that of the matrix descriptor which reads the box.
+    """
+
+    tensor: TensorType
+    box: Sequence[object]
+    swizzle: int = 0
+
+    @property
+    def ir(self) -> Attribute:
+        """The type of the parameter in the IR."""
+        return TensorMapAttr()
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        """The extents of the box; raises ScriptError where one is none."""
+        return tuple(map(_extent, self.box))
+
+    @property
+    def box_bytes(self) -> int:
+        """The bytes of a box, which a barrier expects of each load."""
+        return prod(self.extents) * self.tensor.element.bits // 8
+
+    def check(self) -> None:
+        """Check that the tensor copier can move such boxes.
+
+        Raises:
+            ScriptError: it cannot.
+        """
+        shape, box = self.tensor.shape, self.extents
+        if not 1 <= len(shape) <= MAX_RANK or len(box) != len(shape):
+            raise ScriptError(
+                f"a box with {len(box)} extents of a tensor with {len(shape)} dimensions",
+                hint=f"as many extents as dimensions, of which there are 1 to {MAX_RANK}",
+            )
+        if self.swizzle not in SWIZZLES:
+            raise ScriptError(
+                f"a box cannot be swizzled in {self.swizzle!r} bytes",
+                hint=f"there is {', '.join(map(str, SWIZZLES))}",
+            )
+        row = box[-1] * self.tensor.element.bits // 8
+        if row % 16 != 0 or row > (self.swizzle or row):
+            limit = f", and no more than the {self.swizzle} of the swizzle" if self.swizzle else ""
+            raise ScriptError(
+                f"a row of the box has {row} bytes",
+                hint=f"a multiple of 16{limit}",
+            )
+
+    def __str__(self) -> str:
+        return f"tensor_map({self.tensor}, box={self.box}, swizzle={self.swizzle})"
+
+    __repr__ = __str__
+
+
+def _extent(extent: object) -> int:
+    if isinstance(extent, bool) or not isinstance(extent, int) or not 1 <= extent <= MAX_BOX:
+        raise ScriptError(
+            f"a box has the extent {describe(extent)}",
+            hint=f"the extents are 1 to {MAX_BOX}; a larger tile takes several copies",
+        )
+    return extent
+
+
+@dataclass(frozen=True)
+class TensorMap:
+    """A tensor map in a kernel.
+
+    Attributes:
+        ssa: the parameter in the IR.
+        type: its type.
+    """
+
+    ssa: SSAValue
+    type: TensorMapType
+
+    def __repr__(self) -> str:
+        return str(self.type)

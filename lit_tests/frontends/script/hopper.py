@@ -1,0 +1,156 @@
+# RUN: hidet script %s --filecheck
+
+"""Hopper: barriers in memory, copies of boxes, products and roles of warp groups."""
+
+import hidet
+from hidet.lang import attrs, f16, f32, register_tensor, shared_tensor
+from hidet.lang.cuda import (
+    barrier_arrive,
+    barrier_sync,
+    fence_mbarrier_init,
+    fence_proxy_async,
+    griddepcontrol_launch_dependents,
+    griddepcontrol_wait,
+    matrix_descriptor,
+    mbarrier_arrive,
+    mbarrier_arrive_and_expect_tx,
+    mbarrier_init,
+    mbarrier_wait,
+    setmaxnreg,
+    syncthreads,
+    tensor_map,
+    threadIdx,
+    tma_commit_group,
+    tma_load,
+    tma_store,
+    tma_wait_group,
+    wgmma_async,
+    wgmma_commit_group,
+    wgmma_fence,
+    wgmma_fence_operand,
+    wgmma_wait_group,
+)
+
+with hidet.script_module() as module:
+    # A tensor map is a parameter, marked where its tensor is only read. Its coordinates are in the
+    # order of the dimensions; the instruction takes the fastest one first.
+
+    # TASK-LABEL:   cuda.kernel @copy(%a : !cuda.tensor_map, %b : !cuda.tensor_map)
+    # CUDA-LABEL:   cuda.kernel @copy(%a : !cuda.tensor_map, %b : !cuda.tensor_map)
+    # FINAL-LABEL:  cuda.kernel @copy(%a : !cuda.tensor_map {cuda.readonly}, %b : !cuda.tensor_map)
+    # SOURCE-LABEL: copy(
+    # SOURCE-NEXT:  const __grid_constant__ hidet::TensorMap a,
+    # SOURCE-NEXT:  const __grid_constant__ hidet::TensorMap b) {
+    @hidet.script
+    def copy(
+        a: tensor_map(f16[128, 64], box=(64, 64), swizzle=128),
+        b: tensor_map(f16[128, 64], box=(64, 64), swizzle=128),
+    ):
+        attrs.cuda.grid_dim = 1
+        attrs.cuda.block_dim = 32
+        box = shared_tensor("float16", [64, 64])
+        full = shared_tensor("uint64", [2])
+        # SOURCE: __shared__ __align__(1024) hidet::half box[64][64];
+        # SOURCE: __shared__ __align__(8) long long full[2];
+        if threadIdx.x == 0:
+            # IR:     cuda.mbarrier_init %full[%{{.*}}] count %{{.*}} : memref<2xi64, #cuda.space<shared>>
+            # SOURCE: hidet::mbarrier_init(&full[1], 1);
+            mbarrier_init(~full[1], 1)
+            # IR:     cuda.fence_mbarrier_init
+            # SOURCE: hidet::fence_mbarrier_init();
+            fence_mbarrier_init()
+            # IR:     cuda.mbarrier_arrive_expect_tx %full[%{{.*}}] bytes %{{.*}} :
+            # SOURCE: hidet::mbarrier_arrive_expect_tx(&full[1], 8192);
+            mbarrier_arrive_and_expect_tx(~full[1], 8192)
+            # IR:     cuda.tma_load %a(%{{.*}}, %{{.*}}) to %box[%{{.*}}, %{{.*}}] barrier %full[%{{.*}}] :
+            # SOURCE: hidet::tma_load(&box[0][0], &full[1], a, 0, 64);
+            tma_load(box, a, (64, 0), ~full[1])
+        syncthreads()
+        # IR:     cuda.mbarrier_wait %full[%{{.*}}] parity %{{.*}} :
+        # SOURCE: hidet::mbarrier_wait(&full[1], 0);
+        mbarrier_wait(~full[1], 0)
+        # IR:     cuda.mbarrier_arrive %full[%{{.*}}] :
+        # SOURCE: hidet::mbarrier_arrive(full);
+        mbarrier_arrive(~full[0])
+        # IR:     cuda.fence_proxy_async
+        # SOURCE: hidet::fence_proxy_async();
+        fence_proxy_async()
+        if threadIdx.x == 0:
+            # IR:     cuda.tma_store %box[%{{.*}}, %{{.*}}] to %b(%{{.*}}, %{{.*}}) :
+            # SOURCE: hidet::tma_store(&box[0][0], b, 0, 64);
+            tma_store(b, (64, 0), ~box[0, 0])
+            # IR:     cuda.tma_commit
+            # SOURCE: hidet::tma_commit();
+            tma_commit_group()
+            # IR:     cuda.tma_wait 0
+            # SOURCE: hidet::tma_wait<0>();
+            tma_wait_group(0)
+
+    # Products: a wait for all of them keeps the accumulators behind it.
+
+    # IR-LABEL:     cuda.kernel @product
+    # SOURCE-LABEL: product(
+    @hidet.script
+    def product(out: f32[128, 64]):
+        attrs.cuda.grid_dim = 1
+        attrs.cuda.block_dim = 128
+        a = shared_tensor("float16", [64, 64])
+        b = shared_tensor("float16", [128, 64])
+        acc = register_tensor("float32", [64])
+        # IR:     cuda.wgmma_fence
+        # SOURCE: hidet::wgmma_fence();
+        wgmma_fence()
+        # IR:     %desc_a = cuda.matrix_descriptor %a[%{{.*}}, %{{.*}}] leading 16 stride 1024 swizzle 128 :
+        # SOURCE: const long long desc_a = hidet::matrix_descriptor<16, 1024, 128>(&a[0][16]);
+        desc_a = matrix_descriptor(~a[0, 16])
+        desc_b = matrix_descriptor(b, swizzle=128, stride=1024, leading=16)
+        # IR:     cuda.wgmma "m64n128k16_f16_f32" %desc_a, %desc_b, %acc[%{{.*}}] accumulate %{{.*}} : memref<64xf32, #cuda.space<local>>
+        # SOURCE: hidet::wgmma_m64n128k16_f16_f32<0, 0>(acc, desc_a, desc_b, false);
+        wgmma_async("m64n128k16_f16_f32", desc_a, acc, desc_b, scale_d=False)
+        # IR:     cuda.wgmma "m64n128k16_f16_f32" %{{.*}} trans_a, %{{.*}} trans_b, %acc
+        # SOURCE: hidet::wgmma_m64n128k16_f16_f32<1, 1>(acc, desc_a + 2LL, desc_b, true);
+        wgmma_async("m64n128k16_f16_f32", desc_a + 2, ~acc[0], desc_b, trans_a=True, trans_b=True)
+        # IR:     cuda.wgmma_commit
+        # SOURCE: hidet::wgmma_commit();
+        wgmma_commit_group()
+        # IR:     cuda.wgmma_wait 1
+        # SOURCE: hidet::wgmma_wait<1>();
+        wgmma_wait_group(1)
+        # IR:     cuda.wgmma_fence_operand %acc[%{{.*}}] count 64 :
+        # SOURCE: hidet::wgmma_fence_operand<64>(acc);
+        wgmma_fence_operand(acc)
+        # IR:     cuda.wgmma_wait 0
+        # IR:     cuda.wgmma_fence_operand %acc[%{{.*}}] count 64 :
+        # SOURCE: hidet::wgmma_wait<0>();
+        # SOURCE: hidet::wgmma_fence_operand<64>(acc);
+        wgmma_wait_group(0)
+        for j in range(64):
+            out[threadIdx.x, j] = acc[j]
+
+    # IR-LABEL:     cuda.kernel @roles
+    # SOURCE-LABEL: roles(
+    @hidet.script
+    def roles():
+        attrs.cuda.grid_dim = 1
+        attrs.cuda.block_dim = 256
+        attrs.cuda.min_blocks = 1
+        # IR:     cuda.grid_dependency_wait
+        # SOURCE: hidet::grid_dependency_wait();
+        griddepcontrol_wait()
+        if threadIdx.x // 128 == 0:
+            # IR:     cuda.setmaxnreg "dec" 40
+            # SOURCE: hidet::setmaxnreg_dec<40>();
+            setmaxnreg(40, "dec")
+            # IR:     cuda.barrier_arrive %{{.*}} count 256
+            # SOURCE: hidet::barrier_arrive<256>(1);
+            barrier_arrive(1, 256)
+        else:
+            # IR:     cuda.setmaxnreg "inc" 232
+            # SOURCE: hidet::setmaxnreg_inc<232>();
+            setmaxnreg(232, "inc")
+            # IR:     cuda.barrier_sync %{{.*}} count 256
+            # SOURCE: hidet::barrier_sync<256>(1);
+            barrier_sync(1)
+        # IR:     cuda.launch_dependents
+        # SOURCE: hidet::launch_dependents();
+        griddepcontrol_launch_dependents()
