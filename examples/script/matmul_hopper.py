@@ -1,12 +1,12 @@
 """A matrix product in fp16 for Hopper: the tensor copier, barriers in memory, warp groups.
 
-c = a @ b.T, in tiles of 128 x 256 with 64 columns of k at a time. Of the three warp groups of a
-block the first one, the producer, has one thread that asks the tensor copier for tiles; the other
-two, the consumers, multiply 64 rows each. Tiles wait in a ring of stages in shared memory. For each
-stage one barrier tells when it is full, another one when it may be filled again.
+c = a @ b.T, in tiles of 128 x 256 with 64 columns of k at a time. A block has three warp groups.
+Of the first one, the producer, one thread asks the tensor copier for tiles of a and b; the other
+two, the consumers, multiply 64 rows of a each. The tiles wait in a ring of stages in shared memory.
+For each stage one barrier tells when it is full, another one when it may be filled again.
 
-Blocks stay: each goes through tiles of the product until none is left, and while the consumers
-store one of them, the producer already fetches for the next.
+Blocks stay: each goes through tiles of the product until none is left. While the consumers store
+one of them, the producer already fetches for the next.
 """
 
 import torch
@@ -16,6 +16,7 @@ from hidet.lang import attrs, f16, grid, register_tensor, shared_tensor
 from hidet.lang.cuda import (
     blockIdx,
     fence_mbarrier_init,
+    gridDim,
     matrix_descriptor,
     mbarrier_arrive,
     mbarrier_arrive_and_expect_tx,
@@ -34,76 +35,88 @@ from hidet.lang.cuda import (
 
 BLOCK_M, BLOCK_N, BLOCK_K = 128, 256, 64
 STAGES = 4
-GROUP = 128
-CONSUMERS = BLOCK_M // 64
 STAGE_BYTES = (BLOCK_M + BLOCK_N) * BLOCK_K * 2
-ROWS_OF_TILES = 8
+GROUP = 128  # threads of a warp group
+CONSUMERS = BLOCK_M // 64
 PRODUCT = "m64n256k16_f16_f32"
+MULTIPROCESSORS = 132  # of an H200
 
 
-def build(m_size, n_size, k_size, blocks=132):
-    """Build the kernel for matrices of m_size x k_size and n_size x k_size, with so many blocks."""
-    assert m_size % BLOCK_M == 0
-    assert n_size % BLOCK_N == 0
-    assert k_size % BLOCK_K == 0
-    tiles_m, tiles_n, tiles_k = m_size // BLOCK_M, n_size // BLOCK_N, k_size // BLOCK_K
-    tiles = tiles_m * tiles_n
-    rows = next(each for each in (ROWS_OF_TILES, 4, 2, 1) if tiles_m % each == 0)
+@hidet.script
+def place_of(tile, tiles_m, tiles_n):
+    """Return the first row and column of a tile: eight rows of tiles, column by column.
 
-    with hidet.script_module() as module:
+    So the tiles that blocks work on at a time share what they read, and it stays in the cache.
+    """
+    rows = 8 if tiles_m % 8 == 0 else 1
+    band, rest = tile // (rows * tiles_n), tile % (rows * tiles_n)
+    return (band * rows + rest % rows) * BLOCK_M, rest // rows * BLOCK_N
 
-        @hidet.script
-        def place_of(tile):
-            # A few rows of tiles, column by column: what blocks read at a time stays in the cache.
-            band, rest = tile // (rows * tiles_n), tile % (rows * tiles_n)
-            return (band * rows + rest % rows) * BLOCK_M, rest // rows * BLOCK_N
 
-        @hidet.script
-        def produce(a, b, smem_a, smem_b, full, empty):
-            stage = 0
-            parity = 1
-            for tile in range(blockIdx.x, tiles, blocks):
-                row, column = place_of(tile)
-                for k in range(tiles_k):
-                    mbarrier_wait(~empty[stage], parity)
-                    mbarrier_arrive_and_expect_tx(~full[stage], STAGE_BYTES)
-                    tma_load(~smem_a[stage, 0, 0], a, (row, k * BLOCK_K), ~full[stage])
-                    tma_load(~smem_b[stage, 0, 0], b, (column, k * BLOCK_K), ~full[stage])
-                    stage += 1
-                    if stage == STAGES:
-                        stage = 0
-                        parity ^= 1
+@hidet.script
+def produce(a, b, smem_a, smem_b, full, empty, tiles):
+    """Fetch the tiles of a and b for each tile of the product of this block."""
+    tiles_m, tiles_n, tiles_k = tiles
+    stage = 0
+    parity = 1
+    for tile in range(blockIdx.x, tiles_m * tiles_n, gridDim.x):
+        row, column = place_of(tile, tiles_m, tiles_n)
+        for k in range(tiles_k):
+            mbarrier_wait(~empty[stage], parity)
+            mbarrier_arrive_and_expect_tx(~full[stage], STAGE_BYTES)
+            tma_load(~smem_a[stage, 0, 0], a, (row, k * BLOCK_K), ~full[stage])
+            tma_load(~smem_b[stage, 0, 0], b, (column, k * BLOCK_K), ~full[stage])
+            stage += 1
+            if stage == STAGES:
+                stage = 0
+                parity ^= 1
 
-        @hidet.script
-        def consume(c, smem_a, smem_b, full, empty, number, thread):
-            stage = 0
-            parity = 0
-            for tile in range(blockIdx.x, tiles, blocks):
-                acc = register_tensor("float32", [BLOCK_N // 2])
-                for k in range(tiles_k):
-                    mbarrier_wait(~full[stage], parity)
-                    wgmma_fence()
-                    desc_a = matrix_descriptor(~smem_a[stage, number * 64, 0])
-                    desc_b = matrix_descriptor(~smem_b[stage, 0, 0])
-                    for kk in grid(BLOCK_K // 16, attrs="u"):
-                        wgmma_async(PRODUCT, desc_a + 2 * kk, acc, desc_b + 2 * kk, k + kk > 0)
-                    wgmma_commit_group()
-                    if k > 0:
-                        wgmma_wait_group(1)
-                        if thread == 0:
-                            mbarrier_arrive(~empty[(stage + STAGES - 1) % STAGES])
-                    stage += 1
-                    if stage == STAGES:
-                        stage = 0
-                        parity ^= 1
-                wgmma_wait_group(0)
+
+@hidet.script
+def consume(c, smem_a, smem_b, full, empty, tiles):
+    """Multiply 64 rows of each tile, and store them."""
+    tiles_m, tiles_n, tiles_k = tiles
+    consumer, thread = threadIdx.x // GROUP - 1, threadIdx.x % GROUP
+    stage = 0
+    parity = 0
+    for tile in range(blockIdx.x, tiles_m * tiles_n, gridDim.x):
+        acc = register_tensor("float32", [BLOCK_N // 2])
+        for k in range(tiles_k):
+            mbarrier_wait(~full[stage], parity)
+            wgmma_fence()
+            desc_a = matrix_descriptor(~smem_a[stage, consumer * 64, 0])
+            desc_b = matrix_descriptor(~smem_b[stage, 0, 0])
+            for step in grid(BLOCK_K // 16, attrs="u"):
+                wgmma_async(PRODUCT, desc_a + 2 * step, acc, desc_b + 2 * step, k + step > 0)
+            wgmma_commit_group()
+            if k > 0:
+                # These products are under way; those of the stage before have ended.
+                wgmma_wait_group(1)
                 if thread == 0:
                     mbarrier_arrive(~empty[(stage + STAGES - 1) % STAGES])
-                row, column = place_of(tile)
-                first = row + number * 64 + thread // 32 * 16 + thread % 32 // 4
-                left = column + thread % 4 * 2
-                for j, below, right in grid(BLOCK_N // 8, 2, 2, attrs="uuu"):
-                    c[first + below * 8, left + j * 8 + right] = acc[j * 4 + below * 2 + right]
+            stage += 1
+            if stage == STAGES:
+                stage = 0
+                parity ^= 1
+        wgmma_wait_group(0)
+        if thread == 0:
+            mbarrier_arrive(~empty[(stage + STAGES - 1) % STAGES])
+        row, column = place_of(tile, tiles_m, tiles_n)
+        first = row + consumer * 64 + thread // 32 * 16 + thread % 32 // 4
+        left = column + thread % 4 * 2
+        for j, below, right in grid(BLOCK_N // 8, 2, 2, attrs="uuu"):
+            c[first + below * 8, left + j * 8 + right] = acc[j * 4 + below * 2 + right]
+
+
+def build(m_size, n_size, k_size, blocks=MULTIPROCESSORS):
+    """Build the kernel for matrices of m_size x k_size and n_size x k_size.
+
+    The sizes are multiples of 128, 256 and 64; no more than so many blocks run.
+    """
+    assert m_size % BLOCK_M == n_size % BLOCK_N == k_size % BLOCK_K == 0
+    tiles = m_size // BLOCK_M, n_size // BLOCK_N, k_size // BLOCK_K
+
+    with hidet.script_module() as module:
 
         @hidet.script
         def matmul(
@@ -111,7 +124,7 @@ def build(m_size, n_size, k_size, blocks=132):
             b: tensor_map(f16[n_size, k_size], box=(BLOCK_N, BLOCK_K), swizzle=128),
             c: f16[m_size, n_size],
         ):
-            attrs.cuda.grid_dim = min(tiles, blocks)
+            attrs.cuda.grid_dim = min(tiles[0] * tiles[1], blocks)
             attrs.cuda.block_dim = GROUP * (1 + CONSUMERS)
             attrs.cuda.min_blocks = 1
             smem_a = shared_tensor("float16", [STAGES, BLOCK_M, BLOCK_K])
@@ -127,17 +140,16 @@ def build(m_size, n_size, k_size, blocks=132):
             if threadIdx.x // GROUP == 0:
                 setmaxnreg(40, "dec")
                 if threadIdx.x == 0:
-                    produce(a, b, smem_a, smem_b, full, empty)
+                    produce(a, b, smem_a, smem_b, full, empty, tiles)
             else:
                 setmaxnreg(232, "inc")
-                number, thread = threadIdx.x // GROUP - 1, threadIdx.x % GROUP
-                consume(c, smem_a, smem_b, full, empty, number, thread)
+                consume(c, smem_a, smem_b, full, empty, tiles)
 
     return module.build()
 
 
 if __name__ == "__main__":
-    size = 512
+    size = 256
     device = "cuda" if torch.cuda.is_available() else "cpu"
     a, b = (torch.randn(size, size, device=device).half() for _ in range(2))
     c = torch.empty(size, size, device=device, dtype=torch.float16)

@@ -2,8 +2,8 @@
 
 A function computes a few numbers and launches kernels. It becomes the text of a Python function,
 one line for each operation, which takes about a microsecond to run. Memrefs are addresses there,
-tensor maps are bytes, integers are Python's in the range of their type as if it had a sign, as `arith` has them; floats
-are computed in double precision.
+tensor maps are bytes, integers are Python's in the range of their type as if it had a sign, as
+`arith` has them; floats are computed in double precision.
 """
 
 from __future__ import annotations

@@ -98,6 +98,15 @@ def test_rms_norm(load_example):
     assert_close(y, wanted, 1e-3)
 
 
+@pytest.mark.parametrize(("m", "n", "k", "blocks"), [(128, 256, 64, 132), (256, 512, 320, 3)])
+def test_matmul_hopper(load_example, m, n, k, blocks):
+    """Blocks with several tiles too, and more columns of k than stages."""
+    a, b = uniform(m, k, dtype=torch.half), uniform(n, k, dtype=torch.half)
+    c = poison(torch.empty(m, n, dtype=torch.half))
+    load_example("matmul_hopper").build(m, n, k, blocks)(a, b, c)
+    assert_close(c, a.double() @ b.double().T, 1e-3)
+
+
 PROGRAMS = sorted(EXAMPLES.glob("*.py"))
 
 
@@ -123,13 +132,21 @@ def test_programs(path):
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="needs nvcc")
 @pytest.mark.parametrize(
     ("name", "sizes"),
-    [("hello_world", ()), ("matmul_simt", (70, 300, 33)), ("rms_norm", (6, 384))],
+    [
+        ("hello_world", ()),
+        ("matmul_simt", (70, 300, 33)),
+        ("rms_norm", (6, 384)),
+        ("matmul_hopper", (512, 512, 512)),
+    ],
 )
 def test_nvcc_takes_the_source(load_example, name, sizes, tmp_path):
     """The source is CUDA C++ too."""
     source = load_example(name).build(*sizes).source()
-    Nvcc("sm_90a").compile(source, tmp_path / "kernel.cubin")
+    report = Nvcc("sm_90a").compile(source, tmp_path / "kernel.cubin")
     assert (tmp_path / "kernel.cubin").stat().st_size > 0
+    # Of wgmma ptxas warns where it has put products one after the other.
+    assert "warning" not in report.log.lower()
+    assert not any(each.spill_store_bytes for each in report.resources.values())
 
 
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="needs nvcc")
@@ -160,3 +177,15 @@ def test_matmul_tensor_core_on_a_gpu(load_example, m, n, k):
     on_gpu = poison(torch.empty(m, n, dtype=torch.half).cuda())
     load_example("matmul_tensor_core").build(m, n, k)(a.cuda(), b.cuda(), on_gpu)
     assert_close(on_gpu, a.double() @ b.double(), 1e-3)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("m", "n", "k"), [(256, 512, 128), (1024, 768, 576)])
+def test_matmul_hopper_on_a_gpu(load_example, m, n, k):
+    """Tensor maps and more than 48 KiB of shared memory on a GPU."""
+    if torch.cuda.get_device_capability() != (9, 0):
+        pytest.skip("needs a Hopper GPU")
+    a, b = uniform(m, k, dtype=torch.half).cuda(), uniform(n, k, dtype=torch.half).cuda()
+    c = poison(torch.empty(m, n, dtype=torch.half, device="cuda"))
+    load_example("matmul_hopper").build(m, n, k)(a, b, c)
+    assert_close(c, a.double() @ b.double().T, 1e-3)
