@@ -27,6 +27,7 @@ from hidet.lang.cuda import (
     tensor_map,
     threadIdx,
     tma_load,
+    wgmma_accumulator,
     wgmma_async,
     wgmma_commit_group,
     wgmma_fence,
@@ -39,6 +40,7 @@ STAGE_BYTES = (BLOCK_M + BLOCK_N) * BLOCK_K * 2
 GROUP = 128  # threads of a warp group
 CONSUMERS = BLOCK_M // 64
 PRODUCT = "m64n256k16_f16_f32"
+ACCUMULATOR = wgmma_accumulator(BLOCK_N)  # which thread of a warp group holds which element
 MULTIPROCESSORS = 132  # of an H200
 
 
@@ -80,7 +82,7 @@ def consume(c, smem_a, smem_b, full, empty, tiles):
     stage = 0
     parity = 0
     for tile in range(blockIdx.x, tiles_m * tiles_n, gridDim.x):
-        acc = register_tensor("float32", [BLOCK_N // 2])
+        acc = register_tensor("float32", layout=ACCUMULATOR)
         for k in range(tiles_k):
             mbarrier_wait(~full[stage], parity)
             wgmma_fence()
@@ -102,10 +104,8 @@ def consume(c, smem_a, smem_b, full, empty, tiles):
         if thread == 0:
             mbarrier_arrive(~empty[(stage + STAGES - 1) % STAGES])
         row, column = place_of(tile, tiles_m, tiles_n)
-        first = row + consumer * 64 + thread // 32 * 16 + thread % 32 // 4
-        left = column + thread % 4 * 2
-        for j, below, right in grid(BLOCK_N // 8, 2, 2, attrs="uuu"):
-            c[first + below * 8, left + j * 8 + right] = acc[j * 4 + below * 2 + right]
+        for i, j in ACCUMULATOR.on(thread):
+            c[row + consumer * 64 + i, column + j] = acc[i, j]
 
 
 def build(m_size, n_size, k_size, blocks=MULTIPROCESSORS):

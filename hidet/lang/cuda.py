@@ -1,5 +1,6 @@
 """CUDA in scripts: ids, barriers, shuffles, atomics, tensor cores, asynchronous copies."""
 
+from hidet.arch.fragments import wgmma_accumulator
 from hidet.frontends.script.async_copy import (
     cp_async,
     cp_async_commit_group,
@@ -147,6 +148,7 @@ __all__ = [
     "tma_load",
     "tma_store",
     "tma_wait_group",
+    "wgmma_accumulator",
     "wgmma_async",
     "wgmma_commit_group",
     "wgmma_fence",

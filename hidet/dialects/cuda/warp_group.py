@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import (
+    AttrSizedOperandSegments,
     irdl_op_definition,
     operand_def,
     opt_prop_def,
@@ -139,6 +140,7 @@ class WgmmaOp(InstructionOp):
     d_indices = var_operand_def(IndexType)
     accumulate = operand_def(i1)
 
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
     assembly_format = (
         "$config $a (`trans_a` $trans_a^)? `,` $b (`trans_b` $trans_b^)? `,` $d `[` $d_indices `]` "
         "`accumulate` $accumulate attr-dict `:` type($d)"
@@ -260,6 +262,7 @@ class WgmmaFenceOperandOp(InstructionOp):
     d = operand_def(MemRefType)
     d_indices = var_operand_def(IndexType)
 
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
     assembly_format = "$d `[` $d_indices `]` `count` $count attr-dict `:` type($d)"
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
 

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from math import prod
 from typing import cast
 
-from xdsl.dialects.arith import ConstantOp
-from xdsl.dialects.builtin import IntegerAttr
 from xdsl.dialects.memref import AllocaOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from hidet.arch import hopper
 from hidet.arch.hopper import REGISTER_COUNTS, SETMAXNREG, WGMMA
-from hidet.arch.instructions import WARP
+from hidet.arch.instructions import WARP, Instruction
 from hidet.dialects.cuda import (
     BarrierArriveOp,
     BarrierSyncOp,
@@ -42,12 +41,14 @@ from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.cuda.table_ops import Element
 from hidet.dialects.cuda.warp_group import SWIZZLES
 from hidet.dialects.shaped import memref_type
+from hidet.dialects.task.layout import map_of
 from hidet.errors import ScriptError
 from hidet.frontends.script.emitter import Emitter
+from hidet.frontends.script.operands import operand_at
 from hidet.frontends.script.tensor_maps import TensorMap
 from hidet.frontends.script.tracing import current
-from hidet.frontends.script.types import BOOL, F32, I32, I64
-from hidet.frontends.script.values import Pointer, Scalar, Tensor, describe
+from hidet.frontends.script.types import BOOL, I32, I64
+from hidet.frontends.script.values import Scalar, describe
 from hidet.lowering.builder import KernelBuilder
 
 MAX_PENDING_PRODUCTS = 7
@@ -56,37 +57,14 @@ MAX_PENDING_PRODUCTS = 7
 NAMED_BARRIERS = 16
 """The barriers of a block (PTX ISA, barrier)."""
 
-_WORDS = {Space.SHARED: "shared memory", Space.LOCAL: "registers"}
-
 
 # Operands.
 
 
-def _element(emitter: Emitter, what: str, value: object, space: Space) -> Element:
-    """Return the first element of an operand: an address, or a whole tensor.
-
-    Raises:
-        ScriptError: it is neither, or in another memory.
-    """
-    pointer = value
-    if isinstance(value, Tensor):
-        pointer = emitter.address(value, [0] * len(value.shape))
-    if not isinstance(pointer, Pointer) or space_of(pointer.memory.type) is not space:
-        raise ScriptError(
-            f"{what} is in {_WORDS[space]}, not {describe(value)}",
-            hint="the address of an element is ~x[i, j]",
-        )
-    return Element(pointer.memory, [emitter.index_of(index) for index in pointer.indices])
-
-
-def _barrier(emitter: Emitter, value: object) -> Element:
-    element = _element(emitter, "a barrier", value, Space.SHARED)
-    if str(memref_type(element.memref).element_type) != "i64":
-        raise ScriptError(
-            f"a barrier has 64 bits, unlike {describe(value)}",
-            hint="shared_tensor('uint64', [stages])",
-        )
-    return element
+def _barrier(emitter: Emitter, instruction: Instruction, value: object) -> Element:
+    """Return the barrier that an instruction works on."""
+    *_, operand = instruction.operands
+    return operand_at(emitter, instruction.function, operand, value, 1)
 
 
 def _i32(emitter: Emitter, value: object) -> SSAValue:
@@ -118,19 +96,22 @@ def mbarrier_init(mbar: object, arrive_count: object) -> None:
     One thread makes it. Before others use it come `fence_mbarrier_init()` and `syncthreads()`.
     """
     emitter = current("mbarrier_init")
-    emitter.insert(MbarrierInitOp(_barrier(emitter, mbar), _i32(emitter, arrive_count)))
+    emitter.insert(
+        MbarrierInitOp(_barrier(emitter, hopper.MBARRIER_INIT, mbar), _i32(emitter, arrive_count))
+    )
 
 
 def mbarrier_arrive(mbar: object) -> None:
     """Arrive once at a barrier."""
     emitter = current("mbarrier_arrive")
-    emitter.insert(MbarrierArriveOp(_barrier(emitter, mbar)))
+    emitter.insert(MbarrierArriveOp(_barrier(emitter, hopper.MBARRIER_ARRIVE, mbar)))
 
 
 def mbarrier_arrive_and_expect_tx(mbar: object, transaction_bytes: object) -> None:
     """Arrive once at a barrier, whose phase waits for so many bytes of copies too."""
     emitter = current("mbarrier_arrive_and_expect_tx")
-    emitter.insert(MbarrierExpectOp(_barrier(emitter, mbar), _i32(emitter, transaction_bytes)))
+    barrier = _barrier(emitter, hopper.MBARRIER_EXPECT, mbar)
+    emitter.insert(MbarrierExpectOp(barrier, _i32(emitter, transaction_bytes)))
 
 
 def mbarrier_wait(mbar: object, phase: object) -> None:
@@ -139,7 +120,9 @@ def mbarrier_wait(mbar: object, phase: object) -> None:
     Of a new barrier the phase before the first, of parity 1, has ended.
     """
     emitter = current("mbarrier_wait")
-    emitter.insert(MbarrierWaitOp(_barrier(emitter, mbar), _i32(emitter, phase)))
+    emitter.insert(
+        MbarrierWaitOp(_barrier(emitter, hopper.MBARRIER_WAIT, mbar), _i32(emitter, phase))
+    )
 
 
 def fence_mbarrier_init() -> None:
@@ -175,9 +158,10 @@ def tma_load(dst: object, source: object, coordinates: object, mbar: object) -> 
     """
     emitter = current("tma_load")
     box = _map(source)
-    target = _box_memory(emitter, dst, box)
-    at, barrier = _coordinates(emitter, coordinates, box), _barrier(emitter, mbar)
-    emitter.insert(TmaLoadOp(box.ssa, at, target, barrier))
+    at = _coordinates(emitter, coordinates, box)
+    instruction = hopper.TMA_LOAD[len(at)]
+    target = _box_memory(emitter, instruction, dst, box)
+    emitter.insert(TmaLoadOp(box.ssa, at, target, _barrier(emitter, instruction, mbar)))
 
 
 def tma_store(target: object, coordinates: object, src: object) -> None:
@@ -196,8 +180,9 @@ def tma_store(target: object, coordinates: object, src: object) -> None:
     """
     emitter = current("tma_store")
     box = _map(target)
-    source = _box_memory(emitter, src, box)
-    emitter.insert(TmaStoreOp(source, box.ssa, _coordinates(emitter, coordinates, box)))
+    at = _coordinates(emitter, coordinates, box)
+    source = _box_memory(emitter, hopper.TMA_STORE[len(at)], src, box)
+    emitter.insert(TmaStoreOp(source, box.ssa, at))
 
 
 def tma_commit_group() -> None:
@@ -233,37 +218,19 @@ def _coordinates(emitter: Emitter, value: object, box: TensorMap) -> list[SSAVal
     return [_i32(emitter, each) for each in values][::-1]
 
 
-def _box_memory(emitter: Emitter, value: object, box: TensorMap) -> Element:
+def _box_memory(
+    emitter: Emitter, instruction: Instruction, value: object, box: TensorMap
+) -> Element:
     """Return where a box lies in shared memory.
 
     Raises:
         ScriptError: it has other elements, or does not fit.
     """
-    element = _element(emitter, "a box that is copied", value, Space.SHARED)
-    kind = memref_type(element.memref)
-    if kind.element_type != box.type.tensor.element.ir:
+    operand, count = instruction.operands[0], prod(box.type.extents)
+    element = operand_at(emitter, instruction.function, operand, value, count)
+    if memref_type(element.memref).element_type != box.type.tensor.element.ir:
         raise ScriptError(f"a box of {box.type} is copied from or to {describe(value)}")
-    room = _room(element.indices, kind.get_shape())
-    if room < prod(box.type.extents):
-        raise ScriptError(
-            f"a box of {prod(box.type.extents)} elements does not fit into {describe(value)}, "
-            f"which has {room} there"
-        )
     return element
-
-
-def _room(indices: Sequence[SSAValue], shape: Sequence[int]) -> int:
-    """Return how many elements follow one in an array, itself included, as far as that is known."""
-    room = inside = 1
-    for index, extent in zip(indices[::-1], shape[::-1], strict=True):
-        op = index.owner
-        if not isinstance(op, ConstantOp) or not isinstance(op.value, IntegerAttr):
-            return room if inside > 1 else extent
-        number = op.value.value.data
-        room, inside = (extent - number) * inside, extent * inside
-        if number != 0:
-            break
-    return room
 
 
 # Products of warp groups.
@@ -288,7 +255,8 @@ def matrix_descriptor(
         ScriptError: there is no such matrix.
     """
     emitter = current("matrix_descriptor")
-    element = _element(emitter, "a matrix", address, Space.SHARED)
+    (operand,) = hopper.WGMMA_DESCRIPTOR.operands
+    element = operand_at(emitter, "matrix_descriptor", operand, address, 1)
     span = _known("the swizzle", swizzle, SWIZZLES)
     distances = range(0, 1 << 18, 16)
     step = _known("the stride", 8 * (span or 16) if stride is None else stride, distances)
@@ -313,8 +281,9 @@ def wgmma_async(
     Args:
         config: shape and types, `m64n256k16_f16_f32` (`hidet.arch.hopper.WGMMA`).
         a_desc: the descriptor of a, whose elements along k are neighbours.
-        c_addr: n / 2 registers of each thread, `register_tensor('float32', [n // 2])`; which
-            elements they hold is the task mapping `hidet.arch.fragments.wgmma_accumulator(n)`.
+        c_addr: n / 2 registers of each thread: `register_tensor('float32', layout=tile)`, where
+            tile is the task mapping `wgmma_accumulator(n)` or a product that ends in it; or an
+            array `register_tensor('float32', [n // 2])`.
         b_desc: the descriptor of b, whose elements along k are neighbours.
         scale_d: whether c is added to; else it is only written.
         trans_a: whether the elements of a along m are neighbours instead.
@@ -328,13 +297,9 @@ def wgmma_async(
         raise ScriptError(
             f"there is no product {describe(config)}", hint=f"there is {', '.join(WGMMA)}"
         )
-    element = _element(emitter, "the result of a product", c_addr, Space.LOCAL)
-    kind, count = memref_type(element.memref), WGMMA[config].shape[1] // 2
-    if kind.element_type != F32.ir or kind.get_shape()[-1] < count:
-        raise ScriptError(
-            f"{config} has {count} registers of f32 in a thread, unlike {describe(c_addr)}",
-            hint=f"register_tensor('float32', [{count}])",
-        )
+    (operand,) = WGMMA[config].operands
+    count = WGMMA[config].shape[1] // 2
+    element = operand_at(emitter, "wgmma_async", operand, c_addr, count)
     op = WgmmaOp(
         config,
         _descriptor(emitter, a_desc),
@@ -382,7 +347,8 @@ def wgmma_wait_group(allow_on_fly_groups: object) -> None:
 def wgmma_fence_operand(c_addr: object) -> None:
     """Keep what is done with accumulators behind the wait that stands before this line."""
     emitter = current("wgmma_fence_operand")
-    element = _element(emitter, "the result of a product", c_addr, Space.LOCAL)
+    (operand,) = hopper.WGMMA_FENCE_OPERAND.operands
+    element = operand_at(emitter, "wgmma_fence_operand", operand, c_addr, 1)
     _fence_operand(emitter, element.memref)
 
 
@@ -413,8 +379,12 @@ def _accumulators_before(op: Operation | None) -> list[SSAValue]:
 
 
 def _fence_operand(builder: KernelBuilder, memory: SSAValue) -> list[WgmmaFenceOperandOp]:
-    """Insert the fences of an array, one for each of its rows."""
-    *rows, count = memref_type(memory).get_shape()
+    """Insert the fences of an array, one for each of its rows; of a tile, one."""
+    kind = memref_type(memory)
+    *rows, count = kind.get_shape()
+    if space_of(kind) is Space.REGISTER:
+        element = Element(memory, [builder.index(0)] * kind.get_num_dims())
+        return [builder.insert(WgmmaFenceOperandOp(map_of(kind).tasks_per_worker, element))]
     fences: list[WgmmaFenceOperandOp] = []
     for number in range(prod(rows)):
         indices = [number // prod(rows[dim + 1 :]) % extent for dim, extent in enumerate(rows)]

@@ -3,7 +3,7 @@
 """Hopper: barriers in memory, copies of boxes, products and roles of warp groups."""
 
 import hidet
-from hidet.lang import attrs, f16, f32, register_tensor, shared_tensor
+from hidet.lang import attrs, f16, f32, i64, register_tensor, shared_tensor
 from hidet.lang.cuda import (
     barrier_arrive,
     barrier_sync,
@@ -24,6 +24,7 @@ from hidet.lang.cuda import (
     tma_load,
     tma_store,
     tma_wait_group,
+    wgmma_accumulator,
     wgmma_async,
     wgmma_commit_group,
     wgmma_fence,
@@ -126,6 +127,36 @@ with hidet.script_module() as module:
         wgmma_wait_group(0)
         for j in range(64):
             out[threadIdx.x, j] = acc[j]
+
+    # A tile over the threads of the warp group, whose layout is that of the instruction.
+
+    # IR-LABEL:     cuda.kernel @tile
+    # SOURCE-LABEL: tile(
+    @hidet.script
+    def tile(out: f32[64, 16], desc: i64):
+        attrs.cuda.grid_dim = 1
+        attrs.cuda.block_dim = 128
+        # TASK:   %acc = memref.alloca() : memref<64x16xf32, #m0, #cuda.space<register>>
+        # CUDA:   %acc = memref.alloca() : memref<8xf32, #cuda.space<local>>
+        # FINAL:  %acc = memref.alloca() : memref<8xf32, #cuda.space<local>>
+        # SOURCE: float acc[8];
+        acc = register_tensor("float32", layout=wgmma_accumulator(16))
+        # TASK:   cuda.wgmma "m64n16k16_f16_f32" %desc, %desc, %acc[%{{.*}}, %{{.*}}] accumulate
+        # CUDA:   cuda.wgmma "m64n16k16_f16_f32" %desc, %desc, %acc[%{{.*}}] accumulate
+        # FINAL:  cuda.wgmma "m64n16k16_f16_f32" %desc, %desc, %acc[%{{.*}}] accumulate
+        # SOURCE: hidet::wgmma_m64n16k16_f16_f32<0, 0>(acc, desc, desc, true);
+        wgmma_async("m64n16k16_f16_f32", desc, acc, desc)
+        # TASK:   cuda.wgmma_fence_operand %acc[%{{.*}}, %{{.*}}] count 8 :
+        # CUDA:   cuda.wgmma_fence_operand %acc[%{{.*}}] count 8 :
+        # FINAL:  cuda.wgmma_fence_operand %acc[%{{.*}}] count 8 :
+        # SOURCE: hidet::wgmma_fence_operand<8>(acc);
+        wgmma_wait_group(0)
+        # TASK:   task.foreach (%i, %j) in #m0 on %tid {
+        # CUDA:   memref.load %acc
+        # FINAL:  memref.load %acc
+        # SOURCE: = acc[i * 4 + j * 2 + k];
+        for i, j in wgmma_accumulator(16).on(threadIdx.x):
+            out[i, j] = acc[i, j]
 
     # IR-LABEL:     cuda.kernel @roles
     # SOURCE-LABEL: roles(
