@@ -5,8 +5,9 @@ Of the first one, the producer, one thread asks the tensor copier for tiles of a
 two, the consumers, multiply 64 rows of a each. The tiles wait in a ring of stages in shared memory.
 For each stage one barrier tells when it is full, another one when it may be filled again.
 
-Blocks stay: each goes through tiles of the product until none is left. While the consumers store
-one of them, the producer already fetches for the next.
+Blocks stay: each goes through tiles of the product until none is left. The consumers put a tile
+into shared memory, from where the tensor copier takes it. Meanwhile the producer already fetches
+for the next one.
 """
 
 import torch
@@ -14,8 +15,10 @@ import torch
 import hidet
 from hidet.lang import attrs, f16, grid, register_tensor, shared_tensor
 from hidet.lang.cuda import (
+    barrier_sync,
     blockIdx,
     fence_mbarrier_init,
+    fence_proxy_async,
     gridDim,
     matrix_descriptor,
     mbarrier_arrive,
@@ -26,7 +29,10 @@ from hidet.lang.cuda import (
     syncthreads,
     tensor_map,
     threadIdx,
+    tma_commit_group,
     tma_load,
+    tma_store,
+    tma_wait_group,
     wgmma_accumulator,
     wgmma_async,
     wgmma_commit_group,
@@ -35,7 +41,7 @@ from hidet.lang.cuda import (
 )
 
 BLOCK_M, BLOCK_N, BLOCK_K = 128, 256, 64
-STAGES = 4
+STAGES = 3
 STAGE_BYTES = (BLOCK_M + BLOCK_N) * BLOCK_K * 2
 GROUP = 128  # threads of a warp group
 CONSUMERS = BLOCK_M // 64
@@ -75,7 +81,26 @@ def produce(a, b, smem_a, smem_b, full, empty, tiles):
 
 
 @hidet.script
-def consume(c, smem_a, smem_b, full, empty, tiles):
+def store(c, smem_c, acc, row, column):
+    """Store 64 rows of a tile: to shared memory, once the tile before has left it, then to c."""
+    consumer, thread = threadIdx.x // GROUP - 1, threadIdx.x % GROUP
+    if thread == 0:
+        tma_wait_group(0)
+    barrier_sync(1 + consumer, GROUP)
+    for i, j in ACCUMULATOR.on(thread):
+        piece = j % 64 // 8 ^ i % 8  # where the swizzle has these 8 columns
+        smem_c[consumer, j // 64, i, piece * 8 + j % 8] = acc[i, j]
+    fence_proxy_async()
+    barrier_sync(1 + consumer, GROUP)
+    if thread == 0:
+        for panel in range(BLOCK_N // 64):
+            place = row + consumer * 64, column + panel * 64
+            tma_store(c, place, ~smem_c[consumer, panel, 0, 0])
+        tma_commit_group()
+
+
+@hidet.script
+def consume(c, smem_a, smem_b, smem_c, full, empty, tiles):
     """Multiply 64 rows of each tile, and store them."""
     tiles_m, tiles_n, tiles_k = tiles
     consumer, thread = threadIdx.x // GROUP - 1, threadIdx.x % GROUP
@@ -104,8 +129,9 @@ def consume(c, smem_a, smem_b, full, empty, tiles):
         if thread == 0:
             mbarrier_arrive(~empty[(stage + STAGES - 1) % STAGES])
         row, column = place_of(tile, tiles_m, tiles_n)
-        for i, j in ACCUMULATOR.on(thread):
-            c[row + consumer * 64 + i, column + j] = acc[i, j]
+        store(c, smem_c, acc, row, column)
+    if thread == 0:
+        tma_wait_group(0)
 
 
 def build(m_size, n_size, k_size, blocks=MULTIPROCESSORS):
@@ -122,13 +148,14 @@ def build(m_size, n_size, k_size, blocks=MULTIPROCESSORS):
         def matmul(
             a: tensor_map(f16[m_size, k_size], box=(BLOCK_M, BLOCK_K), swizzle=128),
             b: tensor_map(f16[n_size, k_size], box=(BLOCK_N, BLOCK_K), swizzle=128),
-            c: f16[m_size, n_size],
+            c: tensor_map(f16[m_size, n_size], box=(64, 64), swizzle=128),
         ):
             attrs.cuda.grid_dim = min(tiles[0] * tiles[1], blocks)
             attrs.cuda.block_dim = GROUP * (1 + CONSUMERS)
             attrs.cuda.min_blocks = 1
             smem_a = shared_tensor("float16", [STAGES, BLOCK_M, BLOCK_K])
             smem_b = shared_tensor("float16", [STAGES, BLOCK_N, BLOCK_K])
+            smem_c = shared_tensor("float16", [CONSUMERS, BLOCK_N // 64, 64, 64])
             full = shared_tensor("uint64", [STAGES])
             empty = shared_tensor("uint64", [STAGES])
             if threadIdx.x == 0:
@@ -143,7 +170,7 @@ def build(m_size, n_size, k_size, blocks=MULTIPROCESSORS):
                     produce(a, b, smem_a, smem_b, full, empty, tiles)
             else:
                 setmaxnreg(232, "inc")
-                consume(c, smem_a, smem_b, full, empty, tiles)
+                consume(c, smem_a, smem_b, smem_c, full, empty, tiles)
 
     return module.build()
 

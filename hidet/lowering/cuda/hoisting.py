@@ -11,6 +11,7 @@ from hidet.dialects.cuda import BlockDimOp, BlockIdOp, GridDimOp, ThreadIdOp
 _DIVISIONS = frozenset({arith.DivSIOp, arith.FloorDivSIOp, arith.RemSIOp})
 _HOISTED = _DIVISIONS | {
     *(arith.ConstantOp, arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.MinSIOp, arith.MaxSIOp),
+    *(arith.AndIOp, arith.OrIOp, arith.XOrIOp),
     *(BlockDimOp, BlockIdOp, GridDimOp, ThreadIdOp),
 }
 

@@ -236,3 +236,23 @@ cuda.kernel @negative(%x : memref<64xf32>, %sizes : memref<1xi64>, %c : f32) gri
   %1 = arith.floordivsi %n, %c4 : index
   memref.store %c, %x[%1] : memref<64xf32>
 }
+
+// Bits of an index are combined in front of the loop too, where they do not depend on it.
+
+// CHECK-LABEL: cuda.kernel @bits
+// CHECK:         arith.xori
+// CHECK:         scf.for
+// CHECK-NOT:     arith.xori
+cuda.kernel @bits(%x : memref<64xf32>, %c : f32) grid(1) block(32) {
+  %t = cuda.thread_id x
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c5 = arith.constant 5 : index
+  scf.for %i = %c0 to %c2 step %c1 {
+    %0 = arith.xori %t, %c5 : index
+    %1 = arith.muli %0, %c2 : index
+    %2 = arith.addi %1, %i : index
+    memref.store %c, %x[%2] : memref<64xf32>
+  }
+}
