@@ -125,19 +125,16 @@ class CudaKernel:
         Raises:
             CudaError: the launch failed.
         """
-        services = self._services
-        with services.attach():
-            stream = services.driver.CUstream(services.current_stream())
-            services.call(
-                "cuLaunchKernel",
-                self._function,
-                *grid,
-                *block,
-                self._shared_bytes,
-                stream,
-                arguments,
-                0,
-            )
+        if self._services.is_attached():
+            self._launch(arguments, grid, block)
+        else:
+            with self._services.attach():
+                self._launch(arguments, grid, block)
+
+    def _launch(self, arguments: int, grid: Extents, block: Extents) -> None:
+        services, shared = self._services, self._shared_bytes
+        stream = services.driver.CUstream(services.current_stream())
+        services.call("cuLaunchKernel", self._function, *grid, *block, shared, stream, arguments, 0)
 
 
 class Launcher:

@@ -100,24 +100,29 @@ class Arguments:
         return torch.device("cpu")
 
     def _check_tensor(self, parameter: Parameter, value: object) -> torch.Tensor:
-        what = self._name_of(parameter)
         if not isinstance(value, torch.Tensor):
-            raise HidetError(f"{what} is a {type(value).__name__}, not a tensor {parameter.type}")
+            raise HidetError(
+                f"{self._name_of(parameter)} is a {type(value).__name__}, not a tensor "
+                f"{parameter.type}"
+            )
         kind = parameter.type
         if isinstance(kind, TensorMapType):
             kind = kind.tensor
         assert not isinstance(kind, ScalarType)
-        if value.dtype != TORCH_TYPES[kind.element.name]:
+        wanted = TORCH_TYPES[kind.element.name]
+        if value.dtype != wanted:
             raise UnsupportedDtypeError(
-                f"{what} has data type {value.dtype}, not {TORCH_TYPES[kind.element.name]}"
+                f"{self._name_of(parameter)} has data type {value.dtype}, not {wanted}"
             )
-        if isinstance(kind, TensorType) and tuple(value.shape) != kind.shape:
-            raise HidetError(f"{what} has shape {tuple(value.shape)}, not {kind.shape}")
+        if isinstance(kind, TensorType) and value.shape != kind.shape:
+            raise HidetError(
+                f"{self._name_of(parameter)} has shape {tuple(value.shape)}, not {kind.shape}"
+            )
         if parameter.name in self._maps:
             self._maps[parameter.name].check(value)
         elif not value.is_contiguous():
             raise HidetError(
-                f"{what} has strides {value.stride()}, but must be contiguous",
+                f"{self._name_of(parameter)} has strides {value.stride()}, but must be contiguous",
                 hint="pass x.contiguous()",
             )
         return value
@@ -178,6 +183,8 @@ class Arguments:
 
 def _bytes_spanned(tensor: torch.Tensor) -> int:
     """Return the bytes from the first element of a tensor to the end of its last."""
+    if tensor.is_contiguous():
+        return tensor.numel() * tensor.element_size()
     last = sum((e - 1) * s for e, s in zip(tensor.shape, tensor.stride(), strict=True))
     return (last + 1) * tensor.element_size()
 

@@ -73,6 +73,8 @@ class TensorMaps:
         Raises:
             HidetError: it has no elements, or an address or strides that the copier cannot follow.
         """
+        if self._key(tensor) in self._kept:
+            return
         if tensor.numel() == 0:
             raise HidetError(f"{self._what} has no elements that could be copied")
         if tensor.data_ptr() % ALIGNMENT:
@@ -99,7 +101,7 @@ class TensorMaps:
         Raises:
             CudaError: the driver refuses it.
         """
-        key = (tensor.device, tensor.data_ptr(), tensor.stride())
+        key = self._key(tensor)
         known = self._kept.get(key)
         if known is None:
             if len(self._kept) == MAX_KEPT:
@@ -107,6 +109,11 @@ class TensorMaps:
             encode = self._for_gpu if tensor.is_cuda else self._for_cpu
             known = self._kept[key] = encode(tensor)
         return known
+
+    @staticmethod
+    def _key(tensor: torch.Tensor) -> tuple[object, ...]:
+        """Return what the map of a tensor of this type and shape depends on."""
+        return tensor.data_ptr(), tensor.stride(), tensor.device
 
     def _strides(self, tensor: torch.Tensor) -> list[int]:
         """Return the strides in bytes, of the fastest dimension but one first.

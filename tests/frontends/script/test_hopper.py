@@ -5,7 +5,7 @@ import torch
 
 import hidet
 from hidet.errors import HidetError
-from hidet.lang import as_tensor_pointer, attrs, f16, f32, register_tensor, shared_tensor
+from hidet.lang import as_tensor_pointer, attrs, f16, f32, i32, register_tensor, shared_tensor
 from hidet.lang.cuda import (
     barrier_arrive,
     barrier_sync,
@@ -244,3 +244,33 @@ def test_accumulators_of_inner_loops():
     fences = [line for line in lines if "fence_operand" in line]
     fence_outer = [f"hidet::wgmma_fence_operand<4>(&outer[{row}][0]);" for row in range(2)]
     assert fences == ["hidet::wgmma_fence_operand<8>(inner);", *fence_outer, *fence_outer]
+
+
+def test_a_tensor_map_on_its_way_through_the_host():
+    """A function of the host hands it on to kernels."""
+    shape = [64, 32]
+    with hidet.script_module() as module:
+
+        @hidet.script
+        def first_row(a: tensor_map(f16[shape], (1, 32)), b: f16[32], row: i32):
+            attrs.cuda.grid_dim = 1
+            attrs.cuda.block_dim = 32
+            tile = shared_tensor("float16", [32])
+            full = shared_tensor("uint64", [1])
+            if threadIdx.x == 0:
+                mbarrier_init(full, 1)
+                fence_mbarrier_init()
+                mbarrier_arrive_and_expect_tx(full, 64)
+                tma_load(tile, a, (row, 0), full)
+            syncthreads()
+            mbarrier_wait(full, 0)
+            b[threadIdx.x] = tile[threadIdx.x]
+
+        @hidet.script
+        def launch(scale: f32, a: tensor_map(f16[shape], (1, 32)), b: f16[32], rows: i32):
+            for row in range(rows):
+                first_row(a, b, row)
+
+    a, b = half(64, 32), half(32)
+    module.build()(1.0, a, b, 7)
+    assert torch.equal(b, a[6])
