@@ -1,6 +1,7 @@
 """CUDA in scripts: ids, barriers, shuffles, atomics, tensor cores, asynchronous copies."""
 
 from hidet.arch.fragments import wgmma_accumulator
+from hidet.frontends.script.accesses import copy_vector, load, store
 from hidet.frontends.script.async_copy import (
     cp_async,
     cp_async_commit_group,
@@ -99,10 +100,12 @@ __all__ = [
     "barrier_sync",
     "blockDim",
     "blockIdx",
+    "copy_vector",
     "cp_async",
     "cp_async_commit_group",
     "cp_async_wait_all",
     "cp_async_wait_group",
+    "dynamic_shared_memory",
     "fast_cos",
     "fast_divide",
     "fast_exp",
@@ -116,13 +119,13 @@ __all__ = [
     "fast_sin",
     "fast_sqrt",
     "fast_tanh",
-    "dynamic_shared_memory",
     "fence_mbarrier_init",
     "fence_proxy_async",
     "gridDim",
     "griddepcontrol_launch_dependents",
     "griddepcontrol_wait",
     "ldmatrix",
+    "load",
     "lop3",
     "matrix_descriptor",
     "mbarrier_arrive",
@@ -140,6 +143,7 @@ __all__ = [
     "shfl_sync",
     "shfl_up_sync",
     "shfl_xor_sync",
+    "store",
     "syncthreads",
     "syncwarp",
     "tensor_map",

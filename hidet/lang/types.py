@@ -27,6 +27,7 @@ from hidet.frontends.script.types import (
     TensorType,
 )
 from hidet.frontends.script.types import scalar_type as data_type
+from hidet.frontends.script.vectors import VectorType
 
 DataType = ScalarType
 tensor_type = TensorType
@@ -45,6 +46,12 @@ bf16 = bfloat16 = BF16
 f32 = float32 = F32
 f64 = float64 = F64
 tf32 = tfloat32 = TF32
+f16x2, f16x4, f16x8 = (VectorType(F16, lanes) for lanes in (2, 4, 8))
+bf16x2, bf16x4, bf16x8 = (VectorType(BF16, lanes) for lanes in (2, 4, 8))
+f32x2, f32x4 = (VectorType(F32, lanes) for lanes in (2, 4))
+i8x4, u8x4 = VectorType(I8, 4), VectorType(U8, 4)
+i32x2, i32x4 = (VectorType(I32, lanes) for lanes in (2, 4))
+u32x2, u32x4 = (VectorType(U32, lanes) for lanes in (2, 4))
 
 __all__ = [
     "DataType",
@@ -52,19 +59,31 @@ __all__ = [
     "PointerType",
     "ScalarType",
     "TensorType",
+    "VectorType",
     "bf16",
+    "bf16x2",
+    "bf16x4",
+    "bf16x8",
     "bfloat16",
     "boolean",
     "data_type",
     "f16",
+    "f16x2",
+    "f16x4",
+    "f16x8",
     "f32",
+    "f32x2",
+    "f32x4",
     "f64",
     "float16",
     "float32",
     "float64",
     "i8",
+    "i8x4",
     "i16",
     "i32",
+    "i32x2",
+    "i32x4",
     "i64",
     "int8",
     "int16",
@@ -78,8 +97,11 @@ __all__ = [
     "tf32",
     "tfloat32",
     "u8",
+    "u8x4",
     "u16",
     "u32",
+    "u32x2",
+    "u32x4",
     "u64",
     "uint8",
     "uint16",

@@ -9,6 +9,7 @@
 #include "hidet_scalar.h"
 #include "hidet_cpu_arithmetic.h"
 #include "hidet_cpu_memory.h"
+#include "hidet_cpu_accesses.h"
 #include "hidet_cpu_warp.h"
 #include "hidet_cpu_check.h"
 #include "hidet_cpu_mma.h"

@@ -10,6 +10,7 @@ from hidet.backend.printer.memref import address
 from hidet.backend.printer.operators import ExpressionPrinter, TextOf
 from hidet.backend.printer.text import Text, call
 from hidet.backend.printer.types import value_type
+from hidet.dialects.cuda.accesses import HintedCopyOp, OrderedLoadOp, OrderedStoreOp
 from hidet.dialects.cuda.arithmetic import FastOp, Lop3Op, PrmtOp
 from hidet.dialects.cuda.async_copy import CpAsyncCommitOp, CpAsyncOp, CpAsyncWaitOp
 from hidet.dialects.cuda.mbarrier import (
@@ -58,12 +59,13 @@ def _statement(op: Operation, writer: Writer) -> None:
 
 
 EXPRESSIONS: dict[type[Operation], ExpressionPrinter] = dict.fromkeys(
-    (FastOp, Lop3Op, MatrixDescriptorOp, PrmtOp), _call
+    (FastOp, Lop3Op, MatrixDescriptorOp, OrderedLoadOp, PrmtOp), _call
 )
 """How operations of the instruction table print as expressions."""
 
 STATEMENTS: dict[type[Operation], StatementPrinter] = dict.fromkeys(
     (
+        *(HintedCopyOp, OrderedStoreOp),
         *(CpAsyncCommitOp, CpAsyncOp, CpAsyncWaitOp, LdmatrixOp, MmaSyncOp),
         *(WgmmaCommitOp, WgmmaFenceOp, WgmmaFenceOperandOp, WgmmaOp, WgmmaWaitOp),
         *(MbarrierArriveOp, MbarrierExpectOp, MbarrierInitOp, MbarrierWaitOp),

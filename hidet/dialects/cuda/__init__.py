@@ -7,6 +7,14 @@ spaces are named by `#cuda.space<...>`.
 
 from xdsl.ir import Dialect
 
+from hidet.dialects.cuda.accesses import (
+    AccessOrderAttr,
+    AccessScopeAttr,
+    CacheHintAttr,
+    HintedCopyOp,
+    OrderedLoadOp,
+    OrderedStoreOp,
+)
 from hidet.dialects.cuda.arithmetic import FastFunctionAttr, FastOp, Lop3Op, PrmtOp
 from hidet.dialects.cuda.async_copy import (
     CopyCacheAttr,
@@ -93,6 +101,7 @@ Cuda = Dialect(
         FenceProxyAsyncOp,
         GridDependencyWaitOp,
         GridDimOp,
+        HintedCopyOp,
         KernelOp,
         LaunchDependentsOp,
         LaunchOp,
@@ -104,6 +113,8 @@ Cuda = Dialect(
         MbarrierInitOp,
         MbarrierWaitOp,
         MmaSyncOp,
+        OrderedLoadOp,
+        OrderedStoreOp,
         PrintfOp,
         PrmtOp,
         SetMaxNregOp,
@@ -124,8 +135,11 @@ Cuda = Dialect(
         WgmmaWaitOp,
     ],
     [
+        AccessOrderAttr,
+        AccessScopeAttr,
         AtomicKindAttr,
         BufferKindAttr,
+        CacheHintAttr,
         CopyCacheAttr,
         DimensionAttr,
         FastFunctionAttr,

@@ -21,6 +21,7 @@ from hidet.frontends.script.values import (
     describe,
     unpack,
 )
+from hidet.frontends.script.vectors import Vector, VectorVariable
 
 Result = TypeVar("Result")
 
@@ -82,11 +83,16 @@ class Assignments(Expressions):
         A name that is assigned again later is a variable of the thread; any other one is the value
         itself.
         """
+        if isinstance(value, VectorVariable):
+            value = value.read()
         scope = self.scopes.find(name)
         if scope is not None:
             bound = scope.names[name]
             if isinstance(bound, Variable):
                 self.emitter.write(value, bound)
+                return
+            if isinstance(bound, VectorVariable):
+                bound.write(value)
                 return
             if isinstance(bound, TensorPointer):
                 value = bound.at(value)
@@ -98,6 +104,9 @@ class Assignments(Expressions):
                 )
             scope.names[name] = self.named(name, value)
             return
+        if isinstance(value, Vector) and any(are_assigned(name, each) for each in self.rest):
+            variables = (self.emitter.variable(name, each) for each in value)
+            value = VectorVariable(self.emitter, value.type, tuple(variables))
         if isinstance(value, Scalar | int | float):
             if any(are_assigned(name, statements) for statements in self.rest):
                 self.scopes.define(name, self.emitter.variable(name, value, kind))

@@ -26,7 +26,10 @@ from hidet.frontends.script.values import (
     describe,
     is_number,
 )
+from hidet.frontends.script.vectors import Vector
 from hidet.mapping import TaskMap
+
+_OF_THE_KERNEL = Scalar | Tensor | Pointer | Vector
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,7 @@ class Substitute:
 
     def applies(self, arguments: Sequence[object]) -> bool:
         """Whether it is called with these arguments."""
-        return self.always or any(isinstance(a, Scalar | Tensor | Pointer) for a in arguments)
+        return self.always or any(isinstance(each, _OF_THE_KERNEL) for each in arguments)
 
 
 # Loops.
@@ -255,7 +258,9 @@ def cdiv(a: object, b: object) -> object:
 
 
 def length(value: object) -> object:
-    """Return the first extent of a tensor."""
+    """Return the first extent of a tensor, or the number of elements of a vector."""
+    if isinstance(value, Vector):
+        return len(value)
     if isinstance(value, Tensor) and value.shape:
         return value.shape[0]
     raise ScriptError(f"{describe(value)} has no length")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import cast
 
 from xdsl.dialects import arith, math, memref, scf
 from xdsl.dialects.builtin import (
@@ -42,8 +43,10 @@ from hidet.frontends.script.values import (
     Variable,
     check_rank,
     describe,
+    digits_of,
     is_number,
 )
+from hidet.frontends.script.vectors import Vector, elementwise
 from hidet.lowering.builder import KernelBuilder, integer_type
 from hidet.lowering.cuda.expressions import is_variable
 
@@ -236,6 +239,8 @@ class Emitter(KernelBuilder):
         Raises:
             ScriptError: there is no such operator for the types.
         """
+        if isinstance(lhs, Vector) or isinstance(rhs, Vector):  # it has the operators of a scalar
+            return cast("Scalar", elementwise(self, name, lhs, rhs))
         for operand in (lhs, rhs):
             if not isinstance(operand, Scalar | Variable) and not is_number(operand):
                 raise ScriptError(
@@ -371,7 +376,7 @@ class Emitter(KernelBuilder):
         if tensor.start is not None:
             at = [self._linear(tensor, at)]
         elif tensor.layout is not None:
-            at = self._registers(tensor, at)
+            at = digits_of(tensor.layout, at)
         return Pointer(tensor.memory, tensor.element, tuple(at))
 
     def _as_index(self, value: object) -> Index:
@@ -386,7 +391,7 @@ class Emitter(KernelBuilder):
         terms: list[Index] = []
         if tensor.layout is not None:
             digits = tensor.layout.repeat_digits
-            numbers = self._registers(tensor, indices)
+            numbers = digits_of(tensor.layout, indices)
             terms = [number * d.weight for number, d in zip(numbers, digits, strict=True)]
         else:
             place: Index | None = None
@@ -397,21 +402,6 @@ class Emitter(KernelBuilder):
         for term in terms:
             total = term if _is_zero(total) else total + term
         return total
-
-    @staticmethod
-    def _registers(tensor: Tensor, indices: Sequence[Index]) -> list[Index]:
-        """Return the digits of an element's place in a memory with a layout."""
-        layout = tensor.layout
-        assert layout is not None
-        numbers: list[Index] = []
-        for digit in layout.repeat_digits:
-            number = indices[digit.dim]
-            if digit.stride > 1:
-                number = number // digit.stride
-            if digit.stride * digit.extent < layout.shape[digit.dim]:
-                number = number % digit.extent
-            numbers.append(number)
-        return numbers
 
     def load(self, source: SSAValue, indices: Sequence[object] = ()) -> SSAValue:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Load an element of a memref."""

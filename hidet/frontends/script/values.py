@@ -25,6 +25,14 @@ class Arithmetic(Protocol):
         """Compute an operator of one operand."""
         ...
 
+    def read(self, variable: Variable) -> Scalar:
+        """Read a variable."""
+        ...
+
+    def write(self, value: object, variable: Variable) -> None:
+        """Write a variable."""
+        ...
+
 
 class Scalar:
     """A scalar that is known when the kernel runs; operators on it write IR.
@@ -372,3 +380,16 @@ def check_rank(tensor: Tensor, indices: Sequence[object]) -> None:
                 f"the index {index} lies outside of {describe(tensor)}",
                 hint=f"it goes from 0 to {extent - 1}; there are no negative indices",
             )
+
+
+def digits_of(layout: TaskMap, indices: Sequence[Index]) -> list[Index]:
+    """Return the digits of an element's place in a memory with a layout."""
+    numbers: list[Index] = []
+    for digit in layout.repeat_digits:
+        number = indices[digit.dim]
+        if digit.stride > 1:
+            number = number // digit.stride
+        if digit.stride * digit.extent < layout.shape[digit.dim]:
+            number = number % digit.extent
+        numbers.append(number)
+    return numbers

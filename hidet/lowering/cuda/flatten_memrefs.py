@@ -13,11 +13,10 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from hidet.dialects.cuda.async_copy import CpAsyncOp
 from hidet.dialects.cuda.atomics import AtomicOp
 from hidet.dialects.cuda.instructions import CopyVectorOp
 from hidet.dialects.cuda.kernel import KernelOp
-from hidet.dialects.cuda.table_ops import Element
+from hidet.dialects.cuda.table_ops import Element, InstructionOp
 from hidet.dialects.shaped import memref_type
 from hidet.errors import LegalityError
 from hidet.lowering.kernels import kernels_of
@@ -125,10 +124,10 @@ def _flatten_access(
             source = [flat(source)] if op.source is argument else source
             target = [flat(target)] if op.target is argument else target
             _replace(op, CopyVectorOp(op.width.value.data, op.source, source, op.target, target))
-        case CpAsyncOp():
-            start = Element(argument, [flat(op.source_indices)])
-            end = Element(op.target, op.target_indices)
-            _replace(op, CpAsyncOp(op.cache.data, op.width.value.data, start, end, op.valid))
+        case InstructionOp():
+            for element in op.elements:
+                if element.memref is argument:
+                    op.move(argument, Element(argument, [flat(element.indices)]))
         case _:
             raise LegalityError(
                 f"flatten-memrefs does not know how {op.name} uses a memref", where=source_line(op)

@@ -259,6 +259,8 @@ class LowerTile(RewritePattern):
         builder = KernelBuilder(InsertPoint.before(op))
         array = builder.local_array(element_of(op.memref), shape)
         array.name_hint = op.memref.name_hint
+        if op.alignment is not None and isinstance(array.owner, memref.AllocaOp):
+            array.owner.alignment = op.alignment
         for access in list(dict.fromkeys(use.operation for use in op.memref.uses)):
             builder.insertion_point = InsertPoint.before(access)
             indices = _indices_of(access, op.memref)

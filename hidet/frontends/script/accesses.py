@@ -1,0 +1,246 @@
+"""Accesses to memory that say more than which element: whole vectors, cache hints, order."""
+
+from __future__ import annotations
+
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import IntegerAttr, i64
+from xdsl.ir import SSAValue
+
+from hidet.arch.accesses import LOADS, ORDERED_LOADS, ORDERED_STORES, SCOPES, STORES
+from hidet.arch.instructions import Access, Operand
+from hidet.dialects.cuda import CopyVectorOp, HintedCopyOp, OrderedLoadOp, OrderedStoreOp
+from hidet.dialects.cuda.accesses import VECTOR_BYTES, AccessOrder, AccessScope, CacheHint
+from hidet.dialects.cuda.attributes import Space, space_of
+from hidet.dialects.cuda.table_ops import Element
+from hidet.errors import ScriptError
+from hidet.frontends.script.emitter import Emitter
+from hidet.frontends.script.operands import operand_at
+from hidet.frontends.script.tracing import current
+from hidet.frontends.script.types import ScalarType
+from hidet.frontends.script.values import Pointer, Scalar, Tensor, describe
+from hidet.frontends.script.vectors import Vector, VectorType, vector_type
+
+_ANY_ORDER = "default"
+
+
+def load(
+    addr: object,
+    space: str = "generic",
+    sync: str | None = None,
+    scope: str | None = None,
+    *,
+    dtype: object = None,
+    cache: str | None = None,
+) -> Scalar | Vector:
+    """Load what an address points to.
+
+    Args:
+        addr: the address, `~x[i]`.
+        space: the memory; that of the address is known anyway.
+        sync: `acquire`, after which other accesses of the thread stay, or `relaxed`: in order with
+            ordered accesses of other threads; None for an ordinary load. In global memory.
+        scope: of which threads: `cta`, `gpu`, the default, or `sys`.
+        dtype: a vector type, `f32x4`, to load several neighbours by one access; the address is a
+            multiple of its size.
+        cache: a cache hint: `ca`, `cg`, `cs`, `lu`, `cv`, or `nc` for what no thread writes
+            (PTX ISA, ld). In global memory.
+
+    Raises:
+        ScriptError: there is no such load.
+    """
+    emitter = current("load")
+    pointer = _address("load", addr)
+    if sync is not None:
+        order, where = _order("load", pointer, sync, scope)
+        op = OrderedLoadOp(order, where, _element(emitter, pointer))
+        return Scalar(emitter, emitter.insert(op).result, pointer.element)
+    if dtype is None and cache is None:
+        return emitter.load_at(pointer)
+    kind = _vector("load", pointer, dtype)
+    registers = _registers(emitter, kind)
+    _copy(emitter, "load", registers, pointer, kind.bits // 8, cache)
+    elements = tuple(
+        Scalar(emitter, emitter.load(registers.memory, [lane]), kind.element)
+        for lane in range(kind.lanes)
+    )
+    return elements[0] if dtype is None else Vector(emitter, kind, elements)
+
+
+def store(
+    addr: object,
+    value: object,
+    space: str = "generic",
+    sync: str | None = _ANY_ORDER,
+    scope: str = "gpu",
+    *,
+    cache: str | None = None,
+) -> None:
+    """Store a scalar or a vector where an address points to.
+
+    Args:
+        addr: the address, `~x[i]`; that of a vector is a multiple of its size.
+        value: what is stored, converted to the type of the elements.
+        space: the memory; that of the address is known anyway.
+        sync: `release`, before which other accesses of the thread stay, or `relaxed`; None for an
+            ordinary store. Left out, a scalar of 4 or 8 bytes in global memory without a cache hint
+            is released, as in Hidet; anything else is stored in the ordinary way.
+        scope: for which threads: `cta`, `gpu` or `sys`.
+        cache: a cache hint: `wb`, `cg`, `cs` or `wt` (PTX ISA, st). In global memory.
+
+    Raises:
+        ScriptError: there is no such store.
+    """
+    emitter = current("store")
+    pointer = _address("store", addr)
+    element = pointer.element
+    if sync == _ANY_ORDER:
+        is_plain = isinstance(value, Vector) or cache is not None or element.bits < 32
+        sync = None if is_plain or not _is_global(pointer) else "release"
+    if sync is not None:
+        order, where = _order("store", pointer, sync, scope)
+        scalar = emitter.cast(emitter.scalar_of(value, element), element)
+        emitter.insert(OrderedStoreOp(order, where, scalar.ssa, _element(emitter, pointer)))
+        return
+    if cache is None and not isinstance(value, Vector):
+        emitter.store_at(value, pointer)
+        return
+    kind = VectorType(element, value.type.lanes if isinstance(value, Vector) else 1)
+    _vector("store", pointer, kind)
+    registers = _registers(emitter, kind)
+    for lane, each in enumerate(kind(value)):
+        emitter.store_at(each, Pointer(registers.memory, element, (lane,)))
+    _copy(emitter, "store", pointer, registers, kind.bits // 8, cache)
+
+
+def copy_vector(dst: object, src: object, size: int, *, cache: str | None = None) -> None:
+    """Copy neighbouring elements by one access, between registers and memory.
+
+    Args:
+        dst: the address that they are copied to, a multiple of the size.
+        src: the address that they are copied from, too.
+        size: how many bytes: 2, 4, 8 or 16.
+        cache: a hint as for `load` and `store`, between global memory and registers.
+
+    Raises:
+        ScriptError: there is no such copy.
+    """
+    emitter = current("copy_vector")
+    target, source = _address("copy_vector", dst), _address("copy_vector", src)
+    bits = target.element.bits
+    if target.element != source.element or size not in VECTOR_BYTES or size * 8 % bits != 0:
+        raise ScriptError(
+            f"copy_vector of {size!r} bytes from {describe(src)} to {describe(dst)}",
+            hint="both have elements of the same type, whose bytes together are 2, 4, 8 or 16",
+        )
+    _copy(emitter, "copy_vector", target, source, size, cache)
+
+
+def _copy(
+    emitter: Emitter, name: str, target: Pointer, source: Pointer, size: int, cache: str | None
+) -> None:
+    """Insert one access of so many bytes.
+
+    Raises:
+        ScriptError: there is none with this hint, or between such memories.
+    """
+    count = size * 8 // source.element.bits
+    to, start = (
+        operand_at(emitter, name, Operand(role, _space(each), access), each, count)
+        for role, each, access in (("dst", target, Access.WRITE), ("src", source, Access.READ))
+    )
+    for element in (to, start):
+        _align(element.memref, size)
+    if cache is None:
+        is_tile = any(space_of(e.memref.type) is Space.REGISTER for e in (to, start))
+        if is_tile or size == 1:
+            raise ScriptError(
+                f"{name} of {size} bytes from {describe(source)} to {describe(target)}",
+                hint="2, 4, 8 or 16 bytes, of tensors that are not spread over threads",
+            )
+        emitter.insert(CopyVectorOp(count, start.memref, start.indices, to.memref, to.indices))
+        return
+    table = LOADS if _is_global(source) else STORES
+    if cache not in table or {_space(source), _space(target)} != {"local", "global"}:
+        raise ScriptError(
+            f"{name} from {describe(source)} to {describe(target)} has no hint {cache!r}",
+            hint=f"between global memory and registers there are {', '.join(table)}",
+        )
+    emitter.insert(HintedCopyOp(CacheHint(cache), count, start, to))
+
+
+def _address(name: str, value: object) -> Pointer:
+    if isinstance(value, Tensor) and value.start is not None:
+        return Pointer(value.memory, value.element, (value.start,))
+    if not isinstance(value, Pointer):
+        raise ScriptError(
+            f"{name} takes an address, not {describe(value)}",
+            hint="the address of an element is ~x[i]",
+        )
+    return value
+
+
+def _vector(name: str, pointer: Pointer, dtype: object) -> VectorType:
+    """Return the vector type of an access; a scalar is a vector of one element.
+
+    Raises:
+        ScriptError: it is none of the elements, or no access has so many bytes.
+    """
+    kind = VectorType(pointer.element, 1) if dtype is None else vector_type(dtype)
+    if kind is None or kind.element != pointer.element or kind.bits // 8 not in VECTOR_BYTES:
+        raise ScriptError(
+            f"{name} of {dtype} by {describe(pointer)}",
+            hint=f"a vector of {pointer.element} of up to 16 bytes, such as "
+            f"{pointer.element}x{max(128 // pointer.element.bits, 2)}",
+        )
+    return kind
+
+
+def _order(
+    name: str, pointer: Pointer, sync: str, scope: str | None
+) -> tuple[AccessOrder, AccessScope]:
+    """Return how an access is ordered.
+
+    Raises:
+        ScriptError: it cannot be ordered so.
+    """
+    table = ORDERED_LOADS if name == "load" else ORDERED_STORES
+    scope = scope or "gpu"
+    if (sync, scope) not in table:
+        orders = " or ".join(dict.fromkeys(order for order, _ in table))
+        raise ScriptError(
+            f"{name} with sync={sync!r} and scope={scope!r}",
+            hint=f"sync is {orders}, scope is {', '.join(SCOPES)}",
+        )
+    if not _is_global(pointer) or pointer.element.bits not in (32, 64):
+        raise ScriptError(
+            f"{name} with sync={sync!r} by {describe(pointer)}",
+            hint="elements of 4 or 8 bytes in global memory are accessed in order",
+        )
+    return AccessOrder(sync), AccessScope(scope)
+
+
+def _element(emitter: Emitter, pointer: Pointer) -> Element:
+    return Element(pointer.memory, [emitter.index_of(index) for index in pointer.indices])
+
+
+def _is_global(pointer: Pointer) -> bool:
+    return space_of(pointer.memory.type) is Space.GLOBAL
+
+
+def _space(pointer: Pointer) -> str:
+    space = space_of(pointer.memory.type)
+    return "local" if space is Space.REGISTER else str(space.value)
+
+
+def _registers(emitter: Emitter, kind: VectorType) -> Pointer:
+    """Return an array of the thread that holds a vector."""
+    element: ScalarType = kind.element
+    return Pointer(emitter.local_array(element.ir, [kind.lanes]), element, (0,))
+
+
+def _align(array: SSAValue, size: int) -> None:
+    """Make sure that an array of the kernel's own starts at a multiple of a number of bytes."""
+    op = array.owner
+    if isinstance(op, memref.AllocaOp):
+        known = 1 if op.alignment is None else op.alignment.value.data
+        op.alignment = IntegerAttr(max(size, known), i64)
