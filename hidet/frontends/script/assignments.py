@@ -44,18 +44,16 @@ class Assignments(Expressions):
             case ast.Name():
                 self.assign_name(target.id, value)
             case ast.Tuple() | ast.List():
-                values = self._at(target, lambda: unpack(value, len(target.elts)))
-                for element, each in zip(target.elts, values, strict=True):
+                for element, each in self._at(target, lambda: unpack(value, target.elts)):
                     self.assign_to(element, each)
             case ast.Subscript():
                 self.store(target, value)
-            case ast.Attribute():
+            case _:
+                assert isinstance(target, ast.Attribute), "Python's grammar has no other target"
                 base = self.evaluate(target.value)
                 if not isinstance(base, Attributes):
                     raise self.source.error(target, f"{describe(base)} takes no attributes")
                 self._at(target, lambda: set_attribute(self.emitter, base, target.attr, value))
-            case _:
-                raise self.source.error(target, "nothing can be assigned to this")
 
     def _at(self, node: ast.AST, action: Callable[[], Result]) -> Result:
         try:

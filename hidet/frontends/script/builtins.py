@@ -288,6 +288,18 @@ SUBSTITUTES: dict[object, Substitute] = {
 }
 """For functions of Python what is called in their place."""
 
+
+def substituted(
+    function: Callable[..., object], arguments: Sequence[object]
+) -> Callable[..., object]:
+    """Return what is called for a function with these arguments: itself, or its substitute."""
+    is_hashable = getattr(type(function), "__hash__", None) is not None
+    substitute = SUBSTITUTES.get(function) if is_hashable else None
+    if substitute is None or not substitute.applies(arguments):
+        return function
+    return substitute.function
+
+
 FORBIDDEN = frozenset({"eval", "exec", "open", "input", "print", "__import__"})
 """Names of Python's builtins that mean nothing in a kernel."""
 
@@ -314,5 +326,6 @@ __all__ = [
     "minimum",
     "power",
     "rounded",
+    "substituted",
     "tasks_of",
 ]

@@ -20,7 +20,6 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from hidet.analysis.memory import is_arithmetic
 from hidet.dialects.cuda import BlockDimOp, BlockIdOp, GridDimOp, ThreadIdOp
 from hidet.dialects.cuda.attributes import Dimension
 from hidet.dialects.cuda.instructions import IdOp
@@ -48,7 +47,6 @@ from hidet.frontends.script.values import (
 )
 from hidet.frontends.script.vectors import Vector, elementwise
 from hidet.lowering.builder import KernelBuilder, integer_type
-from hidet.lowering.cuda.expressions import is_variable
 
 MAX_DEPTH = 32
 """So many functions of a script may call each other; what goes deeper calls itself."""
@@ -475,18 +473,6 @@ class Emitter(KernelBuilder):
         for op in list(block.ops):
             op.detach()
             self.insert(op)
-
-
-def is_cheap(block: Block) -> bool:
-    """Return whether an arm only computes, so that it may be executed in any case."""
-    return all(
-        (is_arithmetic(op) and not isinstance(op, _DIVISIONS))
-        or (isinstance(op, memref.LoadOp) and is_variable(op.memref))
-        for op in block.ops
-    )
-
-
-_DIVISIONS = arith.DivSIOp | arith.DivUIOp | arith.RemSIOp | arith.RemUIOp
 
 
 def _all_bits(kind: ScalarType) -> int:

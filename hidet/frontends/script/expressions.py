@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import ast
 import difflib
-import operator
-from collections.abc import Callable, Iterator, Mapping
+from abc import abstractmethod
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager
 from functools import reduce
-from typing import Any, cast
+from typing import cast
 
 from xdsl.dialects import arith, scf
 from xdsl.ir import Block, Region
 
 from hidet.errors import ScriptError
-from hidet.frontends.script.builtins import SUBSTITUTES, tasks_of
-from hidet.frontends.script.emitter import Emitter, is_cheap
+from hidet.frontends.script.builtins import substituted, tasks_of
+from hidet.frontends.script.emitter import Emitter
+from hidet.frontends.script.facts import assigned_names
 from hidet.frontends.script.functional import address
+from hidet.frontends.script.operators import is_cheap
+from hidet.frontends.script.refusals import refusal
 from hidet.frontends.script.scopes import Scopes
 from hidet.frontends.script.source import LocatedError, Source
+from hidet.frontends.script.syntax_operators import BINARY, COMPARE, UNARY, opposite
 from hidet.frontends.script.types import BOOL, ScalarType
 from hidet.frontends.script.values import (
     Pointer,
@@ -25,6 +30,7 @@ from hidet.frontends.script.values import (
     Scalar,
     Tensor,
     Variable,
+    arguments,
     common_kind,
     describe,
     is_number,
@@ -32,42 +38,6 @@ from hidet.frontends.script.values import (
     unpack,
 )
 from hidet.mapping import TaskMap
-
-BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-    ast.Pow: operator.pow,
-    ast.LShift: operator.lshift,
-    ast.RShift: operator.rshift,
-    ast.BitAnd: operator.and_,
-    ast.BitOr: operator.or_,
-    ast.BitXor: operator.xor,
-}
-"""Binary operators; those of scalars write IR."""
-
-COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-    ast.Is: operator.is_,
-    ast.IsNot: operator.is_not,
-    ast.In: lambda value, values: operator.contains(values, value),
-    ast.NotIn: lambda value, values: not operator.contains(values, value),
-}
-"""Comparisons."""
-
-_UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
-    ast.USub: operator.neg,
-    ast.UAdd: operator.pos,
-    ast.Invert: operator.invert,
-}
 
 
 class Expressions:
@@ -96,13 +66,7 @@ class Expressions:
         """
         rule = _RULES.get(type(node))
         if rule is None:
-            raise self.source.error(
-                node,
-                f"a script cannot contain this expression ({type(node).__name__})",
-                "supported are names, numbers, operators, comparisons, `a if c else b`, calls, "
-                "subscripts, attributes, lambdas, tuples, lists, dictionaries and comprehensions "
-                "over what is known when the script is defined",
-            )
+            raise self.source.error(node, *refusal(node))
         try:
             return rule(self, node)
         except LocatedError:
@@ -121,6 +85,16 @@ class Expressions:
             raise self.source.locate(node, error) from error
 
     # Names and literals.
+
+    @abstractmethod
+    def assign_name(self, name: str, value: object, kind: ScalarType | None = None) -> None:
+        """Assign a value to a name."""
+
+    def walrus(self, node: ast.NamedExpr) -> object:
+        """Assign a value to a name, `(n := x)`, and return it."""
+        value = self.evaluate(node.value)
+        self.assign_name(node.target.id, value)
+        return value
 
     def name(self, node: ast.Name) -> object:
         """Look a name up: in the script, then in Python."""
@@ -142,33 +116,49 @@ class Expressions:
         """Return a literal."""
         return node.value
 
-    def sequence(self, node: ast.Tuple | ast.List) -> object:
-        """Return a tuple or a list."""
+    def sequence(self, node: ast.Tuple | ast.List | ast.Set) -> object:
+        """Return a tuple, a list or a set."""
         values: list[object] = []
         for element in node.elts:
             if isinstance(element, ast.Starred):
                 values.extend(self.python_values(element.value))
             else:
                 values.append(self.evaluate(element))
-        return tuple(values) if isinstance(node, ast.Tuple) else values
+        match node:
+            case ast.Tuple():
+                return tuple(values)
+            case ast.Set():
+                return set(values)
+            case ast.List():
+                return values
 
     def dictionary(self, node: ast.Dict) -> object:
         """Return a dictionary."""
-        keys = [self.evaluate(key) for key in node.keys if key is not None]
-        return dict(zip(keys, map(self.evaluate, node.values), strict=True))
+        made: dict[object, object] = {}
+        for key, value in zip(node.keys, node.values, strict=True):
+            if key is None:
+                made.update(cast("dict[object, object]", self.evaluate(value)))
+            else:
+                made[self.evaluate(key)] = self.evaluate(value)
+        return made
 
     def text(self, node: ast.JoinedStr) -> object:
         """Return an f-string of what is known when the script is defined."""
-        parts: list[str] = []
-        for part in node.values:
-            value = self.evaluate(part.value if isinstance(part, ast.FormattedValue) else part)
-            if isinstance(value, Scalar | Tensor | Pointer):
-                raise ScriptError(
-                    f"{describe(value)} has no text before the kernel runs",
-                    hint='print it by printf("%f", x)',
-                )
-            parts.append(str(value))
-        return "".join(parts)
+        return "".join(str(self.evaluate(part)) for part in node.values)
+
+    def formatted(self, node: ast.FormattedValue) -> object:
+        """Return a value of an f-string as text."""
+        value = self.evaluate(node.value)
+        if isinstance(value, Scalar | Tensor | Pointer):
+            raise ScriptError(
+                f"{describe(value)} has no text before the kernel runs",
+                hint='print it by printf("%f", x)',
+            )
+        convert = {ord("r"): repr, ord("s"): str, ord("a"): ascii}.get(node.conversion)
+        shown = value if convert is None else convert(value)
+        return format(
+            shown, "" if node.format_spec is None else str(self.evaluate(node.format_spec))
+        )
 
     # Operators.
 
@@ -209,8 +199,8 @@ class Expressions:
         if isinstance(node.op, ast.Invert) and isinstance(value, Tensor):
             return address(value)
         if isinstance(node.op, ast.Not):
-            return self.emitter.unary("not", value) if isinstance(value, Scalar) else not value
-        return _UNARY[type(node.op)](value)
+            return opposite(value)
+        return UNARY[type(node.op)](value)
 
     def comparison(self, node: ast.Compare) -> object:
         """Compare; `a < b < c` is `a < b and b < c`."""
@@ -239,14 +229,10 @@ class Expressions:
             return self._logic(kind, rest) if bool(value) == is_and else value
         return self.shortcut(value, is_and, lambda: self._logic(kind, rest))
 
-    def both(self, first: Variable | None, second: Callable[[], object]) -> object:
-        """Return whether a variable, if there is one, and a condition hold."""
-        return second() if first is None else self.shortcut(self.emitter.read(first), True, second)
-
     def shortcut(self, first: Scalar, is_and: bool, second: Callable[[], object]) -> Scalar:
         """Compute `and` or `or`; the right side runs only where it matters, unless it is cheap."""
         condition = self.emitter.cast(first, BOOL)
-        with self.emitter.arm() as block:
+        with self.part() as block:
             other = self.emitter.cast(self.emitter.scalar_of(second(), BOOL), BOOL)
         if is_cheap(block):
             self.emitter.adopt(block)
@@ -262,9 +248,9 @@ class Expressions:
         condition = self.condition(node.test)
         if not isinstance(condition, Scalar):
             return self.evaluate(node.body if condition else node.orelse)
-        with self.emitter.arm() as then:
+        with self.part() as then:
             one = self.evaluate(node.body)
-        with self.emitter.arm() as otherwise:
+        with self.part() as otherwise:
             two = self.evaluate(node.orelse)
         kind = common_kind(one, two)
         with self.emitter.inside(then):
@@ -277,6 +263,15 @@ class Expressions:
             op = arith.SelectOp(condition.ssa, left.ssa, right.ssa)
             return Scalar(self.emitter, self.emitter.insert(op).result, kind)
         return self._branch(condition, (then, left), (otherwise, right), kind)
+
+    @contextmanager
+    def part(self, what: str = "a part of an expression that may be left out") -> Generator[Block]:
+        """Build what is evaluated in some cases only; a name that it binds is gone after it."""
+        with self.emitter.arm() as block:
+            self.scopes.enter(runtime=True)
+            yield block
+            for name in self.scopes.exit():
+                self.scopes.lose(name, f"only {what} assigns it")
 
     def _branch(self, condition: Scalar, then: _Arm, otherwise: _Arm, kind: ScalarType) -> Scalar:
         """Insert a branch with one value."""
@@ -379,40 +374,55 @@ class Expressions:
             return tasks_of(owner, name, *arguments, **keywords)
         if not callable(function):
             raise ScriptError(f"{describe(function)} is no function")
-        substitute = SUBSTITUTES.get(function) if _is_hashable(function) else None
-        if substitute is not None and substitute.applies(arguments):
-            function = substitute.function
-        return function(*arguments, **keywords)
+        return substituted(function, arguments)(*arguments, **keywords)
 
     def anonymous(self, node: ast.Lambda) -> object:
         """Return a lambda as a function of Python, whose body is evaluated at each call."""
-        names = [argument.arg for argument in node.args.args]
-        captured = self.scopes.flat()
+        names, defaults = self.parameters(node.args)
+        captured = self.captured(node)
 
         def function(*values: object) -> object:
-            if len(values) != len(names):
-                raise ScriptError(f"a lambda of {len(names)} arguments got {len(values)}")
-            scopes = Scopes()
-            for name, value in {**captured, **dict(zip(names, values, strict=True))}.items():
+            scopes = Scopes(captured)
+            for name, value in arguments("a lambda", names, defaults, values).items():
                 scopes.define(name, value)
-            return Expressions(self.emitter, self.source, self.outside, scopes).evaluate(node.body)
+            inner = type(self)(self.emitter, self.source, self.outside, scopes)
+            return inner.evaluate(node.body)
 
         return function
 
-    def comprehension(self, node: ast.ListComp | ast.GeneratorExp) -> object:
-        """Return a list, from what is known when the script is defined."""
-        return list(self._comprehend([node.elt], node.generators))
+    def captured(self, node: ast.Lambda | ast.FunctionDef) -> dict[str, object]:
+        """Return the names that a function sees of the one around it."""
+        parameters = (each.arg for each in ast.walk(node.args) if isinstance(each, ast.arg))
+        own = {*assigned_names(node), *parameters}
+        return {name: value for name, value in self.scopes.flat().items() if name not in own}
+
+    def parameters(self, node: ast.arguments) -> tuple[list[str], list[object]]:
+        """Return the parameters of a function, and the values of the last ones that have some."""
+        for each in (node.vararg, node.kwarg, *node.kwonlyargs):
+            if each is not None:
+                raise self.source.error(
+                    each, "a function in a script takes plain parameters only", "name each of them"
+                )
+        names = [each.arg for each in (*node.posonlyargs, *node.args)]
+        return names, [self.evaluate(each) for each in node.defaults]
+
+    def comprehension(self, node: ast.ListComp | ast.GeneratorExp | ast.SetComp) -> object:
+        """Return a list or a set, from what is known when the script is defined."""
+        values = self._comprehend([node.elt], node.generators)
+        made = [value for (value,) in values]
+        return set(made) if isinstance(node, ast.SetComp) else made
 
     def dictionary_comprehension(self, node: ast.DictComp) -> object:
         """Return a dictionary, from what is known when the script is defined."""
-        return dict(self._comprehend([node.key, node.value], node.generators))  # pyright: ignore[reportArgumentType, reportCallIssue, reportUnknownVariableType]
+        return {
+            key: value for key, value in self._comprehend([node.key, node.value], node.generators)
+        }
 
     def _comprehend(
         self, elements: list[ast.expr], generators: list[ast.comprehension]
-    ) -> Iterator[object]:
+    ) -> Iterator[list[object]]:
         if not generators:
-            values = [self.evaluate(element) for element in elements]
-            yield tuple(values) if len(values) > 1 else values[0]
+            yield [self.evaluate(element) for element in elements]
             return
         first, *rest = generators
         for value in self.python_values(first.iter):
@@ -448,16 +458,11 @@ class Expressions:
             return
         if not isinstance(target, ast.Tuple | ast.List):
             raise self.source.error(target, "only names can be bound here")
-        values = unpack(value, len(target.elts))
-        for element, each in zip(target.elts, values, strict=True):
+        for element, each in unpack(value, target.elts):
             self.bind(element, each)
 
 
 _Arm = tuple[Block, Scalar]
-
-
-def _is_hashable(value: object) -> bool:
-    return getattr(type(value), "__hash__", None) is not None
 
 
 _RULES: dict[type[ast.expr], Callable[[Expressions, ast.expr], object]] = cast(
@@ -471,6 +476,7 @@ _RULES: dict[type[ast.expr], Callable[[Expressions, ast.expr], object]] = cast(
         ast.Constant: Expressions.constant,
         ast.Dict: Expressions.dictionary,
         ast.DictComp: Expressions.dictionary_comprehension,
+        ast.FormattedValue: Expressions.formatted,
         ast.GeneratorExp: Expressions.comprehension,
         ast.IfExp: Expressions.conditional,
         ast.JoinedStr: Expressions.text,
@@ -478,6 +484,9 @@ _RULES: dict[type[ast.expr], Callable[[Expressions, ast.expr], object]] = cast(
         ast.List: Expressions.sequence,
         ast.ListComp: Expressions.comprehension,
         ast.Name: Expressions.name,
+        ast.NamedExpr: Expressions.walrus,
+        ast.Set: Expressions.sequence,
+        ast.SetComp: Expressions.comprehension,
         ast.Slice: Expressions.slice,
         ast.Subscript: Expressions.subscript,
         ast.Tuple: Expressions.sequence,

@@ -8,18 +8,18 @@ from functools import cache
 
 
 @cache
-def assigned_names(statement: ast.stmt) -> frozenset[str]:
+def assigned_names(code: ast.AST) -> frozenset[str]:
     """Return the names that a statement, or one inside it, assigns; without those of `for`."""
-    return frozenset(_assigned(statement))
+    return frozenset(_assigned(code))
 
 
-def _assigned(statement: ast.stmt) -> Iterator[str]:
-    for node in ast.walk(statement):
+def _assigned(code: ast.AST) -> Iterator[str]:
+    for node in ast.walk(code):
         match node:
             case ast.Assign():
                 for target in node.targets:
                     yield from names_of(target)
-            case ast.AnnAssign() | ast.AugAssign():
+            case ast.AnnAssign() | ast.AugAssign() | ast.NamedExpr():
                 yield from names_of(node.target)
             case _:
                 pass
@@ -33,6 +33,8 @@ def names_of(target: ast.expr) -> Iterator[str]:
         case ast.Tuple() | ast.List():
             for element in target.elts:
                 yield from names_of(element)
+        case ast.Starred():
+            yield from names_of(target.value)
         case _:
             pass
 

@@ -21,7 +21,6 @@ from hidet.frontends.script.attributes import KERNELS, KINDS, Attributes
 from hidet.frontends.script.builtins import PYTHON_BUILTINS
 from hidet.frontends.script.checks import check_cpu_kernel, check_public, check_workers
 from hidet.frontends.script.emitter import Emitter
-from hidet.frontends.script.exits import Exits
 from hidet.frontends.script.hopper import fence_accumulators
 from hidet.frontends.script.launches import (
     LAUNCH,
@@ -410,18 +409,8 @@ class ScriptFunction:
         self, emitter: Emitter, arguments: Sequence[object], returns: ScalarType | None = None
     ) -> object:
         """Execute the body with values for the parameters; return what it returns."""
-        scopes = Scopes()
-        statements = Statements(emitter, self.source, self.outside, scopes)
-        statements.exits = Exits(emitter, returns)
-        statements.rest = (self.source.function.body,)
-        for node, value in zip(self.source.function.args.args, arguments, strict=True):
-            statements.assign_name(node.arg, value)
-        statements.rest = ()
-        left = statements.run(self.source.function.body)
-        try:
-            return statements.exits.result(left)
-        except ScriptError as error:
-            raise self.source.locate(self.source.function, error) from error
+        statements = Statements(emitter, self.source, self.outside, Scopes())
+        return statements.run_function(self.source.function, arguments, returns)
 
 
 def _is_attribute(target: ast.Attribute, outside: Mapping[str, object]) -> bool:

@@ -128,7 +128,7 @@ class Loops(Assignments):
         if node.orelse:
             raise self.source.error(node.orelse[0], "a loop of a script has no 'else'")
         with self.exits.loop(unrolled=False):
-            with self.emitter.arm() as test:
+            with self.part("the condition of the loop") as test:
                 condition = self.condition(node.test)
             if not isinstance(condition, Scalar) and not condition:
                 return None

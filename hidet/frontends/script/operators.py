@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from xdsl.dialects import arith, math
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects import arith, math, memref
+from xdsl.ir import Block, Operation, SSAValue
+
+from hidet.analysis.memory import is_arithmetic
+from hidet.lowering.cuda.expressions import is_variable
 
 Binary = Callable[[SSAValue, SSAValue], Operation]
 """Makes an operation of two operands."""
@@ -101,3 +104,15 @@ FUNCTIONS: dict[str, Callable[[SSAValue], Operation]] = {
     "trunc": math.TruncOp,
 }
 """Functions of one float, which is also the type of their result."""
+
+
+def is_cheap(block: Block) -> bool:
+    """Return whether an arm only computes, so that it may be executed in any case."""
+    return all(
+        (is_arithmetic(op) and not isinstance(op, _DIVISIONS))
+        or (isinstance(op, memref.LoadOp) and is_variable(op.memref))
+        for op in block.ops
+    )
+
+
+_DIVISIONS = arith.DivSIOp | arith.DivUIOp | arith.RemSIOp | arith.RemUIOp

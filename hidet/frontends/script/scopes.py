@@ -21,10 +21,14 @@ class Scope:
 
 
 class Scopes:
-    """The scopes that are open, the innermost last, and the names that have been lost."""
+    """The scopes that are open, the innermost last, and the names that have been lost.
 
-    def __init__(self) -> None:
-        self._open = [Scope(runtime=False)]
+    Args:
+        outer: the names of the function around.
+    """
+
+    def __init__(self, outer: dict[str, object] | None = None) -> None:
+        self._open = [Scope(runtime=False, names=dict(outer or {})), Scope(runtime=False)]
         self._lost: dict[str, str] = {}
 
     def enter(self, *, runtime: bool) -> None:

@@ -11,16 +11,19 @@ from xdsl.ir import Block, Region
 
 from hidet.dialects.cuda import AssertOp
 from hidet.errors import ScriptError
-from hidet.frontends.script.exits import Left
+from hidet.frontends.script.exits import Exits, Left
 from hidet.frontends.script.facts import exit_in, leaves, read_names
 from hidet.frontends.script.loops import Loops
+from hidet.frontends.script.refusals import refusal
+from hidet.frontends.script.scopes import Scopes
 from hidet.frontends.script.source import LocatedError
-from hidet.frontends.script.types import ScalarType
+from hidet.frontends.script.types import PointerType, ScalarType, TensorType, scalar_type
 from hidet.frontends.script.values import (
     Pointer,
     Scalar,
     Tensor,
     Variable,
+    arguments,
     common_kind,
     describe,
     is_number,
@@ -62,12 +65,7 @@ class Statements(Loops):
         """
         rule = _RULES.get(type(statement))
         if rule is None:
-            raise self.source.error(
-                statement,
-                f"a script cannot contain this statement ({type(statement).__name__})",
-                "supported are assignments, calls, if, for, while, return, continue, break, pass, "
-                "assert of what is known, and attributes",
-            )
+            raise self.source.error(statement, *refusal(statement))
         self.emitter.set_line(self.source.file, self.source.line_of(statement))
         try:
             return rule(self, statement)
@@ -92,6 +90,62 @@ class Statements(Loops):
             body += after
         moved = ast.copy_location(ast.If(statement.test, body, orelse), statement)
         return moved, ()
+
+    # Functions.
+
+    def run_function(
+        self,
+        function: ast.FunctionDef,
+        arguments: Sequence[object],
+        returns: ScalarType | None = None,
+    ) -> object:
+        """Execute the body of a function with values for its parameters; return what it returns."""
+        self.exits = Exits(self.emitter, returns)
+        self.rest = (function.body,)
+        for node, value in zip(function.args.args, arguments, strict=True):
+            self.assign_name(node.arg, value)
+        self.rest = ()
+        left = self.run(function.body)
+        try:
+            return self.exits.result(left)
+        except ScriptError as error:
+            raise self.source.locate(function, error) from error
+
+    def defines(self, node: ast.FunctionDef) -> None:
+        """Define a function of Python whose body becomes a part of the kernel at each call."""
+        for decorator in node.decorator_list:
+            raise self.source.error(
+                decorator, f"'{node.name}' is decorated in a script", "write a plain 'def'"
+            )
+        names, defaults = self.parameters(node.args)
+        types = [self._annotation(each.annotation) for each in node.args.args]
+        returns = self._annotation(node.returns)
+        captured = self.captured(node)
+
+        def function(*values: object) -> object:
+            given = arguments(f"'{node.name}'", names, defaults, values).values()
+            inner = type(self)(self.emitter, self.source, self.outside, Scopes(captured))
+            converted = [self._as(value, kind) for value, kind in zip(given, types, strict=True)]
+            with self.emitter.nested(node.name):
+                return self._as(inner.run_function(node, converted, returns), returns)
+
+        captured[node.name] = function
+        self.scopes.define(node.name, function)
+
+    def _annotation(self, node: ast.expr | None) -> ScalarType | None:
+        """Return the scalar type that an annotation names; other annotations say nothing."""
+        kind = None if node is None else self.evaluate(node)
+        return (
+            None
+            if kind is None or isinstance(kind, TensorType | PointerType)
+            else scalar_type(kind)
+        )
+
+    def _as(self, value: object, kind: ScalarType | None) -> object:
+        """Return a value in a type, if there is one."""
+        if kind is None or value is None or (isinstance(value, int) and kind.is_integer):
+            return value
+        return self.emitter.cast(self.emitter.scalar_of(value, kind), kind)
 
     # Simple statements.
 
@@ -137,7 +191,9 @@ class Statements(Loops):
 
     def branch(self, node: ast.If) -> Left | None:
         """Execute one side of a branch, or make one of the kernel."""
+        self.rest = (*self.rest, (*node.body, *node.orelse))
         condition = self.condition(node.test)
+        self.rest = self.rest[:-1]
         if not isinstance(condition, Scalar):
             return self.run(node.body if condition else node.orelse)
         sides = [self._side(statements) for statements in (node.body, node.orelse)]
@@ -250,6 +306,7 @@ _RULES: dict[type[ast.stmt], Callable[[Statements, ast.stmt], Left | None]] = ca
         ast.Continue: Statements.continues,
         ast.Expr: Statements.expression,
         ast.For: Statements.loop,
+        ast.FunctionDef: Statements.defines,
         ast.If: Statements.branch,
         ast.Pass: Statements.nothing,
         ast.Return: Statements.returns,

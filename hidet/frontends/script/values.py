@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import operator
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import NoReturn, Protocol, TypeAlias, cast
+from typing import NoReturn, Protocol, TypeAlias
 
 from xdsl.ir import SSAValue
 
@@ -316,20 +317,6 @@ def _extent(extent: Index) -> str:
     return str(extent) if isinstance(extent, int) else "?"
 
 
-def unpack(value: object, count: int) -> list[object]:
-    """Return the parts of a tuple.
-
-    Raises:
-        ScriptError: it has another number of parts.
-    """
-    if isinstance(value, Scalar | Tensor | Pointer) or not hasattr(value, "__iter__"):
-        raise ScriptError(f"{describe(value)} cannot be unpacked into {count} names")
-    values = cast("list[object]", list(value))  # pyright: ignore[reportArgumentType]
-    if len(values) != count:
-        raise ScriptError(f"{len(values)} values for {count} names")
-    return values
-
-
 def common_kind(one: object, other: object) -> ScalarType:
     """Return the type in which two alternatives meet; numbers adapt."""
     types = [value.type if isinstance(value, Scalar) else None for value in (one, other)]
@@ -393,3 +380,38 @@ def digits_of(layout: TaskMap, indices: Sequence[Index]) -> list[Index]:
             number = number % digit.extent
         numbers.append(number)
     return numbers
+
+
+def unpack(value: object, targets: Sequence[ast.expr]) -> list[tuple[ast.expr, object]]:
+    """Return the parts of a tuple with the targets that they are assigned to.
+
+    Raises:
+        ScriptError: it has another number of parts, or none.
+    """
+    stars = [number for number, each in enumerate(targets) if isinstance(each, ast.Starred)]
+    count = len(targets)
+    if isinstance(value, Scalar | Tensor | Pointer) or not isinstance(value, Iterable):
+        raise ScriptError(f"{describe(value)} cannot be unpacked into {count} names")
+    values: list[object] = list(value)  # pyright: ignore[reportUnknownArgumentType]
+    if (len(values) < count - 1) if stars else (len(values) != count):
+        least = f"{count - 1} or more" if stars else count
+        raise ScriptError(f"{len(values)} values for {least} names")
+    plain = [each.value if isinstance(each, ast.Starred) else each for each in targets]
+    for star in stars:
+        end = len(values) - (count - 1 - star)
+        values[star:end] = [values[star:end]]
+    return list(zip(plain, values, strict=True))
+
+
+def arguments(
+    what: str, names: Sequence[str], defaults: Sequence[object], values: Sequence[object]
+) -> dict[str, object]:
+    """Return the values of the parameters of a function that is called.
+
+    Raises:
+        ScriptError: there are too few of them, or too many.
+    """
+    given = [*values, *defaults[len(defaults) - max(len(names) - len(values), 0) :]]
+    if len(values) > len(names) or len(given) != len(names):
+        raise ScriptError(f"{what} of {len(names)} arguments got {len(values)}")
+    return dict(zip(names, given, strict=True))

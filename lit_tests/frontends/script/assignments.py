@@ -36,6 +36,10 @@ with hidet.script_module() as module:
         # SOURCE: x[16] = x[8] + x[12] + hidet::cast<float>(count);
         a, b = x[2, 0], x[3, 0]
         x[4, 0] = a + b + count
+        # IR:     %{{.*}} = arith.muli %n, %n : i32
+        # SOURCE: const int square = n * n;
+        # SOURCE: x[20] = hidet::cast<float>(square + square % 7);
+        x[5, 0] = (square := n * n) + square % 7
         # A store converts to the type of the elements.
         # IR:     arith.truncf
         # IR:     memref.store %{{.*}}, %y

@@ -40,3 +40,12 @@ with hidet.script_module() as module:
         attrs.cuda.block_dim = 1
         x[0] = clamp(a, 0.5)
         fill(~x[5], 3, twice(a))
+
+        # A function of a function sees the names around it.
+        # IR:          arith.mulf %a, %{{.*}} : f32
+        # IR:          memref.store %{{.*}}, %x
+        # SOURCE-NEXT: x[9] = a * 3.0f;
+        def scaled(factor=3.0):
+            return a * factor
+
+        x[9] = scaled()

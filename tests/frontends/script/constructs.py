@@ -15,7 +15,14 @@ from unittest import mock
 
 import hidet
 from hidet import lang
-from hidet.frontends.script import assignments, attributes, builtins, expressions, statements
+from hidet.frontends.script import (
+    assignments,
+    attributes,
+    builtins,
+    expressions,
+    statements,
+    syntax_operators,
+)
 from hidet.testing.script_file import PREFIXES, read_script_file
 
 AROUND = (hidet.script, hidet.script_module)
@@ -27,9 +34,9 @@ def nodes_of_rules():
     tables = (
         statements._RULES,
         expressions._RULES,
-        expressions.BINARY,
-        expressions.COMPARE,
-        expressions._UNARY,
+        syntax_operators.BINARY,
+        syntax_operators.COMPARE,
+        syntax_operators.UNARY,
         {ast.And: None, ast.Or: None, ast.Not: None},
     )
     return {f"syntax {kind.__name__}": kind for table in tables for kind in table}
