@@ -60,6 +60,8 @@ def _shuffle(op: Operation, text_of: TextOf) -> Text:
     if kind in (BOOL, "signed char"):
         raise UnsupportedDtypeError(f"a shuffle moves 2, 4 or 8 bytes, not {op.value.type}")
     arguments = [text_of(op.value), text_of(op.lane)]
+    if op.width is not None:
+        arguments.append(Text(str(op.width.value.data), INT))
     return call(f"hidet::{_SHUFFLES[op.kind.data]}", arguments, kind)
 
 

@@ -24,6 +24,7 @@ from xdsl.irdl import (
     VarConstraint,
     irdl_op_definition,
     operand_def,
+    opt_prop_def,
     prop_def,
     result_def,
     traits_def,
@@ -34,6 +35,12 @@ from xdsl.utils.exceptions import VerifyException
 
 from hidet.dialects.cuda.attributes import Dimension, DimensionAttr, ShuffleKind, ShuffleKindAttr
 from hidet.dialects.shaped import memref_type
+
+WARP = 32
+"""Lanes of a warp (CUDA C++ Programming Guide, SIMT architecture)."""
+
+SEGMENTS = (2, 4, 8, 16)
+"""The parts of a warp that a shuffle can stay in."""
 
 
 class Collective(OpTrait):
@@ -117,8 +124,9 @@ class SyncWarpOp(IRDLOperation):
 class ShflOp(IRDLOperation):
     """`cuda.shfl xor %v, %offset`: the value of another lane (PTX ISA, `shfl.sync`).
 
-    All 32 lanes of the warp take part. It counts as a write so that it is never moved into or
-    out of a branch.
+    All 32 lanes of the warp take part. With `width 8` each segment of 8 lanes is by itself: lanes
+    are numbered in it, and one that would read outside gets its own value. It counts as a write so
+    that it is never moved into or out of a branch.
     """
 
     name = "cuda.shfl"
@@ -128,20 +136,33 @@ class ShflOp(IRDLOperation):
     kind = prop_def(ShuffleKindAttr)
     value = operand_def(T)
     lane = operand_def(i32)
+    width = opt_prop_def(IntegerAttr[I64])
     result = result_def(T)
 
-    assembly_format = "$kind $value `,` $lane attr-dict `:` type($value)"
+    assembly_format = "$kind $value `,` $lane (`width` $width^)? attr-dict `:` type($value)"
     traits = traits_def(Collective(), MemoryReadEffect(), MemoryWriteEffect())
 
     def __init__(
-        self, kind: ShuffleKind, value: SSAValue | Operation, lane: SSAValue | Operation
+        self,
+        kind: ShuffleKind,
+        value: SSAValue | Operation,
+        lane: SSAValue | Operation,
+        width: int = WARP,
     ) -> None:
         value = SSAValue.get(value)
         super().__init__(
-            properties={"kind": ShuffleKindAttr(kind)},
+            properties={
+                "kind": ShuffleKindAttr(kind),
+                "width": None if width == WARP else IntegerAttr(width, i64),
+            },
             operands=[value, lane],
             result_types=[value.type],
         )
+
+    def verify_(self) -> None:
+        """Check the width."""
+        if self.width is not None and self.width.value.data not in SEGMENTS:
+            raise VerifyException(f"segments of {self.width.value.data} lanes; 2, 4, 8 or 16")
 
 
 @irdl_op_definition

@@ -18,14 +18,12 @@ from hidet.dialects.cuda import (
 )
 from hidet.dialects.cuda.atomics import AtomicKind, VoteKind
 from hidet.dialects.cuda.attributes import Dimension, ShuffleKind
+from hidet.dialects.cuda.instructions import SEGMENTS, WARP
 from hidet.errors import ScriptError
 from hidet.frontends.script.emitter import Emitter
 from hidet.frontends.script.tracing import current
 from hidet.frontends.script.types import BOOL, F64, I32, I64, U32, ScalarType
 from hidet.frontends.script.values import Index, Pointer, Scalar, describe
-
-WARP = 32
-"""Threads of a warp (CUDA C++ Programming Guide, SIMT architecture)."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +113,7 @@ def shfl_sync(mask: object, var: Scalar, src_lane: object, width: int = WARP) ->
         mask: the lanes that take part: all, 0xffffffff.
         var: the value of the own lane.
         src_lane: the number of the lane whose value is wanted.
-        width: the number of lanes of a segment; only 32 is supported.
+        width: the number of lanes of a segment, 2, 4, 8, 16 or 32; lanes are numbered in it.
 
     Raises:
         ScriptError: a mask or width that is not supported, or no scalar to move.
@@ -141,17 +139,17 @@ def shfl_xor_sync(mask: object, var: Scalar, lane_mask: object, width: int = WAR
 def _shuffle(kind: ShuffleKind, mask: object, var: Scalar, lane: object, width: int) -> Scalar:
     emitter = current("a shuffle")
     _check_mask(mask)
-    if width != WARP:
+    if width not in (*SEGMENTS, WARP):
         raise ScriptError(
-            f"a shuffle in segments of {width!r} lanes is not supported yet",
-            hint="compute the lane and use shfl_sync",
+            f"a shuffle in segments of {width!r} lanes",
+            hint=f"the width is known when the script is defined: {SEGMENTS} or {WARP}",
         )
     value = emitter.scalar_of(var)
     moved = emitter.cast(value, I32) if value.type.bits < 16 else value
     if moved.type.kind == "index":
         moved = emitter.cast(moved, I64)
     other = emitter.cast(emitter.scalar_of(lane, I32), I32)
-    result = emitter.insert(ShflOp(kind, moved.ssa, other.ssa)).result
+    result = emitter.insert(ShflOp(kind, moved.ssa, other.ssa, width)).result
     return emitter.cast(Scalar(emitter, result, moved.type), value.type)
 
 

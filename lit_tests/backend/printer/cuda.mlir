@@ -29,6 +29,8 @@ cuda.kernel @meet(%x : memref<64xf32>) grid(4, 2) block(32, 2) attributes {cuda.
   %w1 = cuda.shfl idx %w, %0 : f32
   // CHECK-NEXT: const float w2 = hidet::shfl_up(w, 16);
   %w2 = cuda.shfl up %w, %0 : f32
+  // CHECK-NEXT: hidet::shfl_up(w, 16, 8);
+  %w4 = cuda.shfl up %w, %0 width 8 : f32
   // CHECK-NEXT: const float w3 = hidet::shfl_down(w, 16);
   %w3 = cuda.shfl down %w, %0 : f32
   // One whose value nobody wants is still a meeting.

@@ -36,7 +36,9 @@ cuda.kernel @meet(%x : memref<32xf32>) grid(1) block(32) {
   %2 = cuda.shfl up %1, %lane : f32
   // CHECK-NEXT: %3 = cuda.shfl down %2, %lane : f32
   %3 = cuda.shfl down %2, %lane : f32
-  // CHECK-NEXT: %4 = cuda.shfl xor %lane, %lane : i32
+  // CHECK-NEXT: cuda.shfl down %2, %lane width 8 : f32
+  cuda.shfl down %2, %lane width 8 : f32
+  // CHECK-NEXT: %{{.*}} = cuda.shfl xor %lane, %lane : i32
   %4 = cuda.shfl xor %lane, %lane : i32
   memref.store %3, %x[%tid] : memref<32xf32>
 }

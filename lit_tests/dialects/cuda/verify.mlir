@@ -92,3 +92,11 @@ func.func @f(%x : memref<4x8xf32>, %i : index) {
   %y = cuda.view %x[%i] : memref<4x8xf32> to memref<?xf32>
   func.return
 }
+
+// -----
+
+func.func @f(%v : f32, %lane : i32) {
+  // CHECK: segments of 12 lanes; 2, 4, 8 or 16
+  %y = cuda.shfl up %v, %lane width 12 : f32
+  func.return
+}

@@ -49,9 +49,7 @@ with hidet.script_module() as module:
         x[14] = (lambda v: v * v)(x[15])
         # IR:          arith.constant 1.4{{0*}}e+01 : f32
         # SOURCE:      x[16] = 14.0f;
-        x[16] = (
-            len({1, 2, 1}) + sum({k: 2 * k for k in (1, 2)}.values()) + sum({k * 6 for k in (1,)})
-        )
+        x[16] = len({1, 2}) + sum({k: 2 * k for k in (1, 2)}.values()) + sum({k * 6 for k in (1,)})
         # IR:          cuda.printf "size 32: %d"(%n : i32)
         # SOURCE:      printf("size 32: %d", n);
         printf(f"size {32}: %d", n)

@@ -36,6 +36,9 @@ with hidet.script_module() as module:
         # IR:     cuda.shfl xor
         # SOURCE: hidet::shfl_xor(a, 8)
         x[3, i] = shfl_xor_sync(active_mask(), a, 8)
+        # IR:     cuda.shfl down {{.*}} width 8 : f32
+        # SOURCE: hidet::shfl_down(a, 4, 8)
+        x[6, i] = shfl_down_sync(0xFFFFFFFF, a, 4, width=8)
         # IR:     cuda.vote any
         # SOURCE: hidet::any(a > 0.0f)
         x[4, i] = any_sync(0xFFFFFFFF, a > 0)
