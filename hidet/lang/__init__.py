@@ -37,6 +37,7 @@ from hidet.frontends.script.memory import (
     tensor,
     tensor_pointer,
 )
+from hidet.frontends.script.views import view
 from hidet.lang import cuda, layout, mapping, math, meta, types
 from hidet.lang.layout import column_major, local_layout, row_major
 from hidet.lang.mapping import (
@@ -174,4 +175,5 @@ __all__ = [
     "uint16",
     "uint32",
     "uint64",
+    "view",
 ]

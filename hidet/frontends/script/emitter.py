@@ -44,6 +44,7 @@ from hidet.frontends.script.values import (
     describe,
     digits_of,
     is_number,
+    placed,
 )
 from hidet.frontends.script.vectors import Vector, elementwise
 from hidet.lowering.builder import KernelBuilder, integer_type
@@ -375,6 +376,8 @@ class Emitter(KernelBuilder):
             at = [self._linear(tensor, at)]
         elif tensor.layout is not None:
             at = digits_of(tensor.layout, at)
+        if tensor.base:
+            at = placed(tensor.base, at)
         return Pointer(tensor.memory, tensor.element, tuple(at))
 
     def _as_index(self, value: object) -> Index:

@@ -31,7 +31,7 @@ from hidet.frontends.script.launches import (
     launch_function,
     operand,
 )
-from hidet.frontends.script.memory import tensor_of
+from hidet.frontends.script.memory import part_of, tensor_of
 from hidet.frontends.script.scopes import Scopes
 from hidet.frontends.script.source import Source
 from hidet.frontends.script.statements import Statements
@@ -375,6 +375,8 @@ class ScriptFunction:
             case None:
                 return value
             case TensorType():
+                if isinstance(value, Pointer) and self.kind not in KERNELS:
+                    value = part_of(value, kind) or value
                 if not isinstance(value, Tensor) or (value.element, value.shape) != (
                     kind.element,
                     kind.shape,

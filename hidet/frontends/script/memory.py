@@ -10,8 +10,9 @@ from typing import cast
 from xdsl.dialects.builtin import MemRefType, NoneAttr
 from xdsl.ir import SSAValue
 
-from hidet.dialects.cuda.attributes import Space, SpaceAttr
+from hidet.dialects.cuda.attributes import Space, SpaceAttr, space_of
 from hidet.dialects.cuda.dynamic_shared import DynamicSharedOp
+from hidet.dialects.shaped import memref_type
 from hidet.errors import ScriptError
 from hidet.frontends.script.attributes import check_shared_bytes
 from hidet.frontends.script.emitter import Emitter
@@ -139,6 +140,28 @@ def tensor_of(memory: SSAValue, kind: TensorType) -> Tensor:
         return Tensor(memory, kind.element, kind.shape)
     layout, swizzle = _layout(kind.shape, kind.layout)
     return Tensor(memory, kind.element, kind.shape, layout, 0, swizzle)
+
+
+def part_of(pointer: Pointer, kind: TensorType) -> Tensor | None:
+    """Return the tensor of a type that begins at an address; None where none does.
+
+    Behind a pointer any does; in a tensor it consists of whole rows of that.
+    """
+    memory = memref_type(pointer.memory)
+    if pointer.element != kind.element or space_of(memory) is Space.REGISTER:
+        return None
+    layout, swizzle = _layout(kind.shape, kind.layout)
+    if memory.get_num_dims() == 1 and memory.get_shape()[0] < 0:
+        (start,) = pointer.indices
+        return Tensor(pointer.memory, kind.element, kind.shape, layout, start, swizzle)
+    extents = _memory_shape(layout)
+    own = memory.get_shape()[-len(extents) :]
+    if len(own) != len(extents) or own[1:] != extents[1:] or own[0] < extents[0]:
+        return None
+    digits = _digits(layout, extents)
+    return Tensor(
+        pointer.memory, kind.element, kind.shape, digits, swizzle=swizzle, base=pointer.indices
+    )
 
 
 class DeclareScope(Enum):

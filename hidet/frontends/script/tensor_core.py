@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
+from typing import cast
 
 from hidet.arch.instructions import LDMATRIX, MMA_SYNC, MmaInstruction, Operand
 from hidet.dialects.cuda import LdmatrixOp, MmaSyncOp
@@ -17,6 +18,7 @@ from hidet.frontends.script.emitter import Emitter
 from hidet.frontends.script.operands import operand_at
 from hidet.frontends.script.tracing import current
 from hidet.frontends.script.values import Pointer, Tensor, describe
+from hidet.frontends.script.views import run_of
 from hidet.mapping import TaskMap
 
 
@@ -178,7 +180,7 @@ def ldmatrix(
     Args:
         regs: where the elements go: a tensor in registers, or the address of one of its elements;
             all elements from there to the end of the last dimension are loaded, 4 bytes for each
-            matrix.
+            matrix. Or a list of neighbouring registers of 4 bytes, such as those of a `view`.
         smem_addr: the address of the row.
         shared_space_addr: whether the address is a number of shared memory; it never is here.
         trans: whether each matrix is transposed on the way.
@@ -192,7 +194,17 @@ def ldmatrix(
             "ldmatrix takes an address in shared memory, not the number of one",
             hint="leave shared_space_addr out",
         )
-    bits, count = _wanted(emitter, regs)
+    count = _count_from(emitter, regs)
+    if isinstance(regs, list | tuple):
+        run = run_of(emitter, cast("list[object]", regs))
+        regs, count = run or (cast("object", regs), 0)
+    if not isinstance(regs, Tensor | Pointer):
+        raise ScriptError(
+            f"ldmatrix loads into a tensor in registers, not into {describe(regs)}",
+            hint="the tensor, or the address of an element: ~regs[i, 0]; or the registers of "
+            "view(regs, u32[4]), one after the other",
+        )
+    bits = count * regs.element.bits
     found = LDMATRIX.get((bits // 32, trans)) if bits % 32 == 0 else None
     if found is None:
         raise ScriptError(
@@ -214,19 +226,15 @@ def ldmatrix(
     emitter.insert(LdmatrixOp(found.count, row, target, trans=trans))
 
 
-def _wanted(emitter: Emitter, regs: object) -> tuple[int, int]:
-    """Return the bits and the number of the elements that `ldmatrix` is to load."""
+def _count_from(emitter: Emitter, regs: object) -> int:
+    """Return how many elements there are in a tensor, or from an address to the end of its row."""
     if not isinstance(regs, Tensor | Pointer):
-        raise ScriptError(
-            f"ldmatrix loads into a tensor in registers, not into {describe(regs)}",
-            hint="the tensor, or the address of an element: ~regs[i, 0]",
-        )
+        return 0
     kind = memref_type(regs.memory)
     is_tile = space_of(kind) is Space.REGISTER
-    shape = (map_of(kind).tasks_per_worker,) if is_tile else kind.get_shape()
     if isinstance(regs, Tensor):
-        count = prod(shape)
-    else:
-        last = [emitter.index_of(index) for index in regs.indices[-1:]]
-        count = sum(shape[-1:]) - sum(known_index(index) or 0 for index in last)
-    return count * regs.element.bits, count
+        extents = [extent for extent in regs.shape if isinstance(extent, int)]
+        return map_of(kind).tasks_per_worker if is_tile else prod(extents)
+    shape = (map_of(kind).tasks_per_worker,) if is_tile else kind.get_shape()
+    last = [emitter.index_of(index) for index in regs.indices[-1:]]
+    return sum(shape[-1:]) - sum(known_index(index) or 0 for index in last)

@@ -187,6 +187,7 @@ class Tensor:
         layout: how an index becomes indices of the memref; None takes it as it is.
         start: for a tensor behind a pointer, the first element of the memref.
         swizzle: how elements trade places before all else, None where they do not.
+        base: where it begins in the memref, if it is a part of one.
     """
 
     memory: SSAValue
@@ -195,6 +196,7 @@ class Tensor:
     layout: TaskMap | None = None
     start: Index | None = None
     swizzle: SwizzledLayout | None = None
+    base: tuple[Index, ...] = ()
 
     @property
     def pointer(self) -> Pointer | None:
@@ -202,7 +204,7 @@ class Tensor:
         if self.start is not None:
             return Pointer(self.memory, self.element, (self.start,))
         is_row = len(self.shape) == 1 and self.layout is None
-        return Pointer(self.memory, self.element, (0,)) if is_row else None
+        return Pointer(self.memory, self.element, self.base or (0,)) if is_row else None
 
 
 @dataclass(frozen=True)
@@ -415,3 +417,13 @@ def arguments(
     if len(values) > len(names) or len(given) != len(names):
         raise ScriptError(f"{what} of {len(names)} arguments got {len(values)}")
     return dict(zip(names, given, strict=True))
+
+
+def placed(base: Sequence[Index], indices: Sequence[Index]) -> list[Index]:
+    """Return the indices of an element of a part of a memory that begins somewhere inside."""
+    outer = len(base) - len(indices)
+    inner = [
+        index if isinstance(first, int) and first == 0 else first + index
+        for first, index in zip(base[outer:], indices, strict=True)
+    ]
+    return [*base[:outer], *inner]
