@@ -223,8 +223,11 @@ def ones_like(data: Tensor) -> Tensor:
 
 
 def plain(value: object) -> object:
-    """Return torch's tensor for one of ours, and anything else as it is."""
-    return value.torch() if isinstance(value, Tensor) else value
+    """Return torch's tensor for one of ours, or for what DLPack knows; else the value itself."""
+    if isinstance(value, Tensor):
+        return value.torch()
+    is_foreign = hasattr(value, "__dlpack__") and not isinstance(value, _torch.Tensor)
+    return _torch.from_dlpack(value) if is_foreign else value
 
 
 __all__ = [

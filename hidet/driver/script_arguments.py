@@ -13,7 +13,7 @@ from hidet.driver.tensor_maps import TensorMaps
 from hidet.errors import DeviceMismatchError, HidetError, UnsupportedDtypeError
 from hidet.frontends.script.launches import Parameter
 from hidet.frontends.script.tensor_maps import TensorMapType
-from hidet.frontends.script.types import ScalarType, TensorType
+from hidet.frontends.script.types import PointerType, ScalarType, TensorType
 from hidet.runtime.tensors import POINTER_ALIGNMENT
 
 TORCH_TYPES: dict[str, torch.dtype] = {
@@ -84,6 +84,9 @@ class Arguments:
             if isinstance(parameter.type, ScalarType):
                 self._check_number(parameter, parameter.type, value)
                 continue
+            if isinstance(parameter.type, PointerType) and type(value) is int:
+                self._check_address(parameter, value)
+                continue
             tensor = self._check_tensor(parameter, value)
             if device is not None and tensor.device != device:
                 raise DeviceMismatchError(
@@ -99,6 +102,14 @@ class Arguments:
             return torch.device("cuda", torch.cuda.current_device())
         return torch.device("cpu")
 
+    def _check_address(self, parameter: Parameter, address: int) -> None:
+        """Check an address, which nothing is known about, for a pointer."""
+        if not 0 <= address < 1 << 64 or address % POINTER_ALIGNMENT:
+            raise HidetError(
+                f"{self._name_of(parameter)} is the address {address:#x}",
+                hint=f"an address is a positive multiple of {POINTER_ALIGNMENT}",
+            )
+
     def _check_tensor(self, parameter: Parameter, value: object) -> torch.Tensor:
         if not isinstance(value, torch.Tensor):
             raise HidetError(
@@ -110,7 +121,8 @@ class Arguments:
             kind = kind.tensor
         assert not isinstance(kind, ScalarType)
         wanted = TORCH_TYPES[kind.element.name]
-        if value.dtype != wanted:
+        takes_any = isinstance(kind, PointerType) and kind.is_void
+        if not takes_any and value.dtype != wanted:
             raise UnsupportedDtypeError(
                 f"{self._name_of(parameter)} has data type {value.dtype}, not {wanted}"
             )
@@ -133,7 +145,7 @@ class Arguments:
             isinstance(value, float) and not kind.is_float
         ):
             raise HidetError(f"{what} is {value!r}, not a number of type {kind}")
-        if kind.is_integer and not kind.limits[0] <= value <= kind.limits[1]:
+        if not kind.is_float and not kind.limits[0] <= value <= kind.limits[1]:
             raise HidetError(f"{what} is {value}, which does not fit {kind}")
 
     def _check_overlap(self, arguments: Sequence[object]) -> None:
@@ -165,6 +177,9 @@ class Arguments:
             if isinstance(parameter.type, ScalarType):
                 assert isinstance(value, int | float)
                 values.append(_number(parameter.type, value))
+                continue
+            if isinstance(value, int):
+                values.append(value)
                 continue
             assert isinstance(value, torch.Tensor)
             if parameter.name in self._maps:

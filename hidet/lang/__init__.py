@@ -57,6 +57,7 @@ from hidet.lang.types import (
     bf16x8,
     bfloat16,
     boolean,
+    byte_p,
     data_type,
     f16,
     f16x2,
@@ -93,6 +94,7 @@ from hidet.lang.types import (
     uint16,
     uint32,
     uint64,
+    void_p,
 )
 
 attr = attrs = ATTRS
@@ -112,6 +114,7 @@ __all__ = [
     "bfloat16",
     "bitwise_not",
     "boolean",
+    "byte_p",
     "cast",
     "cdiv",
     "col_repeat",
@@ -176,4 +179,5 @@ __all__ = [
     "uint32",
     "uint64",
     "view",
+    "void_p",
 ]

@@ -22,6 +22,7 @@ from hidet.frontends.script.types import (
     U16,
     U32,
     U64,
+    VOID_POINTER,
     PointerType,
     ScalarType,
     TensorType,
@@ -52,6 +53,7 @@ f32x2, f32x4 = (VectorType(F32, lanes) for lanes in (2, 4))
 i8x4, u8x4 = VectorType(I8, 4), VectorType(U8, 4)
 i32x2, i32x4 = (VectorType(I32, lanes) for lanes in (2, 4))
 u32x2, u32x4 = (VectorType(U32, lanes) for lanes in (2, 4))
+void_p = byte_p = VOID_POINTER
 
 __all__ = [
     "DataType",
@@ -66,6 +68,7 @@ __all__ = [
     "bf16x8",
     "bfloat16",
     "boolean",
+    "byte_p",
     "data_type",
     "f16",
     "f16x2",
@@ -107,4 +110,5 @@ __all__ = [
     "uint16",
     "uint32",
     "uint64",
+    "void_p",
 ]

@@ -14,7 +14,14 @@ from xdsl.dialects.math import FmaOp
 from hidet.errors import ScriptError
 from hidet.frontends.script.operators import FUNCTIONS
 from hidet.frontends.script.tracing import current
-from hidet.frontends.script.types import F32, INDEX, ScalarType, common_type, scalar_type
+from hidet.frontends.script.types import (
+    F32,
+    INDEX,
+    PointerType,
+    ScalarType,
+    common_type,
+    scalar_type,
+)
 from hidet.frontends.script.values import (
     Grid,
     Index,
@@ -23,6 +30,7 @@ from hidet.frontends.script.values import (
     Scalar,
     Tasks,
     Tensor,
+    VoidPointer,
     describe,
     is_number,
 )
@@ -233,12 +241,21 @@ def fma(x: object, y: object, z: object) -> Scalar:
     return Scalar(emitter, emitter.insert(FmaOp(a, b, c)).result, kind)
 
 
-def cast(value: object, kind: object) -> Scalar:
-    """Convert a value to a type, given as such or by name.
+def cast(value: object, kind: object) -> Scalar | Pointer:
+    """Convert a value to a type, given as such or by name; `cast(p, ~f32)` is for a `void_p`.
 
     Raises:
-        ScriptError: there is no such type, or the value is no scalar.
+        ScriptError: there is no such type, or the value cannot be converted to it.
     """
+    if isinstance(kind, PointerType):
+        if isinstance(value, VoidPointer):
+            return value.of(kind.element)
+        if isinstance(value, Pointer) and value.element == kind.element:
+            return value
+        raise ScriptError(
+            f"{describe(value)} cannot become a pointer {kind}",
+            hint="declare the parameter as void_p, or as the pointer that it is to be",
+        )
     return scalar_type(kind)(value)  # pyright: ignore[reportArgumentType]
 
 

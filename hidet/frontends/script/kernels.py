@@ -45,7 +45,7 @@ from hidet.frontends.script.types import (
     TensorType,
     scalar_type,
 )
-from hidet.frontends.script.values import Pointer, Scalar, Tensor, describe, is_number
+from hidet.frontends.script.values import Pointer, Scalar, Tensor, VoidPointer, describe, is_number
 from hidet.lowering.cuda.dead_code import drop_dead_code
 
 
@@ -192,6 +192,8 @@ class ScriptFunction:
                     arguments.append(Scalar(emitter, argument, kind))
                 case TensorType() as kind:
                     arguments.append(tensor_of(argument, kind))
+                case PointerType(is_void=True):
+                    arguments.append(VoidPointer(argument))
                 case PointerType(element):
                     arguments.append(Pointer(argument, element, (0,)))
                 case TensorMapType() as kind:
@@ -202,6 +204,7 @@ class ScriptFunction:
             raise self.source.error(
                 self.source.function, f"the {self._what} '{self.name}' returns {describe(returned)}"
             )
+        parameters = tuple(map(_resolved, parameters, arguments))
         make = {"public": self._public, "cpu_kernel": self._cpu_kernel}
         self.traced = make.get(self.kind, self._kernel)(emitter, entry, parameters)
         return self.traced
@@ -318,6 +321,8 @@ class ScriptFunction:
         emitter = current(self.name)
         self._check_caller(emitter.kind)
         parameters = self.parameter_types()
+        if isinstance(self.traced, Kernel):  # which knows what a void_p points to
+            parameters = [(each.name, each.type) for each in self.traced.parameters]
         if len(arguments) != len(parameters):
             raise ScriptError(
                 f"'{self.name}' takes {len(parameters)} arguments, not {len(arguments)}"
@@ -387,7 +392,13 @@ class ScriptFunction:
                 if not isinstance(value, TensorMap) or value.type != kind:
                     raise ScriptError(f"{what} is {kind}, and got {describe(value)}")
                 return value
+            case PointerType(is_void=True) if self.kind not in KERNELS:
+                if not isinstance(value, Tensor | Pointer | VoidPointer):
+                    raise ScriptError(f"{what} is {kind}, and got {describe(value)}")
+                return value
             case PointerType():
+                if isinstance(value, VoidPointer):
+                    value = value.of(value.element or kind.element)
                 if isinstance(value, Tensor):
                     is_whole = value.layout is None and self.kind in KERNELS
                     zeros = (0,) * len(value.shape)
@@ -396,7 +407,10 @@ class ScriptFunction:
                         if is_whole and value.start is None
                         else value.pointer or value
                     )
-                if not isinstance(value, Pointer) or value.element != kind.element:
+                takes_any = kind.is_void and isinstance(value, Pointer)
+                if not takes_any and (
+                    not isinstance(value, Pointer) or value.element != kind.element
+                ):
                     raise ScriptError(f"{what} is {kind}, and got {describe(value)}")
                 return value
             case _:
@@ -421,6 +435,13 @@ def _is_attribute(target: ast.Attribute, outside: Mapping[str, object]) -> bool:
     while isinstance(root, ast.Attribute):
         root = root.value
     return isinstance(root, ast.Name) and isinstance(outside.get(root.id), Attributes)
+
+
+def _resolved(parameter: Parameter, argument: object) -> Parameter:
+    """Return a parameter, of a `void_p` with the type of the elements that it was taken for."""
+    if not isinstance(argument, VoidPointer) or argument.element is None:
+        return parameter
+    return Parameter(parameter.name, PointerType(argument.element, is_void=True))
 
 
 def _is_filled(cell: object) -> bool:

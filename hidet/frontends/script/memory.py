@@ -18,7 +18,7 @@ from hidet.frontends.script.attributes import check_shared_bytes
 from hidet.frontends.script.emitter import Emitter
 from hidet.frontends.script.tracing import current
 from hidet.frontends.script.types import TensorType, check_shape, scalar_type
-from hidet.frontends.script.values import Index, Pointer, Scalar, Tensor, describe
+from hidet.frontends.script.values import Index, Pointer, Scalar, Tensor, VoidPointer, describe
 from hidet.mapping import SwizzledLayout, TaskMap, repeat
 
 
@@ -230,6 +230,8 @@ def as_tensor_pointer(
     emitter = current("as_tensor_pointer")
     if isinstance(pointer, Tensor):
         pointer = pointer.pointer or pointer
+    if isinstance(pointer, VoidPointer):
+        pointer = pointer.of(scalar_type(dtype))
     if not isinstance(pointer, Pointer) or len(pointer.indices) != 1:
         raise ScriptError(
             f"{describe(pointer)} is no pointer", hint="declare the parameter as ~f32"

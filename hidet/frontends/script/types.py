@@ -179,9 +179,15 @@ class TensorType:
 
 @dataclass(frozen=True)
 class PointerType:
-    """A pointer to elements in global memory, `~f32`: the type of a parameter."""
+    """A pointer to elements in global memory, `~f32` or `void_p`: the type of a parameter.
+
+    Attributes:
+        element: the type of the elements; for `void_p` that which the function takes them for.
+        is_void: whether it is `void_p`, for which callers may pass elements of any type.
+    """
 
     element: ScalarType
+    is_void: bool = False
 
     @property
     def ir(self) -> Attribute:
@@ -189,7 +195,7 @@ class PointerType:
         return MemRefType(self.element.ir, [DYNAMIC_INDEX])
 
     def __str__(self) -> str:
-        return f"~{self.element}"
+        return "void_p" if self.is_void else f"~{self.element}"
 
     __repr__ = __str__
 
@@ -221,6 +227,7 @@ U8 = ScalarType("u8", "uint8", "unsigned", 8, IntegerType(8))
 U16 = ScalarType("u16", "uint16", "unsigned", 16, IntegerType(16))
 U32 = ScalarType("u32", "uint32", "unsigned", 32, IntegerType(32))
 U64 = ScalarType("u64", "uint64", "unsigned", 64, IntegerType(64))
+VOID_POINTER = PointerType(U8, is_void=True)
 F16 = ScalarType("f16", "float16", "float", 16, f16)
 BF16 = ScalarType("bf16", "bfloat16", "float", 16, bf16)
 F32 = ScalarType("f32", "float32", "float", 32, f32)

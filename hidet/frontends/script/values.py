@@ -8,7 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NoReturn, Protocol, TypeAlias
 
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 from xdsl.ir import SSAValue
+from xdsl.rewriter import Rewriter
 
 from hidet.errors import ScriptError
 from hidet.frontends.script.types import BOOL, F32, I32, ScalarType, common_type
@@ -234,6 +236,42 @@ class Pointer:
     __radd__ = __add__
 
 
+class VoidPointer:
+    """A parameter `void_p`: a pointer to elements of a type that its first use tells.
+
+    Args:
+        memory: the parameter in the IR.
+    """
+
+    def __init__(self, memory: SSAValue) -> None:
+        self._memory = memory
+        self.element: ScalarType | None = None
+
+    def of(self, element: ScalarType) -> Pointer:
+        """Return the pointer to elements of a type, always the same one.
+
+        Raises:
+            ScriptError: it has been taken for a pointer to others before.
+        """
+        if self.element is None:
+            self.element = element
+            kind = MemRefType(element.ir, [DYNAMIC_INDEX])
+            self._memory = Rewriter.replace_value_with_new_type(self._memory, kind)
+        if self.element != element:
+            raise ScriptError(
+                f"a pointer void_p is taken for ~{element}, and before for ~{self.element}",
+                hint="pass the address twice, once for each type",
+            )
+        return Pointer(self._memory, element, (0,))
+
+    def __getitem__(self, index: object) -> NoReturn:
+        raise ScriptError(
+            "a pointer void_p has no elements", hint="say of which type they are: cast(p, ~f32)"
+        )
+
+    __add__ = __radd__ = __getitem__
+
+
 @dataclass(frozen=True)
 class Variable:
     """A name of a script that is assigned several times: a variable of the thread.
@@ -309,6 +347,8 @@ def describe(value: object) -> str:
             return f"a tensor {value.element}[{', '.join(map(_extent, value.shape))}]"
         case Pointer():
             return f"a pointer ~{value.element}"
+        case VoidPointer():
+            return "a pointer void_p"
         case Variable():
             return f"a variable of type {value.type}"
         case _:

@@ -3,7 +3,7 @@
 """Grids and blocks that the host computes, and public functions that launch kernels."""
 
 import hidet
-from hidet.lang import attrs, cdiv, f32, i32
+from hidet.lang import attrs, cast, cdiv, f32, i32, void_p
 from hidet.lang.cuda import blockDim, blockIdx, gridDim, threadIdx
 
 with hidet.script_module() as module:
@@ -40,6 +40,19 @@ with hidet.script_module() as module:
         # SOURCE:       x[tid + block_dim] = 2.0f;
         x[threadIdx.x + blockDim.x] = 2.0
         # SOURCE:       HIDET_KERNEL(fill, 0, 1, 1,
+
+    # What a void_p points to is told by its first use.
+    # IR-LABEL:     cuda.kernel @copy(%p : memref<?xf32>
+    # SOURCE-LABEL: __launch_bounds__(4) copy(
+    # SOURCE-NEXT:  const float* __restrict__ p,
+    @hidet.script
+    def copy(p: void_p, q: void_p):
+        attrs.cuda.grid_dim = 1
+        attrs.cuda.block_dim = 4
+        # IR:           memref.load %p[%tid]
+        # IR:           memref.store %{{.*}}, %q[%tid]
+        # SOURCE:       q[tid] = p[tid];
+        cast(q, ~f32)[threadIdx.x] = cast(p, ~f32)[threadIdx.x]
 
     # IR-LABEL:     func.func @both(%x: memref<4x256xf32>, %n: i32) {
     # IR-NOT:       cuda.kernel

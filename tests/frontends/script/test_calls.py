@@ -71,7 +71,7 @@ X, Y = torch.ones(4), torch.ones(4)
         ((X.half(), Y, 1.0, 1), UnsupportedDtypeError, "'x' of kernel 'scale' has data type"),
         ((X[:3], Y, 1.0, 1), HidetError, "'x' of kernel 'scale' has shape (3,), not (4,)"),
         ((torch.ones(8)[::2], Y, 1.0, 1), HidetError, "has strides (2,), but must be contiguous"),
-        ((X, 3, 1.0, 1), HidetError, "'y' of kernel 'scale' is a int, not a tensor ~f32"),
+        ((X, "y", 1.0, 1), HidetError, "'y' of kernel 'scale' is a str, not a tensor ~f32"),
         ((X, Y, "a", 1), HidetError, "'factor' of kernel 'scale' is 'a', not a number of type f32"),
         ((X, Y, 1.0, 1.5), HidetError, "'count' of kernel 'scale' is 1.5, not a number"),
         ((X, Y, 1.0, 1 << 31), HidetError, "which does not fit i32"),

@@ -405,7 +405,42 @@ ON_CPU = [
     in_cpu_kernel("the kernel 'other' cannot be called from a kernel", "other", "other(x)"),
 ]
 
-CASES = [*read_bodies(), *WHOLE, *PUBLIC, *ON_CPU]
+VOID = """
+@hidet.script
+def anything(p: void_p):
+    return cast(p, ~f32)[0]
+
+with hidet.script_module():
+    @hidet.script
+    def kernel(p: void_p, x: ~f32, n: i32):
+        attrs.cuda.grid_dim = 1
+        attrs.cuda.block_dim = 1
+"""
+
+
+def with_pointer(message, caret, body):
+    """Give a mistake inside of a kernel that takes a pointer to anything."""
+    return message, caret, HEADER + VOID + textwrap.indent(textwrap.dedent(body), " " * 8)
+
+
+POINTERS = [
+    with_pointer("a pointer void_p has no elements ... cast(p, ~f32)", "p", "n = p[0]"),
+    with_pointer(
+        "a pointer void_p is taken for ~f16, and before for ~f32",
+        "cast",
+        "x[0] = cast(p, ~f32)[0]\nx[1] = cast(p, ~f16)[0]",
+    ),
+    with_pointer(
+        "a pointer ~f32 cannot become a pointer ~f16 ... as void_p", "cast", "q = cast(x, ~f16)"
+    ),
+    with_pointer(
+        "the parameter 'p' of 'anything' is void_p, and got a value of type i32",
+        "anything",
+        "x[0] = anything(n)",
+    ),
+]
+
+CASES = [*read_bodies(), *WHOLE, *PUBLIC, *ON_CPU, *POINTERS]
 
 
 def provoke(text, folder):
