@@ -31,7 +31,8 @@ from hidet.frontends.script.launches import (
     launch_function,
     operand,
 )
-from hidet.frontends.script.memory import part_of, tensor_of
+from hidet.frontends.script.memory import tensor_of
+from hidet.frontends.script.passing import passed
 from hidet.frontends.script.scopes import Scopes
 from hidet.frontends.script.source import Source
 from hidet.frontends.script.statements import Statements
@@ -45,7 +46,7 @@ from hidet.frontends.script.types import (
     TensorType,
     scalar_type,
 )
-from hidet.frontends.script.values import Pointer, Scalar, Tensor, VoidPointer, describe, is_number
+from hidet.frontends.script.values import Pointer, Scalar, VoidPointer, describe
 from hidet.lowering.cuda.dead_code import drop_dead_code
 
 
@@ -327,11 +328,12 @@ class ScriptFunction:
             raise ScriptError(
                 f"'{self.name}' takes {len(parameters)} arguments, not {len(arguments)}"
             )
+        is_launch = self.kind in KERNELS
         values = [
-            self._argument(emitter, name, kind, value)
+            passed(emitter, f"the parameter '{name}' of '{self.name}'", kind, value, is_launch)
             for (name, kind), value in zip(parameters, arguments, strict=True)
         ]
-        if self.kind in KERNELS:
+        if is_launch:
             self._launch(emitter, values)
             return None
         kind = inspect.get_annotations(self._function).get("return")
@@ -372,54 +374,6 @@ class ScriptFunction:
             for value, parameter in zip(values, self.traced.parameters, strict=True)
         ]
         insert_launch(emitter, self.traced.launch, operands)
-
-    def _argument(self, emitter: Emitter, name: str, kind: object, value: object) -> object:
-        """Return an argument as its parameter takes it."""
-        what = f"the parameter '{name}' of '{self.name}'"
-        match kind:
-            case None:
-                return value
-            case TensorType():
-                if isinstance(value, Pointer) and self.kind not in KERNELS:
-                    value = part_of(value, kind) or value
-                if not isinstance(value, Tensor) or (value.element, value.shape) != (
-                    kind.element,
-                    kind.shape,
-                ):
-                    raise ScriptError(f"{what} is {kind}, and got {describe(value)}")
-                return value
-            case TensorMapType():
-                if not isinstance(value, TensorMap) or value.type != kind:
-                    raise ScriptError(f"{what} is {kind}, and got {describe(value)}")
-                return value
-            case PointerType(is_void=True) if self.kind not in KERNELS:
-                if not isinstance(value, Tensor | Pointer | VoidPointer):
-                    raise ScriptError(f"{what} is {kind}, and got {describe(value)}")
-                return value
-            case PointerType():
-                if isinstance(value, VoidPointer):
-                    value = value.of(value.element or kind.element)
-                if isinstance(value, Tensor):
-                    is_whole = value.layout is None and self.kind in KERNELS
-                    zeros = (0,) * len(value.shape)
-                    value = (
-                        Pointer(value.memory, value.element, zeros)
-                        if is_whole and value.start is None
-                        else value.pointer or value
-                    )
-                takes_any = kind.is_void and isinstance(value, Pointer)
-                if not takes_any and (
-                    not isinstance(value, Pointer) or value.element != kind.element
-                ):
-                    raise ScriptError(f"{what} is {kind}, and got {describe(value)}")
-                return value
-            case _:
-                wanted = scalar_type(kind)
-                if not isinstance(value, Scalar) and not is_number(value):
-                    raise ScriptError(f"{what} is {wanted}, and got {describe(value)}")
-                if isinstance(value, int) and wanted.is_integer:
-                    return value
-                return emitter.cast(emitter.scalar_of(value, wanted), wanted)
 
     def _run(
         self, emitter: Emitter, arguments: Sequence[object], returns: ScalarType | None = None

@@ -1,0 +1,76 @@
+"""Arguments of functions that scripts call: checked, and as the parameters take them."""
+
+from __future__ import annotations
+
+from hidet.errors import ScriptError
+from hidet.frontends.script.emitter import Emitter
+from hidet.frontends.script.memory import part_of, tensor_of
+from hidet.frontends.script.tensor_maps import TensorMap, TensorMapType
+from hidet.frontends.script.types import PointerType, ScalarType, TensorType, scalar_type
+from hidet.frontends.script.values import (
+    Pointer,
+    Scalar,
+    Tensor,
+    VoidPointer,
+    describe,
+    is_number,
+)
+
+
+def passed(emitter: Emitter, what: str, kind: object, value: object, is_launch: bool) -> object:
+    """Return an argument as its parameter takes it.
+
+    Args:
+        emitter: writes the IR.
+        what: the parameter, as in messages.
+        kind: its type, None where it takes everything.
+        value: the argument.
+        is_launch: whether a kernel is launched, which keeps nothing but memory and numbers.
+
+    Raises:
+        ScriptError: the parameter does not take it.
+    """
+    taken: object = value
+    match kind:
+        case None:
+            return value
+        case TensorType():
+            if isinstance(value, Pointer) and not is_launch:
+                taken = part_of(value, kind) or value
+            is_taken = isinstance(taken, Tensor) and _fits(taken, kind, is_launch)
+        case TensorMapType():
+            is_taken = isinstance(value, TensorMap) and value.type == kind
+        case PointerType(is_void=True) if not is_launch:
+            is_taken = isinstance(value, Tensor | Pointer | VoidPointer)
+        case PointerType():
+            taken = _pointer(kind, value, is_launch)
+            is_taken = isinstance(taken, Pointer) and (
+                kind.is_void or taken.element == kind.element
+            )
+        case _:
+            kind = scalar_type(kind)
+            is_taken = isinstance(value, Scalar) or is_number(value)
+    if not is_taken:
+        raise ScriptError(f"{what} is {kind}, and got {describe(value)}")
+    if not isinstance(kind, ScalarType) or (isinstance(value, int) and kind.is_integer):
+        return taken
+    return emitter.cast(emitter.scalar_of(value, kind), kind)
+
+
+def _fits(value: Tensor, kind: TensorType, is_launch: bool) -> bool:
+    """Return whether a tensor is of a type; where memory is handed on, with its layout."""
+    if (value.element, value.shape) != (kind.element, kind.shape):
+        return False
+    taken = tensor_of(value.memory, kind)
+    return not is_launch or (value.layout, value.swizzle) == (taken.layout, taken.swizzle)
+
+
+def _pointer(kind: PointerType, value: object, is_launch: bool) -> object:
+    """Return the pointer that is meant by a pointer, or by a tensor that has all of its memory."""
+    if isinstance(value, VoidPointer):
+        return value.of(value.element or kind.element)
+    if not isinstance(value, Tensor):
+        return value
+    if is_launch and value.layout is None and value.start is None:
+        return Pointer(value.memory, value.element, (0,) * len(value.shape))
+    return value.pointer or value
