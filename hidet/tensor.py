@@ -10,7 +10,8 @@ There are no operators: these tensors are arguments. What computes is a script, 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, cast
+from operator import methodcaller
+from typing import TYPE_CHECKING, Any
 
 import torch as _torch
 
@@ -112,7 +113,7 @@ class Tensor:
 
     def tolist(self) -> Any:
         """Return the elements as nested lists."""
-        return cast("Any", self._data).tolist()
+        return methodcaller("tolist")(self._data)
 
     def __dlpack__(self, **options: Any) -> object:
         return self._data.__dlpack__(**options)  # pyright: ignore[reportUnknownVariableType]

@@ -30,7 +30,7 @@ Launch = Callable[..., None]
 _INDEX_BITS = 64
 
 
-def compile_host(function: func.FuncOp) -> Callable[[Mapping[str, Launch]], Callable[..., None]]:
+def compile_host(function: func.FuncOp) -> Callable[[Mapping[str, Launch]], Callable[..., Any]]:
     """Compile a function of the host.
 
     Args:
@@ -46,7 +46,7 @@ def compile_host(function: func.FuncOp) -> Callable[[Mapping[str, Launch]], Call
     text = host_text(function)
     code = compile(text, f"<host function {function.sym_name.data}>", "exec")
 
-    def bind(launches: Mapping[str, Launch]) -> Callable[..., None]:
+    def bind(launches: Mapping[str, Launch]) -> Callable[..., Any]:
         names: dict[str, Any] = {**_HELPERS, **{f"launch_{k}": v for k, v in launches.items()}}
         exec(code, names)
         return names["run"]
@@ -269,11 +269,18 @@ def _printf(writer: _Writer, op: Operation) -> None:
     # Python's own % knows no %lld, and needs none.
     text = re.sub(r"(?<!%)((?:%%)*%[-+ #0]*\d*(?:\.\d+)?)(?:hh|h|ll|l|z)", r"\1", op.format.data)
     text = re.sub(r"(?<!%)((?:%%)*%[-+ #0]*\d*)u", r"\1d", text)
-    writer.line(f"print({text!r} % ({writer.names(op.values)},), end='', flush=True)")
+    values = "".join(f"{writer.name(value)}, " for value in op.values)
+    writer.line(f"print({text!r} % ({values}), end='', flush=True)")
+
+
+def _return(writer: _Writer, op: Operation) -> None:
+    assert isinstance(op, func.ReturnOp)
+    if op.arguments:
+        writer.line(f"return {writer.names(op.arguments)}")
 
 
 _STATEMENTS: dict[type[Operation], Callable[[_Writer, Operation], None]] = {
-    func.ReturnOp: lambda writer, op: None,
+    func.ReturnOp: _return,
     LaunchOp: _launch,
     PrintfOp: _printf,
     ViewOp: _view,

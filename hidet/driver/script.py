@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from xdsl.dialects.builtin import ModuleOp
@@ -20,7 +20,7 @@ from hidet.dialects.cuda.marks import ON_CPU
 from hidet.driver.host_code import Launch, compile_host, launched_kernels, written_arguments
 from hidet.driver.kernel_launch import CpuKernel, CudaKernel, Launcher
 from hidet.driver.options import CompileOptions
-from hidet.driver.script_arguments import Arguments
+from hidet.driver.script_arguments import Arguments, number_of
 from hidet.driver.target import find_target
 from hidet.errors import HidetError
 from hidet.frontends.script.kernels import HostFunction
@@ -72,13 +72,13 @@ class CompiledModule:
             for function, op in zip(ir_module.functions, hosts, strict=True)
         }
 
-    def __call__(self, *arguments: object) -> None:
-        """Run `launch`; see `CompiledFunction`.
+    def __call__(self, *arguments: object) -> int | float | None:
+        """Run `launch`, and return what it returns; see `CompiledFunction`.
 
         Raises:
             HidetError: there are several functions, and none has this name.
         """
-        self[LAUNCH](*arguments)
+        return self[LAUNCH](*arguments)
 
     def __getitem__(self, name: str) -> CompiledFunction:
         found = self._find(name)
@@ -103,8 +103,8 @@ class CompiledModule:
             return next(iter(self.functions.values()))
         return self.functions.get(name)
 
-    def source(self) -> str:
-        """Return the kernels as CUDA C++."""
+    def source(self, color: bool = False) -> str:
+        """Return the kernels as CUDA C++; without colours, whatever `color` says."""
         return print_kernels(kernels_of(self._final))
 
     def ir(self, level: Level = "task") -> str:
@@ -164,15 +164,16 @@ class CompiledFunction:
         written = written_arguments(op, kernels.ops)
         self._arguments = Arguments(f"{what} '{self.name}'", function.parameters, written)
         self._on_cpu = any(ON_CPU in kernels.ops[name].attributes for name in self._launched)
+        self._result = function.result
         self._bind = compile_host(op)
-        self._bound: dict[torch.device, Callable[..., None]] = {}
+        self._bound: dict[torch.device, Callable[..., Any]] = {}
 
-    def source(self) -> str:
-        """Return the kernels that the function launches as CUDA C++."""
+    def source(self, color: bool = False) -> str:
+        """Return the kernels that it launches as CUDA C++; without colours, as that of a module."""
         return print_kernels([self._kernels.ops[name] for name in self._launched])
 
-    def __call__(self, *arguments: object) -> None:
-        """Run the function.
+    def __call__(self, *arguments: object) -> int | float | None:
+        """Run the function, and return what it returns.
 
         Raises:
             HidetError: an argument is not what the parameter takes, or a launch failed.
@@ -188,7 +189,8 @@ class CompiledFunction:
         if run is None:
             run = self._bound[device] = self._bind(self._kernels.load(self._launched, device))
         with self._arguments.values(arguments) as values:
-            run(*values)
+            returned = run(*values)
+        return None if self._result is None else number_of(self._result, returned)
 
 
 class LoadedKernels:

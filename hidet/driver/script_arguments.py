@@ -211,3 +211,13 @@ def _number(kind: ScalarType, value: int | float) -> int | float:
     if kind.kind == "bool":
         return bool(value)
     return wrap(int(value), kind.bits)
+
+
+def number_of(kind: ScalarType, value: int | float) -> int | float:
+    """Return a number that the host has computed as its type has it: rounded, with its sign."""
+    if kind.is_float:
+        rounded: float = torch.tensor(value, dtype=TORCH_TYPES[kind.name]).item()
+        return rounded
+    if kind.kind == "bool":
+        return bool(value)
+    return int(value) & kind.limits[1] if kind.kind == "unsigned" else int(value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -46,7 +46,7 @@ from hidet.frontends.script.types import (
     TensorType,
     scalar_type,
 )
-from hidet.frontends.script.values import Pointer, Scalar, VoidPointer, describe
+from hidet.frontends.script.values import Pointer, Scalar, VoidPointer, describe, is_number
 from hidet.lowering.cuda.dead_code import drop_dead_code
 
 
@@ -75,11 +75,13 @@ class HostFunction:
         name: its name.
         parameters: its parameters.
         op: its IR.
+        result: the type of what it returns, None if that is nothing.
     """
 
     name: str
     parameters: tuple[Parameter, ...]
     op: FuncOp
+    result: ScalarType | None = None
 
 
 class ScriptFunction:
@@ -140,20 +142,42 @@ class ScriptFunction:
             has_shape |= target.attr.removeprefix("cuda_") in ("grid_dim", "block_dim")
         if has_shape:
             return "cuda_kernel"
-        calls_kernel = any(
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Name)
-            and isinstance(callee := outside.get(node.func.id), ScriptFunction)
-            and callee is not self
-            and callee.is_entry
-            for node in ast.walk(self.source.function)
-        )
+        calls_kernel = any(callee.is_entry for callee in self._callees(outside))
         return "public" if calls_kernel or self.name == LAUNCH else None
 
     @property
     def is_entry(self) -> bool:
         """Whether the function stands for itself in a module: it is a kernel or public."""
         return self.kind in ("public", *KERNELS)
+
+    @cached_property
+    def runs_as(self) -> str | None:
+        """What the function is traced as: its kind, except that of a public one without launches.
+
+        If that returns nothing, all that it can do is to work on the CPU: it is a kernel of it.
+        """
+        returns = inspect.get_annotations(self._function).get("return") is not None or any(
+            isinstance(node, ast.Return) and node.value is not None
+            for node in ast.walk(self.source.function)
+        )
+        is_alone = self.kind == "public" and not returns and not self._launches(frozenset())
+        return "cpu_kernel" if is_alone else self.kind
+
+    def _launches(self, callers: frozenset[ScriptFunction]) -> bool:
+        """Return whether the function calls a kernel, or another one that does."""
+        return any(
+            callee.kind in KERNELS or callee._launches(callers | {self})
+            for callee in self._callees(self._outside())
+            if callee not in callers | {self}
+        )
+
+    def _callees(self, outside: Mapping[str, object]) -> Iterator[ScriptFunction]:
+        """Give the functions of scripts that the function calls by their names."""
+        for node in ast.walk(self.source.function):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                callee = outside.get(node.func.id)
+                if isinstance(callee, ScriptFunction) and callee is not self:
+                    yield callee
 
     def parameter_types(self) -> list[tuple[str, object]]:
         """Return the names of the parameters with their annotations, None where there is none."""
@@ -180,10 +204,10 @@ class ScriptFunction:
         Raises:
             ScriptError: something is wrong with it.
         """
-        assert self.kind is not None
+        assert self.runs_as is not None
         parameters = self._parameters()
         entry = Block(arg_types=[parameter.type.ir for parameter in parameters])
-        emitter = Emitter(entry, self.kind)
+        emitter = Emitter(entry, self.runs_as)
         emitter.module = self.module
         arguments: list[object] = []
         for parameter, argument in zip(parameters, entry.args, strict=True):
@@ -200,15 +224,22 @@ class ScriptFunction:
                 case TensorMapType() as kind:
                     arguments.append(TensorMap(argument, kind))
         with tracing(emitter):
-            returned = self._run(emitter, arguments)
+            returned = self._run(emitter, arguments, self._returns())
+        parameters = tuple(map(_resolved, parameters, arguments))
+        if self.runs_as == "public":
+            return self._public(emitter, entry, parameters, returned)
         if returned is not None:
             raise self.source.error(
                 self.source.function, f"the {self._what} '{self.name}' returns {describe(returned)}"
             )
-        parameters = tuple(map(_resolved, parameters, arguments))
-        make = {"public": self._public, "cpu_kernel": self._cpu_kernel}
-        self.traced = make.get(self.kind, self._kernel)(emitter, entry, parameters)
+        make = self._cpu_kernel if self.runs_as == "cpu_kernel" else self._kernel
+        self.traced = make(emitter, entry, parameters)
         return self.traced
+
+    def _returns(self) -> ScalarType | None:
+        """Return the type that the function says it returns."""
+        kind = inspect.get_annotations(self._function).get("return")
+        return None if kind is None else scalar_type(kind)
 
     def _parameters(self) -> tuple[Parameter, ...]:
         parameters: list[Parameter] = []
@@ -282,15 +313,30 @@ class ScriptFunction:
         return Kernel(op.sym_name.data, parameters, op, launch_function(parameters, op, ()))
 
     def _public(
-        self, emitter: Emitter, entry: Block, parameters: tuple[Parameter, ...]
+        self,
+        emitter: Emitter,
+        entry: Block,
+        parameters: tuple[Parameter, ...],
+        returned: object,
     ) -> HostFunction:
         """Put the traced body under the head of a function of the host."""
         name = self._entry_name(emitter)
-        op = host_function(name, parameters, entry)
+        result = None
+        if returned is not None:
+            if not isinstance(returned, Scalar) and not is_number(returned):
+                raise self.source.error(
+                    self.source.function,
+                    f"the function '{self.name}' returns {describe(returned)}",
+                    "a public function returns a number, or nothing",
+                )
+            result = emitter.scalar_of(returned, self._returns())
+            result = emitter.cast(result, self._returns() or result.type)
+        op = host_function(name, parameters, entry, [] if result is None else [result.ssa])
         emitter.locate(op)
         check_public(op, self.source)
         drop_dead_code(op)
-        return HostFunction(name, parameters, op)
+        self.traced = HostFunction(name, parameters, op, None if result is None else result.type)
+        return self.traced
 
     def _entry_name(self, emitter: Emitter) -> str:
         """Return the name under which a function stands in the module; its line is the head."""
@@ -328,7 +374,11 @@ class ScriptFunction:
             raise ScriptError(
                 f"'{self.name}' takes {len(parameters)} arguments, not {len(arguments)}"
             )
-        is_launch = self.kind in KERNELS
+        is_launch = self.kind in KERNELS or (
+            emitter.kind == "public"
+            and isinstance(self.traced, Kernel)
+            and self.module is emitter.module
+        )
         values = [
             passed(emitter, f"the parameter '{name}' of '{self.name}'", kind, value, is_launch)
             for (name, kind), value in zip(parameters, arguments, strict=True)
@@ -336,8 +386,7 @@ class ScriptFunction:
         if is_launch:
             self._launch(emitter, values)
             return None
-        kind = inspect.get_annotations(self._function).get("return")
-        returns = None if kind is None else scalar_type(kind)
+        returns = self._returns()
         with emitter.nested(self.name):
             result = self._run(emitter, values, returns)
         if returns is None or result is None:
@@ -350,7 +399,8 @@ class ScriptFunction:
         Raises:
             ScriptError: it may not.
         """
-        if self.is_entry and caller != "public":
+        on_cpu = self.kind == "public" and caller == "cpu_kernel"
+        if self.is_entry and caller != "public" and not on_cpu:
             raise ScriptError(
                 f"the {self._what} '{self.name}' cannot be called from a kernel",
                 hint="move what both do into a function without a grid and a block",

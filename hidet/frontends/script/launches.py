@@ -144,11 +144,14 @@ def _limits(value: SSAValue) -> tuple[int, int] | None:
 # Functions of the host.
 
 
-def host_function(name: str, parameters: Sequence[Parameter], entry: Block) -> func.FuncOp:
+def host_function(
+    name: str, parameters: Sequence[Parameter], entry: Block, results: Sequence[SSAValue] = ()
+) -> func.FuncOp:
     """Make a function of the host out of its body, whose arguments are the parameters."""
     kinds = [parameter.type.ir for parameter in parameters]
-    entry.add_op(func.ReturnOp())
-    return func.FuncOp(name, FunctionType.from_lists(kinds, []), Region(entry))
+    entry.add_op(func.ReturnOp(*results))
+    types = FunctionType.from_lists(kinds, [result.type for result in results])
+    return func.FuncOp(name, types, Region(entry))
 
 
 def launch_function(

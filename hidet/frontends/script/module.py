@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 
 from hidet.dialects.alias_printer import module_text
 from hidet.errors import ScriptError
-from hidet.frontends.script.kernels import HostFunction, Kernel, ScriptFunction
+from hidet.frontends.script.kernels import KERNELS, HostFunction, Kernel, ScriptFunction
 from hidet.frontends.script.launches import LAUNCH
 
 if TYPE_CHECKING:
@@ -37,6 +37,12 @@ class IRModule:
     def clone(self) -> ModuleOp:
         """Return the program as a new module of xDSL."""
         return ModuleOp([each.op.clone() for each in (*self.kernels, *self.functions)])
+
+    def build(self) -> CompiledModule:
+        """Build the kernels; see `hidet.driver.build_ir_module`."""
+        from hidet.driver.script import build_ir_module
+
+        return build_ir_module(self)
 
     def __str__(self) -> str:
         return module_text(self.clone())
@@ -112,9 +118,7 @@ class ScriptModule:
 
     def build(self) -> CompiledModule:
         """Build the kernels; see `hidet.driver.build_ir_module`."""
-        from hidet.driver.script import build_ir_module
-
-        return build_ir_module(self.ir_module())
+        return self.ir_module().build()
 
 
 def script_module() -> ScriptModule:
@@ -136,11 +140,10 @@ def script(function: Callable[..., object]) -> ScriptFunction:
     module = _MODULE.get()
     if module is not None:
         module.add(scripted)
-    elif scripted.is_entry:
+    elif scripted.kind in KERNELS:
         raise scripted.source.error(
             scripted.source.function,
-            f"the {'function' if scripted.kind == 'public' else 'kernel'} '{scripted.name}' is in "
-            "no module",
+            f"the kernel '{scripted.name}' is in no module",
             "define it under 'with hidet.script_module() as m:'",
         )
     return scripted

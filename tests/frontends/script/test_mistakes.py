@@ -317,7 +317,7 @@ PUBLIC = [
     in_public(
         "a public function runs on the host, where there is no cuda.sync_threads",
         "syncthreads",
-        "syncthreads()",
+        "scale(x, y, n)\nsyncthreads()",
     ),
     in_public("'scale' takes 3 arguments, not 2", "scale", "scale(x, y)"),
     in_public(
@@ -331,9 +331,9 @@ PUBLIC = [
     in_public(
         "the attribute 'grid_dim' is one of kernels of CUDA, not of a public",
         "attrs",
-        "attrs.cuda.grid_dim = 1",
+        "attrs.cuda.grid_dim = 1\nscale(x, y, n)",
     ),
-    in_public("the function 'launch' returns the int 3", "def", "return 3"),
+    in_public("the function 'launch' returns a tensor f32[8] ... a number", "def", "return x"),
     whole(
         "attrs.func_kind of 'function' is set to what its text does not show",
         "def",
@@ -345,15 +345,6 @@ PUBLIC = [
                 attrs.func_kind = kind
                 attrs.cuda.grid_dim = 1
                 attrs.cuda.block_dim = 1
-        """,
-    ),
-    whole(
-        "the function 'launch' is in no module",
-        "def",
-        """
-        @hidet.script
-        def launch():
-            pass
         """,
     ),
     whole(
