@@ -100,9 +100,10 @@ class SwizzledLayout:
         for each in self.swizzles:
             here = self._digit(moved, each.dim, each.step, each.extent)
             change = self._digit(moved, each.regards, each.regards_step, each.regards_extent)
-            # What stands for a number in a program has the operators of one.
-            old, by = cast("int", here), cast("int", change)
-            place = cast("int", moved[each.dim]) + ((old ^ by) - old) * each.step
+            # What stands for a number in a program has the operators of one, but is none itself.
+            place, old, by = (cast("int", number) for number in (moved[each.dim], here, change))
+            is_first = isinstance(here, int) and here == 0
+            place += (by if is_first else (old ^ by) - old) * each.step
             moved[each.dim] = cast("Index", place)
         return moved
 

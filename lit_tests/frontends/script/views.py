@@ -26,13 +26,13 @@ with hidet.script_module() as module:
         regs = register_tensor("float16", [2, 8])
         for k in range(2):
             # IR:     cuda.ldmatrix %smem[%k, %{{.*}}, %{{.*}}] to %regs[%{{.*}}, %{{.*}}] count 2
-            # SOURCE: hidet::ldmatrix_x2(&regs[1][4], &smem[k][tid_mod16][
+            # SOURCE: hidet::ldmatrix_x2(&regs[1][4], &smem[k][tid_mod16][tid_div4_mod2 * 8]);
             ldmatrix(
                 regs=[view(~regs[1, 0], u32[4])[2], view(~regs[1, 0], u32[4])[3]],
                 smem_addr=~smem[k, threadIdx.x % 16, 0],
             )
             # IR:     memref.load %smem[%k, %{{.*}}, %{{.*}}]
-            # SOURCE: z[k] = smem[k][5][0];
+            # SOURCE: z_vector[k] = smem[k][5][0];
             z[k] = first(~smem[k, 0, 0], 5)
         # IR:     memref.load %x
         # SOURCE: y[0] = x[19];
