@@ -37,6 +37,7 @@ PASSES: dict[str, str] = {
     "infer-readonly": "hidet.lowering.cuda.infer_readonly:InferReadonlyPass",
     "demote-scf-values": "hidet.lowering.cuda.demote_scf_values:DemoteScfValuesPass",
     "index-width": "hidet.lowering.cuda.index_width:IndexWidthPass",
+    "restore-exits": "hidet.lowering.cuda.restore_exits:RestoreExitsPass",
     "form-expressions": "hidet.lowering.cuda.form_expressions:FormExpressionsPass",
     "plan-memory": "hidet.lowering.host.plan_memory:PlanMemoryPass",
     "verify-level": "hidet.lowering.verify_level:VerifyLevelPass",

@@ -13,6 +13,7 @@ from hidet.dialects import compute
 from hidet.dialects.cuda import CopyVectorOp, KernelOp, ShflOp
 from hidet.dialects.cuda.arithmetic import ScalarOp
 from hidet.dialects.cuda.attributes import Space, space_of
+from hidet.dialects.cuda.leave import LeaveOp
 from hidet.dialects.cuda.table_ops import InstructionOp
 from hidet.dialects.shaped import memref_type
 
@@ -54,7 +55,7 @@ def accesses_of(op: Operation) -> Accesses | None:
             return Accesses(reads=(op.source,), writes=(op.target,))
         case InstructionOp() if not op.instruction.orders:
             return Accesses(op.reads, op.writes)
-        case ShflOp() | memref.AllocaOp():
+        case ShflOp() | LeaveOp() | memref.AllocaOp():
             return Accesses()
         case _ if op.has_trait(RecursiveMemoryEffect, value_if_unregistered=False):
             return Accesses()

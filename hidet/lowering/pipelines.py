@@ -42,6 +42,7 @@ CUDA = (
     "merge-equal-ops",
     "infer-readonly",  # all stores are final
     "index-width",  # all index arithmetic is final
+    "restore-exits",  # only the printer knows `break` and `return`
     "form-expressions",  # last: whatever moves an op after it breaks what it has decided
 )
 

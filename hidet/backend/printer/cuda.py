@@ -25,6 +25,7 @@ from hidet.dialects.cuda.instructions import (
     SyncWarpOp,
     ThreadIdOp,
 )
+from hidet.dialects.cuda.leave import LeaveOp
 from hidet.errors import UnsupportedDtypeError
 
 if TYPE_CHECKING:
@@ -93,6 +94,12 @@ def _assert(op: Operation, writer: Writer) -> None:
     writer.line(f"{call('hidet::check', arguments, 'void').text};")
 
 
+def _leave(op: Operation, writer: Writer) -> None:
+    """Print `break;`, `continue;` or `return;`."""
+    assert isinstance(op, LeaveOp)
+    writer.line(f"{op.kind.data.value};")
+
+
 def _sync_threads(op: Operation, writer: Writer) -> None:
     """Print the barrier of a block."""
     writer.line("hidet::sync_threads();")
@@ -133,6 +140,7 @@ STATEMENTS: dict[type[Operation], StatementPrinter] = {
     AssertOp: _assert,
     CopyVectorOp: _copy_vector,
     DynamicSharedOp: _dynamic_shared,
+    LeaveOp: _leave,
     PrintfOp: _printf,
     SyncThreadsOp: _sync_threads,
     SyncWarpOp: _sync_warp,

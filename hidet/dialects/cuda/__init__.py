@@ -33,6 +33,7 @@ from hidet.dialects.cuda.atomics import (
 from hidet.dialects.cuda.attributes import (
     BufferKindAttr,
     DimensionAttr,
+    LeaveKindAttr,
     ShuffleKindAttr,
     SpaceAttr,
 )
@@ -49,6 +50,7 @@ from hidet.dialects.cuda.instructions import (
     ThreadIdOp,
 )
 from hidet.dialects.cuda.kernel import KernelOp
+from hidet.dialects.cuda.leave import LeaveOp
 from hidet.dialects.cuda.mbarrier import (
     FenceMbarrierInitOp,
     FenceProxyAsyncOp,
@@ -106,6 +108,7 @@ Cuda = Dialect(
         LaunchDependentsOp,
         LaunchOp,
         LdmatrixOp,
+        LeaveOp,
         Lop3Op,
         MatrixDescriptorOp,
         MbarrierArriveOp,
@@ -143,6 +146,7 @@ Cuda = Dialect(
         CopyCacheAttr,
         DimensionAttr,
         FastFunctionAttr,
+        LeaveKindAttr,
         ShuffleKindAttr,
         SpaceAttr,
         TensorMapType,

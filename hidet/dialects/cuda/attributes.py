@@ -86,6 +86,21 @@ class ShuffleKindAttr(EnumAttribute[ShuffleKind], SpacedOpaqueSyntaxAttribute):
     name = "cuda.shuffle"
 
 
+class LeaveKind(StrEnum):
+    """What `cuda.leave` leaves: the loop around it, its iteration, or the kernel."""
+
+    BREAK = auto()
+    CONTINUE = auto()
+    RETURN = auto()
+
+
+@irdl_attr_definition
+class LeaveKindAttr(EnumAttribute[LeaveKind], SpacedOpaqueSyntaxAttribute):
+    """`break`, `continue` or `return`, the statements of C++."""
+
+    name = "cuda.leave_kind"
+
+
 class BufferKind(StrEnum):
     """Who owns the memory behind `cuda.buffer`.
 

@@ -17,7 +17,7 @@ from hidet.errors import ScriptError
 from hidet.frontends.script.assignments import Assignments
 from hidet.frontends.script.exits import Exit, Exits, Left
 from hidet.frontends.script.facts import are_assigned
-from hidet.frontends.script.types import I32, INDEX
+from hidet.frontends.script.types import INDEX
 from hidet.frontends.script.values import (
     Grid,
     Index,
@@ -200,22 +200,19 @@ class Loops(Assignments):
             bounds = 0, count, 1
         else:
             bounds = first.start, first.stop, first.step
+        start, stop, step = (self.emitter.index_of(bound) for bound in bounds)
         body = Block(arg_types=[IndexType()])
         with self.emitter.inside(body), self._parallel(first) as is_shared:
-            variable = Scalar(self.emitter, body.args[0], INDEX)
-            value = self._number(first.start) + variable * first.step if backwards else variable
-            self._nest(node, others, [*outer, value], single=single)
-        ways = self.exits.out_of_loop()
-        if ways and is_shared:
-            raise ScriptError(
-                "a parallel loop is left early",
-                hint="let all iterations run, since they do so at the same time",
-            )
-        if ways:
-            self._count_until(ways, Range(*bounds), body)
-            return
-        start, stop, step = (self.emitter.index_of(bound) for bound in bounds)
-        with self.emitter.inside(body):
+            with self.emitter.arm() as inner:
+                variable = Scalar(self.emitter, body.args[0], INDEX)
+                value = self._number(first.start) + variable * first.step if backwards else variable
+                self._nest(node, others, [*outer, value], single=single)
+            if is_shared and self.exits.out_of_loop():
+                raise ScriptError(
+                    "a parallel loop is left early",
+                    hint="let all iterations run, since they do so at the same time",
+                )
+            self._insert_body(inner)
             self.emitter.insert(scf.YieldOp())
         op = self.emitter.insert(scf.ForOp(start, stop, step, [], body))
         if first.unroll is not False:
@@ -240,23 +237,6 @@ class Loops(Assignments):
         yield is_shared
         self.emitter.in_parallel &= not is_shared
 
-    def _count_until(self, ways: Sequence[Exit], over: Range, body: Block) -> None:
-        """Insert a loop that counts upwards until a way out of it is taken."""
-        bounds = over.start, over.stop
-        fits = all(isinstance(bound, int) and abs(bound) < 1 << 30 for bound in bounds)
-        counter = self.emitter.variable("counter", over.start, I32 if fits else INDEX)
-        with self.emitter.arm() as first:
-            count = self.emitter.cast(self.emitter.read(counter), INDEX)
-        body.args[0].replace_all_uses_with(count.ssa)
-        body.erase_arg(body.args[0])
-        for op in reversed(list(first.ops)):
-            op.detach()
-            body.insert_op_before(op, body.first_op) if body.first_op else body.add_op(op)
-        with self.emitter.inside(body):
-            self.emitter.write(self.emitter.read(counter) + over.step, counter)
-            self.emitter.insert(scf.YieldOp())
-        self._insert_while(ways, lambda: self.emitter.read(counter) < over.stop, body)
-
     def _number(self, value: object) -> Scalar:
         return Scalar(self.emitter, self.emitter.index_of(value), INDEX)
 
@@ -271,12 +251,16 @@ class Loops(Assignments):
             single = len(indices) == 1 and is_name and not tasks.bind_tuple
             with self.emitter.arm() as body:
                 self._body(node, indices[0] if single else indices)
-            ways = self.exits.out_of_loop()
             with self.emitter.inside(foreach.body.block):
-                if ways:
-                    self.insert_guard(ways, body)
-                else:
-                    self.emitter.adopt(body)
+                self._insert_body(body)
+
+    def _insert_body(self, body: Block) -> None:
+        """Insert the ops of an iteration, which runs unless one before has left the loop."""
+        ways = self.exits.out_of_loop()
+        if ways:
+            self.insert_guard(ways, body)
+        else:
+            self.emitter.adopt(body)
 
     def insert_guard(self, ways: Sequence[Exit], body: Block) -> None:
         """Insert ops that run unless one of some ways out has been taken."""

@@ -151,3 +151,25 @@ cuda.kernel @shared(%x : memref<?xf32>) grid(1) block(1) attributes {cuda.formed
   } {cuda.parallel = 4 : i64}
   // CHECK:      HIDET_CPU_FUNCTION(shared)
 }
+
+// Ways out.
+
+// CHECK:      leave(
+cuda.kernel @leave(%p : i1, %q : i1) grid(1) block(32) attributes {cuda.formed} {
+  // CHECK-NEXT: while (p) {
+  scf.while () : () -> () {
+    scf.condition(%p)
+  } do {
+    // CHECK-NEXT: if (q) {
+    // CHECK-NEXT:   break;
+    // CHECK-NEXT: }
+    scf.if %q {
+      cuda.leave break
+    }
+    // CHECK-NEXT: continue;
+    cuda.leave continue
+    scf.yield
+  }
+  // CHECK:      return;
+  cuda.leave return
+}

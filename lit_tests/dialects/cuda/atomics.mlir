@@ -5,6 +5,28 @@
 // CHECK: a = #cuda<vote_kind all>
 "test.op"() {a = #cuda<vote_kind all>} : () -> ()
 
+// CHECK: a = #cuda<leave_kind break>
+"test.op"() {a = #cuda<leave_kind break>} : () -> ()
+
+// CHECK-LABEL: cuda.kernel @leave
+cuda.kernel @leave(%p : i1) grid(1) block(32) {
+  scf.while () : () -> () {
+    scf.condition(%p)
+  } do {
+    scf.if %p {
+      // CHECK: cuda.leave break
+      cuda.leave break
+    }
+    scf.if %p {
+      // CHECK: cuda.leave continue
+      cuda.leave continue
+    }
+    // CHECK: cuda.leave return
+    cuda.leave return
+    scf.yield
+  }
+}
+
 // CHECK-LABEL: cuda.kernel @update
 cuda.kernel @update(%x : memref<8x32xf32>, %n : memref<8xi32>) grid(1) block(32) {
   %i = cuda.thread_id x

@@ -100,3 +100,13 @@ func.func @f(%v : f32, %lane : i32) {
   %y = cuda.shfl up %v, %lane width 12 : f32
   func.return
 }
+
+// -----
+
+cuda.kernel @f(%p : i1) grid(1) block(32) {
+  cuda.leave return
+  scf.if %p {
+    // CHECK: no loop around that 'break' could leave
+    cuda.leave break
+  }
+}

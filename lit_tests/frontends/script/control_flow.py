@@ -102,13 +102,15 @@ with hidet.script_module() as module:
             # IR:          arith.divsi
             # SOURCE-NEXT: k = k / 2;
             k //= 2
-        # IR:     scf.while
-        # SOURCE: bool running = true;
-        # SOURCE: while (running
+        # IR:     scf.for %c =
+        # SOURCE: for (int c = 0; c < 8; ++c) {
         for c in range(8):
+            # SOURCE-NEXT: if (x[c] > 5.0f) {
             if x[c] > 5:
-                # IR:     arith.constant false
-                # IR:     memref.store
-                # SOURCE: running = false;
+                # TASK:        memref.store %{{.*}}, %running
+                # CUDA:        memref.store %{{.*}}, %running
+                # FINAL:       cuda.leave break
+                # SOURCE-NEXT: break;
                 break
+            # SOURCE:      x[c] = 6.0f;
             x[c] = 6.0

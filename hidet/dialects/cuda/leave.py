@@ -1,0 +1,39 @@
+"""The operation `cuda.leave`: a way out of a loop or of the kernel, as C++ has it."""
+
+from __future__ import annotations
+
+from xdsl.dialects import scf
+from xdsl.irdl import IRDLOperation, irdl_op_definition, prop_def, traits_def
+from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
+from xdsl.utils.exceptions import VerifyException
+
+from hidet.dialects.cuda.attributes import LeaveKind, LeaveKindAttr
+
+
+@irdl_op_definition
+class LeaveOp(IRDLOperation):
+    """`cuda.leave break` leaves the loop around it, `continue` its iteration, `return` the kernel.
+
+    Nothing after it is executed, which the analyses of other passes do not know: it comes from
+    `restore-exits`, after which there is only `form-expressions`.
+    """
+
+    name = "cuda.leave"
+
+    kind = prop_def(LeaveKindAttr)
+
+    assembly_format = "$kind attr-dict"
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+
+    def __init__(self, kind: LeaveKind) -> None:
+        super().__init__(properties={"kind": LeaveKindAttr(kind)})
+
+    def verify_(self) -> None:
+        """Check that there is a loop to leave."""
+        if self.kind.data is LeaveKind.RETURN:
+            return
+        parent = self.parent_op()
+        while parent is not None and not isinstance(parent, scf.ForOp | scf.WhileOp):
+            parent = parent.parent_op()
+        if parent is None:
+            raise VerifyException(f"no loop around that '{self.kind.data.value}' could leave")
