@@ -3,18 +3,20 @@
 from collections.abc import Mapping
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.parser import Parser
 
 from hidet.backend.build import build_kernels
 from hidet.backend.cache import Store, artifact_key
 from hidet.backend.printer import print_kernel
 from hidet.backend.toolchains import Toolchain
+from hidet.context import make_context
 from hidet.driver.dump import Dump
 from hidet.driver.options import CompileOptions
-from hidet.driver.passes import lower
+from hidet.driver.passes import OnPass, lower
 from hidet.driver.programs import Program
 from hidet.lowering.kernels import kernels_of
 from hidet.lowering.legality.architecture import check_architecture
-from hidet.lowering.pipelines import PassOptions
+from hidet.lowering.pipelines import PassOptions, run_pipeline
 from hidet.runtime.extract import extract_plan
 from hidet.runtime.times import CompileTimes
 
@@ -46,8 +48,15 @@ def compile_program(
     """
     dump = Dump(options.dump_dir, key)
     with report.stage("passes"):
-        passes = PassOptions(arch=toolchain.target, verify=options.verify_level)
-        lower(module, text, passes, dump, report)
+        settings = PassOptions(arch=toolchain.target, verify=options.verify_level)
+
+        def passes(current: ModuleOp, on_pass: OnPass) -> None:
+            run_pipeline(current, make_context(), settings, on_pass=on_pass)
+
+        def again() -> ModuleOp:
+            return Parser(make_context(), text).parse_module()
+
+        lower(again, passes, dump, report, verify=settings.verify, module=module)
     with report.stage("print"):
         for kernel in kernels_of(module):
             check_architecture(kernel, toolchain.target)

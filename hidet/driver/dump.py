@@ -7,6 +7,9 @@ Each program gets a folder of its own, named after its key in the cache:
                            kernels/<kernel>.cu   and <kernel>.txt, the compiler's report
                            plan.json
 
+A module of scripts gets the same under `script_<key>`: it begins with `00_task.mlir`, has no plan,
+and the reports of the compiler appear when its kernels are compiled, at their first call.
+
 The program after any pass can be fed to `hidet-opt`.
 """
 
@@ -25,11 +28,17 @@ class Dump:
     Args:
         folder: the option `dump_dir`.
         key: the key of the program in the cache.
+        kind: what the program is, "graph" or "script".
     """
 
-    def __init__(self, folder: Path | None, key: str) -> None:
-        self.folder = None if folder is None else folder / f"graph_{key[:12]}"
+    def __init__(self, folder: Path | None, key: str, kind: str = "graph") -> None:
+        self.folder = None if folder is None else folder / f"{kind}_{key[:12]}"
+        self._first = {"graph": "graph", "script": "task"}[kind]
         self._number = 0
+
+    def first(self, module: ModuleOp) -> None:
+        """Write the program as it is ahead of all passes."""
+        self.program(self._first, module)
 
     def program(self, name: str, module: ModuleOp) -> None:
         """Write the program as it is after the pass `name`."""

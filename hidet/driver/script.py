@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Literal
 
 import torch
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
+from xdsl.passes import ModulePass
 
 from hidet.backend.build import build_kernels
-from hidet.backend.cache import Store
+from hidet.backend.cache import Store, artifact_key
 from hidet.backend.printer import print_kernel, print_kernels
 from hidet.backend.toolchains import Gxx, Nvcc
 from hidet.context import make_context
 from hidet.dialects.alias_printer import module_text
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.cuda.marks import ON_CPU
+from hidet.driver.compilation import read_logs
+from hidet.driver.dump import Dump
 from hidet.driver.host_code import Launch, compile_host, launched_kernels, written_arguments
 from hidet.driver.kernel_launch import CpuKernel, CudaKernel, Launcher
 from hidet.driver.options import CompileOptions
+from hidet.driver.passes import OnPass, lower
 from hidet.driver.script_arguments import Arguments, number_of
 from hidet.driver.target import find_target
 from hidet.errors import HidetError
@@ -31,6 +37,7 @@ from hidet.lowering.legality.architecture import check_architecture
 from hidet.lowering.pipelines import PassOptions, run_pipeline
 from hidet.lowering.task.lower_task import LowerTaskPass
 from hidet.lowering.verify_level import VerifyLevelPass
+from hidet.runtime.times import CompileTimes
 from hidet.tensor import plain
 
 Level = Literal["task", "cuda", "final"]
@@ -64,8 +71,14 @@ class CompiledModule:
 
     def __init__(self, ir_module: IRModule) -> None:
         self._ir = ir_module
-        self._final = self._lowered("final")
-        kernels = LoadedKernels(self._final)
+        settings = CompileOptions.current()
+        key = "" if settings.dump_dir is None else _key(str(ir_module))
+        dump = Dump(settings.dump_dir, key, "script")
+        verify, times = settings.verify_level, CompileTimes()
+        self._final = lower(ir_module.clone, lower_script, dump, times, verify=verify)
+        kernels = LoadedKernels(self._final, dump)
+        if settings.dump_dir is not None:
+            dump.kernels({name: print_kernel(op) for name, op in kernels.ops.items()})
         hosts = [op for op in self._final.ops if isinstance(op, FuncOp)]
         self.functions: dict[str, CompiledFunction] = {
             function.name: CompiledFunction(function, op, kernels)
@@ -113,23 +126,29 @@ class CompiledModule:
         Args:
             level: "task" as the script says it, "cuda" for one thread, "final" as it is printed.
         """
-        return module_text(self._final if level == "final" else self._lowered(level))
-
-    def _lowered(self, level: Level) -> ModuleOp:
-        """Lower a copy of the module to a level."""
+        if level == "final":
+            return module_text(self._final)
         module = self._ir.clone()
-        if level != "task":
-            lower_script(module, final=level == "final")
-        return module
+        if level == "cuda":
+            lower_script(module, final=False)
+        return module_text(module)
 
 
-def lower_script(module: ModuleOp, *, final: bool = True) -> None:
+def _key(text: str) -> str:
+    """Return what names a module in a dump."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def lower_script(
+    module: ModuleOp, on_pass: OnPass = lambda each, module, run: run(), *, final: bool = True
+) -> None:
     """Lower kernels of a script, in place.
 
     No barriers are added: a script says itself where threads wait for each other.
 
     Args:
         module: the kernels.
+        on_pass: is called for every pass with the module and a function that runs the pass.
         final: whether to go on to what the printer takes; else what one thread does is left.
 
     Raises:
@@ -138,11 +157,13 @@ def lower_script(module: ModuleOp, *, final: bool = True) -> None:
     """
     context = make_context()
     options = PassOptions(verify=CompileOptions.current().verify_level)
-    LowerTaskPass().apply(context, module)
+    first: list[ModulePass] = [LowerTaskPass()]
     if options.verify:
-        VerifyLevelPass("cuda", "lower-task").apply(context, module)
+        first.append(VerifyLevelPass("cuda", "lower-task"))
+    for each in first:
+        on_pass(each, module, partial(each.apply, context, module))
     if final:
-        run_pipeline(module, context, options, pipeline="cuda-pipeline")
+        run_pipeline(module, context, options, pipeline="cuda-pipeline", on_pass=on_pass)
 
 
 class CompiledFunction:
@@ -198,9 +219,11 @@ class LoadedKernels:
 
     Args:
         module: the module, lowered.
+        dump: gets what the compiler says.
     """
 
-    def __init__(self, module: ModuleOp) -> None:
+    def __init__(self, module: ModuleOp, dump: Dump) -> None:
+        self._dump = dump
         self.ops = {op.sym_name.data: op for op in kernels_of(module)}
         self._loaded: dict[tuple[str, torch.device], Launch] = {}
 
@@ -210,12 +233,12 @@ class LoadedKernels:
         Raises: see `CompiledFunction.__call__`.
         """
         missing = [self.ops[name] for name in names if (name, device) not in self._loaded]
-        for op, launch in zip(missing, _load(missing, device), strict=True):
+        for op, launch in zip(missing, _load(missing, device, self._dump), strict=True):
             self._loaded[op.sym_name.data, device] = launch
         return {name: self._loaded[name, device] for name in names}
 
 
-def _load(ops: Sequence[KernelOp], device: torch.device) -> list[Launch]:
+def _load(ops: Sequence[KernelOp], device: torch.device, dump: Dump) -> list[Launch]:
     """Compile kernels for a device, or take them from the cache, and load them."""
     options = CompileOptions.current()
     target = find_target(device, options)
@@ -231,6 +254,10 @@ def _load(ops: Sequence[KernelOp], device: torch.device) -> list[Launch]:
     # A kernel without blocks has nothing to do.
     sources = {op.sym_name.data: print_kernel(op) for op in ops if 0 not in op.grid_dims}
     paths = build_kernels(sources, toolchain, store.kernels, progress=False)
+    if dump.folder is not None:
+        fingerprint = toolchain.fingerprint()
+        keys = {name: artifact_key(source, fingerprint) for name, source in sources.items()}
+        dump.logs(read_logs(store, keys))
     make = CpuKernel if target == "cpu" else CudaKernel
     return [
         Launcher(op, make(paths[name], name, device, op.shared_bytes))
