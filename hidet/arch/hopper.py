@@ -239,3 +239,47 @@ GRID_DEPENDENCY_WAIT = _grid_control("grid_dependency_wait", "wait", orders=True
 
 LAUNCH_DEPENDENTS = _grid_control("launch_dependents", "launch_dependents", orders=True)
 """Lets the kernel after this one start."""
+
+# ---- clusters of blocks --------------------------------------------------------------------------
+
+
+def _of_cluster(name: str) -> Instruction:
+    """Return an instruction on the barrier of a cluster."""
+    return Instruction(
+        function=f"cluster_{name}",
+        operands=(),
+        ptx=f"barrier.cluster.{name}.aligned",
+        section="Parallel Synchronization and Communication Instructions: barrier.cluster",
+        arch=90,
+        group=WARP,
+        orders=True,
+    )
+
+
+CLUSTER_ARRIVE = _of_cluster("arrive")
+"""Comes to the barrier of all threads of the cluster, and does not wait."""
+
+CLUSTER_WAIT = _of_cluster("wait")
+"""Waits until all threads of the cluster have come."""
+
+MBARRIER_ARRIVE_CLUSTER = Instruction(
+    function="mbarrier_arrive_cluster",
+    operands=(_BARRIER,),
+    ptx="mbarrier.arrive.shared::cluster.b64",
+    section="Parallel Synchronization and Communication Instructions: mbarrier.arrive, mapa",
+    arch=90,
+    orders=True,
+)
+"""Arrives once at the barrier in the same place of a block of the cluster."""
+
+TMA_LOAD_MULTICAST: dict[int, Instruction] = {
+    rank: Instruction(
+        function="tma_load_multicast",
+        operands=load.operands,
+        ptx=f"{load.ptx}.multicast::cluster",
+        section=load.section,
+        arch=90,
+    )
+    for rank, load in TMA_LOAD.items()
+}
+"""Loads of a box into the shared memory of several blocks, by the rank of the tensor."""

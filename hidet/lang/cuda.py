@@ -46,18 +46,13 @@ from hidet.frontends.script.fast_math import (
     prmt,
 )
 from hidet.frontends.script.hopper import (
-    barrier_arrive,
-    barrier_sync,
     fence_mbarrier_init,
     fence_proxy_async,
-    griddepcontrol_launch_dependents,
-    griddepcontrol_wait,
     matrix_descriptor,
     mbarrier_arrive,
     mbarrier_arrive_and_expect_tx,
     mbarrier_init,
     mbarrier_wait,
-    setmaxnreg,
     tma_commit_group,
     tma_load,
     tma_store,
@@ -71,6 +66,17 @@ from hidet.frontends.script.hopper import (
 from hidet.frontends.script.memory import dynamic_shared_memory, register_tensor, shared_tensor
 from hidet.frontends.script.tensor_core import MmaConfig, ldmatrix, mma_sync
 from hidet.frontends.script.tensor_maps import TensorMapType as tensor_map
+from hidet.frontends.script.warp_roles import (
+    barrier_arrive,
+    barrier_sync,
+    block_rank_in_cluster,
+    cluster_arrive,
+    cluster_sync,
+    cluster_wait,
+    griddepcontrol_launch_dependents,
+    griddepcontrol_wait,
+    setmaxnreg,
+)
 
 # The names of CUDA.
 __cosf, __sinf, __tanhf = fast_cos, fast_sin, fast_tanh
@@ -100,6 +106,10 @@ __all__ = [
     "barrier_sync",
     "blockDim",
     "blockIdx",
+    "block_rank_in_cluster",
+    "cluster_arrive",
+    "cluster_sync",
+    "cluster_wait",
     "copy_vector",
     "cp_async",
     "cp_async_commit_group",

@@ -274,6 +274,7 @@ CALLS = {
     "wgmma_commit": "()", "wgmma_wait": "<0>()", "tma_commit": "()", "tma_wait": "<0>()",
     "barrier_sync": "<128>(i)", "barrier_arrive": "<64>(1)",
     "setmaxnreg_inc": "<232>()", "setmaxnreg_dec": "<40>()",
+    "cluster_arrive": "()", "cluster_wait": "()", "mbarrier_arrive_cluster": "(bar, i)",
     "grid_dependency_wait": "()", "launch_dependents": "()",
 }  # fmt: skip
 
@@ -285,10 +286,13 @@ def instructions():
         *(hopper.MBARRIER_WAIT, hopper.FENCE_MBARRIER_INIT, hopper.FENCE_PROXY_ASYNC),
         *(hopper.WGMMA_FENCE, hopper.WGMMA_COMMIT, hopper.WGMMA_WAIT),
         *(hopper.TMA_COMMIT, hopper.TMA_WAIT, hopper.BARRIER_SYNC, hopper.BARRIER_ARRIVE),
-        *(*hopper.SETMAXNREG.values(), hopper.GRID_DEPENDENCY_WAIT, hopper.LAUNCH_DEPENDENTS),
+        *hopper.SETMAXNREG.values(),
+        *(hopper.CLUSTER_ARRIVE, hopper.CLUSTER_WAIT, hopper.MBARRIER_ARRIVE_CLUSTER),
+        *(hopper.GRID_DEPENDENCY_WAIT, hopper.LAUNCH_DEPENDENTS),
     ]
     assert [i.function for i in single] == list(CALLS)
-    return [*single, *hopper.TMA_LOAD.values(), *hopper.TMA_STORE.values(), *WGMMA.values()]
+    copies = (hopper.TMA_LOAD, hopper.TMA_LOAD_MULTICAST, hopper.TMA_STORE)
+    return [*single, *(each for table in copies for each in table.values()), *WGMMA.values()]
 
 
 def calls():
@@ -297,6 +301,7 @@ def calls():
     for rank in hopper.RANKS:
         coordinates = ", i" * rank
         lines += [f"hidet::tma_load(s, bar, map{coordinates});"]
+        lines += [f"hidet::tma_load_multicast(s, bar, map, 3{coordinates});"]
         lines += [f"hidet::tma_store(s, map{coordinates});"]
     for instruction in WGMMA.values():
         (d,) = instruction.operands

@@ -17,6 +17,8 @@
 //     HIDET_INDEPENDENT   they never meet: no barrier, no shuffle, no vote, no check
 //     HIDET_COLLECTIVE    they do
 //
+//     HIDET_CLUSTER_KERNEL(name, threads x, y, z, blocks)   they do, and so many blocks along x too
+//
 // nvcc does not need to know and ignores the line. g++ makes a function out of it that runs the grid
 // on the CPU; see hidet_cpu_launch.h for its interface.
 //
@@ -35,6 +37,7 @@
 //              grid_dependency_wait, launch_dependents
 //     roles    barrier_sync<count>, barrier_arrive<count>, setmaxnreg_inc<count>, ..._dec<count>
 //     wgmma    wgmma_m64n128k16_f16_f32 ..., matrix_descriptor, wgmma_fence, wgmma_commit, wgmma_wait
+//     cluster  cluster_arrive, cluster_wait, mbarrier_arrive_cluster, tma_load_multicast
 //     tensor   TensorMap, tma_load, tma_store, mbarrier_*, fence_proxy_async
 //
 // What is the same on both sides is written once, in hidet_scalar.h. A new family of instructions is

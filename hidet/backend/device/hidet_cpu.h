@@ -17,4 +17,5 @@
 #include "hidet_cpu_roles.h"
 #include "hidet_cpu_wgmma.h"
 #include "hidet_cpu_tensor_copy.h"
+#include "hidet_cpu_cluster.h"
 #include "hidet_cpu_launch.h"

@@ -63,12 +63,14 @@ static thread_local std::vector<CopyQueue> copy_queues;
 
 // A block begins: what its predecessor did not wait for is of no concern.
 static void start_copies() {
-  copy_queues.resize(std::size_t(blockDim.x * blockDim.y * blockDim.z));
+  copy_queues.resize(std::size_t(blockDim.x * blockDim.y * blockDim.z) * launch->cluster);
   for (CopyQueue& queue : copy_queues) queue.clear();
 }
 
 static inline CopyQueue& copy_queue() {
-  const int number = (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
+  const int rank = block == nullptr ? 0 : int(block->rank());
+  const int number =
+      ((rank * blockDim.z + threadIdx.z) * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
   return copy_queues[std::size_t(number)];
 }
 

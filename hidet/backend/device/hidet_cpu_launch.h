@@ -24,17 +24,24 @@
 #define HIDET_INDEPENDENT hidet::cpu::Mode::independent
 #define HIDET_COLLECTIVE hidet::cpu::Mode::collective
 
-#define HIDET_KERNEL(name, x, y, z, mode)                                                       \
+#define HIDET_KERNEL(name, x, y, z, mode) HIDET_LAUNCH_OF(name, x, y, z, mode, 1)
+#define HIDET_CLUSTER_KERNEL(name, x, y, z, cluster) \
+  HIDET_LAUNCH_OF(name, x, y, z, HIDET_COLLECTIVE, cluster)
+
+#define HIDET_LAUNCH_OF(name, x, y, z, mode, cluster)                                           \
   extern "C" __attribute__((visibility("default"))) int name##_launch(                          \
       void** args, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned shared_bytes) {  \
     static_assert((x) * (y) * (z) >= 0 && (x) * (y) * (z) <= hidet::cpu::kMaxThreads,           \
                   "a block has 1 to 1024 threads");                                             \
+    static_assert((cluster) == 1 || ((x) * (y) * (z) > 0 && (x) * (y) * (z) % 32 == 0 &&        \
+                                     (x) * (y) * (z) * (cluster) <= hidet::cpu::kMaxFibers),    \
+                  "the blocks of a cluster have whole warps, and together up to 8192 threads"); \
     using Kernel = hidet::cpu::Kernel<name, mode, x, y, z>;                                     \
     hidet::cpu::Launch launch = {#name, &Kernel::run_block,                                     \
                                  mode,  args,                                                   \
                                  Kernel::block_of(args),                                        \
                                  {int(grid_x), int(grid_y), int(grid_z)},                       \
-                                 shared_bytes};                                                 \
+                                 shared_bytes, cluster};                                        \
     return hidet::cpu::run(launch);                                                             \
   }
 
@@ -142,9 +149,8 @@ struct Function<function> {
 
 // ---- a grid ---------------------------------------------------------------------------------------
 
-// The dynamic shared memory of the block that runs.
+// The dynamic shared memory of the block that runs, or of the first one of its cluster.
 static thread_local char* dynamic_shared = nullptr;
-constexpr std::size_t kSharedAlignment = 1024;  // what the strictest instruction of CUDA asks for
 
 // Make the calling thread of the operating system ready to run blocks; false if there is no memory.
 static bool join(Launch& current) {
@@ -153,12 +159,15 @@ static bool join(Launch& current) {
   gridDim = current.grid;
   // The parts of the arena: stacks, block, dynamic shared memory. The first two are for fibers.
   const bool fibers = current.mode == Mode::collective;
-  const std::size_t threads = std::size_t(blockDim.x * blockDim.y * blockDim.z);
+  const std::size_t threads =
+      std::size_t(blockDim.x * blockDim.y * blockDim.z) * current.cluster;
   const std::size_t stack_bytes = fibers ? threads * kStackBytes : 0;
   const std::size_t private_bytes = stack_bytes + (fibers ? sizeof(Block) : 0);
   const std::size_t shared_start =
       (private_bytes + kSharedAlignment - 1) / kSharedAlignment * kSharedAlignment;
-  const std::size_t bytes = shared_start + current.shared_bytes;
+  shared_stride =
+      (current.shared_bytes + kSharedAlignment - 1) / kSharedAlignment * kSharedAlignment;
+  const std::size_t bytes = shared_start + shared_stride * current.cluster;
   Arena& arena = this_arena();
   if (!arena.reserve(bytes)) {
     report(kOutOfMemory, "no memory for %zu bytes of stacks and shared memory", bytes);
@@ -169,15 +178,17 @@ static bool join(Launch& current) {
   return true;
 }
 
-// Run the block with the number `index` of the grid, x fastest.
+// Run the block with the number `index` of the grid, x fastest, or the cluster.
 static void run_block(const Launch& current, std::size_t index) {
-  const std::size_t x = std::size_t(current.grid.x), y = std::size_t(current.grid.y);
-  blockIdx = {int(index % x), int(index / x % y), int(index / x / y)};
+  const std::size_t x = std::size_t(current.grid.x) / current.cluster;
+  const std::size_t y = std::size_t(current.grid.y);
+  blockIdx = {int(index % x * current.cluster), int(index / x % y), int(index / x / y)};
 #if defined(HIDET_CHECK)
   // All bits set is NaN, or an index far outside: what was never written shows.
-  __builtin_memset(dynamic_shared, 0xff, current.shared_bytes);
+  __builtin_memset(dynamic_shared, 0xff, shared_stride * current.cluster);
 #endif
   start_barriers();
+  start_cluster();
   start_copies();
   start_loads();
   current.run_block(current.args);
@@ -186,7 +197,8 @@ static void run_block(const Launch& current, std::size_t index) {
 // Run all blocks of a launch.
 static void run_blocks(Launch& current) {
   const std::size_t blocks =
-      std::size_t(current.grid.x) * std::size_t(current.grid.y) * std::size_t(current.grid.z);
+      std::size_t(current.grid.x) / current.cluster * std::size_t(current.grid.y) *
+      std::size_t(current.grid.z);
   const std::size_t cores = std::size_t(omp_get_max_threads());
   const std::size_t workers = blocks < cores ? blocks : cores;
   // A worker takes a few blocks at a time, so that many small ones do not queue up.
@@ -207,11 +219,12 @@ static void run_blocks(Launch& current) {
 // Check and run a launch; return 0 or an Error.
 static int run(Launch& current) {
   const dim3 grid = current.grid;
-  if (grid.x > 0 && grid.y > 0 && grid.y < 65536 && grid.z > 0 && grid.z < 65536) {
+  if (grid.x > 0 && grid.y > 0 && grid.y < 65536 && grid.z > 0 && grid.z < 65536 &&
+      grid.x % int(current.cluster) == 0) {
     run_blocks(current);
   } else {
     launch = &current;
-    report(kInvalidLaunch, "the grid (%u, %u, %u) is empty or larger than CUDA allows",
+    report(kInvalidLaunch, "the grid (%u, %u, %u) is empty, larger than CUDA allows, or not of whole clusters",
            unsigned(grid.x), unsigned(grid.y), unsigned(grid.z));
   }
   if (current.error != 0) __builtin_memcpy(last_message, current.message, kMessageBytes);
@@ -223,7 +236,8 @@ static int run(Launch& current) {
 // A part of the dynamic shared memory, from a byte on, as an array.
 template <typename Array>
 HIDET_DEVICE Array& dynamic_shared(int offset) {
-  return *reinterpret_cast<Array*>(cpu::dynamic_shared + offset);
+  const std::size_t rank = cpu::block == nullptr ? 0 : cpu::block->rank();
+  return *reinterpret_cast<Array*>(cpu::dynamic_shared + rank * cpu::shared_stride + offset);
 }
 
 }  // namespace hidet

@@ -14,11 +14,13 @@ struct NamedBarrier {
 };
 
 constexpr int kNamedBarriers = 16;
-static thread_local NamedBarrier named_barriers[kNamedBarriers];
+static thread_local NamedBarrier named_barriers[kMaxCluster][kNamedBarriers];
 
 // A block begins.
 static inline void start_barriers() {
-  for (NamedBarrier& barrier : named_barriers) barrier.arrived = 0;
+  for (unsigned number = 0; number < launch->cluster; ++number) {
+    for (NamedBarrier& barrier : named_barriers[number]) barrier.arrived = 0;
+  }
 }
 
 // Come to a barrier; the last of `count` threads opens it. Null where there is none.
@@ -28,7 +30,7 @@ static inline NamedBarrier* come_to(int number, int count, const char* what, uns
            what, line, number);
     return nullptr;
   }
-  NamedBarrier& barrier = named_barriers[number];
+  NamedBarrier& barrier = named_barriers[block->rank()][number];
   if (++barrier.arrived == count) {
     barrier.arrived = 0;
     ++barrier.opened;

@@ -128,6 +128,7 @@ static thread_local std::vector<BoxLoad> box_loads;
 static inline void begin_load(const BoxLoad& load) {
   load.spoil();
   box_loads.push_back(load);
+  if (block != nullptr) block->wake(load.bar);  // who waits already lets it land
 }
 
 // Land the loads that arrive at a barrier.
@@ -168,6 +169,7 @@ static inline void mbarrier_wait(long long* bar, int parity, unsigned line = __b
   cpu::land_loads(bar);
   while ((cpu::load_barrier(bar).state & 1) == parity) {
     cpu::block->wait(bar, "mbarrier_wait", line);
+    cpu::land_loads(bar);  // those that have begun in the meantime
   }
 }
 

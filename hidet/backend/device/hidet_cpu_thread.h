@@ -13,6 +13,7 @@
 #define __host__
 #define __forceinline__ inline __attribute__((always_inline))
 #define __launch_bounds__(...)
+#define __cluster_dims__(...)
 #define __grid_constant__
 #define __align__(bytes) __attribute__((aligned(bytes)))
 // A block runs on one thread of the operating system, from its start to its end.
@@ -64,6 +65,7 @@ struct Launch {
   void** args;
   dim3 block, grid;
   unsigned shared_bytes;
+  unsigned cluster = 1;  // so many neighbouring blocks along x run together
   int error = 0;
   char message[kMessageBytes] = {};
 };

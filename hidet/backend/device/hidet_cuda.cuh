@@ -17,5 +17,6 @@
 #include "hidet_cuda_roles.cuh"
 #include "hidet_cuda_wgmma.cuh"
 #include "hidet_cuda_tensor_copy.cuh"
+#include "hidet_cuda_cluster.cuh"
 #include "hidet_cuda_check.cuh"
 #include "hidet_cuda_launch.cuh"

@@ -3,6 +3,7 @@
 
 // The host launches the kernel itself; see hidet_cpu_launch.h for what g++ makes of this line.
 #define HIDET_KERNEL(name, x, y, z, mode)
+#define HIDET_CLUSTER_KERNEL(name, x, y, z, cluster)
 
 // Memory of the block, of the size that the launch states, as the pointer `name`.
 #define HIDET_DYNAMIC_SHARED(type, name)                                       \

@@ -22,6 +22,12 @@ namespace hidet::cpu {
 constexpr unsigned kMaxThreads = 1024;  // of a block, as on CUDA
 constexpr unsigned kWarpSize = 32;
 constexpr unsigned kGroupSize = 4 * kWarpSize;  // of a warp group
+constexpr unsigned kMaxFibers = 8 * kMaxThreads;  // of the blocks of a cluster
+constexpr unsigned kMaxCluster = 16;  // blocks (CUDA C++ Programming Guide, compute capabilities)
+constexpr std::size_t kSharedAlignment = 1024;  // what the strictest instruction of CUDA asks for
+
+// From the shared memory of one block of a cluster to that of the next one.
+static thread_local std::size_t shared_stride = 0;
 
 // Where the threads first, first + 1 ... first + count - 1 of a block wait for each other.
 struct MeetingPoint {
@@ -69,6 +75,7 @@ class Block {
 
   // What a fiber does: a thread, from its beginning to its end.
   [[noreturn]] void run_thread() {
+    if (cluster_ > 1) blockIdx.x = first_block_ + int(rank());  // kernels ask at once, or never
     thread_(args_);
     --running_;
     const Switch change = stop();
@@ -106,7 +113,10 @@ class Block {
     }
   }
 
-  MeetingPoint& barrier() { return barrier_; }
+  MeetingPoint& barrier() { return cluster_ == 1 ? barrier_ : blocks_[rank()]; }
+  unsigned rank() const { return cluster_ == 1 ? 0 : current_ / threads_; }  // in the cluster
+  unsigned thread_of_cluster() const { return current_; }
+  unsigned threads_of_cluster() const { return barrier_.count; }
   Warp& warp() { return warps_[current_ / kWarpSize]; }
   WarpGroup& group() { return groups_[current_ / kGroupSize]; }
   unsigned lane() const { return current_ % kWarpSize; }
@@ -122,7 +132,13 @@ class Block {
   // Put all threads at the start of the kernel.
   void start() {
     const dim3 shape = launch->block;
-    const unsigned count = shape.x * shape.y * shape.z;
+    threads_ = unsigned(shape.x * shape.y * shape.z);
+    cluster_ = launch->cluster;
+    first_block_ = blockIdx.x;
+    const unsigned count = threads_ * cluster_;
+    for (unsigned number = 0; number < cluster_; ++number) {
+      blocks_[number] = {number * threads_, threads_, 0, 0, nullptr, 0};
+    }
     current_ = 0;
     running_ = count;
     abandoned_ = false;
@@ -141,6 +157,7 @@ class Block {
       reasons_[i] = nullptr;
       if (++index.x == shape.x) index.x = 0, ++index.y;
       if (index.y == shape.y) index.y = 0, ++index.z;
+      if (index.z == shape.z) index.z = 0;  // the next block of the cluster
     }
     make_ready(barrier_);
     index_ = &threadIdx;
@@ -212,6 +229,9 @@ class Block {
   // No thread can run, and not all have finished: say where they are.
   __attribute__((cold)) void report_deadlock() const {
     const MeetingPoint* point = &barrier_;
+    for (unsigned number = 0; number < cluster_ && point->arrived == 0; ++number) {
+      point = &blocks_[number];
+    }
     for (unsigned i = 0; i < barrier_.count && point->arrived == 0; ++i) {
       point = &warps_[i / kWarpSize].point;
       if (point->arrived == 0) point = &groups_[i / kGroupSize].point;
@@ -237,14 +257,17 @@ class Block {
   uint3* index_;                             // where it finds its threadIdx
   unsigned running_;                         // threads that have not finished
   bool abandoned_;                           // left after an error
-  unsigned ready_[kMaxThreads / kWarpSize];  // a bit for each thread that can run
-  MeetingPoint barrier_;
-  Warp warps_[kMaxThreads / kWarpSize];
-  WarpGroup groups_[kMaxThreads / kGroupSize];
-  const void* reasons_[kMaxThreads];  // what a thread waits for, outside of meeting points
+  unsigned ready_[kMaxFibers / kWarpSize];  // a bit for each thread that can run
+  unsigned threads_, cluster_;               // of a block, and the blocks that run together
+  int first_block_;
+  MeetingPoint barrier_;               // of all threads
+  MeetingPoint blocks_[kMaxCluster];   // of those of each block
+  Warp warps_[kMaxFibers / kWarpSize];
+  WarpGroup groups_[kMaxFibers / kGroupSize];
+  const void* reasons_[kMaxFibers];  // what a thread waits for, outside of meeting points
   const char* waits_for_;             // the last function and line in which one began to wait
   unsigned waits_in_line_;
-  Fiber fibers_[kMaxThreads + 1];  // the last one is there to be prefetched
+  Fiber fibers_[kMaxFibers + 1];  // the last one is there to be prefetched
 };
 
 // The block that this thread of the operating system runs; null in a kernel without meetings. To

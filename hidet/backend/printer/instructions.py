@@ -13,6 +13,12 @@ from hidet.backend.printer.types import value_type
 from hidet.dialects.cuda.accesses import HintedCopyOp, OrderedLoadOp, OrderedStoreOp
 from hidet.dialects.cuda.arithmetic import FastOp, Lop3Op, PrmtOp
 from hidet.dialects.cuda.async_copy import CpAsyncCommitOp, CpAsyncOp, CpAsyncWaitOp
+from hidet.dialects.cuda.cluster import (
+    ClusterArriveOp,
+    ClusterWaitOp,
+    MbarrierArriveClusterOp,
+    TmaLoadMulticastOp,
+)
 from hidet.dialects.cuda.mbarrier import (
     FenceMbarrierInitOp,
     FenceProxyAsyncOp,
@@ -70,6 +76,7 @@ STATEMENTS: dict[type[Operation], StatementPrinter] = dict.fromkeys(
         *(WgmmaCommitOp, WgmmaFenceOp, WgmmaFenceOperandOp, WgmmaOp, WgmmaWaitOp),
         *(MbarrierArriveOp, MbarrierExpectOp, MbarrierInitOp, MbarrierWaitOp),
         *(FenceMbarrierInitOp, FenceProxyAsyncOp),
+        *(ClusterArriveOp, ClusterWaitOp, MbarrierArriveClusterOp, TmaLoadMulticastOp),
         *(BarrierArriveOp, BarrierSyncOp, SetMaxNregOp),
         *(GridDependencyWaitOp, LaunchDependentsOp),
         *(TmaCommitOp, TmaLoadOp, TmaStoreOp, TmaWaitOp),

@@ -66,7 +66,10 @@ def _kernel_text(kernel: KernelOp) -> str:
     # The extents of a block that launches give are 0 here.
     x, y, z = (0 if extent == DYNAMIC else extent for extent in kernel.block_dims)
     mode = "HIDET_COLLECTIVE" if _is_collective(kernel) else "HIDET_INDEPENDENT"
-    end = ["}", f"HIDET_KERNEL({name}, {x}, {y}, {z}, {mode})"]
+    register = f"HIDET_KERNEL({name}, {x}, {y}, {z}, {mode})"
+    if kernel.cluster > 1:
+        register = f"HIDET_CLUSTER_KERNEL({name}, {x}, {y}, {z}, {kernel.cluster})"
+    end = ["}", register]
     return "\n".join([*comment, *head, *writer.lines, *end])
 
 
@@ -88,7 +91,8 @@ def _head(kernel: KernelOp, parameters: Sequence[str]) -> list[str]:
     bounds = str(kernel.threads)
     if isinstance(least := kernel.attributes.get(MIN_BLOCKS), IntegerAttr):
         bounds += f", {least.value.data}"
-    start = f'extern "C" __global__ void __launch_bounds__({bounds})'
+    cluster = f"__cluster_dims__({kernel.cluster}, 1, 1) " if kernel.cluster > 1 else ""
+    start = f'extern "C" __global__ void {cluster}__launch_bounds__({bounds})'
     if ON_CPU in kernel.attributes:
         start = "static void"
     start += f" {kernel.sym_name.data}("

@@ -37,6 +37,12 @@ from hidet.dialects.cuda.attributes import (
     ShuffleKindAttr,
     SpaceAttr,
 )
+from hidet.dialects.cuda.cluster import (
+    ClusterArriveOp,
+    ClusterWaitOp,
+    MbarrierArriveClusterOp,
+    TmaLoadMulticastOp,
+)
 from hidet.dialects.cuda.dynamic_shared import DynamicSharedOp
 from hidet.dialects.cuda.host import BufferOp, LaunchOp, ViewOp
 from hidet.dialects.cuda.instructions import (
@@ -93,6 +99,8 @@ Cuda = Dialect(
         BlockDimOp,
         BlockIdOp,
         BufferOp,
+        ClusterArriveOp,
+        ClusterWaitOp,
         CopyVectorOp,
         CpAsyncCommitOp,
         CpAsyncOp,
@@ -111,6 +119,7 @@ Cuda = Dialect(
         LeaveOp,
         Lop3Op,
         MatrixDescriptorOp,
+        MbarrierArriveClusterOp,
         MbarrierArriveOp,
         MbarrierExpectOp,
         MbarrierInitOp,
@@ -126,6 +135,7 @@ Cuda = Dialect(
         SyncWarpOp,
         ThreadIdOp,
         TmaCommitOp,
+        TmaLoadMulticastOp,
         TmaLoadOp,
         TmaStoreOp,
         TmaWaitOp,

@@ -30,7 +30,7 @@ from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove, NoTerminator, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
-from hidet.dialects.cuda.marks import SHARED_BYTES
+from hidet.dialects.cuda.marks import CLUSTER, SHARED_BYTES
 from hidet.dialects.syntax import parse_body, print_body
 
 MAX_THREADS_PER_BLOCK = 1024
@@ -44,6 +44,10 @@ MAX_BLOCK = (1024, 1024, 64)
 
 DYNAMIC = -1
 """An extent of grid or block that the launch gives; prints as `?`."""
+
+MAX_CLUSTER = 16
+"""CUDA C++ Programming Guide, compute capabilities: blocks of a cluster, more than 8 of which are
+not portable."""
 
 READONLY = "cuda.readonly"
 """Unit attribute of a kernel argument that the kernel only reads."""
@@ -160,6 +164,12 @@ class KernelOp(IRDLOperation):
             for limit, most in zip(limits, possible, strict=True)
         ]
         self.limits = _integers(known) if known != possible else None
+
+    @property
+    def cluster(self) -> int:
+        """The number of blocks along x that are a cluster, 1 where there are none."""
+        size = self.attributes.get(CLUSTER)
+        return size.value.data if isinstance(size, IntegerAttr) else 1
 
     @property
     def shared_bytes(self) -> int:

@@ -21,6 +21,9 @@ integer where by so many threads."""
 SHARED_BYTES = "shared_bytes"
 """Integer, of a kernel: the bytes of shared memory that each of its launches states."""
 
+CLUSTER = "cuda.cluster"
+"""Integer, of a kernel: so many neighbouring blocks along x are a cluster."""
+
 UNROLL = "cuda.unroll"
 """Of `scf.for`: unit for `#pragma unroll`, an integer for `#pragma unroll 4`."""
 

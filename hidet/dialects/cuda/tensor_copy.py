@@ -70,7 +70,7 @@ class TmaLoadOp(InstructionOp):
     @property
     def instruction(self) -> Instruction:
         """The entry of the table."""
-        return _of_rank(hopper.TMA_LOAD, self.coordinates)
+        return of_rank(hopper.TMA_LOAD, self.coordinates)
 
     @property
     def elements(self) -> tuple[Element, ...]:
@@ -113,7 +113,7 @@ class TmaStoreOp(InstructionOp):
     @property
     def instruction(self) -> Instruction:
         """The entry of the table."""
-        return _of_rank(hopper.TMA_STORE, self.coordinates)
+        return of_rank(hopper.TMA_STORE, self.coordinates)
 
     @property
     def elements(self) -> tuple[Element, ...]:
@@ -126,8 +126,8 @@ class TmaStoreOp(InstructionOp):
         return (self.map, *self.coordinates)
 
 
-def _of_rank(table: dict[int, Instruction], coordinates: Sequence[SSAValue]) -> Instruction:
-    """Return the copy of a tensor with so many coordinates."""
+def of_rank(table: dict[int, Instruction], coordinates: Sequence[SSAValue]) -> Instruction:
+    """Return the copy of a tensor with so many coordinates; raises VerifyException for others."""
     if len(coordinates) not in table:
         raise VerifyException(f"tensors of rank 1 to 5 are copied, not of rank {len(coordinates)}")
     return table[len(coordinates)]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, cast
 
-from hidet.dialects.cuda.kernel import MAX_THREADS_PER_BLOCK
+from hidet.dialects.cuda.kernel import MAX_CLUSTER, MAX_THREADS_PER_BLOCK
 from hidet.dialects.cuda.names import is_identifier
 from hidet.errors import ScriptError
 from hidet.frontends.script.launches import check_host_value
@@ -157,22 +157,26 @@ def check_shared_bytes(emitter: Emitter) -> None:
         )
 
 
-def _refuse(what: str, hint: str) -> Callable[[Emitter, object], None]:
-    """Return the setter of an attribute that takes its neutral value only."""
-
-    def setter(emitter: Emitter, value: object) -> None:
-        several = cast("tuple[object, ...]", value if isinstance(value, tuple | list) else (value,))
-        if any(extent not in (0, 1, None) for extent in several):
-            raise ScriptError(f"{what} is not supported yet", hint=hint)
-
-    return setter
+def _set_cluster(emitter: Emitter, value: object) -> None:
+    extents = cast("tuple[object, ...]", value if isinstance(value, tuple | list) else (value,))
+    size, *others = extents or (None,)
+    if isinstance(size, bool) or not isinstance(size, int) or not 1 <= size <= MAX_CLUSTER:
+        raise ScriptError(
+            f"a cluster of {describe(size)} blocks",
+            hint=f"it has 1 to {MAX_CLUSTER}, of which every GPU that has clusters can have 8",
+        )
+    if any(extent != 1 for extent in others):
+        raise ScriptError(
+            f"a cluster of {describe(extents)} blocks", hint="its blocks lie along x: (2, 1, 1)"
+        )
+    emitter.shape.cluster = size
 
 
 SETTERS: dict[str, Callable[[Emitter, object], None]] = {
     "cuda_grid_dim": _set_grid,
     "cuda_block_dim": _set_block,
     "cuda_min_blocks": _set_min_blocks,
-    "cuda_cluster_dim": _refuse("a cluster of blocks", "leave the attribute out"),
+    "cuda_cluster_dim": _set_cluster,
     "cuda_dynamic_smem_bytes": _set_dynamic_bytes,
     "func_name": _set_name,
     "func_kind": _set_kind,

@@ -63,6 +63,7 @@ class LaunchShape:
     kind: str | None = None
     min_blocks: int | None = None
     dynamic_bytes: int = 0
+    cluster: int = 1
 
 
 @dataclass(frozen=True)

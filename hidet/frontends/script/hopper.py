@@ -11,23 +11,20 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from hidet.arch import hopper
-from hidet.arch.hopper import REGISTER_COUNTS, SETMAXNREG, WGMMA
-from hidet.arch.instructions import WARP, Instruction
+from hidet.arch.hopper import WGMMA
+from hidet.arch.instructions import Instruction
 from hidet.dialects.cuda import (
-    BarrierArriveOp,
-    BarrierSyncOp,
     FenceMbarrierInitOp,
     FenceProxyAsyncOp,
-    GridDependencyWaitOp,
     KernelOp,
-    LaunchDependentsOp,
     MatrixDescriptorOp,
+    MbarrierArriveClusterOp,
     MbarrierArriveOp,
     MbarrierExpectOp,
     MbarrierInitOp,
     MbarrierWaitOp,
-    SetMaxNregOp,
     TmaCommitOp,
+    TmaLoadMulticastOp,
     TmaLoadOp,
     TmaStoreOp,
     TmaWaitOp,
@@ -44,47 +41,21 @@ from hidet.dialects.shaped import memref_type
 from hidet.dialects.task.layout import map_of
 from hidet.errors import ScriptError
 from hidet.frontends.script.emitter import Emitter
-from hidet.frontends.script.operands import operand_at
+from hidet.frontends.script.operands import i32_operand, known_number, operand_at
 from hidet.frontends.script.tensor_maps import TensorMap
 from hidet.frontends.script.tracing import current
-from hidet.frontends.script.types import BOOL, I32, I64
+from hidet.frontends.script.types import BOOL, I64
 from hidet.frontends.script.values import Scalar, describe
 from hidet.lowering.builder import KernelBuilder
 
 MAX_PENDING_PRODUCTS = 7
 """So many groups of products may be under way (PTX ISA, wgmma.wait_group)."""
 
-NAMED_BARRIERS = 16
-"""The barriers of a block (PTX ISA, barrier)."""
-
-
-# Operands.
-
 
 def _barrier(emitter: Emitter, instruction: Instruction, value: object) -> Element:
     """Return the barrier that an instruction works on."""
     *_, operand = instruction.operands
     return operand_at(emitter, instruction.function, operand, value, 1)
-
-
-def _i32(emitter: Emitter, value: object) -> SSAValue:
-    return emitter.cast(emitter.scalar_of(value, I32), I32).ssa
-
-
-def _known(what: str, value: object, numbers: Sequence[int]) -> int:
-    """Return a number that is a part of an instruction.
-
-    Raises:
-        ScriptError: it is none of those that there are.
-    """
-    if isinstance(value, bool) or not isinstance(value, int) or value not in numbers:
-        listed = ", ".join(map(str, numbers))
-        if isinstance(numbers, range):
-            listed = f"{numbers.start}, {numbers.start + numbers.step}, ... {numbers[-1]}"
-        raise ScriptError(
-            f"{what} is {describe(value)}", hint=f"there is {listed}, known at the definition"
-        )
-    return value
 
 
 # Barriers in memory.
@@ -97,21 +68,33 @@ def mbarrier_init(mbar: object, arrive_count: object) -> None:
     """
     emitter = current("mbarrier_init")
     emitter.insert(
-        MbarrierInitOp(_barrier(emitter, hopper.MBARRIER_INIT, mbar), _i32(emitter, arrive_count))
+        MbarrierInitOp(
+            _barrier(emitter, hopper.MBARRIER_INIT, mbar), i32_operand(emitter, arrive_count)
+        )
     )
 
 
-def mbarrier_arrive(mbar: object) -> None:
-    """Arrive once at a barrier."""
+def mbarrier_arrive(mbar: object, cta_id: object = None) -> None:
+    """Arrive once at a barrier.
+
+    Args:
+        mbar: the address of the barrier.
+        cta_id: the block of the cluster in which it lies, in the same place; the own one if left
+            out.
+    """
     emitter = current("mbarrier_arrive")
-    emitter.insert(MbarrierArriveOp(_barrier(emitter, hopper.MBARRIER_ARRIVE, mbar)))
+    if cta_id is None:
+        emitter.insert(MbarrierArriveOp(_barrier(emitter, hopper.MBARRIER_ARRIVE, mbar)))
+        return
+    barrier = _barrier(emitter, hopper.MBARRIER_ARRIVE_CLUSTER, mbar)
+    emitter.insert(MbarrierArriveClusterOp(barrier, i32_operand(emitter, cta_id)))
 
 
 def mbarrier_arrive_and_expect_tx(mbar: object, transaction_bytes: object) -> None:
     """Arrive once at a barrier, whose phase waits for so many bytes of copies too."""
     emitter = current("mbarrier_arrive_and_expect_tx")
     barrier = _barrier(emitter, hopper.MBARRIER_EXPECT, mbar)
-    emitter.insert(MbarrierExpectOp(barrier, _i32(emitter, transaction_bytes)))
+    emitter.insert(MbarrierExpectOp(barrier, i32_operand(emitter, transaction_bytes)))
 
 
 def mbarrier_wait(mbar: object, phase: object) -> None:
@@ -121,7 +104,7 @@ def mbarrier_wait(mbar: object, phase: object) -> None:
     """
     emitter = current("mbarrier_wait")
     emitter.insert(
-        MbarrierWaitOp(_barrier(emitter, hopper.MBARRIER_WAIT, mbar), _i32(emitter, phase))
+        MbarrierWaitOp(_barrier(emitter, hopper.MBARRIER_WAIT, mbar), i32_operand(emitter, phase))
     )
 
 
@@ -141,7 +124,9 @@ def fence_proxy_async() -> None:
 # The tensor copier.
 
 
-def tma_load(dst: object, source: object, coordinates: object, mbar: object) -> None:
+def tma_load(
+    dst: object, source: object, coordinates: object, mbar: object, multicast: object = None
+) -> None:
     """Begin to copy a box of a tensor to shared memory; a barrier gets its bytes.
 
     One thread asks for it, after `mbarrier_arrive_and_expect_tx` for the bytes of the whole box.
@@ -152,6 +137,8 @@ def tma_load(dst: object, source: object, coordinates: object, mbar: object) -> 
         source: a parameter of type `tensor_map`.
         coordinates: the first element of the box in the tensor, an index for each dimension.
         mbar: the address of the barrier.
+        multicast: blocks of the cluster, a bit for each. The box goes to all of them, to the same
+            place, and its bytes to the barrier in the same place of each.
 
     Raises:
         ScriptError: an argument is not what it should be, or the box does not fit.
@@ -161,7 +148,12 @@ def tma_load(dst: object, source: object, coordinates: object, mbar: object) -> 
     at = _coordinates(emitter, coordinates, box)
     instruction = hopper.TMA_LOAD[len(at)]
     target = _box_memory(emitter, instruction, dst, box)
-    emitter.insert(TmaLoadOp(box.ssa, at, target, _barrier(emitter, instruction, mbar)))
+    barrier = _barrier(emitter, instruction, mbar)
+    if multicast is None:
+        emitter.insert(TmaLoadOp(box.ssa, at, target, barrier))
+    else:
+        blocks = i32_operand(emitter, multicast)
+        emitter.insert(TmaLoadMulticastOp(box.ssa, at, target, barrier, blocks))
 
 
 def tma_store(target: object, coordinates: object, src: object) -> None:
@@ -193,7 +185,7 @@ def tma_commit_group() -> None:
 def tma_wait_group(allow_on_fly_groups: object) -> None:
     """Wait until no more than so many of the thread's groups still read shared memory."""
     emitter = current("tma_wait_group")
-    pending = _known("the number of groups under way", allow_on_fly_groups, range(8))
+    pending = known_number("the number of groups under way", allow_on_fly_groups, range(8))
     emitter.insert(TmaWaitOp(pending))
 
 
@@ -215,7 +207,7 @@ def _coordinates(emitter: Emitter, value: object, box: TensorMap) -> list[SSAVal
             f"{len(values)} coordinates in {box.type.tensor}, which has {len(shape)} dimensions",
             hint="one index for each dimension, (row, column)",
         )
-    return [_i32(emitter, each) for each in values][::-1]
+    return [i32_operand(emitter, each) for each in values][::-1]
 
 
 def _box_memory(
@@ -257,10 +249,10 @@ def matrix_descriptor(
     emitter = current("matrix_descriptor")
     (operand,) = hopper.WGMMA_DESCRIPTOR.operands
     element = operand_at(emitter, "matrix_descriptor", operand, address, 1)
-    span = _known("the swizzle", swizzle, SWIZZLES)
+    span = known_number("the swizzle", swizzle, SWIZZLES)
     distances = range(0, 1 << 18, 16)
-    step = _known("the stride", 8 * (span or 16) if stride is None else stride, distances)
-    block = _known("the leading distance", leading, distances)
+    step = known_number("the stride", 8 * (span or 16) if stride is None else stride, distances)
+    block = known_number("the leading distance", leading, distances)
     op = MatrixDescriptorOp(element, leading=block, stride=step, swizzle=span)
     return Scalar(emitter, emitter.insert(op).result, I64)
 
@@ -306,8 +298,8 @@ def wgmma_async(
         _descriptor(emitter, b_desc),
         element,
         emitter.cast(emitter.scalar_of(scale_d, BOOL), BOOL).ssa,
-        trans_a=bool(_known("trans_a", int(bool(trans_a)), (0, 1))),
-        trans_b=bool(_known("trans_b", int(bool(trans_b)), (0, 1))),
+        trans_a=bool(known_number("trans_a", int(bool(trans_a)), (0, 1))),
+        trans_b=bool(known_number("trans_b", int(bool(trans_b)), (0, 1))),
     )
     emitter.insert(op)
 
@@ -338,7 +330,7 @@ def wgmma_wait_group(allow_on_fly_groups: object) -> None:
     read come to `wgmma_fence_operand` first.
     """
     emitter = current("wgmma_wait_group")
-    pending = _known(
+    pending = known_number(
         "the number of groups under way", allow_on_fly_groups, range(MAX_PENDING_PRODUCTS + 1)
     )
     emitter.insert(WgmmaWaitOp(pending))
@@ -391,73 +383,3 @@ def _fence_operand(builder: KernelBuilder, memory: SSAValue) -> list[WgmmaFenceO
         element = Element(memory, [builder.index(index) for index in (*indices, 0)])
         fences.append(builder.insert(WgmmaFenceOperandOp(count, element)))
     return fences
-
-
-# Warps with different work.
-
-
-def setmaxnreg(nregs: object, action: object) -> None:
-    """Give registers back, `setmaxnreg(40, "dec")`, or take more, `setmaxnreg(232, "inc")`.
-
-    All warps of a warp group come by. What all groups have together stays within the 65536
-    registers of a multiprocessor; `attrs.cuda.min_blocks` says how many blocks share them.
-
-    Raises:
-        ScriptError: there is no such action or number.
-    """
-    emitter = current("setmaxnreg")
-    if not isinstance(action, str) or action not in SETMAXNREG:
-        raise ScriptError(
-            f"setmaxnreg does {describe(action)}", hint="the action is 'inc' or 'dec'"
-        )
-    if emitter.shape.min_blocks is None:
-        raise ScriptError(
-            "setmaxnreg without a number of blocks for a multiprocessor has no effect",
-            hint="set attrs.cuda.min_blocks = 1 first",
-        )
-    emitter.insert(SetMaxNregOp(action, _known("the number of registers", nregs, REGISTER_COUNTS)))
-
-
-def barrier_sync(barrier: object, count: object = None) -> None:
-    """Wait until so many threads, whole warps, have come to one of the block's barriers.
-
-    Args:
-        barrier: 0 to 15; number 0 is that of `syncthreads()`.
-        count: the number of threads, a multiple of 32; all of the block if left out.
-
-    Raises:
-        ScriptError: there is no such barrier.
-    """
-    emitter = current("barrier_sync")
-    number, threads = _named(emitter, barrier, count)
-    emitter.insert(BarrierSyncOp(number, threads))
-
-
-def barrier_arrive(barrier: object, count: object) -> None:
-    """Come to a barrier of the block, and go on at once."""
-    emitter = current("barrier_arrive")
-    number, threads = _named(emitter, barrier, count)
-    emitter.insert(BarrierArriveOp(number, threads))
-
-
-def _named(emitter: Emitter, barrier: object, count: object) -> tuple[SSAValue, int]:
-    """Return the number of a barrier, and that of the threads that meet at it."""
-    block = prod(emitter.shape.block or (0,))
-    if isinstance(barrier, int):
-        _known("the number of a barrier", barrier, range(NAMED_BARRIERS))
-    threads = _known(
-        "the number of threads that meet",
-        block if count is None else count,
-        range(WARP, block + 1, WARP) or (WARP,),
-    )
-    return _i32(emitter, barrier), threads
-
-
-def griddepcontrol_wait() -> None:
-    """Wait for the kernel before, whose writes can then be seen."""
-    current("griddepcontrol_wait").insert(GridDependencyWaitOp())
-
-
-def griddepcontrol_launch_dependents() -> None:
-    """Let the kernel after this one start, once all blocks have come here."""
-    current("griddepcontrol_launch_dependents").insert(LaunchDependentsOp())

@@ -14,7 +14,7 @@ from xdsl.ir import Block, Region
 
 from hidet.dialects.cuda import KernelOp
 from hidet.dialects.cuda.kernel import DYNAMIC
-from hidet.dialects.cuda.marks import MIN_BLOCKS, ON_CPU
+from hidet.dialects.cuda.marks import CLUSTER, MIN_BLOCKS, ON_CPU
 from hidet.dialects.cuda.names import is_identifier
 from hidet.errors import ScriptError
 from hidet.frontends.script.attributes import KERNELS, KINDS, Attributes
@@ -291,6 +291,8 @@ class ScriptFunction:
         op.set_limits([largest(extent) for extent in given])
         if shape.min_blocks is not None:
             op.attributes[MIN_BLOCKS] = IntegerAttr(shape.min_blocks, i64)
+        if shape.cluster > 1:
+            self._set_cluster(op, shape.cluster)
         if shape.dynamic_bytes:
             op.shared_bytes = shape.dynamic_bytes
         emitter.locate(op)
@@ -300,6 +302,17 @@ class ScriptFunction:
         tidy(op)
         check_workers(op, self.source)
         return Kernel(name, parameters, op, launch)
+
+    def _set_cluster(self, op: KernelOp, size: int) -> None:
+        """Let neighbouring blocks be clusters."""
+        blocks = op.grid_dims[0]
+        if blocks == DYNAMIC or blocks % size:
+            raise self.source.error(
+                self.source.function,
+                f"the grid of '{self.name}' is not one of whole clusters of {size} blocks",
+                f"its first extent is known, and a multiple of {size}",
+            )
+        op.attributes[CLUSTER] = IntegerAttr(size, i64)
 
     def _cpu_kernel(
         self, emitter: Emitter, entry: Block, parameters: tuple[Parameter, ...]

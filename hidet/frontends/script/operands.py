@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from xdsl.ir import SSAValue
+
 from hidet.arch.fragments import ends_in
 from hidet.arch.instructions import Operand
 from hidet.dialects.cuda.attributes import Space, space_of
@@ -10,6 +14,7 @@ from hidet.dialects.shaped import memref_type
 from hidet.dialects.task.layout import map_of
 from hidet.errors import ScriptError
 from hidet.frontends.script.emitter import Emitter
+from hidet.frontends.script.types import I32
 from hidet.frontends.script.values import Pointer, Tensor, describe
 
 _PLACES = {"local": "registers", "shared": "shared memory", "global": "global memory"}
@@ -62,3 +67,24 @@ def operand_at(
             hint="they lie along the last dimension of the tensor",
         )
     return Element(pointer.memory, indices)
+
+
+def i32_operand(emitter: Emitter, value: object) -> SSAValue:
+    """Return a number as an operand of 32 bits."""
+    return emitter.cast(emitter.scalar_of(value, I32), I32).ssa
+
+
+def known_number(what: str, value: object, numbers: Sequence[int]) -> int:
+    """Return a number that is a part of an instruction.
+
+    Raises:
+        ScriptError: it is none of those that there are.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or value not in numbers:
+        listed = ", ".join(map(str, numbers))
+        if isinstance(numbers, range):
+            listed = f"{numbers.start}, {numbers.start + numbers.step}, ... {numbers[-1]}"
+        raise ScriptError(
+            f"{what} is {describe(value)}", hint=f"there is {listed}, known at the definition"
+        )
+    return value

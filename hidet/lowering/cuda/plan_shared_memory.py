@@ -24,7 +24,7 @@ capabilities: what is more has to be asked for at the launch)."""
 
 @dataclass(frozen=True)
 class PlanSharedMemoryPass(ModulePass):
-    """Place the shared arrays of kernels that have more than 48 KiB of them.
+    """Place the shared arrays of kernels that have more than 48 KiB of them, or clusters.
 
         %a = memref.alloca() {alignment = 1024 : i64} : memref<4x128x64xf16, #cuda.space<shared>>
         // becomes
@@ -35,7 +35,8 @@ class PlanSharedMemoryPass(ModulePass):
     `shared_bytes`.
 
     Expects: kernels at the `cuda` level whose arrays have their alignment (after `vectorize`).
-    Leaves: kernels with no more than 48 KiB of shared arrays as they are.
+    Leaves: kernels with no more than 48 KiB of shared arrays as they are. Those of a cluster are
+    placed in any case: on the CPU its blocks have parts of one memory.
     """
 
     name = "plan-shared-memory"
@@ -53,7 +54,7 @@ def plan_shared_memory(kernel: KernelOp) -> None:
         for op in kernel.body.walk()
         if isinstance(op, memref.AllocaOp) and space_of(op.memref.type) is Space.SHARED
     ]
-    if sum(map(_bytes_of, arrays)) <= MAX_STATIC_BYTES:
+    if kernel.cluster == 1 and sum(map(_bytes_of, arrays)) <= MAX_STATIC_BYTES:
         return
     end = kernel.shared_bytes
     for array in arrays:

@@ -66,3 +66,22 @@ cuda.kernel @roles(%n : i32) grid(1) block(256) attributes {cuda.formed} {
   // CHECK-NEXT: hidet::launch_dependents();
   cuda.launch_dependents
 }
+
+// Clusters of blocks.
+
+// CHECK-LABEL: extern "C" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(128) cluster(
+cuda.kernel @cluster(%map : !cuda.tensor_map, %n : i32) grid(2) block(128) attributes {cuda.cluster = 2 : i64, cuda.formed} {
+  %0 = arith.constant 0 : index
+  %s = cuda.dynamic_shared offset 0 : memref<128x64xf16, #shared>
+  %b = cuda.dynamic_shared offset 16384 : memref<4xi64, #shared>
+  // CHECK:      hidet::cluster_arrive();
+  cuda.cluster_arrive
+  // CHECK-NEXT: hidet::cluster_wait();
+  cuda.cluster_wait
+  // CHECK-NEXT: hidet::mbarrier_arrive_cluster(b, n);
+  cuda.mbarrier_arrive_cluster %b[%0] block %n : memref<4xi64, #shared>
+  // CHECK-NEXT: hidet::tma_load_multicast(&s[0][0], b, map, n, n, n);
+  cuda.tma_load_multicast %map(%n, %n) to %s[%0, %0] barrier %b[%0] blocks %n : memref<128x64xf16, #shared>, memref<4xi64, #shared>
+}
+// CHECK-NEXT: }
+// CHECK-NEXT: HIDET_CLUSTER_KERNEL(cluster, 128, 1, 1, 2)

@@ -67,3 +67,20 @@ cuda.kernel @roles(%n : i32) grid(1) block(256) {
   // CHECK-NEXT: cuda.launch_dependents
   cuda.launch_dependents
 }
+
+// Clusters of blocks.
+
+// CHECK-LABEL: cuda.kernel @cluster
+// CHECK-SAME: attributes {cuda.cluster = 2 : i64}
+cuda.kernel @cluster(%map : !cuda.tensor_map, %i : index, %n : i32) grid(2) block(128) attributes {cuda.cluster = 2 : i64} {
+  %s = memref.alloca() : memref<128x64xf16, #cuda.space<shared>>
+  %b = memref.alloca() : memref<4xi64, #cuda.space<shared>>
+  // CHECK:      cuda.cluster_arrive
+  cuda.cluster_arrive
+  // CHECK-NEXT: cuda.cluster_wait
+  cuda.cluster_wait
+  // CHECK-NEXT: cuda.mbarrier_arrive_cluster %b[%i] block %n : memref<4xi64, #cuda.space<shared>>
+  cuda.mbarrier_arrive_cluster %b[%i] block %n : memref<4xi64, #cuda.space<shared>>
+  // CHECK-NEXT: cuda.tma_load_multicast %map(%n, %n) to %s[%i, %i] barrier %b[%i] blocks %n : memref<128x64xf16, #cuda.space<shared>>, memref<4xi64, #cuda.space<shared>>
+  cuda.tma_load_multicast %map(%n, %n) to %s[%i, %i] barrier %b[%i] blocks %n : memref<128x64xf16, #cuda.space<shared>>, memref<4xi64, #cuda.space<shared>>
+}

@@ -3,10 +3,15 @@
 """Hopper: barriers in memory, copies of boxes, products and roles of warp groups."""
 
 import hidet
-from hidet.lang import attrs, f16, f32, i64, register_tensor, shared_tensor
+from hidet.lang import attrs, f16, f32, i32, i64, register_tensor, shared_tensor
 from hidet.lang.cuda import (
     barrier_arrive,
     barrier_sync,
+    block_rank_in_cluster,
+    blockIdx,
+    cluster_arrive,
+    cluster_sync,
+    cluster_wait,
     fence_mbarrier_init,
     fence_proxy_async,
     griddepcontrol_launch_dependents,
@@ -185,3 +190,43 @@ with hidet.script_module() as module:
         # IR:     cuda.launch_dependents
         # SOURCE: hidet::launch_dependents();
         griddepcontrol_launch_dependents()
+
+    # A cluster of blocks along x. Its shared memory is placed, however small it is.
+
+    # IR-LABEL:     cuda.kernel @cluster
+    # TASK-SAME:    cuda.cluster = 2 : i64
+    # FINAL-SAME:   cuda.cluster = 2 : i64
+    # SOURCE-LABEL: extern "C" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(32) cluster(
+    @hidet.script
+    def cluster(a: tensor_map(f16[64, 64], box=(8, 64)), out: i32[4]):
+        attrs.cuda.grid_dim = 4
+        attrs.cuda.block_dim = 32
+        # IR-NOT:     a cluster is an attribute of the kernel
+        # SOURCE-NOT: and no statement
+        attrs.cuda.cluster_dim = 2
+        # TASK:   %box = memref.alloca() : memref<8x64xf16, #cuda.space<shared>>
+        # CUDA:   %box = memref.alloca() : memref<8x64xf16, #cuda.space<shared>>
+        # FINAL:  %box = cuda.dynamic_shared offset 0 : memref<8x64xf16, #cuda.space<shared>>
+        # SOURCE: auto& box = hidet::dynamic_shared<hidet::half[8][64]>(0);
+        box = shared_tensor("float16", [8, 64])
+        full = shared_tensor("uint64", [1])
+        # IR:     cuda.cluster_arrive
+        # SOURCE: hidet::cluster_arrive();
+        cluster_arrive()
+        # IR:     cuda.cluster_wait
+        # SOURCE: hidet::cluster_wait();
+        cluster_wait()
+        # IR:     cuda.tma_load_multicast %a(%{{.*}}, %{{.*}}) to %box[%{{.*}}, %{{.*}}] barrier %full[%{{.*}}] blocks %{{.*}} :
+        # SOURCE: hidet::tma_load_multicast(&box[0][0], full, a, 3, 0, 0);
+        tma_load(box, a, (0, 0), full, multicast=3)
+        # IR:     cuda.mbarrier_arrive_cluster %full[%{{.*}}] block %{{.*}} :
+        # SOURCE: hidet::mbarrier_arrive_cluster(full, 1);
+        mbarrier_arrive(full, 1)
+        # IR:     arith.remsi
+        # SOURCE: out[bid] = bid % 2;
+        out[blockIdx.x] = block_rank_in_cluster()
+        # IR:     cuda.cluster_arrive
+        # IR:     cuda.cluster_wait
+        # SOURCE: hidet::cluster_arrive();
+        # SOURCE: hidet::cluster_wait();
+        cluster_sync()

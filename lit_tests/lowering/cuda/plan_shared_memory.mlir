@@ -46,3 +46,16 @@ cuda.kernel @both() grid(1) block(128) attributes {shared_bytes = 200 : i64} {
   %a = cuda.dynamic_shared offset 0 : memref<50xf32, #shared>
   %b = memref.alloca() {alignment = 16 : i64} : memref<12302xf32, #shared>
 }
+
+// -----
+
+#shared = #cuda.space<shared>
+
+// Those of a cluster are placed in any case.
+
+// CHECK-LABEL: cuda.kernel @cluster
+// CHECK-SAME:    shared_bytes = 16 : i64
+// CHECK-NEXT:    %a = cuda.dynamic_shared offset 0 : memref<4xf32, #cuda.space<shared>>
+cuda.kernel @cluster() grid(2) block(32) attributes {cuda.cluster = 2 : i64} {
+  %a = memref.alloca() : memref<4xf32, #shared>
+}

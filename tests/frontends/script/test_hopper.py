@@ -4,15 +4,21 @@ import pytest
 import torch
 
 import hidet
+from hidet import option
+from hidet.backend.toolchains import Gxx
+from hidet.driver import script as driver
 from hidet.errors import HidetError
 from hidet.lang import as_tensor_pointer, attrs, f16, f32, i32, register_tensor, shared_tensor
 from hidet.lang.cuda import (
     barrier_arrive,
     barrier_sync,
+    block_rank_in_cluster,
     blockIdx,
+    cluster_sync,
     dynamic_shared_memory,
     fence_mbarrier_init,
     matrix_descriptor,
+    mbarrier_arrive,
     mbarrier_arrive_and_expect_tx,
     mbarrier_init,
     mbarrier_wait,
@@ -274,3 +280,112 @@ def test_a_tensor_map_on_its_way_through_the_host():
     a, b = half(64, 32), half(32)
     module.build()(1.0, a, b, 7)
     assert torch.equal(b, a[6])
+
+
+def make_exchange(size, cluster):
+    """Make a kernel whose blocks fetch a row each, for all blocks of their cluster."""
+    everyone = (1 << cluster) - 1
+    with hidet.script_module() as module:
+
+        @hidet.script
+        def exchange(a: tensor_map(f16[size, 64], box=(1, 64)), b: f16[size, cluster, 64]):
+            attrs.cuda.grid_dim = size
+            attrs.cuda.block_dim = 64
+            attrs.cuda.cluster_dim = cluster
+            rows = shared_tensor("float16", [cluster, 64])
+            full = shared_tensor("uint64", [1])
+            empty = shared_tensor("uint64", [1])
+            rank = block_rank_in_cluster()
+            t = threadIdx.x
+            if t == 0:
+                mbarrier_init(full, 1)
+                mbarrier_init(empty, cluster)
+                fence_mbarrier_init()
+                mbarrier_arrive_and_expect_tx(full, cluster * 64 * 2)
+            cluster_sync()
+            for turn in range(2):
+                if t == 0:
+                    place = (blockIdx.x + turn) % size, 0
+                    tma_load(~rows[rank, 0], a, place, ~full[0], multicast=everyone)
+                mbarrier_wait(full, turn)
+                for row in range(cluster):
+                    b[blockIdx.x, row, t] = rows[row, t]
+                syncthreads()
+                if turn == 0:
+                    if t == 0:
+                        mbarrier_arrive_and_expect_tx(full, cluster * 64 * 2)
+                    if t < cluster:
+                        mbarrier_arrive(empty, t)
+                    mbarrier_wait(empty, 0)
+            cluster_sync()
+
+    return module.build()
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_clusters(late, tmp_path, monkeypatch):
+    """Blocks arrive at each other's barriers, and share what they fetch."""
+    if late:
+        monkeypatch.setattr(driver, "Gxx", lambda: Gxx(check=True, late_copies=True))
+    size, cluster = 8, 4
+    a, b = half(size, 64), torch.full((size, cluster, 64), torch.nan).half()
+    with option.context(cache_dir=tmp_path, verify_level=True):
+        make_exchange(size, cluster)(a, b)
+    first = torch.arange(size) // cluster * cluster
+    for row in range(cluster):
+        assert torch.equal(b[:, row], a[(first + row + 1) % size])
+
+
+@pytest.mark.gpu
+def test_clusters_on_a_gpu():
+    """The same on a GPU."""
+    if torch.cuda.get_device_capability() < (9, 0):
+        pytest.skip("needs a GPU with clusters")
+    a, b = half(8, 64).cuda(), torch.full((8, 4, 64), torch.nan).half().cuda()
+    make_exchange(8, 4)(a, b)
+    first = torch.arange(8, device="cuda") // 4 * 4
+    for row in range(4):
+        assert torch.equal(b[:, row], a[(first + row + 1) % 8])
+
+
+def test_a_cluster_that_does_not_meet():
+    """The cluster hangs, and the CPU says where."""
+    with hidet.script_module() as module:
+
+        @hidet.script
+        def lonely():
+            attrs.cuda.grid_dim = 2
+            attrs.cuda.block_dim = 32
+            attrs.cuda.cluster_dim = 2
+            if blockIdx.x == 0:
+                cluster_sync()
+
+    with pytest.raises(HidetError, match=r"32 of its 64 threads have finished, .* cluster_wait"):
+        module.build()()
+
+
+def test_who_waits_before_the_copy_begins(tmp_path, monkeypatch):
+    """A copy that lands late lands for those that have been waiting, too."""
+    monkeypatch.setattr(driver, "Gxx", lambda: Gxx(check=True, late_copies=True))
+    with hidet.script_module() as module:
+
+        @hidet.script
+        def late(a: tensor_map(f16[64], box=(64,)), b: f16[64]):
+            attrs.cuda.grid_dim = 1
+            attrs.cuda.block_dim = 64
+            tile = shared_tensor("float16", [64])
+            full = shared_tensor("uint64", [1])
+            if threadIdx.x == 0:
+                mbarrier_init(full, 1)
+                fence_mbarrier_init()
+            syncthreads()
+            if threadIdx.x == 63:
+                mbarrier_arrive_and_expect_tx(full, 128)
+                tma_load(tile, a, 0, full)
+            mbarrier_wait(full, 0)
+            b[threadIdx.x] = tile[threadIdx.x]
+
+    a, b = half(64), half(64)
+    with option.context(cache_dir=tmp_path):
+        module.build()(a, b)
+    assert torch.equal(a, b)

@@ -274,6 +274,18 @@ WHOLE = [
             ("'m' of 'other' is tensor_map(f16[64, 64], box=(64, 32)", "other", "other(a)"),
         )
     ),
+    whole(
+        "the grid of 'kernel' is not one of whole clusters of 2 blocks ... a multiple of 2",
+        "def",
+        """
+        with hidet.script_module():
+            @hidet.script
+            def kernel():
+                attrs.cuda.grid_dim = 3
+                attrs.cuda.block_dim = 32
+                attrs.cuda.cluster_dim = 2
+        """,
+    ),
     whole("the module is empty", None, "hidet.script_module().ir_module()"),
     whole("'threadIdx.x' exists in a kernel only", None, "threadIdx.x"),
     whole(

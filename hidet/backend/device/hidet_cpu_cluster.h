@@ -1,0 +1,56 @@
+// CPU: what blocks of a cluster do together.
+//
+// They run at the same time, as fibers of one thread of the operating system, and their shared memory
+// lies side by side: the same place in another block is some blocks further on.
+#pragma once
+
+#include "hidet_cpu_tensor_copy.h"
+
+namespace hidet {
+
+namespace cpu {
+
+// The barrier of a cluster, and how often it had opened when a thread came.
+static thread_local NamedBarrier cluster_barrier;
+static thread_local unsigned opened_before[kMaxFibers];
+
+static inline void start_cluster() { cluster_barrier.arrived = 0; }
+
+// The same place in the shared memory of another block.
+template <typename T>
+static inline T* in_block(T* p, int number) {
+  const std::ptrdiff_t distance = std::ptrdiff_t(number) - std::ptrdiff_t(block->rank());
+  return reinterpret_cast<T*>(reinterpret_cast<char*>(p) + distance * std::ptrdiff_t(shared_stride));
+}
+
+}  // namespace cpu
+
+static inline void cluster_arrive() {
+  cpu::NamedBarrier& barrier = cpu::cluster_barrier;
+  cpu::opened_before[cpu::block->thread_of_cluster()] = barrier.opened;
+  if (++barrier.arrived < int(cpu::block->threads_of_cluster())) return;
+  barrier.arrived = 0;
+  ++barrier.opened;
+  cpu::block->wake(&barrier);
+}
+
+static inline void cluster_wait(unsigned line = __builtin_LINE()) {
+  const cpu::NamedBarrier& barrier = cpu::cluster_barrier;
+  const unsigned opened = cpu::opened_before[cpu::block->thread_of_cluster()];
+  while (barrier.opened == opened) cpu::block->wait(&barrier, "cluster_wait", line);
+}
+
+static inline void mbarrier_arrive_cluster(long long* bar, int number) {
+  cpu::come(cpu::in_block(bar, number), 1, 0);
+}
+
+template <typename T, typename... Coordinates>
+static inline void tma_load_multicast(T* dst, long long* bar, const TensorMap& map, int blocks,
+                                      Coordinates... first) {
+  for (int number = 0; blocks >> number != 0; ++number) {
+    if ((blocks >> number & 1) == 0) continue;
+    tma_load(cpu::in_block(dst, number), cpu::in_block(bar, number), map, first...);
+  }
+}
+
+}  // namespace hidet
