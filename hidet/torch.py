@@ -10,11 +10,14 @@ What has been compiled, and how long it took:
 
     for graph in hidet.torch.compiled_graphs():
         print(graph.report.table())
+
+Operators of kernels that are written as scripts: `register_op`.
 """
 
 from hidet.frontends.torch import register
 from hidet.frontends.torch.backend import hidet_backend as backend
 from hidet.frontends.torch.config import DynamoConfig, dynamo_config
+from hidet.frontends.torch.custom_op import register_op
 from hidet.frontends.torch.notices import (
     GradientWarning,
     ManyShapesWarning,
@@ -33,6 +36,7 @@ __all__ = [
     "compiled_graphs",
     "dynamo_config",
     "register",
+    "register_op",
 ]
 
 register()

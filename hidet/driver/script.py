@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Any, Literal
 
 import torch
@@ -18,6 +19,7 @@ from hidet.backend.printer import print_kernel, print_kernels
 from hidet.backend.toolchains import Gxx, Nvcc
 from hidet.context import make_context
 from hidet.dialects.alias_printer import module_text
+from hidet.dialects.cuda import PrintfOp
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.cuda.marks import ON_CPU
 from hidet.driver.compilation import read_logs
@@ -27,6 +29,7 @@ from hidet.driver.kernel_launch import CpuKernel, CudaKernel, Launcher
 from hidet.driver.options import CompileOptions
 from hidet.driver.passes import OnPass, lower
 from hidet.driver.script_arguments import Arguments, number_of
+from hidet.driver.script_operator import call_operator, key_of
 from hidet.driver.target import find_target
 from hidet.errors import HidetError
 from hidet.frontends.script.kernels import HostFunction
@@ -42,6 +45,16 @@ from hidet.tensor import plain
 
 Level = Literal["task", "cuda", "final"]
 """The stages of a script: as it was written, for one thread, and ready to be printed."""
+
+
+_PLAIN = frozenset((torch.Tensor, torch.nn.Parameter, torch.nn.Buffer, int, float, bool))
+
+
+def _is_traced(arguments: Sequence[object]) -> bool:
+    """Return whether a tensor is of a type of its own, as those are that stand for others."""
+    return not _PLAIN.issuperset(map(type, arguments)) and any(
+        isinstance(value, torch.Tensor) and type(value) not in _PLAIN for value in arguments
+    )
 
 
 def build_ir_module(ir_module: IRModule) -> CompiledModule:
@@ -76,7 +89,7 @@ class CompiledModule:
         dump = Dump(settings.dump_dir, key, "script")
         verify, times = settings.verify_level, CompileTimes()
         self._final = lower(ir_module.clone, lower_script, dump, times, verify=verify)
-        kernels = LoadedKernels(self._final, dump)
+        kernels = LoadedKernels(self._final, [kernel.op for kernel in ir_module.kernels], dump)
         if settings.dump_dir is not None:
             dump.kernels({name: print_kernel(op) for name, op in kernels.ops.items()})
         hosts = [op for op in self._final.ops if isinstance(op, FuncOp)]
@@ -166,10 +179,28 @@ def lower_script(
         run_pipeline(module, context, options, pipeline="cuda-pipeline", on_pass=on_pass)
 
 
+@dataclass(frozen=True)
+class RecordedLaunch:
+    """A launch of a kernel that a function of the host would do.
+
+    Attributes:
+        kernel: the kernel as it was written.
+        lowered: the same, lowered, which says what is only read.
+        extents: what the launch gives for the extents that the kernel leaves open.
+        values: the arguments, addresses and numbers.
+    """
+
+    kernel: KernelOp
+    lowered: KernelOp
+    extents: tuple[int, ...]
+    values: tuple[int | float, ...]
+
+
 class CompiledFunction:
     """A function that runs on the host; called with tensors and numbers, it launches kernels.
 
-    They run where the tensors are, on a GPU on torch's current stream.
+    They run where the tensors are, on a GPU on torch's current stream. Where torch traces, as under
+    `torch.compile`, a call becomes one of an operator of torch.
 
     Args:
         function: the function.
@@ -179,11 +210,13 @@ class CompiledFunction:
 
     def __init__(self, function: HostFunction, op: FuncOp, kernels: LoadedKernels) -> None:
         self.name: str = function.name
+        self._key = key_of(self)
+        self._op = op
         self._kernels = kernels
         self._launched = launched_kernels(op)
         what = "kernel" if function.name in kernels.ops else "function"
         written = written_arguments(op, kernels.ops)
-        self._arguments = Arguments(f"{what} '{self.name}'", function.parameters, written)
+        self.arguments = Arguments(f"{what} '{self.name}'", function.parameters, written)
         self._on_cpu = any(ON_CPU in kernels.ops[name].attributes for name in self._launched)
         self._result = function.result
         self._bind = compile_host(op)
@@ -204,14 +237,51 @@ class CompiledFunction:
             CompilerNotFoundError: nvcc or g++ is missing.
             CompilationError: nvcc or g++ failed.
         """
-        arguments = tuple(map(plain, arguments))
-        device = self._arguments.check(arguments, on_cpu=self._on_cpu)
+        if torch.compiler.is_compiling() or _is_traced(arguments):
+            return call_operator(self._key, arguments)
+        return self.run(tuple(map(plain, arguments)))
+
+    @property
+    def returns(self) -> bool:
+        """Whether it returns a number, for which it has to run."""
+        return self._result is not None
+
+    def run(self, arguments: Sequence[object]) -> int | float | None:
+        """Run the function on tensors of torch with data; see `__call__`."""
+        device = self.arguments.check(arguments, on_cpu=self._on_cpu)
         run = self._bound.get(device)
         if run is None:
             run = self._bound[device] = self._bind(self._kernels.load(self._launched, device))
-        with self._arguments.values(arguments) as values:
+        with self.arguments.values(arguments) as values:
             returned = run(*values)
         return None if self._result is None else number_of(self._result, returned)
+
+    def record(self, values: Sequence[int | float]) -> list[RecordedLaunch]:
+        """Return what the function would launch, given addresses and numbers; nothing is run."""
+        found: list[RecordedLaunch] = []
+
+        def recorder(name: str) -> Launch:
+            scripted, lowered = self._kernels.scripted[name], self._kernels.ops[name]
+            count = lowered.dynamic_extents
+
+            def launch(*values: int | float) -> None:
+                extents = tuple(map(int, values[:count]))
+                found.append(RecordedLaunch(scripted, lowered, extents, values[count:]))
+
+            return launch
+
+        self._bind({name: recorder(name) for name in self._launched})(*values)
+        return found
+
+    @cached_property
+    def prints(self) -> bool:
+        """Whether the function itself prints; kernels may as well."""
+        return any(isinstance(op, PrintfOp) for op in self._op.walk())
+
+    @cached_property
+    def content(self) -> str:
+        """What the function does, as text: its IR and that of the kernels that it launches."""
+        return "\n".join(map(str, (self._op, *(self._kernels.ops[n] for n in self._launched))))
 
 
 class LoadedKernels:
@@ -219,12 +289,14 @@ class LoadedKernels:
 
     Args:
         module: the module, lowered.
+        scripted: its kernels as they were written.
         dump: gets what the compiler says.
     """
 
-    def __init__(self, module: ModuleOp, dump: Dump) -> None:
+    def __init__(self, module: ModuleOp, scripted: Sequence[KernelOp], dump: Dump) -> None:
         self._dump = dump
         self.ops = {op.sym_name.data: op for op in kernels_of(module)}
+        self.scripted = {op.sym_name.data: op for op in scripted}
         self._loaded: dict[tuple[str, torch.device], Launch] = {}
 
     def load(self, names: Sequence[str], device: torch.device) -> dict[str, Launch]:

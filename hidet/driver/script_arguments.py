@@ -34,6 +34,9 @@ TORCH_TYPES: dict[str, torch.dtype] = {
 }
 """torch's data type for each element type."""
 
+# What torch.compile has in the place of numbers that vary.
+_SYMBOLS = (torch.SymInt, torch.SymFloat, torch.SymBool)
+
 
 class Arguments:
     """The arguments of one function.
@@ -42,17 +45,26 @@ class Arguments:
         name: what messages call it: "kernel 'f'".
         parameters: its parameters.
         written: for each whether the function may write what it points to.
+
+    Attributes:
+        parameters: see above.
+        written: see above.
     """
 
     def __init__(self, name: str, parameters: Sequence[Parameter], written: Sequence[bool]) -> None:
         self._name = name
-        self._parameters = parameters
-        self._written = written
+        self.parameters = tuple(parameters)
+        self.written = tuple(written)
         self._maps = {
             parameter.name: TensorMaps(self._name_of(parameter), parameter.type)
             for parameter in parameters
             if isinstance(parameter.type, TensorMapType)
         }
+
+    def may_write(self, number: int) -> bool:
+        """Return whether the function may write an argument; through a tensor map it always may."""
+        is_map = isinstance(self.parameters[number].type, TensorMapType)
+        return is_map or self.written[number]
 
     def _name_of(self, parameter: Parameter) -> str:
         """Name an argument for messages."""
@@ -68,19 +80,34 @@ class Arguments:
             on_cpu: whether the function runs on the CPU only.
 
         Raises:
-            HidetError: their number, a shape, strides or a number are wrong, or a tensor that is
-                written overlaps another one.
+            HidetError: see `check_types`; or a tensor that is written overlaps another one.
             DeviceMismatchError: they are on different devices.
             UnsupportedDtypeError: one has another data type.
         """
-        if len(arguments) != len(self._parameters):
-            takes = ", ".join(map(str, self._parameters))
+        device = self.check_types(arguments)
+        self._check_overlap(arguments)
+        if device is not None:
+            return device
+        if torch.cuda.is_available() and not on_cpu:
+            return torch.device("cuda", torch.cuda.current_device())
+        return torch.device("cpu")
+
+    def check_types(self, arguments: Sequence[object]) -> torch.device | None:
+        """Check all that does not take data; return the device, None where there is no tensor.
+
+        Raises:
+            HidetError: their number, a shape, strides or a number are wrong.
+            DeviceMismatchError: they are on different devices.
+            UnsupportedDtypeError: one has another data type.
+        """
+        if len(arguments) != len(self.parameters):
+            takes = ", ".join(map(str, self.parameters))
             raise HidetError(
                 f"{self._name} got {len(arguments)} arguments, and takes "
-                f"{len(self._parameters)}: {takes}"
+                f"{len(self.parameters)}: {takes}"
             )
         device: torch.device | None = None
-        for parameter, value in zip(self._parameters, arguments, strict=True):
+        for parameter, value in zip(self.parameters, arguments, strict=True):
             if isinstance(parameter.type, ScalarType):
                 self._check_number(parameter, parameter.type, value)
                 continue
@@ -95,12 +122,7 @@ class Arguments:
                     hint="move all tensors of one call to one device",
                 )
             device = tensor.device
-        self._check_overlap(arguments)
-        if device is not None:
-            return device
-        if torch.cuda.is_available() and not on_cpu:
-            return torch.device("cuda", torch.cuda.current_device())
-        return torch.device("cpu")
+        return device
 
     def _check_address(self, parameter: Parameter, address: int) -> None:
         """Check an address, which nothing is known about, for a pointer."""
@@ -140,12 +162,15 @@ class Arguments:
         return value
 
     def _check_number(self, parameter: Parameter, kind: ScalarType, value: object) -> None:
-        what = self._name_of(parameter)
         if not isinstance(value, int | float | bool) or (
             isinstance(value, float) and not kind.is_float
         ):
+            if isinstance(value, _SYMBOLS):  # is checked when the graph is run
+                return
+            what = self._name_of(parameter)
             raise HidetError(f"{what} is {value!r}, not a number of type {kind}")
         if not kind.is_float and not kind.limits[0] <= value <= kind.limits[1]:
+            what = self._name_of(parameter)
             raise HidetError(f"{what} is {value}, which does not fit {kind}")
 
     def _check_overlap(self, arguments: Sequence[object]) -> None:
@@ -157,8 +182,8 @@ class Arguments:
                 spans.append((start, start + _bytes_spanned(value), number))
         spans.sort()
         for (_, stop, one), (start, _, other) in pairwise(spans):
-            if start < stop and (self._written[one] or self._written[other]):
-                names = [f"'{self._parameters[number].name}'" for number in sorted((one, other))]
+            if start < stop and (self.written[one] or self.written[other]):
+                names = [f"'{self.parameters[number].name}'" for number in sorted((one, other))]
                 raise HidetError(
                     f"arguments {' and '.join(names)} of {self._name} share memory, and "
                     "it is written",
@@ -173,7 +198,7 @@ class Arguments:
         """
         copies: list[tuple[torch.Tensor, torch.Tensor, bool]] = []
         values: list[int | float | bytes] = []
-        for number, (parameter, value) in enumerate(zip(self._parameters, arguments, strict=True)):
+        for number, (parameter, value) in enumerate(zip(self.parameters, arguments, strict=True)):
             if isinstance(parameter.type, ScalarType):
                 assert isinstance(value, int | float)
                 values.append(_number(parameter.type, value))
@@ -187,7 +212,7 @@ class Arguments:
                 continue
             tensor = value.detach()
             if tensor.data_ptr() % POINTER_ALIGNMENT:
-                copies.append((tensor, tensor.clone(), self._written[number]))
+                copies.append((tensor, tensor.clone(), self.written[number]))
                 tensor = copies[-1][1]
             values.append(tensor.data_ptr())
         yield values

@@ -181,7 +181,8 @@ def test_shape_and_round_trip(build: Build, shape: tuple[int, ...]) -> None:
 
 def test_every_operation_has_an_example() -> None:
     built = {type(build()) for build, _ in EXAMPLES}
-    assert set(graph.Graph.operations) == built
+    # The call of a kernel is no operator; a lit test shows it.
+    assert set(graph.Graph.operations) == built | {graph.CallKernelOp}
 
 
 def test_operations_are_documented() -> None:

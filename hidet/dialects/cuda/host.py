@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from xdsl.dialects.builtin import (
     I64,
-    FlatSymbolRefAttrConstr,
     IndexType,
     IntegerAttr,
     MemRefType,
@@ -18,6 +17,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
+    ParsePropInAttrDict,
     irdl_op_definition,
     operand_def,
     opt_prop_def,
@@ -25,33 +25,31 @@ from xdsl.irdl import (
     result_def,
     traits_def,
     var_operand_def,
-    var_result_def,
 )
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from hidet.dialects.cuda.attributes import BufferKind, BufferKindAttr
+from hidet.dialects.kernel_call import KernelCall, inits_property
 from hidet.dialects.shaped import memref_type
 
 
 @irdl_op_definition
-class LaunchOp(IRDLOperation):
+class LaunchOp(KernelCall):
     """`cuda.launch @f(%x, %w)`: runs a kernel over its grid.
 
-    The kernel's arguments are the operands followed by the results: on tensors the launch returns
-    what the kernel writes; after `plan-memory` everything is a memref operand. `extents` are the
+    On tensors the launch returns what the kernel writes; what a result holds at first lies where
+    the result does. After `plan-memory` everything is a memref operand. `extents` are the
     extents that the kernel leaves open, `grid(?)`, those of the grid first:
     `cuda.launch @f(%x, %n) extents(%blocks)`.
     """
 
     name = "cuda.launch"
 
-    kernel = prop_def(FlatSymbolRefAttrConstr)
     arguments = var_operand_def()
     extents = var_operand_def(IndexType)
-    results_ = var_result_def()
 
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
     assembly_format = (
         "$kernel `(` $arguments `)` (`extents` `(` $extents^ `)`)? attr-dict `:` "
         "functional-type($arguments, $results_)"
@@ -64,9 +62,11 @@ class LaunchOp(IRDLOperation):
         arguments: Sequence[SSAValue],
         result_types: Sequence[Attribute] = (),
         extents: Sequence[SSAValue] = (),
+        inits: Sequence[int] = (),
     ) -> None:
-        super().__init__(
-            properties={"kernel": SymbolRefAttr(kernel)},
+        IRDLOperation.__init__(
+            self,
+            properties={"kernel": SymbolRefAttr(kernel), "inits": inits_property(inits)},
             operands=[arguments, extents],
             result_types=[result_types],
         )

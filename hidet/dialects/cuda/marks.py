@@ -24,6 +24,10 @@ SHARED_BYTES = "shared_bytes"
 CLUSTER = "cuda.cluster"
 """Integer, of a kernel: so many neighbouring blocks along x are a cluster."""
 
+EXPLICIT = "cuda.explicit"
+"""Unit, of a kernel: it says itself where threads wait and where numbers are rounded; passes add no
+barriers and drop no casts."""
+
 UNROLL = "cuda.unroll"
 """Of `scf.for`: unit for `#pragma unroll`, an integer for `#pragma unroll 4`."""
 

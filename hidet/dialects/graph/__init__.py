@@ -8,7 +8,8 @@ Values are `tensor`s of builtin with static shapes, which may hold 0 and may be 
 Element types are f64, f32, f16, bf16, i64, i32, i16, i8 and i1 (torch.bool). All operations are
 pure and have one result, whose type constructors infer and verifiers check with one function.
 An operation means what torch's operator of its name means. Weights stay outside the program:
-`graph.constant` names them.
+`graph.constant` names them. `graph.call_kernel` alone is no operator: it calls a kernel of the
+module, and has as many results as that writes.
 
 The operations stand by family in the modules of this package and are all handed out here, so that
 `from hidet.dialects import graph` gives `graph.AddOp` and the rest.
@@ -55,6 +56,7 @@ from hidet.dialects.graph.creation import (
     IotaOp,
     LiteralOp,
 )
+from hidet.dialects.graph.kernels import CallKernelOp
 from hidet.dialects.graph.lookup import (
     EmbeddingOp,
     GatherOp,
@@ -151,6 +153,7 @@ __all__ = [
     "BitwiseNotOp",
     "BitwiseOrOp",
     "BitwiseXorOp",
+    "CallKernelOp",
     "CastOp",
     "CeilOp",
     "ClampOp",
@@ -254,6 +257,7 @@ Graph = Dialect(
         BitwiseNotOp,
         BitwiseOrOp,
         BitwiseXorOp,
+        CallKernelOp,
         CastOp,
         CeilOp,
         ClampOp,

@@ -15,6 +15,7 @@ from torch._subclasses.fake_tensor import unset_fake_temporarily
 from hidet.errors import UnsupportedOperatorError
 from hidet.frontends.torch.by_precision import ProgramsByPrecision
 from hidet.frontends.torch.config import dynamo_config
+from hidet.frontends.torch.custom_op import looking_inside
 from hidet.frontends.torch.decompositions import decompositions
 from hidet.frontends.torch.importer import import_graph
 from hidet.frontends.torch.notices import GradientWarning
@@ -41,7 +42,8 @@ def compile_torch(
         bw_compiler=partial(_leave_backward, settings),
         decompositions=decompositions(),
     )
-    return through_aot(module, example_inputs)
+    with looking_inside():
+        return through_aot(module, example_inputs)
 
 
 def compile_aten(

@@ -31,6 +31,20 @@ def is_symbolic(value: object) -> bool:
     return isinstance(value, torch.SymInt | torch.SymFloat | torch.SymBool)
 
 
+def _numbers_of(graph: fx.Graph) -> dict[int, list[fx.Node]]:
+    """Find the arguments that stand for numbers: dynamo makes tensors of floats that vary.
+
+    Returns:
+        For the positions of such arguments, the nodes that take the number out of the tensor.
+    """
+    found: dict[int, list[fx.Node]] = {}
+    for position, node in enumerate(graph.find_nodes(op="placeholder")):
+        items = [user for user in node.users if (user.op, user.target) == ("call_method", "item")]
+        if items and len(items) == len(node.users):
+            found[position] = items
+    return found
+
+
 class ProgramsByShape:
     """The programs of one graph, by the sizes that they are for.
 
@@ -45,22 +59,26 @@ class ProgramsByShape:
     ) -> None:
         self._module = module
         self._settings = settings
-        self._varying = [n for n, value in enumerate(example_inputs) if is_symbolic(value)]
+        self._numbers = _numbers_of(module.graph)
+        self._varying = [
+            n for n, value in enumerate(example_inputs) if is_symbolic(value) or n in self._numbers
+        ]
         self._programs: dict[tuple[object, ...], Callable[..., Any]] = {}
         self._lock = threading.Lock()
 
     def __call__(self, *arguments: Any) -> Any:
         """Run the program for the sizes of the arguments."""
-        key = tuple(self._sizes(arguments[position]) for position in self._varying)
+        key = tuple(self._sizes(position, arguments[position]) for position in self._varying)
         program = self._programs.get(key) or self._compile(key, arguments)
         return program(*arguments)
 
-    @staticmethod
-    def _sizes(argument: Any) -> object:
+    def _sizes(self, position: int, argument: Any) -> object:
         """Give what a program depends on in an argument that varies."""
-        if isinstance(argument, torch.Tensor):
-            return argument.shape, argument.stride()
-        return argument
+        if not isinstance(argument, torch.Tensor):
+            return argument
+        if position in self._numbers:
+            return argument.item()
+        return argument.shape, argument.stride()
 
     def _compile(self, key: tuple[object, ...], arguments: Sequence[Any]) -> Callable[..., Any]:
         """Compile for the sizes of the arguments."""
@@ -69,9 +87,24 @@ class ProgramsByShape:
                 if len(self._programs) == MANY_SHAPES:
                     self._warn()
                 with tracing(TracingContext(FakeTensorMode())):
-                    program = compile_torch(self._module, list(arguments), self._settings)
+                    module = self._with_numbers(arguments)
+                    program = compile_torch(module, list(arguments), self._settings)
                 self._programs[key] = program
             return self._programs[key]
+
+    def _with_numbers(self, arguments: Sequence[Any]) -> fx.GraphModule:
+        """Give the graph with the numbers of a call as constants."""
+        if not self._numbers:
+            return self._module
+        graph = fx.Graph()
+        values: dict[fx.Node, Any] = {}
+        number_of = {item: n for n, items in self._numbers.items() for item in items}
+        for node in self._module.graph.nodes:
+            if node in number_of:
+                values[node] = arguments[number_of[node]].item()
+            else:
+                values[node] = graph.node_copy(node, values.__getitem__)
+        return fx.GraphModule(self._module, graph)
 
     def _warn(self) -> None:
         """Warn of the time and memory that many shapes take."""

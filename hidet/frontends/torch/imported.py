@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Block, Region, SSAValue
 
 from hidet.dialects import graph
+from hidet.dialects.cuda import KernelOp
 from hidet.dialects.host_functions import FORWARD
 from hidet.errors import HidetError
 from hidet.frontends.torch.storage import View
@@ -84,6 +85,7 @@ def finish(
     block: Block,
     returned: Sequence[SSAValue],
     sources: Mapping[SSAValue, Source],
+    kernels: Sequence[KernelOp] = (),
 ) -> None:
     """Close the program: return the results, drop what nobody needs, number what is left.
 
@@ -92,6 +94,7 @@ def finish(
         block: the operations of the program.
         returned: the values that the program returns.
         sources: the tensors behind arguments and constants.
+        kernels: the kernels that operations call.
     """
     block.add_op(func.ReturnOp(*returned))
     _drop_unused(block)
@@ -109,14 +112,16 @@ def finish(
     inputs = [argument.type for argument in block.args]
     outputs = [value.type for value in returned]
     entry = func.FuncOp(FORWARD, (inputs, outputs), Region(block))
-    result.module = ModuleOp([entry])
+    result.module = ModuleOp([*kernels, entry])
     result.is_empty = not returned
 
 
 def _drop_unused(block: Block) -> None:
     """Erase operations and arguments without users; all operations are pure."""
     for op in reversed(list(block.ops)):
-        if isinstance(op, graph.GraphOp) and op.result.first_use is None:
+        if isinstance(op, graph.GraphOp | graph.CallKernelOp) and not any(
+            result.first_use for result in op.results
+        ):
             op.detach()
             op.erase()
     for argument in reversed(block.args):

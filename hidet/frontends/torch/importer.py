@@ -29,6 +29,7 @@ from hidet.frontends.torch.locations import describe, name_hint
 from hidet.frontends.torch.operators import OPERATORS, Emitter
 from hidet.frontends.torch.operators.emitter import Results, first_tensor, unsupported
 from hidet.frontends.torch.outputs import OutputBinder
+from hidet.frontends.torch.script_calls import ScriptCalls, called_kernel
 from hidet.frontends.torch.storage import span_of
 
 # How a tensor is made or stored; the type of a node's result says all of it.
@@ -82,6 +83,7 @@ class Importer:
         self.held: dict[fx.Node, torch.Tensor] = {}
         self.values: dict[fx.Node, Results | None] = {}
         self.sources: dict[SSAValue, Source] = {}
+        self.calls = ScriptCalls(self.g, self.operand)
         self.binder = OutputBinder(self.g, self.operand, self.positions, self.held, self.sources)
 
     def visit(self, node: fx.Node) -> None:
@@ -98,7 +100,8 @@ class Importer:
 
     def finish(self) -> ImportedGraph:
         """Close the program."""
-        finish(self.result, self.block, self.binder.returned, self.sources)
+        kernels = self.calls.kernels
+        finish(self.result, self.block, self.binder.returned, self.sources, kernels)
         return self.result
 
     # ------------------------------------------------------------------ operators
@@ -125,7 +128,10 @@ class Importer:
             self._refuse(node, error)
 
     def _translate(self, node: fx.Node) -> Results:
-        """Write the operations for a call of an ATen operator."""
+        """Write the operations for a call of an ATen operator, or of a kernel of a script."""
+        if (function := called_kernel(node)) is not None:
+            self.result.devices[node] = self._device_of(node)
+            return self.calls.translate(node, function)
         translation = OPERATORS.get(node.target)  # pyright: ignore[reportArgumentType, reportCallIssue]
         if translation is None:
             raise unsupported("it has no translation")

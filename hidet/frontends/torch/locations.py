@@ -8,26 +8,29 @@ import torch
 from torch import fx
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr, UnknownLoc
 
+import hidet
+
 _FRAME = re.compile(r'^\s*File "(?P<file>.*)", line (?P<line>\d+)', re.MULTILINE)
 _VARIANT = re.compile(r"^_?native_|_legit|_no_training|_default$")
 _NUMBER_AT_END = re.compile(r"_(\d+)$")
 
 
 @cache
-def _torch_folder() -> str:
-    """Give the folder that torch itself lives in."""
-    return str(Path(torch.__file__).parent)
+def _passed_over() -> tuple[str, ...]:
+    """Give the folders of torch itself, and of what calls kernels of scripts."""
+    return str(Path(torch.__file__).parent), str(Path(hidet.__file__).parent / "driver")
 
 
 def user_frame(node: fx.Node) -> tuple[str, int] | None:
     """Give file and line of the innermost frame of the user's code that a node comes from.
 
-    Frames inside torch (`nn.Linear.forward`) are passed over, unless there is nothing else.
+    Frames inside torch (`nn.Linear.forward`) and of the call of a script are passed over, unless
+    there is nothing else.
     """
     frames = _FRAME.findall(node.stack_trace or "")
     if not frames:
         return None
-    users = [frame for frame in frames if not frame[0].startswith(_torch_folder())]
+    users = [frame for frame in frames if not frame[0].startswith(_passed_over())]
     file, line = (users or frames)[-1]
     return file, int(line)
 

@@ -15,6 +15,8 @@ from xdsl.pattern_rewriter import (
     op_type_rewrite_pattern,
 )
 
+from hidet.dialects.cuda.marks import EXPLICIT
+
 
 class FoldWidenedNarrow(RewritePattern):
     """`extf(truncf(x))` is `x` where the types agree."""
@@ -32,11 +34,16 @@ class FoldCastsPass(ModulePass):
     """Drop the rounding of intermediate values inside a kernel.
 
     Expects kernels whose views are inlined; leaves a chain of f16 operators computing in f32 from
-    its first load to its last store. Results are closer to exact than operator by operator.
+    its first load to its last store. Results are closer to exact than operator by operator. Kernels
+    that are marked `cuda.explicit` round where they say so.
     """
 
     name = "fold-casts"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Fold the casts of every kernel."""
-        PatternRewriteWalker(FoldWidenedNarrow(), apply_recursively=False).rewrite_module(op)
+        walker = PatternRewriteWalker(FoldWidenedNarrow(), apply_recursively=False)
+        for each in op.ops:
+            if EXPLICIT not in each.attributes:
+                for region in each.regions:
+                    walker.rewrite_region(region)

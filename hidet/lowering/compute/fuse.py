@@ -15,7 +15,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from hidet.analysis.grids import is_view
 from hidet.analysis.rows import rows_of_grid
 from hidet.dialects.compute import FusionOp, GridOp, YieldOp
-from hidet.dialects.graph import MatmulOp
+from hidet.dialects.graph import CallKernelOp, MatmulOp
 from hidet.dialects.shaped import size_of
 from hidet.lowering.compute.groups import (
     Group,
@@ -40,7 +40,7 @@ class Fuser:
         """Fuse the function."""
         for op in list(self.block.ops):
             self.order[op] = len(self.order)
-            if isinstance(op, MatmulOp) or (
+            if isinstance(op, MatmulOp | CallKernelOp) or (
                 isinstance(op, GridOp) and not self._is_transparent(op)
             ):
                 self._place(op)
@@ -54,8 +54,11 @@ class Fuser:
 
     def _is_transparent(self, grid: GridOp) -> bool:
         """Whether a grid is a view that anchors alone read: each of their kernels gets a copy."""
-        returned = any(use.operation is self.block.last_op for use in grid.result.uses)
-        return is_view(grid) and not returned
+        stored = any(
+            use.operation is self.block.last_op or isinstance(use.operation, CallKernelOp)
+            for use in grid.result.uses
+        )
+        return is_view(grid) and not stored
 
     def _sources(self, op: Operation) -> list[SSAValue]:
         """Return the values that an op reads from outside, through views."""
@@ -87,6 +90,8 @@ class Fuser:
             group = latest
         else:
             group = self._new_group(op)
+        if group.kind is Kind.CALL:
+            return
         for producer in producers - {group}:
             if consumes(op, producer):
                 for member in producer.ops:
@@ -112,8 +117,9 @@ class Fuser:
         return grid
 
     def _new_group(self, op: Operation) -> Group:
-        if isinstance(op, MatmulOp):
-            group = Group(len(self.groups), Kind.ANCHOR)
+        if isinstance(op, MatmulOp | CallKernelOp):
+            kind = Kind.ANCHOR if isinstance(op, MatmulOp) else Kind.CALL
+            group = Group(len(self.groups), kind)
         else:
             assert isinstance(op, GridOp)
             rows = rows_of_grid(op)
@@ -125,7 +131,15 @@ class Fuser:
         return group
 
     def _emit(self, group: Group) -> None:
-        """Replace the members of a group by a fusion at the end of the function."""
+        """Replace the members of a group by a fusion at the end of the function.
+
+        The call of a kernel, a group of its own, is moved there.
+        """
+        if group.kind is Kind.CALL:
+            (call,) = group.ops
+            call.detach()
+            self._append(call)
+            return
         ops = sorted(self._with_views(group.ops), key=self.order.__getitem__)
         results = [
             op.results[0]
@@ -152,12 +166,16 @@ class Fuser:
         fusion.location = (
             ops[0].location if group.kind is not Kind.ANCHOR else group.anchor.location
         )
-        terminator = self.block.last_op
-        assert terminator is not None
-        Rewriter.insert_op(fusion, InsertPoint.before(terminator))
+        self._append(fusion)
         for result, replacement in zip(results, fusion.results_, strict=True):
             replacement.name_hint = result.name_hint
             result.replace_all_uses_with(replacement)
+
+    def _append(self, op: Operation) -> None:
+        """Insert an op at the end of the function."""
+        terminator = self.block.last_op
+        assert terminator is not None
+        Rewriter.insert_op(op, InsertPoint.before(terminator))
 
     def _with_views(self, members: Iterable[Operation]) -> set[Operation]:
         """Return the members and the views that they read."""
@@ -224,7 +242,8 @@ class FusePass(ModulePass):
 
     A group of elements that one op alone reads moves into the op's group where evaluating it again
     costs less than storing it. Views in front of anchors are copied into every kernel that reads
-    them. Leaves functions of `compute.fusion` and `graph.constant`.
+    them. Calls of kernels stay as they are, between fusions. Leaves functions of `compute.fusion`,
+    `graph.constant` and `graph.call_kernel`.
     """
 
     name = "fuse"

@@ -31,6 +31,7 @@ class Kind(Enum):
     ANCHOR = auto()
     ROWS = auto()
     ELEMENTS = auto()
+    CALL = auto()
 
 
 @dataclass(eq=False)
@@ -72,6 +73,8 @@ def may_join(grid: GridOp, group: Group) -> bool:
             if (rows := rows_of_grid(grid)) is not None:
                 return rows.size == group.size and _fits_rows(grid, group, rows)
             return _extends_elements(grid, group)
+        case Kind.CALL:
+            return False
 
 
 def _is_epilogue(grid: GridOp, group: Group) -> bool:

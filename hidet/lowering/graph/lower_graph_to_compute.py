@@ -8,8 +8,11 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
 
 from hidet.dialects import graph
+from hidet.dialects.compute import GridOp
+from hidet.dialects.graph.base import element_type, shape_of
 from hidet.errors import PassError
 from hidet.lowering.graph.compute_rules import (
     contraction,
@@ -22,7 +25,7 @@ from hidet.lowering.graph.compute_rules import (
 )
 from hidet.lowering.graph.compute_rules.grid_builder import GridBuilder
 from hidet.lowering.graph.rules import Rule, apply_rules
-from hidet.lowering.locations import source_line
+from hidet.lowering.locations import location_setter, source_line
 
 RULES: dict[type[Operation], Rule[GridBuilder]] = {
     **elementwise.RULES,
@@ -39,6 +42,19 @@ STAY = (graph.ConstantOp, graph.MatmulOp)
 """What may be left of the graph dialect: weights, and the operators that templates are made for."""
 
 
+def copy_inits(op: graph.CallKernelOp) -> None:
+    """Have a kernel that writes over tensors write over copies, where others need the tensors."""
+    builder = GridBuilder(InsertPoint.before(op))
+    builder.operation_insertion_handler.append(location_setter(op.location))
+    first = len(op.arguments) - len(op.init_numbers)
+    for number, value in enumerate(op.init_values, first):
+        is_result = isinstance(value.owner, GridOp | graph.MatmulOp | graph.CallKernelOp)
+        if is_result and value.has_one_use():
+            continue
+        read = partial(builder.element, value)
+        op.operands[number] = builder.grid(shape_of(value), element_type(value), read)
+
+
 def lower(rule: Rule[GridBuilder], b: GridBuilder, op: graph.GraphOp) -> SSAValue | None:
     """Apply a rule; a tensor without elements depends on nothing, so rules need not think of it."""
     found = op.result_type
@@ -52,10 +68,11 @@ class LowerGraphToComputePass(ModulePass):
     """Define every tensor element by element.
 
     Expects what `decompose-graph` leaves. Every operator becomes one or several `compute.grid`s;
-    `graph.constant` and products of floating-point matrices stay. A convolution becomes a product
-    between two views. f16 and bf16 are extended to f32 when they are loaded and cut when a tensor
-    is complete; between the grids of one operator everything is f32. Operations of the graph
-    dialect that nothing uses are dropped.
+    `graph.constant`, products of floating-point matrices and calls of kernels stay. A convolution
+    becomes a product between two views. f16 and bf16 are extended to f32 when they are loaded and
+    cut when a tensor is complete; between the grids of one operator everything is f32. Operations
+    of the graph dialect that nothing uses are dropped. A kernel that writes over a tensor which is
+    needed elsewhere gets a copy.
     """
 
     name = "lower-graph-to-compute"
@@ -64,6 +81,9 @@ class LowerGraphToComputePass(ModulePass):
         """Lower all functions of a module."""
         rules = {kind: partial(lower, rule) for kind, rule in RULES.items()}
         apply_rules(op, GridBuilder, rules)
+        for call in list(op.walk()):
+            if isinstance(call, graph.CallKernelOp):
+                copy_inits(call)
         for left in op.walk():
             if isinstance(left, graph.GraphOp) and not isinstance(left, STAY):
                 raise PassError(

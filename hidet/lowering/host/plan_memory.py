@@ -1,5 +1,6 @@
 """The pass `plan-memory`: every tensor of a host function gets its place in memory."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import prod
 from typing import cast
@@ -51,7 +52,8 @@ class PlanMemoryPass(ModulePass):
       they write after what they read.
 
     An output never lies in the arena. Where it is no result of a launch, or one that is returned
-    twice, a `memref.copy` at the end fills it. A buffer of the arena is in use from the launch
+    twice, a `memref.copy` at the end fills it. What a result of a launch holds when the kernel
+    begins lies where the result does. A buffer of the arena is in use from the launch
     that writes it to the last launch that reads it, both included, so a kernel never writes what
     it reads; within that, buffers share memory as `arena.place` describes.
 
@@ -106,6 +108,7 @@ class _Function:
             buffer = Rewriter.replace_value_with_new_type(argument, _memref(argument.type))
             self.buffers[buffer] = buffer
         launches = [op for op in operations if isinstance(op, LaunchOp)]
+        homes = _find_homes(launches)
         returned = tuple(operations[-1].operands)
         if self.is_prepare:
             self._keep_results(launches, returned)
@@ -114,9 +117,9 @@ class _Function:
                 self._place_constant(op)
         if not self.is_prepare:
             self._bind_outputs(returned, operations[-1])
-        self._place_in_arena(launches)
+        self._place_in_arena(launches, homes)
         for op in launches:
-            buffers = [self.buffers[value] for value in (*op.arguments, *op.results)]
+            buffers = [self.buffers[homes.get(v, v)] for v in (*op.passed, *op.results)]
             self._insert(LaunchOp(op.kernel.root_reference.data, buffers), before=op)
         self._insert(ReturnOp(), before=operations[-1])
         for op in reversed(operations):
@@ -178,19 +181,16 @@ class _Function:
             else:
                 self.buffers[value] = output
 
-    def _place_in_arena(self, launches: list[LaunchOp]) -> None:
+    def _place_in_arena(self, launches: list[LaunchOp], homes: Mapping[SSAValue, SSAValue]) -> None:
         """Give each remaining result of a launch an offset, and a buffer ahead of the launches."""
-        last_use = {
-            value: step
-            for step, op in enumerate(launches)
-            for value in (*op.arguments, *op.results)
-        }
-        values = [
-            (step, value)
-            for step, op in enumerate(launches)
-            for value in op.results
-            if value not in self.buffers
-        ]
+        first_step: dict[SSAValue, int] = {}
+        last_use: dict[SSAValue, int] = {}
+        for step, op in enumerate(launches):
+            for value in op.results:
+                first_step.setdefault(homes.get(value, value), step)
+            for value in (*op.arguments, *op.results):
+                last_use[homes.get(value, value)] = step
+        values = [(step, v) for v, step in first_step.items() if v not in self.buffers]
         memrefs = [_memref(value.type) for _, value in values]
         offsets, self.arena_bytes = place(
             [
@@ -209,6 +209,25 @@ class _Function:
         if named is not None:
             op.results[0].name_hint = named.name_hint
             self.buffers[named] = op.results[0]
+
+
+def _find_homes(launches: list[LaunchOp]) -> dict[SSAValue, SSAValue]:
+    """Find what lies where the result of a later launch does, which holds it at first.
+
+    Returns:
+        For such values, the last of the results that lie in the same place.
+    """
+    homes: dict[SSAValue, SSAValue] = {}
+    for op in reversed(launches):
+        for number, value in zip(op.init_numbers, op.init_values, strict=True):
+            if not isinstance(value.owner, LaunchOp) or not value.has_one_use():
+                raise VerifyException(
+                    f"what result {number} of a launch holds at first must be the result of "
+                    "a launch, and nothing else may read it"
+                )
+            result = op.results_[number]
+            homes[value] = homes.get(result, result)
+    return homes
 
 
 def _memref(tensor: Attribute) -> MemRefType[Attribute]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from xdsl.dialects.builtin import MemRefType, ModuleOp, TensorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, ModuleOp, TensorType
 from xdsl.ir import Attribute
 
 from hidet.dialects.cuda import LaunchOp
@@ -24,7 +24,7 @@ def check_launches(module: ModuleOp) -> None:
         name = op.kernel.string_value()
         if name not in kernels:
             raise illegal(op, f"there is no kernel @{name}")
-        given = [_content(value.type) for value in (*op.arguments, *op.results_)]
+        given = [_content(value.type) for value in (*op.passed, *op.results_)]
         taken = [_content(argument.type) for argument in kernels[name].arguments]
         dynamic = kernels[name].dynamic_extents
         if len(op.extents) != dynamic:
@@ -32,12 +32,19 @@ def check_launches(module: ModuleOp) -> None:
         if len(given) != len(taken):
             raise illegal(op, f"{len(given)} arguments for @{name}, which takes {len(taken)}")
         for number, (mine, its) in enumerate(zip(given, taken, strict=True)):
-            if mine != its:
+            if mine != its and its != _of_any_size(mine):
                 raise illegal(op, f"argument {number} is {mine}, @{name} takes {its}")
 
 
 def _content(kind: Attribute) -> str:
-    """Return what a tensor or buffer holds, apart from its shape."""
+    """Return what a tensor or buffer holds, apart from its shape; '?' are any number."""
     if isinstance(kind, TensorType | MemRefType):
-        return f"{prod(kind.get_shape())} x {kind.get_element_type()}"
+        shape = kind.get_shape()
+        size = "?" if DYNAMIC_INDEX in shape else prod(shape)
+        return f"{size} x {kind.get_element_type()}"
     return str(kind)
+
+
+def _of_any_size(content: str) -> str:
+    """Return a content as that of a kernel's pointer, which does not say how much it points to."""
+    return f"? x {content.partition(' x ')[2]}"

@@ -49,6 +49,7 @@ PLACES: Mapping[str, Mapping[str, Lifetime]] = {
         "graph": Lifetime(until="lower-graph-to-compute"),
         "graph.matmul": Lifetime(until="fuse"),
         "graph.constant": Lifetime(until="plan-memory"),
+        "graph.call_kernel": Lifetime(until="schedule"),
         "compute.grid": Lifetime(since="lower-graph-to-compute", until="fuse"),
         "compute.fusion": Lifetime(since="fuse", until="schedule"),
         "cuda.launch": Lifetime(since="schedule"),

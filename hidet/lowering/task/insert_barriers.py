@@ -14,6 +14,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from hidet.dialects.compute import LoadOp, StoreOp
 from hidet.dialects.cuda import SyncThreadsOp
 from hidet.dialects.cuda.attributes import Space, space_of
+from hidet.dialects.cuda.marks import EXPLICIT
 from hidet.dialects.cuda.table_ops import InstructionOp
 from hidet.dialects.shaped import shaped_type
 from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, MatmulOp
@@ -160,7 +161,8 @@ class InsertBarriersPass(ModulePass):
     a barrier before an op that reads what another thread may have written since the last barrier,
     or overwrites what another may still read. Barriers that are there already count. A task op
     itself is not looked into: threads of one `task.foreach` must not depend on each other. Nor are
-    loops and branches without task ops, in which threads may go different ways.
+    loops and branches without task ops, in which threads may go different ways. Kernels that are
+    marked `cuda.explicit` have their barriers.
     """
 
     name = "insert-barriers"
@@ -168,4 +170,6 @@ class InsertBarriersPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Insert barriers into every kernel of the module."""
         for kernel in kernels_of(op):
+            if EXPLICIT in kernel.attributes:
+                continue
             _order(kernel.body.block, Accesses())

@@ -28,10 +28,11 @@ from xdsl.rewriter import InsertPoint
 from hidet.dialects.compute import FusionOp, terminator_of
 from hidet.dialects.cuda import KernelOp, LaunchOp
 from hidet.dialects.cuda.names import identifier_from
-from hidet.dialects.graph import MatmulOp
+from hidet.dialects.graph import CallKernelOp, MatmulOp
 from hidet.dialects.shaped import element_of, shape_of
 from hidet.errors import ScheduleError
 from hidet.lowering.builder import KernelBuilder
+from hidet.lowering.kernels import kernels_of
 from hidet.lowering.templates import TEMPLATES, load_template
 from hidet.lowering.templates.arch import Arch, arch_named
 from hidet.lowering.templates.base import Config, KernelScope, Template
@@ -131,6 +132,18 @@ def kernel_name(fusion: FusionOp) -> str:
     return identifier_from(f"{name}_kernel") or "kernel"
 
 
+class LaunchKernel(RewritePattern):
+    """A call of a kernel that is written already becomes a launch of it."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: CallKernelOp, rewriter: PatternRewriter) -> None:
+        """Rewrite one call."""
+        types = [value.type for value in op.results_]
+        launch = LaunchOp(op.kernel.string_value(), op.arguments, types, inits=op.init_numbers)
+        launch.location = op.location
+        rewriter.replace(op, launch)
+
+
 @dataclass
 class ScheduleFusion(RewritePattern):
     """A fusion becomes a launch of its kernel; equal fusions share one kernel."""
@@ -140,6 +153,7 @@ class ScheduleFusion(RewritePattern):
         default_factory=lambda: defaultdict[object, list[tuple[Region, str]]](list)
     )
     names: set[str] = field(default_factory=lambda: set[str]())
+    """The names of the module's kernels."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: FusionOp, rewriter: PatternRewriter) -> None:
@@ -174,9 +188,10 @@ class ScheduleFusion(RewritePattern):
 class SchedulePass(ModulePass):
     """Build a kernel for every fusion.
 
-    Expects functions of `compute.fusion`; leaves kernels of task ops on views, and functions of
-    `cuda.launch`. A fusion's `config` attribute decides template and sizes; where it has none the
-    template's cost model does, for the machine `arch`. The choice is written on the kernel.
+    Expects functions of `compute.fusion` and `graph.call_kernel`; leaves kernels of task ops on
+    views, and functions of `cuda.launch`. A fusion's `config` attribute decides template and sizes;
+    where it has none the template's cost model does, for the machine `arch`. The choice is written
+    on the kernel.
     """
 
     name = "schedule"
@@ -185,5 +200,6 @@ class SchedulePass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Schedule every fusion of the module."""
-        pattern = ScheduleFusion(arch_named(self.arch))
-        PatternRewriteWalker(pattern, apply_recursively=False).rewrite_module(op)
+        names = {kernel.sym_name.data for kernel in kernels_of(op)}
+        for pattern in (ScheduleFusion(arch_named(self.arch), names=names), LaunchKernel()):
+            PatternRewriteWalker(pattern, apply_recursively=False).rewrite_module(op)

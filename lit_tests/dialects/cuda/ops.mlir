@@ -61,6 +61,8 @@ cuda.kernel @tile(%x : memref<8x16xf16>) grid(1) block(32) {
 func.func @forward(%x : tensor<64xf32>) -> tensor<64xf32> {
   // CHECK-NEXT: %y = cuda.launch @double(%x) : (tensor<64xf32>) -> tensor<64xf32>
   %y = cuda.launch @double(%x) : (tensor<64xf32>) -> tensor<64xf32>
+  // CHECK-NEXT: %z = cuda.launch @double(%x, %y) {inits = array<i64: 0>} : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+  %z = cuda.launch @double(%x, %y) {inits = array<i64: 0>} : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
   func.return %y : tensor<64xf32>
 }
 

@@ -519,3 +519,27 @@ func.func @adaptive_nothing(%x : tensor<1x0x8xf32>) {
   %0 = graph.adaptive_avg_pool2d %x {output_size = array<i64: 1, 1>} : (tensor<1x0x8xf32>) -> tensor<1x1x1xf32>
   func.return
 }
+
+// -----
+
+// CHECK: graph.call_kernel: inits [1, 0] with 2 operands and 2 results
+func.func @order_of_inits(%x : tensor<8xf32>) {
+  %0, %1 = graph.call_kernel @f(%x, %x) {inits = array<i64: 1, 0>} : (tensor<8xf32>, tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>)
+  func.return
+}
+
+// -----
+
+// CHECK: graph.call_kernel: inits [0] with 0 operands and 1 results
+func.func @missing_init() {
+  %0 = graph.call_kernel @f() {inits = array<i64: 0>} : () -> tensor<8xf32>
+  func.return
+}
+
+// -----
+
+// CHECK: graph.call_kernel: result 0 is tensor<8xf32>, but holds tensor<4xf32> at first
+func.func @type_of_init(%x : tensor<4xf32>) {
+  %0 = graph.call_kernel @f(%x) {inits = array<i64: 0>} : (tensor<4xf32>) -> tensor<8xf32>
+  func.return
+}

@@ -74,3 +74,15 @@ func.func @others(%x : f16, %n : i32) -> (f16, i32) {
   %k = arith.extsi %i : i8 to i32
   func.return %h, %k : f16, i32
 }
+
+// A kernel that is explicit about its rounding is left alone.
+
+// CHECK-LABEL: cuda.kernel @explicit
+// CHECK:         arith.truncf
+// CHECK-NEXT:    %[[A:.*]] = arith.extf
+// CHECK-NEXT:    math.exp %[[A]] : f32
+cuda.kernel @explicit(%x : f32) grid(1) block(1) attributes {cuda.explicit} {
+  %h = arith.truncf %x : f32 to f16
+  %a = arith.extf %h : f16 to f32
+  %e = math.exp %a : f32
+}

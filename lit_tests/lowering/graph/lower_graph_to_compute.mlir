@@ -440,3 +440,20 @@ func.func @empty(%x : tensor<4x0xf32>) -> tensor<0x4xf32> {
 // CHECK-NEXT:      compute.yield %[[V0]] : f32
 // CHECK-NEXT:    } : tensor<0x4xf32>
 // CHECK-NEXT:    func.return %y : tensor<0x4xf32>
+
+// Calls of kernels stay. A kernel writes over what is computed for it alone, else over a copy.
+func.func @calls(%x : tensor<8xf32>, %y : tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %e = graph.exp %x : tensor<8xf32>
+  %a = graph.call_kernel @f(%x, %e) {inits = array<i64: 0>} : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  %b = graph.call_kernel @f(%x, %a) {inits = array<i64: 0>} : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  %c = graph.call_kernel @f(%x, %y) {inits = array<i64: 0>} : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  func.return %b, %c : tensor<8xf32>, tensor<8xf32>
+}
+
+// CHECK-LABEL: func.func @calls
+// CHECK-NEXT:    %e = compute.grid
+// CHECK:         %a = graph.call_kernel @f(%x, %e) {inits = array<i64: 0>}
+// CHECK-NEXT:    %b = graph.call_kernel @f(%x, %a) {inits = array<i64: 0>}
+// CHECK-NEXT:    %[[COPY:.*]] = compute.grid (%{{.*}}) {
+// CHECK-NEXT:      compute.load %y
+// CHECK:         %c = graph.call_kernel @f(%x, %[[COPY]]) {inits = array<i64: 0>}

@@ -91,3 +91,35 @@ func.func @forward(%x : tensor<2xi1>) -> (tensor<2xi1>, tensor<4xbf16>, tensor<0
 // CHECK-NEXT:   "memref.copy"(%p, %out1)
 // CHECK-NEXT:   "memref.copy"(%out2, %out3)
 // CHECK-NEXT:   func.return
+
+// -----
+
+// What a result holds at first lies where the result does, through several launches.
+
+cuda.kernel @f(%x : memref<64xf32>) grid(1) block(64) {
+  %0 = arith.constant 0 : index
+}
+cuda.kernel @g(%x : memref<64xf32> {cuda.readonly}, %y : memref<64xf32>) grid(1) block(64) {
+  %0 = arith.constant 0 : index
+}
+func.func @forward(%x : tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>) {
+  %a = cuda.launch @f() : () -> tensor<64xf32>
+  %b = cuda.launch @f() : () -> tensor<64xf32>
+  %c = cuda.launch @g(%x, %a) {inits = array<i64: 0>} : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+  %d = cuda.launch @g(%b, %c) {inits = array<i64: 0>} : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+  %e = cuda.launch @g(%d) : (tensor<64xf32>) -> tensor<64xf32>
+  %f = cuda.launch @g(%x, %e) {inits = array<i64: 0>} : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+  func.return %f, %f : tensor<64xf32>, tensor<64xf32>
+}
+
+// CHECK:      func.func @forward
+// CHECK-SAME:   arena_bytes = 512 : i64
+// CHECK-NEXT:   %d = cuda.buffer arena offset 0
+// CHECK-NEXT:   cuda.launch @f(%d) : (memref<64xf32>) -> ()
+// CHECK-NEXT:   %b = cuda.buffer arena offset 256
+// CHECK-NEXT:   cuda.launch @f(%b) : (memref<64xf32>) -> ()
+// CHECK-NEXT:   cuda.launch @g(%x, %d) : (memref<64xf32>, memref<64xf32>) -> ()
+// CHECK-NEXT:   cuda.launch @g(%b, %d) : (memref<64xf32>, memref<64xf32>) -> ()
+// CHECK-NEXT:   cuda.launch @g(%d, %out0) : (memref<64xf32>, memref<64xf32>) -> ()
+// CHECK-NEXT:   cuda.launch @g(%x, %out0) : (memref<64xf32>, memref<64xf32>) -> ()
+// CHECK-NEXT:   "memref.copy"(%out0, %out1)

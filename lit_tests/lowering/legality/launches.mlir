@@ -61,3 +61,14 @@ cuda.kernel @f(%x : memref<8xf32>, %n : i32, %y : memref<8xf16>) grid(1) block(3
 }
 cuda.kernel @g(%x : memref<8xf32>) grid(1) block(32) {
 }
+
+// -----
+
+// CHECK-NOT: Error
+// A pointer takes any number of elements; what a result holds at first is no argument.
+func.func @forward(%x : tensor<4xf32>, %y : tensor<8xf32>) -> tensor<8xf32> {
+  %z = cuda.launch @f(%x, %y) {inits = array<i64: 0>} : (tensor<4xf32>, tensor<8xf32>) -> tensor<8xf32>
+  func.return %z : tensor<8xf32>
+}
+cuda.kernel @f(%x : memref<?xf32>, %y : memref<8xf32>) grid(1) block(32) {
+}

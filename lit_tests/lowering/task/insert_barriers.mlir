@@ -288,3 +288,20 @@ cuda.kernel @instructions(%x : memref<128xf32>) grid(1) block(128) {
   cuda.ldmatrix %s[%t] to %r[%c0] count 1 : !tile to !fragment
   cuda.cp_async ca %x[%t] to %s[%t] width 1 : memref<128xf32> to !tile
 }
+
+// -----
+
+// A kernel that is explicit about its barriers is left alone.
+
+#threads = #task.map<spatial(128)>
+!tile = memref<128xf32, #cuda.space<shared>>
+
+// CHECK-LABEL: cuda.kernel @explicit
+// CHECK-NOT:     cuda.sync_threads
+cuda.kernel @explicit(%x : memref<128xf32>, %y : memref<128xf32>) grid(1) block(128) attributes {cuda.explicit} {
+  %t = cuda.thread_id x
+  %zero = arith.constant 0 : index
+  %s = memref.alloca() : !tile
+  task.copy %x[%zero] to %s[] in #threads on %t : memref<128xf32> to !tile
+  task.copy %s[] to %y[%zero] in #threads on %t : !tile to memref<128xf32>
+}

@@ -107,6 +107,25 @@ def test_matmul_hopper(load_example, m, n, k, blocks):
     assert_close(c, a.double() @ b.double().T, 1e-3)
 
 
+def test_custom_op(load_example):
+    """The operator inside of a compiled model: values, and gradients of all weights."""
+    example = load_example("custom_op")
+    model = example.MLP(12, 20)
+    compiled = torch.compile(model, backend="aot_eager", fullgraph=True)
+    x, weights = uniform(5, 12), list(model.parameters())
+    found = compiled(x)
+    gradients = torch.autograd.grad(found.square().sum(), weights)
+    with option.context(verify_level=True), torch.no_grad():
+        assert_close(torch.compile(model, backend="hidet")(x), found.detach().double(), 1e-5)
+    exact = example.MLP(12, 20).double()
+    exact.load_state_dict(model.state_dict())
+    expected = exact.reference(x.double())
+    assert_close(found.detach(), expected.detach(), 1e-5)
+    wanted = torch.autograd.grad(expected.square().sum(), list(exact.parameters()))
+    for one, other in zip(gradients, wanted, strict=True):
+        assert_close(one, other, 1e-5)
+
+
 PROGRAMS = sorted(EXAMPLES.glob("*.py"))
 
 

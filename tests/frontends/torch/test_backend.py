@@ -127,6 +127,15 @@ def test_strides_that_vary(programs):
             torch.testing.assert_close(run(x), x + torch.arange(x.shape[1]))
 
 
+def test_numbers_and_shapes_vary(programs):
+    """Floats that vary come as tensors, whose items the graph takes."""
+    run = compiled(lambda x, scale: x * scale)
+    with torch.no_grad():
+        for size, scale in ((3, 2.0), (4, 3.0), (5, 4.0), (5, 0.5), (5, 4.0)):
+            x = torch.rand(size)
+            torch.testing.assert_close(run(x, scale), x * scale)
+
+
 def test_many_shapes_warn(programs, monkeypatch):
     monkeypatch.setattr(by_shape, "MANY_SHAPES", 3)
     run = compiled(lambda x: x + 1)

@@ -23,8 +23,8 @@ def scalar_tensor(g: Emitter, value: Number) -> SSAValue:
     return g.fill(value)
 
 
-def empty(g: Emitter, size: Sequence[int]) -> SSAValue:
-    """A tensor whose values do not matter."""
+def empty(g: Emitter, size: Sequence[int], layout: Sequence[int] = ()) -> SSAValue:
+    """A tensor whose values do not matter; neither does how it lies in memory."""
     return g.fill(0)
 
 
@@ -38,6 +38,8 @@ CREATION: Table = {
     aten.full_like.default: full,
     aten.scalar_tensor.default: scalar_tensor,
     aten.empty.memory_format: empty,
+    aten.empty_permuted.default: empty,
+    aten.empty_strided.default: empty,
     aten.arange.start_step: arange,
 }
 """How operators that make tensors are translated."""

@@ -34,9 +34,12 @@ Table: TypeAlias = dict[Overload, Translation]
 
 
 def first_tensor(node: fx.Node) -> torch.Tensor:
-    """Give the tensor that torch says a node gives; of several the first."""
+    """Give the tensor that torch says a node gives; of several results the first that is one."""
     value: Any = node.meta["val"]
-    return cast("torch.Tensor", value[0] if isinstance(value, tuple | list) else value)
+    if isinstance(value, tuple | list):
+        parts = cast("Sequence[Any]", value)
+        value = next((part for part in parts if isinstance(part, torch.Tensor)), parts[0])
+    return cast("torch.Tensor", value)
 
 
 def may_be_tf32(result: torch.Tensor) -> bool:
@@ -85,6 +88,19 @@ class Emitter:
         op.result.name_hint = self._hint
         self.block.add_op(op)
         return op.result
+
+    def emit_all(self, op: graph.CallKernelOp, hint: str) -> Sequence[SSAValue]:
+        """Write the call of a kernel and give its results, which are named after `hint`.
+
+        Raises:
+            VerifyException: the operation is not a valid one.
+        """
+        op.verify_()
+        op.location = self._location
+        for result in op.results_:
+            result.name_hint = hint
+        self.block.add_op(op)
+        return op.results_
 
     # ------------------------------------------------------------------ the current node
 

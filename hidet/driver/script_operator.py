@@ -1,0 +1,126 @@
+"""Kernels of scripts as operators of torch, which the graphs of `torch.compile` can hold.
+
+A kernel becomes the operator `torch.ops.hidet_script.<kernel>_<hash>`, the hash being that of the
+kernel's IR: equal kernels are one operator, which has the same name in every process. The schema
+says which tensors the kernel writes, so that torch can make graphs functional. On tensors without
+data an operator only checks its arguments.
+"""
+
+from __future__ import annotations
+
+import builtins
+import hashlib
+from collections.abc import Sequence
+from itertools import count
+from threading import Lock
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from weakref import WeakValueDictionary
+
+import torch
+from torch.fx.node import has_side_effect
+from torch.library import Library
+
+from hidet.errors import HidetError
+from hidet.frontends.script.launches import Parameter
+from hidet.frontends.script.types import ScalarType
+from hidet.tensor import Tensor
+
+if TYPE_CHECKING:
+    from hidet.driver.script import CompiledFunction
+
+NAMESPACE = "hidet_script"
+"""The namespace of the operators."""
+
+Operator: TypeAlias = torch._ops.OpOverload[..., Any]  # pyright: ignore[reportPrivateUsage]
+"""An operator of torch."""
+
+_LIBRARY = Library(NAMESPACE, "FRAGMENT")
+_LOCK = Lock()
+# A registry, as torch's own: an operator lives as long as the process, and its kernel with it.
+_FUNCTIONS: dict[Operator, CompiledFunction] = {}
+_OPERATORS: dict[str, Operator] = {}
+# The kernels that are alive, by their keys.
+_KERNELS: WeakValueDictionary[str, CompiledFunction] = WeakValueDictionary()
+_NUMBERS = count()
+# What cannot be the name of an argument in a schema, or in the code of an FX graph.
+_RESERVED = frozenset((*dir(builtins), "self", "Tensor", "Scalar", "Device", "Layout"))
+
+
+def kernel_of_operator(operator: object) -> CompiledFunction | None:
+    """Return the kernel that an operator runs; None for anything else than such an operator."""
+    return _FUNCTIONS.get(cast("Operator", operator))
+
+
+def key_of(function: CompiledFunction) -> str:
+    """Return a new name for a kernel, by which dynamo tells kernels apart."""
+    key = f"{function.name} {next(_NUMBERS)}"
+    _KERNELS[key] = function
+    return key
+
+
+def call_operator(key: str, arguments: Sequence[Any]) -> None:
+    """Call the operator of a kernel; dynamo goes through this and notes the call in its graph.
+
+    As any call of a kernel it has no gradient.
+    """
+    plain = [a.torch() if isinstance(a, Tensor) else a for a in arguments]
+    detached = [a.detach() if isinstance(a, torch.Tensor) else a for a in plain]
+    getattr(torch.ops.hidet_script, operator_name(key)).default(*detached)
+
+
+# Dynamo calls it and does not look inside. The argument is a string, for dynamo to guard it.
+@torch.compiler.assume_constant_result
+def operator_name(key: str) -> str:
+    """Return the name of a kernel's operator; it is registered unless an equal kernel has been.
+
+    Raises:
+        HidetError: the function returns a number.
+    """
+    function = _KERNELS[key]
+    if function.returns:
+        raise HidetError(
+            f"function '{function.name}' returns a number, which a graph of torch cannot wait for",
+            hint="call it outside of what torch compiles",
+        )
+    arguments = function.arguments
+    schema = ", ".join(
+        _argument(parameter, number if arguments.may_write(number) else None)
+        for number, parameter in enumerate(arguments.parameters)
+    )
+    digest = hashlib.sha256(f"{schema}\0{function.content}".encode()).hexdigest()
+    name = f"{function.name}_{digest[:12]}"
+    with _LOCK:
+        if name not in _OPERATORS:
+            _OPERATORS[name] = _register(name, f"({schema}) -> ()", function)
+    return name
+
+
+def _argument(parameter: Parameter, written: int | None) -> str:
+    """Return a parameter as a schema has it; `written` is its number if the kernel writes it."""
+    name = f"{parameter.name}_" if parameter.name in _RESERVED else parameter.name
+    if not isinstance(parameter.type, ScalarType):
+        return f"Tensor {name}" if written is None else f"Tensor(a{written}!) {name}"
+    if parameter.type.is_float:
+        return f"float {name}"
+    return f"{'bool' if parameter.type.name == 'bool' else 'SymInt'} {name}"
+
+
+def _register(name: str, schema: str, function: CompiledFunction) -> Operator:
+    """Register an operator for all devices."""
+    # Compilers of torch must not choose other strides: kernels take contiguous tensors only.
+    tags = (torch.Tag.pt2_compliant_tag, torch.Tag.needs_exact_strides)
+    _LIBRARY.define(f"{name}{schema}", tags=tags)
+
+    def run(*arguments: Any) -> None:
+        function.run(arguments)
+
+    def check(*arguments: Any) -> None:
+        function.arguments.check_types(arguments)
+
+    _LIBRARY.impl(name, run, "CompositeExplicitAutograd")
+    torch.library.register_fake(f"{NAMESPACE}::{name}", check, lib=_LIBRARY)
+    operator: Operator = getattr(torch.ops, NAMESPACE).__getattr__(name).default
+    if not operator._schema.is_mutable:  # pyright: ignore[reportPrivateUsage]
+        has_side_effect(operator)  # it prints, perhaps: nothing that a graph may drop
+    _FUNCTIONS[operator] = function
+    return operator

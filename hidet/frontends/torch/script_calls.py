@@ -1,0 +1,257 @@
+"""Calls of functions of scripts, as they stand in functional graphs of torch.
+
+torch makes `hidet_script.f(x, y)`, which writes y, into
+
+    auto_functionalized_v2(hidet_script.f, x=x, _y_base_index=0, _all_bases=[y])
+
+whose results are None and what the bases are afterwards. Here the kernels that `f` launches go into
+the program, with numbers as constants, and each launch becomes a call of the graph dialect. Which
+they are is found out by running `f`, a function of the host, without launching anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+
+import torch
+from torch import fx
+from torch._higher_order_ops.auto_functionalize import auto_functionalized_v2
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import MemRefType, UnitAttr
+from xdsl.ir import Block, SSAValue
+
+from hidet.dialects import graph
+from hidet.dialects.cuda import KernelOp
+from hidet.dialects.cuda.marks import EXPLICIT, ON_CPU
+from hidet.dialects.graph.base import Number, Tensor, number
+from hidet.driver.script import CompiledFunction, RecordedLaunch
+from hidet.driver.script_operator import kernel_of_operator
+from hidet.frontends.script.tensor_maps import TensorMapType
+from hidet.frontends.script.types import ScalarType
+from hidet.frontends.torch.dtypes import type_of
+from hidet.frontends.torch.operators.emitter import (
+    Emitter,
+    Overload,
+    Results,
+    unsupported,
+)
+
+_EMPTY = (
+    torch.ops.aten.empty.memory_format,
+    torch.ops.aten.empty_permuted.default,
+    torch.ops.aten.empty_strided.default,
+)
+# Bits of an address for the bytes of one tensor.
+_ADDRESS_BITS = 48
+# Keywords that say that a written argument is a view of its base, and not all of it. Calls of
+# kernels give none, as each argument is detached, but others may call the operators.
+_VIEWS = ("slice_dim", "storage_offset")
+
+
+def called_kernel(node: fx.Node) -> CompiledFunction | None:
+    """Give the kernel that a node calls, if it does."""
+    if node.target is not auto_functionalized_v2:
+        return None
+    return kernel_of_operator(node.args[0])
+
+
+class ScriptCalls:
+    """The calls of kernels in one graph, and the kernels that the program gets for them.
+
+    Args:
+        g: writes operations.
+        operand: gives the value of a node.
+    """
+
+    def __init__(self, g: Emitter, operand: Callable[[fx.Node], SSAValue]) -> None:
+        self.kernels: list[KernelOp] = []
+        """The kernels, each with the numbers that it is called with."""
+        self._g = g
+        self._operand = operand
+        self._names: dict[object, str] = {}
+
+    def translate(self, node: fx.Node, function: CompiledFunction) -> Results:
+        """Write the calls of the kernels that a function launches; give the results of the node.
+
+        Raises:
+            UnsupportedOperatorError: a number is not known, a part of a tensor is written, or the
+                function does more than to launch kernels.
+            UnsupportedDtypeError: the graph dialect lacks the data type of a tensor.
+        """
+        if function.prints:
+            raise unsupported("it prints")
+        keywords: dict[str, Any] = dict(node.kwargs)
+        bases: list[Any] = list(keywords["_all_bases"])
+        schema: Any = cast("Overload", node.args[0])._schema  # pyright: ignore[reportPrivateUsage]
+        names: list[str] = [argument.name for argument in schema.arguments]
+        tensors = _Tensors(self._operand)
+        values: list[int | float] = []
+        base_of: dict[int, int] = {}
+        for position, parameter in enumerate(function.arguments.parameters):
+            name = names[position]
+            if isinstance(parameter.type, TensorMapType):
+                raise unsupported(f"its argument '{parameter.name}' is a tensor map")
+            if isinstance(parameter.type, ScalarType):
+                values.append(_known(keywords[name], parameter.name))
+                continue
+            if function.arguments.written[position]:
+                base = _base_of(keywords, name)
+                base_of[base] = position
+                values.append(tensors.add(bases[base], position))
+            else:
+                values.append(tensors.add(keywords[name], position))
+        if len(base_of) < sum(function.arguments.written):
+            raise unsupported("it writes one tensor through two arguments")
+        on_cpu = self._g.meta.device.type == "cpu"
+        for launch in function.record(values):
+            if ON_CPU in launch.kernel.attributes and not on_cpu:
+                raise unsupported("it is a function of the CPU")
+            self._call(launch, tensors)
+        results: list[SSAValue | None] = [None] * (1 + len(bases))
+        for base, position in base_of.items():
+            results[1 + base] = tensors.read(position)
+        return tuple(results)
+
+    def _call(self, launch: RecordedLaunch, tensors: _Tensors) -> None:
+        """Write the call of one kernel; tensors that it writes are others from now on."""
+        reads: list[int] = []
+        writes: list[int] = []
+        numbers: dict[int, Number] = {}
+        for n, value in enumerate(launch.values):
+            if not isinstance(launch.kernel.arguments[n].type, MemRefType):
+                numbers[n] = value
+            elif launch.lowered.is_readonly(n):
+                reads.append(tensors.position_at(value))
+            else:
+                writes.append(tensors.position_at(value))
+        if len(set(writes)) < len(writes) or not set(writes).isdisjoint(reads):
+            raise unsupported("a kernel gets what it writes twice")
+        inits = [n for n, position in enumerate(writes) if not tensors.is_empty(position)]
+        operands = [tensors.elements(position) for position in reads]
+        operands += [tensors.read(writes[n]) for n in inits]
+        types = [tensors.type_at(position) for position in writes]
+        name = self._kernel(launch, numbers)
+        call = graph.CallKernelOp(name, operands, types, inits)
+        results = self._g.emit_all(call, launch.kernel.sym_name.data)
+        for position, value in zip(writes, results, strict=True):
+            tensors.write(position, value)
+
+    def _kernel(self, launch: RecordedLaunch, numbers: Mapping[int, Number]) -> str:
+        """Give the name of a kernel with its numbers; it is put into the program once."""
+        key = (str(launch.lowered), launch.extents, tuple(numbers.items()))
+        if key not in self._names:
+            own = name = launch.kernel.sym_name.data
+            while name in self._names.values():
+                name = f"{own}_{len(self._names)}"
+            self._names[key] = name
+            self.kernels.append(_specialised(launch, numbers, name))
+        return self._names[key]
+
+
+class _Tensors:
+    """The tensors of one call, by the numbers of the function's parameters.
+
+    A function of the host knows them by addresses. They get some here, far from each other.
+    """
+
+    def __init__(self, operand: Callable[[fx.Node], SSAValue]) -> None:
+        self._operand = operand
+        self._nodes: dict[int, fx.Node] = {}
+        self._values: dict[int, SSAValue] = {}
+
+    def add(self, node: fx.Node, position: int) -> int:
+        """Take in a tensor; give its address."""
+        self._nodes[position] = node
+        return (position + 1) << _ADDRESS_BITS
+
+    def position_at(self, address: int | float) -> int:
+        """Give the number of the tensor at an address.
+
+        Raises:
+            UnsupportedOperatorError: the address is one within a tensor.
+        """
+        position, offset = divmod(int(address), 1 << _ADDRESS_BITS)
+        if offset:
+            raise unsupported("a kernel gets a part of a tensor")
+        return position - 1
+
+    def is_empty(self, position: int) -> bool:
+        """Tell whether a tensor holds nothing yet."""
+        return position not in self._values and _is_empty(self._nodes[position])
+
+    def read(self, position: int) -> SSAValue:
+        """Give what a tensor holds now."""
+        if position in self._values:
+            return self._values[position]
+        return self._operand(self._nodes[position])
+
+    def elements(self, position: int) -> SSAValue:
+        """Give what a tensor holds now, in whatever shape its elements are there."""
+        value = self.read(position)
+        return value.owner.x if isinstance(value.owner, graph.ReshapeOp) else value
+
+    def write(self, position: int, value: SSAValue) -> None:
+        """Note what a tensor holds from now on."""
+        self._values[position] = value
+
+    def type_at(self, position: int) -> Tensor:
+        """Give the type of a tensor."""
+        return type_of(self._nodes[position].meta["val"])
+
+
+def _known(value: object, name: str) -> Number:
+    """Give a number that is passed to a kernel."""
+    if not isinstance(value, int | float | bool):
+        raise unsupported(f"its argument '{name}' varies")
+    return value
+
+
+def _is_empty(node: fx.Node) -> bool:
+    """Tell whether a tensor has been made and holds nothing yet."""
+    while isinstance(node.target, Overload) and node.target.is_view:
+        node = node.all_input_nodes[0]
+    return node.target in _EMPTY
+
+
+def _base_of(keywords: Mapping[str, Any], name: str) -> int:
+    """Give the number of the tensor that is written for an argument."""
+    base: int = keywords[f"_{name}_base_index"]
+    if any(f"_{name}_{key}" in keywords for key in _VIEWS):
+        raise unsupported(f"its argument '{name}', which is written, is a part of a tensor")
+    return base
+
+
+def _specialised(launch: RecordedLaunch, numbers: Mapping[int, Number], name: str) -> KernelOp:
+    """Give a kernel with numbers as constants, whose arguments are first read, then written."""
+    kernel = launch.kernel.clone()
+    block = kernel.body.block
+    before = list(block.args)
+    for position, value in numbers.items():
+        constant = arith.ConstantOp(number(value, before[position].type))
+        constant.result.name_hint = before[position].name_hint
+        first = block.first_op
+        if first is None:
+            block.add_op(constant)
+        else:
+            block.insert_op_before(constant, first)
+        before[position].replace_all_uses_with(constant.result)
+    tensors = [position for position in range(len(before)) if position not in numbers]
+    for position in sorted(tensors, key=lambda n: not launch.lowered.is_readonly(n)):
+        _move_to_end(block, before[position])
+    for position in numbers:
+        block.erase_arg(before[position])
+    grid, threads = kernel.launch_shape(launch.extents)
+    named = KernelOp(name, grid, threads, kernel.detach_region(kernel.body))
+    named.attributes |= kernel.attributes
+    named.attributes[EXPLICIT] = UnitAttr()
+    named.location = kernel.location
+    return named
+
+
+def _move_to_end(block: Block, argument: SSAValue) -> None:
+    """Make an argument of a block the last one."""
+    moved = block.insert_arg(argument.type, len(block.args))
+    moved.name_hint = argument.name_hint
+    argument.replace_all_uses_with(moved)
+    block.erase_arg(argument)  # pyright: ignore[reportArgumentType]
