@@ -89,7 +89,8 @@ class CompiledModule:
         dump = Dump(settings.dump_dir, key, "script")
         verify, times = settings.verify_level, CompileTimes()
         self._final = lower(ir_module.clone, lower_script, dump, times, verify=verify)
-        kernels = LoadedKernels(self._final, [kernel.op for kernel in ir_module.kernels], dump)
+        scripted = [kernel.op for kernel in ir_module.kernels]
+        kernels = LoadedKernels(self._final, scripted, dump)
         if settings.dump_dir is not None:
             dump.kernels({name: print_kernel(op) for name, op in kernels.ops.items()})
         hosts = [op for op in self._final.ops if isinstance(op, FuncOp)]
@@ -237,14 +238,17 @@ class CompiledFunction:
             CompilerNotFoundError: nvcc or g++ is missing.
             CompilationError: nvcc or g++ failed.
         """
-        if torch.compiler.is_compiling() or _is_traced(arguments):
-            return call_operator(self._key, arguments)
-        return self.run(tuple(map(plain, arguments)))
+        if not torch.compiler.is_compiling() and not _is_traced(arguments):
+            return self.run(tuple(map(plain, arguments)))
+        if self._result is not None:  # no operator gives a number that is known now
+            return self._run_outside(arguments)
+        return call_operator(self._key, arguments)
 
-    @property
-    def returns(self) -> bool:
-        """Whether it returns a number, for which it has to run."""
-        return self._result is not None
+    @torch.compiler.disable(  # pyright: ignore[reportUntypedFunctionDecorator]
+        reason="a function of a script that returns a number ends the graph"
+    )
+    def _run_outside(self, arguments: Sequence[object]) -> int | float | None:
+        return self.run(tuple(map(plain, arguments)))
 
     def run(self, arguments: Sequence[object]) -> int | float | None:
         """Run the function on tensors of torch with data; see `__call__`."""

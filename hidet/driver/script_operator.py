@@ -20,7 +20,6 @@ import torch
 from torch.fx.node import has_side_effect
 from torch.library import Library
 
-from hidet.errors import HidetError
 from hidet.frontends.script.launches import Parameter
 from hidet.frontends.script.types import ScalarType
 from hidet.tensor import Tensor
@@ -71,17 +70,8 @@ def call_operator(key: str, arguments: Sequence[Any]) -> None:
 # Dynamo calls it and does not look inside. The argument is a string, for dynamo to guard it.
 @torch.compiler.assume_constant_result
 def operator_name(key: str) -> str:
-    """Return the name of a kernel's operator; it is registered unless an equal kernel has been.
-
-    Raises:
-        HidetError: the function returns a number.
-    """
+    """Return the name of a kernel's operator; it is registered unless an equal kernel has been."""
     function = _KERNELS[key]
-    if function.returns:
-        raise HidetError(
-            f"function '{function.name}' returns a number, which a graph of torch cannot wait for",
-            hint="call it outside of what torch compiles",
-        )
     arguments = function.arguments
     schema = ", ".join(
         _argument(parameter, number if arguments.may_write(number) else None)
