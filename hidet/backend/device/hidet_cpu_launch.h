@@ -219,12 +219,11 @@ static void run_blocks(Launch& current) {
 // Check and run a launch; return 0 or an Error.
 static int run(Launch& current) {
   const dim3 grid = current.grid;
-  if (grid.x > 0 && grid.y > 0 && grid.y < 65536 && grid.z > 0 && grid.z < 65536 &&
-      grid.x % int(current.cluster) == 0) {
+  if (grid.x > 0 && grid.y > 0 && grid.y < 65536 && grid.z > 0 && grid.z < 65536) {
     run_blocks(current);
   } else {
     launch = &current;
-    report(kInvalidLaunch, "the grid (%u, %u, %u) is empty, larger than CUDA allows, or not of whole clusters",
+    report(kInvalidLaunch, "the grid (%u, %u, %u) is empty or larger than CUDA allows",
            unsigned(grid.x), unsigned(grid.y), unsigned(grid.z));
   }
   if (current.error != 0) __builtin_memcpy(last_message, current.message, kMessageBytes);

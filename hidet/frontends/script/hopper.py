@@ -35,7 +35,7 @@ from hidet.dialects.cuda import (
     WgmmaWaitOp,
 )
 from hidet.dialects.cuda.attributes import Space, space_of
-from hidet.dialects.cuda.table_ops import Element
+from hidet.dialects.cuda.table_ops import Element, known_index
 from hidet.dialects.cuda.warp_group import SWIZZLES
 from hidet.dialects.shaped import memref_type
 from hidet.dialects.task.layout import map_of
@@ -218,10 +218,19 @@ def _box_memory(
     Raises:
         ScriptError: it has other elements, or does not fit.
     """
-    operand, count = instruction.operands[0], prod(box.type.extents)
-    element = operand_at(emitter, instruction.function, operand, value, count)
-    if memref_type(element.memref).element_type != box.type.tensor.element.ir:
+    count = prod(box.type.extents)
+    element = operand_at(emitter, instruction.function, instruction.operands[0], value, 1)
+    kind = memref_type(element.memref)
+    if kind.element_type != box.type.tensor.element.ir:
         raise ScriptError(f"a box of {box.type} is copied from or to {describe(value)}")
+    place = 0  # at least; an index that only the kernel knows may be 0
+    for extent, index in zip(kind.get_shape(), element.indices, strict=True):
+        place = place * extent + (known_index(index) or 0)
+    if prod(kind.get_shape()) - place < count:
+        raise ScriptError(
+            f"a box of {count} elements does not fit into {describe(value)}, which has "
+            f"{prod(kind.get_shape()) - place} from there"
+        )
     return element
 
 

@@ -389,3 +389,33 @@ def test_who_waits_before_the_copy_begins(tmp_path, monkeypatch):
     with option.context(cache_dir=tmp_path):
         module.build()(a, b)
     assert torch.equal(a, b)
+
+
+def test_boxes_of_a_tile():
+    """A tile may take several boxes, at places that only the kernel knows."""
+    with hidet.script_module() as module:
+
+        @hidet.script
+        def gather(
+            a: tensor_map(f16[64, 64], box=(32, 64), swizzle=128), b: f16[64, 64], first: i32
+        ):
+            attrs.cuda.grid_dim = 1
+            attrs.cuda.block_dim = 64
+            tile = shared_tensor("float16", [64, 64])
+            full = shared_tensor("uint64", [1])
+            if threadIdx.x == 0:
+                mbarrier_init(full, 1)
+                fence_mbarrier_init()
+                mbarrier_arrive_and_expect_tx(full, 64 * 64 * 2)
+                for half in range(2):
+                    row = (half + first) % 2 * 32
+                    tma_load(~tile[row, 0], a, (half * 32, 0), full)
+            syncthreads()
+            mbarrier_wait(full, 0)
+            for row in range(64):
+                piece = threadIdx.x // 8 ^ row % 8
+                b[row, threadIdx.x] = tile[row, piece * 8 + threadIdx.x % 8]
+
+    a, b = half(64, 64), half(64, 64)
+    module.build()(a, b, 1)
+    assert torch.equal(b, a.roll(32, 0))

@@ -267,7 +267,7 @@ WHOLE = [
                 "tma_load(wide, a, (0, 0), bar)",
             ),
             (
-                "tma_store is 4096 neighbouring elements, and a pointer ~f16 has 4032 from there",
+                "4096 elements does not fit into a pointer ~f16, which has 4032 from there",
                 "tma_store",
                 "tma_store(a, (0, 0), ~box[1, 0])",
             ),
