@@ -9,6 +9,10 @@ namespace cpu {
 
 // The kernel asserts what does not hold: the launch returns an error.
 __attribute__((noinline, cold)) static void fail(const char* what, unsigned line) {
+  if (block == nullptr && launch->escape != nullptr) {
+    report(kFailedCheck, "the assertion does not hold: %s", what);
+    std::longjmp(*launch->escape, 1);
+  }
   if (block == nullptr) {
     report(kNotCollective, "a check in line %u needs HIDET_COLLECTIVE", line);
     return;

@@ -49,8 +49,9 @@
 #define HIDET_CPU_FUNCTION(name)                                                                \
   extern "C" __attribute__((visibility("default"))) int name##_launch(                          \
       void** args, unsigned, unsigned, unsigned, unsigned) {                                    \
-    hidet::cpu::Function<name>::call(args);                                                     \
-    return 0;                                                                                   \
+    hidet::cpu::Launch launch = {};                                                             \
+    launch.kernel = #name;                                                                      \
+    return hidet::cpu::run_function(launch, &hidet::cpu::Function<name>::call, args);           \
   }
 
 // Memory of the block, of the size that the launch states, as the pointer `name`.
@@ -146,6 +147,21 @@ struct Function<function> {
     function(*static_cast<std::remove_const_t<P>*>(args[i])...);
   }
 };
+
+// Run a function that is no kernel; return 0 or an Error. A check that fails comes back here.
+[[maybe_unused]] static int run_function(Launch& current, void (*call)(void** args), void** args) {
+  Block* const callers = block;  // its register belongs to whoever calls this library
+  Launch* const outer = launch;
+  std::jmp_buf here;
+  block = nullptr;
+  launch = &current;
+  current.escape = &here;
+  if (setjmp(here) == 0) call(args);
+  launch = outer;
+  block = callers;
+  if (current.error != 0) __builtin_memcpy(last_message, current.message, kMessageBytes);
+  return current.error;
+}
 
 // ---- a grid ---------------------------------------------------------------------------------------
 

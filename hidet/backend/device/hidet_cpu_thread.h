@@ -1,6 +1,7 @@
 // CPU: the words that CUDA adds to C++, the coordinates of the running thread, and errors.
 #pragma once
 
+#include <csetjmp>
 #include <cstdarg>
 #include <cstdio>
 
@@ -68,6 +69,7 @@ struct Launch {
   unsigned cluster = 1;  // so many neighbouring blocks along x run together
   int error = 0;
   char message[kMessageBytes] = {};
+  std::jmp_buf* escape = nullptr;  // where a function that is no kernel goes on after an error
 };
 
 // The launch that this thread of the operating system works for.

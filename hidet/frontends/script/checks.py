@@ -9,7 +9,7 @@ from xdsl.ir import Operation
 
 from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.memory import is_arithmetic
-from hidet.dialects.cuda import KernelOp, LaunchOp, PrintfOp, ViewOp
+from hidet.dialects.cuda import AssertOp, KernelOp, LaunchOp, PrintfOp, ViewOp
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.cuda.marks import PARALLEL
 from hidet.dialects.task import ForeachOp
@@ -84,7 +84,7 @@ def check_cpu_kernel(kernel: KernelOp, source: Source) -> None:
         if PARALLEL in op.attributes:
             _check_parallel(op, source)
         is_shared = isinstance(op, memref.AllocaOp) and space_of(op.memref.type) is Space.SHARED
-        is_cuda = op.dialect_name() == "cuda" and not isinstance(op, PrintfOp)
+        is_cuda = op.dialect_name() == "cuda" and not isinstance(op, PrintfOp | AssertOp)
         if is_shared or is_cuda:
             raise _error(
                 op,

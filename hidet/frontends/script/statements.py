@@ -184,6 +184,10 @@ class Statements(Loops):
         if known:
             raise ScriptError("the assertion does not hold" + (f": {message}" if message else ""))
         assert isinstance(value, Scalar)
+        if self.emitter.in_parallel:
+            raise ScriptError(
+                "an assertion in a parallel loop", hint="check before the loop, or after it"
+            )
         text = str(message or ast.unparse(node.test))
         self.emitter.insert(AssertOp(value.ssa, f"{self.source.where(node)}: {text}"))
 

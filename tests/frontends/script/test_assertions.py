@@ -47,6 +47,28 @@ def test_on_the_cpu():
     assert x.sum() == 64
 
 
+def test_in_a_function_of_the_cpu():
+    """What is no kernel ends at the line that fails."""
+    with hidet.script_module() as module:
+
+        @hidet.script
+        def function(x: f32[64], n: i32):
+            attrs.func_kind = "cpu_kernel"
+            for i in range(64):
+                assert i < n, "too many"
+                x[i] = 1.0
+
+    built, x = module.build(), torch.zeros(64)
+    for n in (64, 20, 64):
+        x.zero_()
+        if n == 64:
+            built(x, n)
+        else:
+            with pytest.raises(HidetError, match=r"does not hold: .*:\d+: too many"):
+                built(x, n)
+        assert x.sum() == n
+
+
 def test_for_gpus(tmp_path):
     """nvcc takes it without a warning."""
     try:

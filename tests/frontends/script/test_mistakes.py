@@ -401,6 +401,11 @@ ON_CPU = [
         'total = 0.0\nfor i in grid(8, attrs="p"):\n    total += x[i]\nx[0] = total',
     ),
     in_cpu_kernel(
+        "an assertion in a parallel loop ... check before the loop",
+        "assert",
+        'for i in grid(n, attrs="p"):\n    assert n > i',
+    ),
+    in_cpu_kernel(
         "a parallel loop is left early",
         "for",
         'for i in grid(n, attrs="p"):\n    if x[i] > 0:\n        break',
