@@ -16,6 +16,7 @@ from hidet.dialects.cuda import KernelOp, ShflOp, SyncWarpOp, ThreadIdOp, VoteOp
 from hidet.dialects.cuda.attributes import Dimension, Space
 from hidet.dialects.cuda.instructions import Collective, WarpCollective
 from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, MatmulOp
+from hidet.lowering.cuda.expressions import is_variable
 from hidet.lowering.legality.memory_types import is_in
 from hidet.lowering.legality.report import illegal
 
@@ -103,6 +104,15 @@ class Variation:
             return self.of(condition.operands[:1]) if condition is not None else Varies.NOWHERE
         return self.of(op.operands)
 
+    def around(self, op: Operation, outer: Operation) -> Varies:
+        """Return how it varies whether and how often an op runs, for each run of another one."""
+        varies = Varies.NOWHERE
+        parent = op.parent_op()
+        while parent is not None and parent is not outer.parent_op():
+            varies = max(varies, self.of_flow(parent))
+            parent = parent.parent_op()
+        return varies
+
     def spread(self, start: Iterable[SSAValue], varies: Varies) -> None:
         """Mark values, and all that are computed from them."""
         worklist = list(start)
@@ -119,9 +129,10 @@ class Variation:
 def variation_of(kernel: KernelOp) -> Variation:
     """Return how the values of a kernel vary.
 
-    Ids of threads vary, and what is in memory of one thread; what is computed from something that
-    varies does too. A quotient of the thread's id by a multiple of 32, and its comparison with one,
-    vary between warps only.
+    Ids of threads vary, and what is in arrays of one thread; what is computed from something that
+    varies does too. A variable varies if it is given something that does, or if it varies whether
+    it is given something. A quotient of the thread's id by a multiple of 32, and its comparison
+    with one, vary between warps only.
     """
     lanes: list[SSAValue] = []
     warps: list[SSAValue] = []
@@ -136,7 +147,32 @@ def variation_of(kernel: KernelOp) -> Variation:
             warps.extend(op.results)
     variation.spread(warps, Varies.BETWEEN_WARPS)
     variation.spread(lanes, Varies.BETWEEN_LANES)
+    _spread_variables(kernel, variation)
     return variation
+
+
+def _spread_variables(kernel: KernelOp, variation: Variation) -> None:
+    """Mark what is read from variables that vary, until there are no more of them."""
+    variables = [
+        op
+        for op in kernel.body.walk()
+        if isinstance(op, memref.AllocaOp) and is_variable(op.memref)
+    ]
+    worklist = variables
+    while worklist:
+        worklist = []
+        for variable in variables:
+            users = [use.operation for use in variable.memref.uses]
+            loads = [user.res for user in users if isinstance(user, memref.LoadOp)]
+            stores = [user for user in users if isinstance(user, memref.StoreOp)]
+            ways = [variation.of([store.value]) for store in stores]
+            ways += [variation.around(store, variable) for store in stores]
+            if not stores or len(loads) + len(stores) < len(users):
+                ways.append(Varies.BETWEEN_LANES)  # it holds anything, or an instruction writes it
+            varies = max(ways)
+            if any(variation.of([load]) < varies for load in loads):
+                variation.spread(loads, varies)
+                worklist.append(variable)
 
 
 def _reads_own_memory(op: Operation) -> bool:
@@ -146,6 +182,8 @@ def _reads_own_memory(op: Operation) -> bool:
             source = op.source
         case memref.LoadOp():
             source = op.memref
+            if is_variable(source):
+                return False
         case _:
             return False
     return is_in(source, Space.REGISTER) or is_in(source, Space.LOCAL)

@@ -209,3 +209,55 @@ cuda.kernel @lanes_load() grid(4) block(64) {
     cuda.ldmatrix %s[%t, %0] to %a[%0] count 4 : memref<64x4xf32, #cuda.space<shared>> to memref<4xf32, #cuda.space<local>>
   }
 }
+
+// -----
+
+// A variable is the same for all threads as long as they all give it the same.
+
+// CHECK-LABEL: cuda.kernel @left_together
+cuda.kernel @left_together(%x : memref<64xf32>, %n : index) grid(4) block(64) {
+  %0 = arith.constant 0 : index
+  %1 = arith.constant 1 : index
+  %a = arith.constant 1.0 : f32
+  %true = arith.constant true
+  %running = memref.alloca() : memref<i1, #cuda.space<local>>
+  memref.store %true, %running[] : memref<i1, #cuda.space<local>>
+  scf.for %k = %0 to %n step %1 {
+    %r = memref.load %running[] : memref<i1, #cuda.space<local>>
+    scf.if %r {
+      cuda.sync_threads
+      %v = memref.load %x[%k] : memref<64xf32>
+      %c = arith.cmpf ogt, %v, %a : f32
+      scf.if %c {
+        %false = arith.constant false
+        memref.store %false, %running[] : memref<i1, #cuda.space<local>>
+      }
+    }
+  }
+}
+
+// -----
+
+// CHECK: cuda.sync_threads is collective, but not all threads come by: scf.if around it
+// CHECK-NEXT: at: cuda.sync_threads in @left_alone
+cuda.kernel @left_alone(%x : memref<64xf32>, %n : index) grid(4) block(64) {
+  %t = cuda.thread_id x
+  %0 = arith.constant 0 : index
+  %1 = arith.constant 1 : index
+  %a = arith.constant 1.0 : f32
+  %true = arith.constant true
+  %running = memref.alloca() : memref<i1, #cuda.space<local>>
+  memref.store %true, %running[] : memref<i1, #cuda.space<local>>
+  scf.for %k = %0 to %n step %1 {
+    %r = memref.load %running[] : memref<i1, #cuda.space<local>>
+    scf.if %r {
+      cuda.sync_threads
+      %v = memref.load %x[%t] : memref<64xf32>
+      %c = arith.cmpf ogt, %v, %a : f32
+      scf.if %c {
+        %false = arith.constant false
+        memref.store %false, %running[] : memref<i1, #cuda.space<local>>
+      }
+    }
+  }
+}

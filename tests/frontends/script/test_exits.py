@@ -7,8 +7,11 @@ import textwrap
 import pytest
 import torch
 
+import hidet
 from hidet import option
-from hidet.lang import spatial
+from hidet.errors import LegalityError
+from hidet.lang import attrs, f32, shared_tensor, spatial
+from hidet.lang.cuda import syncthreads, threadIdx
 from hidet.testing.numeric import poison
 
 LANES = 32
@@ -132,3 +135,39 @@ def test_random_programs(seed, tmp_path):
         exec(compile(function.replace(": i32", "").replace(" -> i32", ""), "f", "exec"), names)
         wanted = [names[f"f{number}"](a, lane) for lane, a in enumerate(x.tolist())]
         assert y[:, number].tolist() == wanted, function
+
+
+def scan(*, together):
+    """Give a kernel that leaves a loop with a barrier in it, all threads at once or each alone."""
+    with hidet.script_module() as module:
+
+        @hidet.script
+        def kernel(x: f32[64], y: f32[32]):
+            attrs.cuda.grid_dim = 1
+            attrs.cuda.block_dim = 32
+            i = threadIdx.x
+            tile = shared_tensor("f32", [32])
+            total = 0.0
+            for k in range(64):
+                tile[i] = x[k] * i
+                syncthreads()
+                total += tile[31 - i]
+                syncthreads()
+                if x[k if together else i] > 0.9:
+                    break
+            y[i] = total
+
+    return module.build()
+
+
+def test_barriers_in_a_loop_that_is_left():
+    """All threads may leave a loop with a barrier together; that some leave alone is found."""
+    with option.context(verify_level=True):
+        built = scan(together=True)
+        with pytest.raises(LegalityError, match="not all threads come by"):
+            scan(together=False)
+    x, y = torch.rand(64) * 0.8, poison(torch.empty(32))
+    x[40] = 1.0
+    built(x, y)
+    wanted = x[:41].double().sum() * (31 - torch.arange(32))
+    assert torch.allclose(y.double(), wanted, atol=1e-3)
