@@ -69,6 +69,19 @@ def _positive_integer() -> Kind:
     return Kind("int", "a whole number from 1 up", convert)
 
 
+def _seed() -> Kind:
+    """A whole number of 64 bits."""
+
+    def convert(value: object) -> object:
+        if isinstance(value, bool) or not isinstance(value, int | str):
+            raise ValueError
+        if not 0 <= int(value) < 1 << 64:
+            raise ValueError
+        return int(value)
+
+    return Kind("int", "a whole number from 0 up, of 64 bits", convert)
+
+
 def _flag() -> Kind:
     """A switch."""
     by_text = {"0": False, "1": True, "false": False, "true": True, "off": False, "on": True}
@@ -173,6 +186,21 @@ OPTIONS: dict[str, Option] = {
             _flag(),
             _default_verify_level,
             "check between stages that the program is legal there; on where dump_dir is set",
+        ),
+        Option(
+            "strict",
+            "HIDET_STRICT",
+            _flag(),
+            lambda: False,
+            "compile kernels for the CPU that find races, accesses out of bounds and reads of what "
+            "was never written; slow",
+        ),
+        Option(
+            "strict_seed",
+            "HIDET_STRICT_SEED",
+            _seed(),
+            lambda: 0,
+            "the seed of the order in which the threads of a strict kernel run",
         ),
         Option(
             "dump_dir",

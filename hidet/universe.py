@@ -32,6 +32,7 @@ PASSES: dict[str, str] = {
     "simplify-index": "hidet.lowering.cuda.simplify_index:SimplifyIndexPass",
     "merge-equal-ops": "hidet.lowering.cuda.merge_equal_ops:MergeEqualOpsPass",
     "vectorize": "hidet.lowering.cuda.vectorize:VectorizePass",
+    "instrument-memory": "hidet.lowering.cuda.instrument_memory:InstrumentMemoryPass",
     "flatten-memrefs": "hidet.lowering.cuda.flatten_memrefs:FlattenMemrefsPass",
     "plan-shared-memory": "hidet.lowering.cuda.plan_shared_memory:PlanSharedMemoryPass",
     "infer-readonly": "hidet.lowering.cuda.infer_readonly:InferReadonlyPass",

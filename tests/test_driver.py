@@ -263,10 +263,11 @@ def test_key_holds_all_that_decides(monkeypatch):
         _key(GRAPH.replace("p0", "p1")),
         _key(toolchain=Gxx(check=True)),
         _key(search_space=1),
+        _key(strict=True),
     }
     monkeypatch.setattr(programs_module, "source_fingerprint", lambda: "another compiler")
     keys.add(_key())
-    assert len(keys) == 6
+    assert len(keys) == 7
 
 
 def test_key_does_not_hold_what_is_for_people():

@@ -48,7 +48,7 @@ def compile_program(
     """
     dump = Dump(options.dump_dir, key)
     with report.stage("passes"):
-        settings = PassOptions(arch=toolchain.target, verify=options.verify_level)
+        settings = PassOptions(toolchain.target, options.verify_level, options.strict)
 
         def passes(current: ModuleOp, on_pass: OnPass) -> None:
             run_pipeline(current, make_context(), settings, on_pass=on_pass)

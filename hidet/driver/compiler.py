@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from hidet.backend.build import build_kernels
 from hidet.backend.cache import Store
-from hidet.backend.toolchains import Gxx, Nvcc
+from hidet.backend.toolchains import Gxx
 from hidet.driver.options import CompileOptions
 from hidet.driver.programs import ProgramCache, program_key
-from hidet.driver.target import find_target
+from hidet.driver.target import find_toolchain
 from hidet.errors import CompilationError, CompilerNotFoundError
 from hidet.runtime.addresses import SOURCE
 from hidet.runtime.compiled_graph import CompiledGraph
@@ -48,8 +48,7 @@ def compile_graph(
     settings = CompileOptions.current(options)
     report = CompileTimes()
     with report.stage("look up"):
-        target = find_target(device, settings)
-        toolchain = Gxx() if target == "cpu" else Nvcc(target)
+        toolchain = find_toolchain(device, settings)
         text = str(module)
         key = program_key(text, toolchain, settings)
         store = _open_store(settings.cache_dir, settings.cache_size_limit)
@@ -70,7 +69,7 @@ def compile_graph(
             device,
             report,
             use_cuda_graph=settings.use_cuda_graph,
-            address_library=None if target == "cpu" else _address_library(store),
+            address_library=None if toolchain.target == "cpu" else _address_library(store),
         )
 
 

@@ -19,6 +19,7 @@ from hidet.driver.tensor_maps import MAP_BYTES
 from hidet.errors import HidetError
 from hidet.runtime.cuda_graph import DEFAULT_SHARED_BYTES
 from hidet.runtime.cuda_services import CudaServices
+from hidet.runtime.strict import StrictLaunches
 from hidet.runtime.tensors import POINTER_ALIGNMENT
 
 Extents: TypeAlias = tuple[int, int, int]
@@ -51,6 +52,7 @@ class CpuKernel:
         self._launch: Callable[..., int] = ctypes.CFUNCTYPE(
             ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint] * 4
         )((f"{symbol}_launch", library))
+        self._strict = StrictLaunches(library)
         self._last_error: Callable[[], bytes] = ctypes.CFUNCTYPE(ctypes.c_char_p)(
             ("hidet_last_error", library)
         )
@@ -63,6 +65,7 @@ class CpuKernel:
         Raises:
             HidetError: it failed.
         """
+        self._strict.prepare()
         status = self._launch(arguments, *grid, self._shared_bytes)
         self._flush(None)
         if status != 0:

@@ -22,6 +22,7 @@ class CompileOptions:
         progress: "auto", "on" or "off".
         search_space: how schedules are chosen; 0 asks the cost model.
         verify_level: check between stages that the program is legal there.
+        strict: compile kernels that check their memory accesses; for the CPU only.
         dump_dir: where to write the program after every pass, or None.
         use_cuda_graph: replay a CUDA Graph; otherwise launch kernel by kernel.
     """
@@ -34,6 +35,7 @@ class CompileOptions:
     progress: str
     search_space: int
     verify_level: bool
+    strict: bool
     dump_dir: Path | None
     use_cuda_graph: bool = True
 

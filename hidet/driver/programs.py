@@ -35,7 +35,8 @@ def program_key(text: str, toolchain: Toolchain, options: CompileOptions) -> str
     its options, this compiler's own source, and the options that passes look at. Flags of torch
     that change the program, such as those of TF32, are in its text.
     """
-    parts = (text, toolchain.fingerprint(), source_fingerprint(), str(options.search_space))
+    of_passes = f"{options.search_space} {options.strict}"
+    parts = (text, toolchain.fingerprint(), source_fingerprint(), of_passes)
     digest = hashlib.sha256()
     for part in parts:
         digest.update(f"{len(part)}\0{part}".encode())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, Literal
 
@@ -16,30 +16,31 @@ from xdsl.passes import ModulePass
 from hidet.backend.build import build_kernels
 from hidet.backend.cache import Store, artifact_key
 from hidet.backend.printer import print_kernel, print_kernels
-from hidet.backend.toolchains import Gxx, Nvcc
 from hidet.context import make_context
 from hidet.dialects.alias_printer import module_text
 from hidet.dialects.cuda import PrintfOp
 from hidet.dialects.cuda.kernel import KernelOp
-from hidet.dialects.cuda.marks import ON_CPU
+from hidet.dialects.cuda.marks import INSTRUMENTED, ON_CPU
 from hidet.driver.compilation import read_logs
 from hidet.driver.dump import Dump
 from hidet.driver.host_code import Launch, compile_host, launched_kernels, written_arguments
 from hidet.driver.kernel_launch import CpuKernel, CudaKernel, Launcher
 from hidet.driver.options import CompileOptions
 from hidet.driver.passes import OnPass, lower
-from hidet.driver.script_arguments import Arguments, number_of
+from hidet.driver.script_arguments import Arguments, number_of, sizes_of
 from hidet.driver.script_operator import call_operator, key_of
-from hidet.driver.target import find_target
+from hidet.driver.target import find_toolchain
 from hidet.errors import HidetError
 from hidet.frontends.script.kernels import HostFunction
 from hidet.frontends.script.launches import LAUNCH
 from hidet.frontends.script.module import IRModule
+from hidet.lowering.cuda.instrument_memory import InstrumentMemoryPass
 from hidet.lowering.kernels import kernels_of
 from hidet.lowering.legality.architecture import check_architecture
 from hidet.lowering.pipelines import PassOptions, run_pipeline
 from hidet.lowering.task.lower_task import LowerTaskPass
 from hidet.lowering.verify_level import VerifyLevelPass
+from hidet.runtime.strict import accessible
 from hidet.runtime.times import CompileTimes
 from hidet.tensor import plain
 
@@ -170,8 +171,10 @@ def lower_script(
         LegalityError: a check between stages failed, where the option `verify_level` is on.
     """
     context = make_context()
-    options = PassOptions(verify=CompileOptions.current().verify_level)
-    first: list[ModulePass] = [LowerTaskPass()]
+    current = CompileOptions.current()
+    options = PassOptions(verify=current.verify_level, strict=current.strict)
+    first: list[ModulePass] = [InstrumentMemoryPass(owners=True)] if options.strict else []
+    first.append(LowerTaskPass())
     if options.verify:
         first.append(VerifyLevelPass("cuda", "lower-task"))
     for each in first:
@@ -222,6 +225,7 @@ class CompiledFunction:
         self._result = function.result
         self._bind = compile_host(op)
         self._bound: dict[torch.device, Callable[..., Any]] = {}
+        self._is_strict = any(is_strict(kernels.ops[name]) for name in self._launched)
 
     def source(self, color: bool = False) -> str:
         """Return the kernels that it launches as CUDA C++; without colours, as that of a module."""
@@ -257,7 +261,11 @@ class CompiledFunction:
         if run is None:
             run = self._bound[device] = self._bind(self._kernels.load(self._launched, device))
         with self.arguments.values(arguments) as values:
-            returned = run(*values)
+            if self._is_strict:
+                with accessible(zip(values, sizes_of(arguments), strict=True)):
+                    returned = run(*values)
+            else:
+                returned = run(*values)
         return None if self._result is None else number_of(self._result, returned)
 
     def record(self, values: Sequence[int | float]) -> list[RecordedLaunch]:
@@ -316,8 +324,9 @@ class LoadedKernels:
 
 def _load(ops: Sequence[KernelOp], device: torch.device, dump: Dump) -> list[Launch]:
     """Compile kernels for a device, or take them from the cache, and load them."""
-    options = CompileOptions.current()
-    target = find_target(device, options)
+    options = replace(CompileOptions.current(), strict=any(map(is_strict, ops)))
+    toolchain = find_toolchain(device, options)
+    target = toolchain.target
     for op in ops:
         if ON_CPU in op.attributes and target != "cpu":
             raise HidetError(
@@ -326,7 +335,6 @@ def _load(ops: Sequence[KernelOp], device: torch.device, dump: Dump) -> list[Lau
             )
         check_architecture(op, target)
     store = Store(options.cache_dir, max_bytes=options.cache_size_limit)
-    toolchain = Gxx() if target == "cpu" else Nvcc(target)
     # A kernel without blocks has nothing to do.
     sources = {op.sym_name.data: print_kernel(op) for op in ops if 0 not in op.grid_dims}
     paths = build_kernels(sources, toolchain, store.kernels, progress=False)
@@ -341,6 +349,11 @@ def _load(ops: Sequence[KernelOp], device: torch.device, dump: Dump) -> list[Lau
         else _nothing
         for op in ops
     ]
+
+
+def is_strict(op: KernelOp) -> bool:
+    """Return whether a kernel was built for the strict mode."""
+    return INSTRUMENTED in op.attributes
 
 
 def _nothing(*values: int | float) -> None:

@@ -246,3 +246,11 @@ def number_of(kind: ScalarType, value: int | float) -> int | float:
     if kind.kind == "bool":
         return bool(value)
     return int(value) & kind.limits[1] if kind.kind == "unsigned" else int(value)
+
+
+def sizes_of(arguments: Sequence[object]) -> list[int]:
+    """Give the bytes of each tensor among arguments; 0 for numbers."""
+    return [
+        value.numel() * value.element_size() if isinstance(value, torch.Tensor) else 0
+        for value in arguments
+    ]

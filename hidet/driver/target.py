@@ -2,6 +2,7 @@
 
 import torch
 
+from hidet.backend.toolchains import Gxx, Nvcc, Toolchain
 from hidet.driver.options import CompileOptions
 from hidet.errors import OptionError
 
@@ -27,3 +28,20 @@ def find_target(device: torch.device, options: CompileOptions) -> str:
         return options.arch
     major, minor = torch.cuda.get_device_capability(device)
     return f"sm_{major}{minor}{'a' if major >= 9 else ''}"
+
+
+def find_toolchain(device: torch.device, options: CompileOptions) -> Toolchain:
+    """Give the compiler of kernels for a device.
+
+    Raises:
+        OptionError: as `find_target`; or strict kernels are wanted for a GPU.
+    """
+    target = find_target(device, options)
+    if target == "cpu":
+        return Gxx(strict=options.strict)
+    if options.strict:
+        raise OptionError(
+            f"the option 'strict' is for kernels on the CPU, and these run on '{device}'",
+            hint="call them with tensors on the CPU; compute-sanitizer checks kernels on a GPU",
+        )
+    return Nvcc(target)

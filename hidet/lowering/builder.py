@@ -122,6 +122,10 @@ class KernelBuilder(Builder):
         """Return `lhs < rhs`."""
         return self.insert(arith.CmpiOp(self.index(lhs), self.index(rhs), "slt")).result
 
+    def equal(self, lhs: Index, rhs: Index) -> SSAValue:
+        """Return `lhs == rhs`."""
+        return self.insert(arith.CmpiOp(self.index(lhs), self.index(rhs), "eq")).result
+
     def all_of(self, conditions: Sequence[SSAValue]) -> SSAValue:
         """Return the conjunction of conditions, true where there are none."""
         if not conditions:

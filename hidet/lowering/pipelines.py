@@ -57,6 +57,12 @@ PIPELINES: dict[str, tuple[str, ...]] = {
 }
 """The passes of each pipeline by name, in order."""
 
+OWNERS_AHEAD_OF = "lower-task"
+"""Where the strict mode checks who accesses register tiles: they are gone afterwards."""
+
+ACCESSES_AHEAD_OF = "flatten-memrefs"
+"""Where it checks accesses: afterwards there is one extent; vectors are made before."""
+
 LEVEL_AFTER = {
     "lower-graph-to-compute": "compute",
     "fuse": "compute",
@@ -75,17 +81,21 @@ class PassOptions:
     Attributes:
         arch: the machine that kernels are for: `cpu`, `sm_90a`, ...
         verify: whether `verify-level` runs between the stages.
+        strict: whether `instrument-memory` puts checks into the kernels, which run on the CPU.
     """
 
     arch: str = "sm_90a"
     verify: bool = False
+    strict: bool = False
 
 
 def passes_of(pipeline: str, options: PassOptions) -> Iterator[ModulePass]:
-    """Give the passes of a pipeline, with `verify-level` between stages where it is wanted."""
+    """Give the passes of a pipeline, with those that check the program or its kernels."""
     from hidet.universe import PASSES, load
 
     for name in PIPELINES[pipeline]:
+        if options.strict and name in (OWNERS_AHEAD_OF, ACCESSES_AHEAD_OF):
+            yield load(PASSES["instrument-memory"])(owners=name == OWNERS_AHEAD_OF)
         pass_class = load(PASSES[name])
         takes_arch = any(entry.name == "arch" for entry in fields(pass_class))
         yield pass_class(arch=options.arch) if takes_arch else pass_class()
@@ -132,10 +142,12 @@ class _Pipeline(ModulePass):
 
     arch: str = "sm_90a"
     verify: bool = False
+    strict: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run the pipeline of this pass's name."""
-        run_pipeline(op, ctx, PassOptions(self.arch, self.verify), pipeline=self.name)
+        options = PassOptions(self.arch, self.verify, self.strict)
+        run_pipeline(op, ctx, options, pipeline=self.name)
 
 
 class GraphPipeline(_Pipeline):

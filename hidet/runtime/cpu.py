@@ -10,6 +10,7 @@ from hidet.errors import HidetError
 from hidet.runtime.arguments import ArgumentTable
 from hidet.runtime.executor import Executor
 from hidet.runtime.plan import ALIGNMENT, Kernel, Launch, Plan
+from hidet.runtime.strict import StrictLaunches
 
 
 class CpuExecutor(Executor):
@@ -48,12 +49,14 @@ class _Function:
         self._launch: Callable[..., int] = ctypes.CFUNCTYPE(
             ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint] * 4
         )((f"{kernel.symbol}_launch", library))
+        self._strict = StrictLaunches(library)
         self._last_error: Callable[[], bytes] = ctypes.CFUNCTYPE(ctypes.c_char_p)(
             ("hidet_last_error", library)
         )
 
     def __call__(self, arguments: int) -> None:
         """Run the kernel over its grid; `arguments` is the `void**`."""
+        self._strict.prepare()
         if self._launch(arguments, *self._shape) != 0:
             reason = self._last_error().decode(errors="replace")
             raise HidetError(f"kernel '{self._symbol}' failed on the CPU: {reason}")

@@ -136,15 +136,16 @@ TRANSPOSED = {
 }
 
 
-def print_program(m, n, k, transposed=False):
+def print_program(m, n, k, transposed=False, strict=False, changes=()):
     """Print the program for an m x k and an n x k matrix; m, n and k are multiples of 64."""
     text = PROGRAM.format(M=m, N=n, K=k, M64=m // 64, N64=n // 64)
-    for before, after in TRANSPOSED.items() if transposed else ():
+    for before, after in [*(TRANSPOSED.items() if transposed else ()), *changes]:
         assert before in text
         text = text.replace(before, after)
     module = Parser(make_context(), text).parse_module()
     module.verify()
-    run_pipeline(module, make_context(), PassOptions(verify=True), pipeline="cuda-pipeline")
+    options = PassOptions(verify=True, strict=strict)
+    run_pipeline(module, make_context(), options, pipeline="cuda-pipeline")
     return print_kernels(list(module.ops))
 
 
@@ -211,12 +212,14 @@ def try_on_cpu(tmp_path, cpu_device, rng):
 
 
 @pytest.mark.parametrize(
-    "toolchain", [Gxx(), Gxx(check=True, late_copies=True)], ids=["plain", "late"]
+    "toolchain",
+    [Gxx(), Gxx(check=True, late_copies=True), Gxx(strict=True)],
+    ids=["plain", "late", "strict"],
 )
 @pytest.mark.parametrize("transposed", [False, True])
 def test_product(try_on_cpu, toolchain, transposed):
     """Tensor copier, barriers and products work together on the CPU too."""
-    source = print_program(*SHAPE, transposed)
+    source = print_program(*SHAPE, transposed, toolchain.strict)
     assert try_on_cpu(source, toolchain, transposed=transposed) == (0, "", True)
 
 
@@ -240,6 +243,58 @@ def test_faults_show(try_on_cpu, fault):
     source = print_program(*SHAPE)
     assert before in source
     assert not try_on_cpu(source.replace(before, after), Gxx(check=True, late_copies=True))[2]
+
+
+FAULTS_BY_NAME = {
+    "no barrier after the mbarriers are made": (
+        ("  }\n  cuda.sync_threads\n  scf.if %is_first", "  }\n  scf.if %is_first"),
+        r"(reads full\[[01]\] in line .*, which nothing has written|a race: .* full\[[01]\])",
+    ),
+    "no wait for the copies": (
+        ("cuda.mbarrier_wait %full[%stage] parity %parity : memref<2xi64, #shared>", ""),
+        r"reads s[ab]\[\d, \d+, \d+\] in line .*, to which the copy that began in line .* is still",
+    ),
+    "a wait for the other stage": (
+        ("cuda.mbarrier_wait %full[%stage]", "cuda.mbarrier_wait %full[%other]"),
+        r"(still under way: a wait is missing|the block hangs)",
+    ),
+    "no wait for the products ahead of the next copy": (
+        ("cuda.wgmma_wait 0", "cuda.wgmma_wait 1"),
+        r"writes s[ab]\[.*\] in line .*, which the product that began in line .* may still",
+    ),
+    "no barrier ahead of the next copy": (
+        ("memref<32xf32, #local>\n    cuda.sync_threads", "memref<32xf32, #local>"),
+        r"(may still be reading: a wait or a barrier is|a race: thread .* writes s[ab])",
+    ),
+    "accumulators without a start": (
+        ("accumulate %accumulate", "accumulate %true"),
+        r"reads d\[0\] in line .*, which nothing has written",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS_BY_NAME)
+def test_strict_mode_says_what_is_wrong(try_on_cpu, fault):
+    """A fault is an error of the call, whatever the result would be."""
+    change, message = FAULTS_BY_NAME[fault]
+    true = ("%tid = cuda.thread_id x", "%true = arith.constant true\n  %tid = cuda.thread_id x")
+    source = print_program(*SHAPE, strict=True, changes=(change, true))
+    code, found, _ = try_on_cpu(source, Gxx(strict=True))
+    assert code != 0
+    assert re.search(message, found)
+
+
+@pytest.mark.parametrize("wait", ["", "cuda.wgmma_wait 1"])
+def test_strict_mode_wants_a_wait_ahead_of_the_result(try_on_cpu, wait):
+    """The accumulators of the last products are not there yet."""
+    change = ("    cuda.wgmma_wait 0\n", f"    {wait}\n")
+    steps = (
+        ("scf.for %k = %0 to %K step %64", "scf.for %k = %0 to %64 step %64"),
+        ("    cuda.sync_threads\n  }", "  }"),
+    )
+    source = print_program(*SHAPE, strict=True, changes=(change, *steps))
+    _, found, _ = try_on_cpu(source, Gxx(strict=True))
+    assert re.search(r"reads d\[\d+\] in line .*, which a product that is under way writes", found)
 
 
 def test_tensor_of_another_swizzle_shows(try_on_cpu):

@@ -168,12 +168,13 @@ def program_text(m, n, k):
     return PROGRAM.format(**sizes, **loads)
 
 
-def print_program(text):
+def print_program(text, strict=False):
     """Print a program as CUDA C++, after all passes of its level, each of them checked."""
     context = make_context()
     module = Parser(context, text).parse_module()
     module.verify()
-    run_pipeline(module, context, PassOptions(verify=True), pipeline="cuda-pipeline")
+    options = PassOptions(verify=True, strict=strict)
+    run_pipeline(module, context, options, pipeline="cuda-pipeline")
     return print_kernels(list(module.ops))
 
 
@@ -182,7 +183,7 @@ def run_on_cpu(tmp_path, cpu_device):
     """Print and compile a program, and give a function that runs it on matrices."""
 
     def prepare(text, toolchain):
-        source = print_program(text)
+        source = print_program(text, toolchain.strict)
         built = build_kernels({"product": source}, toolchain, ArtifactCache(tmp_path / "cache"))
         device = cpu_device(built.values())
         return lambda x, w: launch(device, x, w)
@@ -209,7 +210,9 @@ def is_close(y, expected, k):
 
 
 @pytest.mark.parametrize(
-    "toolchain", [Gxx(), Gxx(check=True, late_copies=True)], ids=["plain", "late"]
+    "toolchain",
+    [Gxx(), Gxx(check=True, late_copies=True), Gxx(strict=True)],
+    ids=["plain", "late", "strict"],
 )
 @pytest.mark.parametrize("shape", [(100, 64, 32), (70, 128, 160)], ids=str)
 def test_product(run_on_cpu, rng, shape, toolchain):
@@ -241,6 +244,46 @@ def test_faults_show(run_on_cpu, rng, fault):
     x, w, expected = matrices(rng, *shape)
     y = run_on_cpu(text.replace(before, after), Gxx(check=True, late_copies=True))(x, w)
     assert not is_close(y, expected, shape[2])
+
+
+FAULTS_BY_NAME = {
+    "a wait for too few copies": (
+        *FAULTS["a wait for too few copies"],
+        "reads s[ab]\\[.*\\] in line .*, to which the copy that began in line .* is still",
+    ),
+    "no commit": (*FAULTS["no commit"], "is still under way: a wait is missing"),
+    "no barrier after the wait": (
+        "cuda.cp_async_wait 1\n    cuda.sync_threads",
+        "cuda.cp_async_wait 1",
+        "which nothing has written so far|is still under way|a race: thread",
+    ),
+    "no barrier before the next copy": (
+        "    cuda.sync_threads\n  }\n",
+        "  }\n",
+        "a race: thread .* writes s[ab]\\[.*\\] in line .*, and thread .* reads it|under way",
+    ),
+    "rows beyond the tile": (
+        "cuda.ldmatrix %sa[%stage, %rb, %ca]",
+        "cuda.ldmatrix %sa[%stage, %bm, %ca]",
+        "accesses sa",
+    ),
+    "an accumulator without a start": (
+        "memref.store %zero, %c[%i, %j, %v]",
+        "memref.store %zero, %c[%0, %j, %v]",
+        "reads c\\[1, 0, 0\\] in line .*, which nothing has written",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS_BY_NAME)
+def test_strict_mode_says_what_is_wrong(run_on_cpu, rng, fault):
+    """A fault is an error of the call, whatever the result would be."""
+    before, after, message = FAULTS_BY_NAME[fault]
+    text = program_text(128, 64, 96)
+    assert before in text
+    x, w, _ = matrices(rng, 128, 64, 96)
+    with pytest.raises(AssertionError, match=message):
+        run_on_cpu(text.replace(before, after), Gxx(strict=True))(x, w)
 
 
 @pytest.fixture

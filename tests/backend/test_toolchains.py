@@ -181,7 +181,8 @@ def test_fingerprint_tells_what_decides(monkeypatch, fake):
     compiler = Gxx(fake("g++", "g++ (Test) 12.1.0\nCopyright Free Software Foundation"))
     other = Gxx(fake("other", "g++ (Test) 12.2.0\nCopyright Free Software Foundation"))
     nvcc = Nvcc("sm_80", fake("nvcc", "Cuda compilation tools, release 13.0"))
-    seen = [compiler, other, replace(compiler, check=True), nvcc, replace(nvcc, arch="sm_90a")]
+    modes = [replace(compiler, check=True), replace(compiler, strict=True)]
+    seen = [compiler, other, *modes, nvcc, replace(nvcc, arch="sm_90a")]
     fingerprints = {toolchain.fingerprint() for toolchain in seen}
     assert len(fingerprints) == len(seen)
     assert Gxx(compiler.path).fingerprint() == compiler.fingerprint()

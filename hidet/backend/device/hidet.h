@@ -38,6 +38,7 @@
 //     roles    barrier_sync<count>, barrier_arrive<count>, setmaxnreg_inc<count>, ..._dec<count>
 //     wgmma    wgmma_m64n128k16_f16_f32 ..., matrix_descriptor, wgmma_fence, wgmma_commit, wgmma_wait
 //     cluster  cluster_arrive, cluster_wait, mbarrier_arrive_cluster, tma_load_multicast
+//     strict   track_*, check_*: what instrumented kernels say (CPU only)
 //     tensor   TensorMap, tma_load, tma_store, mbarrier_*, fence_proxy_async
 //
 // What is the same on both sides is written once, in hidet_scalar.h. A new family of instructions is

@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "hidet_cpu_strict.h"
+
 #if defined(HIDET_LATE_COPIES)
 #include <vector>
 #endif
@@ -20,6 +22,7 @@ struct AsyncCopy {
   void* dst;
   const void* src;
   std::size_t bytes, valid;  // bytes from `valid` on become zero and are not read
+  unsigned line;             // where it began
 
   void land() const {
     if (valid != 0) __builtin_memcpy(dst, src, valid);
@@ -33,6 +36,7 @@ struct AsyncCopy {
 class CopyQueue {
  public:
   void begin(const AsyncCopy& copy) {
+    check_copy_begins(copy.dst, copy.bytes, copy.line);
     __builtin_memset(copy.dst, 0xff, copy.bytes);
     copies_.push_back(copy);
   }
@@ -43,7 +47,10 @@ class CopyQueue {
   void wait(std::size_t pending) {
     if (groups_.size() <= pending) return;
     const std::size_t done = groups_.size() - pending, count = groups_[done - 1];
-    for (std::size_t i = 0; i < count; ++i) copies_[i].land();
+    for (std::size_t i = 0; i < count; ++i) {
+      copies_[i].land();
+      check_copy_lands(copies_[i].dst, copies_[i].bytes, copies_[i].line);
+    }
     copies_.erase(copies_.begin(), copies_.begin() + std::ptrdiff_t(count));
     groups_.erase(groups_.begin(), groups_.begin() + std::ptrdiff_t(done));
     for (std::size_t& end : groups_) end -= count;
@@ -89,7 +96,7 @@ HIDET_DEVICE void wait_for_copies(std::size_t) {}
 
 // Begin a copy of `bytes`, of which the first `valid` are read.
 template <std::size_t bytes>
-HIDET_DEVICE void cp_async(void* dst, const void* src, std::size_t valid) {
+HIDET_DEVICE void cp_async(void* dst, const void* src, std::size_t valid, unsigned line) {
   static_assert(bytes == 4 || bytes == 8 || bytes == 16, "cp.async copies 4, 8 or 16 bytes");
 #if defined(HIDET_CHECK)
   const auto to = reinterpret_cast<std::uintptr_t>(dst);
@@ -103,34 +110,36 @@ HIDET_DEVICE void cp_async(void* dst, const void* src, std::size_t valid) {
     return;
   }
 #endif
-  begin_copy({dst, src, bytes, valid});
+  begin_copy({dst, src, bytes, valid, line});
 }
 
 }  // namespace cpu
 
 // Begin to copy N elements; both addresses are multiples of their size.
 template <int N, typename T>
-HIDET_DEVICE void cp_async_ca(T* dst, const T* src) {
-  cpu::cp_async<N * sizeof(T)>(dst, src, N * sizeof(T));
+HIDET_DEVICE void cp_async_ca(T* dst, const T* src, CallSite site = CallSite(__builtin_LINE())) {
+  cpu::cp_async<N * sizeof(T)>(dst, src, N * sizeof(T), site.line);
 }
 
 // As above; the elements from `valid` on are not read, and become zero.
 template <int N, typename T>
-HIDET_DEVICE void cp_async_ca(T* dst, const T* src, int valid) {
-  cpu::cp_async<N * sizeof(T)>(dst, src, std::size_t(valid) * sizeof(T));
+HIDET_DEVICE void cp_async_ca(T* dst, const T* src, int valid,
+                              CallSite site = CallSite(__builtin_LINE())) {
+  cpu::cp_async<N * sizeof(T)>(dst, src, std::size_t(valid) * sizeof(T), site.line);
 }
 
 // For 16 bytes; where they are cached is a matter of GPUs.
 template <int N, typename T>
-HIDET_DEVICE void cp_async_cg(T* dst, const T* src) {
+HIDET_DEVICE void cp_async_cg(T* dst, const T* src, CallSite site = CallSite(__builtin_LINE())) {
   static_assert(N * sizeof(T) == 16, "cp.async.cg copies 16 bytes");
-  cp_async_ca<N>(dst, src);
+  cp_async_ca<N>(dst, src, site);
 }
 
 template <int N, typename T>
-HIDET_DEVICE void cp_async_cg(T* dst, const T* src, int valid) {
+HIDET_DEVICE void cp_async_cg(T* dst, const T* src, int valid,
+                              CallSite site = CallSite(__builtin_LINE())) {
   static_assert(N * sizeof(T) == 16, "cp.async.cg copies 16 bytes");
-  cp_async_ca<N>(dst, src, valid);
+  cp_async_ca<N>(dst, src, valid, site);
 }
 
 // Make a group of all copies of this thread since its last group.

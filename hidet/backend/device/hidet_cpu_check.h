@@ -14,7 +14,7 @@ __attribute__((noinline, cold)) static void fail(const char* what, unsigned line
     std::longjmp(*launch->escape, 1);
   }
   if (block == nullptr) {
-    report(kNotCollective, "a check in line %u needs HIDET_COLLECTIVE", line);
+    report(kNotCollective, "a check in %s needs HIDET_COLLECTIVE", at(line).text);
     return;
   }
   report(kFailedCheck, "thread (%d, %d, %d): the assertion does not hold: %s", threadIdx.x,

@@ -21,7 +21,12 @@
 
 #include "hidet_fiber.h"
 
+#if defined(HIDET_STRICT)
+// A thread that does something wrong ends, which takes a fiber.
+#define HIDET_INDEPENDENT hidet::cpu::Mode::collective
+#else
 #define HIDET_INDEPENDENT hidet::cpu::Mode::independent
+#endif
 #define HIDET_COLLECTIVE hidet::cpu::Mode::collective
 
 #define HIDET_KERNEL(name, x, y, z, mode) HIDET_LAUNCH_OF(name, x, y, z, mode, 1)
@@ -165,8 +170,6 @@ struct Function<function> {
 
 // ---- a grid ---------------------------------------------------------------------------------------
 
-// The dynamic shared memory of the block that runs, or of the first one of its cluster.
-static thread_local char* dynamic_shared = nullptr;
 
 // Make the calling thread of the operating system ready to run blocks; false if there is no memory.
 static bool join(Launch& current) {
@@ -203,6 +206,7 @@ static void run_block(const Launch& current, std::size_t index) {
   // All bits set is NaN, or an index far outside: what was never written shows.
   __builtin_memset(dynamic_shared, 0xff, shared_stride * current.cluster);
 #endif
+  start_shadows();
   start_barriers();
   start_cluster();
   start_copies();

@@ -4,7 +4,7 @@
 // work for all of them, before anyone goes on: nothing interrupts a fiber (hidet_fiber.h).
 #pragma once
 
-#include "hidet_fiber.h"
+#include "hidet_cpu_strict.h"
 
 namespace hidet {
 
@@ -17,25 +17,26 @@ static inline void meet_and_work(Team& team, unsigned own, const Operands& opera
                                  const char* what, unsigned line) {
   MeetingPoint& point = team.point;
   if (point.count != size) {
-    report(kInvalidLane, "%s in line %u needs a whole %s, and this one has %u lanes", what, line,
+    report(kInvalidLane, "%s in %s needs a whole %s, and this one has %u lanes", what, at(line).text,
            size == kWarpSize ? "warp" : "warp group", point.count);
     return;
   }
   std::uint64_t* slots = team.slots[point.generation % 2];
   slots[own] = reinterpret_cast<std::uint64_t>(&operands);
   const bool is_last = point.arrived + 1 == size;
-  block->meet(point, what, line);
+  block->meet(point, what, line, Meeting::work);
   if (!is_last) return;
   const Operands* all[size];
   for (unsigned i = 0; i < size; ++i) all[i] = reinterpret_cast<const Operands*>(slots[i]);
   work(all);
+  pass_on();
 }
 
 template <typename Operands, typename Work>
 static inline void work_together(const Operands& operands, Work work, const char* what,
                                  unsigned line) {
   if (block == nullptr) {
-    report(kNotCollective, "%s in line %u needs HIDET_COLLECTIVE", what, line);
+    report(kNotCollective, "%s in %s needs HIDET_COLLECTIVE", what, at(line).text);
     return;
   }
   meet_and_work<kWarpSize>(block->warp(), block->lane(), operands, work, what, line);
@@ -46,7 +47,7 @@ template <typename Operands, typename Work>
 static inline void group_works_together(const Operands& operands, Work work, const char* what,
                                         unsigned line) {
   if (block == nullptr) {
-    report(kNotCollective, "%s in line %u needs HIDET_COLLECTIVE", what, line);
+    report(kNotCollective, "%s in %s needs HIDET_COLLECTIVE", what, at(line).text);
     return;
   }
   meet_and_work<kGroupSize>(block->group(), block->thread_of_group(), operands, work, what, line);
@@ -100,6 +101,9 @@ static void multiply(const MmaOperands<C, T>* const (&all)[kWarpSize]) {
 
 template <int k, typename C, typename T>
 static inline void mma(C* c, const T* a, const T* b, const char* what, unsigned line) {
+  saw_read(a, k / 2 * sizeof(T), line);
+  saw_read(b, k / 4 * sizeof(T), line);
+  saw_read(c, 4 * sizeof(C), line);
   work_together(MmaOperands<C, T>{c, a, b}, multiply<k, C, T>, what, line);
 }
 
@@ -158,10 +162,13 @@ static inline void ldmatrix(void* fragment, const void* row, const char* what, u
 #if defined(HIDET_CHECK)
   if (block != nullptr && block->lane() < 8 * count &&
       reinterpret_cast<std::uintptr_t>(row) % 16 != 0) {
-    report(kMisaligned, "%s in line %u: the row at %p is not aligned to 16 bytes", what, line, row);
+    report(kMisaligned, "%s in %s: the row at %p is not aligned to 16 bytes", what, at(line).text,
+           row);
   }
 #endif
+  if (block != nullptr && block->lane() < 8 * count) saw_shared_read(row, 16, what, line);
   work_together(LdmatrixOperands{fragment, row}, load_matrices<count, transposed>, what, line);
+  saw_write(fragment, 4 * count, line);
 }
 
 }  // namespace cpu

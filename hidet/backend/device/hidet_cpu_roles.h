@@ -26,11 +26,15 @@ static inline void start_barriers() {
 // Come to a barrier; the last of `count` threads opens it. Null where there is none.
 static inline NamedBarrier* come_to(int number, int count, const char* what, unsigned line) {
   if (block == nullptr || number < 0 || number >= kNamedBarriers) {
-    report(kNotCollective, "%s in line %u needs HIDET_COLLECTIVE and a number from 0 to 15, not %d",
-           what, line, number);
+    report(kNotCollective, "%s in %s needs HIDET_COLLECTIVE and a number from 0 to 15, not %d", what,
+           at(line).text, number);
     return nullptr;
   }
   NamedBarrier& barrier = named_barriers[block->rank()][number];
+#if defined(HIDET_STRICT)
+  order.arrive(&barrier, block->thread());
+  if (barrier.arrived + 1 == count) order.end_phase(&barrier);
+#endif
   if (++barrier.arrived == count) {
     barrier.arrived = 0;
     ++barrier.opened;
@@ -45,9 +49,13 @@ static inline NamedBarrier* come_to(int number, int count, const char* what, uns
 template <int count>
 static inline void barrier_sync(int number, unsigned line = __builtin_LINE()) {
   const cpu::NamedBarrier* barrier = cpu::come_to(number, count, "barrier_sync", line);
-  if (barrier == nullptr) return;
-  const unsigned opened = barrier->opened;
-  while (barrier->opened == opened) cpu::block->wait(barrier, "barrier_sync", line);
+  if (barrier != nullptr) {
+    const unsigned opened = barrier->opened;
+    while (barrier->opened == opened) cpu::block->wait(barrier, "barrier_sync", line);
+  }
+#if defined(HIDET_STRICT)
+  cpu::order.wait(&cpu::named_barriers[cpu::block->rank()][number], cpu::block->thread());
+#endif
 }
 
 template <int count>

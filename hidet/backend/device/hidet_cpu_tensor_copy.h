@@ -36,12 +36,18 @@ static inline void come(long long* bar, int arrivals, int bytes) {
   Mbarrier b = load_barrier(bar);
   b.pending = std::uint16_t(b.pending - arrivals);
   b.state -= 2 * bytes;
+#if defined(HIDET_STRICT)
+  if (arrivals != 0) order.arrive(bar, block->thread());
+#endif
   const bool is_over = b.pending == 0 && b.state >> 1 == 0;
   if (is_over) {
     b.pending = b.count;
     b.state ^= 1;
   }
   *bar = __builtin_bit_cast(long long, b);
+#if defined(HIDET_STRICT)
+  if (is_over) order.end_phase(bar);
+#endif
   if (is_over && block != nullptr) block->wake(bar);
 }
 
@@ -49,14 +55,20 @@ static inline void come(long long* bar, int arrivals, int bytes) {
 
 // ---- mbarrier -------------------------------------------------------------------------------------
 
-static inline void mbarrier_init(long long* bar, int count) {
+static inline void mbarrier_init(long long* bar, int count, unsigned line = __builtin_LINE()) {
+  cpu::saw_write(bar, sizeof(*bar), line);
   const cpu::Mbarrier b = {std::uint16_t(count), std::uint16_t(count), 0};
   *bar = __builtin_bit_cast(long long, b);
 }
 
-static inline void mbarrier_arrive(long long* bar) { cpu::come(bar, 1, 0); }
+static inline void mbarrier_arrive(long long* bar, unsigned line = __builtin_LINE()) {
+  cpu::saw_read(bar, sizeof(*bar), line);
+  cpu::come(bar, 1, 0);
+}
 
-static inline void mbarrier_arrive_expect_tx(long long* bar, int bytes) {
+static inline void mbarrier_arrive_expect_tx(long long* bar, int bytes,
+                                             unsigned line = __builtin_LINE()) {
+  cpu::saw_read(bar, sizeof(*bar), line);
   cpu::come(bar, 1, -bytes);
 }
 
@@ -98,16 +110,27 @@ struct BoxLoad {
   long long* bar;
   TensorMap map;
   int first[5];
+  unsigned line;  // where it began
 
   // Set all bits of the target.
   void spoil() const {
     const auto bytes = std::size_t(map.element_bytes);
     for_each_element(map, first, reinterpret_cast<std::uintptr_t>(dst),
-                     [=](char* shared, const char*) { __builtin_memset(shared, 0xff, bytes); });
+                     [=, this](char* shared, const char*) {
+                       check_copy_begins(shared, bytes, line);
+                       __builtin_memset(shared, 0xff, bytes);
+                     });
   }
 
   void land() const {
     const auto bytes = std::size_t(map.element_bytes);
+#if defined(HIDET_STRICT)
+    const Stamp stamp = order.land(bar, line);
+    for_each_element(map, first, reinterpret_cast<std::uintptr_t>(dst),
+                     [=](char* shared, const char*) {
+                       shared_shadow.land_copy(shared, bytes, stamp);
+                     });
+#endif
     const int size = for_each_element(map, first, reinterpret_cast<std::uintptr_t>(dst),
                                       [=](char* shared, const char* global) {
                                         if (global != nullptr) {
@@ -156,34 +179,51 @@ static inline void start_loads() {}
 
 }  // namespace cpu
 
+// A tensor, and the line of the caller: a function that takes any number of coordinates has no other
+// place for it.
+struct MapArgument {
+  const TensorMap& map;
+  unsigned line;
+  MapArgument(const TensorMap& map, unsigned line = __builtin_LINE()) : map(map), line(line) {}
+};
+
 template <typename T, typename... Coordinates>
-static inline void tma_load(T* dst, long long* bar, const TensorMap& map, Coordinates... first) {
-  cpu::begin_load({dst, bar, map, {int(first)...}});
+static inline void tma_load(T* dst, long long* bar, MapArgument map, Coordinates... first) {
+  cpu::saw_read(bar, sizeof(*bar), map.line);
+  cpu::begin_load({dst, bar, map.map, {int(first)...}, map.line});
 }
 
 static inline void mbarrier_wait(long long* bar, int parity, unsigned line = __builtin_LINE()) {
   if (cpu::block == nullptr) {
-    cpu::report(cpu::kNotCollective, "mbarrier_wait in line %u needs HIDET_COLLECTIVE", line);
+    cpu::report(cpu::kNotCollective, "mbarrier_wait in %s needs HIDET_COLLECTIVE",
+                cpu::at(line).text);
     return;
   }
+  cpu::saw_read(bar, sizeof(*bar), line);
   cpu::land_loads(bar);
   while ((cpu::load_barrier(bar).state & 1) == parity) {
     cpu::block->wait(bar, "mbarrier_wait", line);
     cpu::land_loads(bar);  // those that have begun in the meantime
   }
+#if defined(HIDET_STRICT)
+  cpu::order.wait(bar, cpu::block->thread());
+#endif
 }
 
 template <typename T, typename... Coordinates>
-static inline void tma_store(const T* src, const TensorMap& map, Coordinates... first) {
+static inline void tma_store(const T* src, MapArgument map, Coordinates... first) {
   const auto copy = [&](const char* shared, char* global) {
+    cpu::check_copy_leaves(shared, sizeof(T), map.line);
     if (global != nullptr) __builtin_memcpy(global, shared, sizeof(T));
   };
   const int start[5] = {int(first)...};
-  cpu::for_each_element(map, start, reinterpret_cast<std::uintptr_t>(src), copy);
+  cpu::for_each_element(map.map, start, reinterpret_cast<std::uintptr_t>(src), copy);
 }
 
-static inline void tma_commit() {}
+static inline void tma_commit() { cpu::commit_stores(); }
 template <int pending>
-static inline void tma_wait() {}
+static inline void tma_wait() {
+  cpu::wait_for_stores(pending);
+}
 
 }  // namespace hidet

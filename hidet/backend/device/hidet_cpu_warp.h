@@ -11,15 +11,16 @@ namespace hidet {
 namespace cpu {
 
 // Meet the lanes of the warp, each with a value; return the values of all. Null without fibers.
-static inline const std::uint64_t* exchange(std::uint64_t value, const char* what, unsigned line) {
+static inline const std::uint64_t* exchange(std::uint64_t value, const char* what, unsigned line,
+                                             Meeting meeting = Meeting::exchange) {
   if (block == nullptr) {
-    report(kNotCollective, "%s in line %u needs HIDET_COLLECTIVE", what, line);
+    report(kNotCollective, "%s in %s needs HIDET_COLLECTIVE", what, at(line).text);
     return nullptr;
   }
   Warp& warp = block->warp();
   std::uint64_t* slots = warp.slots[warp.point.generation % 2];
   slots[block->lane()] = value;
-  block->meet(warp.point, what, line);
+  block->meet(warp.point, what, line, meeting);
   return slots;
 }
 
@@ -45,7 +46,7 @@ static inline T shuffle(T v, Source source, const char* what, unsigned line) {
   const unsigned lane = source(block->lane());
   const unsigned lanes = block->warp().point.count;
   if (lane >= lanes) {
-    report(kInvalidLane, "%s in line %u reads lane %u of a warp of %u", what, line, lane, lanes);
+    report(kInvalidLane, "%s in %s reads lane %u of a warp of %u", what, at(line).text, lane, lanes);
     return v;
   }
   __builtin_memcpy(&v, &slots[lane], sizeof(T));
@@ -59,15 +60,16 @@ static inline T shuffle(T v, Source source, const char* what, unsigned line) {
 // Wait for all threads of the block.
 static inline void sync_threads(unsigned line = __builtin_LINE()) {
   if (cpu::block == nullptr) {
-    cpu::report(cpu::kNotCollective, "__syncthreads in line %u needs HIDET_COLLECTIVE", line);
+    cpu::report(cpu::kNotCollective, "__syncthreads in %s needs HIDET_COLLECTIVE",
+                cpu::at(line).text);
     return;
   }
-  cpu::block->meet(cpu::block->barrier(), "__syncthreads", line);
+  cpu::block->meet(cpu::block->barrier(), "__syncthreads", line, cpu::Meeting::barrier);
 }
 
 // Wait for all lanes of the warp.
 static inline void sync_warp(unsigned line = __builtin_LINE()) {
-  cpu::exchange(0, "__syncwarp", line);
+  cpu::exchange(0, "__syncwarp", line, cpu::Meeting::barrier);
 }
 
 // ---- shuffles -------------------------------------------------------------------------------------

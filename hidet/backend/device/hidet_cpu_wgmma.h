@@ -1,7 +1,8 @@
 // CPU: products of matrices by a warp group, from shared memory.
 //
 // The threads of the group meet; the last one to come computes the product for all, at once, so that
-// fences, groups and waits have nothing to do.
+// fences, groups and waits have nothing to do. In the strict mode a product counts as under way until
+// the wait for its group.
 #pragma once
 
 #include "hidet_cpu_mma.h"
@@ -9,9 +10,11 @@
 namespace hidet {
 
 static inline void wgmma_fence() {}
-static inline void wgmma_commit() {}
+static inline void wgmma_commit() { cpu::commit_products(); }
 template <int pending>
-static inline void wgmma_wait() {}
+static inline void wgmma_wait() {
+  cpu::wait_for_products(pending);
+}
 template <int count>
 static inline void wgmma_fence_operand(float*) {}
 
@@ -44,10 +47,10 @@ HIDET_DEVICE std::uintptr_t swizzled(std::uintptr_t address, int swizzle) {
   return pieces == 0 ? address : address ^ ((address >> 7 & (pieces - 1)) << 4);
 }
 
-// Element (i, l) of a matrix, l along k. Elements along k are neighbours, or those along i where it
-// is transposed (PTX ISA, "Strides" and "Canonical Layouts" of wgmma).
+// Where element (i, l) of a matrix is, l along k. Elements along k are neighbours, or those along i
+// where it is transposed (PTX ISA, "Strides" and "Canonical Layouts" of wgmma).
 template <typename T>
-static inline T matrix_element(long long descriptor, bool transposed, int i, int l) {
+static inline const void* element_address(long long descriptor, bool transposed, int i, int l) {
   const auto bits = static_cast<std::uint64_t>(descriptor);
   const MatrixLayout& layout = matrix_layouts[bits >> kAddressBits];
   const std::uintptr_t start = (bits & ((1ull << kAddressBits) - 1)) << 4;
@@ -62,9 +65,13 @@ static inline T matrix_element(long long descriptor, bool transposed, int i, int
   } else {
     offset = i / 8 * layout.stride + i % 8 * span + l * int(sizeof(T));
   }
+  return reinterpret_cast<const void*>(swizzled(start + std::uintptr_t(offset), layout.swizzle));
+}
+
+template <typename T>
+static inline T matrix_element(long long descriptor, bool transposed, int i, int l) {
   T element;
-  const std::uintptr_t address = swizzled(start + std::uintptr_t(offset), layout.swizzle);
-  __builtin_memcpy(&element, reinterpret_cast<const void*>(address), sizeof(T));
+  __builtin_memcpy(&element, element_address<T>(descriptor, transposed, i, l), sizeof(T));
   return element;
 }
 
@@ -72,13 +79,46 @@ struct WgmmaOperands {
   float* d;
   long long a, b;
   bool accumulate;
+  unsigned line;
 };
+
+#if defined(HIDET_STRICT)
+// Each warp of the group begins to read its rows of A, and all of B, 16 bytes at a time, which lie
+// together; each thread has its part of the result.
+template <int n, typename T, bool transposed_a, bool transposed_b>
+static void begin_product(const WgmmaOperands* const (&all)[kGroupSize]) {
+  constexpr int per = 16 / int(sizeof(T));
+  const WgmmaOperands& first = *all[0];
+  const unsigned first_thread = block->thread() - block->thread_of_group();
+  const std::uint32_t number = shared_shadow.begin_product(first_thread, first.line);
+  for (int warp = 0; warp < 4; ++warp) {
+    const unsigned thread = first_thread + unsigned(warp) * kWarpSize;
+    const auto read = [=](long long descriptor, bool transposed, int begin, int end) {
+      for (int i = begin; i < end; i += transposed ? per : 1) {
+        for (int l = 0; l < 16; l += transposed ? 1 : per) {
+          const void* const piece = element_address<T>(descriptor, transposed, i, l);
+          shared_shadow.read_by_product(piece, 16, thread, number);
+        }
+      }
+    };
+    read(first.a, transposed_a, 16 * warp, 16 * warp + 16);
+    read(first.b, transposed_b, 0, n);
+  }
+  for (unsigned i = 0; i < kGroupSize; ++i) {
+    work_queues[first_thread + i].products.begin_product(
+        number, all[i]->d, n / 2 * sizeof(float), first_thread + i, first.line, first.accumulate);
+  }
+}
+#endif
 
 // The product of a warp group; a fragment of d is that of PTX ISA, "Matrix Fragments for
 // wgmma.mma_async.m64nNk16", wgmma_accumulator in hidet/arch/fragments.py.
 template <int n, typename T, bool transposed_a, bool transposed_b>
 static void multiply_group(const WgmmaOperands* const (&all)[kGroupSize]) {
   const WgmmaOperands& first = *all[0];
+#if defined(HIDET_STRICT)
+  begin_product<n, T, transposed_a, transposed_b>(all);
+#endif
   float a[64][16], b[16][n];
   for (int l = 0; l < 16; ++l) {
     for (int i = 0; i < 64; ++i) a[i][l] = to_float(matrix_element<T>(first.a, transposed_a, i, l));
@@ -109,7 +149,7 @@ static inline long long matrix_descriptor(const void* p) {
   template <bool transposed_a, bool transposed_b>                                              \
   static inline void name(float* d, long long a, long long b, bool accumulate,                 \
                           unsigned line = __builtin_LINE()) {                                  \
-    cpu::group_works_together(cpu::WgmmaOperands{d, a, b, accumulate},                         \
+    cpu::group_works_together(cpu::WgmmaOperands{d, a, b, accumulate, line},                   \
                               cpu::multiply_group<n, T, transposed_a, transposed_b>, #name, line); \
   }
 #define HIDET_WGMMA(n)                                     \

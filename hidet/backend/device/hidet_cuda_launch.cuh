@@ -5,6 +5,9 @@
 #define HIDET_KERNEL(name, x, y, z, mode)
 #define HIDET_CLUSTER_KERNEL(name, x, y, z, cluster)
 
+// The checks of the strict mode have bodies for the CPU only (hidet_cpu_strict.h).
+#define HIDET_SOURCE_LINES(...) static_assert(false, "kernels of the strict mode run on the CPU");
+
 // Memory of the block, of the size that the launch states, as the pointer `name`.
 #define HIDET_DYNAMIC_SHARED(type, name)                                       \
   extern __shared__ __align__(1024) unsigned char hidet_dynamic_shared[];      \

@@ -3,8 +3,9 @@
 // Where the threads of a block meet (barriers, shuffles, votes), each of them is a fiber: a stack of
 // its own, and a place where it goes on. One thread of the operating system runs all fibers of a
 // block. A fiber runs until it has to wait at a meeting point; then the next one that can run does,
-// round robin. Nothing else interrupts a fiber, so the code between two meeting points needs no locks.
-// The last one to arrive at a meeting point makes all the others able to run again, and goes on.
+// round robin, or, in the strict mode, whichever chance picks. Nothing else interrupts a fiber, so the
+// code between two meeting points needs no locks. The last one to arrive at a meeting point makes all
+// the others able to run again, and goes on.
 //
 // When no fiber can run and not all have finished, the block hangs. A GPU would hang too; here the
 // launch returns an error that says who waits where.
@@ -16,18 +17,21 @@
 
 #include "hidet_fiber_switch.h"
 #include "hidet_fiber_memory.h"
+#include "hidet_cpu_order.h"
 
 namespace hidet::cpu {
 
-constexpr unsigned kMaxThreads = 1024;  // of a block, as on CUDA
-constexpr unsigned kWarpSize = 32;
-constexpr unsigned kGroupSize = 4 * kWarpSize;  // of a warp group
-constexpr unsigned kMaxFibers = 8 * kMaxThreads;  // of the blocks of a cluster
-constexpr unsigned kMaxCluster = 16;  // blocks (CUDA C++ Programming Guide, compute capabilities)
 constexpr std::size_t kSharedAlignment = 1024;  // what the strictest instruction of CUDA asks for
 
 // From the shared memory of one block of a cluster to that of the next one.
 static thread_local std::size_t shared_stride = 0;
+
+// What threads that meet are about.
+enum class Meeting {
+  exchange,  // values: memory is not ordered
+  barrier,   // what each has done to memory comes before what the others do afterwards
+  work,      // the last one to come has something to do before the others go on
+};
 
 // Where the threads first, first + 1 ... first + count - 1 of a block wait for each other.
 struct MeetingPoint {
@@ -69,7 +73,7 @@ class Block {
     thread_ = thread;
     args_ = args;
     start();
-    switch_context(&outside_, &fibers_[0].context);
+    switch_context(&outside_, &fibers_[current_].context);
     if (running_ != 0 && !abandoned_) report_deadlock();
   }
 
@@ -84,9 +88,15 @@ class Block {
   }
 
   // The running thread waits for all others of `point`. They all have to come from the same line.
-  __attribute__((always_inline)) void meet(MeetingPoint& point, const char* what, unsigned line) {
+  __attribute__((always_inline)) void meet(MeetingPoint& point, const char* what, unsigned line,
+                                           [[maybe_unused]] Meeting meeting) {
     const Switch change = arrive(point, what, line);
     if (change.to != nullptr) switch_context(change.from, change.to);
+#if defined(HIDET_STRICT)
+    if (change.to != nullptr) return;
+    if (meeting == Meeting::barrier) order.meet(point.first, point.count);
+    if (meeting != Meeting::work) pass_on();
+#endif
   }
 
   // The running thread waits until somebody wakes those that wait for `reason`.
@@ -119,8 +129,20 @@ class Block {
   unsigned threads_of_cluster() const { return barrier_.count; }
   Warp& warp() { return warps_[current_ / kWarpSize]; }
   WarpGroup& group() { return groups_[current_ / kGroupSize]; }
+  unsigned thread() const { return current_; }
   unsigned lane() const { return current_ % kWarpSize; }
   unsigned thread_of_group() const { return current_ % kGroupSize; }
+
+#if defined(HIDET_STRICT)
+  // The running thread lets another one run, whichever chance picks.
+  void pass_on() {
+    const Switch change = pick();
+    if (change.to != nullptr) switch_context(change.from, change.to);
+  }
+
+  uint3 index_of(unsigned thread) const { return fibers_[thread].index; }
+  const char* stacks() const { return stacks_; }
+#endif
 
  private:
   // A fiber leaves and another one goes on.
@@ -162,6 +184,10 @@ class Block {
     make_ready(barrier_);
     index_ = &threadIdx;
     *index_ = fibers_[0].index;
+#if defined(HIDET_STRICT)
+    chance_.start(launch->seed, blockIdx, launch->grid);
+    pick();
+#endif
   }
 
   // The running thread comes to a meeting point.
@@ -183,10 +209,9 @@ class Block {
   __attribute__((noinline, cold)) Switch diverge(const MeetingPoint& point, const char* what,
                                                  unsigned line) {
     report(kDivergence,
-           "the threads diverge: %u of %u wait at %s in line %u, thread (%d, %d, %d) comes to %s "
-           "in line %u",
-           point.arrived, point.count, point.what, point.line, threadIdx.x, threadIdx.y,
-           threadIdx.z, what, line);
+           "the threads diverge: %u of %u wait at %s in %s, thread (%d, %d, %d) comes to %s in %s",
+           point.arrived, point.count, point.what, at(point.line).text, threadIdx.x, threadIdx.y,
+           threadIdx.z, what, at(line).text);
     abandoned_ = true;
     return {&fibers_[current_].context, &outside_};
   }
@@ -205,6 +230,9 @@ class Block {
     unsigned warp = current_ / kWarpSize;
     const unsigned bit = 1u << current_ % kWarpSize;
     const unsigned ready = ready_[warp] &= ~bit;
+#if defined(HIDET_STRICT)
+    return pick();
+#endif
     // As a rule the next lane is ready. As a branch, which is predicted, this costs nothing; as the
     // general search below, it would make each fiber wait for the arithmetic of the one before.
     if (__builtin_expect((ready & bit << 1) != 0, true)) {
@@ -226,6 +254,24 @@ class Block {
     return {&here->context, &next->context};
   }
 
+#if defined(HIDET_STRICT)
+  // A thread that can run, by chance: first a warp, then a lane of it.
+  Switch pick() {
+    Fiber* const here = &fibers_[current_];
+    unsigned able = 0;  // the warps with a thread that can run
+    for (unsigned first = 0; first < barrier_.count; first += kWarpSize) {
+      able |= unsigned(ready_[first / kWarpSize] != 0) << first / kWarpSize;
+    }
+    if (able == 0) return {&here->context, &outside_};
+    const unsigned warp = chance_.bit_of(able);
+    current_ = warp * kWarpSize + chance_.bit_of(ready_[warp]);
+    Fiber* const next = &fibers_[current_];
+    *index_ = next->index;
+    if (next == here) return {nullptr, nullptr};
+    return {&here->context, &next->context};
+  }
+#endif
+
   // No thread can run, and not all have finished: say where they are.
   __attribute__((cold)) void report_deadlock() const {
     const MeetingPoint* point = &barrier_;
@@ -238,15 +284,15 @@ class Block {
     }
     if (point->arrived == 0) {
       report(kDivergence,
-             "the block hangs: %u of its %u threads have finished, and others wait at %s in line %u",
-             barrier_.count - running_, barrier_.count, waits_for_, waits_in_line_);
+             "the block hangs: %u of its %u threads have finished, and others wait at %s in %s",
+             barrier_.count - running_, barrier_.count, waits_for_, at(waits_in_line_).text);
       return;
     }
     report(kDivergence,
-           "the block hangs: %u of its %u threads have finished, and %u wait at %s in line %u for "
-           "others of %u that do not come",
-           barrier_.count - running_, barrier_.count, point->arrived, point->what, point->line,
-           point->count);
+           "the block hangs: %u of its %u threads have finished, and %u wait at %s in %s for others "
+           "of %u that do not come",
+           barrier_.count - running_, barrier_.count, point->arrived, point->what,
+           at(point->line).text, point->count);
   }
 
   char* stacks_;
@@ -267,6 +313,9 @@ class Block {
   const void* reasons_[kMaxFibers];  // what a thread waits for, outside of meeting points
   const char* waits_for_;             // the last function and line in which one began to wait
   unsigned waits_in_line_;
+#if defined(HIDET_STRICT)
+  Chance chance_;
+#endif
   Fiber fibers_[kMaxFibers + 1];  // the last one is there to be prefetched
 };
 
@@ -277,5 +326,12 @@ register Block* block asm(HIDET_BLOCK_REGISTER);
 
 // The function at the bottom of each fiber's stack.
 static void run_fiber() { block->run_thread(); }
+
+// Where the order of threads is that of chance, the running one lets another one run.
+#if defined(HIDET_STRICT)
+static inline void pass_on() { block->pass_on(); }
+#else
+HIDET_DEVICE void pass_on() {}
+#endif
 
 }  // namespace hidet::cpu

@@ -8,6 +8,7 @@ from xdsl.dialects import memref
 from xdsl.dialects.builtin import IntegerAttr, MemRefType
 from xdsl.ir import Operation
 
+from hidet.backend.printer.checks import source_table
 from hidet.backend.printer.locations import source_lines
 from hidet.backend.printer.types import element_type, value_type
 from hidet.backend.printer.writer import Writer
@@ -16,9 +17,10 @@ from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.cuda.dynamic_shared import DynamicSharedOp
 from hidet.dialects.cuda.instructions import Collective
 from hidet.dialects.cuda.kernel import DYNAMIC, KernelOp
-from hidet.dialects.cuda.marks import FORMED, MIN_BLOCKS, ON_CPU
+from hidet.dialects.cuda.marks import FORMED, INSTRUMENTED, MIN_BLOCKS, ON_CPU
 from hidet.dialects.cuda.names import is_identifier
 from hidet.dialects.cuda.tensor_copy import TensorMapType
+from hidet.dialects.locations import lines_of
 from hidet.errors import LegalityError
 
 INCLUDE = '#include "hidet.h"'
@@ -33,7 +35,13 @@ MAX_LOCATIONS = 4
 
 def print_kernels(kernels: Sequence[KernelOp]) -> str:
     """Return a file of CUDA C++ with kernels that `form-expressions` has prepared."""
-    return "\n\n".join([INCLUDE, *map(_kernel_text, kernels)]) + "\n"
+    lines, origins = [INCLUDE], [""]
+    for kernel in kernels:
+        text, known = _kernel_lines(kernel)
+        lines += ["", *text]
+        origins += ["", *known]
+    table = [source_table(origins)] if any(INSTRUMENTED in k.attributes for k in kernels) else []
+    return "\n".join([*lines, *table]) + "\n"
 
 
 def print_kernel(kernel: KernelOp) -> str:
@@ -47,8 +55,8 @@ def print_kernel(kernel: KernelOp) -> str:
     return print_kernels([kernel])
 
 
-def _kernel_text(kernel: KernelOp) -> str:
-    """Return the text of one kernel."""
+def _kernel_lines(kernel: KernelOp) -> tuple[list[str], list[str]]:
+    """Return the lines of one kernel, and for each of them the line that it comes from, or ""."""
     name = kernel.sym_name.data
     if FORMED not in kernel.attributes:
         raise LegalityError(
@@ -61,8 +69,6 @@ def _kernel_text(kernel: KernelOp) -> str:
     head = _head(kernel, parameters)
     writer.block(kernel.body.block)
     comment = [f"// {name}", *(f"//   from {line}" for line in source_lines(kernel, MAX_LOCATIONS))]
-    if ON_CPU in kernel.attributes:
-        return "\n".join([*comment, *head, *writer.lines, "}", f"HIDET_CPU_FUNCTION({name})"])
     # The extents of a block that launches give are 0 here.
     x, y, z = (0 if extent == DYNAMIC else extent for extent in kernel.block_dims)
     mode = "HIDET_COLLECTIVE" if _is_collective(kernel) else "HIDET_INDEPENDENT"
@@ -70,7 +76,21 @@ def _kernel_text(kernel: KernelOp) -> str:
     if kernel.cluster > 1:
         register = f"HIDET_CLUSTER_KERNEL({name}, {x}, {y}, {z}, {kernel.cluster})"
     end = ["}", register]
-    return "\n".join([*comment, *head, *writer.lines, *end])
+    if ON_CPU in kernel.attributes:
+        end = ["}", f"HIDET_CPU_FUNCTION({name})"]
+    above = [*comment, *head]
+    origins = map(_origin, writer.origins)
+    return [*above, *writer.lines, *end], [*[""] * len(above), *origins, *[""] * len(end)]
+
+
+def _origin(op: Operation | None) -> str:
+    """Return the source line of a statement, or of what is around it; "" where none is known."""
+    while op is not None:
+        lines = lines_of(op.location)
+        if lines:
+            return lines[0]
+        op = op.parent_op()
+    return ""
 
 
 def _parameter(kernel: KernelOp, number: int, writer: Writer) -> str:
@@ -106,9 +126,9 @@ def _head(kernel: KernelOp, parameters: Sequence[str]) -> list[str]:
 def _is_collective(kernel: KernelOp) -> bool:
     """Return whether threads of a block depend on each other: by meeting, by shared memory.
 
-    A thread that fails an assertion stops all of its block, too.
+    A thread that fails an assertion or a check stops all of its block, too.
     """
-    return any(
+    return INSTRUMENTED in kernel.attributes or any(
         op.has_trait(Collective) or isinstance(op, AssertOp) or _is_shared(op)
         for op in kernel.body.walk()
     )

@@ -12,7 +12,7 @@ from xdsl.dialects.scf import YieldOp
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.traits import is_side_effect_free
 
-from hidet.backend.printer import arith, cuda, instructions, math, memref, scf
+from hidet.backend.printer import arith, checks, cuda, instructions, math, memref, scf
 from hidet.backend.printer.locations import source_lines
 from hidet.backend.printer.operators import ExpressionPrinter
 from hidet.backend.printer.text import Text, cast
@@ -34,16 +34,27 @@ EXPRESSIONS: dict[type[Operation], ExpressionPrinter] = (
 """How each operation that has a result prints."""
 
 STATEMENTS: dict[type[Operation], StatementPrinter] = (
-    memref.STATEMENTS | scf.STATEMENTS | cuda.STATEMENTS | instructions.STATEMENTS
+    memref.STATEMENTS
+    | scf.STATEMENTS
+    | cuda.STATEMENTS
+    | instructions.STATEMENTS
+    | checks.STATEMENTS
 )
 """How each operation that has no result, or allocates memory, prints."""
 
 
 class Writer:
-    """Writes the statements of one kernel. What is declared and what is folded is in the IR."""
+    """Writes the statements of one kernel. What is declared and what is folded is in the IR.
+
+    Attributes:
+        lines: what was written.
+        origins: for each line the statement that it belongs to.
+    """
 
     def __init__(self) -> None:
         self.lines: list[str] = []
+        self.origins: list[Operation | None] = []
+        self._statement: Operation | None = None
         self._depth = 0
         self._scopes = NameScopes()
         self._declared: dict[SSAValue, str] = {}
@@ -52,6 +63,7 @@ class Writer:
     def line(self, text: str) -> None:
         """Add a line at the present depth."""
         self.lines.append("  " * self._depth + text)
+        self.origins.append(self._statement)
 
     @contextmanager
     def scope(self) -> Generator[None]:
@@ -116,6 +128,7 @@ class Writer:
 
     def statement(self, op: Operation) -> None:
         """Write an operation that is not folded into another."""
+        self._statement = op
         entry = STATEMENTS.get(type(op))
         if entry is not None and (not op.results or type(op) not in EXPRESSIONS):
             with _located(op):

@@ -50,6 +50,14 @@ X86_OPTIONS = (
     "-fcf-protection=none",
 )
 
+STRICT_OPTIONS = (
+    "-DHIDET_STRICT",
+    # Checks cost more than arithmetic; what counts is how soon a test begins.
+    "-O1",
+    # That an access is within its array is what is checked, not what follows from its being there.
+    "-fno-aggressive-loop-optimizations",
+)
+
 # What /proc/cpuinfo says about the model and the instructions of a processor, x86-64 and aarch64.
 _CPU_FIELDS = (
     "vendor_id|cpu family|model|model name|stepping|flags|"
@@ -66,11 +74,14 @@ class Gxx(Toolchain):
         check: compile in the checks of HIDET_CHECK: the alignment of vector copies, and dynamic
             shared memory that starts as NaN.
         late_copies: asynchronous copies land as late as their waits allow, not at once.
+        strict: all checks of HIDET_STRICT, with both of the above: threads run in a seeded random
+            order, and what `instrument-memory` has put into kernels is checked.
     """
 
     path: Path | None = None
     check: bool = False
     late_copies: bool = False
+    strict: bool = False
 
     name: ClassVar[str] = "g++"
     suffix: ClassVar[str] = ".so"
@@ -104,7 +115,8 @@ class Gxx(Toolchain):
         machine = X86_OPTIONS if platform.machine() == "x86_64" else ()
         check = ("-DHIDET_CHECK",) if self.check else ()
         late = ("-DHIDET_LATE_COPIES",) if self.late_copies else ()
-        return (*COMMON_OPTIONS, *machine, *check, *late)
+        strict = STRICT_OPTIONS if self.strict else ()
+        return (*COMMON_OPTIONS, *machine, *check, *late, *strict)
 
     def host(self) -> str:
         """Describe the processor: -march=native uses all of its instructions."""

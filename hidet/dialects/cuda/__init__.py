@@ -37,6 +37,13 @@ from hidet.dialects.cuda.attributes import (
     ShuffleKindAttr,
     SpaceAttr,
 )
+from hidet.dialects.cuda.checks import (
+    AccessKindAttr,
+    CheckAccessOp,
+    CheckBoundsOp,
+    CheckOwnerOp,
+    TrackOp,
+)
 from hidet.dialects.cuda.cluster import (
     ClusterArriveOp,
     ClusterWaitOp,
@@ -99,6 +106,9 @@ Cuda = Dialect(
         BlockDimOp,
         BlockIdOp,
         BufferOp,
+        CheckAccessOp,
+        CheckBoundsOp,
+        CheckOwnerOp,
         ClusterArriveOp,
         ClusterWaitOp,
         CopyVectorOp,
@@ -139,6 +149,7 @@ Cuda = Dialect(
         TmaLoadOp,
         TmaStoreOp,
         TmaWaitOp,
+        TrackOp,
         ViewOp,
         VoteOp,
         WgmmaCommitOp,
@@ -148,6 +159,7 @@ Cuda = Dialect(
         WgmmaWaitOp,
     ],
     [
+        AccessKindAttr,
         AccessOrderAttr,
         AccessScopeAttr,
         AtomicKindAttr,

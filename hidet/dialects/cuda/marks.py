@@ -44,3 +44,6 @@ DEFERRED = "cuda.deferred"
 
 DECLARES = "cuda.declares"
 """Unit, of `memref.store`: declares the variable that it stores to, `float acc = 0.0f;`."""
+
+INSTRUMENTED = "cuda.instrumented"
+"""Unit, of a kernel: `instrument-memory` has put checks into it, for the strict mode of the CPU."""

@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.ir import SSAValue, Use
 from xdsl.passes import ModulePass
 
+from hidet.dialects.cuda.checks import CheckBoundsOp
 from hidet.dialects.cuda.instructions import CopyVectorOp
 from hidet.dialects.cuda.table_ops import InstructionOp
 from hidet.dialects.cuda.tensor_copy import TensorMapType, TmaStoreOp
@@ -51,4 +52,4 @@ def _reads(use: Use) -> bool:
         return user.target is not user.operands[use.index]
     if isinstance(user, InstructionOp):
         return user.operands[use.index] not in user.writes
-    return isinstance(user, memref.LoadOp)
+    return isinstance(user, memref.LoadOp | CheckBoundsOp)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue, Use
+from xdsl.traits import is_side_effect_free
 
+from hidet.analysis.memory import is_arithmetic
 from hidet.dialects.cuda import KernelOp, ShflOp
 from hidet.dialects.cuda.marks import FORMED, UPDATE
 from hidet.lowering.cuda.memory_order import (
@@ -97,11 +99,15 @@ class _Expressions:
 
 
 def is_folded(op: Operation) -> bool:
-    """Return whether the value of an op is written where it is used; constants always are."""
+    """Return whether the value of an op is written where it is used; constants always are.
+
+    What does more than compute a value is a statement where nobody wants the value.
+    """
     return (
         len(op.results) == 1
         and op.results[0].name_hint is None
         and not isinstance(op, arith.ConstantOp | memref.AllocaOp)
+        and (op.results[0].first_use is not None or is_arithmetic(op) or is_side_effect_free(op))
     )
 
 

@@ -31,6 +31,7 @@ from hidet.dialects.task.layout import map_of
 from hidet.errors import ScheduleError
 from hidet.lowering.builder import Index, KernelBuilder
 from hidet.lowering.kernels import kernel_of, kernels_of
+from hidet.lowering.locations import location_setter
 from hidet.lowering.task.expand import expand_copy
 from hidet.mapping import TaskMap
 
@@ -264,6 +265,7 @@ class LowerTile(RewritePattern):
         for access in list(dict.fromkeys(use.operation for use in op.memref.uses)):
             builder.insertion_point = InsertPoint.before(access)
             indices = _indices_of(access, op.memref)
+            builder.operation_insertion_handler = [location_setter(access.location)]
             registers = [
                 builder.mod(builder.div(indices[d.dim], d.stride), d.extent)
                 if d.stride * d.extent < tasks.shape[d.dim]

@@ -6,6 +6,7 @@ from xdsl.parser import Parser
 from hidet.context import make_context
 from hidet.dialects.cuda import KernelOp
 from hidet.errors import LegalityError
+from hidet.lowering.cuda.instrument_memory import InstrumentMemoryPass
 from hidet.lowering.legality.architecture import check_architecture
 
 KERNEL = """
@@ -67,3 +68,14 @@ def test_machines_that_lack_it(op, arch, message):
         check(op, arch)
     assert message in str(caught.value)
     assert "in @f" in str(caught.value)
+
+
+def test_checks_are_for_the_cpu():
+    """A kernel that checks its accesses does not go to a GPU."""
+    module = Parser(make_context(), KERNEL.format(op="")).parse_module()
+    InstrumentMemoryPass().apply(make_context(), module)
+    (kernel,) = module.ops
+    assert isinstance(kernel, KernelOp)
+    check_architecture(kernel, "cpu")
+    with pytest.raises(LegalityError, match="the checks of instrument-memory cannot run on sm_80"):
+        check_architecture(kernel, "sm_80")

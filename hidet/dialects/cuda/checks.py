@@ -1,0 +1,187 @@
+"""Checks of memory accesses, which `instrument-memory` inserts for the strict mode of the CPU."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import auto
+
+from xdsl.dialects.builtin import (
+    I64,
+    DenseArrayBase,
+    IndexType,
+    IntegerAttr,
+    MemRefType,
+    StringAttr,
+    i1,
+    i64,
+)
+from xdsl.dialects.utils import EnumAttribute
+from xdsl.ir import SpacedOpaqueSyntaxAttribute, SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    irdl_attr_definition,
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    prop_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
+from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.str_enum import StrEnum
+
+from hidet.dialects.cuda.attributes import Space, space_of
+from hidet.dialects.shaped import memref_type
+
+
+@irdl_op_definition
+class TrackOp(IRDLOperation):
+    """`cuda.track %sa "sa"`: from here on, nothing of a shared or local array has been written.
+
+    The array is known by the name in messages. Of a shared one the first thread to come counts.
+    """
+
+    name = "cuda.track"
+
+    array = operand_def(MemRefType)
+    label = prop_def(StringAttr)
+
+    assembly_format = "$array $label attr-dict `:` type($array)"
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+
+    def __init__(self, array: SSAValue, label: str) -> None:
+        super().__init__(operands=[array], properties={"label": StringAttr(label)})
+
+    def verify_(self) -> None:
+        """Check the memory space."""
+        _verify_own(self.array)
+
+
+@irdl_op_definition
+class CheckBoundsOp(IRDLOperation):
+    """`cuda.check_bounds "x"[%i, %j] in [16, 128] width 4`: the indices are within the extents.
+
+    The access is to `width` neighbours along the last dimension, with `valid %n` to at most n of
+    them. An extent of -1 is that of the memory behind the pointer `of %x`, which the launch knows.
+    A call that fails the check is an error.
+    """
+
+    name = "cuda.check_bounds"
+
+    label = prop_def(StringAttr)
+    extents = prop_def(DenseArrayBase.constr(i64))
+    width = prop_def(IntegerAttr[I64])
+    indices = var_operand_def(IndexType)
+    valid = opt_operand_def(IndexType)
+    memory = opt_operand_def(MemRefType)
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    assembly_format = (
+        "$label `[` $indices `]` `in` $extents `width` $width (`valid` $valid^)? "
+        "(`of` $memory^ `:` type($memory))? attr-dict"
+    )
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+
+    def __init__(
+        self,
+        label: str,
+        indices: Sequence[SSAValue],
+        extents: Sequence[int],
+        width: int = 1,
+        valid: SSAValue | None = None,
+        memory: SSAValue | None = None,
+    ) -> None:
+        super().__init__(
+            operands=[indices, valid, memory],
+            properties={
+                "label": StringAttr(label),
+                "extents": DenseArrayBase.from_list(i64, extents),
+                "width": IntegerAttr(width, i64),
+            },
+        )
+
+    def verify_(self) -> None:
+        """Check the number of extents, and that each is known by the launch if not here."""
+        extents = self.extents.get_values()
+        if len(extents) != len(self.indices):
+            raise VerifyException(f"{len(self.indices)} indices for {len(extents)} extents")
+        if any(extent < 0 for extent in extents) and self.memory is None:
+            raise VerifyException("an extent of -1 is that of some memory, 'of %x'")
+
+
+class AccessKind(StrEnum):
+    """What an access does."""
+
+    READ = auto()
+    WRITE = auto()
+    ATOMIC = auto()
+
+
+@irdl_attr_definition
+class AccessKindAttr(EnumAttribute[AccessKind], SpacedOpaqueSyntaxAttribute):
+    """`read`, `write`, or `atomic`, which does both as one step."""
+
+    name = "cuda.access"
+
+
+@irdl_op_definition
+class CheckAccessOp(IRDLOperation):
+    """`cuda.check_access read %sa[%i] width 4`: neighbours in an array may be accessed now.
+
+    What is read was written; no asynchronous copy or product is at work on it; and other threads
+    access it before a barrier or after one, or all of them only read, or all are atomic. A call
+    that fails the check is an error. The access itself follows.
+    """
+
+    name = "cuda.check_access"
+
+    kind = prop_def(AccessKindAttr)
+    array = operand_def(MemRefType)
+    indices = var_operand_def(IndexType)
+    width = prop_def(IntegerAttr[I64])
+
+    assembly_format = "$kind $array `[` $indices `]` `width` $width attr-dict `:` type($array)"
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+
+    def __init__(
+        self, kind: AccessKind, array: SSAValue, indices: Sequence[SSAValue], width: int = 1
+    ) -> None:
+        super().__init__(
+            operands=[array, indices],
+            properties={"kind": AccessKindAttr(kind), "width": IntegerAttr(width, i64)},
+        )
+
+    def verify_(self) -> None:
+        """Check the memory space and the rank."""
+        _verify_own(self.array)
+        kind = memref_type(self.array)
+        if len(self.indices) != kind.get_num_dims():
+            raise VerifyException(f"{len(self.indices)} indices for {kind}")
+
+
+@irdl_op_definition
+class CheckOwnerOp(IRDLOperation):
+    """`cuda.check_owner "acc" %condition`: the thread holds the element that it accesses.
+
+    A register tile is spread over threads; an access by another one would reach another element.
+    A call that fails the check is an error.
+    """
+
+    name = "cuda.check_owner"
+
+    label = prop_def(StringAttr)
+    is_owner = operand_def(i1)
+
+    assembly_format = "$label $is_owner attr-dict"
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+
+    def __init__(self, label: str, is_owner: SSAValue) -> None:
+        super().__init__(operands=[is_owner], properties={"label": StringAttr(label)})
+
+
+def _verify_own(array: SSAValue) -> None:
+    """Check that an array is the kernel's own."""
+    if space_of(array.type) not in (Space.SHARED, Space.LOCAL):
+        raise VerifyException(f"only shared and local arrays are tracked, not {array.type}")

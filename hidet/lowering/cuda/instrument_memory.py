@@ -1,0 +1,289 @@
+"""The pass `instrument-memory`: accesses to memory are checked when the kernel runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+
+from xdsl.context import Context
+from xdsl.dialects import memref
+from xdsl.dialects.arith import ConstantOp
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, NoneAttr, UnitAttr
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+
+from hidet.arch.instructions import Access
+from hidet.dialects import compute
+from hidet.dialects.cuda import KernelOp, ThreadIdOp
+from hidet.dialects.cuda.async_copy import CpAsyncOp
+from hidet.dialects.cuda.atomics import AtomicOp
+from hidet.dialects.cuda.attributes import Dimension, Space, space_of
+from hidet.dialects.cuda.checks import (
+    AccessKind,
+    CheckAccessOp,
+    CheckBoundsOp,
+    CheckOwnerOp,
+    TrackOp,
+)
+from hidet.dialects.cuda.dynamic_shared import DynamicSharedOp
+from hidet.dialects.cuda.instructions import CopyVectorOp
+from hidet.dialects.cuda.kernel import DYNAMIC
+from hidet.dialects.cuda.marks import INSTRUMENTED, ON_CPU
+from hidet.dialects.cuda.table_ops import InstructionOp, element_bits
+from hidet.dialects.cuda.tensor_core import LdmatrixOp, MmaSyncOp
+from hidet.dialects.cuda.warp_group import WgmmaFenceOperandOp, WgmmaOp
+from hidet.dialects.shaped import memref_type
+from hidet.dialects.task import TaskMapAttr
+from hidet.lowering.builder import Index, KernelBuilder
+from hidet.lowering.kernels import kernel_of, kernels_of
+from hidet.lowering.locations import location_setter
+from hidet.mapping import TaskMap
+
+
+@dataclass(frozen=True)
+class InstrumentMemoryPass(ModulePass):
+    """Insert checks of every memory access, for the strict mode of the CPU.
+
+        %v = memref.load %sa[%i, %j]
+        // becomes
+        cuda.check_bounds "sa"[%i, %j] in [16, 64] width 1
+        cuda.check_access read %sa[%i, %j] width 1
+        %v = memref.load %sa[%i, %j]
+
+    Bounds are checked of all memory; of a pointer without extents it is those of what the caller
+    passes. Shared and local arrays are tracked as well: reads of what was never written, accesses
+    to what a copy still brings, and races between threads are errors of the call. What instructions
+    do with shared memory, their bodies say themselves; here they get checks of their bounds.
+
+    Expects: kernels at the `cuda` level, ahead of `flatten-memrefs`, which leaves one extent only,
+    and after `vectorize`, which checks would stop. Leaves: `cuda.instrumented` on the kernels.
+
+    Args:
+        owners: check instead that threads access those elements of register tiles that the layouts
+            give to them. This is for kernels of the `task` level, ahead of `lower-task`.
+    """
+
+    name = "instrument-memory"
+
+    owners: bool = False
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Run on all kernels of a module."""
+        for kernel in kernels_of(op):
+            if ON_CPU in kernel.attributes:
+                continue  # a plain function: it has one thread, which no fiber runs
+            for inner in list(kernel.body.walk()):
+                if self.owners:
+                    _check_owner(inner)
+                else:
+                    _instrument(inner)
+            if not self.owners:
+                kernel.attributes[INSTRUMENTED] = UnitAttr()
+
+
+@dataclass(frozen=True)
+class _Access:
+    """Neighbouring elements that an operation accesses.
+
+    Attributes:
+        array: the memref.
+        indices: the first element.
+        width: the number of elements; `valid` of them at most, where that is not None.
+        kind: what is done with them; None where the operation itself says it when it runs.
+    """
+
+    array: SSAValue
+    indices: Sequence[SSAValue]
+    width: int = 1
+    kind: AccessKind | None = None
+    valid: SSAValue | None = None
+
+
+def _instrument(op: Operation) -> None:
+    """Insert the checks of one operation."""
+    if isinstance(op, memref.AllocaOp | DynamicSharedOp):
+        array = op.results[0]
+        kind = memref_type(array)
+        if space_of(kind) in (Space.SHARED, Space.LOCAL) and kind.get_num_dims():
+            _builder(InsertPoint.after(op), op).insert(TrackOp(array, _label(array)))
+        return
+    if isinstance(op, CheckOwnerOp) and _number(op.is_owner) in (1, -1):
+        op.detach()  # `simplify-index` has found that it is always true
+        op.erase()
+        return
+    builder = _builder(InsertPoint.before(op), op)
+    for access in _accesses_of(op):
+        _insert_checks(builder, access)
+
+
+def _accesses_of(op: Operation) -> Iterator[_Access]:
+    """Give what an operation accesses; variables of a thread are left out."""
+    match op:
+        case memref.LoadOp():
+            yield _Access(op.memref, op.indices, kind=AccessKind.READ)
+        case memref.StoreOp():
+            yield _Access(op.memref, op.indices, kind=AccessKind.WRITE)
+        case AtomicOp():
+            yield _Access(op.memref, op.indices, kind=AccessKind.ATOMIC)
+        case CopyVectorOp():
+            width = op.width.value.data
+            yield _Access(op.source, op.source_indices, width, AccessKind.READ)
+            yield _Access(op.target, op.target_indices, width, AccessKind.WRITE)
+        case InstructionOp():
+            yield from _accesses_of_instruction(op)
+        case _:
+            return
+
+
+def _accesses_of_instruction(op: InstructionOp) -> Iterator[_Access]:
+    """Give the operands of an instruction."""
+    for operand, element in zip(op.instruction.operands, op.elements, strict=True):
+        if isinstance(op, LdmatrixOp) and operand.access is Access.READ and op.count.value.data < 4:
+            continue  # lanes without a row of their own may give any address
+        size = op.bytes_of(operand)
+        width = 1 if size is None else size * 8 // element_bits(element.memref)
+        valid = op.valid if isinstance(op, CpAsyncOp) and operand.access is Access.READ else None
+        access = _Access(element.memref, element.indices, width, valid=valid)
+        if isinstance(op, _SELF_REPORTING) or operand.space != "local":
+            yield access
+            continue
+        if operand.access is not Access.WRITE:
+            yield replace(access, kind=AccessKind.READ)
+        if operand.access is not Access.READ:
+            yield replace(access, kind=AccessKind.WRITE)
+
+
+_SELF_REPORTING = LdmatrixOp | MmaSyncOp | WgmmaOp | WgmmaFenceOperandOp
+"""Instructions whose bodies for the CPU say themselves which registers they read and write when."""
+
+
+def _insert_checks(builder: KernelBuilder, access: _Access) -> None:
+    """Insert the checks of one access."""
+    kind = memref_type(access.array)
+    extents = [max(extent, -1) for extent in kind.get_shape()]
+    is_known = -1 not in extents
+    is_own = space_of(kind) in (Space.SHARED, Space.LOCAL)
+    if not extents:
+        return
+    if is_own and len(extents) > 1 and access.width > 1:
+        # Neighbours in memory, whatever the dimensions of an array of the kernel's own.
+        place = builder.index(builder.linearize(list(access.indices), extents))
+        _insert_bounds(builder, replace(access, width=1), extents)
+        _insert_bounds(builder, replace(access, indices=[place]), [prod(extents)])
+    elif is_known or len(extents) == 1:
+        is_plain = isinstance(kind.layout, NoneAttr)
+        _insert_bounds(builder, access if is_plain else replace(access, width=1), extents)
+    if access.kind is not None and is_own:
+        builder.insert(CheckAccessOp(access.kind, access.array, access.indices, access.width))
+
+
+def _insert_bounds(builder: KernelBuilder, access: _Access, extents: Sequence[int]) -> None:
+    """Insert the check of the bounds of an access, unless it is known to be within them."""
+    if _is_inside(access.indices, extents, access.width):
+        return
+    memory = access.array if -1 in extents else None
+    label = _label(access.array)
+    builder.insert(
+        CheckBoundsOp(label, access.indices, extents, access.width, access.valid, memory)
+    )
+
+
+def _is_inside(indices: Sequence[SSAValue], extents: Sequence[int], width: int) -> bool:
+    """Return whether indices are numbers that are inside of the extents."""
+    numbers = [_number(index) for index in indices]
+    firsts = [number for number in numbers if number is not None]
+    if len(firsts) != len(extents):
+        return False
+    lasts = [*firsts[:-1], firsts[-1] + width - 1]
+    return min(firsts) >= 0 and all(
+        last < extent for last, extent in zip(lasts, extents, strict=True)
+    )
+
+
+def _number(index: SSAValue) -> int | None:
+    """Return the value of a constant index."""
+    op = index.owner
+    if isinstance(op, ConstantOp) and isinstance(op.value, IntegerAttr):
+        return op.value.value.data
+    return None
+
+
+def _check_owner(op: Operation) -> None:
+    """Insert the checks of the accesses of one operation to register tiles."""
+    match op:
+        case memref.LoadOp() | memref.StoreOp():
+            _insert_owner_check(op, op.memref, op.indices)
+        case compute.LoadOp():
+            _insert_owner_check(op, op.source, op.indices)
+        case compute.StoreOp():
+            _insert_owner_check(op, op.target, op.indices)
+        case InstructionOp():
+            for operand, element in zip(op.instruction.operands, op.elements, strict=True):
+                # A fragment belongs to a warp; its indices are those of its first element.
+                group = 1 if operand.fragment is None else operand.fragment.workers
+                _insert_owner_check(op, element.memref, element.indices, group)
+        case _:
+            return
+
+
+def _insert_owner_check(
+    op: Operation, tile: SSAValue, indices: Sequence[SSAValue], group: int = 1
+) -> None:
+    """Insert the check that a thread holds an element of a tile, or that its group does.
+
+    This is for tiles that are spread over the whole block: of others it is not known who is which
+    worker.
+    """
+    tasks = _map_of(tile)
+    kernel = kernel_of(op)
+    if tasks is None or DYNAMIC in kernel.block_dims or tasks.workers != kernel.threads:
+        return
+    digits = [digit for digit in tasks.spatial_digits if digit.weight % group == 0]
+    if not digits:
+        return
+    builder = _builder(InsertPoint.before(op), op)
+    thread = _thread_number(builder, kernel)
+    conditions = [
+        builder.equal(
+            builder.mod(builder.div(thread, digit.weight), digit.extent),
+            builder.mod(builder.div(indices[digit.dim], digit.stride), digit.extent),
+        )
+        for digit in digits
+    ]
+    builder.insert(CheckOwnerOp(_label(tile), builder.all_of(conditions)))
+
+
+def _map_of(tile: SSAValue) -> TaskMap | None:
+    """Return the map of a register tile; None for what is none."""
+    kind = tile.type
+    if isinstance(kind, MemRefType) and isinstance(kind.layout, TaskMapAttr):
+        return kind.layout.data
+    return None
+
+
+def _thread_number(builder: KernelBuilder, kernel: KernelOp) -> Index:
+    """Return the number of the thread in its block, x fastest."""
+    number: Index = 0
+    for place, dimension in enumerate((Dimension.X, Dimension.Y, Dimension.Z)):
+        if kernel.block_dims[place] > 1:
+            of_dimension = builder.insert(ThreadIdOp(dimension)).result
+            step = prod(kernel.block_dims[:place])
+            number = builder.add(number, builder.mul(of_dimension, step))
+    return number
+
+
+def _label(array: SSAValue) -> str:
+    """Return the name of a memref in messages."""
+    if array.name_hint is not None:
+        return array.name_hint
+    space = space_of(array.type)
+    return "memory" if space is Space.GLOBAL else f"{space.value} memory"
+
+
+def _builder(at: InsertPoint, op: Operation) -> KernelBuilder:
+    """Return a builder of ops that come from the line of an operation."""
+    builder = KernelBuilder(at)
+    builder.operation_insertion_handler = [location_setter(op.location)]
+    return builder

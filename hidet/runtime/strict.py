@@ -1,0 +1,65 @@
+"""Launches of strict kernels: the seed of the order of their threads, and what they may access."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from hidet import option
+
+
+class _Memory(ctypes.Structure):
+    """Memory that a kernel may access, as hidet_cpu_thread.h reads it."""
+
+    _fields_ = (("start", ctypes.c_uint64), ("bytes", ctypes.c_ulonglong))
+
+
+_accessible: ContextVar[ctypes.Array[_Memory]] = ContextVar("hidet.accessible")
+
+
+@contextmanager
+def accessible(memory: Iterable[tuple[object, int]]) -> Generator[None]:
+    """Tell strict kernels what is behind the pointers that they get.
+
+    A pointer into none of it may be followed anywhere.
+
+    Args:
+        memory: for each argument its value and the bytes that it points at; what has none, or is
+            no address, is left out.
+    """
+    known = [_Memory(start, size) for start, size in memory if size and isinstance(start, int)]
+    token = _accessible.set((_Memory * len(known))(*known))
+    try:
+        yield
+    finally:
+        _accessible.reset(token)
+
+
+class StrictLaunches:
+    """What the launches of a library are told, if it was compiled for the strict mode.
+
+    The seed is the option `strict_seed`, read at every launch.
+
+    Args:
+        library: the library.
+    """
+
+    def __init__(self, library: ctypes.CDLL) -> None:
+        self._set: Callable[..., None] | None = None
+        if hasattr(library, "hidet_set_strict"):
+            # void hidet_set_strict(seed, memory, count), for the next launch of the thread.
+            self._set = ctypes.CFUNCTYPE(None, ctypes.c_ulonglong, ctypes.c_void_p, ctypes.c_uint)(
+                ("hidet_set_strict", library)
+            )
+
+    def prepare(self) -> None:
+        """Prepare the next launch of this thread."""
+        if self._set is None:
+            return
+        seed, memory = option.get_option("strict_seed"), _accessible.get(None)
+        if memory is None:
+            self._set(seed, None, 0)
+        else:
+            self._set(seed, ctypes.addressof(memory), len(memory))
