@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import IntegerAttr, MemRefType
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, StringAttr
 from xdsl.ir import Operation
 
 from hidet.backend.printer.checks import source_table
@@ -17,7 +17,7 @@ from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.cuda.dynamic_shared import DynamicSharedOp
 from hidet.dialects.cuda.instructions import Collective
 from hidet.dialects.cuda.kernel import DYNAMIC, KernelOp
-from hidet.dialects.cuda.marks import FORMED, INSTRUMENTED, MIN_BLOCKS, ON_CPU
+from hidet.dialects.cuda.marks import FORMED, INSTRUMENTED, LABEL, MIN_BLOCKS, ON_CPU
 from hidet.dialects.cuda.names import is_identifier
 from hidet.dialects.cuda.tensor_copy import TensorMapType
 from hidet.dialects.locations import lines_of
@@ -68,7 +68,9 @@ def _kernel_lines(kernel: KernelOp) -> tuple[list[str], list[str]]:
     parameters = [_parameter(kernel, number, writer) for number in range(len(kernel.arguments))]
     head = _head(kernel, parameters)
     writer.block(kernel.body.block)
-    comment = [f"// {name}", *(f"//   from {line}" for line in source_lines(kernel, MAX_LOCATIONS))]
+    label = kernel.attributes.get(LABEL)
+    title = f"// {name}: {label.data}" if isinstance(label, StringAttr) else f"// {name}"
+    comment = [title, *(f"//   from {line}" for line in source_lines(kernel, MAX_LOCATIONS))]
     # The extents of a block that launches give are 0 here.
     x, y, z = (0 if extent == DYNAMIC else extent for extent in kernel.block_dims)
     mode = "HIDET_COLLECTIVE" if _is_collective(kernel) else "HIDET_INDEPENDENT"

@@ -8,6 +8,9 @@ survive the text form of every operation; attributes do not (that of `arith.cmpi
 FORMED = "cuda.formed"
 """Unit, of a kernel: `form-expressions` has named what is declared; all else folds."""
 
+LABEL = "cuda.label"
+"""String, of a kernel or a function: what its author calls it; a comment in the source."""
+
 MIN_BLOCKS = "cuda.min_blocks"
 """Integer, of a kernel: so many of its blocks are to fit on a multiprocessor."""
 

@@ -59,7 +59,7 @@ def set_attribute(emitter: Emitter, base: Attributes, name: str, value: object) 
             hint=f"there is {', '.join('attrs.' + n.replace('cuda_', 'cuda.') for n in SETTERS)}",
         )
     if emitter.is_nested:
-        if key in ("func_kind", "func_name"):
+        if key in ("func_kind", "func_name", "label"):
             return  # what a function is that others call has been read off its text
         raise ScriptError(
             f"the attribute '{name}' is one of kernels, not of functions that they call",
@@ -116,6 +116,12 @@ def _set_name(emitter: Emitter, value: object) -> None:
             hint="a name of C++ that means nothing else there",
         )
     emitter.shape.name = value
+
+
+def _set_label(emitter: Emitter, value: object) -> None:
+    if not isinstance(value, str) or "\n" in value:
+        raise ScriptError(f"a label is a line of text, not {describe(value)}")
+    emitter.shape.label = value
 
 
 def _set_kind(emitter: Emitter, value: object) -> None:
@@ -180,5 +186,6 @@ SETTERS: dict[str, Callable[[Emitter, object], None]] = {
     "cuda_dynamic_smem_bytes": _set_dynamic_bytes,
     "func_name": _set_name,
     "func_kind": _set_kind,
+    "label": _set_label,
 }
 """What takes the value of an attribute, by its name in the short spelling."""

@@ -70,12 +70,14 @@ def loop_range(*bounds: object) -> Range:
     if not 1 <= len(bounds) <= 3:
         raise ScriptError(f"range takes one to three integers, not {len(bounds)}")
     start, stop, step = {1: (0, *bounds, 1), 2: (*bounds, 1), 3: bounds}[len(bounds)]
-    if not isinstance(step, int) or step == 0:
+    is_integer = isinstance(step, int) and not isinstance(step, bool)
+    if step == 0 if is_integer else not (isinstance(step, Scalar) and step.type.is_integer):
         raise ScriptError(
             f"the step of range is {describe(step)}",
-            hint="it is an integer other than 0, known when the script is defined",
+            hint="it is an integer other than 0, and positive where it is known only when the "
+            "kernel runs",
         )
-    return Range(_bound(start), _bound(stop), step)
+    return Range(_bound(start), _bound(stop), _bound(step))
 
 
 def _bound(value: object) -> Index:

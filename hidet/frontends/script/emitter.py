@@ -61,6 +61,7 @@ class LaunchShape:
     block: tuple[Index, ...] | None = None
     name: str | None = None
     kind: str | None = None
+    label: str | None = None
     min_blocks: int | None = None
     dynamic_bytes: int = 0
     cluster: int = 1

@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from xdsl.dialects.builtin import IntegerAttr, UnitAttr, i64
+from xdsl.dialects.builtin import IntegerAttr, StringAttr, UnitAttr, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Region
 
 from hidet.dialects.cuda import KernelOp
 from hidet.dialects.cuda.kernel import DYNAMIC
-from hidet.dialects.cuda.marks import CLUSTER, MIN_BLOCKS, ON_CPU
+from hidet.dialects.cuda.marks import CLUSTER, LABEL, MIN_BLOCKS, ON_CPU
 from hidet.dialects.cuda.names import is_identifier
 from hidet.errors import ScriptError
 from hidet.frontends.script.attributes import KERNELS, KINDS, Attributes
@@ -227,13 +227,16 @@ class ScriptFunction:
             returned = self._run(emitter, arguments, self._returns())
         parameters = tuple(map(_resolved, parameters, arguments))
         if self.runs_as == "public":
-            return self._public(emitter, entry, parameters, returned)
-        if returned is not None:
+            self.traced = self._public(emitter, entry, parameters, returned)
+        elif returned is not None:
             raise self.source.error(
                 self.source.function, f"the {self._what} '{self.name}' returns {describe(returned)}"
             )
-        make = self._cpu_kernel if self.runs_as == "cpu_kernel" else self._kernel
-        self.traced = make(emitter, entry, parameters)
+        else:
+            make = self._cpu_kernel if self.runs_as == "cpu_kernel" else self._kernel
+            self.traced = make(emitter, entry, parameters)
+        if emitter.shape.label is not None:
+            self.traced.op.attributes[LABEL] = StringAttr(emitter.shape.label)
         return self.traced
 
     def _returns(self) -> ScalarType | None:

@@ -192,7 +192,7 @@ class Loops(Assignments):
                 else:
                     self.emitter.adopt(body)
             return
-        backwards = first.step < 0
+        backwards = isinstance(first.step, int) and first.step < 0
         if backwards:  # counted upwards, since loops of the IR are
             count = (self._number(first.start) - self._number(first.stop) - first.step - 1) // (
                 -first.step

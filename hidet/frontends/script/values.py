@@ -292,7 +292,7 @@ class Range:
     Attributes:
         start: the first number.
         stop: the end, which is not reached.
-        step: from one number to the next.
+        step: from one number to the next; positive where it is known only when the kernel runs.
         unroll: whether the compiler of CUDA unrolls the loop, or so many iterations of it.
         at_once: whether the body is traced for each number, which is then known in it.
         parallel: whether the cores of the CPU, or how many threads, share the iterations.
@@ -300,14 +300,16 @@ class Range:
 
     start: Index
     stop: Index
-    step: int
+    step: Index
     unroll: bool | int = False
     at_once: bool = False
     parallel: bool | int = False
 
     def __iter__(self) -> Iterator[int]:
         """Go through the numbers in Python, where they are known."""
-        return iter(range(operator.index(self.start), operator.index(self.stop), self.step))
+        return iter(
+            range(operator.index(self.start), operator.index(self.stop), operator.index(self.step))
+        )
 
 
 @dataclass(frozen=True)

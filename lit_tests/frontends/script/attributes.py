@@ -19,7 +19,7 @@ with hidet.script_module() as module:
     @hidet.script
     def kernel(x: f32[64]):
         # IR-LABEL:     cuda.kernel @named(%x : memref<64xf32>)
-        # SOURCE-LABEL: // named
+        # SOURCE-LABEL: // named: writes half of it
         attrs.func_name = "named"
         # IR-SAME:      grid(2, 4, 8)
         # SOURCE:       extern "C" __global__
@@ -30,6 +30,9 @@ with hidet.script_module() as module:
         # IR-SAME:      attributes {cuda.min_blocks = 3 : i64
         # SOURCE-SAME:  3) named(float* __restrict__ x) {
         attrs.cuda.min_blocks = 3
+        # IR-SAME:      cuda.label = "writes half of it"
+        # SOURCE-NEXT:  const int tx = threadIdx.x;
+        attrs.label = "writes half of it"
         # IR-NOT:       cluster
         # SOURCE-NOT:   cluster
         attrs.cuda.cluster_dim = 1

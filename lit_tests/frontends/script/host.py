@@ -41,6 +41,18 @@ with hidet.script_module() as module:
         x[threadIdx.x + blockDim.x] = 2.0
         # SOURCE:       HIDET_KERNEL(fill, 0, 1, 1,
 
+    # IR-LABEL:     cuda.kernel @stride(
+    # SOURCE-LABEL: stride(float* __restrict__ x, int n) {
+    @hidet.script
+    def stride(x: ~f32, n: i32):
+        attrs.cuda.grid_dim = cdiv(n, 1024)
+        attrs.cuda.block_dim = 256
+        # A step that only the kernel knows.
+        # IR:           scf.for %i = %{{.*}} to %{{.*}} step %{{.*}} {
+        # SOURCE:       for (long long i = {{.*}}; i < n; i += grid_dim * 256) {
+        for i in range(blockIdx.x * 256 + threadIdx.x, n, gridDim.x * 256):
+            x[i] = 0.0
+
     # What a void_p points to is told by its first use.
     # IR-LABEL:     cuda.kernel @copy(%p : memref<?xf32>
     # SOURCE-LABEL: __launch_bounds__(4) copy(

@@ -100,6 +100,24 @@ def test_block_of_arguments():
         built(x, 1, 0)
 
 
+def test_loop_over_the_grid():
+    """The step of a loop may be what only the kernel knows."""
+    with hidet.script_module() as module:
+
+        @hidet.script
+        def count(x: ~i32, n: i32, blocks: i32):
+            attrs.cuda.grid_dim = blocks
+            attrs.cuda.block_dim = 32
+            for i in range(blockIdx.x * 32 + threadIdx.x, n, gridDim.x * 32):
+                x[i] += i + 1
+
+    function = module.build()
+    for blocks in (1, 3, 100):
+        x = torch.zeros(1000, dtype=torch.int32)
+        function(x, 999, blocks)
+        assert x.tolist() == [*range(1, 1000), 0]
+
+
 def test_public_function():
     """A public function computes on the host, and launches kernels in loops and branches."""
     # CHECK:      func.func @launch(%x: memref<4x64xf32>, %y: memref<?xf32>, %n: i32, %twice: i1) {
