@@ -9,7 +9,8 @@
 - `compilation`: the stages of a cold start;
 - `passes`: runs the pipeline, with times, dumps, and errors that say where;
 - `dump`: what `HIDET_DUMP` writes;
-- `script`, with `script_arguments` and `kernel_launch`: kernels of scripts, called one by one.
+- `script`: functions of scripts, which run on the host and launch kernels: `script_arguments` are
+  checked, `host_code` makes a function of Python of the host's IR, which calls `kernel_launch`.
 """
 
 from __future__ import annotations

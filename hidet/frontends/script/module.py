@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextvars import ContextVar, Token
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 
@@ -88,6 +88,17 @@ class ScriptModule:
                 "set attrs.func_name",
             )
         self._entries[entry.name] = entry
+
+    def define_global_var(self, name: str, var_type: object) -> NoReturn:
+        """Refuse a variable that all kernels of the module share, as the original Hidet had it.
+
+        Raises:
+            ScriptError: always.
+        """
+        raise ScriptError(
+            f"global variables, such as '{name}', are not supported yet",
+            hint="pass a tensor to the kernels that share it",
+        )
 
     def ir_module(self) -> IRModule:
         """Return the kernels and the functions of the host as IR.

@@ -103,3 +103,33 @@ def test_with_kernels_of_cuda():
     built(x)
     assert list(built.functions) == ["launch", "fill", "twice"]
     assert torch.equal(x, torch.arange(64.0) * 2)
+
+
+def test_tensors_on_a_gpu(monkeypatch):
+    """A kernel of the CPU takes no tensors on a GPU."""
+    with hidet.script_module() as module:
+
+        @hidet.script
+        def clear(x: f32[4]):
+            attrs.func_kind = "cpu_kernel"
+            for i in range(4):
+                x[i] = 0.0
+
+    monkeypatch.setattr("hidet.driver.script.find_target", lambda device, options: "sm_90a")
+    with pytest.raises(HidetError, match="'clear' is a cpu_kernel, but the tensors are on"):
+        module.build()(torch.ones(4))
+
+
+def test_without_tensors(monkeypatch, capfd):
+    """A kernel of the CPU that takes numbers only runs there, also where there is a GPU."""
+    with hidet.script_module() as module:
+
+        @hidet.script
+        def greet(n: i32):
+            attrs.func_kind = "cpu_kernel"
+            for i in range(n):
+                printf("hello %d\n", i)
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    module.build()(2)
+    assert capfd.readouterr().out == "hello 0\nhello 1\n"

@@ -286,6 +286,11 @@ WHOLE = [
                 attrs.cuda.cluster_dim = 2
         """,
     ),
+    whole(
+        "global variables, such as 'counter', are not supported yet ... pass a tensor",
+        None,
+        "hidet.script_module().define_global_var('counter', i32)",
+    ),
     whole("the module is empty", None, "hidet.script_module().ir_module()"),
     whole("'threadIdx.x' exists in a kernel only", None, "threadIdx.x"),
     whole(
