@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Callable
-from math import prod
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -13,7 +12,7 @@ import torch
 from xdsl.dialects.builtin import IntegerType, MemRefType
 from xdsl.ir import Attribute
 
-from hidet.dialects.cuda.kernel import MAX_THREADS_PER_BLOCK, KernelOp
+from hidet.dialects.cuda.kernel import DYNAMIC, MAX_THREADS_PER_BLOCK, KernelOp
 from hidet.dialects.cuda.tensor_copy import TensorMapType
 from hidet.driver.tensor_maps import MAP_BYTES
 from hidet.errors import HidetError
@@ -154,6 +153,9 @@ class Launcher:
         self._name: str = op.sym_name.data
         self._dynamic = op.dynamic_extents
         self._static = op.launch_shape() if not self._dynamic else None
+        self._extents = (*op.grid_dims, *op.block_dims)
+        self._largest = (*op.max_grid, *op.max_block)
+        self._places = [n for n, extent in enumerate(self._extents) if extent == DYNAMIC]
         types = [argument.type for argument in op.arguments]
         self._convert = [_converter(kind) for kind in types]
         # Values in the order of the parameters, each at a multiple of its size, then the block.
@@ -188,22 +190,31 @@ class Launcher:
 
     def _shape(self, extents: tuple[int | float, ...]) -> tuple[Extents, Extents]:
         """Return grid and block; what is not possible is refused."""
-        grid, block = self._op.launch_shape([int(extent) for extent in extents])
-        for what, shape, largest in (
-            ("grid", grid, self._op.max_grid),
-            ("block", block, self._op.max_block),
-        ):
-            if any(not 0 <= each <= most for each, most in zip(shape, largest, strict=True)):
-                raise HidetError(
-                    f"the {what} of kernel '{self._name}' would be {shape}",
-                    hint=f"its extents are 0 to {', '.join(map(str, largest))}",
-                )
-        if not 1 <= prod(block) <= MAX_THREADS_PER_BLOCK:
+        shape = list(self._extents)
+        for place, extent in zip(self._places, extents, strict=True):
+            shape[place] = number = int(extent)
+            if not 0 <= number <= self._largest[place]:
+                raise self._refusal(extents)
+        x, y, z, block_x, block_y, block_z = shape
+        threads = block_x * block_y * block_z
+        if not 1 <= threads <= MAX_THREADS_PER_BLOCK:
             raise HidetError(
-                f"a block of kernel '{self._name}' would have {prod(block)} threads",
+                f"a block of kernel '{self._name}' would have {threads} threads",
                 hint=f"a block has 1 to {MAX_THREADS_PER_BLOCK}",
             )
-        return grid, block
+        return (x, y, z), (block_x, block_y, block_z)
+
+    def _refusal(self, extents: tuple[int | float, ...]) -> HidetError:
+        """Return the error about extents of which one is not possible."""
+        grid, block = self._op.launch_shape([int(extent) for extent in extents])
+        of_block = all(0 <= one <= most for one, most in zip(grid, self._op.max_grid, strict=True))
+        what, shape, largest = ("grid", grid, self._op.max_grid)
+        if of_block:
+            what, shape, largest = ("block", block, self._op.max_block)
+        return HidetError(
+            f"the {what} of kernel '{self._name}' would be {shape}",
+            hint=f"its extents are 0 to {', '.join(map(str, largest))}",
+        )
 
 
 # Arguments as `struct` takes them.
