@@ -4,6 +4,7 @@ import importlib
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 import torch
 
@@ -76,6 +77,10 @@ def test_helpers():
     assert hidet.utils.cdiv(7, 3) == 3
     assert hidet.utils.prod([2, 3, 4]) == 24
     assert hidet.utils.prod([]) == 1
+    hidet.utils.assert_close(hidet.ones([2]), torch.ones(2))
+    hidet.utils.assert_close(np.ones(2), hidet.full([2], 1.1).to("float64"), rtol=0.2)
+    with pytest.raises(AssertionError):
+        hidet.utils.assert_close(hidet.ones([2]), hidet.zeros([2]))
 
 
 def test_benchmark_func():

@@ -2,7 +2,11 @@
 
 from collections.abc import Iterable
 from math import prod as _prod
+from typing import Any
 
+import torch as _torch
+
+from hidet.tensor import plain
 from hidet.utils.benchmark import benchmark_func
 
 
@@ -16,4 +20,14 @@ def prod(values: Iterable[int]) -> int:
     return _prod(values)
 
 
-__all__ = ["benchmark_func", "cdiv", "prod"]
+def assert_close(actual: Any, expected: Any, rtol: float = 1e-5, atol: float = 1e-5) -> None:
+    """Check that two tensors, of hidet or torch, or arrays, are nearly the same.
+
+    Raises:
+        AssertionError: an element differs by more than `atol + rtol * |expected|`.
+    """
+    one, other = (_torch.asarray(plain(value)).cpu() for value in (actual, expected))
+    _torch.testing.assert_close(one, other, rtol=rtol, atol=atol)
+
+
+__all__ = ["assert_close", "benchmark_func", "cdiv", "prod"]

@@ -371,6 +371,8 @@ class Emitter(KernelBuilder):
             ScriptError: the indices do not belong to the tensor.
         """
         check_rank(tensor, indices)
+        if tensor.part is not None:
+            return self.address(tensor.part.tensor, tensor.part.indices(indices))
         at = [self._as_index(index) for index in indices]
         if tensor.swizzle is not None:
             at = tensor.swizzle.moved(at)

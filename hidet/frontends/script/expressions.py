@@ -19,6 +19,7 @@ from hidet.frontends.script.emitter import Emitter
 from hidet.frontends.script.facts import assigned_names
 from hidet.frontends.script.functional import address
 from hidet.frontends.script.operators import is_cheap
+from hidet.frontends.script.parts import ACCESSES, is_part, moved, part_of
 from hidet.frontends.script.refusals import refusal
 from hidet.frontends.script.scopes import Scopes
 from hidet.frontends.script.source import LocatedError, Source
@@ -241,7 +242,7 @@ class Expressions:
             known = self.emitter.constant(not is_and, BOOL)
         right, fixed = (block, other), (constant, known)
         then, otherwise = (right, fixed) if is_and else (fixed, right)
-        return self._branch(condition, then, otherwise, BOOL)
+        return self.branch_of(condition, then, otherwise, BOOL)
 
     def conditional(self, node: ast.IfExp) -> object:
         """Compute `a if c else b`; the side that is not chosen is not evaluated."""
@@ -262,7 +263,7 @@ class Expressions:
             self.emitter.adopt(otherwise)
             op = arith.SelectOp(condition.ssa, left.ssa, right.ssa)
             return Scalar(self.emitter, self.emitter.insert(op).result, kind)
-        return self._branch(condition, (then, left), (otherwise, right), kind)
+        return self.branch_of(condition, (then, left), (otherwise, right), kind)
 
     @contextmanager
     def part(self, what: str = "a part of an expression that may be left out") -> Generator[Block]:
@@ -273,7 +274,7 @@ class Expressions:
             for name in self.scopes.exit():
                 self.scopes.lose(name, f"only {what} assigns it")
 
-    def _branch(self, condition: Scalar, then: _Arm, otherwise: _Arm, kind: ScalarType) -> Scalar:
+    def branch_of(self, condition: Scalar, then: _Arm, otherwise: _Arm, kind: ScalarType) -> Scalar:
         """Insert a branch with one value."""
         for block, value in (then, otherwise):
             self.emitter.finish_arm(block, [value])
@@ -293,7 +294,8 @@ class Expressions:
         """Load an element, or take a part of what Python knows."""
         base = self.evaluate(node.value)
         if isinstance(base, Tensor | Pointer):
-            return self.emitter.load_at(self.address(base, node))
+            place = self.place(base, node)
+            return place if isinstance(place, Tensor) else self.emitter.load_at(place)
         key = self.evaluate(node.slice)
         if isinstance(key, Scalar):
             raise ScriptError(
@@ -305,24 +307,23 @@ class Expressions:
 
     def address(self, base: Tensor | Pointer, node: ast.Subscript) -> Pointer:
         """Return the address of an element."""
+        place = self.place(base, node)
+        if isinstance(place, Tensor):
+            raise ScriptError(
+                f"this is a part of {describe(base)}, and no element of it",
+                hint="give one index for each dimension",
+            )
+        return place
+
+    def place(self, base: Tensor | Pointer, node: ast.Subscript) -> Pointer | Tensor:
+        """Return the address of an element, or a part of a tensor."""
         key = self.evaluate(node.slice)
         several = isinstance(key, tuple | list)
         indices = tuple(cast("tuple[object, ...]", key)) if several else (key,)
-        if any(isinstance(index, slice) for index in indices):
-            raise ScriptError(
-                "a script has no slices of tensors", hint="loop over the elements, or copy a tile"
-            )
         if isinstance(base, Tensor):
-            return self.emitter.address(base, indices)
-        if len(indices) != 1:
-            raise ScriptError(
-                f"{len(indices)} indices for {describe(base)}, which takes one",
-                hint="make a tensor of it: as_tensor_pointer(pointer, 'float32', [m, n])",
-            )
-        (index,) = indices
-        if not isinstance(index, Scalar | int):
-            raise ScriptError(f"an index is an integer, not {describe(index)}")
-        return base + index
+            make = part_of if is_part(base, indices) else self.emitter.address
+            return make(base, indices)
+        return moved(base, indices)
 
     def slice(self, node: ast.Slice) -> object:
         """Return a slice."""
@@ -338,12 +339,14 @@ class Expressions:
         match base:
             case Tensor() if node.attr == "shape":
                 return base.shape
+            case Tensor() if node.attr in ACCESSES:
+                return ACCESSES[node.attr](self, base)
             case Tensor() | Pointer() | Scalar() if node.attr == "dtype":
                 return base.type if isinstance(base, Scalar) else base.element
             case Tensor() | Pointer() | Scalar():
                 raise ScriptError(
                     f"{describe(base)} has no attribute '{node.attr}'",
-                    hint="a tensor has 'shape' and 'dtype'",
+                    hint="a tensor has 'shape', 'dtype', 'read' and 'write'",
                 )
             case _:
                 return getattr(base, node.attr)

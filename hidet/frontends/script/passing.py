@@ -61,6 +61,8 @@ def _fits(value: Tensor, kind: TensorType, is_launch: bool) -> bool:
     """Return whether a tensor is of a type; where memory is handed on, with its layout."""
     if (value.element, value.shape) != (kind.element, kind.shape):
         return False
+    if value.part is not None:
+        return not is_launch
     taken = tensor_of(value.memory, kind)
     return not is_launch or (value.layout, value.swizzle) == (taken.layout, taken.swizzle)
 
@@ -71,6 +73,6 @@ def _pointer(kind: PointerType, value: object, is_launch: bool) -> object:
         return value.of(value.element or kind.element)
     if not isinstance(value, Tensor):
         return value
-    if is_launch and value.layout is None and value.start is None:
+    if is_launch and value.layout is None and value.start is None and value.part is None:
         return Pointer(value.memory, value.element, (0,) * len(value.shape))
     return value.pointer or value

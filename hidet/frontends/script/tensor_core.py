@@ -230,6 +230,8 @@ def _count_from(emitter: Emitter, regs: object) -> int:
     """Return how many elements there are in a tensor, or from an address to the end of its row."""
     if not isinstance(regs, Tensor | Pointer):
         return 0
+    if isinstance(regs, Tensor) and regs.part is not None:
+        regs = emitter.address(regs, [0] * len(regs.shape))
     kind = memref_type(regs.memory)
     is_tile = space_of(kind) is Space.REGISTER
     if isinstance(regs, Tensor):

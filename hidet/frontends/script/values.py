@@ -190,6 +190,7 @@ class Tensor:
         start: for a tensor behind a pointer, the first element of the memref.
         swizzle: how elements trade places before all else, None where they do not.
         base: where it begins in the memref, if it is a part of one.
+        part: for a part of another tensor that indices have made, which.
     """
 
     memory: SSAValue
@@ -199,14 +200,41 @@ class Tensor:
     start: Index | None = None
     swizzle: SwizzledLayout | None = None
     base: tuple[Index, ...] = ()
+    part: Part | None = None
 
     @property
     def pointer(self) -> Pointer | None:
         """The address of the first element, where it leads to the others; else None."""
+        if self.part is not None:
+            return None
         if self.start is not None:
             return Pointer(self.memory, self.element, (self.start,))
         is_row = len(self.shape) == 1 and self.layout is None
         return Pointer(self.memory, self.element, self.base or (0,)) if is_row else None
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a tensor: `a[z, m:, k:]`.
+
+    Attributes:
+        tensor: the whole.
+        starts: for each of its dimensions where the part begins, or the only index there.
+        kept: the dimensions that the part has.
+    """
+
+    tensor: Tensor
+    starts: tuple[Index, ...]
+    kept: tuple[int, ...]
+
+    def indices(self, given: Sequence[object]) -> list[object]:
+        """Return the indices into the whole for indices into the part."""
+        found: list[object] = list(self.starts)
+        for dim, index in zip(self.kept, given, strict=True):
+            start = self.starts[dim]
+            is_first = isinstance(start, int) and start == 0
+            found[dim] = index if is_first else start + index  # pyright: ignore[reportOperatorIssue, reportUnknownVariableType]
+        return found
 
 
 @dataclass(frozen=True)

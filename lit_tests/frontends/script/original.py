@@ -82,3 +82,20 @@ with hidet.script_module() as module:
         # SOURCE: for (int i = 0; i < 2; ++i)
         for i in chain(spatial(32), repeat(2, attrs="u")).on(threadIdx.x):
             y[i] = 0
+
+    # IR-LABEL:     cuda.kernel @parts
+    # SOURCE-LABEL: parts(
+    @hidet.script
+    def parts(x: f32[2, 8, 8], y: f32[8, 8], n: i32):
+        attrs.cuda.grid_dim = 1
+        attrs.cuda.block_dim = 32
+        tile = x[1, n:, 4:]
+        # IR:     memref.load %x
+        # SOURCE: y[3] = x[(n + 1) * 8LL + 68];
+        y[0][3] = tile[1, 0]
+        # IR:     scf.if
+        # SOURCE: y[4] = v < 8 ? x[v * 8LL + 68] : 0.0f;
+        y[0, 4] = tile.read([2, 0])
+        # IR:     scf.if
+        # SOURCE: if (n < 8) {
+        y.write([n, 0], 1.0, protected=True)

@@ -964,6 +964,75 @@ def asynchronous_copies():
     return script_module.build()
 
 
+def parts_of_tensors():
+    """A part of a batch, with accesses that keep to its bounds; rows of a tensor, one by one."""
+    from hidet.lang import attrs, f32, shared_tensor
+    from hidet.lang.cuda import blockIdx, syncthreads, threadIdx
+    from hidet.lang.mapping import spatial
+
+    batch, rows, columns = 2, 40, 22
+    with hidet.script_module() as script_module:
+
+        @hidet.script
+        def parts_of_tensors(a: f32[batch, rows, columns], b: f32[batch, rows, columns]):
+            attrs.cuda.grid_dim = (rows + 15) // 16, (columns + 15) // 16, batch
+            attrs.cuda.block_dim = 256
+            offset_i, offset_j = blockIdx.x * 16, blockIdx.y * 16
+            gmem_a = a[blockIdx.z, offset_i:, offset_j:]
+            gmem_b = b[blockIdx.z, offset_i:, offset_j:]
+            smem = shared_tensor("float32", [2, 16, 16])
+            tile = smem[1]
+            for i, j in spatial(16, 16).on(threadIdx.x):
+                tile[i][j] = gmem_a.read([i, j], protected=True)
+            syncthreads()
+            for i, j in spatial(16, 16).on(threadIdx.x):
+                gmem_b.write([i, j], smem[1, i, j] * 2, protected=True)
+
+    return script_module.build()
+
+
+def matmul_of_any_size():
+    """Sizes that are known at the call: the grid, the shapes of tensors, the bounds of loops."""
+    from hidet.lang import as_tensor_pointer, attrs, f32, i32, register_tensor, shared_tensor
+    from hidet.lang.cuda import blockIdx, syncthreads, threadIdx
+    from hidet.lang.layout import local_layout, row_major
+    from hidet.lang.mapping import auto_map, spatial
+
+    with hidet.script_module() as script_module:
+
+        @hidet.script
+        def matmul_of_any_size(a_ptr: ~f32, b_ptr: ~f32, c_ptr: ~f32, m: i32, n: i32, k: i32):
+            attrs.cuda.block_dim = 64
+            attrs.cuda.grid_dim = ((m + 31) // 32, (n + 31) // 32)
+            a = as_tensor_pointer(a_ptr, f32, [m, k])
+            b = as_tensor_pointer(b_ptr, f32, [k, n])
+            c = as_tensor_pointer(c_ptr, "float32", shape=[m, n])
+            smem_a = shared_tensor(f32, [32, 8])
+            smem_b = shared_tensor(f32, [8, 32])
+            regs = register_tensor(f32, layout=local_layout(8, 8) * row_major(4, 4))
+            for i, j in spatial(8, 8).repeat(4, 4).on(threadIdx.x):
+                regs[i, j] = 0.0
+            num_tiles = (k + 7) // 8
+            for tile in range(num_tiles):
+                for i, p in auto_map(32, 8, workers=64).on(threadIdx.x):
+                    gi, gp = i + blockIdx.x * 32, p + tile * 8
+                    smem_a[i, p] = a[gi, gp] if gi < m and gp < k else 0.0
+                for p, j in auto_map(8, 32, workers=64).on(threadIdx.x):
+                    gp, gj = p + tile * 8, j + blockIdx.y * 32
+                    smem_b[p, j] = b[gp, gj] if gp < k and gj < n else 0.0
+                syncthreads()
+                for i, j in spatial(8, 8).repeat(4, 4).on(threadIdx.x):
+                    for p in range(8):
+                        regs[i, j] += smem_a[i, p] * smem_b[p, j]
+                syncthreads()
+            for i, j in spatial(8, 8).repeat(4, 4).on(threadIdx.x):
+                gi, gj = i + blockIdx.x * 32, j + blockIdx.y * 32
+                if gi < m and gj < n:
+                    c[gi, gj] = regs[i, j]
+
+    return script_module.build()
+
+
 def expected_bits(seed):
     x = seed.to(torch.int64)
     for _ in range(3):
@@ -1135,6 +1204,16 @@ PROGRAMS = [
         double_buffer,
         lambda: (uniform(32, 64), uniform(64, 32), empty(32, 32)),
         lambda a, b, c: {2: a.double() @ b.double()},
+    ),
+    Program(
+        parts_of_tensors,
+        lambda: (uniform(2, 40, 22), empty(2, 40, 22)),
+        lambda a, b: {1: a.double() * 2},
+    ),
+    Program(
+        matmul_of_any_size,
+        lambda: (uniform(35, 21), uniform(21, 50), empty(35, 50), 35, 50, 21),
+        lambda a, b, c, m, n, k: {2: a.double() @ b.double()},
     ),
     Program(
         tensor_cores,

@@ -1,0 +1,143 @@
+"""Parts of tensors, `a[z, m:, k:]` and `a[i]`, and reads and writes that keep to the bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import reduce
+from typing import TYPE_CHECKING, cast
+
+from hidet.errors import ScriptError
+from hidet.frontends.script.functional import logical_and
+from hidet.frontends.script.values import (
+    Index,
+    Part,
+    Pointer,
+    Scalar,
+    Tensor,
+    check_rank,
+    describe,
+)
+
+if TYPE_CHECKING:
+    from hidet.frontends.script.expressions import Expressions
+
+
+def is_part(tensor: Tensor, indices: Sequence[object]) -> bool:
+    """Return whether indices name a part of a tensor, and no element."""
+    return 0 < len(indices) < len(tensor.shape) or any(isinstance(i, slice) for i in indices)
+
+
+def part_of(tensor: Tensor, indices: Sequence[object]) -> Tensor:
+    """Return a part of a tensor; what has no index is whole.
+
+    Raises:
+        ScriptError: there are more indices than dimensions, or a slice has a step.
+    """
+    given = [*indices, *[slice(None)] * (len(tensor.shape) - len(indices))]
+    check_rank(tensor, [0 if isinstance(index, slice) else index for index in given])
+    starts: list[Index] = []
+    kept: list[int] = []
+    shape: list[Index] = []
+    for dim, (index, extent) in enumerate(zip(given, tensor.shape, strict=True)):
+        if not isinstance(index, slice):
+            starts.append(cast("Index", index))
+            continue
+        first, last, step = cast("tuple[object, ...]", (index.start, index.stop, index.step))
+        start, stop = _bound(first, 0), _bound(last, extent)
+        if step is not None:
+            raise ScriptError(
+                f"a slice of {describe(tensor)} has a step",
+                hint="it goes from one bound to another",
+            )
+        starts.append(start)
+        kept.append(dim)
+        shape.append(stop if isinstance(start, int) and start == 0 else stop - start)
+    return replace(
+        tensor,
+        shape=tuple(shape),
+        layout=None,
+        start=None,
+        swizzle=None,
+        base=(),
+        part=Part(tensor, tuple(starts), tuple(kept)),
+    )
+
+
+def moved(pointer: Pointer, indices: Sequence[object]) -> Pointer:
+    """Return `~p[i]`.
+
+    Raises:
+        ScriptError: there are several indices, or one that is no integer.
+    """
+    if len(indices) != 1:
+        raise ScriptError(
+            f"{len(indices)} indices for {describe(pointer)}, which takes one",
+            hint="make a tensor of it: as_tensor_pointer(pointer, 'float32', [m, n])",
+        )
+    (index,) = indices
+    if not isinstance(index, Scalar | int):
+        raise ScriptError(f"an index is an integer, not {describe(index)}")
+    return pointer + index
+
+
+def _bound(value: object, default: Index) -> Index:
+    """Return a bound of a slice.
+
+    Raises:
+        ScriptError: it is no integer, or counts from the end.
+    """
+    if value is None:
+        return default
+    is_integer = isinstance(value, int) or (isinstance(value, Scalar) and value.type.is_integer)
+    if not is_integer or (isinstance(value, int) and value < 0):
+        raise ScriptError(
+            f"a bound of a slice is {describe(value)}", hint="an integer that is not negative"
+        )
+    return value  # pyright: ignore[reportReturnType]
+
+
+def reader(expressions: Expressions, tensor: Tensor) -> Callable[..., Scalar]:
+    """Return `tensor.read(indices, protected=True)`: an element, zero outside of the tensor."""
+
+    def read(indices: Sequence[object], protected: bool = True) -> Scalar:
+        emitter = expressions.emitter
+        condition = inside(tensor, indices) if protected else True
+        if not isinstance(condition, Scalar):
+            return emitter.load_at(emitter.address(tensor, indices))
+        with emitter.arm() as then:
+            value = emitter.load_at(emitter.address(tensor, indices))
+        with emitter.arm() as otherwise:
+            zero = emitter.constant(0, tensor.element)
+        return expressions.branch_of(condition, (then, value), (otherwise, zero), tensor.element)
+
+    return read
+
+
+def writer(expressions: Expressions, tensor: Tensor) -> Callable[..., None]:
+    """Return `tensor.write(indices, value, protected=True)`, which does nothing outside."""
+
+    def write(indices: Sequence[object], value: object, protected: bool = True) -> None:
+        emitter = expressions.emitter
+        condition = inside(tensor, indices) if protected else True
+        if not isinstance(condition, Scalar):
+            emitter.store_at(value, emitter.address(tensor, indices))
+            return
+        with emitter.when(condition.ssa):
+            emitter.store_at(value, emitter.address(tensor, indices))
+
+    return write
+
+
+def inside(tensor: Tensor, indices: Sequence[object]) -> object:
+    """Return whether indices lie inside of a tensor; of a part, of the whole that it is of."""
+    check_rank(tensor, indices)
+    if tensor.part is not None:
+        return inside(tensor.part.tensor, tensor.part.indices(indices))
+    at = cast("Sequence[Index]", indices)
+    fits = [index < extent for index, extent in zip(at, tensor.shape, strict=True)]
+    return reduce(logical_and, fits, True)
+
+
+ACCESSES = {"read": reader, "write": writer}
+"""The methods of tensors."""
