@@ -38,6 +38,8 @@ from hidet.lowering.cuda.instrument_memory import InstrumentMemoryPass
 from hidet.lowering.kernels import kernels_of
 from hidet.lowering.legality.architecture import check_architecture
 from hidet.lowering.pipelines import PassOptions, run_pipeline
+from hidet.lowering.task.inline_compute import InlineComputePass
+from hidet.lowering.task.insert_barriers import InsertBarriersPass
 from hidet.lowering.task.lower_task import LowerTaskPass
 from hidet.lowering.verify_level import VerifyLevelPass
 from hidet.runtime.strict import accessible
@@ -159,7 +161,8 @@ def lower_script(
 ) -> None:
     """Lower kernels of a script, in place.
 
-    No barriers are added: a script says itself where threads wait for each other.
+    Where block-level verbs exchange data through shared memory barriers are added. To other kernels
+    none are: a script says itself where its threads wait for each other.
 
     Args:
         module: the kernels.
@@ -173,7 +176,9 @@ def lower_script(
     context = make_context()
     current = CompileOptions.current()
     options = PassOptions(verify=current.verify_level, strict=current.strict)
-    first: list[ModulePass] = [InstrumentMemoryPass(owners=True)] if options.strict else []
+    first: list[ModulePass] = [InlineComputePass(), InsertBarriersPass(only_verbs=True)]
+    if options.strict:
+        first.append(InstrumentMemoryPass(owners=True))
     first.append(LowerTaskPass())
     if options.verify:
         first.append(VerifyLevelPass("cuda", "lower-task"))

@@ -15,8 +15,8 @@
     module.build()(torch.ones(1024))
 
 `hidet.lang.cuda` has the ids, barriers, shuffles and atomics of CUDA, `hidet.lang.mapping` the task
-mappings, `hidet.lang.layout` the layouts of tensors, `hidet.lang.types` the types, and
-`hidet.lang.meta` loops that are unrolled.
+mappings, `hidet.lang.layout` the layouts of tensors, `hidet.lang.types` the types,
+`hidet.lang.meta` loops that are unrolled, and `hidet.lang.task` block-level verbs on tiles.
 """
 
 from hidet.frontends.script import script, script_module
@@ -38,13 +38,14 @@ from hidet.frontends.script.memory import (
     tensor_pointer,
 )
 from hidet.frontends.script.views import view
-from hidet.lang import cuda, layout, mapping, math, meta, types
+from hidet.lang import cuda, layout, mapping, math, meta, task, types
 from hidet.lang.layout import column_major, local_layout, row_major
 from hidet.lang.mapping import (
     auto_map,
     col_repeat,
     col_spatial,
     repeat,
+    replicate,
     row_repeat,
     row_spatial,
     spatial,
@@ -155,6 +156,7 @@ __all__ = [
     "range",
     "register_tensor",
     "repeat",
+    "replicate",
     "row_major",
     "row_repeat",
     "row_spatial",
@@ -162,6 +164,7 @@ __all__ = [
     "script_module",
     "shared_tensor",
     "spatial",
+    "task",
     "tensor",
     "tensor_pointer",
     "tf32",

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
-from typing import TYPE_CHECKING, cast
+from operator import index
+from typing import TYPE_CHECKING, SupportsIndex, cast
 
 from hidet.mapping.canonical import canonical
 from hidet.mapping.digits import Digit, expand, shape_of
@@ -146,9 +147,16 @@ class TaskMap:
     def __getitem__(self, worker: int) -> list[Task]:
         return self(worker)
 
-    def on(self, worker: int) -> list[Task]:
-        """Return the tasks of a worker, in order, as in `for i, j in tasks.on(worker)`."""
-        return self(worker)
+    def on(self, worker: SupportsIndex, *, bound: Sequence[int] | None = None) -> list[Task]:
+        """Return the tasks of a worker, in order, as in `for i, j in tasks.on(worker)`.
+
+        Args:
+            worker: the worker, in a script also one that is known when the kernel runs.
+            bound: tasks outside of these extents are left out.
+        """
+        limits = self.shape if bound is None else bound
+        tasks = self(index(worker))
+        return [t for t in tasks if all(i < limit for i, limit in zip(t, limits, strict=True))]
 
     def map(self, worker: int) -> Task | list[Task]:
         """Return the task of a worker, as in `i, j = tasks.map(worker)`; if several, the list."""

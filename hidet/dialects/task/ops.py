@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Self
 
-from xdsl.dialects.builtin import ArrayAttr, IndexType, IntAttr, MemRefType, TensorType
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    AnyFloat,
+    ArrayAttr,
+    FixedBitwidthType,
+    IndexType,
+    IntAttr,
+    MemRefType,
+    TensorType,
+)
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -37,8 +46,10 @@ from hidet.dialects.task.layout import TaskMapAttr, map_of
 from hidet.mapping import TaskMap
 
 
-def _is_tile(kind: Attribute) -> bool:
-    return is_memref(kind) and space_of(memref_type(kind)) is not Space.GLOBAL
+def _nearness(kind: Attribute) -> int:
+    """Return how near to a thread a side of a copy is: views and global memory, shared, own."""
+    space = space_of(memref_type(kind)) if is_memref(kind) else Space.GLOBAL
+    return {Space.GLOBAL: 0, Space.SHARED: 1}.get(space, 2)
 
 
 def _parse_known_map(parser: Parser) -> TaskMap:
@@ -185,9 +196,10 @@ class CopyOp(IRDLOperation):
     """`task.copy %x[%m, %k] to %tile[] in #map on %w`: copies a tile in from or out to memory.
 
     One side is a tile, in shared memory or in registers, and has no offsets; the other is a view
-    or a global buffer with one offset for each dimension. The tile's dimensions are the last ones
-    of that side, those before stay at their offset. What lies outside of the other side's shape
-    is read as zero and is not written. The map says who copies what; a register tile has its own.
+    or a global buffer, for a register tile also a shared one, with one offset for each dimension.
+    The tile's dimensions are the last ones of that side, those before stay at their offset. What
+    lies outside of the other side's shape is read as zero and is not written; `sizes [%m]` gives
+    the extents of it that are `?`. The map says who copies what; a register tile has its own.
     """
 
     name = "task.copy"
@@ -197,12 +209,14 @@ class CopyOp(IRDLOperation):
     target = operand_def(TensorType.constr() | MemRefType.constr())
     target_offsets = var_operand_def(IndexType)
     worker = operand_def(IndexType)
+    sizes = var_operand_def(IndexType)
     map = opt_prop_def(TaskMapAttr)
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     assembly_format = (
         "$source `[` $source_offsets `]` `to` $target `[` $target_offsets `]` "
-        "(`in` qualified($map)^)? `on` $worker attr-dict `:` type($source) `to` type($target)"
+        "(`sizes` `[` $sizes^ `]`)? (`in` qualified($map)^)? `on` $worker attr-dict "
+        "`:` type($source) `to` type($target)"
     )
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
 
@@ -214,16 +228,18 @@ class CopyOp(IRDLOperation):
         target_offsets: Sequence[SSAValue],
         worker: SSAValue | Operation,
         task_map: TaskMap | None = None,
+        sizes: Sequence[SSAValue] = (),
     ) -> None:
         super().__init__(
-            operands=[source, source_offsets, target, target_offsets, worker],
+            operands=[source, source_offsets, target, target_offsets, worker, sizes],
             properties={"map": None if task_map is None else TaskMapAttr(task_map)},
         )
 
     @property
     def tile(self) -> SSAValue:
-        """The side that is a tile."""
-        return self.source if _is_tile(self.source.type) else self.target
+        """The side that is a tile: that which is nearer to the threads."""
+        source_is_nearer = _nearness(self.source.type) > _nearness(self.target.type)
+        return self.source if source_is_nearer else self.target
 
     @property
     def tasks(self) -> TaskMap:
@@ -233,9 +249,9 @@ class CopyOp(IRDLOperation):
     def verify_(self) -> None:
         """Check which side is the tile, the offsets, the element types and the map's shape."""
         source, target = shaped_type(self.source), shaped_type(self.target)
-        if _is_tile(source) == _is_tile(target):
+        if _nearness(source) == _nearness(target):
             raise VerifyException(f"one of {source} and {target} must be a shared or register tile")
-        reads = _is_tile(target)
+        reads = self.tile is self.target
         tile, other = (target, source) if reads else (source, target)
         offsets = self.source_offsets if reads else self.target_offsets
         others = self.target_offsets if reads else self.source_offsets
@@ -248,6 +264,9 @@ class CopyOp(IRDLOperation):
             raise VerifyException(f"the tile {tile} has more dimensions than {other}")
         if source.get_element_type() != target.get_element_type():
             raise VerifyException(f"cannot copy elements of {source} to {target}")
+        unknown = other.get_shape().count(DYNAMIC_INDEX)
+        if len(self.sizes) != unknown:
+            raise VerifyException(f"{len(self.sizes)} sizes for {other}, which has {unknown} '?'")
         self._verify_map(memref_type(tile))
 
     def _verify_map(self, tile: MemRefType[Attribute]) -> None:
@@ -303,9 +322,20 @@ class MatmulOp(IRDLOperation):
                 raise VerifyException(f"task.matmul takes tiles of two dimensions, not {tile}")
         if lhs.element_type != rhs.element_type:
             raise VerifyException(f"cannot multiply elements of {lhs} and {rhs}")
+        if not _can_hold(result.element_type, lhs.element_type):
+            raise VerifyException(f"products of elements of {lhs} do not fit {result}")
         (m, k), (k2, n) = lhs.get_shape(), rhs.get_shape()
         if k != k2 or result.get_shape() != (m, n):
             raise VerifyException(f"{m}x{k} times {k2}x{n} cannot be added to {result}")
+
+
+def _can_hold(total: Attribute, factor: Attribute) -> bool:
+    """Return whether a sum of this type takes products of a type: the same, or a shorter float."""
+    if not isinstance(total, AnyFloat) or not isinstance(factor, AnyFloat):
+        return total == factor
+    assert isinstance(total, FixedBitwidthType)
+    assert isinstance(factor, FixedBitwidthType)
+    return total == factor or total.bitwidth > factor.bitwidth
 
 
 @irdl_op_definition

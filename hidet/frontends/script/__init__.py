@@ -8,6 +8,7 @@ it writes IR of the `task` and `cuda` dialects.
 To be read in this order:
 
 - `types`, `values`: what names stand for; `operators`, `conversions`: tables; `emitter`: writes IR,
+  `verbs`: what threads do together,
 - `source`, `facts`: what the syntax tells; `scopes`: the names of a function,
 - `expressions`, `assignments`, `loops`, `statements`: execute the syntax tree,
 - `kernels`: a function as a kernel, on the host, or inlined; `launches`: what the host computes;

@@ -116,6 +116,8 @@ class Assignments(Expressions):
     @staticmethod
     def named(name: str, value: object) -> object:
         """Give a value the name of the user, where it has none."""
+        if name == "_":
+            return value
         if isinstance(value, Scalar) and value.ssa.name_hint is None:
             value.ssa.name_hint = name
         elif isinstance(value, Tensor | Pointer) and value.memory.name_hint is None:

@@ -19,6 +19,7 @@ from hidet.frontends.script.types import (
     INDEX,
     PointerType,
     ScalarType,
+    check_shape,
     common_type,
     scalar_type,
 )
@@ -145,14 +146,40 @@ def _hints(text: str) -> list[str]:
     return hints
 
 
-def tasks_of(tasks: TaskMap, name: str, worker: object, *, bind_tuple: bool = False) -> object:
+def tasks_of(
+    tasks: TaskMap,
+    name: str,
+    worker: object,
+    *,
+    bind_tuple: bool = False,
+    bound: object = None,
+    tile: Tensor | None = None,
+) -> object:
     """Return what `for i, j in tasks.on(worker)` goes through, or the task `tasks.map(worker)`.
 
+    Args:
+        tasks: the mapping.
+        name: `on` or `map`.
+        worker: the worker.
+        bind_tuple: whether tasks of one dimension are tuples too.
+        bound: tasks outside of these extents are left out.
+        tile: a register tile with this layout, whose elements are meant.
+
     Raises:
-        ScriptError: the worker is no integer.
+        ScriptError: the worker is no integer, or the bound does not belong to the mapping.
     """
-    if isinstance(worker, int) and not isinstance(worker, bool):
-        return tasks.map(worker) if name == "map" else tasks.on(worker)
+    extents = None
+    if bound is not None:
+        extents = check_shape(tuple(bound) if isinstance(bound, list | tuple) else (bound,))  # pyright: ignore[reportUnknownArgumentType]
+        if len(extents) != tasks.rank:
+            raise ScriptError(
+                f"{len(extents)} bounds for the mapping {tasks} of {tasks.rank} dimensions",
+                hint="give one for each dimension: bound=[m, n]",
+            )
+    if isinstance(worker, int) and not isinstance(worker, bool) and tile is None:
+        return tasks.map(worker) if name == "map" else tasks.on(worker, bound=extents)
+    if tile is not None and isinstance(worker, int):
+        worker = current("on").scalar_of(worker)
     if not isinstance(worker, Scalar) or not worker.type.is_integer:
         raise ScriptError(
             f"the worker of a task mapping is an integer, not {describe(worker)}",
@@ -160,7 +187,7 @@ def tasks_of(tasks: TaskMap, name: str, worker: object, *, bind_tuple: bool = Fa
         )
     if name == "map" and tasks.tasks_per_worker == 1:
         return _only_task(tasks, worker)
-    return Tasks(tasks, worker, bind_tuple)
+    return Tasks(tasks, worker, bind_tuple, extents, tile)
 
 
 def _only_task(tasks: TaskMap, worker: Scalar) -> tuple[Index, ...]:

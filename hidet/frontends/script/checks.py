@@ -12,10 +12,39 @@ from hidet.analysis.memory import is_arithmetic
 from hidet.dialects.cuda import AssertOp, KernelOp, LaunchOp, PrintfOp, ViewOp
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.cuda.marks import PARALLEL
-from hidet.dialects.task import ForeachOp
-from hidet.errors import ScriptError
+from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, MatmulOp
+from hidet.errors import LegalityError, ScriptError
 from hidet.frontends.script.source import Source
 from hidet.lowering.cuda.expressions import is_variable
+from hidet.lowering.legality.uniformity import divergence_around, variation_of
+from hidet.lowering.legality.workers import check_task_op
+
+
+def check_verbs(kernel: KernelOp, source: Source) -> None:
+    """Check that block-level verbs have the workers that they want, and that all of these come by.
+
+    Raises:
+        ScriptError: they do not.
+    """
+    verbs = [op for op in kernel.body.walk() if isinstance(op, CopyOp | MatmulOp | CombineOp)]
+    if not verbs:
+        return
+    forms, variation = IndexForms(kernel), variation_of(kernel)
+    for op in verbs:
+        name = op.name.removeprefix("task.")
+        cause = divergence_around(op, variation)
+        if cause is not None or isinstance(op.parent_op(), ForeachOp):
+            raise _error(
+                op,
+                source,
+                f"{name} is the work of many threads, but not all of them come by here together",
+                "take it out of branches and loops that depend on the thread, and of the tasks of "
+                "a mapping",
+            )
+        try:
+            check_task_op(op, kernel, forms)
+        except LegalityError as error:
+            raise _error(op, source, f"{name}: {error.what}", error.hint) from error
 
 
 def check_workers(kernel: KernelOp, source: Source) -> None:
@@ -114,7 +143,7 @@ def _check_parallel(loop: Operation, source: Source) -> None:
             )
 
 
-def _error(op: Operation, source: Source, what: str, hint: str) -> ScriptError:
+def _error(op: Operation, source: Source, what: str, hint: str | None) -> ScriptError:
     """Return the error about an operation, with the line that it comes from."""
     location = op.location
     assert isinstance(location, FileLineColLoc)

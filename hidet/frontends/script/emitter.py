@@ -15,11 +15,13 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     LocationAttr,
     StringAttr,
+    TensorType,
     UnknownLoc,
 )
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from hidet.dialects.compute import LoadOp, StoreOp
 from hidet.dialects.cuda import BlockDimOp, BlockIdOp, GridDimOp, ThreadIdOp
 from hidet.dialects.cuda.attributes import Dimension
 from hidet.dialects.cuda.instructions import IdOp
@@ -207,6 +209,8 @@ class Emitter(KernelBuilder):
 
     def index_of(self, value: object) -> SSAValue:
         """Return an index or an integer as a value of type index."""
+        if isinstance(value, SSAValue):
+            return cast("SSAValue", value)
         if isinstance(value, int) and not isinstance(value, bool):
             return self.index(value)
         return self.cast(self.scalar_of(value), INDEX).ssa
@@ -409,8 +413,9 @@ class Emitter(KernelBuilder):
         return total
 
     def load(self, source: SSAValue, indices: Sequence[object] = ()) -> SSAValue:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Load an element of a memref."""
-        return self.insert(memref.LoadOp.get(source, [self.index_of(i) for i in indices])).res
+        """Load an element of a memref or a view."""
+        load = LoadOp if isinstance(source.type, TensorType) else memref.LoadOp.get
+        return self.insert(load(source, [self.index_of(i) for i in indices])).results[0]
 
     def load_at(self, pointer: Pointer) -> Scalar:
         """Load what a pointer points to."""
@@ -420,7 +425,8 @@ class Emitter(KernelBuilder):
         """Store a value where a pointer points to, converted to the type of the elements."""
         scalar = self.cast(self.scalar_of(value, pointer.element), pointer.element)
         indices = [self.index_of(index) for index in pointer.indices]
-        self.insert(memref.StoreOp.get(scalar.ssa, pointer.memory, indices))
+        store = StoreOp if isinstance(pointer.memory.type, TensorType) else memref.StoreOp.get
+        self.insert(store(scalar.ssa, pointer.memory, indices))
 
     def variable(self, name: str, value: object, kind: ScalarType | None = None) -> Variable:
         """Make a variable of the thread; without a value it holds anything."""

@@ -337,8 +337,8 @@ class Expressions:
         """Return an attribute of what Python knows, or `shape` and `dtype` of a tensor."""
         base = self.evaluate(node.value)
         match base:
-            case Tensor() if node.attr == "shape":
-                return base.shape
+            case Tensor() if node.attr in ("shape", "on"):
+                return getattr(base, node.attr)
             case Tensor() if node.attr in ACCESSES:
                 return ACCESSES[node.attr](self, base)
             case Tensor() | Pointer() | Scalar() if node.attr == "dtype":
@@ -346,7 +346,7 @@ class Expressions:
             case Tensor() | Pointer() | Scalar():
                 raise ScriptError(
                     f"{describe(base)} has no attribute '{node.attr}'",
-                    hint="a tensor has 'shape', 'dtype', 'read' and 'write'",
+                    hint="a tensor has 'shape', 'dtype', 'on', 'read' and 'write'",
                 )
             case _:
                 return getattr(base, node.attr)

@@ -19,7 +19,7 @@ from hidet.dialects.cuda.names import is_identifier
 from hidet.errors import ScriptError
 from hidet.frontends.script.attributes import KERNELS, KINDS, Attributes
 from hidet.frontends.script.builtins import PYTHON_BUILTINS
-from hidet.frontends.script.checks import check_cpu_kernel, check_public, check_workers
+from hidet.frontends.script.checks import check_cpu_kernel, check_public, check_verbs, check_workers
 from hidet.frontends.script.emitter import Emitter
 from hidet.frontends.script.hopper import fence_accumulators
 from hidet.frontends.script.launches import (
@@ -40,10 +40,11 @@ from hidet.frontends.script.tensor_maps import TensorMap, TensorMapType
 from hidet.frontends.script.tidy import tidy
 from hidet.frontends.script.tracing import current, tracing
 from hidet.frontends.script.types import (
-    PYTHON_TYPES,
+    SCALAR_TYPES,
     PointerType,
     ScalarType,
     TensorType,
+    is_of_python,
     scalar_type,
 )
 from hidet.frontends.script.values import Pointer, Scalar, VoidPointer, describe, is_number
@@ -179,24 +180,26 @@ class ScriptFunction:
                 if isinstance(callee, ScriptFunction) and callee is not self:
                     yield callee
 
-    def parameter_types(self) -> list[tuple[str, object]]:
-        """Return the names of the parameters with their annotations, None where there is none."""
+    @cached_property
+    def annotations(self) -> dict[str, object]:
+        """The annotations of the parameters, and of what is returned as `return`."""
+        found: dict[str, object] = {}
         try:
-            annotations = inspect.get_annotations(self._function)
-            names = [argument.arg for argument in self.source.function.args.args]
-            types: list[tuple[str, object]] = []
-            for name in names:
-                kind: object = annotations.get(name)
-                if isinstance(kind, str) and kind not in ("", *_TYPE_NAMES):
-                    kind = eval(kind, dict(self.outside))
-                types.append((name, kind))
-        except (NameError, AttributeError, TypeError) as error:
+            for name, kind in inspect.get_annotations(self._function).items():
+                is_expression = isinstance(kind, str) and kind not in SCALAR_TYPES
+                found[name] = eval(kind, dict(self.outside)) if is_expression else kind
+        except (NameError, AttributeError, TypeError, SyntaxError) as error:
             raise self.source.error(
                 self.source.function,
                 f"an annotation of '{self.name}' cannot be evaluated: {error}",
                 "leave out 'from __future__ import annotations', or import its names globally",
             ) from error
-        return types
+        return found
+
+    def parameter_types(self) -> list[tuple[str, object]]:
+        """Return the names of the parameters with their annotations, None where there is none."""
+        names = [argument.arg for argument in self.source.function.args.args]
+        return [(name, self.annotations.get(name)) for name in names]
 
     def trace(self) -> Kernel | HostFunction:
         """Trace a function that stands for itself: a kernel, or a public function.
@@ -241,8 +244,8 @@ class ScriptFunction:
 
     def _returns(self) -> ScalarType | None:
         """Return the type that the function says it returns."""
-        kind = inspect.get_annotations(self._function).get("return")
-        return None if kind is None else scalar_type(kind)
+        kind = self.annotations.get("return")
+        return None if kind is None or is_of_python(kind) else scalar_type(kind)
 
     def _parameters(self) -> tuple[Parameter, ...]:
         parameters: list[Parameter] = []
@@ -304,6 +307,7 @@ class ScriptFunction:
         launch = launch_function(parameters, op, given)
         tidy(op)
         check_workers(op, self.source)
+        check_verbs(op, self.source)
         return Kernel(name, parameters, op, launch)
 
     def _set_cluster(self, op: KernelOp, size: int) -> None:
@@ -470,6 +474,3 @@ def _is_filled(cell: object) -> bool:
         return hasattr(cell, "cell_contents")
     except ValueError:
         return False
-
-
-_TYPE_NAMES = frozenset(kind.__name__ for kind in PYTHON_TYPES)

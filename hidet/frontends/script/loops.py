@@ -244,8 +244,9 @@ class Loops(Assignments):
         """Make a loop over the tasks of a worker; after a way out, the others are passed over."""
         worker: SSAValue = self.emitter.cast(tasks.worker, INDEX).ssa
         self.emitter.set_column(self.source.column_of(node.iter))
+        over = tasks.map if tasks.tile is None else tasks.tile.memory
         with self.exits.loop(unrolled=False):
-            foreach = self.emitter.insert(ForeachOp(tasks.map, worker))
+            foreach = self.emitter.insert(ForeachOp(over, worker, bound=tasks.bound))
             indices = tuple(Scalar(self.emitter, i, INDEX) for i in foreach.indices)
             is_name = isinstance(node.target, ast.Name)
             single = len(indices) == 1 and is_name and not tasks.bind_tuple

@@ -6,7 +6,13 @@ from hidet.errors import ScriptError
 from hidet.frontends.script.emitter import Emitter
 from hidet.frontends.script.memory import part_of, tensor_of
 from hidet.frontends.script.tensor_maps import TensorMap, TensorMapType
-from hidet.frontends.script.types import PointerType, ScalarType, TensorType, scalar_type
+from hidet.frontends.script.types import (
+    PointerType,
+    ScalarType,
+    TensorType,
+    is_of_python,
+    scalar_type,
+)
 from hidet.frontends.script.values import (
     Pointer,
     Scalar,
@@ -32,7 +38,7 @@ def passed(emitter: Emitter, what: str, kind: object, value: object, is_launch: 
     """
     taken: object = value
     match kind:
-        case None:
+        case _ if kind is None or is_of_python(kind):
             return value
         case TensorType():
             if isinstance(value, Pointer) and not is_launch:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Literal, overload
+from types import UnionType
+from typing import TYPE_CHECKING, Literal, get_origin, overload
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -250,8 +251,30 @@ SCALAR_TYPES = {
 }
 """The types that a user can name, by short and long name; an index has none."""
 
+_TYPES_OF_IR = {each.ir: each for each in (BOOL, INDEX, I8, I16, I32, I64, F16, BF16, F32, F64)}
+
+
+def type_of_ir(kind: Attribute) -> ScalarType:
+    """Return the scalar type that a type of the IR stands for; integers are taken as signed.
+
+    Raises:
+        KeyError: there is none.
+    """
+    return _TYPES_OF_IR[kind]
+
+
 PYTHON_TYPES: dict[type, ScalarType] = {int: I32, float: F32, bool: BOOL}
 """What annotations with Python's own types mean."""
+
+
+def is_of_python(kind: object) -> bool:
+    """Return whether an annotation names a type of Python, of values that scripts do not compute.
+
+    `TaskMap`, `Sequence[int]` and `str | None` are such types; `int`, `float` and `bool` are those
+    of scalars.
+    """
+    is_type = isinstance(kind, type | UnionType) or get_origin(kind) is not None
+    return is_type and kind not in PYTHON_TYPES
 
 
 def scalar_type(name: object) -> ScalarType:

@@ -12,7 +12,9 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 from xdsl.ir import SSAValue
 from xdsl.rewriter import Rewriter
 
+from hidet.dialects.task import TaskMapAttr
 from hidet.errors import ScriptError
+from hidet.frontends.script.tracing import current
 from hidet.frontends.script.types import BOOL, F32, I32, ScalarType, common_type
 from hidet.mapping import SwizzledLayout, TaskMap
 
@@ -212,6 +214,41 @@ class Tensor:
         is_row = len(self.shape) == 1 and self.layout is None
         return Pointer(self.memory, self.element, self.base or (0,)) if is_row else None
 
+    @property
+    def dtype(self) -> ScalarType:
+        """The type of its elements, by the name that scripts have for it."""
+        return self.element
+
+    def __getitem__(self, indices: object) -> Scalar:
+        """Load an element, where a function of Python has the tensor."""
+        emitter = current("an element of a tensor")
+        return emitter.load_at(emitter.address(self, _as_tuple(indices)))
+
+    def __setitem__(self, indices: object, value: object) -> None:
+        """Store an element, where a function of Python has the tensor."""
+        emitter = current("an element of a tensor")
+        emitter.store_at(value, emitter.address(self, _as_tuple(indices)))
+
+    __iter__ = None
+
+    def on(self, worker: object, *, bound: object = None) -> Iterable[tuple[Index, ...]]:
+        """Return the elements of a register tile that a worker holds, for a loop of the kernel.
+
+        Raises:
+            ScriptError: the tensor is not spread over threads.
+        """
+        from hidet.frontends.script.builtins import tasks_of
+
+        layout = layout_of(self)
+        if layout is None:
+            raise ScriptError(
+                f"{describe(self)} is not spread over threads",
+                hint="loop over the tasks of a mapping: mapping.on(threadIdx.x)",
+            )
+        return cast(
+            "list[tuple[Index, ...]]", tasks_of(layout, "on", worker, bound=bound, tile=self)
+        )
+
 
 @dataclass(frozen=True)
 class Part:
@@ -355,17 +392,21 @@ class Grid:
 
 @dataclass(frozen=True)
 class Tasks:
-    """`tasks.on(worker)`: the tasks of one worker, in order.
+    """`tasks.on(worker, bound=[m, n])`: the tasks of one worker, in order.
 
     Attributes:
         map: the mapping.
         worker: the worker.
         bind_tuple: whether tasks of one dimension are tuples too.
+        bound: extents outside of which tasks are left out.
+        tile: the register tile whose elements are meant, where it is one.
     """
 
     map: TaskMap
     worker: Scalar
     bind_tuple: bool = False
+    bound: tuple[int, ...] | None = None
+    tile: Tensor | None = None
 
 
 def describe(value: object) -> str:
@@ -383,6 +424,17 @@ def describe(value: object) -> str:
             return f"a variable of type {value.type}"
         case _:
             return f"the {type(value).__name__} {value!r}"
+
+
+def layout_of(tensor: Tensor) -> TaskMap | None:
+    """Return the layout of a register tile, which spreads it over threads; None for others."""
+    kind = tensor.memory.type
+    layout = kind.layout if isinstance(kind, MemRefType) else None
+    return layout.known if isinstance(layout, TaskMapAttr) else None
+
+
+def _as_tuple(indices: object) -> tuple[object, ...]:
+    return cast("tuple[object, ...]", indices) if isinstance(indices, tuple) else (indices,)
 
 
 def _extent(extent: Index) -> str:

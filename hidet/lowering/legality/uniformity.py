@@ -76,6 +76,16 @@ def _check_block(
                     _check_block(inner, variation, cause, varies)
 
 
+def divergence_around(op: Operation, variation: Variation) -> Operation | None:
+    """Return an op around another which not all threads of the block enter together."""
+    parent = op.parent_op()
+    while parent is not None and not isinstance(parent, KernelOp):
+        if variation.of_flow(parent) is not Varies.NOWHERE:
+            return parent
+        parent = parent.parent_op()
+    return None
+
+
 @dataclass
 class Variation:
     """The values of a kernel that may differ between threads; others are the same for all.

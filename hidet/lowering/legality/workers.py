@@ -29,11 +29,7 @@ def check_workers(kernel: KernelOp) -> None:
     for op in kernel.body.walk():
         match op:
             case ForeachOp() | CopyOp() | MatmulOp() | CombineOp():
-                tasks = _known_map(op)
-                if tasks is not None:
-                    _check_count(op, tasks, forms)
-                    if isinstance(op, CombineOp):
-                        _check_combine(op, tasks, kernel, forms)
+                check_task_op(op, kernel, forms)
             case LoadOp():
                 _check_owner(op, op.source, op.indices)
             case StoreOp():
@@ -42,6 +38,21 @@ def check_workers(kernel: KernelOp) -> None:
                 _check_owner(op, op.memref, op.indices)
             case _:
                 pass
+
+
+def check_task_op(
+    op: ForeachOp | CopyOp | MatmulOp | CombineOp, kernel: KernelOp, forms: IndexForms
+) -> None:
+    """Check the map of one op of a kernel against its workers.
+
+    Raises:
+        LegalityError: they do not belong together.
+    """
+    tasks = _known_map(op)
+    if tasks is not None:
+        _check_count(op, tasks, forms)
+        if isinstance(op, CombineOp):
+            _check_combine(op, tasks, kernel, forms)
 
 
 def _known_map(op: ForeachOp | CopyOp | MatmulOp | CombineOp) -> TaskMap | None:

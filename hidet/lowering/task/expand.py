@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import scf
+from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from hidet.dialects.compute import LoadOp, StoreOp
 from hidet.dialects.shaped import element_of, shape_of
 from hidet.dialects.task import CopyOp, ForeachOp
-from hidet.lowering.builder import KernelBuilder
+from hidet.lowering.builder import Index, KernelBuilder
 
 
 def expand_copy(op: CopyOp) -> ForeachOp:
@@ -24,6 +25,8 @@ def expand_copy(op: CopyOp) -> ForeachOp:
     reads = op.tile is op.target
     other = op.source if reads else op.target
     offsets = op.source_offsets if reads else op.target_offsets
+    sizes = iter(op.sizes)
+    extents = [next(sizes) if extent == DYNAMIC_INDEX else extent for extent in shape_of(other)]
     foreach = builder.insert(ForeachOp(op.tile if op.map is None else op.tasks, op.worker))
     with builder.inside(foreach.body.block):
         element = foreach.indices
@@ -32,7 +35,7 @@ def expand_copy(op: CopyOp) -> ForeachOp:
             builder.index(builder.add(offset, index))
             for offset, index in zip(offsets[lead:], element, strict=True)
         ]
-        inside = _inside(builder, place, other, lead)
+        inside = _inside(builder, place, extents, lead)
         if reads:
             value = _guarded_load(builder, inside, other, place)
             builder.store(value, op.target, element)
@@ -44,14 +47,13 @@ def expand_copy(op: CopyOp) -> ForeachOp:
 
 
 def _inside(
-    builder: KernelBuilder, place: Sequence[SSAValue], other: SSAValue, lead: int
+    builder: KernelBuilder, place: Sequence[SSAValue], extents: Sequence[Index], lead: int
 ) -> SSAValue:
     """Return whether a place lies in the other side's shape; leading dimensions always do."""
-    shape = shape_of(other)
     return builder.all_of(
         [
             builder.less(index, extent)
-            for index, extent in zip(place[lead:], shape[lead:], strict=True)
+            for index, extent in zip(place[lead:], extents[lead:], strict=True)
         ]
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from xdsl.context import Context
 from xdsl.dialects import memref, scf
@@ -12,13 +13,14 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from hidet.dialects.compute import LoadOp, StoreOp
-from hidet.dialects.cuda import SyncThreadsOp
+from hidet.dialects.cuda import AtomicOp, CopyVectorOp, KernelOp, SyncThreadsOp
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.cuda.marks import EXPLICIT
 from hidet.dialects.cuda.table_ops import InstructionOp
 from hidet.dialects.shaped import shaped_type
 from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, MatmulOp
 from hidet.lowering.kernels import kernels_of
+from hidet.lowering.legality.uniformity import Variation, Varies, variation_of
 
 
 @dataclass
@@ -56,10 +58,12 @@ def accesses_of(op: Operation) -> Accesses:
                 reads, writes = [], [inner.target]
             case memref.StoreOp():
                 reads, writes = [], [inner.memref]
-            case CopyOp():
+            case CopyOp() | CopyVectorOp():
                 reads, writes = [inner.source], [inner.target]
             case MatmulOp():
                 reads, writes = [inner.lhs, inner.rhs], [inner.accumulator]
+            case AtomicOp():
+                reads, writes = [], [inner.memref]
             case InstructionOp():
                 reads, writes = [*inner.reads], [*inner.writes]
             case _:
@@ -73,51 +77,89 @@ def _is_shared(value: SSAValue) -> bool:
     return isinstance(value.type, MemRefType) and space_of(shaped_type(value)) is Space.SHARED
 
 
-def _order(block: Block, pending: Accesses) -> None:
-    """Put barriers into a block, given the accesses since the last barrier before it.
+@dataclass
+class _Barriers:
+    """Puts barriers into one kernel."""
 
-    Afterwards `pending` holds the accesses since the last barrier at the end of the block.
-    """
-    for op in list(block.ops):
-        if isinstance(op, SyncThreadsOp):
-            pending.clear()
-        elif isinstance(op, scf.ForOp) and _is_collective(op):
-            _order_loop(op, pending)
-        elif isinstance(op, scf.IfOp) and _is_collective(op):
-            _order_branch(op, pending)
-        else:
-            _wait(op, accesses_of(op), pending)
-            pending.add(accesses_of(op))
+    kernel: KernelOp
 
+    @cached_property
+    def variation(self) -> Variation:
+        """How the values of the kernel vary between threads; barriers change nothing in it."""
+        return variation_of(self.kernel)
 
-def _order_loop(op: scf.ForOp, pending: Accesses) -> None:
-    """Put barriers into a loop and before it.
+    def order(self, block: Block, pending: Accesses) -> None:
+        """Put barriers into a block, given the accesses since the last barrier before it.
 
-    The body is gone through twice: the second round starts with what the end of the body leaves
-    pending, and so finds the barriers that the back edge needs. Only then it is known what the
-    first iteration meets: where that has to wait for what is before the loop, it waits there.
-    """
-    inside = Accesses()
-    _order(op.body.block, inside)
-    _order(op.body.block, inside)
-    first = Accesses()
-    _expose(op.body.block, first)
-    _wait(op, first, pending)
-    pending.add(inside)
+        Afterwards `pending` holds the accesses since the last barrier at the end of the block.
+        """
+        for op in list(block.ops):
+            if isinstance(op, SyncThreadsOp):
+                pending.clear()
+            elif isinstance(op, scf.ForOp | scf.WhileOp) and self.is_collective(op):
+                self._order_loop(op, pending)
+            elif isinstance(op, scf.IfOp) and self.is_collective(op):
+                self._order_branch(op, pending)
+            else:
+                accesses = accesses_of(op)
+                _wait(op, accesses, pending)
+                pending.add(accesses)
 
+    def _order_loop(self, op: scf.ForOp | scf.WhileOp, pending: Accesses) -> None:
+        """Put barriers into a loop and before it.
 
-def _order_branch(op: scf.IfOp, pending: Accesses) -> None:
-    """Put barriers into the arms of a branch; either of them may be what comes before the rest."""
-    before, after = Accesses(), Accesses()
-    before.add(pending)
-    for region in op.regions:
-        arm = Accesses()
-        arm.add(before)
-        if region.blocks:
-            _order(region.block, arm)
-        after.add(arm)
-    pending.clear()
-    pending.add(after)
+        The body is gone through twice: the second round starts with what the end of the body leaves
+        pending, and so finds the barriers that the back edge needs. Only then it is known what the
+        first iteration meets: where that has to wait for what is before the loop, it waits there.
+        """
+        blocks = [region.block for region in op.regions]
+        inside = Accesses()
+        for block in (*blocks, *blocks):
+            self.order(block, inside)
+        first = Accesses()
+        for block in blocks:
+            if self._expose(block, first):
+                break
+        _wait(op, first, pending)
+        pending.add(inside)
+
+    def _order_branch(self, op: scf.IfOp, pending: Accesses) -> None:
+        """Put barriers into the arms of a branch; either may be what comes before the rest."""
+        before, after = Accesses(), Accesses()
+        before.add(pending)
+        for region in op.regions:
+            arm = Accesses()
+            arm.add(before)
+            if region.blocks:
+                self.order(region.block, arm)
+            after.add(arm)
+        pending.clear()
+        pending.add(after)
+
+    def _expose(self, block: Block, exposed: Accesses) -> bool:
+        """Collect what a block accesses before its first barrier; return whether it has one."""
+        for op in block.ops:
+            if isinstance(op, SyncThreadsOp):
+                return True
+            if isinstance(op, scf.ForOp | scf.WhileOp | scf.IfOp) and self.is_collective(op):
+                blocks = [inner for region in op.regions for inner in region.blocks]
+                ends = [self._expose(inner, exposed) for inner in blocks]
+                if isinstance(op, scf.IfOp) and all(ends) and len(ends) > 1:
+                    return True
+            else:
+                exposed.add(accesses_of(op))
+        return False
+
+    def is_collective(self, op: Operation) -> bool:
+        """Return whether all threads go through a loop or branch together, and can meet there.
+
+        They can where nothing that varies between threads decides about it, and there is a reason
+        to look for a place where it holds ops for which they have to.
+        """
+        return (
+            any(isinstance(inner, _COLLECTIVE) for inner in op.walk())
+            and self.variation.of_flow(op) is Varies.NOWHERE
+        )
 
 
 def _wait(op: Operation, accesses: Accesses, pending: Accesses) -> None:
@@ -127,30 +169,8 @@ def _wait(op: Operation, accesses: Accesses, pending: Accesses) -> None:
         pending.clear()
 
 
-def _expose(block: Block, exposed: Accesses) -> bool:
-    """Collect what a block accesses before its first barrier; return whether it always has one."""
-    for op in block.ops:
-        if isinstance(op, SyncThreadsOp):
-            return True
-        if isinstance(op, scf.ForOp | scf.IfOp) and _is_collective(op):
-            blocks = [inner for region in op.regions for inner in region.blocks]
-            ends = [_expose(inner, exposed) for inner in blocks]
-            if isinstance(op, scf.IfOp) and all(ends) and len(ends) > 1:
-                return True
-        else:
-            exposed.add(accesses_of(op))
-    return False
-
-
-def _is_collective(op: Operation) -> bool:
-    """Return whether all threads go through a loop or branch together, so that they can meet there.
-
-    They do where it holds ops for which they have to. In others each thread may go its own way.
-    """
-    return any(isinstance(inner, _COLLECTIVE) for inner in op.walk())
-
-
-_COLLECTIVE = (ForeachOp, CopyOp, MatmulOp, CombineOp, SyncThreadsOp)
+_VERBS = (CopyOp, MatmulOp, CombineOp)
+_COLLECTIVE = (*_VERBS, ForeachOp, SyncThreadsOp)
 
 
 @dataclass(frozen=True)
@@ -161,15 +181,22 @@ class InsertBarriersPass(ModulePass):
     a barrier before an op that reads what another thread may have written since the last barrier,
     or overwrites what another may still read. Barriers that are there already count. A task op
     itself is not looked into: threads of one `task.foreach` must not depend on each other. Nor are
-    loops and branches without task ops, in which threads may go different ways. Kernels that are
-    marked `cuda.explicit` have their barriers.
+    loops and branches without task ops, or into which not all threads go: what threads exchange in
+    there is ordered by the barriers that stand there. A kernel that is marked `cuda.explicit` has its
+    barriers, unless it uses `task.copy`, `task.matmul` or `task.combine`.
+
+    Args:
+        only_verbs: whether kernels without `task.copy`, `task.matmul` and `task.combine` stay as
+            they are: in a script without block-level verbs every barrier is written down.
     """
 
     name = "insert-barriers"
 
+    only_verbs: bool = False
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Insert barriers into every kernel of the module."""
         for kernel in kernels_of(op):
-            if EXPLICIT in kernel.attributes:
-                continue
-            _order(kernel.body.block, Accesses())
+            has_verbs = any(isinstance(inner, _VERBS) for inner in kernel.walk())
+            if has_verbs or not (self.only_verbs or EXPLICIT in kernel.attributes):
+                _Barriers(kernel).order(kernel.body.block, Accesses())

@@ -70,7 +70,27 @@ func.func @copy(%x : memref<2x64x64xf32>, %view : tensor<64x64xf32>,
 // CHECK-NEXT:    task.copy %tile[] to %x[%i, %i, %i] on %worker : memref<4x8xf32, #task.map<spatial(4, 8)>, #cuda.space<register>> to memref<2x64x64xf32>
 
 // GENERIC-LABEL: sym_name = "copy"
-// GENERIC:       "task.copy"(%x, %i, %i, %i, %shared, %worker) <{map = #task.map<spatial(4, 8)>, operandSegmentSizes = array<i32: 1, 3, 1, 0, 1>}>
+// GENERIC:       "task.copy"(%x, %i, %i, %i, %shared, %worker) <{map = #task.map<spatial(4, 8)>, operandSegmentSizes = array<i32: 1, 3, 1, 0, 1, 0>}>
+
+// -----
+
+// A register tile is copied to and from a window of shared memory, too. Extents that are '?' are
+// operands.
+
+#own = #task.map<spatial(4, 8)>
+!own = memref<4x8xf32, #own, #cuda.space<register>>
+
+func.func @copy_window(%shared : memref<8x8xf32, #cuda.space<shared>>, %view : tensor<?x64x?xf32>,
+    %tile : !own, %i : index, %m : index, %n : index) {
+  task.copy %shared[%i, %i] to %tile[] on %i : memref<8x8xf32, #cuda.space<shared>> to !own
+  task.copy %tile[] to %shared[%i, %i] on %i : !own to memref<8x8xf32, #cuda.space<shared>>
+  task.copy %view[%i, %i, %i] to %tile[] sizes [%m, %n] on %i : tensor<?x64x?xf32> to !own
+  func.return
+}
+// CHECK-LABEL: func.func @copy_window
+// CHECK-NEXT:    task.copy %shared[%i, %i] to %tile[] on %i : memref<8x8xf32, #cuda.space<shared>> to memref<4x8xf32, #{{.*}}, #cuda.space<register>>
+// CHECK-NEXT:    task.copy %tile[] to %shared[%i, %i] on %i
+// CHECK-NEXT:    task.copy %view[%i, %i, %i] to %tile[] sizes[%m, %n] on %i : tensor<?x64x?xf32>
 
 // -----
 

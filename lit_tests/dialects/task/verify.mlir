@@ -205,3 +205,19 @@ func.func @combine_unknown(%c : memref<4xf32, #task.map<?>, #cuda.space<register
   task.combine add %c on %w : memref<4xf32, #task.map<?>, #cuda.space<register>>
   func.return
 }
+
+// -----
+
+// CHECK: 1 sizes for tensor<?x?xf32>, which has 2 '?'
+func.func @copy_sizes(%x : tensor<?x?xf32>, %s : memref<4xf32, #cuda.space<shared>>, %w : index) {
+  task.copy %x[%w, %w] to %s[] sizes [%w] in #task.map<spatial(4)> on %w : tensor<?x?xf32> to memref<4xf32, #cuda.space<shared>>
+  func.return
+}
+
+// -----
+
+// CHECK: products of elements of memref<8x8xf32, #cuda.space<shared>> do not fit memref<8x8xf16
+func.func @matmul_short(%a : memref<8x8xf32, #cuda.space<shared>>, %c : memref<8x8xf16, #task.map<spatial(8, 8)>, #cuda.space<register>>, %w : index) {
+  task.matmul %a, %a to %c on %w : memref<8x8xf32, #cuda.space<shared>>, memref<8x8xf32, #cuda.space<shared>> to memref<8x8xf16, #task.map<spatial(8, 8)>, #cuda.space<register>>
+  func.return
+}

@@ -291,7 +291,104 @@ cuda.kernel @instructions(%x : memref<128xf32>) grid(1) block(128) {
 
 // -----
 
-// A kernel that is explicit about its barriers is left alone.
+// A loop that goes on as long as a condition holds: all threads run it alike, so they can meet in
+// it, before what the last iteration has left is overwritten.
+
+#threads = #task.map<spatial(128)>
+!tile = memref<128xf32, #cuda.space<shared>>
+
+// CHECK-LABEL: cuda.kernel @while
+// CHECK:         scf.while
+// CHECK:         } do {
+// CHECK-NEXT:      cuda.sync_threads
+// CHECK-NEXT:      task.copy %x[%zero] to %s[]
+// CHECK-NEXT:      cuda.sync_threads
+// CHECK-NEXT:      task.copy %s[] to %y[%zero]
+cuda.kernel @while(%x : memref<128xf32>, %y : memref<128xf32>, %n : memref<1xi32>) grid(1) block(128) {
+  %t = cuda.thread_id x
+  %zero = arith.constant 0 : index
+  %0 = arith.constant 0 : i32
+  %s = memref.alloca() : !tile
+  scf.while () : () -> () {
+    %v = memref.load %n[%zero] : memref<1xi32>
+    %c = arith.cmpi eq, %v, %0 : i32
+    scf.condition(%c)
+  } do {
+    task.copy %x[%zero] to %s[] in #threads on %t : memref<128xf32> to !tile
+    task.copy %s[] to %y[%zero] in #threads on %t : !tile to memref<128xf32>
+    scf.yield
+  }
+}
+
+// -----
+
+// Threads do not meet in a branch that only some of them take: what is in there is ordered as a
+// whole. Atomics write.
+
+#threads = #task.map<spatial(128)>
+!tile = memref<128xf32, #cuda.space<shared>>
+
+// CHECK-LABEL: cuda.kernel @divergent
+// CHECK:         task.copy
+// CHECK-NEXT:    cuda.sync_threads
+// CHECK-NEXT:    scf.if %first {
+// CHECK-NOT:       cuda.sync_threads
+// CHECK:             memref.store %{{.*}}, %y[
+// CHECK-NEXT:      }
+// CHECK-NEXT:    }
+// CHECK-NEXT:    cuda.sync_threads
+// CHECK-NEXT:    %a = cuda.atomic
+// CHECK-NEXT:    cuda.sync_threads
+// CHECK-NEXT:    task.copy %s[]
+cuda.kernel @divergent(%x : memref<128xf32>, %y : memref<128xf32>) grid(1) block(128) {
+  %t = cuda.thread_id x
+  %zero = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %one = arith.constant 1.0 : f32
+  %first = arith.cmpi slt, %t, %c32 : index
+  %s = memref.alloca() : !tile
+  task.copy %x[%zero] to %s[] in #threads on %t : memref<128xf32> to !tile
+  scf.if %first {
+    task.foreach (%i) in #task.map<spatial(32)> on %t {
+      %v = memref.load %s[%i] : !tile
+      memref.store %v, %s[%zero] : !tile
+    }
+    task.foreach (%i) in #task.map<spatial(32)> on %t {
+      %v = memref.load %s[%zero] : !tile
+      memref.store %v, %y[%i] : memref<128xf32>
+    }
+  }
+  %a = cuda.atomic add %one, %s[%zero] : memref<128xf32, #cuda.space<shared>>
+  task.copy %s[] to %y[%zero] in #threads on %t : !tile to memref<128xf32>
+}
+
+// -----
+
+// Where no verb is used barriers may be left to who wrote the kernel.
+
+!tile = memref<128xf32, #cuda.space<shared>>
+
+// CHECK-LABEL: cuda.kernel @threads
+// CHECK:         memref.store %{{.*}}, %s[%t]
+// CHECK-NEXT:    cuda.sync_threads
+
+// VERBS-LABEL: cuda.kernel @exchange
+// VERBS:         cuda.sync_threads
+// VERBS-LABEL: cuda.kernel @threads
+// VERBS-NOT:     cuda.sync_threads
+cuda.kernel @threads(%y : memref<128xf32>) grid(1) block(128) {
+  %t = cuda.thread_id x
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1.0 : f32
+  %s = memref.alloca() : !tile
+  memref.store %one, %s[%t] : !tile
+  %v = memref.load %s[%zero] : !tile
+  memref.store %v, %y[%t] : memref<128xf32>
+}
+
+// -----
+
+// A kernel that is explicit about its barriers is left alone, unless it uses verbs.
 
 #threads = #task.map<spatial(128)>
 !tile = memref<128xf32, #cuda.space<shared>>
@@ -299,6 +396,17 @@ cuda.kernel @instructions(%x : memref<128xf32>) grid(1) block(128) {
 // CHECK-LABEL: cuda.kernel @explicit
 // CHECK-NOT:     cuda.sync_threads
 cuda.kernel @explicit(%x : memref<128xf32>, %y : memref<128xf32>) grid(1) block(128) attributes {cuda.explicit} {
+  %t = cuda.thread_id x
+  %s = memref.alloca() : !tile
+  %v = memref.load %x[%t] : memref<128xf32>
+  memref.store %v, %s[%t] : !tile
+  %w = memref.load %s[%t] : !tile
+  memref.store %w, %y[%t] : memref<128xf32>
+}
+
+// CHECK-LABEL: cuda.kernel @explicit_verbs
+// CHECK:         cuda.sync_threads
+cuda.kernel @explicit_verbs(%x : memref<128xf32>, %y : memref<128xf32>) grid(1) block(128) attributes {cuda.explicit} {
   %t = cuda.thread_id x
   %zero = arith.constant 0 : index
   %s = memref.alloca() : !tile

@@ -291,3 +291,26 @@ cuda.kernel @fragments(%i : index) grid(1) block(32) {
   cuda.mma_sync "m16n8k8_f16_f16" %a[%0], %a[%0], %c[%row, %0]
     : memref<4xf16, #cuda.space<local>>, memref<4xf16, #cuda.space<local>>, !tile
 }
+
+// -----
+
+// A window of shared memory is guarded like one of global memory; extents that are '?' are those
+// that the copy is given.
+
+#own = #task.map<spatial(8)>
+!own = memref<8xf32, #own, #cuda.space<register>>
+
+// CHECK-LABEL: cuda.kernel @window
+// CHECK:         %[[P:.*]] = arith.addi %m, %{{.*}} : index
+// CHECK:         %[[C8:.*]] = arith.constant 8 : index
+// CHECK-NEXT:    arith.cmpi slt, %[[P]], %[[C8]] : index
+// CHECK:         memref.load %s[%[[P]]]
+// CHECK:         arith.cmpi slt, %{{.*}}, %m : index
+// CHECK:         memref.store %{{.*}}, %y[
+cuda.kernel @window(%y : memref<?xf32>, %m : index) grid(1) block(8) {
+  %t = cuda.thread_id x
+  %s = memref.alloca() : memref<8xf32, #cuda.space<shared>>
+  %tile = memref.alloca() : !own
+  task.copy %s[%m] to %tile[] on %t : memref<8xf32, #cuda.space<shared>> to !own
+  task.copy %tile[] to %y[%t] sizes [%m] on %t : !own to memref<?xf32>
+}

@@ -1,0 +1,334 @@
+"""Block-level verbs of a script: copies, products and combinations of tiles by many workers.
+
+A tile is a shared tensor, or a register tensor whose layout spreads it over threads. A verb becomes
+one operation of the `task` dialect; all threads of the block, or of the group around, reach it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
+from xdsl.ir import SSAValue
+
+from hidet.dialects.compute import GridOp, ReduceKind, SinkOp, YieldOp
+from hidet.dialects.cuda.attributes import Space, space_of
+from hidet.dialects.shaped import memref_type
+from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, MatmulOp
+from hidet.dialects.task.layout import map_of
+from hidet.errors import ScriptError
+from hidet.frontends.script.emitter import Emitter
+from hidet.frontends.script.tracing import current
+from hidet.frontends.script.types import F32, I32, INDEX, ScalarType
+from hidet.frontends.script.values import Index, Scalar, Tasks, Tensor, check_rank, describe
+from hidet.mapping import TaskMap
+
+_PLACES = ("in global memory", "in shared memory", "in registers")
+"""Where a tensor can be, from far to near."""
+
+
+@dataclass(frozen=True)
+class Window:
+    """A tensor from an element on: as much of it as the tile has that is copied.
+
+    Attributes:
+        tensor: the tensor.
+        offsets: its element that the first one of the tile stands for.
+    """
+
+    tensor: Tensor
+    offsets: tuple[Index, ...]
+
+    def __repr__(self) -> str:
+        return f"window of {describe(self.tensor)}"
+
+
+def window(tensor: object, *offsets: object) -> Window:
+    """Return a part of a tensor for a copy, as large as the tile on the other side.
+
+    Where it reaches beyond the tensor, zeros are read and nothing is written.
+
+    Args:
+        tensor: the tensor.
+        offsets: the first element of the part, one index for each dimension. The tile's dimensions
+            are the last ones, those before stay at their offset.
+
+    Raises:
+        ScriptError: it is no tensor, or the offsets do not belong to it.
+    """
+    if not isinstance(tensor, Tensor):
+        raise ScriptError(f"a window is one of a tensor, not of {describe(tensor)}")
+    check_rank(tensor, offsets)
+    return Window(tensor, offsets)  # pyright: ignore[reportArgumentType]
+
+
+def copy(source: object, target: object, on: object) -> None:
+    """Copy a tile in or out: between global memory, shared memory and registers.
+
+    Args:
+        source: a tensor, or a window of one.
+        target: another one. Of the two, that which is nearer to the threads is the tile, and is
+            copied as a whole; the other one is a window of a tensor, or a tensor from its first
+            element on.
+        on: who copies what. For a shared tile a mapping with its worker,
+            `auto_map(64, 8, workers=256).on(threadIdx.x)`; for a register tile, whose layout says
+            it already, the worker alone.
+
+    Raises:
+        ScriptError: the sides, or tile and mapping, do not belong together.
+    """
+    emitter = current("copy")
+    read, written = _side(source), _side(target)
+    near = [_nearness("copy", side.tensor) for side in (read, written)]
+    if near[0] == near[1]:
+        raise ScriptError(
+            f"a copy from {describe(read.tensor)} to {describe(written.tensor)}, which are both "
+            f"{_PLACES[near[0]]}",
+            hint="copy between global memory, shared memory and registers",
+        )
+    reads = near[1] > near[0]
+    tile, other = (written, read) if reads else (read, written)
+    if tile is (target if reads else source):
+        raise ScriptError(
+            f"the tile {describe(tile.tensor)} is copied as a whole, but a window of it is given",
+            hint="take the window of the other side",
+        )
+    _check_sides(tile.tensor, other.tensor)
+    tasks, worker = _workers("copy", tile.tensor, on)
+    memory, sizes = _memory(emitter, other.tensor, reads=reads)
+    offsets = [emitter.index_of(offset) for offset in other.offsets]
+    if reads:
+        op = CopyOp(memory, offsets, tile.tensor.memory, [], worker, tasks, sizes)
+    else:
+        op = CopyOp(tile.tensor.memory, [], memory, offsets, worker, tasks, sizes)
+    emitter.insert(op)
+
+
+def matmul(lhs: object, rhs: object, accumulator: object, on: object) -> None:
+    """Add the product of two shared tiles to a register tile.
+
+    Args:
+        lhs: a shared tile of shape [m, k].
+        rhs: a shared tile of shape [k, n], of the same type.
+        accumulator: a register tile of shape [m, n], of this type or a longer float.
+        on: the worker, whose elements the accumulator's layout knows.
+
+    Raises:
+        ScriptError: a tile is elsewhere, or shapes or types do not belong together.
+    """
+    emitter = current("matmul")
+    tiles: list[Tensor] = []
+    for name, tile, place in (("lhs", lhs, 1), ("rhs", rhs, 1), ("accumulator", accumulator, 2)):
+        if not isinstance(tile, Tensor) or _nearness("matmul", tile) != place:
+            raise ScriptError(
+                f"'{name}' of matmul is a tile {_PLACES[place]}, not {describe(tile)}",
+                hint="shared tiles are multiplied, and added to a register tile",
+            )
+        tiles.append(tile)
+    a, b, c = tiles
+    shapes = [tile.shape for tile in tiles]
+    if [len(shape) for shape in shapes] != [2, 2, 2] or shapes != [
+        (m := c.shape[0], k := a.shape[1]),
+        (k, n := c.shape[1]),
+        (m, n),
+    ]:
+        raise ScriptError(
+            f"the shapes of {', '.join(map(describe, tiles))} do not belong together",
+            hint="[m, k] times [k, n] is added to [m, n]",
+        )
+    is_longer = a.element.is_float and c.element.is_float and a.element.bits < c.element.bits
+    if a.element != b.element or not (a.element == c.element or is_longer):
+        raise ScriptError(
+            f"products of {a.element} and {b.element} cannot be added up in {c.element}",
+            hint="both factors have one type, and the accumulator that or a longer float",
+        )
+    _, worker = _workers("matmul", c, on)
+    emitter.insert(MatmulOp(a.memory, b.memory, c.memory, worker))
+
+
+def combine(value: object, kind: str, on: object) -> Scalar | None:
+    """Combine what several workers have of one element; afterwards all of them have the whole.
+
+    `combine(tile, "add", threadIdx.x)` does it in place for a register tile whose layout replicates
+    elements; `combine(x, "max", (spatial(8) * replicate(32)).on(threadIdx.x))` combines a scalar
+    among the workers to which the mapping gives the same task, and returns the result.
+
+    Args:
+        value: a register tile, or a scalar.
+        kind: `add`, `mul`, `max` or `min`.
+        on: the worker; for a scalar a mapping with its worker.
+
+    Raises:
+        ScriptError: such values are not combined, or those who share an element cannot meet.
+    """
+    emitter = current("combine")
+    if kind not in list(ReduceKind):
+        raise ScriptError(
+            f"values are not combined by {kind!r}", hint=f"but by {', '.join(ReduceKind)}"
+        )
+    if isinstance(value, Tensor):
+        if _nearness("combine", value) != 2:
+            raise ScriptError(
+                f"combine takes a scalar or a register tile, not {describe(value)}",
+                hint="other threads see what is in memory anyway",
+            )
+        _check_type(value.element)
+        _, worker = _workers("combine", value, on)
+        _combine_tile(emitter, value.memory, ReduceKind(kind), worker)
+        return None
+    scalar = emitter.scalar_of(value)
+    is_short = scalar.type.is_float and scalar.type.bits < 32
+    wide = emitter.cast(scalar, F32) if is_short else scalar
+    wide = emitter.cast(wide, I32) if wide.type is INDEX else wide
+    _check_type(wide.type)
+    if not isinstance(on, Tasks) or on.map.tasks_per_worker != 1:
+        raise ScriptError(
+            "nobody says which workers have their scalars combined",
+            hint='combine(x, "add", (spatial(8) * replicate(32)).on(threadIdx.x)), with one task '
+            "for each worker",
+        )
+    return emitter.cast(_combine_scalar(emitter, wide, ReduceKind(kind), on), scalar.type)
+
+
+def _combine_scalar(emitter: Emitter, value: Scalar, kind: ReduceKind, on: Tasks) -> Scalar:
+    """Combine scalars through a tile with one element for each worker."""
+    tile = emitter.register_tile(value.type.ir, on.map)
+    result = emitter.variable("combined", None, value.type)
+    worker = emitter.cast(on.worker, INDEX).ssa
+    foreach = emitter.insert(ForeachOp(tile, worker))
+    with emitter.inside(foreach.body.block):
+        emitter.store(value.ssa, tile, foreach.indices)
+    _combine_tile(emitter, tile, kind, worker)
+    foreach = emitter.insert(ForeachOp(tile, worker))
+    with emitter.inside(foreach.body.block):
+        emitter.store(emitter.load(tile, foreach.indices), result.memory)
+    return emitter.read(result)
+
+
+def _combine_tile(emitter: Emitter, tile: SSAValue, kind: ReduceKind, worker: SSAValue) -> None:
+    """Combine the elements of a register tile among those who share them."""
+    digits = map_of(tile.type).replicate_digits
+    if any(number & (number - 1) for digit in digits for number in (digit.weight, digit.extent)):
+        raise ScriptError(
+            f"the workers that share an element of {map_of(tile.type)} cannot meet: they are no "
+            "power of two, or do not stand at a distance that is one",
+            hint="replicate over 2, 4, 8, ... workers, with spatial factors of 2, 4, 8, ... inside",
+        )
+    emitter.insert(CombineOp(kind, tile, worker))
+
+
+def _check_type(kind: ScalarType) -> None:
+    if kind.kind == "unsigned":
+        raise ScriptError(
+            f"values of {kind} are not combined", hint="convert to i32, i64, f32 or f64"
+        )
+
+
+def _side(value: object) -> Window:
+    """Return a side of a copy as a window; a tensor is one from its first element on."""
+    if isinstance(value, Window):
+        return value
+    if not isinstance(value, Tensor):
+        raise ScriptError(
+            f"copy takes tensors and windows of them, not {describe(value)}",
+            hint="a tile, or window(x, i, j)",
+        )
+    return Window(value, (0,) * len(value.shape))
+
+
+def _nearness(verb: str, tensor: Tensor) -> int:
+    """Return how near a tensor is to the threads, an index into `_PLACES`.
+
+    Raises:
+        ScriptError: block-level verbs do not take such a tensor.
+    """
+    space = _space(tensor)
+    if space is Space.LOCAL:
+        raise ScriptError(
+            f"{describe(tensor)} belongs to one thread, but {verb} is the work of many",
+            hint="give it a layout that spreads it: local_layout(..) * row_major(..)",
+        )
+    if space is Space.SHARED and (tensor.layout is not None or tensor.swizzle is not None):
+        raise ScriptError(
+            f"{describe(tensor)} has the layout {tensor.swizzle or tensor.layout}; {verb} takes "
+            "row-major tiles",
+            hint="leave the layout out, or loop over the tasks of a mapping",
+        )
+    return {Space.GLOBAL: 0, Space.SHARED: 1}.get(space, 2)
+
+
+def _space(tensor: Tensor) -> Space:
+    """Return where a tensor is; a view stands for global memory."""
+    is_view = isinstance(tensor.memory.type, TensorType)
+    return Space.GLOBAL if is_view else space_of(memref_type(tensor.memory))
+
+
+def _check_sides(tile: Tensor, other: Tensor) -> None:
+    """Check that a tile fits into the other side of a copy."""
+    if len(tile.shape) > len(other.shape):
+        raise ScriptError(f"the tile {describe(tile)} has more dimensions than {describe(other)}")
+    if tile.element != other.element:
+        raise ScriptError(
+            f"a copy between {tile.element} and {other.element}",
+            hint="copies convert nothing: loop over the tasks of a mapping",
+        )
+
+
+def _workers(verb: str, tile: Tensor, on: object) -> tuple[TaskMap | None, SSAValue]:
+    """Return the mapping of a tile that has none of its own, and the worker.
+
+    Raises:
+        ScriptError: a mapping is missing, does not fit, or is one too many; or there is no worker.
+    """
+    emitter = current(verb)
+    has_layout = _space(tile) is Space.REGISTER
+    if not isinstance(on, Tasks):
+        if not isinstance(on, Scalar | int) or (isinstance(on, Scalar) and not on.type.is_integer):
+            raise ScriptError(
+                f"the worker of {verb} is an integer, not {describe(on)}",
+                hint="such as threadIdx.x, or a mapping with it: mapping.on(threadIdx.x)",
+            )
+        if not has_layout:
+            raise ScriptError(
+                f"nobody says who copies which elements of {describe(tile)}",
+                hint=f"auto_map({', '.join(map(str, tile.shape))}, workers=n).on(threadIdx.x)",
+            )
+        return None, emitter.index_of(on)
+    if has_layout:
+        raise ScriptError(
+            f"the layout of {describe(tile)} says who has which element, and a mapping is given",
+            hint=f"give {verb} the worker alone: threadIdx.x",
+        )
+    if on.map.shape != tile.shape:
+        raise ScriptError(
+            f"the mapping {on.map} is for a tile of shape {list(on.map.shape)}, "
+            f"not for {describe(tile)}",
+            hint=f"auto_map({', '.join(map(str, tile.shape))}, workers={on.map.workers})",
+        )
+    return on.map, emitter.cast(on.worker, INDEX).ssa
+
+
+def _memory(
+    emitter: Emitter, tensor: Tensor, *, reads: bool
+) -> tuple[SSAValue, Sequence[SSAValue]]:
+    """Return the far side of a copy, and the sizes that only the kernel knows.
+
+    A tensor behind a pointer becomes a view: its elements are looked up where the pointer points.
+    """
+    if tensor.start is None:
+        return tensor.memory, ()
+    shape = [extent if isinstance(extent, int) else DYNAMIC_INDEX for extent in tensor.shape]
+    kind = TensorType(tensor.element.ir, shape)
+    view = GridOp(kind) if reads else SinkOp(kind)
+    emitter.insert(view)
+    view.result.name_hint = tensor.memory.name_hint
+    with emitter.inside(view.body.block):
+        indices = [Scalar(emitter, index, INDEX) for index in view.indices]
+        element = emitter.address(tensor, indices)
+        if isinstance(view, GridOp):
+            emitter.insert(YieldOp(emitter.load_at(element).ssa))
+        else:
+            emitter.store_at(Scalar(emitter, view.value, tensor.element), element)
+    sizes = [emitter.index_of(extent) for extent in tensor.shape if not isinstance(extent, int)]
+    return view.result, sizes
