@@ -28,8 +28,8 @@ CLUSTER = "cuda.cluster"
 """Integer, of a kernel: so many neighbouring blocks along x are a cluster."""
 
 EXPLICIT = "cuda.explicit"
-"""Unit, of a kernel: it says itself where threads wait and where numbers are rounded; passes drop no
-casts, and add barriers only where it uses task.copy, task.matmul or task.combine."""
+"""Unit, of a kernel: it says itself where threads wait and where numbers are rounded; passes drop
+no casts, and add barriers only where it uses task.copy, task.matmul or task.combine."""
 
 UNROLL = "cuda.unroll"
 """Of `scf.for`: unit for `#pragma unroll`, an integer for `#pragma unroll 4`."""

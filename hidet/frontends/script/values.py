@@ -6,7 +6,7 @@ import ast
 import operator
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import NoReturn, Protocol, TypeAlias
+from typing import NoReturn, Protocol, TypeAlias, cast
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 from xdsl.ir import SSAValue

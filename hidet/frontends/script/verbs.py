@@ -249,10 +249,10 @@ def _nearness(verb: str, tensor: Tensor) -> int:
             f"{describe(tensor)} belongs to one thread, but {verb} is the work of many",
             hint="give it a layout that spreads it: local_layout(..) * row_major(..)",
         )
-    if space is Space.SHARED and (tensor.layout is not None or tensor.swizzle is not None):
+    if space is Space.SHARED and (tensor.layout or tensor.swizzle or tensor.base):
         raise ScriptError(
-            f"{describe(tensor)} has the layout {tensor.swizzle or tensor.layout}; {verb} takes "
-            "row-major tiles",
+            f"{describe(tensor)} does not lie row-major in memory of its own; {verb} takes tiles "
+            "that do",
             hint="leave the layout out, or loop over the tasks of a mapping",
         )
     return {Space.GLOBAL: 0, Space.SHARED: 1}.get(space, 2)
@@ -314,9 +314,9 @@ def _memory(
 ) -> tuple[SSAValue, Sequence[SSAValue]]:
     """Return the far side of a copy, and the sizes that only the kernel knows.
 
-    A tensor behind a pointer becomes a view: its elements are looked up where the pointer points.
+    A tensor behind a pointer, or a part of one, becomes a view: its elements are looked up there.
     """
-    if tensor.start is None:
+    if tensor.start is None and not tensor.base:
         return tensor.memory, ()
     shape = [extent if isinstance(extent, int) else DYNAMIC_INDEX for extent in tensor.shape]
     kind = TensorType(tensor.element.ir, shape)

@@ -31,11 +31,11 @@ from hidet.dialects.cuda.names import identifier_from
 from hidet.dialects.graph import CallKernelOp, MatmulOp
 from hidet.dialects.shaped import element_of, shape_of
 from hidet.errors import ScheduleError
-from hidet.lowering.builder import KernelBuilder
+from hidet.frontends.script.tracing import tracing
 from hidet.lowering.kernels import kernels_of
 from hidet.lowering.templates import TEMPLATES, load_template
 from hidet.lowering.templates.arch import Arch, arch_named
-from hidet.lowering.templates.base import Config, KernelScope, Template
+from hidet.lowering.templates.base import Config, KernelScope, Template, TemplateEmitter
 
 MAX_NAME = 48
 """Longer names are cut off."""
@@ -96,14 +96,16 @@ def build_kernel(fusion: FusionOp, name: str, arch: Arch) -> KernelOp:
     yielded = terminator_of(fusion.body).values
     for number, buffer in enumerate(buffers):
         buffer.name_hint = "out" if len(buffers) == 1 else f"out{number}"
+    launch = template.launch(fusion, config)
     scope = KernelScope(
-        KernelBuilder(InsertPoint.at_end(body)),
+        TemplateEmitter(body, launch),
         dict(zip(fusion.body.block.args, arguments, strict=True)),
         list(zip(yielded, buffers, strict=True)),
     )
-    launch = template.launch(fusion, config)
     if 0 not in launch.grid:  # else there is nothing to compute
-        template.build(scope, fusion, config)
+        with tracing(scope.builder):
+            template.build(scope, fusion, config)
+    scope.builder.name_ids()
     kernel = KernelOp(name, launch.grid, launch.block, Region(body))
     kernel.attributes["config"] = config_attribute(template.name, config)
     kernel.location = fusion.location

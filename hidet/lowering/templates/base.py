@@ -1,4 +1,8 @@
-"""What a template is: it accepts fusions, proposes configs for them, and builds kernels."""
+"""What a template is: it accepts fusions, proposes configs for them, and builds kernels.
+
+What a kernel does is a function of hidet script (`hidet.lang`), which `build` calls with what it
+has found out about the fusion: views, buffers, task mappings and sizes.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +11,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xdsl.ir import SSAValue
+from xdsl.ir import Block, SSAValue
 
 from hidet.dialects.compute import FusionOp, GridOp
-from hidet.dialects.cuda import BlockIdOp, ThreadIdOp
-from hidet.dialects.cuda.attributes import Dimension
-from hidet.lowering.builder import KernelBuilder
+from hidet.frontends.script.emitter import Emitter, LaunchShape
+from hidet.frontends.script.values import Tensor
 from hidet.lowering.templates.arch import Arch
+from hidet.lowering.templates.parts import tensor
 
 Config = Mapping[str, int]
 """The choices of a template for one fusion; written into the IR as the fusion's `config`."""
+
+
+Results = Sequence[tuple[Tensor, Tensor]]
+"""Results of a fusion: for each its view in the kernel, and the buffer that it goes to."""
 
 
 @dataclass(frozen=True)
@@ -27,19 +35,31 @@ class Launch:
     block: tuple[int, ...]
 
 
+class TemplateEmitter(Emitter):
+    """Writes the IR of a template's script; its ops are about the fusion, not about the script."""
+
+    def __init__(self, entry: Block, launch: Launch) -> None:
+        super().__init__(entry)
+        self.operation_insertion_handler = []
+        self.shape = LaunchShape(launch.grid, launch.block)
+
+    def set_line(self, file: str, line: int) -> None:
+        """Do nothing: the kernel has the location of the fusion."""
+
+
 @dataclass
 class KernelScope:
-    """What a template builds with: the builder, and the fusion's values inside the kernel.
+    """What a template builds with: the kernel, and the fusion's values inside of it.
 
     Attributes:
-        builder: builds at the end of the kernel.
+        builder: builds at the end of the kernel; while a template builds, scripts write there too.
         views: the fusion's values inside the kernel: its arguments are buffers, its grids views.
             At first it holds the arguments; the template brings in the grids.
         outputs: for each result of the fusion, the yielded value (a key of `views`) and the
             buffer that it goes to.
     """
 
-    builder: KernelBuilder
+    builder: TemplateEmitter
     views: dict[SSAValue, SSAValue]
     outputs: list[tuple[SSAValue, SSAValue]]
 
@@ -48,23 +68,10 @@ class KernelScope:
         self.builder.insert(grid.clone(self.views))
         return self.views[grid.result]
 
-    def block_id(self) -> SSAValue:
-        """Return the number of the block in a grid of one dimension."""
-        return self.builder.insert(BlockIdOp(Dimension.X)).result
-
-    def thread_id(self) -> SSAValue:
-        """Return the number of the thread in its block."""
-        thread = self.builder.insert(ThreadIdOp(Dimension.X)).result
-        thread.name_hint = "thread"
-        return thread
-
-    def worker(self, threads: int) -> SSAValue:
-        """Return the number of the thread among all threads of a grid of one dimension."""
-        builder = self.builder
-        worker = builder.add(builder.mul(self.block_id(), threads), self.thread_id())
-        assert isinstance(worker, SSAValue)
-        worker.name_hint = "worker"
-        return worker
+    @property
+    def results(self) -> Results:
+        """For each result of the fusion its view in the kernel, and the buffer that it goes to."""
+        return [(tensor(self.views[value]), tensor(buffer)) for value, buffer in self.outputs]
 
 
 class Template(ABC):

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import FixedBitwidthType
 from xdsl.ir import Attribute
 
-from hidet.dialects.compute import FusionOp, GridOp, LoadOp, ReduceOp, StoreOp
+from hidet.dialects.compute import FusionOp, GridOp, ReduceOp
 from hidet.dialects.graph import MatmulOp
-from hidet.dialects.shaped import element_of, shape_of, size_of
-from hidet.dialects.task import ForeachOp
+from hidet.dialects.shaped import element_of, size_of
+from hidet.lang import repeat, script, spatial
 from hidet.lowering.templates.arch import Arch
-from hidet.lowering.templates.base import Config, KernelScope, Launch, Template, ceil_div
-from hidet.mapping import repeat, spatial
+from hidet.lowering.templates.base import Config, KernelScope, Launch, Results, Template, ceil_div
+from hidet.lowering.templates.parts import Index, known, place, worker_of_grid
+from hidet.mapping import TaskMap
 
 VECTOR_BYTES = 16
 """The widest access of a thread (PTX ISA, `ld.global.v4`)."""
@@ -53,23 +54,29 @@ class ElementwiseTemplate(Template):
 
     def build(self, scope: KernelScope, fusion: FusionOp, config: Config) -> None:
         """Write the kernel's body."""
-        builder, threads = scope.builder, config["threads"]
-        size = size_of(fusion.results_[0])
-        blocks = ceil_div(size, threads * config["vector"])
-        tasks = spatial(blocks * threads) * repeat(config["vector"])
         for op in fusion.body.block.ops:
             if isinstance(op, GridOp):
                 scope.clone(op)
-        foreach = builder.insert(ForeachOp(tasks, scope.worker(threads), bound=[size]))
-        with builder.inside(foreach.body.block):
-            (element,) = foreach.indices
-            places = [builder.delinearize(element, shape_of(result)) for result in fusion.results_]
-            values = [
-                builder.insert(LoadOp(scope.views[view], place)).result
-                for (view, _), place in zip(scope.outputs, places, strict=True)
-            ]
-            for value, (_, buffer), place in zip(values, scope.outputs, places, strict=True):
-                builder.insert(StoreOp(value, buffer, place))
+        launch = self.launch(fusion, config)
+        workers = launch.grid[0] * launch.block[0]
+        tasks = spatial(workers) * repeat(config["vector"])
+        elementwise(scope.results, tasks, size_of(fusion.results_[0]))
+
+
+@script
+def elementwise(results: Results, tasks: TaskMap, size: int) -> None:
+    """Compute and store the elements of all results that have the same number."""
+    for element in tasks.on(worker_of_grid(), bound=[size]):
+        store(results, element)
+
+
+@script
+def store(results: Results, element: Index) -> None:
+    """Store the elements of some results that have the same number."""
+    places = [place(element, known(view.shape)) for view, _ in results]
+    values = [view[at] for (view, _), at in zip(results, places, strict=True)]
+    for value, (_, buffer), at in zip(values, results, places, strict=True):
+        buffer[at] = value
 
 
 def _bytes(kind: Attribute) -> int:

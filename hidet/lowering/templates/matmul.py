@@ -6,19 +6,18 @@ from collections.abc import Sequence
 from itertools import product
 from math import prod
 
-from xdsl.ir import SSAValue
-
 from hidet.analysis.grids import loads_of
 from hidet.dialects.compute import FusionOp, GridOp
 from hidet.dialects.graph import MatmulOp
-from hidet.dialects.shaped import element_of, shape_of
-from hidet.dialects.task import CopyOp, ForeachOp
-from hidet.dialects.task import MatmulOp as TileMatmulOp
-from hidet.lowering.builder import Index, KernelBuilder
+from hidet.dialects.shaped import shape_of
+from hidet.frontends.script.values import Index, Tensor
+from hidet.lang import auto_map, register_tensor, repeat, script, shared_tensor, spatial, task
+from hidet.lang.cuda import blockIdx, threadIdx
 from hidet.lowering.templates.arch import Arch
 from hidet.lowering.templates.base import Config, KernelScope, Launch, Template, ceil_div
 from hidet.lowering.templates.epilogue import anchor_of, epilogue_sink
-from hidet.mapping import TaskMap, auto_map, repeat, spatial
+from hidet.lowering.templates.parts import known, place, tensor
+from hidet.mapping import TaskMap
 
 TILE_K = 16
 """How much of k is in shared memory at a time."""
@@ -72,39 +71,49 @@ class MatmulTemplate(Template):
     def build(self, scope: KernelScope, fusion: FusionOp, config: Config) -> None:
         """Write the kernel's body."""
         anchor = anchor_of(fusion)
-        builder, thread = scope.builder, scope.thread_id()
-        _, m, n, k = _problem(anchor)
-        tile_m, tile_n = _tile(config)
         for op in fusion.body.block.ops:
             if isinstance(op, GridOp) and not loads_of(op, anchor.result):
                 scope.clone(op)
-        sink = epilogue_sink(scope, anchor)
-        tiles = (ceil_div(m, tile_m), ceil_div(n, tile_n))
-        batch, row, column = _place(builder, scope.block_id(), tiles, (tile_m, tile_n))
+        lhs, rhs = (tensor(scope.views[operand]) for operand in (anchor.lhs, anchor.rhs))
+        sizes = _problem(anchor)[1:]
+        matmul(lhs, rhs, tensor(epilogue_sink(scope, anchor)), sizes, _threads_map(config))
 
-        lhs, rhs = scope.views[anchor.lhs], scope.views[anchor.rhs]
-        accumulator = builder.register_tile(element_of(anchor.result), _threads_map(config))
-        left = builder.shared_tile(element_of(anchor.lhs), (tile_m, TILE_K))
-        right = builder.shared_tile(element_of(anchor.rhs), (TILE_K, tile_n))
-        for value, name in ((accumulator, "acc"), (left, "sa"), (right, "sb")):
-            value.name_hint = name
 
-        clear = builder.insert(ForeachOp(accumulator, thread))
-        with builder.inside(clear.body.block):
-            builder.store(builder.scalar(0, element_of(anchor.result)), accumulator, clear.indices)
+@script
+def matmul(
+    lhs: Tensor, rhs: Tensor, product: Tensor, sizes: tuple[int, int, int], layout: TaskMap
+) -> None:
+    """Multiply matrices, or batches of them: a block computes one tile of one product.
 
-        threads = config["rows"] * config["columns"]
-        left_batch = _operand_batch(builder, batch, anchor.result, lhs)
-        right_batch = _operand_batch(builder, batch, anchor.result, rhs)
-        with builder.loop(k, TILE_K, name="k0") as k0:
-            left_map = auto_map(tile_m, TILE_K, workers=threads)
-            right_map = auto_map(TILE_K, tile_n, workers=threads)
-            builder.insert(CopyOp(lhs, [*left_batch, row, k0], left, [], thread, left_map))
-            builder.insert(CopyOp(rhs, [*right_batch, k0, column], right, [], thread, right_map))
-            builder.insert(TileMatmulOp(left, right, accumulator, thread))
+    `sizes` are those of m, n and k; `layout` spreads the tile over the threads of the block.
+    """
+    (m, n, k), (tile_m, tile_n) = sizes, layout.shape
+    tiles_m, tiles_n = ceil_div(m, tile_m), ceil_div(n, tile_n)
+    thread = threadIdx.x
+    batch = blockIdx.x // (tiles_m * tiles_n)
+    row = blockIdx.x // tiles_n % tiles_m * tile_m
+    column = blockIdx.x % tiles_n * tile_n
 
-        place = [*_operand_batch(builder, batch, anchor.result, anchor.result), row, column]
-        builder.insert(CopyOp(accumulator, [], sink, place, thread))
+    acc = register_tensor(product.dtype, layout=layout)
+    sa = shared_tensor(lhs.dtype, [tile_m, TILE_K])
+    sb = shared_tensor(rhs.dtype, [TILE_K, tile_n])
+    load_a = auto_map(tile_m, TILE_K, workers=layout.workers)
+    load_b = auto_map(TILE_K, tile_n, workers=layout.workers)
+    a, b, c = (matrix_of(operand, batch, product) for operand in (lhs, rhs, product))
+    for element in acc.on(thread):
+        acc[element] = 0
+    for k0 in range(0, k, TILE_K):
+        task.copy(task.window(lhs, *a, row, k0), sa, on=load_a.on(thread))
+        task.copy(task.window(rhs, *b, k0, column), sb, on=load_b.on(thread))
+        task.matmul(sa, sb, acc, on=thread)
+    task.copy(acc, task.window(product, *c, row, column), on=thread)
+
+
+def matrix_of(operand: Tensor, batch: Index, product: Tensor) -> list[Index]:
+    """Return the leading indices of an operand; a batch dimension of 1 is broadcast."""
+    batches, extents = known(product.shape[:-2]), known(operand.shape[:-2])
+    indices = place(batch, batches)[len(batches) - len(extents) :]
+    return [0 if extent == 1 else i for extent, i in zip(extents, indices, strict=True)]
 
 
 def _problem(anchor: MatmulOp) -> tuple[int, int, int, int]:
@@ -123,29 +132,3 @@ def _threads_map(config: Config) -> TaskMap:
     return spatial(config["rows"], config["columns"]) * repeat(
         config["row_repeat"], config["column_repeat"]
     )
-
-
-def _place(
-    builder: KernelBuilder, block: SSAValue, tiles: tuple[int, int], tile: tuple[int, int]
-) -> tuple[SSAValue, SSAValue, SSAValue]:
-    """Return the matrix of the batch, the first row and the first column of a block."""
-    batch = builder.index(builder.div(block, tiles[0] * tiles[1]))
-    row = builder.mul(builder.mod(builder.div(block, tiles[1]), tiles[0]), tile[0])
-    column = builder.mul(builder.mod(block, tiles[1]), tile[1])
-    place = batch, builder.index(row), builder.index(column)
-    for value, name in zip(place, ("batch", "row", "column"), strict=True):
-        value.name_hint = name
-    return place
-
-
-def _operand_batch(
-    builder: KernelBuilder, batch: SSAValue, result: SSAValue, operand: SSAValue
-) -> list[SSAValue]:
-    """Return the leading indices of an operand; a batch dimension of 1 is broadcast."""
-    leading = shape_of(result)[:-2]
-    extents = shape_of(operand)[:-2]
-    indices = builder.delinearize(batch, leading)[len(leading) - len(extents) :]
-    chosen: list[Index] = [
-        0 if extent == 1 else index for index, extent in zip(indices, extents, strict=True)
-    ]
-    return [builder.index(index) for index in chosen]

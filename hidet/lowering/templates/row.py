@@ -2,26 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from math import prod
+from typing import Any
 
-from xdsl.dialects.builtin import f32
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from hidet.analysis.grids import is_cheap
 from hidet.analysis.rows import Rows, row_reduces, rows_of
-from hidet.dialects.compute import FusionOp, GridOp, LoadOp, ReduceOp, StoreOp, YieldOp
+from hidet.dialects.compute import FusionOp, GridOp, LoadOp, ReduceKind, ReduceOp, YieldOp
 from hidet.dialects.graph import MatmulOp
-from hidet.dialects.shaped import shape_of, size_of
-from hidet.dialects.task import CombineOp, ForeachOp
+from hidet.dialects.shaped import size_of
+from hidet.frontends.script.values import Scalar, Tensor
+from hidet.lang import repeat, script, spatial, task
 from hidet.lowering.builder import Index, KernelBuilder
 from hidet.lowering.templates.arch import Arch
-from hidet.lowering.templates.base import Config, KernelScope, Launch, Template, ceil_div
-from hidet.mapping import TaskMap, repeat, spatial
+from hidet.lowering.templates.base import Config, KernelScope, Launch, Results, Template, ceil_div
+from hidet.lowering.templates.elementwise import store
+from hidet.lowering.templates.parts import (
+    combined,
+    known,
+    neutral,
+    place,
+    scalar,
+    tensor,
+    worker_of_grid,
+)
+from hidet.mapping import TaskMap
 
 MAX_KEPT = 32
 """How many elements of a grid a lane keeps in registers at most."""
+
+
+Term = Callable[[Any, Any], Scalar]
+"""Computes a value for a row and an element of it."""
 
 
 class RowTemplate(Template):
@@ -74,11 +89,59 @@ class RowTemplate(Template):
             * spatial(1, lanes)
             * repeat(1, vector)
         )
-        kernel = _RowKernel(scope, rows, elements, scope.worker(config["threads"]))
+        kernel = _RowKernel(scope, rows, elements, worker_of_grid())
         for op in fusion.body.block.ops:
             if isinstance(op, GridOp):
                 kernel.add(op)
-        kernel.store_results(config["lanes"])
+        kernel.store_results(lanes)
+
+
+# What the kernel does, in hidet script. The workers are the threads of all blocks, `extents` the
+# number of rows and the length of a row.
+
+
+@script
+def reduce_rows(
+    tile: Tensor,
+    kind: ReduceKind,
+    elements: TaskMap,
+    extents: tuple[int, int],
+    worker: Scalar,
+    term: Term,
+) -> None:
+    """Reduce a term over each row: every worker over its elements, then all lanes of the row."""
+    for row in tile.on(worker):
+        tile[row] = neutral(kind, tile.dtype)
+    for row, element in elements.on(worker, bound=extents):
+        value = term(row, element)
+        tile[row] = combined(kind, tile[row], value)
+    task.combine(tile, kind, on=worker)
+
+
+@script
+def keep(
+    tile: Tensor, extents: tuple[int, ...], worker: Scalar, value: Callable[[Any], Scalar]
+) -> None:
+    """Compute what a register tile keeps: values of rows, or elements of them."""
+    for element in tile.on(worker, bound=extents):
+        tile[element] = value(element)
+
+
+@script
+def store_elements(
+    results: Results, elements: TaskMap, extents: tuple[int, int], worker: Scalar
+) -> None:
+    """Store elements of rows, each by the worker that it belongs to."""
+    for row, element in elements.on(worker, bound=extents):
+        store(results, row * extents[1] + element)
+
+
+@script
+def store_rows(results: Results, rows: TaskMap, count: int, worker: Any, lanes: int) -> None:
+    """Store values of rows, each by the first lane of its row."""
+    for row in rows.on(worker, bound=[count]):
+        if worker % lanes < 1:
+            store(results, row)
 
 
 @dataclass
@@ -94,38 +157,41 @@ class _RowKernel:
     scope: KernelScope
     rows: Rows
     elements: TaskMap
-    worker: SSAValue
+    worker: Scalar
     row_values: set[SSAValue] = field(default_factory=lambda: set[SSAValue]())
 
     @property
     def builder(self) -> KernelBuilder:
         return self.scope.builder
 
+    @property
+    def extents(self) -> tuple[int, int]:
+        """The number of rows, and the length of a row."""
+        return self.rows.count, self.rows.length
+
+    @property
+    def map_of_rows(self) -> TaskMap:
+        """The map of rows: all lanes of a row have its values."""
+        return self.elements.project([1])
+
     def add(self, grid: GridOp) -> None:
         """Bring one grid of the fusion into the kernel: as values of rows, or as a view."""
         reduces = row_reduces(grid)
         if not reduces and (prod(grid.shape) != self.rows.count or not self._loads_rows(grid)):
             if self._is_worth_keeping(grid):
-                self._keep_elements(grid)
+                self._keep(grid, self.extents, self.elements, {})
             else:
                 self.scope.clone(grid)
             return
+        self.row_values.add(grid.result)
         partial: dict[ReduceOp, SSAValue] = {}
         for reduce in reduces:
             partial[reduce] = self._reduce(grid, reduce, partial)
         whole = grid.yielded.owner
         if isinstance(whole, ReduceOp) and whole in partial:
-            tile = partial[whole]
+            self._bind(grid, partial[whole], self.extents[:1])
         else:
-            tile = self._row_tile(grid.yielded.type)
-            foreach = self._foreach_row(tile)
-            with self.builder.inside(foreach.body.block):
-                (row,) = foreach.indices
-                value = self._body(grid, row, partial, None)[grid.yielded]
-                self.builder.store(value, tile, [row])
-        tile.name_hint = grid.result.name_hint
-        self.row_values.add(grid.result)
-        self.scope.views[grid.result] = self._view_of(tile, grid)
+            self._keep(grid, self.extents[:1], self.map_of_rows, partial)
 
     def _loads_rows(self, grid: GridOp) -> bool:
         """Whether a grid reads values of rows: then it is computed once a row."""
@@ -142,79 +208,71 @@ class _RowKernel:
             and not is_cheap(grid)
         )
 
-    def _keep_elements(self, grid: GridOp) -> None:
-        """Evaluate a grid of elements, each into a register of the worker that it belongs to."""
-        builder, extents = self.builder, (self.rows.count, self.rows.length)
-        tile = builder.register_tile(grid.yielded.type, self.elements)
-        tile.name_hint = grid.result.name_hint
-        foreach = builder.insert(ForeachOp(tile, self.worker, bound=list(extents)))
-        with builder.inside(foreach.body.block):
-            values = dict(self.scope.views)
-            number = builder.linearize(foreach.indices, extents)
-            place = builder.delinearize(number, grid.shape)
-            values.update(zip(grid.indices, place, strict=True))
-            self._clone(grid.body.block.ops, values)
-            builder.store(values[grid.yielded], tile, foreach.indices)
-        view = builder.insert(GridOp(grid.result.type))
-        with builder.inside(view.body.block):
-            number = builder.linearize(view.indices, grid.shape)
-            place = [builder.index(index) for index in builder.delinearize(number, extents)]
-            builder.insert(YieldOp(builder.load(tile, place)))
-        self.scope.views[grid.result] = view.result
-
-    def _row_tile(self, element: Attribute) -> SSAValue:
-        return self.builder.register_tile(element, self.elements.project([1]))
-
-    def _foreach_row(self, tile: SSAValue) -> ForeachOp:
-        """Visit the rows of a worker that there are."""
-        return self.builder.insert(ForeachOp(tile, self.worker, bound=[self.rows.count]))
-
-    def _foreach_element(self) -> ForeachOp:
-        """Visit the elements of a worker that there are."""
-        bound = [self.rows.count, self.rows.length]
-        return self.builder.insert(ForeachOp(self.elements, self.worker, bound=bound))
-
     def _reduce(
         self, grid: GridOp, reduce: ReduceOp, partial: dict[ReduceOp, SSAValue]
     ) -> SSAValue:
-        """Reduce every row: each worker its elements, then all lanes of the row."""
-        builder, kind = self.builder, reduce.kind.data
-        tile = self._row_tile(reduce.result.type)
-        clear = builder.insert(ForeachOp(tile, self.worker))
-        with builder.inside(clear.body.block):
-            builder.store(builder.neutral(kind, reduce.result.type), tile, clear.indices)
-        foreach = self._foreach_element()
-        with builder.inside(foreach.body.block):
-            row, element = foreach.indices
-            values = self._body(grid, row, partial, reduce)
-            inner = reduce.body.block
-            for argument, index in zip(
-                inner.args, builder.delinearize(element, reduce.shape), strict=True
-            ):
-                values[argument] = index
-            self._clone(inner.ops, values)
-            total = builder.combine(kind, builder.load(tile, [row]), values[reduce.yielded])
-            builder.store(total, tile, [row])
-        builder.insert(CombineOp(kind, tile, self.worker))
+        """Reduce every row into a register tile; return the tile."""
+
+        def term(row: Scalar, element: Scalar) -> Scalar:
+            values = self._body(grid, row.ssa, partial, reduce)
+            indices = [index.ssa for index in place(element, reduce.shape)]
+            values.update(zip(reduce.indices, indices, strict=True))
+            self._clone(reduce.body.block.ops, values)
+            return scalar(values[reduce.yielded])
+
+        tile = self.builder.register_tile(reduce.result.type, self.map_of_rows)
+        tile.name_hint = f"row_{reduce.kind.data}"
+        reduce_rows(tensor(tile), reduce.kind.data, self.elements, self.extents, self.worker, term)
         return tile
+
+    def _keep(
+        self,
+        grid: GridOp,
+        extents: tuple[int, ...],
+        layout: TaskMap,
+        partial: dict[ReduceOp, SSAValue],
+    ) -> None:
+        """Evaluate a grid, each element into a register of the workers that it belongs to."""
+
+        def value(element: Scalar | tuple[Scalar, ...]) -> Scalar:
+            indices = element if isinstance(element, tuple) else (element,)
+            number = self.builder.linearize([index.ssa for index in indices], extents)
+            return scalar(self._body(grid, number, partial)[grid.yielded])
+
+        tile = self.builder.register_tile(grid.yielded.type, layout)
+        tile.name_hint = "kept"
+        keep(tensor(tile), extents, self.worker, value)
+        self._bind(grid, tile, extents)
+
+    def _bind(self, grid: GridOp, tile: SSAValue, extents: tuple[int, ...]) -> None:
+        """Let a view with the shape of a grid stand for it, which reads a register tile."""
+        tile.name_hint = grid.result.name_hint or tile.name_hint
+        view = self.builder.insert(GridOp(grid.result.type))
+        with self.builder.inside(view.body.block):
+            number = self.builder.linearize(view.indices, grid.shape)
+            self.builder.insert(YieldOp(tensor(tile)[place(number, extents)].ssa))
+        self.scope.views[grid.result] = view.result
 
     def _body(
         self,
         grid: GridOp,
-        row: SSAValue,
+        number: Index,
         partial: dict[ReduceOp, SSAValue],
-        until: ReduceOp | None,
+        until: ReduceOp | None = None,
     ) -> dict[SSAValue, SSAValue]:
-        """Evaluate a grid's body for a row, up to a reduction or to its end."""
+        """Evaluate a grid's body for the element with a number, up to a reduction or to its end.
+
+        Where it has reductions the elements are rows, whose partial results are known.
+        """
         values = dict(self.scope.views)
-        indices = self.builder.delinearize(row, grid.shape)
+        indices = self.builder.delinearize(number, grid.shape)
         values.update(zip(grid.indices, indices, strict=True))
         ops: list[Operation] = []
         for op in grid.body.block.ops:
             if op is until:
                 break
             if isinstance(op, ReduceOp) and op in partial:
-                values[op.result] = self.builder.load(partial[op], [row])
+                values[op.result] = self.builder.load(partial[op], [number])
             else:
                 ops.append(op)
         self._clone(ops, values)
@@ -225,43 +283,17 @@ class _RowKernel:
             if not isinstance(op, YieldOp):
                 self.builder.insert(op.clone(values))
 
-    def _view_of(self, tile: SSAValue, grid: GridOp) -> SSAValue:
-        """Return a view of the values of rows, with the shape of the grid that defines them."""
-        view = self.builder.insert(GridOp(grid.result.type))
-        with self.builder.inside(view.body.block):
-            row = self.builder.index(self.builder.linearize(view.indices, grid.shape))
-            self.builder.insert(YieldOp(self.builder.load(tile, [row])))
-        return view.result
-
     def store_results(self, lanes: int) -> None:
         """Write the results: elements by all workers, values of rows by the first lane."""
-        builder = self.builder
-        shapes = [shape_of(view) for view, _ in self.scope.outputs]
-        full = [prod(shape) == self.rows.size for shape in shapes]
-        if any(full):
-            foreach = self._foreach_element()
-            with builder.inside(foreach.body.block):
-                number = builder.linearize(foreach.indices, (self.rows.count, self.rows.length))
-                self._copy_results(number, shapes, full)
-        if not all(full):
-            foreach = self._foreach_row(self._row_tile(f32))
-            with builder.inside(foreach.body.block):
-                lane = builder.mod(self.worker, lanes)
-                with builder.when(builder.less(lane, 1)):
-                    self._copy_results(foreach.indices[0], shapes, [not flag for flag in full])
-
-    def _copy_results(
-        self, number: Index, shapes: Sequence[tuple[int, ...]], chosen: Sequence[bool]
-    ) -> None:
-        """Copy one element of each chosen result from its view to its buffer."""
-        outputs = [
-            (self.scope.views[value], buffer, self.builder.delinearize(number, shape))
-            for (value, buffer), shape, flag in zip(self.scope.outputs, shapes, chosen, strict=True)
-            if flag
-        ]
-        values = [self.builder.insert(LoadOp(view, place)).result for view, _, place in outputs]
-        for value, (_, buffer, place) in zip(values, outputs, strict=True):
-            self.builder.insert(StoreOp(value, buffer, place))
+        results: dict[int, list[tuple[Tensor, Tensor]]] = {self.rows.size: [], self.rows.count: []}
+        for view, buffer in self.scope.results:
+            results[prod(known(view.shape))].append((view, buffer))
+        if results[self.rows.size]:
+            store_elements(results[self.rows.size], self.elements, self.extents, self.worker)
+        if results[self.rows.count]:
+            store_rows(
+                results[self.rows.count], self.map_of_rows, self.rows.count, self.worker, lanes
+            )
 
 
 def _rows(fusion: FusionOp) -> Rows:

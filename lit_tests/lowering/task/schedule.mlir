@@ -6,6 +6,8 @@
 
 // CHECK-LABEL: cuda.kernel @s_h_kernel(%x_ : memref<64x33xf32>, %b_ : memref<33xf32>, %out0 : memref<64x33xf32>, %out1 : memref<2112xf16>) grid(17) block(128)
 // CHECK-SAME:    config = {template = "elementwise", threads = 128 : i64, vector = 1 : i64}
+// CHECK-NEXT:    %[[T:.*]] = cuda.thread_id x
+// CHECK-NEXT:    %[[B:.*]] = cuda.block_id x
 // CHECK-NEXT:    %s = compute.grid (%i, %j) {
 // CHECK-NEXT:      %v = compute.load %x_[%i, %j] : memref<64x33xf32>
 // CHECK:         %h = compute.grid
@@ -13,8 +15,8 @@
 // CHECK:         task.foreach (%[[N:.*]]) in #task.map<spatial(2176)> on %worker bound [2112] {
 // CHECK:           %[[S:.*]] = compute.load %s[
 // CHECK-NEXT:      %[[H:.*]] = compute.load %h[%[[N]]]
-// CHECK-NEXT:      compute.store %[[S]], %out0[
-// CHECK-NEXT:      compute.store %[[H]], %out1[%[[N]]]
+// CHECK-NEXT:      memref.store %[[S]], %out0[
+// CHECK-NEXT:      memref.store %[[H]], %out1[%[[N]]]
 // CHECK:       func.func @elements
 // CHECK-NEXT:    %y, %z = cuda.launch @s_h_kernel(%x, %b) : (tensor<64x33xf32>, tensor<33xf32>) -> (tensor<64x33xf32>, tensor<2112xf16>)
 // CHECK-NEXT:    func.return %y, %z
@@ -107,12 +109,12 @@ func.func @plenty_for_the_cpu(%x : tensor<65536xf32>) -> tensor<65536xf32> {
 // CHECK:           compute.load %[[VIEW]][
 // CHECK:         task.foreach (%{{.*}}, %{{.*}}) in #[[ELEMENTS]] on %worker bound [6, 70] {
 // CHECK:           %[[D:.*]] = compute.load %d[
-// CHECK-NEXT:      compute.store %[[D]], %out0[
+// CHECK-NEXT:      memref.store %[[D]], %out0[
 // CHECK:         task.foreach
 // CHECK-SAME:      bound [6] {
 // CHECK:           scf.if
 // CHECK-NEXT:        %[[M:.*]] = compute.load %[[VIEW]][
-// CHECK-NEXT:        compute.store %[[M]], %out1[
+// CHECK-NEXT:        memref.store %[[M]], %out1[
 func.func @rows(%x : tensor<6x70xf32>) -> (tensor<6x70xf32>, tensor<6xf32>) {
   %y, %z = compute.fusion (%x_ = %x : tensor<6x70xf32>) -> (tensor<6x70xf32>, tensor<6xf32>) {
     %m = compute.grid (%i) {

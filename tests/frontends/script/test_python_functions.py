@@ -1,0 +1,77 @@
+"""Functions of Python in scripts: what they may do with tensors, and what parameters may be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import pytest
+import torch
+
+import hidet
+from hidet.errors import ScriptError
+from hidet.frontends.script.values import Tensor
+from hidet.lang import attrs, f32, i32, register_tensor, spatial
+from hidet.lang.cuda import threadIdx
+from hidet.mapping import TaskMap
+
+
+def double(tensor, place):
+    tensor[place] = tensor[place] * 2
+
+
+@hidet.script
+def shifted(values: Sequence[int], worker: i32, function: Callable[..., object]) -> Sequence[int]:
+    return [function(value, worker) for value in values]
+
+
+@hidet.script
+def visit(tile: Tensor, layout: TaskMap | None, count: int) -> None:
+    assert layout is not None
+    assert count == 2
+    for i, j in tile.on(threadIdx.x):
+        tile[i, j] = i * 10 + j
+
+
+def test_tensors_in_functions_of_python():
+    """They load and store elements; parameters of Python's types take what is known."""
+    layout = spatial(4, 8)
+    with hidet.script_module() as module:
+
+        @hidet.script
+        def kernel(x: f32[4, 8], out: f32[4, 8]):
+            attrs.cuda.grid_dim = 1
+            attrs.cuda.block_dim = 32
+            tile = register_tensor("float32", layout=layout)
+            visit(tile, layout, 2)
+            for i, j in layout.on(threadIdx.x):
+                double(x, (i, j))
+                first, second = shifted((1, 2), threadIdx.x, lambda value, worker: value + worker)
+                out[i, j] = x[i, j] + tile[i, j] + first * second
+
+    x, out = torch.randn(4, 8), torch.empty(4, 8)
+    number = torch.arange(32.0).reshape(4, 8)
+    place = torch.arange(4.0)[:, None] * 10 + torch.arange(8.0)
+    expected = x * 2 + place + (number + 1) * (number + 2)
+    module.build()(x, out)
+    torch.testing.assert_close(out, expected)
+
+
+def test_a_tensor_outside_of_a_kernel():
+    """There is nothing to load from when no kernel is being written."""
+    kept = []
+    with hidet.script_module():
+
+        @hidet.script
+        def kernel(x: f32[4]):
+            attrs.cuda.grid_dim = 1
+            attrs.cuda.block_dim = 4
+            kept.append(x)
+
+    (tensor,) = kept
+    assert tensor.dtype == f32
+    with pytest.raises(ScriptError, match="exists in a kernel only"):
+        tensor[0]
+    with pytest.raises(ScriptError, match="exists in a kernel only"):
+        tensor[0] = 1.0
+    with pytest.raises(TypeError):
+        list(tensor)
