@@ -16,7 +16,7 @@ from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
 from hidet.analysis.forms import ANY, Range
 from hidet.dialects.compute import GridOp, ReduceOp, SinkOp
-from hidet.dialects.task import ForeachOp
+from hidet.dialects.task import ForeachOp, GroupOp
 
 if TYPE_CHECKING:
     from hidet.analysis.index_forms import IndexForms
@@ -93,6 +93,12 @@ def _task_range(forms: IndexForms, op: Operation, index: int) -> Range:
     return whole if op.bound is None else whole.intersect(_range_below(op.bound.data[index].data))
 
 
+def _worker_range(forms: IndexForms, op: Operation, index: int) -> Range:
+    """Return the range of the worker of a group."""
+    assert isinstance(op, GroupOp)
+    return _range_below(len(op.threads))
+
+
 def _range_below(extent: int) -> Range:
     """Return the range of an index below an extent; -1 is an extent that is not known."""
     return Range(0, ANY.hi if extent < 0 else max(extent, 1) - 1)
@@ -104,6 +110,7 @@ ARGUMENT_RANGES: dict[str, Callable[[IndexForms, Operation, int], Range]] = {
     ReduceOp.name: _grid_range,
     SinkOp.name: _sink_range,
     ForeachOp.name: _task_range,
+    GroupOp.name: _worker_range,
 }
 """The range of an argument of an op's region, by the name of the op: (forms, op, number)."""
 

@@ -7,9 +7,19 @@ them, and they take effect one after the other.
 
 from xdsl.ir import Dialect
 
+from hidet.dialects.task.group import GroupOp
 from hidet.dialects.task.layout import TaskMapAttr, TileLayout
 from hidet.dialects.task.ops import CombineOp, CopyOp, ForeachOp, MatmulOp
 
-__all__ = ["CombineOp", "CopyOp", "ForeachOp", "MatmulOp", "Task", "TaskMapAttr", "TileLayout"]
+__all__ = [
+    "CombineOp",
+    "CopyOp",
+    "ForeachOp",
+    "GroupOp",
+    "MatmulOp",
+    "Task",
+    "TaskMapAttr",
+    "TileLayout",
+]
 
-Task = Dialect("task", [CombineOp, CopyOp, ForeachOp, MatmulOp], [TaskMapAttr])
+Task = Dialect("task", [CombineOp, CopyOp, ForeachOp, GroupOp, MatmulOp], [TaskMapAttr])

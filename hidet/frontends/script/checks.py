@@ -9,10 +9,11 @@ from xdsl.ir import Operation
 
 from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.memory import is_arithmetic
-from hidet.dialects.cuda import AssertOp, KernelOp, LaunchOp, PrintfOp, ViewOp
+from hidet.dialects.cuda import AssertOp, KernelOp, LaunchOp, PrintfOp, SyncThreadsOp, ViewOp
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.cuda.marks import PARALLEL
-from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, MatmulOp
+from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, GroupOp, MatmulOp
+from hidet.dialects.task.group import group_around
 from hidet.errors import LegalityError, ScriptError
 from hidet.frontends.script.source import Source
 from hidet.lowering.cuda.expressions import is_variable
@@ -26,12 +27,16 @@ def check_verbs(kernel: KernelOp, source: Source) -> None:
     Raises:
         ScriptError: they do not.
     """
-    verbs = [op for op in kernel.body.walk() if isinstance(op, CopyOp | MatmulOp | CombineOp)]
+    verbs = [
+        op for op in kernel.body.walk() if isinstance(op, CopyOp | MatmulOp | CombineOp | GroupOp)
+    ]
     if not verbs:
         return
     forms, variation = IndexForms(kernel), variation_of(kernel)
     for op in verbs:
         name = op.name.removeprefix("task.")
+        if isinstance(op, GroupOp):
+            _check_group(op, source)
         cause = divergence_around(op, variation)
         if cause is not None or isinstance(op.parent_op(), ForeachOp):
             raise _error(
@@ -41,10 +46,30 @@ def check_verbs(kernel: KernelOp, source: Source) -> None:
                 "take it out of branches and loops that depend on the thread, and of the tasks of "
                 "a mapping",
             )
+        if isinstance(op, GroupOp):
+            continue
         try:
             check_task_op(op, kernel, forms)
         except LegalityError as error:
             raise _error(op, source, f"{name}: {error.what}", error.hint) from error
+
+
+def _check_group(group: GroupOp, source: Source) -> None:
+    """Check that a group stands in no other one, and that nothing in it waits for the block.
+
+    Raises:
+        ScriptError: it does.
+    """
+    if group_around(group) is not None:
+        raise _error(group, source, "a group inside of another one", "let them follow each other")
+    for op in group.body.walk():
+        if isinstance(op, SyncThreadsOp):
+            raise _error(
+                op,
+                source,
+                "a barrier of the block in a group: other threads do not come by",
+                "verbs of a group wait by themselves; barrier_sync(1, count) is for some threads",
+            )
 
 
 def check_workers(kernel: KernelOp, source: Source) -> None:

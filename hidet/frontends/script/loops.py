@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr, UnitAttr, i64
 from xdsl.ir import Block, Region, SSAValue
 
 from hidet.dialects.cuda.marks import PARALLEL
-from hidet.dialects.task import ForeachOp
+from hidet.dialects.task import ForeachOp, GroupOp
 from hidet.errors import ScriptError
 from hidet.frontends.script.assignments import Assignments
 from hidet.frontends.script.exits import Exit, Exits, Left
@@ -20,6 +20,7 @@ from hidet.frontends.script.facts import are_assigned
 from hidet.frontends.script.types import INDEX
 from hidet.frontends.script.values import (
     Grid,
+    Group,
     Index,
     Pointer,
     Range,
@@ -64,6 +65,8 @@ class Loops(Assignments):
                 self._grid_loop(node, list(over.ranges), single=single)
             case Tasks():
                 self._task_loop(node, over)
+            case Group():
+                self._group_loop(node, over)
             case Scalar() | Tensor() | Pointer():
                 raise self.source.error(
                     node.iter,
@@ -245,14 +248,24 @@ class Loops(Assignments):
         worker: SSAValue = self.emitter.cast(tasks.worker, INDEX).ssa
         self.emitter.set_column(self.source.column_of(node.iter))
         over = tasks.map if tasks.tile is None else tasks.tile.memory
+        foreach = ForeachOp(over, worker, bound=tasks.bound)
+        indices = tuple(Scalar(self.emitter, i, INDEX) for i in foreach.indices)
+        is_name = isinstance(node.target, ast.Name)
+        single = len(indices) == 1 and is_name and not tasks.bind_tuple
+        self._visit(node, foreach, indices[0] if single else indices)
+
+    def _group_loop(self, node: ast.For, group: Group) -> None:
+        """Make what the threads of a group do."""
+        op = GroupOp(group.first, group.count)
+        self._visit(node, op, Scalar(self.emitter, op.worker, INDEX))
+
+    def _visit(self, node: ast.For, op: ForeachOp | GroupOp, value: object) -> None:
+        """Insert an op with the body of a loop; after a way out, the rest is passed over."""
         with self.exits.loop(unrolled=False):
-            foreach = self.emitter.insert(ForeachOp(over, worker, bound=tasks.bound))
-            indices = tuple(Scalar(self.emitter, i, INDEX) for i in foreach.indices)
-            is_name = isinstance(node.target, ast.Name)
-            single = len(indices) == 1 and is_name and not tasks.bind_tuple
+            self.emitter.insert(op)
             with self.emitter.arm() as body:
-                self._body(node, indices[0] if single else indices)
-            with self.emitter.inside(foreach.body.block):
+                self._body(node, value)
+            with self.emitter.inside(op.body.block):
                 self._insert_body(body)
 
     def _insert_body(self, body: Block) -> None:

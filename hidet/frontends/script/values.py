@@ -409,6 +409,14 @@ class Tasks:
     tile: Tensor | None = None
 
 
+@dataclass(frozen=True)
+class Group:
+    """`group(first, count)`: some warps of the block, whose threads run the body of a loop once."""
+
+    first: int
+    count: int
+
+
 def describe(value: object) -> str:
     """Name a value of a script for messages."""
     match value:

@@ -8,20 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
+from typing import cast
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.ir import SSAValue
 
 from hidet.dialects.compute import GridOp, ReduceKind, SinkOp, YieldOp
 from hidet.dialects.cuda.attributes import Space, space_of
+from hidet.dialects.cuda.kernel import MAX_THREADS_PER_BLOCK
 from hidet.dialects.shaped import memref_type
 from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, MatmulOp
+from hidet.dialects.task.group import WARP
 from hidet.dialects.task.layout import map_of
 from hidet.errors import ScriptError
 from hidet.frontends.script.emitter import Emitter
 from hidet.frontends.script.tracing import current
 from hidet.frontends.script.types import F32, I32, INDEX, ScalarType
-from hidet.frontends.script.values import Index, Scalar, Tasks, Tensor, check_rank, describe
+from hidet.frontends.script.values import Group, Index, Scalar, Tasks, Tensor, check_rank, describe
 from hidet.mapping import TaskMap
 
 _PLACES = ("in global memory", "in shared memory", "in registers")
@@ -189,6 +193,38 @@ def combine(value: object, kind: str, on: object) -> Scalar | None:
             "for each worker",
         )
     return emitter.cast(_combine_scalar(emitter, wide, ReduceKind(kind), on), scalar.type)
+
+
+def group(first: object, count: object) -> Group:
+    """Return some warps of the block that work alone on the body of a loop over them.
+
+    `for worker in group(first=0, count=128):` is such a loop. The threads `first` to `first + count
+    - 1` run the body once, with their number in the group; the others pass by. Verbs in there are
+    for the workers of the group.
+
+    Args:
+        first: the number in the block of the group's first thread, a multiple of 32.
+        count: the number of its threads, a multiple of 32.
+
+    Raises:
+        ScriptError: it is no group of whole warps of the block.
+    """
+    block = current("group").shape.block
+    limit = MAX_THREADS_PER_BLOCK
+    if block is not None and all(isinstance(extent, int) for extent in block):
+        limit = prod(cast("tuple[int, ...]", block))
+    if (
+        not isinstance(first, int)
+        or not isinstance(count, int)
+        or first % WARP
+        or count % WARP
+        or not 0 <= first < first + count <= limit
+    ):
+        raise ScriptError(
+            f"there is no group of {count!r} threads, from {first!r} on, in a block of {limit}",
+            hint="both are known when the script is defined, and multiples of 32",
+        )
+    return Group(first, count)
 
 
 def _combine_scalar(emitter: Emitter, value: Scalar, kind: ReduceKind, on: Tasks) -> Scalar:

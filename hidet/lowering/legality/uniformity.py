@@ -15,7 +15,7 @@ from hidet.dialects.compute import LoadOp
 from hidet.dialects.cuda import KernelOp, ShflOp, SyncWarpOp, ThreadIdOp, VoteOp
 from hidet.dialects.cuda.attributes import Dimension, Space
 from hidet.dialects.cuda.instructions import Collective, WarpCollective
-from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, MatmulOp
+from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, GroupOp, MatmulOp
 from hidet.lowering.cuda.expressions import is_variable
 from hidet.lowering.legality.memory_types import is_in
 from hidet.lowering.legality.report import illegal
@@ -48,7 +48,9 @@ def _group_of(op: Operation) -> Varies | None:
     """Return among whom control flow must not vary around an op: the least that is too much."""
     if isinstance(op, ShflOp | SyncWarpOp | VoteOp) or op.has_trait(WarpCollective):
         return Varies.BETWEEN_LANES
-    if isinstance(op, ForeachOp | CopyOp | MatmulOp | CombineOp) or op.has_trait(Collective):
+    if isinstance(op, ForeachOp | CopyOp | MatmulOp | CombineOp | GroupOp) or op.has_trait(
+        Collective
+    ):
         return Varies.BETWEEN_WARPS
     return None
 
@@ -151,6 +153,8 @@ def variation_of(kernel: KernelOp) -> Variation:
         if isinstance(op, ThreadIdOp):
             is_row = op.dimension.data is not Dimension.X and variation.whole_warps
             (warps if is_row else lanes).append(op.result)
+        elif isinstance(op, GroupOp):
+            lanes.append(op.worker)
         elif _reads_own_memory(op):
             lanes.extend(op.results)
         elif variation.whole_warps and _is_uniform_in_warps(op):

@@ -14,6 +14,7 @@ from hidet.dialects.compute import LoadOp, StoreOp
 from hidet.dialects.cuda import KernelOp, ThreadIdOp
 from hidet.dialects.cuda.attributes import Dimension
 from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, MatmulOp, TaskMapAttr
+from hidet.dialects.task.group import group_around
 from hidet.lowering.legality.memory_types import buffer_type
 from hidet.lowering.legality.report import illegal
 from hidet.mapping import TaskMap
@@ -96,8 +97,11 @@ def _check_combine(op: CombineOp, tasks: TaskMap, kernel: KernelOp, forms: Index
     must be the bits of the worker.
     """
     farthest = max((d.weight * d.extent for d in tasks.replicate_digits), default=1)
+    group = group_around(op)
     if farthest > kernel.threads:
         raise illegal(op, f"the owners of an element of {tasks} are in several blocks")
+    if group is not None and op.worker is group.worker:
+        return
     x, y, _ = kernel.block_dims
     weights = {Dimension.X: 1, Dimension.Y: x, Dimension.Z: x * y}
     rest = forms.form(op.worker)

@@ -10,17 +10,26 @@ from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import InsertPoint
 
 from hidet.dialects.compute import LoadOp, StoreOp
-from hidet.dialects.cuda import AtomicOp, CopyVectorOp, KernelOp, SyncThreadsOp
+from hidet.dialects.cuda import (
+    AtomicOp,
+    BarrierSyncOp,
+    CopyVectorOp,
+    KernelOp,
+    SyncThreadsOp,
+)
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.cuda.marks import EXPLICIT
 from hidet.dialects.cuda.table_ops import InstructionOp
 from hidet.dialects.shaped import shaped_type
-from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, MatmulOp
-from hidet.lowering.kernels import kernels_of
+from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, GroupOp, MatmulOp
+from hidet.dialects.task.group import group_around
+from hidet.lowering.builder import KernelBuilder
+from hidet.lowering.kernels import kernel_of, kernels_of
 from hidet.lowering.legality.uniformity import Variation, Varies, variation_of
+from hidet.lowering.task.groups import insert_barrier
 
 
 @dataclass
@@ -78,6 +87,60 @@ def _is_shared(value: SSAValue) -> bool:
 
 
 @dataclass
+class Pending:
+    """Accesses since the last barrier of the block.
+
+    Attributes:
+        block: those by all threads.
+        groups: those of each group.
+        own: of these the ones since the last barrier of the group.
+    """
+
+    block: Accesses = field(default_factory=Accesses)
+    groups: dict[GroupOp, Accesses] = field(default_factory=dict[GroupOp, Accesses])
+    own: dict[GroupOp, Accesses] = field(default_factory=dict[GroupOp, Accesses])
+
+    def add(self, other: Pending) -> None:
+        """Take other accesses in."""
+        self.block.add(other.block)
+        for mine, theirs in ((self.groups, other.groups), (self.own, other.own)):
+            for group, accesses in theirs.items():
+                mine.setdefault(group, Accesses()).add(accesses)
+
+    def conflicts(self, later: Pending) -> bool:
+        """Whether all threads must wait before later accesses.
+
+        A group waits for itself at its own barrier; groups without common threads do not wait for
+        each other.
+        """
+        everything = [later.block, *later.groups.values()]
+        return (
+            any(self.block.conflicts(each) for each in everything)
+            or any(each.conflicts(later.block) for each in self.groups.values())
+            or any(
+                before.conflicts(after)
+                for group, before in self.groups.items()
+                for other, after in later.groups.items()
+                if group.threads != other.threads and group.overlaps(other)
+            )
+        )
+
+    def of(self, group: GroupOp) -> Accesses:
+        """Return the accesses of a group's threads since they last waited for each other."""
+        found = Accesses()
+        for other, accesses in self.own.items():
+            if other.threads == group.threads:
+                found.add(accesses)
+        return found
+
+    def clear(self) -> None:
+        """Forget all accesses: a barrier has ordered them."""
+        self.block.clear()
+        self.groups.clear()
+        self.own.clear()
+
+
+@dataclass
 class _Barriers:
     """Puts barriers into one kernel."""
 
@@ -88,24 +151,40 @@ class _Barriers:
         """How the values of the kernel vary between threads; barriers change nothing in it."""
         return variation_of(self.kernel)
 
-    def order(self, block: Block, pending: Accesses) -> None:
+    def order(self, block: Block, pending: Pending) -> None:
         """Put barriers into a block, given the accesses since the last barrier before it.
 
         Afterwards `pending` holds the accesses since the last barrier at the end of the block.
         """
         for op in list(block.ops):
-            if isinstance(op, SyncThreadsOp):
+            if self._is_barrier(op):
                 pending.clear()
+            elif isinstance(op, GroupOp):
+                self._order_group(op, pending)
             elif isinstance(op, scf.ForOp | scf.WhileOp) and self.is_collective(op):
                 self._order_loop(op, pending)
             elif isinstance(op, scf.IfOp) and self.is_collective(op):
                 self._order_branch(op, pending)
             else:
-                accesses = accesses_of(op)
-                _wait(op, accesses, pending)
+                accesses = Pending(accesses_of(op))
+                self._wait(op, accesses, pending)
                 pending.add(accesses)
 
-    def _order_loop(self, op: scf.ForOp | scf.WhileOp, pending: Accesses) -> None:
+    def _order_group(self, op: GroupOp, pending: Pending) -> None:
+        """Put barriers into a group, where it waits for itself, and before it.
+
+        For other threads its own barriers do not count.
+        """
+        inside = Pending(groups={op: accesses_of(op)})
+        self._wait(op, inside, pending)
+        own = Pending(pending.of(op))
+        self.order(op.body.block, own)
+        for other in [other for other in pending.own if other.threads == op.threads]:
+            del pending.own[other]
+        inside.own[op] = own.block
+        pending.add(inside)
+
+    def _order_loop(self, op: scf.ForOp | scf.WhileOp, pending: Pending) -> None:
         """Put barriers into a loop and before it.
 
         The body is gone through twice: the second round starts with what the end of the body leaves
@@ -113,22 +192,22 @@ class _Barriers:
         first iteration meets: where that has to wait for what is before the loop, it waits there.
         """
         blocks = [region.block for region in op.regions]
-        inside = Accesses()
+        inside = Pending()
         for block in (*blocks, *blocks):
             self.order(block, inside)
-        first = Accesses()
+        first = Pending()
         for block in blocks:
             if self._expose(block, first):
                 break
-        _wait(op, first, pending)
+        self._wait(op, first, pending)
         pending.add(inside)
 
-    def _order_branch(self, op: scf.IfOp, pending: Accesses) -> None:
+    def _order_branch(self, op: scf.IfOp, pending: Pending) -> None:
         """Put barriers into the arms of a branch; either may be what comes before the rest."""
-        before, after = Accesses(), Accesses()
+        before, after = Pending(), Pending()
         before.add(pending)
         for region in op.regions:
-            arm = Accesses()
+            arm = Pending()
             arm.add(before)
             if region.blocks:
                 self.order(region.block, arm)
@@ -136,18 +215,21 @@ class _Barriers:
         pending.clear()
         pending.add(after)
 
-    def _expose(self, block: Block, exposed: Accesses) -> bool:
+    def _expose(self, block: Block, exposed: Pending) -> bool:
         """Collect what a block accesses before its first barrier; return whether it has one."""
         for op in block.ops:
-            if isinstance(op, SyncThreadsOp):
+            if self._is_barrier(op):
                 return True
-            if isinstance(op, scf.ForOp | scf.WhileOp | scf.IfOp) and self.is_collective(op):
+            if isinstance(op, GroupOp):
+                accesses = accesses_of(op)
+                exposed.add(Pending(groups={op: accesses}, own={op: accesses}))
+            elif isinstance(op, scf.ForOp | scf.WhileOp | scf.IfOp) and self.is_collective(op):
                 blocks = [inner for region in op.regions for inner in region.blocks]
                 ends = [self._expose(inner, exposed) for inner in blocks]
                 if isinstance(op, scf.IfOp) and all(ends) and len(ends) > 1:
                     return True
             else:
-                exposed.add(accesses_of(op))
+                exposed.add(Pending(accesses_of(op)))
         return False
 
     def is_collective(self, op: Operation) -> bool:
@@ -161,16 +243,28 @@ class _Barriers:
             and self.variation.of_flow(op) is Varies.NOWHERE
         )
 
+    @staticmethod
+    def _is_barrier(op: Operation) -> bool:
+        """Return whether all that come by an op wait for each other there."""
+        if not isinstance(op, BarrierSyncOp):
+            return isinstance(op, SyncThreadsOp)
+        group = group_around(op)
+        threads = kernel_of(op).threads if group is None else len(group.threads)
+        return op.count.value.data == threads
 
-def _wait(op: Operation, accesses: Accesses, pending: Accesses) -> None:
-    """Put a barrier before an op if what it accesses has to wait for pending accesses."""
-    if pending.conflicts(accesses):
-        Rewriter.insert_op(SyncThreadsOp(), InsertPoint.before(op))
-        pending.clear()
+    @staticmethod
+    def _wait(op: Operation, later: Pending, pending: Pending) -> None:
+        """Put a barrier before an op if what it accesses has to wait for pending accesses."""
+        conflict = pending.conflicts(later)
+        if isinstance(op, scf.ForOp | scf.WhileOp):  # whose groups have not waited for themselves
+            conflict |= any(pending.of(g).conflicts(each) for g, each in later.groups.items())
+        if conflict:
+            insert_barrier(KernelBuilder(InsertPoint.before(op)), op)
+            pending.clear()
 
 
 _VERBS = (CopyOp, MatmulOp, CombineOp)
-_COLLECTIVE = (*_VERBS, ForeachOp, SyncThreadsOp)
+_COLLECTIVE = (*_VERBS, ForeachOp, GroupOp, SyncThreadsOp)
 
 
 @dataclass(frozen=True)
@@ -182,8 +276,10 @@ class InsertBarriersPass(ModulePass):
     or overwrites what another may still read. Barriers that are there already count. A task op
     itself is not looked into: threads of one `task.foreach` must not depend on each other. Nor are
     loops and branches without task ops, or into which not all threads go: what threads exchange in
-    there is ordered by the barriers that stand there. A kernel that is marked `cuda.explicit` has its
-    barriers, unless it uses `task.copy`, `task.matmul` or `task.combine`.
+    there is ordered by the barriers that stand there. In a `task.group` its threads wait for each
+    other alone, at a barrier of their own.
+    A kernel that is marked `cuda.explicit` has its barriers, unless it uses `task.copy`,
+    `task.matmul` or `task.combine`.
 
     Args:
         only_verbs: whether kernels without `task.copy`, `task.matmul` and `task.combine` stay as
@@ -199,4 +295,4 @@ class InsertBarriersPass(ModulePass):
         for kernel in kernels_of(op):
             has_verbs = any(isinstance(inner, _VERBS) for inner in kernel.walk())
             if has_verbs or not (self.only_verbs or EXPLICIT in kernel.attributes):
-                _Barriers(kernel).order(kernel.body.block, Accesses())
+                _Barriers(kernel).order(kernel.body.block, Pending())

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects import memref
+from xdsl.dialects import arith, memref
 from xdsl.dialects.arith import ConstantOp, ExtFOp, ExtUIOp, TruncIOp
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i1, i8, i32
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -22,17 +22,19 @@ from xdsl.rewriter import InsertPoint
 
 from hidet.arch.fragments import ends_in
 from hidet.dialects.compute import LoadOp, ReduceKind, StoreOp
-from hidet.dialects.cuda import ShflOp, SyncThreadsOp
-from hidet.dialects.cuda.attributes import ShuffleKind, Space, space_of
+from hidet.dialects.cuda import ShflOp, ThreadIdOp
+from hidet.dialects.cuda.attributes import Dimension, ShuffleKind, Space, space_of
 from hidet.dialects.cuda.table_ops import Element, InstructionOp
 from hidet.dialects.shaped import element_of, is_memref, shape_of
-from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, MatmulOp
+from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, GroupOp, MatmulOp
+from hidet.dialects.task.group import group_around
 from hidet.dialects.task.layout import map_of
 from hidet.errors import ScheduleError
 from hidet.lowering.builder import Index, KernelBuilder
 from hidet.lowering.kernels import kernel_of, kernels_of
 from hidet.lowering.locations import location_setter
 from hidet.lowering.task.expand import expand_copy
+from hidet.lowering.task.groups import insert_barrier
 from hidet.mapping import TaskMap
 
 WARP = 32
@@ -143,8 +145,9 @@ class LowerCombine(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: CombineOp, rewriter: PatternRewriter) -> None:
         """Rewrite one combination."""
-        kernel = kernel_of(op)
-        _check_owners(op, kernel.threads)
+        group = group_around(op)
+        threads = kernel_of(op).threads if group is None else len(group.threads)
+        _check_owners(op, threads)
         builder = KernelBuilder(InsertPoint.before(op))
         offsets = [
             digit.weight << bit
@@ -156,7 +159,7 @@ class LowerCombine(RewritePattern):
             if offset < WARP:
                 self._shuffle(builder, op, offset)
         if warps:
-            self._exchange(builder, op, warps, kernel.threads)
+            self._exchange(builder, op, warps, threads)
         rewriter.erase(op)
 
     @staticmethod
@@ -178,7 +181,7 @@ class LowerCombine(RewritePattern):
         with builder.inside(foreach.body.block):
             value = builder.load(op.tile, foreach.indices)
             builder.store(value, scratch, [thread])
-            builder.insert(SyncThreadsOp())
+            insert_barrier(builder, op)
             first = thread
             for warp in warps:
                 bit = builder.mod(builder.div(thread, warp * WARP), 2)
@@ -192,7 +195,7 @@ class LowerCombine(RewritePattern):
                 theirs = builder.load(scratch, [partner])
                 builder.store(builder.combine(op.kind.data, builder.load(total), theirs), total)
             builder.store(builder.load(total), op.tile, foreach.indices)
-            builder.insert(SyncThreadsOp())
+            insert_barrier(builder, op)
 
 
 def _from_lane(builder: KernelBuilder, value: SSAValue, offset: int) -> SSAValue:
@@ -224,6 +227,35 @@ def _check_owners(op: CombineOp, threads: int) -> None:
             f"task.combine over {tasks}: the owners of an element are in several blocks",
             hint=f"a block has {threads} threads",
         )
+
+
+class LowerGroup(RewritePattern):
+    """A group becomes a branch that its threads take."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: GroupOp, rewriter: PatternRewriter) -> None:
+        """Rewrite one group."""
+        kernel = kernel_of(op)
+        builder = KernelBuilder(InsertPoint.before(op))
+        ids = [
+            builder.insert(ThreadIdOp(dimension)).result if extent != 1 else 0
+            for dimension, extent in zip(Dimension, kernel.block_dims, strict=True)
+        ]
+        thread = builder.index(builder.linearize(ids[::-1], kernel.block_dims[::-1]))
+        first, stop = op.threads.start, op.threads.stop
+        conditions = [builder.less(thread, stop)] if stop < kernel.threads else []
+        if first > 0:
+            since = arith.CmpiOp(thread, builder.index(first), "sge")
+            conditions.append(builder.insert(since).result)
+        worker = builder.index(builder.subtract(thread, first))
+        if first > 0:
+            worker.name_hint = op.worker.name_hint
+        if conditions:
+            with builder.when(builder.all_of(conditions)):
+                builder.splice(op.body, [worker])
+        else:
+            builder.splice(op.body, [worker])
+        rewriter.erase(op)
 
 
 class LowerLoad(RewritePattern):
@@ -331,7 +363,7 @@ class LowerTaskPass(ModulePass):
         )
         accesses = GreedyRewritePatternApplier([LowerLoad(), LowerStore()], dce_enabled=False)
         for kernel in kernels_of(op):
-            for pattern in (collective, LowerForeach(), accesses, LowerTile()):
+            for pattern in (collective, LowerForeach(), LowerGroup(), accesses, LowerTile()):
                 # A foreach inside of another one goes first: the body is copied as it is then.
                 PatternRewriteWalker(
                     pattern, apply_recursively=False, walk_regions_first=True

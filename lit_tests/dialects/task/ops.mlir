@@ -134,3 +134,24 @@ func.func @attributes(%worker : index, %x : memref<4xf32>, %s : memref<4xf32, #c
 // CHECK-NEXT:    task.foreach (%i) in #task.map<spatial(4)> on %worker attributes {a} {
 // CHECK-NEXT:    }
 // CHECK-NEXT:    task.copy %x[%worker] to %s[] in #task.map<spatial(4)> on %worker {b} : memref<4xf32> to memref<4xf32, #cuda.space<shared>>
+
+// -----
+
+// task.group: some warps of the block, whose threads have numbers of their own.
+
+cuda.kernel @group() grid(1) block(384) {
+  task.group first(0) count(128) (%w) {
+    task.foreach (%i) in #task.map<spatial(128)> on %w {
+    }
+  }
+  task.group first(128) count(256) barrier(3) (%w) attributes {consumers} {
+  }
+}
+// CHECK-LABEL: cuda.kernel @group
+// CHECK-NEXT:    task.group first(0) count(128) (%w) {
+// CHECK-NEXT:      task.foreach (%{{.*}}) in #task.map<spatial(128)> on %w {
+// CHECK:         task.group first(128) count(256) barrier(3) (%{{.*}}) attributes {consumers} {
+
+// GENERIC-LABEL: sym_name = "group"
+// GENERIC:       "task.group"() <{first = 0 : i64, count = 128 : i64}> ({
+// GENERIC-NEXT:  ^bb0(%w: index):

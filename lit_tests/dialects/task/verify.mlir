@@ -221,3 +221,62 @@ func.func @matmul_short(%a : memref<8x8xf32, #cuda.space<shared>>, %c : memref<8
   task.matmul %a, %a to %c on %w : memref<8x8xf32, #cuda.space<shared>>, memref<8x8xf32, #cuda.space<shared>> to memref<8x8xf16, #task.map<spatial(8, 8)>, #cuda.space<register>>
   func.return
 }
+
+// -----
+
+// CHECK: a group has whole warps, not 100 threads from 0 on
+cuda.kernel @group0() grid(1) block(128) {
+  task.group first(0) count(100) (%w) {
+  }
+}
+
+// -----
+
+// CHECK: a group has whole warps, not 32 threads from 16 on
+cuda.kernel @group1() grid(1) block(128) {
+  task.group first(16) count(32) (%w) {
+  }
+}
+
+// -----
+
+// CHECK: a group with the threads 64 to 159 in a block of 128
+cuda.kernel @group2() grid(1) block(128) {
+  task.group first(64) count(96) (%w) {
+  }
+}
+
+// -----
+
+// CHECK: a group has one of the barriers 1 to 15
+cuda.kernel @group3() grid(1) block(128) {
+  task.group first(0) count(32) barrier(16) (%w) {
+  }
+}
+
+// -----
+
+// CHECK: a task.group inside of another one
+cuda.kernel @group4() grid(1) block(128) {
+  task.group first(0) count(64) (%w) {
+    task.group first(0) count(32) (%v) {
+    }
+  }
+}
+
+// -----
+
+// CHECK: cuda.sync_threads in a task.group: other threads do not come by
+cuda.kernel @group5() grid(1) block(128) {
+  task.group first(0) count(64) (%w) {
+    cuda.sync_threads
+  }
+}
+
+// -----
+
+// CHECK: the body of task.group has one argument, the worker
+cuda.kernel @group6() grid(1) block(128) {
+  task.group first(0) count(64) (%v, %w) {
+  }
+}

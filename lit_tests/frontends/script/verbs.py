@@ -14,7 +14,7 @@ from hidet.lang import (
     spatial,
 )
 from hidet.lang.cuda import threadIdx
-from hidet.lang.task import combine, copy, matmul, window
+from hidet.lang.task import combine, copy, group, matmul, window
 
 with hidet.script_module() as module:
     # IR-LABEL:     cuda.kernel @product
@@ -96,3 +96,24 @@ with hidet.script_module() as module:
         for row in (spatial(4) * replicate(32)).on(threadIdx.x, bound=3):
             if threadIdx.x % 32 == 0:
                 y[row] = total[row]
+
+    # IR-LABEL:     cuda.kernel @groups
+    # SOURCE-LABEL: groups(
+    @hidet.script
+    def groups(x: f32[64, 8], y: f32[64, 8]):
+        attrs.cuda.grid_dim = 1
+        attrs.cuda.block_dim = 128
+        tile = shared_tensor("float32", [64, 8])
+        # Some warps do it alone, and wait for each other at a barrier of theirs.
+        # TASK:   task.group first(64) count(64) (%worker) {
+        # TASK:   task.copy %x[%{{.*}}, %{{.*}}] to %tile[] in #{{.*}} on %worker
+        # CUDA:   scf.if
+        # CUDA:   cuda.barrier_sync %{{.*}} count 64
+        # FINAL:  scf.if
+        # FINAL:  cuda.barrier_sync %{{.*}} count 64
+        # SOURCE: const int worker = tid - 64;
+        # SOURCE: if (tid >= 64) {
+        # SOURCE: hidet::barrier_sync<64>(15);
+        for worker in group(first=64, count=64):
+            copy(x, tile, auto_map(64, 8, workers=64).on(worker))
+            copy(tile, y, spatial(64, 1).repeat(1, 8).on(worker))

@@ -413,3 +413,102 @@ cuda.kernel @explicit_verbs(%x : memref<128xf32>, %y : memref<128xf32>) grid(1) 
   task.copy %x[%zero] to %s[] in #threads on %t : memref<128xf32> to !tile
   task.copy %s[] to %y[%zero] in #threads on %t : !tile to memref<128xf32>
 }
+
+// -----
+
+// A group waits for itself at a barrier of its own, and keeps it; numbers of the kernel are left to
+// it. Other threads wait for what the group has done at one of the block.
+
+#half = #task.map<spatial(64)>
+!tile = memref<64xf32, #cuda.space<shared>>
+
+// CHECK-LABEL: cuda.kernel @groups
+// CHECK:         task.group first(0) count(64) barrier(14) (%w) {
+// CHECK:           task.copy %x[%zero] to %a[]
+// CHECK-NEXT:      %[[N:.*]] = arith.constant 14 : i32
+// CHECK-NEXT:      cuda.barrier_sync %[[N]] count 64
+// CHECK-NEXT:      task.copy %a[] to %y[%zero]
+// CHECK-NOT:     cuda.sync_threads
+// CHECK:         task.group first(64) count(64) (%{{.*}}) {
+// CHECK-NEXT:      task.copy %x[%zero] to %a[]
+// CHECK-NEXT:    }
+// CHECK-NEXT:    task.group first(0) count(64) barrier(14) (%{{.*}}) {
+// CHECK-NEXT:      %[[M:.*]] = arith.constant 14 : i32
+// CHECK-NEXT:      cuda.barrier_sync %[[M]] count 64
+// CHECK-NEXT:      task.copy %x[%zero] to %a[]
+// CHECK-NEXT:    }
+// CHECK-NEXT:    cuda.sync_threads
+// CHECK-NEXT:    task.group first(32) count(64)
+// CHECK-NEXT:      task.copy %x[%zero] to %a[]
+// CHECK-NEXT:    }
+// CHECK-NEXT:    cuda.sync_threads
+// CHECK-NEXT:    task.copy %a[]
+cuda.kernel @groups(%x : memref<64xf32>, %y : memref<64xf32>) grid(1) block(128) {
+  %t = cuda.thread_id x
+  %zero = arith.constant 0 : index
+  %a = memref.alloca() : !tile
+  %fifteen = arith.constant 15 : i32
+  cuda.barrier_sync %fifteen count 64
+  task.group first(0) count(64) (%w) {
+    task.copy %x[%zero] to %a[] in #half on %w : memref<64xf32> to !tile
+    task.copy %a[] to %y[%zero] in #half on %w : !tile to memref<64xf32>
+  }
+  task.group first(64) count(64) (%w) {
+    task.copy %x[%zero] to %a[] in #half on %w : memref<64xf32> to !tile
+  }
+  task.group first(0) count(64) (%w) {
+    task.copy %x[%zero] to %a[] in #half on %w : memref<64xf32> to !tile
+  }
+  task.group first(32) count(64) (%w) {
+    task.copy %x[%zero] to %a[] in #half on %w : memref<64xf32> to !tile
+  }
+  task.copy %a[] to %y[%zero] in #task.map<spatial(64) * replicate(2)> on %t : !tile to memref<64xf32>
+}
+
+// -----
+
+// A loop goes back to a group that has not waited for itself since: it does in the loop. What the
+// whole block does in the loop waits for all. A barrier that is there already counts.
+
+#half = #task.map<spatial(64)>
+!tile = memref<64xf32, #cuda.space<shared>>
+
+// CHECK-LABEL: cuda.kernel @group_in_loop
+// CHECK:         scf.for
+// CHECK-NEXT:      task.group first(0) count(64) barrier(15) (%w) {
+// CHECK-NEXT:        arith.constant 15 : i32
+// CHECK-NEXT:        cuda.barrier_sync
+// CHECK-NEXT:        task.copy %x[%zero] to %a[]
+// CHECK-NEXT:        cuda.barrier_sync %one
+// CHECK-NEXT:        task.copy %a[] to %y[%zero]
+// CHECK-NEXT:      }
+// CHECK-NOT:     cuda.sync_threads
+// CHECK:         scf.for
+// CHECK-NEXT:      cuda.sync_threads
+// CHECK-NEXT:      task.group first(0) count(64) (%{{.*}}) {
+// CHECK-NEXT:        task.copy %x[%zero] to %b[]
+// CHECK-NEXT:      }
+// CHECK-NEXT:      cuda.sync_threads
+// CHECK-NEXT:      task.copy %b[]
+cuda.kernel @group_in_loop(%x : memref<64xf32>, %y : memref<64xf32>) grid(1) block(128) {
+  %t = cuda.thread_id x
+  %zero = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %one = arith.constant 1 : i32
+  %a = memref.alloca() : !tile
+  %b = memref.alloca() : !tile
+  scf.for %i = %zero to %c8 step %c1 {
+    task.group first(0) count(64) (%w) {
+      task.copy %x[%zero] to %a[] in #half on %w : memref<64xf32> to !tile
+      cuda.barrier_sync %one count 64
+      task.copy %a[] to %y[%zero] in #half on %w : !tile to memref<64xf32>
+    }
+  }
+  scf.for %i = %zero to %c8 step %c1 {
+    task.group first(0) count(64) (%w) {
+      task.copy %x[%zero] to %b[] in #half on %w : memref<64xf32> to !tile
+    }
+    task.copy %b[] to %y[%zero] in #task.map<spatial(64) * replicate(2)> on %t : !tile to memref<64xf32>
+  }
+}

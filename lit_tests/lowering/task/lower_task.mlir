@@ -314,3 +314,61 @@ cuda.kernel @window(%y : memref<?xf32>, %m : index) grid(1) block(8) {
   task.copy %s[%m] to %tile[] on %t : memref<8xf32, #cuda.space<shared>> to !own
   task.copy %tile[] to %y[%t] sizes [%m] on %t : !own to memref<?xf32>
 }
+
+// -----
+
+// A group becomes a branch that its threads take; the first ones and the last ones are compared with
+// one number, all of the block with none. Between warps its values go through memory of its own size.
+
+#sums = #task.map<spatial(1) * replicate(64)>
+!sums = memref<1xf32, #sums, #cuda.space<register>>
+
+// CHECK-LABEL: cuda.kernel @groups
+// CHECK:         %[[T:.*]] = cuda.thread_id x
+// CHECK:         arith.cmpi slt, %[[T]], %{{.*}} : index
+// CHECK-NOT:     arith.cmpi
+// CHECK:         scf.if
+// CHECK:           memref.alloca() : memref<64xf32, #cuda.space<shared>>
+// CHECK:           %[[B:.*]] = arith.constant 15 : i32
+// CHECK-NEXT:      cuda.barrier_sync %[[B]] count 64
+// CHECK:           cuda.barrier_sync %{{.*}} count 64
+// CHECK:         %[[U:.*]] = cuda.thread_id x
+// CHECK:         arith.cmpi slt, %[[U]]
+// CHECK:         arith.cmpi sge, %[[U]]
+// CHECK:         %[[W:w.*]] = arith.subi %[[U]], %{{.*}} : index
+// CHECK:         scf.if
+// CHECK-NEXT:      memref.store %{{.*}}, %y[%[[W]]]
+// CHECK-NOT:     scf.if
+// CHECK:         memref.store %{{.*}}, %y[%{{.*}}]
+cuda.kernel @groups(%y : memref<128xf32>) grid(1) block(128) {
+  %one = arith.constant 1.0 : f32
+  task.group first(0) count(64) (%w) {
+    %tile = memref.alloca() : !sums
+    task.foreach (%i) of %tile on %w : !sums {
+      memref.store %one, %tile[%i] : !sums
+    }
+    task.combine add %tile on %w : !sums
+  }
+  task.group first(64) count(32) (%w) {
+    memref.store %one, %y[%w] : memref<128xf32>
+  }
+  task.group first(0) count(128) (%w) {
+    memref.store %one, %y[%w] : memref<128xf32>
+  }
+}
+
+// -----
+
+// In a block of several dimensions a group counts threads as CUDA does.
+
+// CHECK-LABEL: cuda.kernel @dimensions
+// CHECK:         %[[X:.*]] = cuda.thread_id x
+// CHECK-NEXT:    %[[Y:.*]] = cuda.thread_id y
+// CHECK-NEXT:    %[[C:.*]] = arith.constant 16 : index
+// CHECK-NEXT:    %[[R:.*]] = arith.muli %[[Y]], %[[C]] : index
+// CHECK-NEXT:    %[[T:.*]] = arith.addi %[[R]], %[[X]] : index
+// CHECK:         arith.cmpi slt, %[[T]]
+cuda.kernel @dimensions() grid(1) block(16, 4) {
+  task.group first(0) count(32) (%w) {
+  }
+}

@@ -291,6 +291,47 @@ WHOLE = [
         None,
         "hidet.script_module().define_global_var('counter', i32)",
     ),
+    whole(
+        "a group inside of another one ... let them follow each other",
+        "for",
+        """
+        with hidet.script_module():
+            @hidet.script
+            def kernel():
+                attrs.cuda.grid_dim = 1
+                attrs.cuda.block_dim = 64
+                for worker in task.group(0, 64):
+                    for worker in task.group(0, 32):
+                        printf("group")
+        """,
+    ),
+    whole(
+        "a barrier of the block in a group ... barrier_sync(1, count)",
+        "syncthreads",
+        """
+        with hidet.script_module():
+            @hidet.script
+            def kernel():
+                attrs.cuda.grid_dim = 1
+                attrs.cuda.block_dim = 64
+                for worker in task.group(0, 32):
+                    syncthreads()
+        """,
+    ),
+    whole(
+        "group is the work of many threads, but not all of them come by here together",
+        "for",
+        """
+        with hidet.script_module():
+            @hidet.script
+            def kernel():
+                attrs.cuda.grid_dim = 1
+                attrs.cuda.block_dim = 64
+                if threadIdx.x < 40:
+                    for worker in task.group(0, 32):
+                        printf("group")
+        """,
+    ),
     whole("the module is empty", None, "hidet.script_module().ir_module()"),
     whole("'threadIdx.x' exists in a kernel only", None, "threadIdx.x"),
     whole(

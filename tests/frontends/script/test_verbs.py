@@ -21,7 +21,7 @@ from hidet.lang import (
     spatial,
 )
 from hidet.lang.cuda import blockIdx, syncthreads, threadIdx
-from hidet.lang.task import combine, copy, matmul, window
+from hidet.lang.task import combine, copy, group, matmul, window
 from hidet.testing.filecheck import check_text
 from hidet.testing.numeric import assert_close, poison
 
@@ -258,3 +258,73 @@ def test_tasks_within_a_bound(worker):
     everything = repeat(2, 2).spatial(2, 2)(worker)
     assert found == [task for task in everything if task[0] < 3]
     assert len(found) < len(everything) or worker == 0
+
+
+def test_groups():
+    """Two groups side by side: each combines and copies among its own workers, then all meet."""
+    with hidet.script_module() as module:
+
+        @hidet.script
+        def kernel(x: f32[64, 128], y: f32[64, 128], numbers: f32[2]):
+            attrs.cuda.grid_dim = 1
+            attrs.cuda.block_dim = 384
+            tile = shared_tensor("float32", [64, 128])
+            sums = shared_tensor("float32", [128])
+            columns = repeat(64, 1) * spatial(1, 128)
+            for worker in group(0, 128):
+                own = register_tensor("float32", layout=columns)
+                copy(x, tile, columns.on(worker))
+                copy(window(tile, 0, 1), own, worker)
+                copy(own, window(tile, 0, 0), worker)
+                if worker == 5:
+                    numbers[0] = f32(worker)
+            for worker in group(first=128, count=256):
+                total = combine(f32(worker), "add", (spatial(1) * replicate(256)).on(worker))
+                if worker < 128:
+                    sums[worker] = total
+                if worker == 7:
+                    numbers[1] = f32(worker)
+            for i, j in (repeat(64, 1) * spatial(1, 128) * replicate(3)).on(threadIdx.x):
+                y[i, j] = tile[i, j] + sums[j]
+
+    built = module.build()
+    source = built.source()
+    assert source.count("hidet::barrier_sync<128>(15);") == 2
+    assert source.count("hidet::barrier_sync<256>(14);") == 2
+    assert source.count("hidet::sync_threads();") == 1
+    x, y, numbers = torch.randn(64, 128), poison(torch.empty(64, 128)), poison(torch.empty(2))
+    built(x, y, numbers)
+    expected = torch.zeros(64, 128, dtype=torch.float64)
+    expected[:, :127] = x[:, 1:]
+    assert_close(y, expected + sum(range(256)), 1e-5)
+    assert numbers.tolist() == [5.0, 7.0]
+
+
+def test_matmul_in_a_group():
+    """The groups of a block compute a product each, with tiles of their own, in a loop."""
+    with hidet.script_module() as module:
+
+        @hidet.script
+        def kernel(a: f32[2, 16, 24], b: f32[2, 24, 16], c: f32[2, 16, 16]):
+            attrs.cuda.grid_dim = 1
+            attrs.cuda.block_dim = 128
+            for number in (0, 1):
+                smem_a = shared_tensor("float32", [16, 8])
+                smem_b = shared_tensor("float32", [8, 16])
+                for worker in group(number * 64, 64):
+                    acc = register_tensor("float32", layout=spatial(8, 8) * repeat(2, 2))
+                    for i, j in acc.on(worker):
+                        acc[i, j] = 0.0
+                    for k0 in range(0, 24, 8):
+                        load = auto_map(16, 8, workers=64).on(worker)
+                        copy(window(a, number, 0, k0), smem_a, load)
+                        load = auto_map(8, 16, workers=64).on(worker)
+                        copy(window(b, number, k0, 0), smem_b, load)
+                        matmul(smem_a, smem_b, acc, worker)
+                    copy(acc, window(c, number, 0, 0), worker)
+
+    built = module.build()
+    assert "sync_threads" not in built.source()
+    a, b, c = torch.randn(2, 16, 24), torch.randn(2, 24, 16), poison(torch.empty(2, 16, 16))
+    built(a, b, c)
+    assert_close(c, a.double() @ b.double(), 1e-5)

@@ -1,0 +1,145 @@
+"""Warp groups: parts of a block that work on different things."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from xdsl.dialects.builtin import I64, IndexType, IntegerAttr, i64
+from xdsl.ir import Operation, Region, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    opt_prop_def,
+    prop_def,
+    region_def,
+    traits_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import NoTerminator, RecursiveMemoryEffect
+from xdsl.utils.exceptions import VerifyException
+
+from hidet.dialects.compute import single_block
+from hidet.dialects.cuda import KernelOp, SyncThreadsOp
+from hidet.dialects.cuda.kernel import MAX_THREADS_PER_BLOCK
+from hidet.dialects.syntax import parse_arguments, parse_body, print_body
+
+WARP = 32
+"""Threads of a warp (CUDA C++ Programming Guide, SIMT architecture)."""
+
+BARRIERS = 16
+"""Barriers of a block; number 0 is that of the whole block (PTX ISA, barrier)."""
+
+
+@irdl_op_definition
+class GroupOp(IRDLOperation):
+    """`task.group first(128) count(256) (%worker) { ... }`: what some warps of a block do alone.
+
+    The threads `first` to `first + count - 1` run the body, in which `%worker` is their number in
+    the group; the others pass by. Task ops in the body are collective for the group. Where it waits
+    for itself it does so at `barrier(n)`, which passes choose if it is left out. Groups without
+    common threads run side by side: what they exchange is not ordered but by barriers written down.
+    """
+
+    name = "task.group"
+
+    first = prop_def(IntegerAttr[I64])
+    count = prop_def(IntegerAttr[I64])
+    barrier = opt_prop_def(IntegerAttr[I64])
+    body = region_def("single_block")
+
+    traits = traits_def(NoTerminator(), RecursiveMemoryEffect())
+
+    def __init__(
+        self, first: int, count: int, body: Region | None = None, barrier: int | None = None
+    ) -> None:
+        super().__init__(
+            properties={
+                "first": IntegerAttr(first, i64),
+                "count": IntegerAttr(count, i64),
+                "barrier": None if barrier is None else IntegerAttr(barrier, i64),
+            },
+            regions=[body or single_block([IndexType()])],
+        )
+
+    @property
+    def worker(self) -> SSAValue:
+        """The number of the thread in the group."""
+        return self.body.block.args[0]
+
+    @property
+    def threads(self) -> range:
+        """The numbers in the block of the threads of the group."""
+        first = self.first.value.data
+        return range(first, first + self.count.value.data)
+
+    def overlaps(self, other: GroupOp) -> bool:
+        """Return whether there are threads that belong to another group too."""
+        return max(self.threads.start, other.threads.start) < min(
+            self.threads.stop, other.threads.stop
+        )
+
+    def verify_(self) -> None:
+        """Check the range of threads, the barrier, and that no other group is around."""
+        threads, limit = self.threads, MAX_THREADS_PER_BLOCK
+        around = self.parent_op()
+        while around is not None and not isinstance(around, KernelOp):
+            if isinstance(around, GroupOp):
+                raise VerifyException("a task.group inside of another one")
+            around = around.parent_op()
+        if around is not None:
+            limit = around.threads
+        if threads.start % WARP or len(threads) % WARP or not 0 <= threads.start < threads.stop:
+            raise VerifyException(
+                f"a group has whole warps, not {len(threads)} threads from {threads.start} on"
+            )
+        if threads.stop > limit:
+            raise VerifyException(
+                f"a group with the threads {threads.start} to {threads.stop - 1} in a block of "
+                f"{limit}"
+            )
+        if self.barrier is not None and not 0 < self.barrier.value.data < BARRIERS:
+            raise VerifyException(f"a group has one of the barriers 1 to {BARRIERS - 1}")
+        if [argument.type for argument in self.body.block.args] != [IndexType()]:
+            raise VerifyException("the body of task.group has one argument, the worker")
+        if any(isinstance(op, SyncThreadsOp) for op in self.body.walk()):
+            raise VerifyException("cuda.sync_threads in a task.group: other threads do not come by")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        """Parse `first(128) count(256) barrier(1) (%worker) { }`."""
+        numbers: dict[str, int] = {}
+        for name in ("first", "count", "barrier"):
+            if name == "barrier":
+                if parser.parse_optional_keyword(name) is None:
+                    continue
+            else:
+                parser.parse_keyword(name)
+            with parser.in_parens():
+                numbers[name] = parser.parse_integer()
+        arguments = parse_arguments(parser, IndexType())
+        attributes = parser.parse_optional_attr_dict_with_keyword()
+        op = cls(body=parse_body(parser, arguments), **numbers)
+        op.attributes |= attributes.data if attributes else {}
+        return op
+
+    def print(self, printer: Printer) -> None:
+        """Print `first(128) count(256) barrier(1) (%worker) { }`."""
+        for name in ("first", "count", "barrier"):
+            number = self.properties.get(name)
+            if isinstance(number, IntegerAttr):
+                printer.print_string(f" {name}({number.value.data})")
+        printer.print_string(" ")
+        with printer.in_parens():
+            printer.print_ssa_value(self.worker)
+        printer.print_op_attributes(self.attributes, print_keyword=True)
+        printer.print_string(" ")
+        print_body(printer, self.body)
+
+
+def group_around(op: Operation) -> GroupOp | None:
+    """Return the group that an op belongs to, None where all threads of the block come by."""
+    parent = op.parent_op()
+    while parent is not None and not isinstance(parent, GroupOp):
+        parent = parent.parent_op()
+    return parent
