@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from hidet.errors import ScriptError
 from hidet.frontends.script.attributes import Attributes, set_attribute
+from hidet.frontends.script.binding import unpack
 from hidet.frontends.script.expressions import Expressions
 from hidet.frontends.script.facts import are_assigned
 from hidet.frontends.script.memory import TensorPointer
@@ -19,7 +20,6 @@ from hidet.frontends.script.values import (
     Tensor,
     Variable,
     describe,
-    unpack,
 )
 from hidet.frontends.script.vectors import Vector, VectorVariable
 

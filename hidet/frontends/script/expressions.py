@@ -14,6 +14,7 @@ from xdsl.dialects import arith, scf
 from xdsl.ir import Block, Region
 
 from hidet.errors import ScriptError
+from hidet.frontends.script.binding import arguments, unpack
 from hidet.frontends.script.builtins import substituted, tasks_of
 from hidet.frontends.script.emitter import Emitter
 from hidet.frontends.script.facts import assigned_names
@@ -31,12 +32,10 @@ from hidet.frontends.script.values import (
     Scalar,
     Tensor,
     Variable,
-    arguments,
     common_kind,
     describe,
     is_number,
     is_offset,
-    unpack,
 )
 from hidet.mapping import TaskMap
 

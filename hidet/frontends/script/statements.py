@@ -11,6 +11,7 @@ from xdsl.ir import Block, Region
 
 from hidet.dialects.cuda import AssertOp
 from hidet.errors import ScriptError
+from hidet.frontends.script.binding import arguments
 from hidet.frontends.script.exits import Exits, Left
 from hidet.frontends.script.facts import exit_in, leaves, read_names
 from hidet.frontends.script.loops import Loops
@@ -23,7 +24,6 @@ from hidet.frontends.script.values import (
     Scalar,
     Tensor,
     Variable,
-    arguments,
     common_kind,
     describe,
     is_number,
