@@ -12,6 +12,7 @@ from functools import partial, reduce
 from xdsl.dialects.math import FmaOp
 
 from hidet.errors import ScriptError
+from hidet.frontends.script.iterables import Grid, Range, Tasks
 from hidet.frontends.script.operators import FUNCTIONS
 from hidet.frontends.script.tracing import current
 from hidet.frontends.script.types import (
@@ -24,12 +25,9 @@ from hidet.frontends.script.types import (
     scalar_type,
 )
 from hidet.frontends.script.values import (
-    Grid,
     Index,
     Pointer,
-    Range,
     Scalar,
-    Tasks,
     Tensor,
     VoidPointer,
     describe,

@@ -19,6 +19,7 @@ from hidet.frontends.script.builtins import substituted, tasks_of
 from hidet.frontends.script.emitter import Emitter
 from hidet.frontends.script.facts import assigned_names
 from hidet.frontends.script.functional import address
+from hidet.frontends.script.iterables import Range
 from hidet.frontends.script.operators import is_cheap
 from hidet.frontends.script.parts import ACCESSES, is_part, moved, part_of
 from hidet.frontends.script.refusals import refusal
@@ -28,7 +29,6 @@ from hidet.frontends.script.syntax_operators import BINARY, COMPARE, UNARY, oppo
 from hidet.frontends.script.types import BOOL, ScalarType
 from hidet.frontends.script.values import (
     Pointer,
-    Range,
     Scalar,
     Tensor,
     Variable,

@@ -17,18 +17,9 @@ from hidet.errors import ScriptError
 from hidet.frontends.script.assignments import Assignments
 from hidet.frontends.script.exits import Exit, Exits, Left
 from hidet.frontends.script.facts import are_assigned
+from hidet.frontends.script.iterables import Grid, Group, Range, Tasks
 from hidet.frontends.script.types import INDEX
-from hidet.frontends.script.values import (
-    Grid,
-    Group,
-    Index,
-    Pointer,
-    Range,
-    Scalar,
-    Tasks,
-    Tensor,
-    describe,
-)
+from hidet.frontends.script.values import Index, Pointer, Scalar, Tensor, describe
 from hidet.lowering.builder import UNROLL
 
 

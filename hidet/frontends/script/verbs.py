@@ -23,9 +23,10 @@ from hidet.dialects.task.group import WARP
 from hidet.dialects.task.layout import map_of
 from hidet.errors import ScriptError
 from hidet.frontends.script.emitter import Emitter
+from hidet.frontends.script.iterables import Group, Tasks
 from hidet.frontends.script.tracing import current
 from hidet.frontends.script.types import F32, I32, INDEX, ScalarType
-from hidet.frontends.script.values import Group, Index, Scalar, Tasks, Tensor, check_rank, describe
+from hidet.frontends.script.values import Index, Scalar, Tensor, check_rank, describe
 from hidet.mapping import TaskMap
 
 _PLACES = ("in global memory", "in shared memory", "in registers")

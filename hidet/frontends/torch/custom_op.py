@@ -101,8 +101,7 @@ def register_op(
     """
     if name.count("::") != 1 or not all(part.isidentifier() for part in name.split("::")):
         raise HidetError(
-            f"'{name}' cannot be the name of an operator",
-            hint="it is like 'library::operator'",
+            f"'{name}' cannot be the name of an operator", hint="it is like 'library::operator'"
         )
     if setup_context is not None and backward is None:
         raise HidetError(
