@@ -138,7 +138,7 @@ def test_strict_kernels_are_for_the_cpu(monkeypatch):
     """A GPU has no such checks, and says so."""
     module = scale()
     kernel = next(iter(module.functions.values()))
-    monkeypatch.setattr(kernel._arguments, "check", lambda *_, **__: torch.device("cuda", 0))
+    monkeypatch.setattr(kernel.arguments, "check", lambda *_, **__: torch.device("cuda", 0))
     refusal = "'strict' is for kernels on the CPU, and these run on 'cuda:0'"
     with option.context(arch="sm_80"), pytest.raises(OptionError, match=refusal):
         module(torch.rand(32), torch.rand(32))
