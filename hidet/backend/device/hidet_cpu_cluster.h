@@ -31,6 +31,9 @@ static inline void cluster_arrive() {
   if (++barrier.arrived < int(cpu::block->threads_of_cluster())) return;
   barrier.arrived = 0;
   ++barrier.opened;
+#if defined(HIDET_STRICT)
+  cpu::order.meet(0, cpu::block->threads_of_cluster());
+#endif
   cpu::block->wake(&barrier);
 }
 

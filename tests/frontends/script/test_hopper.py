@@ -6,7 +6,7 @@ import torch
 import hidet
 from hidet import option
 from hidet.backend.toolchains import Gxx
-from hidet.driver import script as driver
+from hidet.driver import target as driver
 from hidet.errors import HidetError
 from hidet.lang import as_tensor_pointer, attrs, f16, f32, i32, register_tensor, shared_tensor
 from hidet.lang.cuda import (
@@ -322,14 +322,14 @@ def make_exchange(size, cluster):
     return module.build()
 
 
-@pytest.mark.parametrize("late", [False, True])
-def test_clusters(late, tmp_path, monkeypatch):
+@pytest.mark.parametrize("mode", ["plain", "late", "strict"])
+def test_clusters(mode, tmp_path, monkeypatch):
     """Blocks arrive at each other's barriers, and share what they fetch."""
-    if late:
-        monkeypatch.setattr(driver, "Gxx", lambda: Gxx(check=True, late_copies=True))
+    if mode == "late":
+        monkeypatch.setattr(driver, "Gxx", lambda **_: Gxx(check=True, late_copies=True))
     size, cluster = 8, 4
     a, b = half(size, 64), torch.full((size, cluster, 64), torch.nan).half()
-    with option.context(cache_dir=tmp_path, verify_level=True):
+    with option.context(cache_dir=tmp_path, verify_level=True, strict=mode == "strict"):
         make_exchange(size, cluster)(a, b)
     first = torch.arange(size) // cluster * cluster
     for row in range(cluster):
@@ -366,7 +366,7 @@ def test_a_cluster_that_does_not_meet():
 
 def test_who_waits_before_the_copy_begins(tmp_path, monkeypatch):
     """A copy that lands late lands for those that have been waiting, too."""
-    monkeypatch.setattr(driver, "Gxx", lambda: Gxx(check=True, late_copies=True))
+    monkeypatch.setattr(driver, "Gxx", lambda **_: Gxx(check=True, late_copies=True))
     with hidet.script_module() as module:
 
         @hidet.script
