@@ -5,13 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, Literal
 
 import torch
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.passes import ModulePass
 
 from hidet.backend.build import build_kernels
 from hidet.backend.cache import Store, artifact_key
@@ -34,14 +33,9 @@ from hidet.errors import HidetError
 from hidet.frontends.script.kernels import HostFunction
 from hidet.frontends.script.launches import LAUNCH
 from hidet.frontends.script.module import IRModule
-from hidet.lowering.cuda.instrument_memory import InstrumentMemoryPass
 from hidet.lowering.kernels import kernels_of
 from hidet.lowering.legality.architecture import check_architecture
 from hidet.lowering.pipelines import PassOptions, run_pipeline
-from hidet.lowering.task.inline_compute import InlineComputePass
-from hidet.lowering.task.insert_barriers import InsertBarriersPass
-from hidet.lowering.task.lower_task import LowerTaskPass
-from hidet.lowering.verify_level import VerifyLevelPass
 from hidet.runtime.strict import accessible
 from hidet.runtime.times import CompileTimes
 from hidet.tensor import plain
@@ -173,19 +167,10 @@ def lower_script(
         PassError: a pass failed.
         LegalityError: a check between stages failed, where the option `verify_level` is on.
     """
-    context = make_context()
     current = CompileOptions.current()
     options = PassOptions(verify=current.verify_level, strict=current.strict)
-    first: list[ModulePass] = [InlineComputePass(), InsertBarriersPass(only_verbs=True)]
-    if options.strict:
-        first.append(InstrumentMemoryPass(owners=True))
-    first.append(LowerTaskPass())
-    if options.verify:
-        first.append(VerifyLevelPass("cuda", "lower-task"))
-    for each in first:
-        on_pass(each, module, partial(each.apply, context, module))
-    if final:
-        run_pipeline(module, context, options, pipeline="cuda-pipeline", on_pass=on_pass)
+    pipeline = "script-pipeline" if final else "script-to-cuda"
+    run_pipeline(module, make_context(), options, pipeline=pipeline, on_pass=on_pass)
 
 
 @dataclass(frozen=True)

@@ -46,6 +46,12 @@ CUDA = (
     "form-expressions",  # last: whatever moves an op after it breaks what it has decided
 )
 
+SCRIPT = (
+    "inline-compute",  # windows of tensors behind pointers are views, too
+    "insert-barriers",  # around block-level verbs; other scripts have theirs written down
+    "lower-task",
+)
+
 HOST = ("plan-memory",)  # launches are final
 
 PIPELINES: dict[str, tuple[str, ...]] = {
@@ -53,6 +59,8 @@ PIPELINES: dict[str, tuple[str, ...]] = {
     "compute-pipeline": COMPUTE,
     "task-pipeline": TASK,
     "cuda-pipeline": CUDA,
+    "script-to-cuda": SCRIPT,
+    "script-pipeline": (*SCRIPT, *CUDA),
     "hidet-pipeline": (*GRAPH, *COMPUTE, *TASK, *CUDA, *HOST),
 }
 """The passes of each pipeline by name, in order."""
@@ -172,6 +180,18 @@ class CudaPipeline(_Pipeline):
     """From kernels of one thread to what the printer prints."""
 
     name = "cuda-pipeline"
+
+
+class ScriptToCuda(_Pipeline):
+    """From kernels of scripts to what one thread does: `lower-task` and what prepares it."""
+
+    name = "script-to-cuda"
+
+
+class ScriptPipeline(_Pipeline):
+    """From kernels of scripts to what the printer takes."""
+
+    name = "script-pipeline"
 
 
 class HidetPipeline(_Pipeline):

@@ -54,9 +54,7 @@
 #define HIDET_CPU_FUNCTION(name)                                                                \
   extern "C" __attribute__((visibility("default"))) int name##_launch(                          \
       void** args, unsigned, unsigned, unsigned, unsigned) {                                    \
-    hidet::cpu::Launch launch = {};                                                             \
-    launch.kernel = #name;                                                                      \
-    return hidet::cpu::run_function(launch, &hidet::cpu::Function<name>::call, args);           \
+    return hidet::cpu::run_function(#name, &hidet::cpu::Function<name>::call, args);            \
   }
 
 // Memory of the block, of the size that the launch states, as the pointer `name`.
@@ -154,7 +152,10 @@ struct Function<function> {
 };
 
 // Run a function that is no kernel; return 0 or an Error. A check that fails comes back here.
-[[maybe_unused]] static int run_function(Launch& current, void (*call)(void** args), void** args) {
+[[maybe_unused]] static int run_function(
+    const char* name, void (*call)(void** args), void** args) {
+  Launch current = {};
+  current.kernel = name;
   Block* const callers = block;  // its register belongs to whoever calls this library
   Launch* const outer = launch;
   std::jmp_buf here;

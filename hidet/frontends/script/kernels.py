@@ -14,7 +14,7 @@ from xdsl.ir import Block, Region
 
 from hidet.dialects.cuda import KernelOp
 from hidet.dialects.cuda.kernel import DYNAMIC
-from hidet.dialects.cuda.marks import CLUSTER, LABEL, MIN_BLOCKS, ON_CPU
+from hidet.dialects.cuda.marks import CLUSTER, EXPLICIT, LABEL, MIN_BLOCKS, ON_CPU
 from hidet.dialects.cuda.names import is_identifier
 from hidet.errors import ScriptError
 from hidet.frontends.script.attributes import KERNELS, KINDS, Attributes
@@ -294,6 +294,7 @@ class ScriptFunction:
         ]
         given = [each.ssa for each in (*shape.grid, *shape.block) if isinstance(each, Scalar)]
         op = KernelOp(name, static[0], static[1], Region(entry))
+        op.attributes[EXPLICIT] = UnitAttr()
         op.set_limits([largest(extent) for extent in given])
         if shape.min_blocks is not None:
             op.attributes[MIN_BLOCKS] = IntegerAttr(shape.min_blocks, i64)

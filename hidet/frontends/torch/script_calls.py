@@ -18,12 +18,12 @@ import torch
 from torch import fx
 from torch._higher_order_ops.auto_functionalize import auto_functionalized_v2
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import MemRefType, UnitAttr
+from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, SSAValue
 
 from hidet.dialects import graph
 from hidet.dialects.cuda import KernelOp
-from hidet.dialects.cuda.marks import EXPLICIT, ON_CPU
+from hidet.dialects.cuda.marks import ON_CPU
 from hidet.dialects.graph.base import Number, Tensor, number
 from hidet.driver.script import CompiledFunction, RecordedLaunch
 from hidet.driver.script_operator import kernel_of_operator
@@ -246,7 +246,6 @@ def _specialised(launch: RecordedLaunch, numbers: Mapping[int, Number], name: st
     grid, threads = kernel.launch_shape(launch.extents)
     named = KernelOp(name, grid, threads, kernel.detach_region(kernel.body))
     named.attributes |= kernel.attributes
-    named.attributes[EXPLICIT] = UnitAttr()
     named.location = kernel.location
     return named
 

@@ -15,6 +15,7 @@ from hidet.dialects.compute import LoadOp
 from hidet.dialects.cuda import KernelOp, ShflOp, SyncWarpOp, ThreadIdOp, VoteOp
 from hidet.dialects.cuda.attributes import Dimension, Space
 from hidet.dialects.cuda.instructions import Collective, WarpCollective
+from hidet.dialects.cuda.marks import EXPLICIT
 from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, GroupOp, MatmulOp
 from hidet.lowering.cuda.expressions import is_variable
 from hidet.lowering.legality.memory_types import is_in
@@ -36,16 +37,19 @@ def check_uniformity(kernel: KernelOp) -> None:
     """Check that no collective op of a kernel stands where only some of its threads come by.
 
     Task ops and barriers of the block need all threads; shuffles, votes, barriers and products of
-    a warp all lanes.
+    a warp all lanes. In a kernel marked `cuda.explicit` a `task.foreach` is a loop of each thread.
     """
-    if not any(_group_of(op) is not None for op in kernel.body.walk()):
+    explicit = EXPLICIT in kernel.attributes
+    if not any(_group_of(op, explicit) is not None for op in kernel.body.walk()):
         return
     variation = variation_of(kernel)
-    _check_block(kernel.body.block, variation, None, Varies.NOWHERE)
+    _check_block(kernel.body.block, variation, explicit, None, Varies.NOWHERE)
 
 
-def _group_of(op: Operation) -> Varies | None:
+def _group_of(op: Operation, explicit: bool) -> Varies | None:
     """Return among whom control flow must not vary around an op: the least that is too much."""
+    if explicit and isinstance(op, ForeachOp):
+        return None
     if isinstance(op, ShflOp | SyncWarpOp | VoteOp) or op.has_trait(WarpCollective):
         return Varies.BETWEEN_LANES
     if isinstance(op, ForeachOp | CopyOp | MatmulOp | CombineOp | GroupOp) or op.has_trait(
@@ -56,11 +60,11 @@ def _group_of(op: Operation) -> Varies | None:
 
 
 def _check_block(
-    block: Block, variation: Variation, cause: Operation | None, varies: Varies
+    block: Block, variation: Variation, explicit: bool, cause: Operation | None, varies: Varies
 ) -> None:
     """Check the ops of a block, given the op around it that makes the control flow vary."""
     for op in block.ops:
-        group = _group_of(op)
+        group = _group_of(op, explicit)
         if group is not None and varies >= group:
             assert cause is not None, "what varies has a cause"
             raise illegal(
@@ -73,9 +77,9 @@ def _check_block(
         for region in op.regions:
             for inner in region.blocks:
                 if inside > varies:
-                    _check_block(inner, variation, op, inside)
+                    _check_block(inner, variation, explicit, op, inside)
                 else:
-                    _check_block(inner, variation, cause, varies)
+                    _check_block(inner, variation, explicit, cause, varies)
 
 
 def divergence_around(op: Operation, variation: Variation) -> Operation | None:

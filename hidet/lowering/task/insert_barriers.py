@@ -280,19 +280,13 @@ class InsertBarriersPass(ModulePass):
     other alone, at a barrier of their own.
     A kernel that is marked `cuda.explicit` has its barriers, unless it uses `task.copy`,
     `task.matmul` or `task.combine`.
-
-    Args:
-        only_verbs: whether kernels without `task.copy`, `task.matmul` and `task.combine` stay as
-            they are: in a script without block-level verbs every barrier is written down.
     """
 
     name = "insert-barriers"
-
-    only_verbs: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Insert barriers into every kernel of the module."""
         for kernel in kernels_of(op):
             has_verbs = any(isinstance(inner, _VERBS) for inner in kernel.walk())
-            if has_verbs or not (self.only_verbs or EXPLICIT in kernel.attributes):
+            if has_verbs or EXPLICIT not in kernel.attributes:
                 _Barriers(kernel).order(kernel.body.block, Pending())

@@ -1,7 +1,7 @@
 // RUN: hidet-opt %s -t cuda | filecheck %s
 
-// CHECK: void __launch_bounds__(32) checked(
-cuda.kernel @checked(%p : memref<?xf16>, %n : index, %c : i1) grid(1) block(32) attributes {cuda.formed, cuda.instrumented} {
+// CHECK: void __launch_bounds__(32) instrumented(
+cuda.kernel @instrumented(%p : memref<?xf16>, %n : index, %c : i1) grid(1) block(32) attributes {cuda.formed, cuda.instrumented} {
   // CHECK: const int tid = threadIdx.x;
   %tid = cuda.thread_id x
   // CHECK-NEXT: __shared__ hidet::half s[8][32];
@@ -29,7 +29,7 @@ cuda.kernel @checked(%p : memref<?xf16>, %n : index, %c : i1) grid(1) block(32) 
   // CHECK-NEXT: }
 } loc("script.py":2:4)
 // A thread that fails a check ends, which takes fibers.
-// CHECK-NEXT: HIDET_KERNEL(checked, 32, 1, 1, HIDET_COLLECTIVE)
+// CHECK-NEXT: HIDET_KERNEL(instrumented, 32, 1, 1, HIDET_COLLECTIVE)
 // What statements come from: those without a line of their own, from that of the kernel.
 // CHECK-NEXT: HIDET_SOURCE_LINES(
 // CHECK-NEXT: {9, "script.py:2"},

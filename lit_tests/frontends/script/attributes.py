@@ -27,7 +27,7 @@ with hidet.script_module() as module:
         # IR-SAME:      block(32, 2)
         # SOURCE-SAME:  __launch_bounds__(64,
         attr.cuda_block_dim = 32, 2
-        # IR-SAME:      attributes {cuda.min_blocks = 3 : i64
+        # IR-SAME:      attributes {cuda.explicit, cuda.min_blocks = 3 : i64
         # SOURCE-SAME:  3) named(float* __restrict__ x) {
         attrs.cuda.min_blocks = 3
         # IR-SAME:      cuda.label = "writes half of it"

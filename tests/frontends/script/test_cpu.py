@@ -6,6 +6,7 @@ import pytest
 import torch
 
 import hidet
+from hidet.backend.toolchains import Nvcc
 from hidet.errors import HidetError
 from hidet.lang import attrs, f32, f64, grid, i32, i64, printf, register_tensor
 from hidet.lang.cuda import blockIdx, threadIdx
@@ -115,7 +116,7 @@ def test_tensors_on_a_gpu(monkeypatch):
             for i in range(4):
                 x[i] = 0.0
 
-    monkeypatch.setattr("hidet.driver.script.find_target", lambda device, options: "sm_90a")
+    monkeypatch.setattr("hidet.driver.script.find_toolchain", lambda *_: Nvcc("sm_90a"))
     with pytest.raises(HidetError, match="'clear' is a cpu_kernel, but the tensors are on"):
         module.build()(torch.ones(4))
 

@@ -36,14 +36,14 @@ def test_dump(module, tmp_path):
         assert not (folder / "kernels" / "negate.txt").exists()  # nothing has been compiled
         built(torch.ones(8), 8)
     files = sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
-    assert files[:2] == ["00_task.mlir", "01_lower-task.mlir"]
+    assert files[:2] == ["00_task.mlir", "01_inline-compute.mlir"]
     assert any(name.endswith("_form-expressions.mlir") for name in files)
     assert files[-2:] == ["kernels/negate.cu", "kernels/negate.txt"]
     assert (folder / "kernels" / "negate.cu").read_text() == built.source()
     first = (folder / "00_task.mlir").read_text()
     assert "extents(" in first
     assert (
-        run_passes(first, "lower-task,cuda-pipeline", ["-t", "cuda"])
+        run_passes(first, "script-pipeline", ["-t", "cuda"])
         == "\n".join(
             line for line in built.source().splitlines(keepends=False) if "//   from" not in line
         )

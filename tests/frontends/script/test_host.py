@@ -37,7 +37,7 @@ def define_scale():
 def test_grid_of_arguments():
     """The grid is computed by the host at each launch; the IR shows how."""
     # CHECK:      cuda.kernel @scale(%x : memref<?xf32>, %y : memref<?xf32>, %n : i32,
-    # CHECK-SAME: grid(?) block(256) limits(8388607) {
+    # CHECK-SAME: grid(?) block(256) limits(8388607) attributes {cuda.explicit} {
     # CHECK-NOT:  arith.divsi
     # CHECK:      func.func @launch(%x: memref<?xf32>, %y: memref<?xf32>, %n: i32, %factor: f32) {
     # CHECK-NEXT:   %[[C255:.*]] = arith.constant 255 : i32
@@ -63,7 +63,7 @@ def test_grid_of_arguments():
 
 def test_block_of_arguments():
     """A block too may depend on arguments, and blockDim and gridDim are asked for then."""
-    # CHECK:      grid(?, 2) block(?) {
+    # CHECK:      grid(?, 2) block(?) attributes {cuda.explicit} {
     # CHECK:      func.func @launch
     # CHECK:      cuda.launch @fill(%x, %n, %threads) extents(%{{.*}}, %{{.*}})
     # CUDA:       __launch_bounds__(1024) fill(

@@ -399,7 +399,7 @@ def test_ir_of_a_kernel():
     """Names, loops, branches and task mappings keep their place in the IR."""
     # CHECK:      #m0 = #task.map<repeat(2) * spatial(32)>
     # CHECK:      cuda.kernel @kernel(%x : memref<64xf32>, %p : memref<?xf32>, %n : i32)
-    # CHECK-SAME: grid(2) block(32) {
+    # CHECK-SAME: grid(2) block(32) attributes {cuda.explicit} {
     # CHECK:      %tid = cuda.thread_id x
     # CHECK-NEXT: %tile = memref.alloca() : memref<64xf32, #cuda.space<shared>>
     # CHECK-NEXT: %regs = memref.alloca() : memref<64xf32, #m0, #cuda.space<register>>

@@ -277,7 +277,7 @@ CASES = [
     case(aten.scalar_tensor.default, -torch.inf, dtype=torch.float64),
     case(aten.empty.memory_format, [0, 3], dtype=torch.float64),
     case(aten.empty_strided.default, [0, 3], [3, 1], dtype=torch.float64),
-    case(aten.empty_permuted.default, [0, 3], [1, 0], dtype=torch.float64),
+    case(aten.empty_permuted.default, [0, 3], [0, 1], dtype=torch.float64),
     case(aten.arange.start_step, 1, 10, 3),
     case(aten.arange.start_step, 0.5, 2.0, 0.25, dtype=torch.float64),
     case(aten.arange.start_step, 5, 0, -1),

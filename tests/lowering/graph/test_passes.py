@@ -65,7 +65,8 @@ def functions_of(module):
 def test_every_operator_has_a_rule():
     """What one pass leaves, the next knows."""
     for op in graph.Graph.operations:
-        assert op in RULES or op in ALWAYS_DECOMPOSED or op in STAY, op.name
+        known = op in RULES or op in ALWAYS_DECOMPOSED or op in STAY
+        assert known or op is graph.CallKernelOp, op.name  # which `schedule` takes
     assert set(DECOMPOSITIONS) >= ALWAYS_DECOMPOSED
 
 
