@@ -25,7 +25,10 @@ ARCHITECTURE = ROOT / "docs" / "architecture.md"
 CODE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-LINK = re.compile(r"\]\((?!https?:)([^)#]+)\)")
+LINK = re.compile(r"\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)")
+HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
+LINE = 100
+"""The characters of a line that is no row of a table and no long link."""
 
 
 def blocks(page, language):
@@ -42,13 +45,29 @@ def cases(language):
     ]
 
 
+def anchors(page):
+    """Give the names by which the headings of a page are linked to."""
+    titles = HEADING.findall(re.sub(r"\[(.*?)\]\(.*?\)", r"\1", page.read_text()))
+    return {re.sub(r"[^\w -]", "", title).lower().replace(" ", "-") for title in titles}
+
+
 @pytest.mark.parametrize(
     "page", sorted({*ROOT.glob("*.md"), *PAGES}), ids=lambda page: str(page.relative_to(ROOT))
 )
 def test_links(page):
-    """What a page links to is there."""
-    for target in LINK.findall(page.read_text()):
-        assert (page.parent / target).exists()
+    """What a page links to is there, and so is the heading that it means."""
+    for target, anchor in LINK.findall(page.read_text()):
+        linked = page.parent / target if target else page
+        assert linked.exists()
+        assert not anchor or anchor in anchors(linked)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_lines(page):
+    """Lines of a page can be read in an editor."""
+    rows = page.read_text().splitlines()
+    lines = [row for row in rows if not row.startswith("|") and "](https:" not in row]
+    assert [line for line in lines if len(line) > LINE] == []
 
 
 @pytest.mark.parametrize("text", cases("python"))
