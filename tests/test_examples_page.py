@@ -2,6 +2,7 @@
 
 import importlib.util
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -17,15 +18,26 @@ SECTIONS = {
 }
 """The sections by the names of their examples."""
 
-DRAWINGS = re.findall(r"^<!-- draw\((\d+)\): ([^\n]*) -->\n```text\n(.*?)\n```$", TEXT, re.M | re.S)
+DRAWING = re.compile(r"^<!-- draw\((\d+)\): ([^\n]*) -->\n```text\n(.*?)\n```$", re.M | re.S)
+DRAWINGS = [(name, *each) for name, part in SECTIONS.items() for each in DRAWING.findall(part)]
+"""Of each picture its section, how much of it is drawn, the mapping, and the picture."""
 
 
+@cache
 def load(name):
     """Import an example."""
     specification = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
     module = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(module)
     return module
+
+
+def source(name):
+    """Give the CUDA of an example, built for the sizes of its section, if it is built for some."""
+    sizes = re.findall(r"^<!-- build:(.*)-->$", SECTIONS[name], re.MULTILINE)
+    if not sizes:
+        return load(name).kernels.source()
+    return load(name).build(*[int(size) for size in sizes[0].split(",") if size.strip()]).source()
 
 
 def rows(section):
@@ -37,13 +49,10 @@ def rows(section):
 @pytest.mark.parametrize("name", SECTIONS)
 def test_lines(name):
     """Each line of a table is one of the example, and becomes lines of its source, in order."""
-    section = SECTIONS[name]
-    (sizes,) = re.findall(r"^<!-- build:(.*)-->$", section, re.MULTILINE)
-    script = {line.strip() for line in (EXAMPLES / f"{name}.py").read_text().splitlines()}
-    build = load(name).build
-    source = build(*[int(size) for size in sizes.split(",") if size.strip()]).source()
-    lines = [line.strip() for line in source.splitlines()]
-    shown = list(rows(section))
+    text = (EXAMPLES / f"{name}.py").read_text()
+    script = {line.partition("  # ")[0].strip() for line in text.splitlines()}
+    lines = [line.strip() for line in source(name).splitlines()]
+    shown = list(rows(SECTIONS[name]))
     assert shown
     for line, becomes in shown:
         assert line in script
@@ -51,14 +60,17 @@ def test_lines(name):
         assert [each for each in becomes if each not in rest] == [], f"of {line}"
 
 
-@pytest.mark.parametrize(("limit", "mapping", "picture"), DRAWINGS, ids=lambda value: value[:40])
-def test_pictures(limit, mapping, picture):
-    """A picture shows its mapping."""
-    assert eval(mapping, vars(lang).copy()).draw(int(limit)) == picture
+@pytest.mark.parametrize(
+    ("name", "limit", "mapping", "picture"), DRAWINGS, ids=lambda value: value[:40]
+)
+def test_pictures(name, limit, mapping, picture):
+    """A picture shows its mapping, which may be one of the example."""
+    names = vars(lang) | vars(lang.cuda) | vars(load(name))
+    assert eval(mapping, names).draw(int(limit)) == picture
 
 
 def test_order():
-    """The page goes through examples that are there."""
+    """The page goes through all examples, from the first on."""
     assert next(iter(SECTIONS)) == "hello_world"
-    assert set(SECTIONS) <= {path.stem for path in EXAMPLES.glob("*.py")}
+    assert set(SECTIONS) == {path.stem for path in EXAMPLES.glob("*.py")}
     assert len(DRAWINGS) >= 5

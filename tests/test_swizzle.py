@@ -84,9 +84,9 @@ def test_texts():
     layout = repeat(2, 4).swizzle(1) * repeat(1, 2)
     assert str(layout) == repr(layout) == "repeat(2, 8) with d1 / 2 ^= d0 % 2"
     assert layout.draw(limit=4) == (
-        "    0  1  2  3\n"
-        "0   0  1  2  3\n"
-        "1  10 11  8  9\n\n"
+        "    0  1  2  3 ..\n"
+        "0   0  1  2  3 ..\n"
+        "1  10 11  8  9 ..\n\n"
         "repeat(2, 8) with d1 / 2 ^= d0 % 2\n"
         "p     the element lies at place p of memory"
     )

@@ -25,26 +25,35 @@ def _draw_matrix(
     tasks: TaskMap, place: tuple[int, ...], extents: tuple[int, ...], limit: int
 ) -> str:
     """Draw the last one or two dimensions at a place of those before."""
+    cell = _cell(tasks)
+    head = f"at {place}:\n" if place else ""
+    return head + draw_table(lambda last: cell((*place, *last)), extents, limit)
+
+
+def draw_table(cell: Callable[[tuple[int, ...]], str], extents: tuple[int, ...], limit: int) -> str:
+    """Return rows and columns as text, with their numbers.
+
+    Args:
+        cell: gives what is written for an element, by its indices.
+        extents: those of one or two dimensions.
+        limit: so many rows and columns are drawn; what is left out shows as `..`.
+    """
     *outer, columns = extents
     rows = outer[0] if outer else 1
     shown_rows, shown_columns = min(rows, limit), min(columns, limit)
-    cell = _cell(tasks)
     matrix = [
-        [cell((*place, i, j) if outer else (*place, j)) for j in range(shown_columns)]
-        for i in range(shown_rows)
+        [cell((i, j) if outer else (j,)) for j in range(shown_columns)] for i in range(shown_rows)
     ]
     width = max((len(text) for row in matrix for text in row), default=1)
     label = len(str(shown_rows - 1))
-    head = f"at {place}:\n" if place else ""
-    header = " " * label + "  " + " ".join(f"{j:>{width}}" for j in range(shown_columns))
-    lines = [header + (" .." if shown_columns < columns else "")]
+    end = " .." if shown_columns < columns else ""
+    lines = [f"{'':>{label}}  {' '.join(f'{j:>{width}}' for j in range(shown_columns))}{end}"]
     for i, row in enumerate(matrix):
-        name = f"{i:>{label}}" if outer else " " * label
-        end = " .." if shown_columns < columns else ""
-        lines.append(f"{name}  {' '.join(f'{text:>{width}}' for text in row)}{end}")
+        name = i if outer else ""
+        lines.append(f"{name:>{label}}  {' '.join(f'{text:>{width}}' for text in row)}{end}")
     if shown_rows < rows:
         lines.append(f"{'..':>{label}}")
-    return head + "\n".join(lines)
+    return "\n".join(lines)
 
 
 def _cell(tasks: TaskMap) -> Callable[[tuple[int, ...]], str]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar, cast
 
+from hidet.mapping.drawing import draw_table
 from hidet.mapping.factors import MappingError
 from hidet.mapping.task_map import TaskMap
 
@@ -160,23 +161,15 @@ class SwizzledLayout:
         """Return a picture as text: the place of each element in memory.
 
         Args:
-            limit: so many rows and columns are drawn.
+            limit: so many rows and columns are drawn; what is left out shows as `..`.
 
         Raises:
             MappingError: it does not have two dimensions.
         """
         if self.rank != 2:
             raise MappingError(f"the picture of {self} is one of two dimensions")
-        rows, columns = (min(extent, limit) for extent in self.shape)
-        places = [[str(self.place(i, j)) for j in range(columns)] for i in range(rows)]
-        width = max(len(text) for row in places for text in row)
-        label = len(str(rows - 1))
-        lines = [" " * label + "  " + " ".join(f"{j:>{width}}" for j in range(columns))]
-        lines += [
-            f"{i:>{label}}  {' '.join(f'{text:>{width}}' for text in row)}"
-            for i, row in enumerate(places)
-        ]
-        return "\n".join([*lines, "", f"{self}", "p     the element lies at place p of memory"])
+        table = draw_table(lambda place: str(self.place(*place)), self.shape, limit)
+        return f"{table}\n\n{self}\np     the element lies at place p of memory"
 
     def __str__(self) -> str:
         return f"{self.base} with {', '.join(map(str, self.swizzles))}"
