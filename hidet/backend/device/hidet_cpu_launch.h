@@ -41,7 +41,7 @@
     static_assert((cluster) == 1 || ((x) * (y) * (z) > 0 && (x) * (y) * (z) % 32 == 0 &&        \
                                      (x) * (y) * (z) * (cluster) <= hidet::cpu::kMaxFibers),    \
                   "the blocks of a cluster have whole warps, and together up to 8192 threads"); \
-    using Kernel = hidet::cpu::Kernel<name, mode, x, y, z>;                                     \
+    using Kernel = hidet::cpu::Kernel< ::name, mode, x, y, z>;                                  \
     hidet::cpu::Launch launch = {#name, &Kernel::run_block,                                     \
                                  mode,  args,                                                   \
                                  Kernel::block_of(args),                                        \
@@ -54,7 +54,7 @@
 #define HIDET_CPU_FUNCTION(name)                                                                \
   extern "C" __attribute__((visibility("default"))) int name##_launch(                          \
       void** args, unsigned, unsigned, unsigned, unsigned) {                                    \
-    return hidet::cpu::run_function(#name, &hidet::cpu::Function<name>::call, args);            \
+    return hidet::cpu::run_function(#name, &hidet::cpu::Function< ::name>::call, args);         \
   }
 
 // Memory of the block, of the size that the launch states, as the pointer `name`.
@@ -213,6 +213,7 @@ static void run_block(const Launch& current, std::size_t index) {
   start_copies();
   start_loads();
   current.run_block(current.args);
+  end_shadows();
 }
 
 // Run all blocks of a launch.
