@@ -28,11 +28,15 @@ static inline T* in_block(T* p, int number) {
 static inline void cluster_arrive() {
   cpu::NamedBarrier& barrier = cpu::cluster_barrier;
   cpu::opened_before[cpu::block->thread_of_cluster()] = barrier.opened;
+#if defined(HIDET_STRICT)
+  // What a thread does from here to its wait is not ordered.
+  cpu::order.arrive(&barrier, cpu::block->thread());
+#endif
   if (++barrier.arrived < int(cpu::block->threads_of_cluster())) return;
   barrier.arrived = 0;
   ++barrier.opened;
 #if defined(HIDET_STRICT)
-  cpu::order.meet(0, cpu::block->threads_of_cluster());
+  cpu::order.end_phase(&barrier);
 #endif
   cpu::block->wake(&barrier);
 }
@@ -41,14 +45,18 @@ static inline void cluster_wait(unsigned line = __builtin_LINE()) {
   const cpu::NamedBarrier& barrier = cpu::cluster_barrier;
   const unsigned opened = cpu::opened_before[cpu::block->thread_of_cluster()];
   while (barrier.opened == opened) cpu::block->wait(&barrier, "cluster_wait", line);
+#if defined(HIDET_STRICT)
+  cpu::order.wait(&barrier, cpu::block->thread());
+#endif
 }
 
-static inline void mbarrier_arrive_cluster(long long* bar, int number) {
-  cpu::come(cpu::in_block(bar, number), 1, 0);
+static inline void mbarrier_arrive_cluster(long long* bar, int number,
+                                           unsigned line = __builtin_LINE()) {
+  mbarrier_arrive(cpu::in_block(bar, number), line);
 }
 
 template <typename T, typename... Coordinates>
-static inline void tma_load_multicast(T* dst, long long* bar, const TensorMap& map, int blocks,
+static inline void tma_load_multicast(T* dst, long long* bar, MapArgument map, int blocks,
                                       Coordinates... first) {
   for (int number = 0; blocks >> number != 0; ++number) {
     if ((blocks >> number & 1) == 0) continue;

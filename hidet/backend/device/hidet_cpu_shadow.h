@@ -93,7 +93,17 @@ struct SharedArray : TrackedArray {
   std::vector<Cell> cells;
 };
 
-enum class How { plain, atomic };
+enum class How { plain, atomic, copy };
+
+// A store to what another thread has stored to, in no order. It is no race if it changes nothing, which
+// is known when it is done: at the next access of any thread.
+struct Rewrite {
+  const SharedArray* array;
+  const char* element;
+  unsigned thread, line;
+  Stamp other;
+  char before[16];
+};
 
 // The shared memory of a block.
 class SharedShadow {
@@ -106,10 +116,24 @@ class SharedShadow {
     readers_epoch_ = 0;
     products_.clear();
     product_reads_.clear();
+    rewrites_.clear();
+  }
+
+  // Whether the stores so far that were to be no races are none; else that has been reported.
+  bool settle() {
+    for (const Rewrite& each : rewrites_) {
+      if (__builtin_memcmp(each.element, each.before, each.array->element_bytes) == 0) continue;
+      report_race(*each.array, each.element, each.thread, "writes", each.line, each.other.who, "wrote",
+                  each.other.line);
+      return false;
+    }
+    rewrites_.clear();
+    return true;
   }
 
   // Each thread comes by; the first one makes all elements unwritten.
   void track(const TrackedArray& array) {
+    if (!rewrites_.empty() && !settle()) block->abandon();
     if (array.start >= dynamic_shared && array.start < dynamic_shared + placed_bytes()) {
       track_part(array);
       return;
@@ -131,6 +155,7 @@ class SharedShadow {
   // Visit the cells of so many bytes: visit(array, cell, the address of the element).
   template <typename Visit>
   void for_each(const void* p, std::size_t bytes, const char* what, unsigned line, Visit visit) {
+    if (!rewrites_.empty() && !settle()) block->abandon();
     SharedArray* const array = find(p);
     if (array == nullptr) return;
     const auto* start = static_cast<const char*>(p);
@@ -165,7 +190,7 @@ class SharedShadow {
       check_products(array, cell, e, thread, line);
       const bool is_apart = how != How::atomic || !cell.is_atomic;
       if (is_apart && cell.write.epoch != 0 && !order.comes_before(cell.write, thread)) {
-        race(array, e, thread, "writes", line, cell.write.who, "wrote", cell.write.line);
+        rewrite(array, cell, e, thread, line, how);
       }
       check_readers(array, cell, e, thread, line);
       cell.write = order.stamp(thread, line);
@@ -177,7 +202,7 @@ class SharedShadow {
 
   // A copy to it begins, and lands with a stamp.
   void begin_copy(const void* p, std::size_t bytes, unsigned thread, unsigned line) {
-    write(p, bytes, thread, line, How::plain);
+    write(p, bytes, thread, line, How::copy);
     for_each(p, bytes, "copies", line,
              [](const SharedArray&, Cell& cell, const void*) { cell.is_coming = true; });
   }
@@ -350,9 +375,27 @@ class SharedShadow {
           at(cell.write.line).text, " is still under way: a wait is missing");
   }
 
+  // A thread is to store to what another one has written, in no order.
+  void rewrite(const SharedArray& array, const Cell& cell, const void* e, unsigned thread,
+               unsigned line, How how) {
+    Rewrite found = {&array, static_cast<const char*>(e), thread, line, cell.write, {}};
+    const bool is_plain = how == How::plain && !cell.is_atomic && cell.write.who < kMaxFibers;
+    if (!is_plain || array.element_bytes > sizeof(found.before)) {
+      race(array, e, thread, "writes", line, cell.write.who, "wrote", cell.write.line);
+    }
+    __builtin_memcpy(found.before, e, array.element_bytes);
+    rewrites_.push_back(found);
+  }
+
   [[noreturn]] void race(const SharedArray& array, const void* e, unsigned thread, const char* what,
                          unsigned line, unsigned other, const char* other_what,
                          unsigned other_line) {
+    report_race(array, e, thread, what, line, other, other_what, other_line);
+    block->abandon();
+  }
+
+  void report_race(const SharedArray& array, const void* e, unsigned thread, const char* what,
+                   unsigned line, unsigned other, const char* other_what, unsigned other_line) {
     char whose[64] = "a copy";
     if (other < kMaxFibers) {
       const uint3 index = block->index_of(other);
@@ -364,7 +407,6 @@ class SharedShadow {
            "first: a barrier or a wait is missing",
            index.x, index.y, index.z, what, name_of(array, e).text, at(line).text, whose, other_what,
            at(other_line).text);
-    block->abandon();
   }
 
   // An access is wrong, for a reason in three parts.
@@ -386,6 +428,7 @@ class SharedShadow {
   std::uint32_t readers_epoch_ = 0;
   std::vector<Product> products_;
   std::vector<ProductRead> product_reads_;
+  std::vector<Rewrite> rewrites_;
 };
 
 }  // namespace hidet::cpu

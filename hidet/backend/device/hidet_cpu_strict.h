@@ -160,6 +160,7 @@ static inline void check_owner(const char* name, bool is_owner, unsigned line = 
 namespace hidet::cpu {
 
 HIDET_DEVICE void start_shadows() {}
+HIDET_DEVICE void end_shadows() {}
 HIDET_DEVICE void saw_read(const void*, std::size_t, unsigned) {}
 HIDET_DEVICE void saw_write(const void*, std::size_t, unsigned) {}
 HIDET_DEVICE void saw_shared_read(const void*, std::size_t, const char*, unsigned) {}

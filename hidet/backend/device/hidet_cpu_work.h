@@ -191,6 +191,8 @@ static inline void start_shadows() {
   }
 }
 
+static inline void end_shadows() { shared_shadow.settle(); }
+
 }  // namespace hidet::cpu
 
 #endif
