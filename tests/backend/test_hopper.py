@@ -281,7 +281,7 @@ def test_strict_mode_says_what_is_wrong(try_on_cpu, fault):
 
 
 def test_the_wait_of_one_thread_is_enough(try_on_cpu):
-    """It is all of the group that multiplies: the thread that has waited may copy to the matrices."""
+    """All of the group multiplies: the thread that has waited may copy to the matrices."""
     change = ("memref<32xf32, #local>\n    cuda.sync_threads", "memref<32xf32, #local>")
     source = print_program(*SHAPE, strict=True, changes=[change])
     assert try_on_cpu(source, Gxx(strict=True)) == (0, "", True)
