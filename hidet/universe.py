@@ -24,6 +24,7 @@ PASSES: dict[str, str] = {
     "lower-graph-to-compute": "hidet.lowering.graph.lower_graph_to_compute:LowerGraphToComputePass",
     "inline-views": "hidet.lowering.compute.inline_views:InlineViewsPass",
     "fuse": "hidet.lowering.compute.fuse:FusePass",
+    "fuse-into-kernels": "hidet.lowering.compute.fuse_into_kernels:FuseIntoKernelsPass",
     "fold-casts": "hidet.lowering.compute.fold_casts:FoldCastsPass",
     "schedule": "hidet.lowering.task.schedule:SchedulePass",
     "inline-compute": "hidet.lowering.task.inline_compute:InlineComputePass",

@@ -8,6 +8,9 @@ from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Operation, SSAValue
 
+from hidet.analysis.forms import LinearForm
+from hidet.analysis.index_forms import IndexForms
+from hidet.analysis.numbering import number_of, number_of_load
 from hidet.dialects.compute import GridOp, LoadOp, ReduceOp, YieldOp
 from hidet.dialects.graph import ConstantOp
 
@@ -52,13 +55,69 @@ def is_weight_vector(grid: GridOp) -> bool:
     )
 
 
-def is_cheap(grid: GridOp) -> bool:
-    """Whether evaluating an element twice is better than storing it: a few plain operations."""
+def is_cheap(grid: GridOp, *, rounds: bool = False) -> bool:
+    """Whether evaluating an element twice is better than storing it: a few plain operations.
+
+    Casts to a narrower float are among them where `rounds` says so.
+    """
     costs = [op for op in grid.body.walk() if isinstance(op, _ARITHMETIC)]
+    moves = (*_MOVES, arith.TruncFOp) if rounds else _MOVES
     return len(costs) <= 4 and all(
-        isinstance(op, (*_MOVES, *_ARITHMETIC)) or _is_index_arithmetic(op)
+        isinstance(op, (*moves, *_ARITHMETIC)) or _is_index_arithmetic(op)
         for op in grid.body.walk()
     )
+
+
+def is_in_order(grid: GridOp, source: SSAValue) -> bool:
+    """Whether an element is computed from the element of a tensor with the same number.
+
+    That one is loaded in any case, not in a branch.
+    """
+    forms = IndexForms()
+    block = grid.body.block
+    own = number_of(forms, grid.indices, grid.shape, block)
+    loads = loads_of(grid, source)
+    return bool(loads) and all(
+        load.parent is block and number_of_load(forms, load) == own for load in loads
+    )
+
+
+def reads_neighbours(grid: GridOp) -> bool:
+    """Whether neighbouring elements are computed from neighbouring ones, or from the same."""
+    forms = IndexForms()
+    block = grid.body.block
+    own = number_of(forms, grid.indices, grid.shape, block)
+    along = [n for n, extent in enumerate(grid.shape) if extent > 1]
+    if not along:
+        return True
+    index = grid.indices[along[-1]]
+    return all(
+        number == own
+        or (
+            number.coefficient_of(index) == 1
+            and not (number - LinearForm.of(index)).depends_on(index)
+        )
+        or not number.depends_on(index)
+        for number in (number_of_load(forms, load) for load in loads_of(grid))
+    )
+
+
+def chooses_without(grid: GridOp, source: SSAValue) -> bool:
+    """Whether an element may not depend on the element of a tensor that is loaded for it.
+
+    So it is where a condition, computed of something else, decides between that and another value.
+    """
+    depending = {load.result for load in loads_of(grid, source)}
+    for op in grid.body.walk():
+        if not depending.isdisjoint(op.operands):
+            if isinstance(op, arith.SelectOp) and op.cond not in depending:
+                return True
+            depending.update(op.results)
+        elif isinstance(op, scf.IfOp) and any(
+            not depending.isdisjoint(inner.operands) for inner in op.walk()
+        ):
+            return True
+    return False
 
 
 def has_reduction(grid: GridOp) -> bool:

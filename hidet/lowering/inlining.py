@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 
 from xdsl.ir import Block, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from hidet.dialects.compute import GridOp, LoadOp
+from hidet.dialects.compute import GridOp, LoadOp, YieldOp
 from hidet.lowering.builder import KernelBuilder
 
 
@@ -42,3 +43,29 @@ def inline_load(
             Rewriter.replace_op(load, [], [value])
         else:
             rewriter.replace(load, [], [value])
+
+
+def element_at(
+    builder: KernelBuilder,
+    grid: GridOp,
+    indices: Sequence[SSAValue],
+    buffers: Mapping[SSAValue, SSAValue],
+    known: Mapping[SSAValue, SSAValue],
+) -> SSAValue:
+    """Evaluate a grid of a fusion at one element, in a kernel.
+
+    Args:
+        builder: where to.
+        grid: the grid.
+        indices: those of the element.
+        buffers: what the kernel has for values that the grid reads.
+        known: the element that is read, of tensors of which it is known already.
+    """
+    values = dict(buffers)
+    values.update(zip(grid.indices, indices, strict=True))
+    for op in grid.body.block.ops:
+        if isinstance(op, LoadOp) and op.source in known:
+            values[op.result] = known[op.source]
+        elif not isinstance(op, YieldOp):
+            builder.insert(op.clone(values))
+    return values[grid.yielded]

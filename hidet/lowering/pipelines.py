@@ -21,6 +21,7 @@ GRAPH = (
 COMPUTE = (
     "inline-views",  # after lowering: a reshape or a slice costs nothing where it is read
     "fuse",  # sees through views, so it knows what reads what
+    "fuse-into-kernels",  # takes what no template of ours has use for, as whole fusions
 )
 
 TASK = (
@@ -73,7 +74,7 @@ ACCESSES_AHEAD_OF = "flatten-memrefs"
 
 LEVEL_AFTER = {
     "lower-graph-to-compute": "compute",
-    "fuse": "compute",
+    "fuse-into-kernels": "compute",
     "schedule": "task",
     "insert-barriers": "task",
     "lower-task": "cuda",

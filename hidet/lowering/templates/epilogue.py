@@ -5,9 +5,10 @@ from __future__ import annotations
 from xdsl.ir import SSAValue
 
 from hidet.analysis.epilogue import inverse_of
-from hidet.dialects.compute import FusionOp, GridOp, LoadOp, SinkOp, StoreOp, YieldOp
+from hidet.dialects.compute import FusionOp, GridOp, SinkOp, StoreOp
 from hidet.dialects.graph import MatmulOp
 from hidet.errors import ScheduleError
+from hidet.lowering.inlining import element_at
 from hidet.lowering.templates.base import KernelScope
 
 
@@ -41,20 +42,7 @@ def epilogue_sink(scope: KernelScope, anchor: MatmulOp) -> SSAValue:
                     hint="fuse only grids that load the anchor at an invertible place",
                 )
             indices = inverse.materialize(builder, sink.indices)
-            value = _evaluate(scope, grid, indices, anchor.result, sink.value)
+            known: dict[SSAValue, SSAValue] = {anchor.result: sink.value}
+            value = element_at(builder, grid, indices, scope.views, known)
             builder.insert(StoreOp(value, buffer, indices))
     return sink.result
-
-
-def _evaluate(
-    scope: KernelScope, grid: GridOp, indices: list[SSAValue], anchor: SSAValue, element: SSAValue
-) -> SSAValue:
-    """Evaluate a grid at one element, whose anchor element is known."""
-    values = dict(scope.views)
-    values.update(zip(grid.indices, indices, strict=True))
-    for op in grid.body.block.ops:
-        if isinstance(op, LoadOp) and op.source is anchor:
-            values[op.result] = element
-        elif not isinstance(op, YieldOp):
-            scope.builder.insert(op.clone(values))
-    return values[grid.yielded]

@@ -1,0 +1,201 @@
+"""The pass `fuse-into-kernels`: kernels of scripts take in what stands before and after them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import FixedBitwidthType, ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import (
+    GreedyRewritePatternApplier,
+    PatternRewriter,
+    PatternRewriteWalker,
+    RewritePattern,
+    op_type_rewrite_pattern,
+)
+from xdsl.rewriter import InsertPoint
+
+from hidet.analysis.grids import (
+    chooses_without,
+    has_reduction,
+    is_cheap,
+    is_in_order,
+    loads_of,
+    reads_neighbours,
+)
+from hidet.analysis.kernel_arguments import (
+    is_only_loaded,
+    is_only_stored,
+    loads_once,
+    shape_as,
+)
+from hidet.dialects.compute import FusionOp, GridOp, terminator_of
+from hidet.dialects.cuda import KernelOp
+from hidet.dialects.graph import CallKernelOp
+from hidet.dialects.shaped import element_of, size_of
+from hidet.lowering.compute.kernel_variants import Kernels, Variant, load_through, store_through
+
+
+@dataclass
+class FuseEpilogue(RewritePattern):
+    """What alone reads a result of a kernel, element by element, is computed where it is stored."""
+
+    kernels: Kernels
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: CallKernelOp, rewriter: PatternRewriter) -> None:
+        """Rewrite one call and what follows one of its results."""
+        kernel = self.kernels.called_by(op)
+        for number, result in enumerate(op.results_):
+            argument = kernel.arguments[len(op.passed) + number]
+            fusion = _only_reader(op, number)
+            if fusion is None or not is_only_stored(argument):
+                continue
+            shape = shape_as(argument, result)
+            grid = grid_of(fusion)
+            before = _place_of_both(op, fusion)
+            if shape is None or grid is None or before is None:
+                continue
+            element = fusion.body.block.args[list(fusion.inputs).index(result)]
+            if not is_in_order(grid, element) or chooses_without(grid, element):
+                continue
+            variant = Variant(kernel, op)
+            store_through(variant, number, shape, fusion, grid, element)
+            name = self.kernels.add(kernel, variant.body, f"{kernel.sym_name.data}_{_word(grid)}")
+            types = [value.type for value in op.results_]
+            types[number] = fusion.results_[0].type
+            call = variant.call(op, name, types)
+            rewriter.insert(call, InsertPoint.before(before))
+            rewriter.replace(fusion, [], [call.results_[number]])
+            replacements: list[SSAValue | None] = list(call.results_)
+            replacements[number] = None
+            rewriter.replace(op, [], replacements)
+            return
+
+
+@dataclass
+class FusePrologue(RewritePattern):
+    """What a kernel alone reads, and costs little, is computed where the kernel loads it."""
+
+    kernels: Kernels
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: CallKernelOp, rewriter: PatternRewriter) -> None:
+        """Rewrite one call and what makes one of the tensors that it reads."""
+        kernel = self.kernels.called_by(op)
+        for value in dict.fromkeys(op.passed):
+            fusion = value.owner
+            if not isinstance(fusion, FusionOp) or any(
+                use.operation is not op or use.index >= len(op.passed) for use in value.uses
+            ):
+                continue
+            grid = grid_of(fusion)
+            positions = [n for n, passed in enumerate(op.passed) if passed is value]
+            shapes = [_shape_where_loaded(kernel, n, grid) for n in positions] if grid else []
+            if grid is None or None in shapes:
+                continue
+            variant = Variant(kernel, op)
+            for position, shape in zip(positions, shapes, strict=True):
+                assert shape is not None
+                load_through(variant, variant.arguments[position], shape, fusion, grid)
+            for position in reversed(positions):
+                variant.pass_no_more(position)
+            name = self.kernels.add(kernel, variant.body, f"{_word(grid)}_{kernel.sym_name.data}")
+            rewriter.replace(op, variant.call(op, name, [each.type for each in op.results_]))
+            rewriter.erase(fusion)
+            return
+
+
+def grid_of(fusion: FusionOp) -> GridOp | None:
+    """Return the grid that a fusion is, if it is one without a reduction."""
+    grid = fusion.body.block.first_op
+    if not isinstance(grid, GridOp) or has_reduction(grid):
+        return None
+    alone = grid.next_op is terminator_of(fusion.body)
+    return grid if alone and len(fusion.results_) == 1 else None
+
+
+def _only_reader(call: CallKernelOp, number: int) -> FusionOp | None:
+    """Return the fusion that alone reads a result of a call; the kernel writes all of it first."""
+    uses = list(call.results_[number].uses)
+    if len(uses) != 1 or number in call.init_numbers:
+        return None
+    user = uses[0].operation
+    return user if isinstance(user, FusionOp) else None
+
+
+def _place_of_both(call: CallKernelOp, fusion: FusionOp) -> Operation | None:
+    """Return the op, of a call and a fusion of a result, in whose place both can run as one.
+
+    It is that of the call, where all else that the fusion reads is there by then, or that of the
+    fusion, where nothing in between reads what the kernel writes. What the kernel writes over is
+    not read by others.
+    """
+    others = [value for value in fusion.inputs if value.owner is not call]
+    if len(others) != len(fusion.inputs) - 1 or not set(others).isdisjoint(call.init_values):
+        return None
+    if all(
+        not isinstance(value.owner, Operation) or value.owner.is_before_in_block(call)
+        for value in others
+    ):
+        return call
+    users = {use.operation for result in call.results_ for use in result.uses} - {fusion}
+    return fusion if all(fusion.is_before_in_block(user) for user in users) else None
+
+
+def _shape_where_loaded(kernel: KernelOp, position: int, grid: GridOp) -> tuple[int, ...] | None:
+    """Return the shape in which a kernel sees a grid, if it may evaluate it where it loads it."""
+    argument = kernel.arguments[position]
+    if not is_only_loaded(argument) or not reads_neighbours(grid):
+        return None
+    rounds = all(_bits(load.source) <= _bits(grid.result) for load in loads_of(grid))
+    if is_cheap(grid, rounds=rounds) or loads_once(kernel, argument, size_of(grid.result)):
+        return shape_as(argument, grid.result)
+    return None
+
+
+def _bits(value: SSAValue) -> int:
+    """Return the bits of an element."""
+    element = element_of(value)
+    assert isinstance(element, FixedBitwidthType)
+    return element.bitwidth
+
+
+def _word(grid: GridOp) -> str:
+    """Return the word for a grid in the name of a kernel."""
+    return (grid.result.name_hint or "").strip("0123456789_")
+
+
+@dataclass(frozen=True)
+class FuseIntoKernelsPass(ModulePass):
+    """Have the kernels of scripts compute what stands element by element before and after them.
+
+    Expects functions of `compute.fusion` and `graph.call_kernel`. A fusion moves into a kernel
+    where it is one grid without a reduction, and
+
+    1. alone reads a result, element by element and in order, that the kernel does nothing with but
+       to store to: a `compute.sink` takes its place. What the kernel does not store stays
+       undefined, so the fusion must depend on every element;
+    2. or is read by the kernel alone, which does nothing with it but to load elements: a
+       `compute.grid` takes its place. It is cheap, or no element is loaded twice.
+
+    Calls with equal neighbours share a kernel. A kernel that takes addresses or copies vectors of
+    an argument keeps that argument. Leaves the views for `inline-compute`, and no kernel without a
+    call that had one.
+    """
+
+    name = "fuse-into-kernels"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Fuse in every function of the module."""
+        kernels = Kernels(op)
+        functions = [each for each in op.ops if isinstance(each, FuncOp) and each.body.blocks]
+        patterns = GreedyRewritePatternApplier(
+            [FuseEpilogue(kernels), FusePrologue(kernels)], dce_enabled=False
+        )
+        for function in functions:
+            PatternRewriteWalker(patterns).rewrite_region(function.body)
+        kernels.erase_uncalled(functions)

@@ -1,0 +1,179 @@
+"""Kernels that compute what stood before or after them: `fuse-into-kernels` makes them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from itertools import count
+
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import MemRefType, ModuleOp, TensorType
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Block, BlockArgument, Region, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from hidet.dialects.compute import FusionOp, GridOp, LoadOp, SinkOp, StoreOp, YieldOp
+from hidet.dialects.cuda import KernelOp
+from hidet.dialects.cuda.names import identifier_from
+from hidet.dialects.graph import CallKernelOp
+from hidet.dialects.shaped import element_of, shape_of
+from hidet.lowering.builder import KernelBuilder
+from hidet.lowering.inlining import element_at
+from hidet.lowering.kernels import kernels_of
+from hidet.lowering.locations import located
+
+
+class Kernels:
+    """The kernels of a module, and those that became of them; equal ones are one kernel."""
+
+    def __init__(self, module: ModuleOp) -> None:
+        self._kernels = {kernel.sym_name.data: kernel for kernel in kernels_of(module)}
+        self._made: defaultdict[str, list[str]] = defaultdict(list)
+
+    def called_by(self, call: CallKernelOp) -> KernelOp:
+        """Return the kernel of a call."""
+        return self._kernels[call.kernel.string_value()]
+
+    def add(self, kernel: KernelOp, body: Region, wanted: str) -> str:
+        """Return the name of the kernel that is like one, with another body.
+
+        If there is none it is made, with the wanted name or one like that.
+        """
+        made = self._made[kernel.sym_name.data]
+        for each in made:
+            if self._kernels[each].body.is_structurally_equivalent(body):
+                return each
+        name = identifier_from(wanted) or kernel.sym_name.data
+        numbered = (f"{name}{number or ''}" for number in count())
+        unused = next(each for each in numbered if each not in self._kernels)
+        grid, block = ([each.data for each in shape] for shape in (kernel.grid, kernel.block))
+        variant = KernelOp(unused, grid, block, body)
+        variant.attributes |= kernel.attributes
+        variant.location = kernel.location
+        Rewriter.insert_op(variant, InsertPoint.after(kernel))
+        self._kernels[unused] = variant
+        made.append(unused)
+        return unused
+
+    def erase_uncalled(self, functions: Sequence[FuncOp]) -> None:
+        """Erase the kernels that others were made of and that nothing calls any more."""
+        called = {
+            self.called_by(op)
+            for function in functions
+            for op in function.body.block.ops
+            if isinstance(op, CallKernelOp)
+        }
+        for name in self._made:
+            if (kernel := self._kernels[name]) not in called:
+                Rewriter.erase_op(kernel)
+
+
+class Variant:
+    """A copy of the body of a kernel, whose arguments change along with what a call passes."""
+
+    def __init__(self, kernel: KernelOp, call: CallKernelOp) -> None:
+        self.body = kernel.body.clone()
+        self.passed = list(call.passed)
+
+    @property
+    def block(self) -> Block:
+        """The only block of the body."""
+        return self.body.block
+
+    @property
+    def arguments(self) -> tuple[BlockArgument, ...]:
+        """The arguments."""
+        return self.block.args
+
+    def pass_also(self, value: SSAValue) -> BlockArgument:
+        """Pass a tensor, unless it is passed as it is already; return the argument."""
+        kind = buffer_type(value)
+        for argument, passed in zip(self.arguments, self.passed, strict=False):
+            if passed is value and argument.type == kind:
+                return argument
+        argument = self.block.insert_arg(kind, len(self.passed))
+        argument.name_hint = value.name_hint
+        self.passed.append(value)
+        return argument
+
+    def pass_no_more(self, position: int) -> None:
+        """Drop an argument that nothing uses, and what is passed for it."""
+        self.block.erase_arg(self.arguments[position])
+        del self.passed[position]
+
+    def call(self, op: CallKernelOp, name: str, types: Sequence[Attribute]) -> CallKernelOp:
+        """Make the call of this kernel in place of another call."""
+        call = CallKernelOp(name, [*self.passed, *op.init_values], types, op.init_numbers)
+        call.location = op.location
+        return call
+
+
+def buffer_type(value: SSAValue) -> MemRefType[Attribute]:
+    """Return the type of the argument that a tensor is passed for."""
+    return MemRefType(element_of(value), shape_of(value))
+
+
+def _same_element(
+    builder: KernelBuilder,
+    indices: Sequence[SSAValue],
+    shape: Sequence[int],
+    other: Sequence[int],
+) -> Sequence[SSAValue]:
+    """Return the indices of an element in another shape of the tensor."""
+    if tuple(shape) == tuple(other):
+        return indices
+    return builder.delinearize(builder.linearize(indices, shape), other)
+
+
+def store_through(
+    variant: Variant,
+    number: int,
+    shape: tuple[int, ...],
+    fusion: FusionOp,
+    grid: GridOp,
+    element: SSAValue,
+) -> None:
+    """Have a kernel store to a sink that computes a grid, in place of one of its results."""
+    old = variant.arguments[len(variant.passed) + number]
+    inner = zip(fusion.body.block.args, fusion.inputs, strict=True)
+    buffers: dict[SSAValue, SSAValue] = {
+        a: variant.pass_also(value) for a, value in inner if a is not element
+    }
+    out = variant.block.insert_arg(buffer_type(fusion.results_[0]), old.index + 1)
+    out.name_hint = old.name_hint
+    builder = KernelBuilder(InsertPoint.at_start(variant.block))
+    sink = builder.insert(SinkOp(TensorType(element_of(old), shape)))
+    sink.result.name_hint = grid.result.name_hint
+    with builder.inside(sink.body.block):
+        indices = _same_element(builder, sink.indices, shape, grid.shape)
+        value = element_at(builder, grid, indices, buffers, {element: sink.value})
+        builder.insert(StoreOp(value, out, indices))
+    located([sink], fusion.location)
+    for use in list(old.uses):
+        store = use.operation
+        assert isinstance(store, memref.StoreOp)
+        new = StoreOp(store.value, sink.result, store.indices)
+        new.location = store.location
+        Rewriter.replace_op(store, new)
+    variant.block.erase_arg(old)
+
+
+def load_through(
+    variant: Variant, old: SSAValue, shape: tuple[int, ...], fusion: FusionOp, grid: GridOp
+) -> None:
+    """Have a kernel load elements of a grid, in place of an argument."""
+    inner = zip(fusion.body.block.args, fusion.inputs, strict=True)
+    buffers: dict[SSAValue, SSAValue] = {a: variant.pass_also(value) for a, value in inner}
+    builder = KernelBuilder(InsertPoint.at_start(variant.block))
+    view = builder.insert(GridOp(TensorType(element_of(old), shape)))
+    view.result.name_hint = old.name_hint
+    with builder.inside(view.body.block):
+        indices = _same_element(builder, view.indices, shape, grid.shape)
+        builder.insert(YieldOp(element_at(builder, grid, indices, buffers, {})))
+    located([view], fusion.location)
+    for use in list(old.uses):
+        load = use.operation
+        assert isinstance(load, memref.LoadOp | LoadOp)
+        new = LoadOp(view.result, load.indices)
+        new.location = load.location
+        Rewriter.replace_op(load, new)
