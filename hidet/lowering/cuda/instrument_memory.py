@@ -219,6 +219,8 @@ def _check_owner(op: Operation) -> None:
             _insert_owner_check(op, op.source, op.indices)
         case compute.StoreOp():
             _insert_owner_check(op, op.target, op.indices)
+        case WgmmaFenceOperandOp():
+            return  # It names the registers of the thread by the first element of the tile.
         case InstructionOp():
             for operand, element in zip(op.instruction.operands, op.elements, strict=True):
                 # A fragment belongs to a warp; its indices are those of its first element.

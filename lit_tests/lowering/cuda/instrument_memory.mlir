@@ -103,3 +103,19 @@ cuda.kernel @tile(%i0 : i32, %j0 : i32) grid(1) block(32) {
   %tile = memref.alloca() : memref<8x8xf32, #tile, #space>
   memref.store %zero, %tile[%i, %j] : memref<8x8xf32, #tile, #space>
 }
+
+// -----
+
+#accumulator = #task.map<spatial(4, 1) * repeat(2, 1) * spatial(8, 4) * repeat(1, 2)>
+#space = #cuda.space<register>
+
+// A fence names the registers of the thread by the first element of the tile, which may be that of
+// another thread.
+// OWNER-LABEL: cuda.kernel @fence
+// OWNER-NOT:     cuda.check_owner
+// OWNER:         cuda.wgmma_fence_operand
+cuda.kernel @fence() grid(1) block(128) {
+  %zero = arith.constant 0 : index
+  %d = memref.alloca() : memref<64x8xf32, #accumulator, #space>
+  cuda.wgmma_fence_operand %d[%zero, %zero] count 4 : memref<64x8xf32, #accumulator, #space>
+}
