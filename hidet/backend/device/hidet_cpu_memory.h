@@ -63,4 +63,18 @@ HIDET_DEVICE T atomic_min(T* p, T v) {
   return cpu::atomic_update(p, [=](T old) { return minimum(old, v); });
 }
 
+template <typename T>
+HIDET_DEVICE T atomic_exchange(T* p, T v) {
+  T old;
+  __atomic_exchange(p, &v, &old, __ATOMIC_RELAXED);
+  return old;
+}
+
+// Integers: store v where *p is `expected`.
+template <typename T>
+HIDET_DEVICE T atomic_cas(T* p, T expected, T v) {
+  __atomic_compare_exchange_n(p, &expected, v, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+  return expected;  // what was there
+}
+
 }  // namespace hidet

@@ -89,4 +89,22 @@ HIDET_DEVICE T atomic_min(T* p, T v) {
   }
 }
 
+template <typename T>
+HIDET_DEVICE T atomic_exchange(T* p, T v) {
+  if constexpr (sizeof(T) == 8) {
+    using U = unsigned long long;
+    return bit_cast<T>(::atomicExch(reinterpret_cast<U*>(p), bit_cast<U>(v)));
+  } else {
+    return ::atomicExch(p, v);
+  }
+}
+
+// Integers: store v where *p is `expected`.
+template <typename T>
+HIDET_DEVICE T atomic_cas(T* p, T expected, T v) {
+  using U = std::conditional_t<sizeof(T) == 8, unsigned long long, unsigned int>;
+  return static_cast<T>(
+      ::atomicCAS(reinterpret_cast<U*>(p), static_cast<U>(expected), static_cast<U>(v)));
+}
+
 }  // namespace hidet

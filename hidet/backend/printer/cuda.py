@@ -70,6 +70,8 @@ def _atomic(op: Operation, text_of: TextOf) -> Text:
     """Print `hidet::atomic_add(&x[i], v)`."""
     assert isinstance(op, AtomicOp)
     arguments = [address(op.memref, op.indices, text_of), text_of(op.value)]
+    if op.expected is not None:
+        arguments.insert(1, text_of(op.expected))
     return call(f"hidet::atomic_{op.kind.data.value}", arguments, value_type(op.value))
 
 

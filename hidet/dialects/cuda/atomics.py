@@ -10,12 +10,14 @@ from xdsl.dialects.builtin import AnyFloatConstr, IndexType, IntegerType, MemRef
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute, Operation, SpacedOpaqueSyntaxAttribute, SSAValue
 from xdsl.irdl import (
+    AttrSizedOperandSegments,
     BaseAttr,
     IRDLOperation,
     VarConstraint,
     irdl_attr_definition,
     irdl_op_definition,
     operand_def,
+    opt_operand_def,
     prop_def,
     result_def,
     traits_def,
@@ -35,11 +37,13 @@ class AtomicKind(StrEnum):
     ADD = auto()
     MAX = auto()
     MIN = auto()
+    EXCHANGE = auto()
+    CAS = auto()
 
 
 @irdl_attr_definition
 class AtomicKindAttr(EnumAttribute[AtomicKind], SpacedOpaqueSyntaxAttribute):
-    """`add`, `max` or `min`; integers are signed."""
+    """`add`, `max`, `min`, `exchange`, or `cas` (compare and swap); integers are signed."""
 
     name = "cuda.atomic_kind"
 
@@ -48,7 +52,8 @@ class AtomicKindAttr(EnumAttribute[AtomicKind], SpacedOpaqueSyntaxAttribute):
 class AtomicOp(IRDLOperation):
     """`cuda.atomic add %v, %x[%i]`: updates an element as one step; gives its old value.
 
-    It is relaxed: it orders no other access (PTX ISA, `atom.relaxed`).
+    `cuda.atomic cas %v if %old, %x[%i]` stores `%v` where the element is `%old`. All are relaxed:
+    they order no other access (PTX ISA, `atom.relaxed`).
     """
 
     name = "cuda.atomic"
@@ -57,11 +62,15 @@ class AtomicOp(IRDLOperation):
 
     kind = prop_def(AtomicKindAttr)
     value = operand_def(T)
+    expected = opt_operand_def(T)
     memref = operand_def(MemRefType.constr(T))
     indices = var_operand_def(IndexType)
     result = result_def(T)
 
-    assembly_format = "$kind $value `,` $memref `[` $indices `]` attr-dict `:` type($memref)"
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    assembly_format = (
+        "$kind $value (`if` $expected^)? `,` $memref `[` $indices `]` attr-dict `:` type($memref)"
+    )
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
 
     def __init__(
@@ -70,19 +79,22 @@ class AtomicOp(IRDLOperation):
         value: SSAValue | Operation,
         memref: SSAValue,
         indices: Sequence[SSAValue],
+        expected: SSAValue | None = None,
     ) -> None:
         value = SSAValue.get(value)
         super().__init__(
             properties={"kind": AtomicKindAttr(kind)},
-            operands=[value, memref, indices],
+            operands=[value, expected, memref, indices],
             result_types=[value.type],
         )
 
     def verify_(self) -> None:
-        """Check the rank."""
+        """Check the rank, and that `cas` compares."""
         kind = memref_type(self.memref)
         if len(self.indices) != kind.get_num_dims():
             raise VerifyException(f"{len(self.indices)} indices for {kind}")
+        if (self.kind.data is AtomicKind.CAS) != (self.expected is not None):
+            raise VerifyException("'cas' has a value to compare with, after 'if', and no other has")
 
 
 class VoteKind(StrEnum):

@@ -195,6 +195,8 @@ _ATOMIC_TYPES = {
     AtomicKind.ADD: ("i32", "u32", "i64", "u64", "f32", "f64"),
     AtomicKind.MAX: ("i32", "i64", "f32", "f64"),
     AtomicKind.MIN: ("i32", "i64", "f32", "f64"),
+    AtomicKind.EXCHANGE: ("i32", "u32", "i64", "u64", "f32", "f64"),
+    AtomicKind.CAS: ("i32", "u32", "i64", "u64"),
 }
 
 
@@ -213,7 +215,29 @@ def atomic_min(address: object, value: object) -> Scalar:
     return _atomic(AtomicKind.MIN, address, value)
 
 
-def _atomic(kind: AtomicKind, address: object, value: object) -> Scalar:
+def atomic_sub(address: object, value: object) -> Scalar:
+    """Subtract from an element as one step; return its old value."""
+    return _atomic(AtomicKind.ADD, address, value, negative=True)
+
+
+def atomic_exchange(address: object, value: object) -> Scalar:
+    """Store a value in an element as one step; return its old value."""
+    return _atomic(AtomicKind.EXCHANGE, address, value)
+
+
+def atomic_cas(address: object, compare: object, value: object) -> Scalar:
+    """Store a value in an element where that is `compare`, as one step; return its old value."""
+    return _atomic(AtomicKind.CAS, address, value, expected=compare)
+
+
+def _atomic(
+    kind: AtomicKind,
+    address: object,
+    value: object,
+    *,
+    expected: object = None,
+    negative: bool = False,
+) -> Scalar:
     emitter = current(f"atomic_{kind.value}")
     if not isinstance(address, Pointer):
         raise ScriptError(
@@ -227,8 +251,13 @@ def _atomic(kind: AtomicKind, address: object, value: object) -> Scalar:
             hint=f"there is {', '.join(_ATOMIC_TYPES[kind])}",
         )
     operand = emitter.cast(emitter.scalar_of(value, element), element)
+    if negative:
+        operand = emitter.binary("-", emitter.constant(0, element), operand)
+    compared = None
+    if expected is not None:
+        compared = emitter.cast(emitter.scalar_of(expected, element), element).ssa
     indices = [emitter.index_of(index) for index in address.indices]
-    op = emitter.insert(AtomicOp(kind, operand.ssa, address.memory, indices))
+    op = emitter.insert(AtomicOp(kind, operand.ssa, address.memory, indices, compared))
     return Scalar(emitter, op.result, element)
 
 

@@ -118,7 +118,8 @@ def _flatten_access(
         case memref.StoreOp():
             op.operands = [op.value, argument, flat(op.indices)]
         case AtomicOp():
-            op.operands = [op.value, argument, flat(op.indices)]
+            index = [flat(op.indices)]
+            _replace(op, AtomicOp(op.kind.data, op.value, argument, index, op.expected))
         case CopyVectorOp():
             source, target = list(op.source_indices), list(op.target_indices)
             source = [flat(source)] if op.source is argument else source

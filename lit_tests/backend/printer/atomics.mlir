@@ -10,6 +10,8 @@ cuda.kernel @update(%x : memref<32xf32>, %p : i1) grid(1) block(32) attributes {
   // One whose old value nobody wants.
   // CHECK-NEXT: hidet::atomic_max(&x[tid], old);
   %0 = cuda.atomic max %old, %x[%tid] : memref<32xf32>
+  // CHECK-NEXT: hidet::atomic_exchange(&x[tid], old);
+  %9 = cuda.atomic exchange %old, %x[%tid] : memref<32xf32>
   // CHECK-NEXT: const bool some = hidet::any(p);
   %some = cuda.vote any %p : i1
   // CHECK-NEXT: const int lanes = hidet::ballot(p);

@@ -36,6 +36,8 @@ cuda.kernel @update(%x : memref<8x32xf32>, %n : memref<8xi32>) grid(1) block(32)
   %old = cuda.atomic add %v, %x[%i, %i] : memref<8x32xf32>
   // CHECK-NEXT: %0 = cuda.atomic max %old, %x[%i, %i] : memref<8x32xf32>
   %0 = cuda.atomic max %old, %x[%i, %i] : memref<8x32xf32>
+  // CHECK-NEXT: %{{.*}} = cuda.atomic cas %old if %v, %x[%i, %i] : memref<8x32xf32>
+  %swapped = cuda.atomic cas %old if %v, %x[%i, %i] : memref<8x32xf32>
   // CHECK-NEXT: %1 = cuda.atomic min %w, %n[%i] : memref<8xi32>
   %1 = cuda.atomic min %w, %n[%i] : memref<8xi32>
   %p = arith.cmpi eq, %1, %w : i32

@@ -11,3 +11,17 @@ cuda.kernel @f(%p : i1) grid(1) block(32) {
   // CHECK: 'ballot' gives i32
   %0 = cuda.vote ballot %p : i1
 }
+
+// -----
+
+// CHECK: 'cas' has a value to compare with, after 'if', and no other has
+cuda.kernel @f(%x : memref<8xi32>, %v : i32, %i : index) grid(1) block(32) {
+  %0 = cuda.atomic cas %v, %x[%i] : memref<8xi32>
+}
+
+// -----
+
+// CHECK: 'cas' has a value to compare with, after 'if', and no other has
+cuda.kernel @f(%x : memref<8xi32>, %v : i32, %i : index) grid(1) block(32) {
+  %0 = cuda.atomic add %v if %v, %x[%i] : memref<8xi32>
+}

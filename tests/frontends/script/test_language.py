@@ -36,8 +36,11 @@ from hidet.lang.cuda import (
     all_sync,
     any_sync,
     atomic_add,
+    atomic_cas,
+    atomic_exchange,
     atomic_max,
     atomic_min,
+    atomic_sub,
     ballot_sync,
     blockDim,
     blockIdx,
@@ -393,6 +396,51 @@ def test_warp_and_atomics():
     assert torch.equal(out[7], (lanes ^ 1).float())
     assert sums.tolist() == [[0, 0, 0], [496, 31, -31]]
     assert top[0] == x.max()
+
+
+@pytest.mark.parametrize("kind", [i32, i64, f32, f64], ids=str)
+def test_atomic_exchange_and_sub(kind):
+    """All values but one are handed on; of 64 differences none is lost."""
+    with hidet.script_module() as module:
+
+        @hidet.script
+        def hand_on(x: kind[64], old: kind[64], place: kind[2]):
+            attrs.cuda.grid_dim = 2
+            attrs.cuda.block_dim = 32
+            i = blockIdx.x * 32 + threadIdx.x
+            old[i] = atomic_exchange(~place[0], x[i])
+            atomic_sub(~place[1], x[i])
+
+    dtype = {"i32": torch.int32, "i64": torch.int64, "f32": torch.float32}.get(str(kind))
+    x = torch.randperm(64).to(dtype or torch.float64)
+    old, place = poison(torch.empty_like(x)), torch.tensor([-1, 0], dtype=x.dtype)
+    module.build()(x, old, place)
+    assert sorted([*old.tolist(), place[0].item()]) == list(range(-1, 64))
+    assert place[1] == -64 * 63 // 2
+
+
+@pytest.mark.parametrize("kind", [i32, i64], ids=str)
+def test_atomic_cas(kind):
+    """A product by compare and swap; the thread whose value is there already sees it."""
+    with hidet.script_module() as module:
+
+        @hidet.script
+        def multiply(x: kind[32], product: kind[1]):
+            attrs.cuda.grid_dim = 2
+            attrs.cuda.block_dim = 16
+            i = blockIdx.x * 16 + threadIdx.x
+            seen = product[0]
+            done = False
+            while not done:
+                old = atomic_cas(~product[0], seen, seen * x[i])
+                done = old == seen
+                seen = old
+
+    dtype = torch.int32 if kind is i32 else torch.int64
+    x = torch.where(torch.arange(32) % 3 == 0, 2, -1).to(dtype)
+    product = torch.ones(1, dtype=dtype)
+    module.build()(x, product)
+    assert product[0] == x.prod()
 
 
 def test_ir_of_a_kernel():
