@@ -1,12 +1,19 @@
 """Compiled models in the strict mode: kernels of our own are clean, a missing barrier shows."""
 
+import copy
+import importlib.util
+from pathlib import Path
+
 import pytest
 import torch
 from torch import nn
 from torch.nn import functional
 
+import hidet
 from hidet import option
 from hidet.errors import HidetError
+from hidet.lang import attrs, f32, shared_tensor
+from hidet.lang.cuda import blockIdx, syncthreads, threadIdx
 from hidet.lowering import pipelines
 from hidet.testing.numeric import assert_close
 
@@ -20,6 +27,15 @@ GRAPHS = {
         ((1, 3, 12, 12), (8, 3, 3, 3)),
     ),
 }
+
+MODELS = Path(__file__).parents[2] / "examples" / "models"
+OF_EXAMPLES = {
+    "mlp": ("mlp", "mlp", (), {"sizes": (40, 24, 10)}, (3, 40)),
+    "lenet": ("lenet", "lenet", (), {}, (1, 1, 28, 28)),
+    "block of GPT-2": ("gpt", "gpt_block", (48, 3, 16), {}, (1, 12, 48)),
+    "block of ResNet": ("resnet", "BasicBlock", (8, 16, 2), {}, (1, 8, 10, 10)),
+}
+"""Module, function, arguments, keywords, shape of the input."""
 
 
 @pytest.fixture(autouse=True)
@@ -39,6 +55,23 @@ def test_kernels_are_clean(name):
     for seed in (0, 1):
         with option.context(strict_seed=seed), torch.no_grad():
             assert_close(compiled(*inputs), function(*(x.double() for x in inputs)), 1e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", OF_EXAMPLES)
+def test_models_are_clean(name):
+    """Neither do those of small models."""
+    module_name, make, arguments, keywords, shape = OF_EXAMPLES[name]
+    specification = importlib.util.spec_from_file_location(
+        module_name, MODELS / f"{module_name}.py"
+    )
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    model, x = getattr(module, make)(*arguments, **keywords).eval(), torch.rand(shape).sub_(0.5)
+    compiled = torch.compile(model, backend="hidet", options={"fallback": False})
+    for seed in (0, 1):
+        with option.context(strict_seed=seed), torch.no_grad():
+            assert_close(compiled(x), copy.deepcopy(model).double()(x.double()), 1e-4)
 
 
 def test_sources_are_checked(tmp_path):
@@ -66,3 +99,46 @@ def test_missing_barrier_is_found(monkeypatch, tmp_path):
         compiled(torch.rand(40, 50), torch.rand(50, 60))
     assert caught.match(r"(nothing has written so far|a race: thread)")
     assert caught.match(r"s[ab]\[\d+, \d+\] in .*test_strict\.py:\d+")
+
+
+def build_reverse(bug):
+    """Build a kernel that reverses rows, with a barrier or without it."""
+    with hidet.script_module() as module:
+
+        @hidet.script
+        def reverse(x: f32[4, 64], y: f32[4, 64]):
+            attrs.cuda.grid_dim = 4
+            attrs.cuda.block_dim = 64
+            row = shared_tensor("float32", [64])
+            row[threadIdx.x] = x[blockIdx.x, threadIdx.x]
+            if not bug:
+                syncthreads()
+            y[blockIdx.x, threadIdx.x] = row[63 - threadIdx.x]
+
+    return module.build()
+
+
+@pytest.mark.parametrize("backend", ["aot_eager", "hidet"])
+@pytest.mark.parametrize("bug", [False, True], ids=["right", "bug"])
+def test_scripts_in_models(backend, bug):
+    """A kernel of a script that a model calls is checked; the error names its line."""
+    reverse = build_reverse(bug)
+
+    @torch.compile(backend=backend, fullgraph=True)
+    def model(x):
+        y = torch.empty_like(x)
+        reverse(x * 2, y)
+        return y + 1
+
+    x = torch.rand(4, 64)
+    for seed in (0, 1):
+        with option.context(strict_seed=seed), torch.no_grad():
+            if not bug:
+                assert_close(model(x), x.double().flip(1) * 2 + 1, 1e-5)
+                continue
+            with pytest.raises(
+                HidetError, match=rf"test_strict\.py:\d+.*\(seed {seed}\)"
+            ) as caught:
+                model(x)
+            assert caught.match(r"(nothing has written so far|a race: thread)")
+            assert caught.match(r"row\[\d+\] in ")

@@ -14,6 +14,9 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
+from hidet.analysis.form_rules import IdVariable
+from hidet.analysis.forms import LinearForm
+from hidet.analysis.index_forms import IndexForms
 from hidet.arch.instructions import Access
 from hidet.dialects import compute
 from hidet.dialects.cuda import KernelOp, ThreadIdOp
@@ -35,7 +38,7 @@ from hidet.dialects.cuda.table_ops import InstructionOp, element_bits
 from hidet.dialects.cuda.tensor_core import LdmatrixOp, MmaSyncOp
 from hidet.dialects.cuda.warp_group import WgmmaFenceOperandOp, WgmmaOp
 from hidet.dialects.shaped import memref_type
-from hidet.dialects.task import TaskMapAttr
+from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, MatmulOp, TaskMapAttr
 from hidet.lowering.builder import Index, KernelBuilder
 from hidet.lowering.kernels import kernel_of, kernels_of
 from hidet.lowering.locations import location_setter
@@ -74,6 +77,8 @@ class InstrumentMemoryPass(ModulePass):
         for kernel in kernels_of(op):
             if ON_CPU in kernel.attributes:
                 continue  # a plain function: it has one thread, which no fiber runs
+            if self.owners and not _workers_are_threads(kernel):
+                continue
             for inner in list(kernel.body.walk()):
                 if self.owners:
                     _check_owner(inner)
@@ -208,6 +213,29 @@ def _number(index: SSAValue) -> int | None:
     if isinstance(op, ConstantOp) and isinstance(op.value, IntegerAttr):
         return op.value.value.data
     return None
+
+
+def _workers_are_threads(kernel: KernelOp) -> bool:
+    """Return whether threads have their own numbers wherever all of the block are workers.
+
+    A kernel may number them in another way, `127 - threadIdx.x`; then nobody knows who owns what.
+    """
+    if DYNAMIC in kernel.block_dims:
+        return False
+    forms = IndexForms(kernel)
+    x, y, _ = kernel.block_dims
+    weights = {Dimension.X: 1, Dimension.Y: x, Dimension.Z: x * y}
+    for op in kernel.body.walk():
+        if not isinstance(op, ForeachOp | CopyOp | MatmulOp | CombineOp):
+            continue
+        limits = forms.range(op.worker, op.parent)
+        rest = forms.form(op.worker)
+        for atom in list(rest.terms):
+            if isinstance(atom, IdVariable) and atom.op_type is ThreadIdOp:
+                rest = rest.plus(LinearForm.of(atom), -weights[atom.dimension])
+        if rest != LinearForm({}) and (limits is None or limits.hi + 1 >= kernel.threads > 1):
+            return False
+    return True
 
 
 def _check_owner(op: Operation) -> None:

@@ -119,3 +119,22 @@ cuda.kernel @fence() grid(1) block(128) {
   %d = memref.alloca() : memref<64x8xf32, #accumulator, #space>
   cuda.wgmma_fence_operand %d[%zero, %zero] count 4 : memref<64x8xf32, #accumulator, #space>
 }
+
+// -----
+
+#tile = #task.map<spatial(4, 8) * repeat(2, 1)>
+#space = #cuda.space<register>
+
+// Where threads have other numbers as workers it is not known who owns what.
+// OWNER-LABEL: cuda.kernel @renumbered
+// OWNER-NOT:     cuda.check_owner
+cuda.kernel @renumbered() grid(1) block(32) {
+  %last = arith.constant 31 : index
+  %zero = arith.constant 0.0 : f32
+  %t = cuda.thread_id x
+  %w = arith.subi %last, %t : index
+  %tile = memref.alloca() : memref<8x8xf32, #tile, #space>
+  task.foreach (%i, %j) of %tile on %w : memref<8x8xf32, #tile, #space> {
+    memref.store %zero, %tile[%i, %j] : memref<8x8xf32, #tile, #space>
+  }
+}
