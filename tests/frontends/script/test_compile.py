@@ -96,10 +96,10 @@ def test_backends(module, backend):
 
 def compiled_plan(function, *arguments):
     """Compile a function by our backend and run it; give the result, and the plan."""
-    before = len(hidet.torch.compiled_graphs())
+    before = hidet.torch.compiled_graphs()  # kept, so that none of them goes meanwhile
     with torch.no_grad():
         result = torch.compile(function, backend="hidet", fullgraph=True)(*arguments)
-    (graph,) = hidet.torch.compiled_graphs()[before:]
+    (graph,) = hidet.torch.compiled_graphs()[len(before) :]
     return result, graph.plan
 
 

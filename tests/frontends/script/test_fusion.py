@@ -101,10 +101,10 @@ def silu(kernels):
 
 def launches(function, *arguments):
     """Compile and run a function; give its result, and the names of the kernels in its launches."""
-    before = len(hidet.torch.compiled_graphs())
+    before = hidet.torch.compiled_graphs()  # kept, so that none of them goes meanwhile
     with torch.no_grad():
         found = torch.compile(function, backend="hidet", fullgraph=True)(*arguments)
-    (graph,) = hidet.torch.compiled_graphs()[before:]
+    (graph,) = hidet.torch.compiled_graphs()[len(before) :]
     return found, [graph.plan.kernels[launch.kernel].symbol for launch in graph.plan.forward]
 
 
