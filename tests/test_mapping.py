@@ -318,6 +318,14 @@ class TestConstructors:
         assert repeat(2, 3, attrs="u.") == row_repeat(2, 3, attrs="u+") == repeat(2, 3)
         assert spatial(4, 2).repeat(2, 3, attrs="u4u") == spatial(4, 2).repeat(2, 3)
         assert column_repeat(2, 3, attrs=".") == column_repeat(2, 3)
+        assert repeat(2, 3).hints == (0, 0)
+        assert repeat(2, 3, attrs="u.").hints == (-1, 0)
+        assert repeat(2, 3, attrs="u").hints == row_repeat(2, 3, attrs="u+").hints == (-1, -1)
+        assert spatial(4, 2).repeat(2, 3, attrs="u4.").hints == (4, 0)
+        outer = repeat(2, 3, attrs="uu") * spatial(4, 2)
+        assert outer.hints == outer.spatial(2, 2).hints == (-1, -1)
+        assert (outer * repeat(2, 2, attrs=".u8")).hints == (-1, 8)
+        assert (repeat(2) + outer).hints == (0, -1, -1)
         for attrs in ("x", "uuu", "u x"):
             with pytest.raises(MappingError, match="no hints for the 2 loops"):
                 repeat(2, 3, attrs=attrs)

@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import (
     NoneAttr,
     UnitAttr,
     i1,
+    i64,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
@@ -199,9 +200,16 @@ class KernelBuilder(Builder):
 
     @contextmanager
     def loop(
-        self, stop: Index, step: int = 1, *, unroll: bool = False, name: str | None = None
+        self, stop: Index, step: int = 1, *, unroll: bool | int = False, name: str | None = None
     ) -> Generator[SSAValue]:
-        """Build `for (i = 0; i < stop; i += step)`; gives the induction variable."""
+        """Build `for (i = 0; i < stop; i += step)`; gives the induction variable.
+
+        Args:
+            stop: the end, which is not reached.
+            step: from one index to the next.
+            unroll: whether the loop is unrolled, or so many iterations of it.
+            name: the name of the variable.
+        """
         body = Block(arg_types=[IndexType()])
         body.args[0].name_hint = name
         bounds = self.index(0), self.index(stop), self.index(step)
@@ -209,8 +217,7 @@ class KernelBuilder(Builder):
             yield body.args[0]
             self.insert(scf.YieldOp())
         op = self.insert(scf.ForOp(*bounds, [], body))
-        if unroll:
-            op.attributes[UNROLL] = UnitAttr()
+        set_unroll(op, unroll)
 
     @contextmanager
     def when(self, condition: SSAValue) -> Generator[None]:
@@ -222,14 +229,17 @@ class KernelBuilder(Builder):
         self.insert(scf.IfOp(condition, [], Region(body)))
 
     @contextmanager
-    def loops(self, extents: Sequence[int], *, unroll: bool = False) -> Generator[list[SSAValue]]:
+    def loops(
+        self, extents: Sequence[int], *, unroll: bool | Sequence[bool | int] = False
+    ) -> Generator[list[SSAValue]]:
         """Build nested loops over all indices below the extents; gives the induction variables."""
         if not extents:
             yield []
             return
+        first, *others = [unroll] * len(extents) if isinstance(unroll, bool) else unroll
         with (
-            self.loop(extents[0], unroll=unroll) as outer,
-            self.loops(extents[1:], unroll=unroll) as inner,
+            self.loop(extents[0], unroll=first) as outer,
+            self.loops(extents[1:], unroll=others) as inner,
         ):
             yield [outer, *inner]
 
@@ -247,6 +257,12 @@ class KernelBuilder(Builder):
             else:
                 self.insert(op)
         return yielded
+
+
+def set_unroll(loop: scf.ForOp, unroll: bool | int) -> None:
+    """Have a loop unrolled, or so many iterations of it, by the compiler of CUDA."""
+    if unroll is not False:
+        loop.attributes[UNROLL] = UnitAttr() if unroll is True else IntegerAttr(unroll, i64)
 
 
 def integer_type(kind: Attribute) -> IntegerType | IndexType:

@@ -7,8 +7,8 @@ from math import gcd, prod
 from hidet.mapping.factors import (
     Factor,
     MappingError,
-    check_hints,
     ranked_factors,
+    read_hints,
     traversal_order,
 )
 from hidet.mapping.task_map import TaskMap
@@ -34,15 +34,15 @@ def repeat(*dims: int, ranks: Sequence[int] | None = None, attrs: str | None = N
     Args:
         dims: the extents.
         ranks: the order of traversal, as in `spatial`.
-        attrs: hints for the loop of each dimension, or one for all, `u` to unroll it, `.` for
-            nothing. They change nothing: all loops over few tasks are unrolled.
+        attrs: hints for the loop of each dimension, or one for all: `u` to unroll it, `u4` to
+            unroll four iterations, `.` to leave it; see `TaskMap.hints`.
 
     Raises:
         MappingError: for extents that are not positive, ranks that are no permutation, or hints
             that do not belong to the dimensions.
     """
-    check_hints(len(dims), attrs)
-    return TaskMap(ranked_factors("repeat", dims, ranks))
+    hints = read_hints(len(dims), attrs)
+    return TaskMap(ranked_factors("repeat", dims, ranks), hints)
 
 
 def replicate(count: int) -> TaskMap:

@@ -116,11 +116,15 @@ def traversal_order(dims: Sequence[int], ranks: Sequence[int] | None) -> list[in
     return sorted(range(len(dims)), key=lambda dim: ranks[dim])
 
 
-_HINT = re.compile(r"u(\d+|\+)?|\.")
+_HINT = re.compile(r"u(?:\d+|\+)?|\.")
 
 
-def check_hints(rank: int, hints: str | None) -> None:
-    """Check the hints for the loops over the tasks of a repeat factor, such as `u.`.
+UNROLLED = -1
+"""The hint to unroll all of a loop; 0 is none, another number so many iterations."""
+
+
+def read_hints(rank: int, hints: str | None) -> tuple[int, ...]:
+    """Return the hint for the loop over each dimension of a repeat factor, from such as `u.`.
 
     Raises:
         MappingError: there is no such hint, or there is neither one for each dimension nor one.
@@ -131,3 +135,10 @@ def check_hints(rank: int, hints: str | None) -> None:
             f"attrs={hints!r} has no hints for the {rank} loops of a repeat factor",
             hint="'u' unrolls a loop, '.' leaves it as it is: one for each, or one for all",
         )
+    amounts = [_amount(hint) for hint in _HINT.findall(hints or ".")]
+    return tuple(amounts * (rank if len(amounts) == 1 else 1))
+
+
+def _amount(hint: str) -> int:
+    """Return what a hint says: of `.` 0, of `u4` 4."""
+    return 0 if hint == "." else int(hint[1:]) if hint[1:].isdigit() else UNROLLED

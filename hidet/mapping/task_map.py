@@ -1,7 +1,7 @@
 """The task mapping itself: a product of factors, and what can be asked of it."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
 from operator import index
@@ -14,9 +14,9 @@ from hidet.mapping.factors import (
     Factor,
     Kind,
     MappingError,
-    check_hints,
     common_rank,
     ranked_factors,
+    read_hints,
     single_factor,
     unit_factors,
 )
@@ -39,12 +39,17 @@ class TaskMap:
     Attributes:
         factors: the factors, outermost first; whatever product is given is brought to canonical
             form, so that maps are equal if and only if they are the same function.
+        hints: for each dimension how loops over the tasks of a worker are unrolled along it: 0
+            leaves that to the lowering, which unrolls loops over few tasks; -1 unrolls all, n so
+            many iterations. Empty where there are none. They are no part of the function: maps
+            compare without them, and a text has none.
 
     Raises:
         MappingError: if the ranks of two factors differ.
     """
 
     factors: tuple[Factor, ...]
+    hints: tuple[int, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "factors", canonical(self.factors))
@@ -201,7 +206,13 @@ class TaskMap:
         # A swizzled layout knows how to compose.
         if not isinstance(inner, TaskMap):  # pyright: ignore[reportUnnecessaryIsInstance]
             return NotImplemented
-        return TaskMap(self.factors + inner.factors)
+        return TaskMap(self.factors + inner.factors, self._hints_with(inner.hints))
+
+    def _hints_with(self, inner: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the hints of a composition; the inner map's count where both have some."""
+        if not (self.hints and inner):
+            return self.hints or inner
+        return tuple(i or o for o, i in zip(self.hints, inner, strict=True))
 
     def __add__(self, inner: "TaskMap") -> "TaskMap":
         """Return the map over the dimensions of both, this one outside: `repeat(2) + tile`."""
@@ -217,7 +228,8 @@ class TaskMap:
             else Factor(factor.kind, (1,) * before + factor.dims + (1,) * after)
             for factor in self.factors
         )
-        return TaskMap(tuple(factors))
+        hints = self.hints and (0,) * before + self.hints + (0,) * after
+        return TaskMap(tuple(factors), hints)
 
     def swizzle(
         self, dim: int, regards_dim: int | None = None, log_step: int = 0
@@ -241,18 +253,18 @@ class TaskMap:
 
     def spatial(self, *dims: int, ranks: Sequence[int] | None = None) -> "TaskMap":
         """Return the composition of this map, outside, with a spatial factor."""
-        return TaskMap(self.factors + ranked_factors("spatial", dims, ranks))
+        return TaskMap(self.factors + ranked_factors("spatial", dims, ranks), self.hints)
 
     def repeat(
         self, *dims: int, ranks: Sequence[int] | None = None, attrs: str | None = None
     ) -> "TaskMap":
         """Return the composition of this map, outside, with a repeat factor."""
-        check_hints(len(dims), attrs)
-        return TaskMap(self.factors + ranked_factors("repeat", dims, ranks))
+        hints = self._hints_with(read_hints(len(dims), attrs))
+        return TaskMap(self.factors + ranked_factors("repeat", dims, ranks), hints)
 
     def replicate(self, count: int) -> "TaskMap":
         """Return the composition of this map, outside, with a replicate factor."""
-        return TaskMap((*self.factors, Factor("replicate", (count,))))
+        return TaskMap((*self.factors, Factor("replicate", (count,))), self.hints)
 
     # The words of layouts, for what a thread holds, and of the original Hidet.
 

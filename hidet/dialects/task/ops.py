@@ -63,13 +63,27 @@ def _parse_known_map(parser: Parser) -> TaskMap:
     return attribute.data
 
 
+def _integers(numbers: Sequence[int] | None) -> ArrayAttr[IntAttr] | None:
+    """Return numbers as an attribute."""
+    return None if numbers is None else ArrayAttr([IntAttr(number) for number in numbers])
+
+
+def _parse_integers(parser: Parser, keyword: str) -> list[int] | None:
+    """Parse `keyword [1, 2]` if it is there."""
+    if parser.parse_optional_keyword(keyword) is None:
+        return None
+    return parser.parse_comma_separated_list(Parser.Delimiter.SQUARE, parser.parse_integer)
+
+
 @irdl_op_definition
 class ForeachOp(IRDLOperation):
     """`task.foreach (%i, %j) in #map on %w bound [M, N] { ... }`: runs the tasks of a worker.
 
     Worker `%w` runs the body for each of its tasks, in the order of the map; tasks outside of the
-    bound are left out. `task.foreach (%i, %j) of %tile on %w : type { ... }` takes the map from a
-    register tile: it visits the elements that the worker owns.
+    bound are left out. `unroll [-1, 4]` has the loops along a dimension unrolled, all of them (-1)
+    or so many iterations; 0 leaves it to the lowering.
+    `task.foreach (%i, %j) of %tile on %w : type { ... }` takes the map from a register tile: it
+    visits the elements that the worker owns.
     """
 
     name = "task.foreach"
@@ -78,6 +92,7 @@ class ForeachOp(IRDLOperation):
     tile = opt_operand_def(MemRefType)
     map = opt_prop_def(TaskMapAttr)
     bound = opt_prop_def(ArrayAttr[IntAttr])
+    unroll = opt_prop_def(ArrayAttr[IntAttr])
     body = region_def("single_block")
 
     traits = traits_def(NoTerminator(), RecursiveMemoryEffect())
@@ -88,6 +103,7 @@ class ForeachOp(IRDLOperation):
         worker: SSAValue | Operation,
         body: Region | None = None,
         bound: Sequence[int] | None = None,
+        unroll: Sequence[int] | None = None,
     ) -> None:
         if isinstance(over, SSAValue):
             assert isinstance(over.type, MemRefType)
@@ -98,7 +114,8 @@ class ForeachOp(IRDLOperation):
             operands=[worker, tile],
             properties={
                 "map": tasks,
-                "bound": None if bound is None else ArrayAttr([IntAttr(b) for b in bound]),
+                "bound": _integers(bound),
+                "unroll": _integers(unroll),
             },
             regions=[body or single_block([IndexType()] * rank)],
         )
@@ -139,6 +156,8 @@ class ForeachOp(IRDLOperation):
             )
         if self.bound is not None and len(self.bound) != rank:
             raise VerifyException(f"{len(self.bound)} bounds for a map of {rank} dimensions")
+        if self.unroll is not None and len(self.unroll) != rank:
+            raise VerifyException(f"{len(self.unroll)} hints for a map of {rank} dimensions")
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -159,11 +178,9 @@ class ForeachOp(IRDLOperation):
             if not is_memref(kind):
                 parser.raise_error(f"task.foreach of a register tile, not of {kind}", start)
             over = parser.resolve_operand(over, kind)
-        bound = None
-        if parser.parse_optional_keyword("bound") is not None:
-            bound = parser.parse_comma_separated_list(Parser.Delimiter.SQUARE, parser.parse_integer)
+        bound, unroll = (_parse_integers(parser, name) for name in ("bound", "unroll"))
         attributes = parser.parse_optional_attr_dict_with_keyword()
-        op = cls(over, worker, parse_body(parser, arguments), bound)
+        op = cls(over, worker, parse_body(parser, arguments), bound, unroll)
         op.attributes |= attributes.data if attributes else {}
         return op
 
@@ -183,9 +200,10 @@ class ForeachOp(IRDLOperation):
         if self.tile is not None:
             printer.print_string(" : ")
             printer.print_attribute(self.tile.type)
-        if self.bound is not None:
-            bounds = ", ".join(str(extent.data) for extent in self.bound)
-            printer.print_string(f" bound [{bounds}]")
+        for name, numbers in (("bound", self.bound), ("unroll", self.unroll)):
+            if numbers is not None:
+                text = ", ".join(str(number.data) for number in numbers)
+                printer.print_string(f" {name} [{text}]")
         printer.print_op_attributes(self.attributes, print_keyword=True)
         printer.print_string(" ")
         print_body(printer, self.body)

@@ -20,7 +20,7 @@ from hidet.frontends.script.facts import are_assigned
 from hidet.frontends.script.iterables import Grid, Group, Range, Tasks
 from hidet.frontends.script.types import INDEX
 from hidet.frontends.script.values import Index, Pointer, Scalar, Tensor, describe
-from hidet.lowering.builder import UNROLL
+from hidet.lowering.builder import set_unroll
 
 
 class Loops(Assignments):
@@ -209,9 +209,7 @@ class Loops(Assignments):
             self._insert_body(inner)
             self.emitter.insert(scf.YieldOp())
         op = self.emitter.insert(scf.ForOp(start, stop, step, [], body))
-        if first.unroll is not False:
-            is_full = first.unroll is True
-            op.attributes[UNROLL] = UnitAttr() if is_full else IntegerAttr(first.unroll, i64)
+        set_unroll(op, first.unroll)
         if is_shared:
             is_all = first.parallel is True
             op.attributes[PARALLEL] = UnitAttr() if is_all else IntegerAttr(first.parallel, i64)
@@ -239,7 +237,8 @@ class Loops(Assignments):
         worker: SSAValue = self.emitter.cast(tasks.worker, INDEX).ssa
         self.emitter.set_column(self.source.column_of(node.iter))
         over = tasks.map if tasks.tile is None else tasks.tile.memory
-        foreach = ForeachOp(over, worker, bound=tasks.bound)
+        hints = tasks.map.hints if any(tasks.map.hints) else None
+        foreach = ForeachOp(over, worker, bound=tasks.bound, unroll=hints)
         indices = tuple(Scalar(self.emitter, i, INDEX) for i in foreach.indices)
         is_name = isinstance(node.target, ast.Name)
         single = len(indices) == 1 and is_name and not tasks.bind_tuple

@@ -36,6 +36,7 @@ from hidet.lowering.locations import location_setter
 from hidet.lowering.task.expand import expand_copy
 from hidet.lowering.task.groups import insert_barrier
 from hidet.mapping import TaskMap
+from hidet.mapping.factors import UNROLLED
 
 WARP = 32
 """Threads of a warp (CUDA C++ Programming Guide, SIMT architecture)."""
@@ -69,7 +70,11 @@ class LowerForeach(RewritePattern):
         tasks = op.tasks
         task = first_task(builder, tasks, op.worker)
         limit = MAX_REGISTERS if _uses_tiles(op) else MAX_UNROLLED
-        unroll = tasks.tasks_per_worker <= limit
+        hints = [hint.data for hint in op.unroll or ()] or [0] * tasks.rank
+        unroll = [
+            tasks.tasks_per_worker <= limit if hint == 0 else hint == UNROLLED or hint
+            for hint in (hints[digit.dim] for digit in tasks.repeat_digits)
+        ]
         with builder.loops([d.extent for d in tasks.repeat_digits], unroll=unroll) as counters:
             for digit, counter in zip(tasks.repeat_digits, counters, strict=True):
                 task[digit.dim] = builder.add(task[digit.dim], builder.mul(counter, digit.stride))

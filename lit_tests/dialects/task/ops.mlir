@@ -31,7 +31,7 @@ func.func @foreach_in(%worker : index) {
 func.func @foreach_of(
     %tile : memref<4x8xf32, #task.map<spatial(4, 8)>, #cuda.space<register>>,
     %later : memref<16x8xf32, #task.map<?>, #cuda.space<register>>, %worker : index) {
-  task.foreach (%i, %j) of %tile on %worker : memref<4x8xf32, #task.map<spatial(4, 8)>, #cuda.space<register>> bound [4, 7] {
+  task.foreach (%i, %j) of %tile on %worker : memref<4x8xf32, #task.map<spatial(4, 8)>, #cuda.space<register>> bound [4, 7] unroll [-1, 4] {
     %v = compute.load %tile[%i, %j] : memref<4x8xf32, #task.map<spatial(4, 8)>, #cuda.space<register>>
   }
   task.foreach (%i, %j) of %later on %worker : memref<16x8xf32, #task.map<?>, #cuda.space<register>> {
@@ -39,13 +39,13 @@ func.func @foreach_of(
   func.return
 }
 // CHECK-LABEL: func.func @foreach_of
-// CHECK-NEXT:    task.foreach (%i, %j) of %tile on %worker : memref<4x8xf32, #task.map<spatial(4, 8)>, #cuda.space<register>> bound [4, 7] {
+// CHECK-NEXT:    task.foreach (%i, %j) of %tile on %worker : memref<4x8xf32, #task.map<spatial(4, 8)>, #cuda.space<register>> bound [4, 7] unroll [-1, 4] {
 // CHECK-NEXT:      %v = compute.load %tile[%i, %j] : memref<4x8xf32, #task.map<spatial(4, 8)>, #cuda.space<register>>
 // CHECK-NEXT:    }
 // CHECK-NEXT:    task.foreach (%{{.*}}, %{{.*}}) of %later on %worker : memref<16x8xf32, #task.map<?>, #cuda.space<register>> {
 
 // GENERIC-LABEL: sym_name = "foreach_of"
-// GENERIC:       "task.foreach"(%worker, %tile) <{bound = [#builtin.int<4>, #builtin.int<7>]}> ({
+// GENERIC:       "task.foreach"(%worker, %tile) <{bound = [#builtin.int<4>, #builtin.int<7>], unroll = [#builtin.int<-1>, #builtin.int<4>]}> ({
 
 // -----
 

@@ -59,6 +59,15 @@ func.func @foreach_bound(%w : index) {
 
 // -----
 
+// CHECK: 1 hints for a map of 2 dimensions
+func.func @foreach_bound(%w : index) {
+  task.foreach (%i, %j) in #task.map<spatial(4, 8)> on %w unroll [-1] {
+  }
+  func.return
+}
+
+// -----
+
 // task.copy: one side is a tile, without offsets; the other side has one for each dimension.
 
 // CHECK: one of memref<8xf32> and memref<4xf32> must be a shared or register tile

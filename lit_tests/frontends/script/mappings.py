@@ -23,7 +23,7 @@ with hidet.script_module() as module:
     # IR-LABEL:     cuda.kernel @mappings
     # SOURCE-LABEL: mappings(
     @hidet.script
-    def mappings(x: f32[8, 4], y: f32[64], z: f32[8, 8]):
+    def mappings(x: f32[8, 4], y: f32[64], z: f32[8, 8], long: f32[3072]):
         attrs.cuda.grid_dim = 1
         attrs.cuda.block_dim = 32
         w = threadIdx.x
@@ -86,3 +86,10 @@ with hidet.script_module() as module:
         # SOURCE:      hidet::copy_vector<float, 2>(&y[w * 2]
         for i in (spatial(32) * repeat(2)).map(w):
             y[i] = 7.0
+        # TASK:        in #task.map<repeat(96) * spatial(32)> on %w unroll [8] {
+        # CUDA:        {cuda.unroll = 8 : i64}
+        # FINAL:       {cuda.unroll = 8 : i64}
+        # SOURCE:      #pragma unroll 8
+        # SOURCE-NEXT: for (int {{.*}} = 0; {{.*}} < 96;
+        for i in (repeat(96, attrs="u8") * spatial(32)).on(w):
+            long[i] = 8.0

@@ -26,6 +26,23 @@ cuda.kernel @foreach(%y : memref<2x64xf32>) grid(1) block(32) {
 
 // -----
 
+// Along a dimension with a hint loops are unrolled as it says, however long they are.
+
+// CHECK-LABEL: cuda.kernel @hints
+// CHECK:         scf.for %i =
+// CHECK:           scf.for %j =
+// CHECK:           } {cuda.unroll}
+// CHECK:         } {cuda.unroll = 4 : i64}
+cuda.kernel @hints(%y : memref<128x128xf32>) grid(1) block(1) {
+  %t = cuda.thread_id x
+  task.foreach (%i, %j) in #task.map<repeat(128, 128)> on %t unroll [4, -1] {
+    %v = arith.constant 1.0 : f32
+    compute.store %v, %y[%i, %j] : memref<128x128xf32>
+  }
+}
+
+// -----
+
 // Long loops are not unrolled; a map of one task is no loop.
 
 // CHECK-LABEL: cuda.kernel @loops
