@@ -4,6 +4,7 @@ import ctypes
 import os
 import re
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +24,22 @@ _THREADS_OF_MACROS = {
     "CONVERT": 128, "COPY": 64, "ATOMIC": 96, "SHUFFLE": 64,
     "MMA": 64, "LDMATRIX": 64, "CP_ASYNC": 64, "RING": 64,
 }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class NvccToPtx(Nvcc):
+    """nvcc that stops at PTX, which can be read."""
+
+    @property
+    def options(self):
+        """The options, with another kind of output."""
+        return ["-ptx" if option == "-cubin" else option for option in super().options]
+
+
+@pytest.fixture
+def nvcc_to_ptx():
+    """Give the compiler that stops at PTX."""
+    return NvccToPtx
 
 
 class Device:

@@ -1,7 +1,6 @@
 """The kernels that run on the CPU compile for GPUs, to the instructions that are meant."""
 
 import re
-from dataclasses import dataclass
 
 import pytest
 
@@ -20,16 +19,6 @@ def _nvcc():
         _ = Nvcc("sm_80").command
     except CompilerNotFoundError as error:
         pytest.skip(f"needs nvcc: {error}")
-
-
-@dataclass(frozen=True)
-class NvccToPtx(Nvcc):
-    """nvcc that stops at PTX, which can be read."""
-
-    @property
-    def options(self):
-        """The options, with another kind of output."""
-        return ["-ptx" if option == "-cubin" else option for option in super().options]
 
 
 @pytest.mark.parametrize("arch", ARCHITECTURES)
@@ -51,11 +40,11 @@ def test_all_kernels_compile(tmp_path, kernel_sources, arch):
 
 
 @pytest.mark.parametrize("arch", ARCHITECTURES)
-def test_instructions(tmp_path, kernel_sources, arch):
+def test_instructions(tmp_path, kernel_sources, arch, nvcc_to_ptx):
     """A vector copy is one access, and what has an instruction of its own uses it."""
     names = ["memory", "math", "launch"]
     for name in names:
-        NvccToPtx(arch).compile(kernel_sources[name], tmp_path / name)
+        nvcc_to_ptx(arch).compile(kernel_sources[name], tmp_path / name)
     memory, math, launch = ((tmp_path / name).read_text() for name in names)
 
     def body(kernel):

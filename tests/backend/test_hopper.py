@@ -2,7 +2,6 @@
 
 import ctypes
 import re
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -375,21 +374,11 @@ def calls():
     return HEAD + "\n".join(lines) + "\n}\nHIDET_KERNEL(all, 128, 1, 1, HIDET_COLLECTIVE)\n"
 
 
-@dataclass(frozen=True)
-class NvccToPtx(Nvcc):
-    """nvcc that stops at PTX, which can be read."""
-
-    @property
-    def options(self):
-        """The options, with another kind of output."""
-        return ["-ptx" if option == "-cubin" else option for option in super().options]
-
-
 @pytest.mark.usefixtures("nvcc")
-def test_every_instruction_compiles(tmp_path):
+def test_every_instruction_compiles(tmp_path, nvcc_to_ptx):
     """Each function becomes the instruction that the table names, and ptxas takes it."""
     Nvcc("sm_90a").compile(calls(), tmp_path / "cubin")
-    NvccToPtx("sm_90a").compile(calls(), tmp_path / "ptx")
+    nvcc_to_ptx("sm_90a").compile(calls(), tmp_path / "ptx")
     found = re.sub(r"\s+", " ", (tmp_path / "ptx").read_text())
     for instruction in instructions():
         assert re.search(rf"{re.escape(instruction.ptx)}[ ;]", found), instruction.ptx

@@ -1,7 +1,6 @@
 """A product of matrices on tensor cores, from the text of its IR: printed, compiled, run."""
 
 import re
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -310,20 +309,10 @@ def test_product_compiles_for_gpus(tmp_path, arch):
     assert 0 < resources["registers"] <= 128
 
 
-@dataclass(frozen=True)
-class NvccToPtx(Nvcc):
-    """nvcc that stops at PTX, which can be read."""
-
-    @property
-    def options(self):
-        """The options, with another kind of output."""
-        return ["-ptx" if option == "-cubin" else option for option in super().options]
-
-
 @pytest.mark.usefixtures("nvcc")
-def test_instructions_are_those_of_the_table(tmp_path, kernel_sources):
+def test_instructions_are_those_of_the_table(tmp_path, kernel_sources, nvcc_to_ptx):
     """Each function becomes the instruction that the table names."""
-    NvccToPtx("sm_80").compile(kernel_sources["mma"], tmp_path / "ptx")
+    nvcc_to_ptx("sm_80").compile(kernel_sources["mma"], tmp_path / "ptx")
     found = re.sub(r"\s+", " ", (tmp_path / "ptx").read_text())
     for instruction in [
         *MMA_SYNC.values(), *LDMATRIX.values(), *CP_ASYNC.values(), CP_ASYNC_COMMIT, CP_ASYNC_WAIT,

@@ -94,21 +94,12 @@ def test_backends(module, backend):
     check(make_function(module), 0.5, 3, True)
 
 
-def compiled_plan(function, *arguments):
-    """Compile a function by our backend and run it; give the result, and the plan."""
-    before = hidet.torch.compiled_graphs()  # kept, so that none of them goes meanwhile
-    with torch.no_grad():
-        result = torch.compile(function, backend="hidet", fullgraph=True)(*arguments)
-    (graph,) = hidet.torch.compiled_graphs()[len(before) :]
-    return result, graph.plan
-
-
 def symbols(plan):
     """The names of the kernels that a plan launches."""
     return [plan.kernels[launch.kernel].symbol for launch in plan.forward]
 
 
-def test_one_program(module):
+def test_one_program(module, compiled_plan):
     """Our backend takes kernels into its programs, and copies nothing that is written over."""
     x, w = torch.randn(SIZE), torch.randn(SIZE)
 
@@ -131,7 +122,7 @@ def test_one_program(module):
     assert plan.arena_bytes == 512
 
 
-def test_copies(module):
+def test_copies(module, compiled_plan):
     """What is needed after a kernel has written over it is copied; so are inputs and weights."""
     weight = torch.nn.Parameter(torch.randn(SIZE))
 
@@ -149,7 +140,7 @@ def test_copies(module):
     torch.testing.assert_close(function(x), result)
 
 
-def test_shapes_of_pointers(module):
+def test_shapes_of_pointers(module, compiled_plan):
     """A tensor of another shape is passed as it lies in memory; nothing is moved for it."""
 
     def function(x):
@@ -227,7 +218,7 @@ def test_numbers_that_are_returned():
     torch.testing.assert_close(compiled(torch.ones(3)), torch.full((3,), 4.0))
 
 
-def test_parts_of_tensors(module):
+def test_parts_of_tensors(module, compiled_plan):
     """A part of a tensor is written, and read, with what lies around it."""
 
     def function(x):

@@ -99,13 +99,15 @@ def silu(kernels):
     return operator
 
 
-def launches(function, *arguments):
-    """Compile and run a function; give its result, and the names of the kernels in its launches."""
-    before = hidet.torch.compiled_graphs()  # kept, so that none of them goes meanwhile
-    with torch.no_grad():
-        found = torch.compile(function, backend="hidet", fullgraph=True)(*arguments)
-    (graph,) = hidet.torch.compiled_graphs()[len(before) :]
-    return found, [graph.plan.kernels[launch.kernel].symbol for launch in graph.plan.forward]
+@pytest.fixture
+def launches(compiled_plan):
+    """Give a function that compiles another one: its result, and the kernels that it launches."""
+
+    def run(function, *arguments):
+        found, plan = compiled_plan(function, *arguments)
+        return found, [plan.kernels[launch.kernel].symbol for launch in plan.forward]
+
+    return run
 
 
 def assert_close(found, expected, tolerance=1e-5):
@@ -113,7 +115,7 @@ def assert_close(found, expected, tolerance=1e-5):
     torch.testing.assert_close(found.double(), expected, rtol=tolerance, atol=tolerance)
 
 
-def test_before_and_after(silu):
+def test_before_and_after(silu, launches):
     """Scale, ReLU, the kernel, a bias and a cast are one launch, in shapes of their own."""
     x, bias = torch.randn(N, M), torch.randn(M)
 
@@ -128,7 +130,7 @@ def test_before_and_after(silu):
     torch.testing.assert_close(found.double(), expected, rtol=1e-3, atol=1e-3)
 
 
-def test_costly_operators_go_where_elements_are_loaded_once(silu):
+def test_costly_operators_go_where_elements_are_loaded_once(silu, launches):
     """exp before the kernel and after it."""
     x, y = torch.randn(SIZE), torch.randn(SIZE)
     found, names = launches(lambda x, y: silu(x.exp()).exp() * y.sin(), x, y)
@@ -136,7 +138,7 @@ def test_costly_operators_go_where_elements_are_loaded_once(silu):
     assert_close(found, F.silu(x.double().exp()).exp() * y.double().sin())
 
 
-def test_equal_calls_share_a_kernel(silu):
+def test_equal_calls_share_a_kernel(silu, launches):
     """Three layers are three launches of one kernel."""
     x = torch.randn(SIZE)
 
@@ -153,7 +155,7 @@ def test_equal_calls_share_a_kernel(silu):
     assert_close(found, expected)
 
 
-def test_chain_of_kernels(silu):
+def test_chain_of_kernels(silu, launches):
     """What stands between two kernels belongs to the first; a slice is read through."""
     x = torch.randn(N, 2 * M)
 
@@ -167,7 +169,7 @@ def test_chain_of_kernels(silu):
     assert_close(found, -F.silu(F.silu(left) + right))
 
 
-def test_cheap_operators_are_computed_at_every_load(kernels):
+def test_cheap_operators_are_computed_at_every_load(kernels, launches):
     """A kernel that loads elements several times computes ReLU each time, but not exp."""
     x = torch.randn(N, M)
 
@@ -184,7 +186,7 @@ def test_cheap_operators_are_computed_at_every_load(kernels):
         assert_close(found, (y * y.flip(1)).sum(1) * 2)
 
 
-def test_what_is_not_stored_is_not_read(kernels):
+def test_what_is_not_stored_is_not_read(kernels, launches):
     """A mask that hides what the kernel leaves undefined keeps hiding it."""
     x, mask = torch.randn(N, M), torch.arange(M) < M // 2
 
@@ -199,7 +201,7 @@ def test_what_is_not_stored_is_not_read(kernels):
     assert_close(found, torch.where(mask, x.double(), 7.0))
 
 
-def test_results_that_are_read_again(kernels):
+def test_results_that_are_read_again(kernels, launches):
     """A kernel that loads what it has stored gives what it stored."""
     x = torch.randn(N, M)
 
@@ -213,7 +215,7 @@ def test_results_that_are_read_again(kernels):
     assert_close(found, (2 * x.double()).exp())
 
 
-def test_results_with_contents(kernels):
+def test_results_with_contents(kernels, launches):
     """A kernel that adds to something, at addresses, gets it complete."""
     x, y = torch.randn(N, M), torch.randn(M)
 
@@ -228,7 +230,7 @@ def test_results_with_contents(kernels):
     assert_close(found, (y.double().exp() + x.double().relu().sum(0)).exp(), 1e-4)
 
 
-def test_vectors(kernels):
+def test_vectors(kernels, launches):
     """A kernel that loads and stores vectors works on memory."""
     x = torch.randn(SIZE)
 
@@ -242,7 +244,7 @@ def test_vectors(kernels):
     assert_close(found, (x.double().relu() * 2).exp())
 
 
-def test_several_arguments_and_results(kernels):
+def test_several_arguments_and_results(kernels, launches):
     """Each argument and each result has neighbours of its own; what reads both results waits."""
     x, y = torch.randn(N, M), torch.randn(N, M)
 
@@ -261,7 +263,7 @@ def test_several_arguments_and_results(kernels):
     assert_close(found, (a + b) * (a - b))
 
 
-def test_one_tensor_for_two_arguments(kernels):
+def test_one_tensor_for_two_arguments(kernels, launches):
     """Both arguments load through what makes the tensor."""
     x = torch.randn(N, M)
 
@@ -276,7 +278,7 @@ def test_one_tensor_for_two_arguments(kernels):
     assert_close(found, 2 * x.double().relu())
 
 
-def test_examples(load_example):
+def test_examples(load_example, launches):
     """A norm over rows in f16, and a product of matrices, with what stands around them."""
     rms_norm, matmul = (load_example(name) for name in ("rms_norm", "matmul_simt"))
     norm, product = rms_norm.build(4, 256), matmul.build(4, 40, 256)
@@ -299,7 +301,7 @@ def test_examples(load_example):
     torch.testing.assert_close(found.double(), expected, rtol=2e-3, atol=2e-3)
 
 
-def test_strict_mode(silu):
+def test_strict_mode(silu, launches):
     """The strict mode finds nothing wrong with what has been fused."""
     x, bias = torch.randn(N, M), torch.randn(M)
     with hidet.option.context(strict=True):

@@ -361,9 +361,14 @@ with hidet.script_module():
 """
 
 
+def inside(head, message, caret, body):
+    """Give a mistake in the body of the last function of a head."""
+    return message, caret, HEADER + head + textwrap.indent(textwrap.dedent(body), " " * 8)
+
+
 def in_public(message, caret, body):
     """Give a mistake inside of a public function."""
-    return message, caret, HEADER + HOST + textwrap.indent(textwrap.dedent(body), " " * 8)
+    return inside(HOST, message, caret, body)
 
 
 PUBLIC = [
@@ -427,7 +432,7 @@ with hidet.script_module():
 
 def in_cpu_kernel(message, caret, body):
     """Give a mistake inside of a kernel of the CPU."""
-    return message, caret, HEADER + CPU + textwrap.indent(textwrap.dedent(body), " " * 8)
+    return inside(CPU, message, caret, body)
 
 
 ON_CPU = [
@@ -474,7 +479,7 @@ with hidet.script_module():
 
 def with_pointer(message, caret, body):
     """Give a mistake inside of a kernel that takes a pointer to anything."""
-    return message, caret, HEADER + VOID + textwrap.indent(textwrap.dedent(body), " " * 8)
+    return inside(VOID, message, caret, body)
 
 
 POINTERS = [

@@ -122,14 +122,11 @@ def test_torch_finds_nothing_wrong(operator):
     assert torch.equal(torch.ops.hidet_tests.gated_silu(*inputs[:2]), gated_silu(*inputs[:2]))
 
 
-def test_one_program():
+def test_one_program(compiled_plan):
     """Our backend looks inside: the kernel computes what stands around it, in one launch."""
     x, gate = torch.randn(64), torch.randn(64)
-    before = hidet.torch.compiled_graphs()  # kept, so that none of them goes meanwhile
-    with torch.no_grad():
-        torch.compile(function, backend="hidet", fullgraph=True)(x, gate)
-    (graph,) = hidet.torch.compiled_graphs()[len(before) :]
-    names = [graph.plan.kernels[launch.kernel].symbol for launch in graph.plan.forward]
+    _, plan = compiled_plan(function, x, gate)
+    names = [plan.kernels[launch.kernel].symbol for launch in plan.forward]
     assert names == ["mul_sin_gated_silu_cos"]
 
 
