@@ -17,7 +17,6 @@ from hidet.dialects.cuda.cluster import (
     ClusterArriveOp,
     ClusterWaitOp,
     MbarrierArriveClusterOp,
-    TmaLoadMulticastOp,
 )
 from hidet.dialects.cuda.mbarrier import (
     FenceMbarrierInitOp,
@@ -76,7 +75,7 @@ STATEMENTS: dict[type[Operation], StatementPrinter] = dict.fromkeys(
         *(WgmmaCommitOp, WgmmaFenceOp, WgmmaFenceOperandOp, WgmmaOp, WgmmaWaitOp),
         *(MbarrierArriveOp, MbarrierExpectOp, MbarrierInitOp, MbarrierWaitOp),
         *(FenceMbarrierInitOp, FenceProxyAsyncOp),
-        *(ClusterArriveOp, ClusterWaitOp, MbarrierArriveClusterOp, TmaLoadMulticastOp),
+        *(ClusterArriveOp, ClusterWaitOp, MbarrierArriveClusterOp),
         *(BarrierArriveOp, BarrierSyncOp, SetMaxNregOp),
         *(GridDependencyWaitOp, LaunchDependentsOp),
         *(TmaCommitOp, TmaLoadOp, TmaStoreOp, TmaWaitOp),

@@ -48,7 +48,6 @@ from hidet.dialects.cuda.cluster import (
     ClusterArriveOp,
     ClusterWaitOp,
     MbarrierArriveClusterOp,
-    TmaLoadMulticastOp,
 )
 from hidet.dialects.cuda.dynamic_shared import DynamicSharedOp
 from hidet.dialects.cuda.host import BufferOp, LaunchOp, ViewOp
@@ -145,7 +144,6 @@ Cuda = Dialect(
         SyncWarpOp,
         ThreadIdOp,
         TmaCommitOp,
-        TmaLoadMulticastOp,
         TmaLoadOp,
         TmaStoreOp,
         TmaWaitOp,

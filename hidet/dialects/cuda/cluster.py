@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import IndexType, MemRefType, i32
 from xdsl.ir import SSAValue
 from xdsl.irdl import (
-    AttrSizedOperandSegments,
     irdl_op_definition,
     operand_def,
     traits_def,
@@ -19,7 +18,6 @@ from hidet.arch import hopper
 from hidet.arch.instructions import Instruction
 from hidet.dialects.cuda.instructions import Collective
 from hidet.dialects.cuda.table_ops import Element, InstructionOp, PlainOp
-from hidet.dialects.cuda.tensor_copy import TensorMapType, of_rank
 
 
 @irdl_op_definition
@@ -83,62 +81,3 @@ class MbarrierArriveClusterOp(InstructionOp):
     def scalars(self) -> Sequence[SSAValue]:
         """The number of the block."""
         return (self.block,)
-
-
-@irdl_op_definition
-class TmaLoadMulticastOp(InstructionOp):
-    """`cuda.tma_load_multicast %map(%x) to %s[%i] barrier %b[%j] blocks %mask`: a box for several.
-
-    The box goes to the same place in each block of the cluster whose bit is set, and its bytes to
-    the barrier of that block at the same place.
-    """
-
-    name = "cuda.tma_load_multicast"
-
-    map = operand_def(TensorMapType)
-    coordinates = var_operand_def(i32)
-    target = operand_def(MemRefType)
-    target_indices = var_operand_def(IndexType)
-    barrier = operand_def(MemRefType)
-    barrier_indices = var_operand_def(IndexType)
-    blocks = operand_def(i32)
-
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
-    assembly_format = (
-        "$map `(` $coordinates `)` `to` $target `[` $target_indices `]` `barrier` $barrier "
-        "`[` $barrier_indices `]` `blocks` $blocks attr-dict `:` type($target) `,` type($barrier)"
-    )
-    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
-
-    def __init__(
-        self,
-        map: SSAValue,
-        coordinates: Sequence[SSAValue],
-        target: Element,
-        barrier: Element,
-        blocks: SSAValue,
-    ) -> None:
-        super().__init__(
-            operands=[
-                *(map, coordinates, target.memref, target.indices),
-                *(barrier.memref, barrier.indices, blocks),
-            ]
-        )
-
-    @property
-    def instruction(self) -> Instruction:
-        """The entry of the table."""
-        return of_rank(hopper.TMA_LOAD_MULTICAST, self.coordinates)
-
-    @property
-    def elements(self) -> tuple[Element, ...]:
-        """Where the box goes, and the barrier."""
-        return (
-            Element(self.target, self.target_indices),
-            Element(self.barrier, self.barrier_indices),
-        )
-
-    @property
-    def scalars(self) -> Sequence[SSAValue]:
-        """The tensor, the blocks and the coordinates of the box."""
-        return (self.map, self.blocks, *self.coordinates)

@@ -11,6 +11,7 @@ from xdsl.irdl import (
     irdl_attr_definition,
     irdl_op_definition,
     operand_def,
+    opt_operand_def,
     traits_def,
     var_operand_def,
 )
@@ -38,7 +39,8 @@ class TmaLoadOp(InstructionOp):
 
     The coordinates, fastest dimension first, are those of the first element of the box; what lies
     outside of the tensor becomes zero. One thread asks for it. The barrier gets the bytes of the
-    whole box.
+    whole box. With `blocks %mask` the box goes to the same place in each block of the cluster whose
+    bit is set, and its bytes to the barrier of that block at the same place.
     """
 
     name = "cuda.tma_load"
@@ -49,28 +51,35 @@ class TmaLoadOp(InstructionOp):
     target_indices = var_operand_def(IndexType)
     barrier = operand_def(MemRefType)
     barrier_indices = var_operand_def(IndexType)
+    blocks = opt_operand_def(i32)
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     assembly_format = (
         "$map `(` $coordinates `)` `to` $target `[` $target_indices `]` `barrier` $barrier "
-        "`[` $barrier_indices `]` attr-dict `:` type($target) `,` type($barrier)"
+        "`[` $barrier_indices `]` (`blocks` $blocks^)? attr-dict `:` type($target) `,` type($barrier)"
     )
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
 
     def __init__(
-        self, map: SSAValue, coordinates: Sequence[SSAValue], target: Element, barrier: Element
+        self,
+        map: SSAValue,
+        coordinates: Sequence[SSAValue],
+        target: Element,
+        barrier: Element,
+        blocks: SSAValue | None = None,
     ) -> None:
         super().__init__(
             operands=[
                 *(map, coordinates, target.memref, target.indices),
-                *(barrier.memref, barrier.indices),
+                *(barrier.memref, barrier.indices, blocks),
             ]
         )
 
     @property
     def instruction(self) -> Instruction:
         """The entry of the table."""
-        return of_rank(hopper.TMA_LOAD, self.coordinates)
+        table = hopper.TMA_LOAD if self.blocks is None else hopper.TMA_LOAD_MULTICAST
+        return of_rank(table, self.coordinates)
 
     @property
     def elements(self) -> tuple[Element, ...]:
@@ -82,8 +91,9 @@ class TmaLoadOp(InstructionOp):
 
     @property
     def scalars(self) -> Sequence[SSAValue]:
-        """The tensor and the coordinates of the box."""
-        return (self.map, *self.coordinates)
+        """The tensor, the blocks if they are said, and the coordinates of the box."""
+        blocks = () if self.blocks is None else (self.blocks,)
+        return (self.map, *blocks, *self.coordinates)
 
 
 @irdl_op_definition

@@ -24,7 +24,6 @@ from hidet.dialects.cuda import (
     MbarrierInitOp,
     MbarrierWaitOp,
     TmaCommitOp,
-    TmaLoadMulticastOp,
     TmaLoadOp,
     TmaStoreOp,
     TmaWaitOp,
@@ -149,11 +148,8 @@ def tma_load(
     instruction = hopper.TMA_LOAD[len(at)]
     target = _box_memory(emitter, instruction, dst, box)
     barrier = _barrier(emitter, instruction, mbar)
-    if multicast is None:
-        emitter.insert(TmaLoadOp(box.ssa, at, target, barrier))
-    else:
-        blocks = i32_operand(emitter, multicast)
-        emitter.insert(TmaLoadMulticastOp(box.ssa, at, target, barrier, blocks))
+    blocks = None if multicast is None else i32_operand(emitter, multicast)
+    emitter.insert(TmaLoadOp(box.ssa, at, target, barrier, blocks))
 
 
 def tma_store(target: object, coordinates: object, src: object) -> None:

@@ -81,7 +81,7 @@ cuda.kernel @cluster(%map : !cuda.tensor_map, %n : i32) grid(2) block(128) attri
   // CHECK-NEXT: hidet::mbarrier_arrive_cluster(b, n);
   cuda.mbarrier_arrive_cluster %b[%0] block %n : memref<4xi64, #shared>
   // CHECK-NEXT: hidet::tma_load_multicast(&s[0][0], b, map, n, n, n);
-  cuda.tma_load_multicast %map(%n, %n) to %s[%0, %0] barrier %b[%0] blocks %n : memref<128x64xf16, #shared>, memref<4xi64, #shared>
+  cuda.tma_load %map(%n, %n) to %s[%0, %0] barrier %b[%0] blocks %n : memref<128x64xf16, #shared>, memref<4xi64, #shared>
 }
 // CHECK-NEXT: }
 // CHECK-NEXT: HIDET_CLUSTER_KERNEL(cluster, 128, 1, 1, 2)

@@ -81,6 +81,6 @@ cuda.kernel @cluster(%map : !cuda.tensor_map, %i : index, %n : i32) grid(2) bloc
   cuda.cluster_wait
   // CHECK-NEXT: cuda.mbarrier_arrive_cluster %b[%i] block %n : memref<4xi64, #cuda.space<shared>>
   cuda.mbarrier_arrive_cluster %b[%i] block %n : memref<4xi64, #cuda.space<shared>>
-  // CHECK-NEXT: cuda.tma_load_multicast %map(%n, %n) to %s[%i, %i] barrier %b[%i] blocks %n : memref<128x64xf16, #cuda.space<shared>>, memref<4xi64, #cuda.space<shared>>
-  cuda.tma_load_multicast %map(%n, %n) to %s[%i, %i] barrier %b[%i] blocks %n : memref<128x64xf16, #cuda.space<shared>>, memref<4xi64, #cuda.space<shared>>
+  // CHECK-NEXT: cuda.tma_load %map(%n, %n) to %s[%i, %i] barrier %b[%i] blocks %n : memref<128x64xf16, #cuda.space<shared>>, memref<4xi64, #cuda.space<shared>>
+  cuda.tma_load %map(%n, %n) to %s[%i, %i] barrier %b[%i] blocks %n : memref<128x64xf16, #cuda.space<shared>>, memref<4xi64, #cuda.space<shared>>
 }

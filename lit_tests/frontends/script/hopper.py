@@ -216,7 +216,7 @@ with hidet.script_module() as module:
         # IR:     cuda.cluster_wait
         # SOURCE: hidet::cluster_wait();
         cluster_wait()
-        # IR:     cuda.tma_load_multicast %a(%{{.*}}, %{{.*}}) to %box[%{{.*}}, %{{.*}}] barrier %full[%{{.*}}] blocks %{{.*}} :
+        # IR:     cuda.tma_load %a(%{{.*}}, %{{.*}}) to %box[%{{.*}}, %{{.*}}] barrier %full[%{{.*}}] blocks %{{.*}} :
         # SOURCE: hidet::tma_load_multicast(&box[0][0], full, a, 3, 0, 0);
         tma_load(box, a, (0, 0), full, multicast=3)
         # IR:     cuda.mbarrier_arrive_cluster %full[%{{.*}}] block %{{.*}} :
