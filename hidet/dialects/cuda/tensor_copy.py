@@ -56,7 +56,8 @@ class TmaLoadOp(InstructionOp):
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     assembly_format = (
         "$map `(` $coordinates `)` `to` $target `[` $target_indices `]` `barrier` $barrier "
-        "`[` $barrier_indices `]` (`blocks` $blocks^)? attr-dict `:` type($target) `,` type($barrier)"
+        "`[` $barrier_indices `]` (`blocks` $blocks^)? attr-dict `:` type($target) `,` "
+        "type($barrier)"
     )
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
 
