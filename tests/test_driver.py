@@ -192,7 +192,7 @@ graph = compile_graph(module, device=torch.device("cpu"), options=options)
 x, w = torch.randn(64), torch.randn(64)
 assert torch.equal(graph.run([x], [w])[0], x + w)
 assert graph.report.cached
-for part in ("hidet.lowering", "hidet.backend.printer", "hidet.runtime.extract"):
+for part in ("hidet.lowering", "hidet.backend.printer", "hidet.driver.extract"):
     assert part not in sys.modules, part
 """
     root = Path(__file__).parents[1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from xdsl.dialects.builtin import ArrayAttr, CallSiteLoc, FileLineColLoc, FusedLoc, NameLoc
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Operation
 
 
 def lines_of(location: Attribute) -> list[str]:
@@ -19,3 +19,19 @@ def lines_of(location: Attribute) -> list[str]:
             return [line for part in parts for line in lines_of(part)]
         case _:
             return []
+
+
+def source_line(op: Operation) -> str | None:
+    """Name the source line that an op came from as `file:line`, for messages; None if unknown."""
+    return next(iter(lines_of(op.location)), None)
+
+
+def located_near(op: Operation) -> str | None:
+    """Return the source line of an op, else of an op around it."""
+    current: Operation | None = op
+    while current is not None:
+        line = source_line(current)
+        if line is not None:
+            return line
+        current = current.parent_op()
+    return None

@@ -5,19 +5,19 @@ from collections.abc import Mapping
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
+from hidet.analysis.kernels import kernels_of
 from hidet.backend.build import build_kernels
 from hidet.backend.cache import Store, artifact_key
 from hidet.backend.printer import print_kernel
 from hidet.backend.toolchains import Toolchain
 from hidet.context import make_context
 from hidet.driver.dump import Dump
+from hidet.driver.extract import extract_plan
 from hidet.driver.options import CompileOptions
 from hidet.driver.passes import OnPass, lower
 from hidet.driver.programs import Program
-from hidet.lowering.kernels import kernels_of
-from hidet.lowering.legality.architecture import check_architecture
+from hidet.legality.architecture import check_architecture
 from hidet.lowering.pipelines import PassOptions, run_pipeline
-from hidet.runtime.extract import extract_plan
 from hidet.runtime.times import CompileTimes
 
 # The option `progress`, as build_kernels takes it.

@@ -19,10 +19,10 @@ from xdsl.dialects.builtin import FixedBitwidthType, FloatAttr, IntegerAttr, Int
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from hidet.dialects.cuda import KernelOp, LaunchOp, PrintfOp, ViewOp
+from hidet.dialects.cuda.attributes import is_variable
 from hidet.dialects.cuda.tensor_copy import TensorMapType
 from hidet.dialects.shaped import memref_type
 from hidet.errors import HidetError, UnsupportedOperatorError
-from hidet.lowering.cuda.expressions import is_variable
 
 Launch = Callable[..., None]
 """Launches a kernel: takes the extents that the launch gives, then the arguments."""

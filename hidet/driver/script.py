@@ -12,6 +12,7 @@ import torch
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
+from hidet.analysis.kernels import kernels_of
 from hidet.backend.build import build_kernels
 from hidet.backend.cache import Store, artifact_key
 from hidet.backend.printer import print_kernel, print_kernels
@@ -33,8 +34,7 @@ from hidet.errors import HidetError
 from hidet.frontends.script.kernels import HostFunction
 from hidet.frontends.script.launches import LAUNCH
 from hidet.frontends.script.module import IRModule
-from hidet.lowering.kernels import kernels_of
-from hidet.lowering.legality.architecture import check_architecture
+from hidet.legality.architecture import check_architecture
 from hidet.lowering.pipelines import PassOptions, run_pipeline
 from hidet.runtime.strict import accessible
 from hidet.runtime.times import CompileTimes

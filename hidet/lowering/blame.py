@@ -9,8 +9,8 @@ from types import TracebackType
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
+from hidet.dialects.locations import located_near
 from hidet.errors import LegalityError, PassError
-from hidet.lowering.locations import source_line
 
 
 def failing_op(traceback: TracebackType | None) -> Operation | None:
@@ -26,17 +26,6 @@ def failing_op(traceback: TracebackType | None) -> Operation | None:
                 found = value
         traceback = traceback.tb_next
     return found
-
-
-def located_near(op: Operation) -> str | None:
-    """Return the source line of an op, else of an op around it."""
-    current: Operation | None = op
-    while current is not None:
-        line = source_line(current)
-        if line is not None:
-            return line
-        current = current.parent_op()
-    return None
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from hidet.lowering.blame import blame
-from hidet.lowering.collection import collection_paused
+from hidet.lowering.collector_pause import collector_paused
 
 GRAPH = (
     "decompose-graph",  # composite operators into few, so that the passes below know less
@@ -130,7 +130,7 @@ def run_pipeline(
         on_pass: is called for every pass with the module and a function that runs the pass; for
             timing, dumps and errors. Without it the pass is just run.
     """
-    with collection_paused():
+    with collector_paused():
         for each in passes_of(pipeline, options):
 
             def run(current: ModulePass = each) -> None:

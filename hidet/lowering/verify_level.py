@@ -10,17 +10,17 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from hidet.analysis.kernels import kernels_of
 from hidet.dialects.cuda import KernelOp
 from hidet.errors import OptionError
-from hidet.lowering.kernels import kernels_of
-from hidet.lowering.legality.dominance import check_dominance
-from hidet.lowering.legality.expressions import check_expressions
-from hidet.lowering.legality.launches import check_launches
-from hidet.lowering.legality.leftovers import check_leftovers
-from hidet.lowering.legality.tiles import check_ranks, check_shared_memory, check_tiles
-from hidet.lowering.legality.uniformity import check_uniformity
-from hidet.lowering.legality.views import check_views
-from hidet.lowering.legality.workers import check_workers
+from hidet.legality.dominance import check_dominance
+from hidet.legality.expressions import check_expressions
+from hidet.legality.launches import check_launches
+from hidet.legality.leftovers import check_leftovers
+from hidet.legality.tiles import check_ranks, check_shared_memory, check_tiles
+from hidet.legality.uniformity import check_uniformity
+from hidet.legality.views import check_views
+from hidet.legality.workers import check_workers
 from hidet.lowering.pipelines import PIPELINES
 
 Level = Literal["graph", "compute", "task", "cuda"]

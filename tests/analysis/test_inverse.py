@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import TensorType, f32
 from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.inverse import invert
 from hidet.dialects.compute import GridOp
-from hidet.lowering.builder import KernelBuilder
+from hidet.rewriting.builder import KernelBuilder
 
 
 def numbers(shape):

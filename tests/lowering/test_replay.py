@@ -3,10 +3,10 @@
 import pytest
 from xdsl.parser import Parser
 
+from hidet.analysis.kernels import kernels_of
 from hidet.backend.printer import print_kernel
 from hidet.context import make_context
 from hidet.dialects.alias_printer import module_text
-from hidet.lowering.kernels import kernels_of
 from hidet.lowering.pipelines import PassOptions, passes_of
 
 PROGRAMS = {

@@ -6,12 +6,14 @@ from enum import auto
 
 from xdsl.dialects.builtin import MemRefType, NoneAttr
 from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute
+from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute, SSAValue
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
+
+from hidet.dialects.shaped import memref_type
 
 
 class Space(StrEnum):
@@ -53,6 +55,12 @@ def space_of(memref: Attribute) -> Space:
     if not isinstance(memref.memory_space, NoneAttr):
         raise VerifyException(f"{memref} lies in no space that #cuda.space<...> names")
     return Space.GLOBAL
+
+
+def is_variable(value: SSAValue) -> bool:
+    """Return whether a memref is a variable of one thread: `float acc;`."""
+    kind = memref_type(value)
+    return kind.get_num_dims() == 0 and space_of(kind) is Space.LOCAL
 
 
 class Dimension(StrEnum):

@@ -13,7 +13,7 @@ from hidet.errors import ScriptError
 from hidet.frontends.script.launches import check_host_value
 from hidet.frontends.script.types import INDEX
 from hidet.frontends.script.values import Index, Scalar, describe
-from hidet.lowering.legality.tiles import MAX_SHARED_BYTES
+from hidet.legality.tiles import MAX_SHARED_BYTES
 
 if TYPE_CHECKING:
     from hidet.frontends.script.emitter import Emitter

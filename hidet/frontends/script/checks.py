@@ -7,18 +7,17 @@ from xdsl.dialects.builtin import FileLineColLoc
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation
 
+from hidet.analysis.divergence import analyse_divergence, divergent_op_around
 from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.memory import is_arithmetic
 from hidet.dialects.cuda import AssertOp, KernelOp, LaunchOp, PrintfOp, SyncThreadsOp, ViewOp
-from hidet.dialects.cuda.attributes import Space, space_of
+from hidet.dialects.cuda.attributes import Space, is_variable, space_of
 from hidet.dialects.cuda.marks import PARALLEL
 from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, GroupOp, MatmulOp
 from hidet.dialects.task.group import group_around
 from hidet.errors import LegalityError, ScriptError
 from hidet.frontends.script.source import Source
-from hidet.lowering.cuda.expressions import is_variable
-from hidet.lowering.legality.uniformity import divergence_around, variation_of
-from hidet.lowering.legality.workers import check_task_op
+from hidet.legality.workers import check_task_op
 
 
 def check_verbs(kernel: KernelOp, source: Source) -> None:
@@ -32,12 +31,12 @@ def check_verbs(kernel: KernelOp, source: Source) -> None:
     ]
     if not verbs:
         return
-    forms, variation = IndexForms(kernel), variation_of(kernel)
+    forms, divergence = IndexForms(kernel), analyse_divergence(kernel)
     for op in verbs:
         name = op.name.removeprefix("task.")
         if isinstance(op, GroupOp):
             _check_group(op, source)
-        cause = divergence_around(op, variation)
+        cause = divergent_op_around(op, divergence)
         if cause is not None or isinstance(op.parent_op(), ForeachOp):
             raise _error(
                 op,

@@ -49,7 +49,7 @@ from hidet.frontends.script.values import (
     placed,
 )
 from hidet.frontends.script.vectors import Vector, elementwise
-from hidet.lowering.builder import KernelBuilder, integer_type
+from hidet.rewriting.builder import KernelBuilder, integer_type
 
 MAX_DEPTH = 32
 """So many functions of a script may call each other; what goes deeper calls itself."""

@@ -45,7 +45,7 @@ from hidet.frontends.script.tensor_maps import TensorMap
 from hidet.frontends.script.tracing import current
 from hidet.frontends.script.types import BOOL, I64
 from hidet.frontends.script.values import Scalar, describe
-from hidet.lowering.builder import KernelBuilder
+from hidet.rewriting.builder import KernelBuilder
 
 MAX_PENDING_PRODUCTS = 7
 """So many groups of products may be under way (PTX ISA, wgmma.wait_group)."""

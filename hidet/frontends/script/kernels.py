@@ -48,7 +48,7 @@ from hidet.frontends.script.types import (
     scalar_type,
 )
 from hidet.frontends.script.values import Pointer, Scalar, VoidPointer, describe, is_number
-from hidet.lowering.cuda.dead_code import drop_dead_code
+from hidet.rewriting.dead_code import drop_dead_code
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,12 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from hidet.analysis.memory import is_arithmetic
 from hidet.dialects.cuda import KernelOp, LaunchOp, ViewOp
+from hidet.dialects.cuda.attributes import is_variable
 from hidet.errors import ScriptError
 from hidet.frontends.script.emitter import Emitter
 from hidet.frontends.script.tensor_maps import TensorMap, TensorMapType
 from hidet.frontends.script.types import PointerType, ScalarType, TensorType
 from hidet.frontends.script.values import Pointer, Scalar, Tensor
-from hidet.lowering.cuda.expressions import is_variable
 
 ParameterType = ScalarType | TensorType | PointerType | TensorMapType
 """What a parameter of a kernel can be."""

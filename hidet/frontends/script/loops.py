@@ -20,7 +20,7 @@ from hidet.frontends.script.facts import are_assigned
 from hidet.frontends.script.iterables import Grid, Group, Range, Tasks
 from hidet.frontends.script.types import INDEX
 from hidet.frontends.script.values import Index, Pointer, Scalar, Tensor, describe
-from hidet.lowering.builder import set_unroll
+from hidet.rewriting.builder import set_unroll
 
 
 class Loops(Assignments):

@@ -9,7 +9,7 @@ from xdsl.dialects import arith, math, memref
 from xdsl.ir import Block, Operation, SSAValue
 
 from hidet.analysis.memory import is_arithmetic
-from hidet.lowering.cuda.expressions import is_variable
+from hidet.dialects.cuda.attributes import is_variable
 
 Binary = Callable[[SSAValue, SSAValue], Operation]
 """Makes an operation of two operands."""

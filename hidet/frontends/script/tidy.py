@@ -8,7 +8,7 @@ from xdsl.rewriter import Rewriter
 
 from hidet.analysis.index_forms import IndexForms
 from hidet.dialects.cuda import KernelOp
-from hidet.lowering.cuda.dead_code import drop_dead_code
+from hidet.rewriting.dead_code import drop_dead_code
 
 
 def tidy(kernel: KernelOp) -> None:

@@ -24,7 +24,7 @@ from hidet.lowering.compute.groups import (
     may_join,
     with_members_inlined,
 )
-from hidet.lowering.inlining import inline_into_loads
+from hidet.rewriting.inlining import inline_into_loads
 
 
 class Fuser:

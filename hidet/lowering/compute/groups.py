@@ -22,7 +22,7 @@ from hidet.analysis.rows import Rows, row_reduces, rows_of_grid
 from hidet.dialects.compute import GridOp, LoadOp, ReduceOp
 from hidet.dialects.graph import MatmulOp
 from hidet.dialects.shaped import size_of
-from hidet.lowering.inlining import inline_load
+from hidet.rewriting.inlining import inline_load
 
 
 class Kind(Enum):

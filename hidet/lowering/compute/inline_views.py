@@ -16,7 +16,7 @@ from xdsl.pattern_rewriter import (
 
 from hidet.analysis.grids import is_view, is_weight_vector
 from hidet.dialects.compute import GridOp
-from hidet.lowering.inlining import inline_into_loads
+from hidet.rewriting.inlining import inline_into_loads
 
 
 class InlineView(RewritePattern):

@@ -12,15 +12,15 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, BlockArgument, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from hidet.analysis.kernels import kernels_of
 from hidet.dialects.compute import FusionOp, GridOp, LoadOp, SinkOp, StoreOp, YieldOp
 from hidet.dialects.cuda import KernelOp
 from hidet.dialects.cuda.names import identifier_from
 from hidet.dialects.graph import CallKernelOp
 from hidet.dialects.shaped import element_of, shape_of
-from hidet.lowering.builder import KernelBuilder
-from hidet.lowering.inlining import element_at
-from hidet.lowering.kernels import kernels_of
-from hidet.lowering.locations import located
+from hidet.rewriting.builder import KernelBuilder
+from hidet.rewriting.inlining import element_at
+from hidet.rewriting.locations import located
 
 
 class Kernels:

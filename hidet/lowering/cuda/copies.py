@@ -6,8 +6,8 @@ from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
+from hidet.dialects.cuda.attributes import is_variable
 from hidet.dialects.cuda.kernel import KernelOp
-from hidet.lowering.cuda.expressions import is_variable
 
 
 class Copies:

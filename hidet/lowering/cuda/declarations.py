@@ -8,7 +8,7 @@ from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import IndexType, IntegerAttr, UnitAttr, i1
 from xdsl.ir import Block, Operation, SSAValue
 
-from hidet.dialects.cuda.attributes import Dimension, Space, space_of
+from hidet.dialects.cuda.attributes import Dimension, Space, is_variable, space_of
 from hidet.dialects.cuda.dynamic_shared import DynamicSharedOp
 from hidet.dialects.cuda.instructions import (
     BlockIdOp,
@@ -21,7 +21,6 @@ from hidet.dialects.cuda.marks import DECLARES, DEFERRED, UPDATE
 from hidet.dialects.cuda.names import NameScopes, identifier_from
 from hidet.dialects.cuda.table_ops import InstructionOp
 from hidet.dialects.cuda.warp_group import MatrixDescriptorOp
-from hidet.lowering.cuda.expressions import is_variable
 
 
 def clear_marks(kernel: KernelOp) -> None:

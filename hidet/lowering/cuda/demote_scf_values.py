@@ -12,10 +12,10 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
+from hidet.analysis.kernels import kernels_of
 from hidet.dialects.cuda.attributes import Space, SpaceAttr
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.lowering.cuda.expressions import is_conditional
-from hidet.lowering.kernels import kernels_of
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,6 @@ from xdsl.dialects import arith, memref, scf
 from xdsl.ir import Block, Operation, SSAValue
 
 from hidet.analysis.memory import is_arithmetic
-from hidet.dialects.cuda.attributes import Space, space_of
-from hidet.dialects.shaped import memref_type
 
 MAX_CONDITIONAL = 12
 """A branch with a value is printed as `c ? a : b` if both arms have so many operators at most."""
@@ -16,12 +14,6 @@ MAX_CONDITIONAL = 12
 _TWICE = frozenset(
     number for number, name in enumerate(arith.CMPF_COMPARISON_OPERATIONS) if name in ("one", "ueq")
 )
-
-
-def is_variable(value: SSAValue) -> bool:
-    """Return whether a memref is a variable of one thread: `float acc;`."""
-    kind = memref_type(value)
-    return kind.get_num_dims() == 0 and space_of(kind) is Space.LOCAL
 
 
 def prints_operands_twice(op: Operation) -> bool:

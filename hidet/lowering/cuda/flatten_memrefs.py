@@ -13,14 +13,14 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from hidet.analysis.kernels import kernels_of
 from hidet.dialects.cuda.atomics import AtomicOp
 from hidet.dialects.cuda.instructions import CopyVectorOp
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.cuda.table_ops import Element, InstructionOp
+from hidet.dialects.locations import source_line
 from hidet.dialects.shaped import memref_type
 from hidet.errors import LegalityError
-from hidet.lowering.kernels import kernels_of
-from hidet.lowering.locations import source_line
 
 
 @dataclass(frozen=True)

@@ -9,17 +9,17 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, i1, i64
 from xdsl.ir import Block, Operation, SSAValue, Use
 
 from hidet.analysis.memory import is_arithmetic
-from hidet.dialects.cuda.instructions import IdOp, ShflOp
-from hidet.dialects.cuda.kernel import KernelOp
-from hidet.dialects.cuda.marks import UPDATE
-from hidet.lowering.cuda.expressions import operators_of, prints_operands_twice
-from hidet.lowering.cuda.memory_order import (
+from hidet.analysis.memory_order import (
     Everything,
     Memory,
     WritesAfter,
     memory_of,
     writes_of,
 )
+from hidet.dialects.cuda.instructions import IdOp, ShflOp
+from hidet.dialects.cuda.kernel import KernelOp
+from hidet.dialects.cuda.marks import UPDATE
+from hidet.lowering.cuda.expressions import operators_of, prints_operands_twice
 
 _UPDATES: dict[type[Operation], bool] = {
     arith.AddfOp: True,
@@ -243,10 +243,10 @@ def _operators_of_condition(op: Operation) -> int:
 
 
 def _reads(op: Operation) -> set[Memory]:
-    """Return the memory that an operation reads, and MEETING if threads meet in it."""
+    """Return the memory that an operation reads, and CONVERGENT if threads meet in it."""
     if isinstance(op, memref.LoadOp):
         return {memory_of(op.memref)}
     if isinstance(op, ShflOp):
-        return {Everything.MEETING}
+        return {Everything.CONVERGENT}
     loads = (inner for inner in op.walk() if isinstance(inner, memref.LoadOp))
     return {memory_of(load.memref) for load in loads}

@@ -8,10 +8,10 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.passes import ModulePass
 
+from hidet.analysis.kernels import kernels_of
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.cuda.marks import FORMED
 from hidet.lowering.cuda.copies import Copies
-from hidet.lowering.cuda.dead_code import drop_dead_code
 from hidet.lowering.cuda.declarations import (
     clear_marks,
     declare_variables,
@@ -21,7 +21,7 @@ from hidet.lowering.cuda.declarations import (
 from hidet.lowering.cuda.demote_scf_values import demote_values
 from hidet.lowering.cuda.folding import Folding
 from hidet.lowering.cuda.single_stores import forward_single_stores
-from hidet.lowering.kernels import kernels_of
+from hidet.rewriting.dead_code import drop_dead_code
 
 MAX_OPERATORS = 14
 """Operators of a statement, subscripts included, that still fit in a line."""

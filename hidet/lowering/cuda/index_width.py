@@ -12,9 +12,9 @@ from xdsl.passes import ModulePass
 
 from hidet.analysis.forms import Range
 from hidet.analysis.index_forms import IndexForms
+from hidet.analysis.kernels import kernels_of
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.cuda.marks import LONG
-from hidet.lowering.kernels import kernels_of
 
 INT = Range(-(1 << 31), (1 << 31) - 1)
 """The range of `int` in C++, on GPUs as on the CPUs that are supported."""

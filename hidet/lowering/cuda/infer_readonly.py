@@ -10,11 +10,11 @@ from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.ir import SSAValue, Use
 from xdsl.passes import ModulePass
 
+from hidet.analysis.kernels import kernels_of
 from hidet.dialects.cuda.checks import CheckBoundsOp
 from hidet.dialects.cuda.instructions import CopyVectorOp
 from hidet.dialects.cuda.table_ops import InstructionOp
 from hidet.dialects.cuda.tensor_copy import TensorMapType, TmaStoreOp
-from hidet.lowering.kernels import kernels_of
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from xdsl.rewriter import InsertPoint
 from hidet.analysis.form_rules import IdVariable
 from hidet.analysis.forms import LinearForm
 from hidet.analysis.index_forms import IndexForms
+from hidet.analysis.kernels import kernel_of, kernels_of
 from hidet.arch.instructions import Access
 from hidet.dialects import compute
 from hidet.dialects.cuda import KernelOp, ThreadIdOp
@@ -39,10 +40,9 @@ from hidet.dialects.cuda.tensor_core import LdmatrixOp, MmaSyncOp
 from hidet.dialects.cuda.warp_group import WgmmaFenceOperandOp, WgmmaOp
 from hidet.dialects.shaped import memref_type
 from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, MatmulOp, TaskMapAttr
-from hidet.lowering.builder import Index, KernelBuilder
-from hidet.lowering.kernels import kernel_of, kernels_of
-from hidet.lowering.locations import location_setter
 from hidet.mapping import TaskMap
+from hidet.rewriting.builder import Index, KernelBuilder
+from hidet.rewriting.locations import location_setter
 
 
 @dataclass(frozen=True)

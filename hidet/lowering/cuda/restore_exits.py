@@ -12,13 +12,12 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
+from hidet.analysis.kernels import kernels_of
 from hidet.analysis.memory import is_arithmetic
-from hidet.dialects.cuda.attributes import LeaveKind, Space, space_of
+from hidet.dialects.cuda.attributes import LeaveKind, Space, is_variable, space_of
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.cuda.leave import LeaveOp
-from hidet.lowering.builder import KernelBuilder
-from hidet.lowering.cuda.expressions import is_variable
-from hidet.lowering.kernels import kernels_of
+from hidet.rewriting.builder import KernelBuilder
 
 Loop = scf.ForOp | scf.WhileOp
 

@@ -16,8 +16,8 @@ from hidet.analysis.form_rules import FORM_RULES, IdVariable
 from hidet.analysis.forms import LinearForm
 from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.materialize import Materializer
-from hidet.lowering.cuda.dead_code import drop_dead_code
 from hidet.lowering.cuda.hoisting import hoist_index_arithmetic
+from hidet.rewriting.dead_code import drop_dead_code
 
 
 @dataclass(frozen=True)

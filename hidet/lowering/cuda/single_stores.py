@@ -5,8 +5,8 @@ from __future__ import annotations
 from xdsl.dialects import memref
 from xdsl.ir import Operation
 
+from hidet.dialects.cuda.attributes import is_variable
 from hidet.dialects.cuda.kernel import KernelOp
-from hidet.lowering.cuda.expressions import is_variable
 
 
 def forward_single_stores(kernel: KernelOp) -> None:

@@ -12,6 +12,7 @@ from xdsl.passes import ModulePass
 
 from hidet.analysis.forms import LinearForm
 from hidet.analysis.index_forms import IndexForms
+from hidet.analysis.kernels import kernels_of
 from hidet.analysis.materialize import Materializer
 from hidet.dialects.cuda import CopyVectorOp, KernelOp
 from hidet.dialects.cuda.attributes import Space, SpaceAttr
@@ -19,7 +20,6 @@ from hidet.dialects.cuda.table_ops import InstructionOp
 from hidet.dialects.shaped import element_of
 from hidet.lowering.cuda.unswitch import unswitch
 from hidet.lowering.cuda.vector_accesses import Place, VectorAccess, VectorLoop
-from hidet.lowering.kernels import kernels_of
 
 MAX_UNSWITCHED = 2
 """How many branches are moved out of a loop; each may double it."""

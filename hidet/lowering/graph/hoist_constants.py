@@ -14,9 +14,9 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from hidet.dialects import graph
 from hidet.dialects.graph.base import tensor_type
 from hidet.dialects.host_functions import FORWARD, PREPARE, prepared_name
+from hidet.dialects.locations import source_line
 from hidet.errors import PassError
 from hidet.lowering.graph.compute_rules.scalars import SCALAR_RULES
-from hidet.lowering.locations import source_line
 
 VIEWS = (graph.ReshapeOp, graph.PermuteOp, graph.ExpandOp, graph.SliceOp, graph.AsStridedOp)
 """Operations that cost nothing in the kernel that reads them."""

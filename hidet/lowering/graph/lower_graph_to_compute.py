@@ -13,6 +13,7 @@ from xdsl.rewriter import InsertPoint
 from hidet.dialects import graph
 from hidet.dialects.compute import GridOp
 from hidet.dialects.graph.base import element_type, shape_of
+from hidet.dialects.locations import source_line
 from hidet.errors import PassError
 from hidet.lowering.graph.compute_rules import (
     contraction,
@@ -25,7 +26,7 @@ from hidet.lowering.graph.compute_rules import (
 )
 from hidet.lowering.graph.compute_rules.grid_builder import GridBuilder
 from hidet.lowering.graph.rules import Rule, apply_rules
-from hidet.lowering.locations import location_setter, source_line
+from hidet.rewriting.locations import location_setter
 
 RULES: dict[type[Operation], Rule[GridBuilder]] = {
     **elementwise.RULES,

@@ -14,7 +14,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, RewritePattern
 from xdsl.rewriter import InsertPoint
 
-from hidet.lowering.locations import location_setter
+from hidet.rewriting.locations import location_setter
 
 BuilderT = TypeVar("BuilderT", bound=Builder)
 

@@ -12,7 +12,7 @@ from xdsl.rewriter import InsertPoint
 from hidet.dialects.compute import LoadOp, StoreOp
 from hidet.dialects.shaped import element_of, shape_of
 from hidet.dialects.task import CopyOp, ForeachOp
-from hidet.lowering.builder import Index, KernelBuilder
+from hidet.rewriting.builder import Index, KernelBuilder
 
 
 def expand_copy(op: CopyOp) -> ForeachOp:

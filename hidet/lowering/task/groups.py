@@ -6,11 +6,11 @@ from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import IntegerAttr, i32, i64
 from xdsl.ir import Operation
 
+from hidet.analysis.kernels import kernel_of
 from hidet.dialects.cuda import BarrierArriveOp, BarrierSyncOp, SyncThreadsOp
 from hidet.dialects.task.group import BARRIERS, GroupOp, group_around
 from hidet.errors import ScheduleError
-from hidet.lowering.builder import KernelBuilder
-from hidet.lowering.kernels import kernel_of
+from hidet.rewriting.builder import KernelBuilder
 
 
 def insert_barrier(builder: KernelBuilder, at: Operation) -> None:

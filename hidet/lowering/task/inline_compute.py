@@ -16,13 +16,13 @@ from xdsl.pattern_rewriter import (
 )
 from xdsl.rewriter import InsertPoint
 
+from hidet.analysis.kernels import kernels_of
 from hidet.dialects.compute import GridOp, ReduceOp, SinkOp, StoreOp
 from hidet.dialects.task import CopyOp
 from hidet.errors import ScheduleError
-from hidet.lowering.builder import KernelBuilder
-from hidet.lowering.inlining import inline_into_loads
-from hidet.lowering.kernels import kernels_of
 from hidet.lowering.task.expand import expand_copy
+from hidet.rewriting.builder import KernelBuilder
+from hidet.rewriting.inlining import inline_into_loads
 
 
 class ExpandCopyOfView(RewritePattern):

@@ -12,6 +12,8 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
+from hidet.analysis.divergence import Divergence, DivergenceAnalysis, analyse_divergence
+from hidet.analysis.kernels import kernel_of, kernels_of
 from hidet.dialects.compute import LoadOp, StoreOp
 from hidet.dialects.cuda import (
     AtomicOp,
@@ -26,10 +28,8 @@ from hidet.dialects.cuda.table_ops import InstructionOp
 from hidet.dialects.shaped import shaped_type
 from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, GroupOp, MatmulOp
 from hidet.dialects.task.group import group_around
-from hidet.lowering.builder import KernelBuilder
-from hidet.lowering.kernels import kernel_of, kernels_of
-from hidet.lowering.legality.uniformity import Variation, Varies, variation_of
 from hidet.lowering.task.groups import insert_barrier
+from hidet.rewriting.builder import KernelBuilder
 
 
 @dataclass
@@ -147,9 +147,9 @@ class _Barriers:
     kernel: KernelOp
 
     @cached_property
-    def variation(self) -> Variation:
+    def divergence(self) -> DivergenceAnalysis:
         """How the values of the kernel vary between threads; barriers change nothing in it."""
-        return variation_of(self.kernel)
+        return analyse_divergence(self.kernel)
 
     def order(self, block: Block, pending: Pending) -> None:
         """Put barriers into a block, given the accesses since the last barrier before it.
@@ -240,7 +240,7 @@ class _Barriers:
         """
         return (
             any(isinstance(inner, _COLLECTIVE) for inner in op.walk())
-            and self.variation.of_flow(op) is Varies.NOWHERE
+            and self.divergence.of_flow(op) is Divergence.NOWHERE
         )
 
     @staticmethod

@@ -20,6 +20,7 @@ from xdsl.pattern_rewriter import (
 )
 from xdsl.rewriter import InsertPoint
 
+from hidet.analysis.kernels import kernel_of, kernels_of
 from hidet.arch.fragments import ends_in
 from hidet.dialects.compute import LoadOp, ReduceKind, StoreOp
 from hidet.dialects.cuda import ShflOp, ThreadIdOp
@@ -30,13 +31,12 @@ from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, GroupOp, MatmulOp
 from hidet.dialects.task.group import group_around
 from hidet.dialects.task.layout import map_of
 from hidet.errors import ScheduleError
-from hidet.lowering.builder import Index, KernelBuilder
-from hidet.lowering.kernels import kernel_of, kernels_of
-from hidet.lowering.locations import location_setter
 from hidet.lowering.task.expand import expand_copy
 from hidet.lowering.task.groups import insert_barrier
 from hidet.mapping import TaskMap
 from hidet.mapping.factors import UNROLLED
+from hidet.rewriting.builder import Index, KernelBuilder
+from hidet.rewriting.locations import location_setter
 
 WARP = 32
 """Threads of a warp (CUDA C++ Programming Guide, SIMT architecture)."""

@@ -25,6 +25,7 @@ from xdsl.pattern_rewriter import (
 )
 from xdsl.rewriter import InsertPoint
 
+from hidet.analysis.kernels import kernels_of
 from hidet.dialects.compute import FusionOp, terminator_of
 from hidet.dialects.cuda import KernelOp, LaunchOp
 from hidet.dialects.cuda.names import identifier_from
@@ -32,7 +33,6 @@ from hidet.dialects.graph import CallKernelOp, MatmulOp
 from hidet.dialects.shaped import element_of, shape_of
 from hidet.errors import ScheduleError
 from hidet.frontends.script.tracing import tracing
-from hidet.lowering.kernels import kernels_of
 from hidet.lowering.templates import TEMPLATES, load_template
 from hidet.lowering.templates.arch import Arch, arch_named
 from hidet.lowering.templates.base import Config, KernelScope, Template, TemplateEmitter

@@ -8,8 +8,8 @@ from hidet.analysis.epilogue import inverse_of
 from hidet.dialects.compute import FusionOp, GridOp, SinkOp, StoreOp
 from hidet.dialects.graph import MatmulOp
 from hidet.errors import ScheduleError
-from hidet.lowering.inlining import element_at
 from hidet.lowering.templates.base import KernelScope
+from hidet.rewriting.inlining import element_at
 
 
 def anchor_of(fusion: FusionOp) -> MatmulOp:

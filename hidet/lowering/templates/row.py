@@ -16,7 +16,6 @@ from hidet.dialects.graph import MatmulOp
 from hidet.dialects.shaped import size_of
 from hidet.frontends.script.values import Scalar, Tensor
 from hidet.lang import repeat, script, spatial, task
-from hidet.lowering.builder import Index, KernelBuilder
 from hidet.lowering.templates.arch import Arch
 from hidet.lowering.templates.base import Config, KernelScope, Launch, Results, Template, ceil_div
 from hidet.lowering.templates.elementwise import store
@@ -30,6 +29,7 @@ from hidet.lowering.templates.parts import (
     worker_of_grid,
 )
 from hidet.mapping import TaskMap
+from hidet.rewriting.builder import Index, KernelBuilder
 
 MAX_KEPT = 32
 """How many elements of a grid a lane keeps in registers at most."""

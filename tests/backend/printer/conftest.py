@@ -19,11 +19,11 @@ from hidet.context import make_context
 from hidet.dialects.cuda.instructions import BlockIdOp, SyncThreadsOp
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.shaped import memref_type
-from hidet.lowering.builder import KernelBuilder
 from hidet.lowering.cuda.demote_scf_values import DemoteScfValuesPass
 from hidet.lowering.cuda.form_expressions import FormExpressionsPass
 from hidet.lowering.cuda.index_width import IndexWidthPass
 from hidet.lowering.cuda.infer_readonly import InferReadonlyPass
+from hidet.rewriting.builder import KernelBuilder
 from hidet.testing.scalar_semantics import SCALARS, numpy_type
 
 

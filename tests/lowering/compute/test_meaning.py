@@ -11,7 +11,7 @@ from hidet.context import make_context
 from hidet.dialects.compute import FusionOp, GridOp
 from hidet.dialects.graph import MatmulOp
 from hidet.dialects.shaped import shape_of
-from hidet.lowering.legality.dominance import check_dominance
+from hidet.legality.dominance import check_dominance
 from hidet.lowering.pipelines import PassOptions, run_pipeline
 from hidet.lowering.task.schedule import SchedulePass
 from hidet.testing.evaluate import evaluate

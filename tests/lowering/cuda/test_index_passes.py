@@ -19,9 +19,9 @@ from xdsl.parser import Parser
 from hidet.context import make_context
 from hidet.dialects.cuda import BlockIdOp, CopyVectorOp, KernelOp, SyncThreadsOp, ThreadIdOp
 from hidet.dialects.cuda.attributes import Dimension, Space, SpaceAttr
-from hidet.lowering.builder import KernelBuilder
-from hidet.lowering.legality.expressions import check_expressions
+from hidet.legality.expressions import check_expressions
 from hidet.lowering.pipelines import CUDA
+from hidet.rewriting.builder import KernelBuilder
 from hidet.universe import PASSES, load
 
 

@@ -19,7 +19,7 @@ from hidet.dialects.graph.base import (
 )
 from hidet.dialects.graph.creation import FillOp
 from hidet.dialects.graph.shape import ExpandOp, PermuteOp, ReshapeOp
-from hidet.lowering.builder import Index, KernelBuilder
+from hidet.rewriting.builder import Index, KernelBuilder
 
 Indices = Sequence[SSAValue]
 ScalarAt = Callable[[Indices], SSAValue]

@@ -7,11 +7,11 @@ from xdsl.ir import Operation, SSAValue
 from hidet.dialects import graph
 from hidet.dialects.compute import ReduceKind
 from hidet.dialects.graph.base import shape_of
-from hidet.lowering.builder import Index
 from hidet.lowering.graph.compute_rules.conversion import convert
 from hidet.lowering.graph.compute_rules.grid_builder import GridBuilder, Indices
 from hidet.lowering.graph.compute_rules.window_access import WindowAccess
 from hidet.lowering.graph.rules import Rule
+from hidet.rewriting.builder import Index
 
 SPATIAL = 2
 """Images have two spatial dimensions, the last ones."""

@@ -16,10 +16,10 @@ from xdsl.ir import Operation, SSAValue
 
 from hidet.dialects import graph
 from hidet.dialects.graph.base import computation_type, is_float, python_number
+from hidet.dialects.locations import source_line
 from hidet.errors import UnsupportedDtypeError, UnsupportedOperatorError
 from hidet.lowering.graph.compute_rules.conversion import convert
 from hidet.lowering.graph.compute_rules.grid_builder import GridBuilder
-from hidet.lowering.locations import source_line
 
 ScalarRule = Callable[..., SSAValue]
 """`rule(builder, op, *scalars)`."""

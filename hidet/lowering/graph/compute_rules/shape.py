@@ -7,13 +7,13 @@ from xdsl.ir import Operation, SSAValue
 
 from hidet.dialects import graph
 from hidet.dialects.graph.base import GraphOp, python_number, shape_of
-from hidet.lowering.builder import Index
 from hidet.lowering.graph.compute_rules.grid_builder import (
     GridBuilder,
     Indices,
     broadcast_indices,
 )
 from hidet.lowering.graph.rules import Rule
+from hidet.rewriting.builder import Index
 
 IndicesOf = Callable[[GridBuilder, Indices], Sequence[Index]]
 """From the indices of an element of the result to those of the element that it is."""

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from xdsl.ir import SSAValue
 
 from hidet.dialects.graph.window import Window
-from hidet.lowering.builder import Index
 from hidet.lowering.graph.compute_rules.grid_builder import GridBuilder
+from hidet.rewriting.builder import Index
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hidet.dialects.cuda import KernelOp
 from hidet.dialects.cuda.marks import INSTRUMENTED
 from hidet.dialects.cuda.table_ops import InstructionOp
-from hidet.lowering.legality.report import illegal
+from hidet.legality.report import illegal
 
 
 def check_architecture(kernel: KernelOp, arch: str) -> None:

@@ -14,8 +14,8 @@ from hidet.dialects.compute import FusionOp, GridOp, ReduceOp, SinkOp
 from hidet.dialects.cuda import KernelOp
 from hidet.dialects.cuda.attributes import Space
 from hidet.dialects.task import TaskMapAttr
-from hidet.lowering.legality.memory_types import buffer_type, is_in
-from hidet.lowering.legality.report import illegal
+from hidet.legality.memory_types import buffer_type, is_in
+from hidet.legality.report import illegal
 
 
 @dataclass(frozen=True)

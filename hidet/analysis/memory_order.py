@@ -34,8 +34,8 @@ class Everything(Enum):
     """What others write, seen after a barrier or a wait: global and shared memory."""
     ANY = auto()
     """Of an operation that is not known: all memory."""
-    MEETING = auto()
-    """No memory: that threads meet, which a shuffle must not be moved over."""
+    CONVERGENT = auto()
+    """No memory: that threads meet; a convergent operation must not be moved over another."""
 
 
 Memory: TypeAlias = SSAValue | Everything
@@ -61,19 +61,19 @@ def writes_of(op: Operation) -> set[Memory]:
         case CopyVectorOp():
             return {memory_of(op.target)}
         case SyncThreadsOp() | SyncWarpOp():
-            return {Everything.OTHERS, Everything.MEETING}
+            return {Everything.OTHERS, Everything.CONVERGENT}
         case InstructionOp():
             others = {Everything.OTHERS} if op.instruction.orders else set[Memory]()
-            meeting = {Everything.MEETING} if op.has_trait(Collective) else set[Memory]()
-            return {*map(memory_of, op.writes), *others, *meeting}
+            convergent = {Everything.CONVERGENT} if op.has_trait(Collective) else set[Memory]()
+            return {*map(memory_of, op.writes), *others, *convergent}
         case ShflOp():
-            return {Everything.MEETING}
+            return {Everything.CONVERGENT}
         case memref.LoadOp() | memref.AllocaOp() | scf.ForOp() | scf.IfOp():
             return set()
         case _ if is_arithmetic(op) or is_side_effect_free(op):
             return set()
         case _ if op.has_trait(Collective):
-            return {Everything.ANY, Everything.MEETING}
+            return {Everything.ANY, Everything.CONVERGENT}
         case _:
             return {Everything.ANY}
 
@@ -92,6 +92,6 @@ class WritesAfter:
     def is_written_before(self, memory: Memory, position: int) -> bool:
         """Return whether a memory may be written between here and a later position."""
         others: list[Memory] = [memory, Everything.ANY]
-        if memory is not Everything.MEETING and not _is_local(memory):
+        if memory is not Everything.CONVERGENT and not _is_local(memory):
             others.append(Everything.OTHERS)
         return any(self.next.get(other, position) < position for other in others)

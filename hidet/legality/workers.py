@@ -15,8 +15,8 @@ from hidet.dialects.cuda import KernelOp, ThreadIdOp
 from hidet.dialects.cuda.attributes import Dimension
 from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, MatmulOp, TaskMapAttr
 from hidet.dialects.task.group import group_around
-from hidet.lowering.legality.memory_types import buffer_type
-from hidet.lowering.legality.report import illegal
+from hidet.legality.memory_types import buffer_type
+from hidet.legality.report import illegal
 from hidet.mapping import TaskMap
 
 

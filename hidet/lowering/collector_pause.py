@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def collection_paused() -> Generator[None]:
+def collector_paused() -> Generator[None]:
     """Collect no cycles inside a `with` block.
 
     A pass makes many objects that live on, which makes the collector look at the whole heap again

@@ -6,8 +6,8 @@ from xdsl.parser import Parser
 from hidet.context import make_context
 from hidet.dialects.cuda import KernelOp
 from hidet.errors import LegalityError
+from hidet.legality.architecture import check_architecture
 from hidet.lowering.cuda.instrument_memory import InstrumentMemoryPass
-from hidet.lowering.legality.architecture import check_architecture
 
 KERNEL = """
 cuda.kernel @f(%x : memref<32xf32>, %p : i1, %n : i64) grid(1) block(128) {{

@@ -10,7 +10,7 @@ from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from hidet.dialects.compute import GridOp, LoadOp, YieldOp
-from hidet.lowering.builder import KernelBuilder
+from hidet.rewriting.builder import KernelBuilder
 
 
 def inline_into_loads(grid: GridOp, rewriter: PatternRewriter | None = None) -> None:

@@ -11,8 +11,8 @@ from xdsl.ir import Attribute, Operation
 from hidet.dialects.cuda import KernelOp
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.task import TaskMapAttr
-from hidet.lowering.legality.memory_types import buffer_type
-from hidet.lowering.legality.report import illegal
+from hidet.legality.memory_types import buffer_type
+from hidet.legality.report import illegal
 
 MAX_SHARED_BYTES = 227 * 1024
 """Shared memory that a block can have on sm_90 and sm_100; other machines have less (CUDA C++

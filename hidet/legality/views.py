@@ -7,8 +7,8 @@ from xdsl.ir import Operation, SSAValue
 from hidet.dialects.compute import GridOp
 from hidet.dialects.cuda import KernelOp
 from hidet.dialects.cuda.attributes import Space
-from hidet.lowering.legality.memory_types import buffer_type, is_in, reads_of, writes_of
-from hidet.lowering.legality.report import illegal
+from hidet.legality.memory_types import buffer_type, is_in, reads_of, writes_of
+from hidet.legality.report import illegal
 
 
 def check_views(kernel: KernelOp) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation
 
+from hidet.dialects.locations import located_near
 from hidet.errors import LegalityError
-from hidet.lowering.blame import located_near
 
 
 def illegal(op: Operation, what: str, hint: str | None = None) -> LegalityError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xdsl.ir import Operation, Region, SSAValue
 
-from hidet.lowering.legality.report import illegal
+from hidet.legality.report import illegal
 
 
 def check_dominance(root: Operation) -> None:

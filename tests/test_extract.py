@@ -11,10 +11,10 @@ from xdsl.parser import Parser
 from xdsl.utils.exceptions import VerifyException
 
 from hidet.context import make_context
+from hidet.driver.extract import extract_plan
 from hidet.errors import LegalityError, UnsupportedDtypeError
 from hidet.lowering.host.plan_memory import PlanMemoryPass
 from hidet.runtime.cuda_graph import CudaGraphExecutor
-from hidet.runtime.extract import extract_plan
 from hidet.runtime.plan import Argument, Copy, Plan, TensorSpec
 
 CONTEXT = make_context()

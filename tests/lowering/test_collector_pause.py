@@ -4,18 +4,18 @@ import gc
 
 import pytest
 
-from hidet.lowering.collection import collection_paused
+from hidet.lowering.collector_pause import collector_paused
 
 
 def test_paused_inside_only():
     assert gc.isenabled()
-    with collection_paused():
+    with collector_paused():
         assert not gc.isenabled()
     assert gc.isenabled()
 
 
 def test_comes_back_after_an_error():
-    with pytest.raises(KeyError), collection_paused():
+    with pytest.raises(KeyError), collector_paused():
         raise KeyError
     assert gc.isenabled()
 
@@ -23,7 +23,7 @@ def test_comes_back_after_an_error():
 def test_stays_off_where_it_was_off():
     gc.disable()
     try:
-        with collection_paused():
+        with collector_paused():
             pass
         assert not gc.isenabled()
     finally:

@@ -5,8 +5,6 @@ from collections.abc import Callable, Iterable
 from xdsl.dialects.builtin import LocationAttr, UnknownLoc
 from xdsl.ir import Operation
 
-from hidet.dialects.locations import lines_of
-
 
 def located(ops: Iterable[Operation], location: LocationAttr) -> None:
     """Give a location to those of the ops, and of the ops inside them, that have none yet."""
@@ -23,8 +21,3 @@ def location_setter(location: LocationAttr) -> Callable[[Operation], None]:
         located((op,), location)
 
     return handle
-
-
-def source_line(op: Operation) -> str | None:
-    """Name the source line that an op came from as `file:line`, for messages; None if unknown."""
-    return next(iter(lines_of(op.location)), None)

@@ -7,9 +7,9 @@ from math import prod
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, ModuleOp, TensorType
 from xdsl.ir import Attribute
 
+from hidet.analysis.kernels import kernels_of
 from hidet.dialects.cuda import LaunchOp
-from hidet.lowering.kernels import kernels_of
-from hidet.lowering.legality.report import illegal
+from hidet.legality.report import illegal
 
 
 def check_launches(module: ModuleOp) -> None:

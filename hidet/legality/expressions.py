@@ -8,16 +8,16 @@ from xdsl.ir import Block, Operation, SSAValue, Use
 from xdsl.traits import is_side_effect_free
 
 from hidet.analysis.memory import is_arithmetic
-from hidet.dialects.cuda import KernelOp, ShflOp
-from hidet.dialects.cuda.marks import FORMED, UPDATE
-from hidet.lowering.cuda.memory_order import (
+from hidet.analysis.memory_order import (
     Everything,
     Memory,
     WritesAfter,
     memory_of,
     writes_of,
 )
-from hidet.lowering.legality.report import illegal
+from hidet.dialects.cuda import KernelOp, ShflOp
+from hidet.dialects.cuda.marks import FORMED, UPDATE
+from hidet.legality.report import illegal
 
 
 def check_expressions(kernel: KernelOp) -> None:
@@ -126,6 +126,6 @@ def _old_value(op: Operation) -> Operation | None:
 def _reads_of(op: Operation) -> set[Memory]:
     """Return the memory that an op reads, with what is in its regions."""
     if isinstance(op, ShflOp):
-        return {Everything.MEETING}
+        return {Everything.CONVERGENT}
     loads = (inner for inner in op.walk() if isinstance(inner, memref.LoadOp))
     return {memory_of(load.memref) for load in loads}

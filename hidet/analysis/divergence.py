@@ -1,0 +1,204 @@
+"""Divergence: which values and branches of a kernel may differ between the threads of a block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+from xdsl.dialects import arith, memref, scf
+from xdsl.dialects.builtin import IntegerAttr
+from xdsl.ir import Operation, SSAValue
+from xdsl.traits import IsTerminator
+
+from hidet.dialects.compute import LoadOp
+from hidet.dialects.cuda import KernelOp, ThreadIdOp
+from hidet.dialects.cuda.attributes import Dimension, Space, is_variable, space_of
+from hidet.dialects.shaped import is_memref
+from hidet.dialects.task import ForeachOp, GroupOp
+
+WARP = 32
+"""Threads of a warp (CUDA C++ Programming Guide, SIMT architecture)."""
+
+
+class Divergence(IntEnum):
+    """Among which threads of a block a value may differ."""
+
+    NOWHERE = 0
+    BETWEEN_WARPS = 1
+    BETWEEN_LANES = 2
+
+
+def divergent_op_around(op: Operation, divergence: DivergenceAnalysis) -> Operation | None:
+    """Return an op around another which not all threads of the block enter together."""
+    parent = op.parent_op()
+    while parent is not None and not isinstance(parent, KernelOp):
+        if divergence.of_flow(parent) is not Divergence.NOWHERE:
+            return parent
+        parent = parent.parent_op()
+    return None
+
+
+@dataclass
+class DivergenceAnalysis:
+    """The values of a kernel that may differ between threads; others are the same for all.
+
+    Attributes:
+        whole_warps: whether the threads of a warp follow each other along x.
+        values: the values that diverge, and how.
+    """
+
+    whole_warps: bool
+    values: dict[SSAValue, Divergence] = field(default_factory=dict[SSAValue, Divergence])
+
+    def of(self, values: Iterable[SSAValue]) -> Divergence:
+        """Return how values diverge together."""
+        return max(
+            (self.values.get(value, Divergence.NOWHERE) for value in values), default=Divergence(0)
+        )
+
+    def of_flow(self, op: Operation) -> Divergence:
+        """Return how it diverges whether and how often the regions of an op run."""
+        if isinstance(op, ForeachOp):
+            is_cut = op.bound is not None and op.extents != op.tasks.shape
+            return self.of([op.worker]) if is_cut else Divergence.NOWHERE
+        if isinstance(op, scf.ForOp):
+            return self.of(op.operands[:3])
+        if isinstance(op, scf.WhileOp):
+            condition = op.before_region.block.last_op
+            return self.of(condition.operands[:1]) if condition is not None else Divergence.NOWHERE
+        return self.of(op.operands)
+
+    def around(self, op: Operation, outer: Operation) -> Divergence:
+        """Return how it diverges whether and how often an op runs, for each run of another one."""
+        found = Divergence.NOWHERE
+        parent = op.parent_op()
+        while parent is not None and parent is not outer.parent_op():
+            found = max(found, self.of_flow(parent))
+            parent = parent.parent_op()
+        return found
+
+    def spread(self, start: Iterable[SSAValue], how: Divergence) -> None:
+        """Mark values, and all that are computed from them."""
+        worklist = list(start)
+        while worklist:
+            value = worklist.pop()
+            if self.values.get(value, Divergence.NOWHERE) >= how:
+                continue
+            self.values[value] = how
+            for use in value.uses:
+                if not (self.whole_warps and _is_uniform_in_warps(use.operation)):
+                    worklist.extend(_influenced(use.operation, use.index))
+
+
+def analyse_divergence(kernel: KernelOp) -> DivergenceAnalysis:
+    """Return which values of a kernel diverge, and how.
+
+    Ids of threads diverge, and what is in arrays of one thread; what is computed from something
+    that diverges does too. A variable diverges if it is given something that does, or if it
+    diverges whether it is given something. A quotient of the thread's id by a multiple of 32, and
+    its comparison with one, diverge between warps only.
+    """
+    lanes: list[SSAValue] = []
+    warps: list[SSAValue] = []
+    divergence = DivergenceAnalysis(whole_warps=kernel.block_dims[0] % WARP == 0)
+    for op in kernel.body.walk():
+        if isinstance(op, ThreadIdOp):
+            is_row = op.dimension.data is not Dimension.X and divergence.whole_warps
+            (warps if is_row else lanes).append(op.result)
+        elif isinstance(op, GroupOp):
+            lanes.append(op.worker)
+        elif _reads_own_memory(op):
+            lanes.extend(op.results)
+        elif divergence.whole_warps and _is_uniform_in_warps(op):
+            warps.extend(op.results)
+    divergence.spread(warps, Divergence.BETWEEN_WARPS)
+    divergence.spread(lanes, Divergence.BETWEEN_LANES)
+    _spread_variables(kernel, divergence)
+    return divergence
+
+
+def _spread_variables(kernel: KernelOp, divergence: DivergenceAnalysis) -> None:
+    """Mark what is read from variables that diverge, until there are no more of them."""
+    variables = [
+        op
+        for op in kernel.body.walk()
+        if isinstance(op, memref.AllocaOp) and is_variable(op.memref)
+    ]
+    worklist = variables
+    while worklist:
+        worklist = []
+        for variable in variables:
+            users = [use.operation for use in variable.memref.uses]
+            loads = [user.res for user in users if isinstance(user, memref.LoadOp)]
+            stores = [user for user in users if isinstance(user, memref.StoreOp)]
+            ways = [divergence.of([store.value]) for store in stores]
+            ways += [divergence.around(store, variable) for store in stores]
+            if not stores or len(loads) + len(stores) < len(users):
+                ways.append(
+                    Divergence.BETWEEN_LANES
+                )  # it holds anything, or an instruction writes it
+            how = max(ways)
+            if any(divergence.of([load]) < how for load in loads):
+                divergence.spread(loads, how)
+                worklist.append(variable)
+
+
+def _reads_own_memory(op: Operation) -> bool:
+    """Return whether an op reads memory in which every thread has values of its own."""
+    match op:
+        case LoadOp():
+            source = op.source
+        case memref.LoadOp():
+            source = op.memref
+            if is_variable(source):
+                return False
+        case _:
+            return False
+    return is_memref(source.type) and space_of(source.type) in (Space.REGISTER, Space.LOCAL)
+
+
+def _is_uniform_in_warps(op: Operation) -> bool:
+    """Return whether an op divides a thread's x by a multiple of 32, or compares it with one."""
+    match op:
+        case arith.DivSIOp() | arith.DivUIOp() | arith.FloorDivSIOp():
+            pass
+        case arith.CmpiOp() if op.predicate.value.data in _BELOW_OR_NOT:
+            pass
+        case _:
+            return False
+    thread, number = (operand.owner for operand in op.operands)
+    return (
+        isinstance(thread, ThreadIdOp)
+        and thread.dimension.data is Dimension.X
+        and isinstance(number, arith.ConstantOp)
+        and isinstance(number.value, IntegerAttr)
+        and number.value.value.data % WARP == 0
+    )
+
+
+_BELOW_OR_NOT = frozenset(
+    number
+    for number, name in enumerate(arith.CMPI_COMPARISON_OPERATIONS)
+    if name in ("slt", "sge", "ult", "uge")
+)
+
+
+def _influenced(op: Operation, operand: int) -> Iterator[SSAValue]:
+    """Give the values that depend on an operand of an op."""
+    yield from op.results
+    parent = op.parent_op()
+    if isinstance(op, scf.ForOp):
+        arguments = op.body.block.args
+        yield from arguments if operand < 3 else arguments[operand - 2 : operand - 1]
+    elif op.has_trait(IsTerminator) and parent is not None:
+        yield from parent.results
+        if isinstance(parent, scf.ForOp):
+            yield parent.body.block.args[operand + 1]
+        elif isinstance(parent, scf.WhileOp):
+            yield from parent.before_region.block.args
+            yield from parent.after_region.block.args
+    else:
+        for region in op.regions:
+            for block in region.blocks:
+                yield from block.args
