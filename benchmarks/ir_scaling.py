@@ -27,7 +27,6 @@ from xdsl.builder import Builder
 from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType, f32
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Region, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from hidet.backend.printer import print_kernel
@@ -37,7 +36,8 @@ from hidet.dialects.cuda import KernelOp
 from hidet.dialects.graph.base import GraphOp, shape_of
 from hidet.frontends.torch.decompositions import decompositions
 from hidet.frontends.torch.importer import import_graph
-from hidet.lowering.pipelines import PassOptions, run_pipeline
+from hidet.lowering.collector_pause import collector_paused
+from hidet.lowering.pipelines import PassOptions, passes_of
 
 SLACK = 2.0
 """How much worse than linear a pass may grow: room for noise, and for memory that gets scarce."""
@@ -133,15 +133,13 @@ def import_resnet() -> ModuleOp:
 def time_passes(module: ModuleOp, *, verify: bool) -> Times:
     """Lower and print a program; give the seconds of each pass."""
     seconds: defaultdict[str, float] = defaultdict(float)
-
-    def timed(each: ModulePass, _: ModuleOp, run: Callable[[], None]) -> None:
-        start = perf_counter()
-        run()
-        seconds[each.name] += perf_counter() - start
-
-    options = PassOptions(arch="sm_90a", verify=verify)
+    context, options = make_context(), PassOptions(arch="sm_90a", verify=verify)
     gc.collect()
-    run_pipeline(module, make_context(), options, on_pass=timed)
+    with collector_paused():
+        for each in passes_of("hidet-pipeline", options):
+            start = perf_counter()
+            each.apply(context, module)
+            seconds[each.name] += perf_counter() - start
     kernels = [op for op in module.ops if isinstance(op, KernelOp)]
     start = perf_counter()
     for kernel in kernels:

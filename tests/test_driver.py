@@ -18,12 +18,11 @@ from xdsl.utils.exceptions import VerifyException
 from hidet.backend.cache import CacheWarning, Store
 from hidet.backend.toolchains import Gxx, Nvcc
 from hidet.context import make_context
-from hidet.driver import CompileOptions, compile_graph, compiler
+from hidet.driver import CompileOptions, compilation, compile_graph, compiler
 from hidet.driver import programs as programs_module
 from hidet.driver.programs import ProgramCache, program_key
 from hidet.driver.target import find_target
 from hidet.errors import CompilerNotFoundError, LegalityError, OptionError, PassError
-from hidet.lowering import pipelines
 from hidet.lowering.cuda.form_expressions import FormExpressionsPass
 from hidet.lowering.host.plan_memory import PlanMemoryPass
 from hidet.runtime.addresses import NativeAddresses
@@ -135,7 +134,7 @@ class Pipeline:
 def pipeline(monkeypatch):
     """Put our passes in the place of hidet's own."""
     pipeline = Pipeline()
-    monkeypatch.setattr(pipelines, "passes_of", pipeline)
+    monkeypatch.setattr(compilation, "passes_of", pipeline)
     return pipeline
 
 

@@ -14,10 +14,10 @@ from hidet.context import make_context
 from hidet.driver.dump import Dump
 from hidet.driver.extract import extract_plan
 from hidet.driver.options import CompileOptions
-from hidet.driver.passes import OnPass, lower
+from hidet.driver.passes import lower
 from hidet.driver.programs import Program
 from hidet.legality.architecture import check_architecture
-from hidet.lowering.pipelines import PassOptions, run_pipeline
+from hidet.lowering.pipelines import PassOptions, passes_of
 from hidet.runtime.times import CompileTimes
 
 # The option `progress`, as build_kernels takes it.
@@ -50,13 +50,11 @@ def compile_program(
     with report.stage("passes"):
         settings = PassOptions(toolchain.target, options.verify_level, options.strict)
 
-        def passes(current: ModuleOp, on_pass: OnPass) -> None:
-            run_pipeline(current, make_context(), settings, on_pass=on_pass)
-
         def again() -> ModuleOp:
             return Parser(make_context(), text).parse_module()
 
-        lower(again, passes, dump, report, verify=settings.verify, module=module)
+        passes = passes_of("hidet-pipeline", settings)
+        lower(module, passes, dump, report, again=again, verify=settings.verify)
     with report.stage("print"):
         for kernel in kernels_of(module):
             check_architecture(kernel, toolchain.target)

@@ -1,97 +1,69 @@
 """Runs passes on a program: with times, with dumps, and with errors that can be replayed."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from time import perf_counter
-from typing import TypeAlias
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from hidet.context import make_context
 from hidet.dialects.alias_printer import module_text
 from hidet.driver.dump import Dump
 from hidet.errors import HidetError
 from hidet.lowering.blame import blame
+from hidet.lowering.collector_pause import collector_paused
 from hidet.runtime.times import CompileTimes
-
-OnPass: TypeAlias = Callable[[ModulePass, ModuleOp, Callable[[], None]], None]
-"""Is called for every pass, with the program and a function that runs the pass."""
-
-Passes: TypeAlias = Callable[[ModuleOp, OnPass], None]
-"""Runs the passes on a program, in place."""
 
 
 def lower(
-    make: Callable[[], ModuleOp],
-    passes: Passes,
+    module: ModuleOp,
+    passes: Iterable[ModulePass],
     dump: Dump,
     report: CompileTimes,
     *,
+    again: Callable[[], ModuleOp],
     verify: bool,
-    module: ModuleOp | None = None,
-) -> ModuleOp:
-    """Lower a program; return what has become of it.
+) -> None:
+    """Lower a program in place.
 
     Where a pass fails, the program as it was ahead of the pass is written to a file, which the
     error's hint names together with the command that repeats the failure.
 
     Args:
-        make: makes the program anew.
-        passes: the passes.
+        module: the program.
+        passes: the passes, in order.
         dump: gets the program after every pass.
         report: gets the time of every pass.
+        again: makes the program anew, as it is ahead of all passes.
         verify: whether the program is verified after every pass.
-        module: the program, where it has been made already; it is lowered in place.
 
     Raises:
         PassError: a pass failed; it names the pass and the source line of the operation.
         LegalityError: a check between two stages failed.
     """
-    number = 0
-    module = make() if module is None else module
-
-    def on_pass(each: ModulePass, current: ModuleOp, run: Callable[[], None]) -> None:
-        nonlocal number
-        start = perf_counter()
-        try:
-            run()
-            if verify:
-                with blame(each):
-                    current.verify()
-        except HidetError as error:
-            path = dump.failure(each.name, _replay(make(), passes, number))
-            command = f"hidet-opt {path} -p '{each.pipeline_pass_spec()}'"
-            error.hint = "\n        ".join(filter(None, (error.hint, f"to repeat it: {command}")))
-            raise
-        report.passes.append((each.name, perf_counter() - start))
-        number += 1
-        dump.program(each.name, current)
-
+    context = make_context()
+    done: list[ModulePass] = []
     dump.first(module)
-    passes(module, on_pass)
-    return module
-
-
-class _Enough(Exception):
-    """Ends a replay."""
-
-
-def _replay(module: ModuleOp, passes: Passes, count: int) -> str:
-    """Give a program after the first `count` passes, by running them once more.
-
-    This way nothing has to be kept for the case that a pass fails, which may also leave the
-    program half rewritten.
-    """
-    done = 0
-
-    def on_pass(each: ModulePass, current: ModuleOp, run: Callable[[], None]) -> None:
-        nonlocal done
-        if done == count:
-            raise _Enough
-        run()
-        done += 1
-
-    try:
-        passes(module, on_pass)
-    except _Enough:
-        return module_text(module)
-    raise AssertionError("a replay ends ahead of the pass that failed")
+    with collector_paused():
+        for each in passes:
+            start = perf_counter()
+            try:
+                with blame(each):
+                    each.apply(context, module)
+                    if verify:
+                        module.verify()
+            except HidetError as error:
+                # By running the passes before it once more nothing has to be kept for this case;
+                # the pass itself may have left the program half rewritten.
+                replayed = again()
+                for earlier in done:
+                    earlier.apply(context, replayed)
+                path = dump.failure(each.name, module_text(replayed))
+                command = f"hidet-opt {path} -p '{each.pipeline_pass_spec()}'"
+                error.hint = "\n        ".join(
+                    filter(None, (error.hint, f"to repeat it: {command}"))
+                )
+                raise
+            report.passes.append((each.name, perf_counter() - start))
+            done.append(each)
+            dump.program(each.name, module)

@@ -26,7 +26,7 @@ from hidet.driver.dump import Dump
 from hidet.driver.host_code import Launch, compile_host, launched_kernels, written_arguments
 from hidet.driver.kernel_launch import CpuKernel, CudaKernel, Launcher
 from hidet.driver.options import CompileOptions
-from hidet.driver.passes import OnPass, lower
+from hidet.driver.passes import lower
 from hidet.driver.script_arguments import Arguments, number_of, sizes_of
 from hidet.driver.script_operator import call_operator, key_of
 from hidet.driver.target import find_toolchain
@@ -35,7 +35,7 @@ from hidet.frontends.script.kernels import HostFunction
 from hidet.frontends.script.launches import LAUNCH
 from hidet.frontends.script.module import IRModule
 from hidet.legality.architecture import check_architecture
-from hidet.lowering.pipelines import PassOptions, run_pipeline
+from hidet.lowering.pipelines import PassOptions, passes_of, run_pipeline
 from hidet.runtime.strict import accessible
 from hidet.runtime.times import CompileTimes
 from hidet.tensor import plain
@@ -84,8 +84,11 @@ class CompiledModule:
         settings = CompileOptions.current()
         key = "" if settings.dump_dir is None else _key(str(ir_module))
         dump = Dump(settings.dump_dir, key, "script")
-        verify, times = settings.verify_level, CompileTimes()
-        self._final = lower(ir_module.clone, lower_script, dump, times, verify=verify)
+        times = CompileTimes()
+        self._final = ir_module.clone()
+        options = PassOptions(verify=settings.verify_level, strict=settings.strict)
+        passes = passes_of("script-pipeline", options)
+        lower(self._final, passes, dump, times, again=ir_module.clone, verify=options.verify)
         scripted = [kernel.op for kernel in ir_module.kernels]
         kernels = LoadedKernels(self._final, scripted, dump)
         if settings.dump_dir is not None:
@@ -141,36 +144,13 @@ class CompiledModule:
             return module_text(self._final)
         module = self._ir.clone()
         if level == "cuda":
-            lower_script(module, final=False)
+            run_pipeline(module, make_context(), PassOptions(), pipeline="script-to-cuda")
         return module_text(module)
 
 
 def _key(text: str) -> str:
     """Return what names a module in a dump."""
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def lower_script(
-    module: ModuleOp, on_pass: OnPass = lambda each, module, run: run(), *, final: bool = True
-) -> None:
-    """Lower kernels of a script, in place.
-
-    Where block-level verbs exchange data through shared memory barriers are added. To other kernels
-    none are: a script says itself where its threads wait for each other.
-
-    Args:
-        module: the kernels.
-        on_pass: is called for every pass with the module and a function that runs the pass.
-        final: whether to go on to what the printer takes; else what one thread does is left.
-
-    Raises:
-        PassError: a pass failed.
-        LegalityError: a check between stages failed, where the option `verify_level` is on.
-    """
-    current = CompileOptions.current()
-    options = PassOptions(verify=current.verify_level, strict=current.strict)
-    pipeline = "script-pipeline" if final else "script-to-cuda"
-    run_pipeline(module, make_context(), options, pipeline=pipeline, on_pass=on_pass)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 
 from xdsl.context import Context
@@ -118,7 +118,6 @@ def run_pipeline(
     options: PassOptions,
     *,
     pipeline: str = "hidet-pipeline",
-    on_pass: Callable[[ModulePass, ModuleOp, Callable[[], None]], None] | None = None,
 ) -> None:
     """Run a pipeline on a module, in place.
 
@@ -127,20 +126,11 @@ def run_pipeline(
         context: the context that the module's dialects are registered in.
         options: what the passes are told.
         pipeline: a name of `PIPELINES`.
-        on_pass: is called for every pass with the module and a function that runs the pass; for
-            timing, dumps and errors. Without it the pass is just run.
     """
     with collector_paused():
         for each in passes_of(pipeline, options):
-
-            def run(current: ModulePass = each) -> None:
-                with blame(current):
-                    current.apply(context, module)
-
-            if on_pass is None:
-                run()
-            else:
-                on_pass(each, module, run)
+            with blame(each):
+                each.apply(context, module)
 
 
 @dataclass(frozen=True)
