@@ -8,14 +8,12 @@ from collections.abc import Sequence
 from contextlib import redirect_stdout
 from io import BytesIO, StringIO
 
-from filecheck.finput import FInput
-from filecheck.matcher import Matcher
 from filecheck.options import Options
-from filecheck.parser import Parser, pattern_for_opts
 from xdsl.utils.exceptions import DiagnosticException, ParseError
 
 from hidet.errors import HidetError
 from hidet.tools.hidet_opt import HidetOptMain
+from hidet.tools.match_checks import match_checks
 
 
 def run_passes(text: str, pipeline: str = "", arguments: Sequence[str] = ()) -> str:
@@ -37,23 +35,6 @@ def run_passes(text: str, pipeline: str = "", arguments: Sequence[str] = ()) -> 
     with redirect_stdout(output):
         HidetOptMain(["-p", pipeline, *arguments], stdin=BytesIO(text.encode())).run()
     return output.getvalue()
-
-
-def match_checks(output: str, options: Options, checks: str) -> str | None:
-    """Match CHECK comments against a text; give None, or the matcher's message.
-
-    Args:
-        output: the text to match.
-        options: FileCheck's own options.
-        checks: the text that holds the CHECK comments.
-    """
-    parser = Parser(options, StringIO(checks), *pattern_for_opts(options))
-    message = StringIO()
-    with redirect_stdout(message):  # the matcher prints some notes there
-        matcher = Matcher(options, FInput(options.input_file, output), parser)
-        matcher.stderr = message
-        status = matcher.run()
-    return message.getvalue() if status else None
 
 
 def check_text(output: str, checks: str) -> None:

@@ -19,8 +19,8 @@ from pathlib import Path
 
 from filecheck.options import parse_argv_options
 
-from hidet.testing.filecheck import match_checks
 from hidet.tools import cli, hidet_opt
+from hidet.tools.match_checks import match_checks
 
 # Short forms of RUN lines, for lit too. The first command checks the custom form, the second
 # that the program survives the generic one.

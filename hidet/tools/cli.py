@@ -44,7 +44,7 @@ def _clear_cache(arguments: argparse.Namespace) -> None:
 
 def _show_script(arguments: argparse.Namespace) -> None:
     """Print the kernels of a script, or match the comments of the file against them."""
-    from hidet.testing import script_file
+    from hidet.tools import script_file
 
     if arguments.filecheck:
         script_file.check_script_file(arguments.file)

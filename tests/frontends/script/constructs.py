@@ -23,7 +23,7 @@ from hidet.frontends.script import (
     statements,
     syntax_operators,
 )
-from hidet.testing.script_file import PREFIXES, read_script_file
+from hidet.tools.script_file import PREFIXES, read_script_file
 
 AROUND = (hidet.script, hidet.script_module)
 """Names of `hidet.lang` that stand around a script, and never in it."""

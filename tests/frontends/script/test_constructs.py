@@ -7,7 +7,7 @@ import pytest
 
 from hidet import lang
 from hidet.errors import HidetError
-from hidet.testing.script_file import check_script_file, print_script_file
+from hidet.tools.script_file import check_script_file, print_script_file
 
 FOLDER = Path(__file__).parents[3] / "lit_tests" / "frontends" / "script"
 

@@ -31,7 +31,7 @@ from filecheck.options import Options
 from hidet.driver.script import CompiledModule, Level
 from hidet.errors import HidetError
 from hidet.frontends.script.module import ScriptModule
-from hidet.testing.filecheck import match_checks
+from hidet.tools.match_checks import match_checks
 
 Printed = Level | Literal["source"]
 """What a script can be printed as."""
