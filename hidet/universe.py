@@ -27,6 +27,8 @@ PASSES: dict[str, str] = {
     "fuse-into-kernels": "hidet.lowering.compute.fuse_into_kernels:FuseIntoKernelsPass",
     "fold-casts": "hidet.lowering.compute.fold_casts:FoldCastsPass",
     "schedule": "hidet.lowering.task.schedule:SchedulePass",
+    "map-tensor-cores": "hidet.lowering.task.map_tensor_cores:MapTensorCoresPass",
+    "map-copies": "hidet.lowering.task.map_copies:MapCopiesPass",
     "inline-compute": "hidet.lowering.task.inline_compute:InlineComputePass",
     "insert-barriers": "hidet.lowering.task.insert_barriers:InsertBarriersPass",
     "lower-task": "hidet.lowering.task.lower_task:LowerTaskPass",

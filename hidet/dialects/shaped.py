@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import TypeAlias, cast
 
-from xdsl.dialects.builtin import MemRefType, TensorType
+from xdsl.dialects.builtin import FixedBitwidthType, IndexType, MemRefType, TensorType
 from xdsl.ir import Attribute, SSAValue
 
 Shaped: TypeAlias = TensorType[Attribute] | MemRefType[Attribute]
@@ -59,3 +59,11 @@ def size_of(of: SSAValue | Attribute) -> int:
 def element_of(of: SSAValue | Attribute) -> Attribute:
     """Return the type of an element of a tensor or a memref."""
     return shaped_type(of).get_element_type()
+
+
+def bytes_of(element: Attribute) -> int:
+    """Return the size of an element in memory; a boolean takes a byte, an index eight."""
+    if isinstance(element, IndexType):
+        return 8
+    assert isinstance(element, FixedBitwidthType), f"{element} has no size"
+    return element.size

@@ -5,11 +5,12 @@ from __future__ import annotations
 from math import prod
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import FixedBitwidthType, IndexType, MemRefType
+from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute, Operation
 
 from hidet.dialects.cuda import KernelOp
 from hidet.dialects.cuda.attributes import Space, space_of
+from hidet.dialects.shaped import bytes_of
 from hidet.dialects.task import TaskMapAttr
 from hidet.legality.memory_types import buffer_type
 from hidet.legality.report import illegal
@@ -82,11 +83,3 @@ def check_shared_memory(kernel: KernelOp) -> None:
             f"{total} bytes of shared memory; a block has {MAX_SHARED_BYTES}",
             "smaller tiles",
         )
-
-
-def bytes_of(element: Attribute) -> int:
-    """Return the size of an element in memory; a boolean takes a byte, an index eight."""
-    if isinstance(element, IndexType):
-        return 8
-    assert isinstance(element, FixedBitwidthType), f"{element} has no size"
-    return element.size

@@ -59,8 +59,8 @@ def check_task_op(
 def _known_map(op: ForeachOp | CopyOp | MatmulOp | CombineOp) -> TaskMap | None:
     """Return the map of a task op, None where it is '?'."""
     match op:
-        case ForeachOp(tile=None) | CopyOp(map=TaskMapAttr()):
-            return op.tasks
+        case ForeachOp(map=TaskMapAttr() as tasks) | CopyOp(map=TaskMapAttr() as tasks):
+            return tasks.data
         case ForeachOp() | CopyOp():
             return None if op.tile is None else _map_of_tile(op.tile)
         case MatmulOp():

@@ -26,6 +26,8 @@ COMPUTE = (
 
 TASK = (
     "schedule",  # each fusion a kernel, written against views
+    "map-tensor-cores",  # while what feeds a product is in sight as copies of tiles
+    "map-copies",  # tiles have their layouts
     "inline-compute",  # views vanish before barriers: what a copy reads is then in sight
     "fold-casts",  # all bodies have met by now: a value need not be rounded in between
     "insert-barriers",  # while task ops are still collective, one after the other
@@ -48,6 +50,7 @@ CUDA = (
 )
 
 SCRIPT = (
+    "map-copies",  # of tiles, where the script leaves it open
     "inline-compute",  # windows of tensors behind pointers are views, too
     "insert-barriers",  # around block-level verbs; other scripts have theirs written down
     "lower-task",

@@ -157,11 +157,11 @@ class KernelBuilder(Builder):
 
     # Memory.
 
-    def register_tile(self, element: Attribute, tasks: TaskMap) -> SSAValue:
-        """Allocate a tile in registers, spread over workers by a map."""
-        return self._allocate(
-            MemRefType(element, tasks.shape, TaskMapAttr(tasks), SpaceAttr(Space.REGISTER))
-        )
+    def register_tile(self, element: Attribute, tasks: TaskMap | Sequence[int]) -> SSAValue:
+        """Allocate a tile in registers, spread over workers by a map; by none yet for a shape."""
+        shape, known = (tasks.shape, tasks) if isinstance(tasks, TaskMap) else (tasks, None)
+        space = SpaceAttr(Space.REGISTER)
+        return self._allocate(MemRefType(element, shape, TaskMapAttr(known), space))
 
     def shared_tile(self, element: Attribute, shape: Sequence[int]) -> SSAValue:
         """Allocate a tile in the shared memory of the block."""

@@ -1,17 +1,19 @@
-"""Layouts of tiles: the task map as the layout of a register tile."""
+"""Layouts of tiles: a task map for a register tile, an order and a swizzle for a shared one."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import dataclass
 
 from xdsl.dialects.builtin import MemRefLayoutAttr, MemRefType
-from xdsl.ir import Attribute, Data
+from xdsl.ir import Attribute, Data, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from hidet.dialects.shaped import bytes_of, memref_type
 from hidet.mapping import MappingError, TaskMap
 
 
@@ -82,6 +84,89 @@ class TaskMapAttr(TileLayout, Data["TaskMap | None"]):
         """Print `<factor * factor * ...>` or `<?>`."""
         with printer.in_angle_brackets():
             printer.print_string("?" if self.data is None else str(self.data))
+
+
+@dataclass(frozen=True)
+class SharedLayout:
+    """How the matrices of a shared tile lie in memory; they are its last two dimensions.
+
+    Attributes:
+        contiguous: the dimension of a matrix whose elements are neighbours: 1 is row-major.
+        swizzle: 0, or the bytes in which segments of 16 bytes trade places, as TMA and wgmma have
+            it (PTX ISA, Tensor swizzling modes): 128, 64 or 32. Rows that are longer are cut into
+            panels of so many bytes, one after the other.
+    """
+
+    contiguous: int
+    swizzle: int = 0
+
+    def span(self, element: Attribute) -> int:
+        """Return the elements of a row of a panel."""
+        return self.swizzle // bytes_of(element)
+
+    def memory_shape(self, tile: MemRefType[Attribute]) -> tuple[int, ...]:
+        """Return the extents of the array that holds a tile: of its panels if it is swizzled."""
+        *lead, rows, columns = tile.get_shape()
+        pitches, run = (rows, columns) if self.contiguous else (columns, rows)
+        if not self.swizzle:
+            return (*lead, pitches, run)
+        span = self.span(tile.element_type)
+        return (*lead, run // span, pitches, span)
+
+    def check(self, tile: MemRefType[Attribute]) -> None:
+        """Raise VerifyException unless a tile can lie in memory like this."""
+        if tile.get_num_dims() < 2:
+            raise VerifyException(f"{tile} has no matrices, whose layout it says")
+        run = tile.get_shape()[-1 if self.contiguous else -2]
+        if self.swizzle and run % self.span(tile.element_type):
+            raise VerifyException(
+                f"rows of {run} elements of {tile} cannot be cut into {self.swizzle} bytes"
+            )
+
+
+SWIZZLES = (0, 32, 64, 128)
+"""The bytes of `SharedLayout.swizzle`."""
+
+
+@irdl_attr_definition
+class SharedLayoutAttr(MemRefLayoutAttr, Data[SharedLayout]):
+    """`#task.tile<row_major, swizzle 128>`: how a tile in shared memory lies there."""
+
+    name = "task.tile"
+
+    def get_affine_map(self) -> AffineMap:
+        """Raise NotImplementedError: an exchange of segments is no affine map."""
+        raise NotImplementedError("the layout of a shared tile is no affine map")
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> SharedLayout:
+        """Parse `<row_major>` or `<column_major, swizzle 64>`."""
+        with parser.in_angle_brackets():
+            order = parser.parse_identifier()
+            if order not in _ORDERS:
+                parser.raise_error(f"{' or '.join(_ORDERS)} expected")
+            swizzle = 0
+            if parser.parse_optional_punctuation(",") is not None:
+                parser.parse_keyword("swizzle")
+                swizzle = parser.parse_integer()
+                if swizzle not in SWIZZLES:
+                    parser.raise_error(f"a swizzle has {', '.join(map(str, SWIZZLES))} bytes")
+            return SharedLayout(_ORDERS.index(order), swizzle)
+
+    def print_parameter(self, printer: Printer) -> None:
+        """Print `<row_major>` or `<column_major, swizzle 64>`."""
+        swizzle = f", swizzle {self.data.swizzle}" if self.data.swizzle else ""
+        with printer.in_angle_brackets():
+            printer.print_string(f"{_ORDERS[self.data.contiguous]}{swizzle}")
+
+
+_ORDERS = ("column_major", "row_major")
+
+
+def shared_layout_of(tile: SSAValue | Attribute) -> SharedLayout:
+    """Return the layout of a shared tile; where its type says none, it is row-major."""
+    kind = memref_type(tile)
+    return kind.layout.data if isinstance(kind.layout, SharedLayoutAttr) else SharedLayout(1)
 
 
 def map_of(tile: Attribute) -> TaskMap:

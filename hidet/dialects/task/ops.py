@@ -13,7 +13,9 @@ from xdsl.dialects.builtin import (
     IndexType,
     IntAttr,
     MemRefType,
+    StringAttr,
     TensorType,
+    UnitAttr,
 )
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.irdl import (
@@ -213,11 +215,13 @@ class ForeachOp(IRDLOperation):
 class CopyOp(IRDLOperation):
     """`task.copy %x[%m, %k] to %tile[] in #map on %w`: copies a tile in from or out to memory.
 
-    One side is a tile, in shared memory or in registers, and has no offsets; the other is a view
-    or a global buffer, for a register tile also a shared one, with one offset for each dimension.
-    The tile's dimensions are the last ones of that side, those before stay at their offset. What
-    lies outside of the other side's shape is read as zero and is not written; `sizes [%m]` gives
-    the extents of it that are `?`. The map says who copies what; a register tile has its own.
+    One side is a tile, in shared memory or in registers; the other is a view or a global buffer,
+    for a register tile also a shared one, with one offset for each dimension. A shared tile may
+    have one more dimension than what is copied, the stages of a ring: `%tile[%stage]`. The
+    dimensions that are copied are the last ones of both sides, those before stay at their offset.
+    What lies outside of the other side's shape is read as zero and is not written; `sizes [%m]`
+    gives the extents of it that are `?`. The map says who copies what, `?` before `map-copies`; a
+    register tile has its own. An `async` copy may go on until the next `cuda.cp_async_wait`.
     """
 
     name = "task.copy"
@@ -229,12 +233,13 @@ class CopyOp(IRDLOperation):
     worker = operand_def(IndexType)
     sizes = var_operand_def(IndexType)
     map = opt_prop_def(TaskMapAttr)
+    is_async = opt_prop_def(UnitAttr, prop_name="async")
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     assembly_format = (
         "$source `[` $source_offsets `]` `to` $target `[` $target_offsets `]` "
-        "(`sizes` `[` $sizes^ `]`)? (`in` qualified($map)^)? `on` $worker attr-dict "
-        "`:` type($source) `to` type($target)"
+        "(`sizes` `[` $sizes^ `]`)? (`in` qualified($map)^)? `on` $worker (`async` $async^)? "
+        "attr-dict `:` type($source) `to` type($target)"
     )
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
 
@@ -245,12 +250,15 @@ class CopyOp(IRDLOperation):
         target: SSAValue | Operation,
         target_offsets: Sequence[SSAValue],
         worker: SSAValue | Operation,
-        task_map: TaskMap | None = None,
+        task_map: TaskMap | TaskMapAttr | None = None,
         sizes: Sequence[SSAValue] = (),
+        *,
+        is_async: bool = False,
     ) -> None:
+        attribute = TaskMapAttr(task_map) if isinstance(task_map, TaskMap) else task_map
         super().__init__(
             operands=[source, source_offsets, target, target_offsets, worker, sizes],
-            properties={"map": None if task_map is None else TaskMapAttr(task_map)},
+            properties={"map": attribute, "async": UnitAttr() if is_async else None},
         )
 
     @property
@@ -264,28 +272,51 @@ class CopyOp(IRDLOperation):
         """The map that says which worker copies which elements of the tile."""
         return self.map.known if self.map is not None else map_of(self.tile.type)
 
+    @property
+    def reads(self) -> bool:
+        """Whether the tile is what is written."""
+        return self.tile is self.target
+
+    @property
+    def other(self) -> SSAValue:
+        """The side that is no tile."""
+        return self.source if self.reads else self.target
+
+    @property
+    def offsets(self) -> Sequence[SSAValue]:
+        """The offsets of the side that is no tile."""
+        return self.source_offsets if self.reads else self.target_offsets
+
+    @property
+    def tile_offsets(self) -> Sequence[SSAValue]:
+        """The leading offsets of the tile."""
+        return self.target_offsets if self.reads else self.source_offsets
+
     def verify_(self) -> None:
         """Check which side is the tile, the offsets, the element types and the map's shape."""
         source, target = shaped_type(self.source), shaped_type(self.target)
         if _nearness(source) == _nearness(target):
             raise VerifyException(f"one of {source} and {target} must be a shared or register tile")
-        reads = self.tile is self.target
-        tile, other = (target, source) if reads else (source, target)
-        offsets = self.source_offsets if reads else self.target_offsets
-        others = self.target_offsets if reads else self.source_offsets
-        if others or len(offsets) != other.get_num_dims():
+        tile, other = memref_type(self.tile), shaped_type(self.other)
+        lead = len(self.tile_offsets)
+        if len(self.offsets) != other.get_num_dims() or lead > self._stages(tile):
             raise VerifyException(
-                f"{other} takes {other.get_num_dims()} offsets and the tile takes none; "
-                f"found {len(offsets)} and {len(others)}"
+                f"{other} takes {other.get_num_dims()} offsets and the tile takes none, or that of "
+                f"its stage; found {len(self.offsets)} and {lead}"
             )
-        if tile.get_num_dims() > other.get_num_dims():
+        if tile.get_num_dims() - lead > other.get_num_dims():
             raise VerifyException(f"the tile {tile} has more dimensions than {other}")
         if source.get_element_type() != target.get_element_type():
             raise VerifyException(f"cannot copy elements of {source} to {target}")
         unknown = other.get_shape().count(DYNAMIC_INDEX)
         if len(self.sizes) != unknown:
             raise VerifyException(f"{len(self.sizes)} sizes for {other}, which has {unknown} '?'")
-        self._verify_map(memref_type(tile))
+        self._verify_map(tile)
+
+    @staticmethod
+    def _stages(tile: MemRefType[Attribute]) -> int:
+        """Return how many leading offsets a tile may have."""
+        return int(space_of(tile) is Space.SHARED and tile.get_num_dims() > 1)
 
     def _verify_map(self, tile: MemRefType[Attribute]) -> None:
         """Check that there is one map, and that it has the shape of the tile."""
@@ -296,7 +327,9 @@ class CopyOp(IRDLOperation):
             raise VerifyException(
                 f"the tile {tile} has no map of its own: 'in #task.map' is missing"
             )
-        elif self.map.known.shape != tile.get_shape():
+        elif self.map.data is not None and (
+            self.map.known.shape != tile.get_shape()[len(self.tile_offsets) :]
+        ):
             raise VerifyException(f"the map's shape is {self.map.known.shape}, the tile is {tile}")
 
 
@@ -305,44 +338,67 @@ class MatmulOp(IRDLOperation):
     """`task.matmul %a, %b to %c on %w`: `c[i, j] += sum over k of a[i, k] * b[k, j]`.
 
     `%a` (M x K) and `%b` (K x N) are shared tiles, `%c` (M x N) is a register tile, whose map says
-    which worker computes which elements; K is summed in ascending order.
+    which worker computes which elements. `%a[%stage]` is one of several tiles of a ring. By FMA K
+    is summed in ascending order; `via "m16n8k16_f16_f32"` names an instruction of tensor cores
+    (`hidet.arch.instructions.MMA_SYNC`), which sums as it likes.
     """
 
     name = "task.matmul"
 
     lhs = operand_def(MemRefType)
+    lhs_offsets = var_operand_def(IndexType)
     rhs = operand_def(MemRefType)
+    rhs_offsets = var_operand_def(IndexType)
     accumulator = operand_def(MemRefType)
     worker = operand_def(IndexType)
+    via = opt_prop_def(StringAttr)
 
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
     assembly_format = (
-        "$lhs `,` $rhs `to` $accumulator `on` $worker attr-dict `:` "
-        "type($lhs) `,` type($rhs) `to` type($accumulator)"
+        "$lhs (`[` $lhs_offsets^ `]`)? `,` $rhs (`[` $rhs_offsets^ `]`)? `to` $accumulator "
+        "`on` $worker (`via` $via^)? attr-dict "
+        "`:` type($lhs) `,` type($rhs) `to` type($accumulator)"
     )
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
 
     def __init__(
-        self, lhs: SSAValue, rhs: SSAValue, accumulator: SSAValue, worker: SSAValue
+        self,
+        lhs: SSAValue,
+        rhs: SSAValue,
+        accumulator: SSAValue,
+        worker: SSAValue,
+        *,
+        lhs_offsets: Sequence[SSAValue] = (),
+        rhs_offsets: Sequence[SSAValue] = (),
+        via: str | None = None,
     ) -> None:
-        super().__init__(operands=[lhs, rhs, accumulator, worker])
+        super().__init__(
+            operands=[lhs, lhs_offsets, rhs, rhs_offsets, accumulator, worker],
+            properties={"via": None if via is None else StringAttr(via)},
+        )
+
+    @property
+    def depth(self) -> int:
+        """The extent K over which products are summed."""
+        return memref_type(self.lhs).get_shape()[-1]
 
     def verify_(self) -> None:
         """Check where the three tiles are, and that their shapes and elements belong together."""
         lhs, rhs, result = map(memref_type, (self.lhs, self.rhs, self.accumulator))
-        for tile, space in (
-            (lhs, Space.SHARED),
-            (rhs, Space.SHARED),
-            (result, Space.REGISTER),
-        ):
+        leads = len(self.lhs_offsets), len(self.rhs_offsets), 0
+        spaces = Space.SHARED, Space.SHARED, Space.REGISTER
+        for tile, space, lead in zip((lhs, rhs, result), spaces, leads, strict=True):
             if space_of(tile) is not space:
                 raise VerifyException(f"task.matmul wants {tile} in space {space.value}")
-            if tile.get_num_dims() != 2:
-                raise VerifyException(f"task.matmul takes tiles of two dimensions, not {tile}")
+            if tile.get_num_dims() != 2 + lead:
+                raise VerifyException(
+                    f"task.matmul takes tiles of two dimensions and their stages, not {tile}"
+                )
         if lhs.element_type != rhs.element_type:
             raise VerifyException(f"cannot multiply elements of {lhs} and {rhs}")
         if not _can_hold(result.element_type, lhs.element_type):
             raise VerifyException(f"products of elements of {lhs} do not fit {result}")
-        (m, k), (k2, n) = lhs.get_shape(), rhs.get_shape()
+        (m, k), (k2, n) = lhs.get_shape()[-2:], rhs.get_shape()[-2:]
         if k != k2 or result.get_shape() != (m, n):
             raise VerifyException(f"{m}x{k} times {k2}x{n} cannot be added to {result}")
 

@@ -18,7 +18,7 @@ from hidet.dialects.compute import GridOp, ReduceKind, SinkOp, YieldOp
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.cuda.kernel import MAX_THREADS_PER_BLOCK
 from hidet.dialects.shaped import memref_type
-from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, MatmulOp
+from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, MatmulOp, TaskMapAttr
 from hidet.dialects.task.group import WARP
 from hidet.dialects.task.layout import map_of
 from hidet.errors import ScriptError
@@ -27,7 +27,6 @@ from hidet.frontends.script.iterables import Group, Tasks
 from hidet.frontends.script.tracing import current
 from hidet.frontends.script.types import F32, I32, INDEX, ScalarType
 from hidet.frontends.script.values import Index, Scalar, Tensor, check_rank, describe
-from hidet.mapping import TaskMap
 
 _PLACES = ("in global memory", "in shared memory", "in registers")
 """Where a tensor can be, from far to near."""
@@ -77,8 +76,8 @@ def copy(source: object, target: object, on: object) -> None:
             copied as a whole; the other one is a window of a tensor, or a tensor from its first
             element on.
         on: who copies what. For a shared tile a mapping with its worker,
-            `auto_map(64, 8, workers=256).on(threadIdx.x)`; for a register tile, whose layout says
-            it already, the worker alone.
+            `auto_map(64, 8, workers=256).on(threadIdx.x)`, or the worker alone, and the compiler
+            chooses (`map-copies`); for a register tile, whose layout says it, the worker alone.
 
     Raises:
         ScriptError: the sides, or tile and mapping, do not belong together.
@@ -312,8 +311,8 @@ def _check_sides(tile: Tensor, other: Tensor) -> None:
         )
 
 
-def _workers(verb: str, tile: Tensor, on: object) -> tuple[TaskMap | None, SSAValue]:
-    """Return the mapping of a tile that has none of its own, and the worker.
+def _workers(verb: str, tile: Tensor, on: object) -> tuple[TaskMapAttr | None, SSAValue]:
+    """Return the mapping of a tile that has none of its own, `?` if none is given, and the worker.
 
     Raises:
         ScriptError: a mapping is missing, does not fit, or is one too many; or there is no worker.
@@ -326,12 +325,7 @@ def _workers(verb: str, tile: Tensor, on: object) -> tuple[TaskMap | None, SSAVa
                 f"the worker of {verb} is an integer, not {describe(on)}",
                 hint="such as threadIdx.x, or a mapping with it: mapping.on(threadIdx.x)",
             )
-        if not has_layout:
-            raise ScriptError(
-                f"nobody says who copies which elements of {describe(tile)}",
-                hint=f"auto_map({', '.join(map(str, tile.shape))}, workers=n).on(threadIdx.x)",
-            )
-        return None, emitter.index_of(on)
+        return None if has_layout else TaskMapAttr(None), emitter.index_of(on)
     if has_layout:
         raise ScriptError(
             f"the layout of {describe(tile)} says who has which element, and a mapping is given",
@@ -343,7 +337,7 @@ def _workers(verb: str, tile: Tensor, on: object) -> tuple[TaskMap | None, SSAVa
             f"not for {describe(tile)}",
             hint=f"auto_map({', '.join(map(str, tile.shape))}, workers={on.map.workers})",
         )
-    return on.map, emitter.cast(on.worker, INDEX).ssa
+    return TaskMapAttr(on.map), emitter.cast(on.worker, INDEX).ssa
 
 
 def _memory(

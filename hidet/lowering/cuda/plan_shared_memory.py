@@ -15,7 +15,7 @@ from hidet.analysis.kernels import kernels_of
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.cuda.dynamic_shared import DynamicSharedOp
 from hidet.dialects.cuda.kernel import KernelOp
-from hidet.legality.tiles import bytes_of
+from hidet.dialects.shaped import bytes_of
 
 MAX_STATIC_BYTES = 48 * 1024
 """Shared memory that a kernel may declare with a fixed size (CUDA C++ Programming Guide, compute

@@ -22,9 +22,7 @@ def expand_copy(op: CopyOp) -> ForeachOp:
     surrounds all that the element costs, so a view is evaluated in bounds only.
     """
     builder = KernelBuilder(InsertPoint.before(op))
-    reads = op.tile is op.target
-    other = op.source if reads else op.target
-    offsets = op.source_offsets if reads else op.target_offsets
+    reads, other, offsets = op.reads, op.other, op.offsets
     sizes = iter(op.sizes)
     extents = [next(sizes) if extent == DYNAMIC_INDEX else extent for extent in shape_of(other)]
     foreach = builder.insert(ForeachOp(op.tile if op.map is None else op.tasks, op.worker))
@@ -38,10 +36,10 @@ def expand_copy(op: CopyOp) -> ForeachOp:
         inside = _inside(builder, place, extents, lead)
         if reads:
             value = _guarded_load(builder, inside, other, place)
-            builder.store(value, op.target, element)
+            builder.store(value, op.target, [*op.tile_offsets, *element])
         else:
             with builder.when(inside):
-                value = builder.load(op.source, element)
+                value = builder.load(op.source, [*op.tile_offsets, *element])
                 builder.insert(StoreOp(value, other, place))
     return foreach
 

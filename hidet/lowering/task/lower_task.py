@@ -26,13 +26,15 @@ from hidet.dialects.compute import LoadOp, ReduceKind, StoreOp
 from hidet.dialects.cuda import ShflOp, ThreadIdOp
 from hidet.dialects.cuda.attributes import Dimension, ShuffleKind, Space, space_of
 from hidet.dialects.cuda.table_ops import Element, InstructionOp
-from hidet.dialects.shaped import element_of, is_memref, shape_of
+from hidet.dialects.shaped import element_of, is_memref
 from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, GroupOp, MatmulOp
 from hidet.dialects.task.group import group_around
 from hidet.dialects.task.layout import map_of
 from hidet.errors import ScheduleError
 from hidet.lowering.task.expand import expand_copy
 from hidet.lowering.task.groups import insert_barrier
+from hidet.lowering.task.lower_mma import LowerMma
+from hidet.lowering.task.lower_shared import LowerSharedTile
 from hidet.mapping import TaskMap
 from hidet.mapping.factors import UNROLLED
 from hidet.rewriting.builder import Index, KernelBuilder
@@ -112,20 +114,22 @@ class LowerCopy(RewritePattern):
 
 
 class LowerMatmul(RewritePattern):
-    """A product of tiles becomes multiply-adds: k outside, the worker's elements inside."""
+    """A product of tiles by FMA: k outside, the worker's elements inside."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: MatmulOp, rewriter: PatternRewriter) -> None:
         """Rewrite one product."""
+        if op.via is not None:
+            return
         builder = KernelBuilder(InsertPoint.before(op))
         result = element_of(op.accumulator)
-        with builder.loop(shape_of(op.lhs)[1], unroll=True, name="k") as k:
+        with builder.loop(op.depth, unroll=True, name="k") as k:
             foreach = builder.insert(ForeachOp(op.accumulator, op.worker))
             with builder.inside(foreach.body.block):
                 i, j = foreach.indices
                 factors = [
-                    _extended(builder, builder.load(op.lhs, [i, k]), result),
-                    _extended(builder, builder.load(op.rhs, [k, j]), result),
+                    _extended(builder, builder.load(op.lhs, [*op.lhs_offsets, i, k]), result),
+                    _extended(builder, builder.load(op.rhs, [*op.rhs_offsets, k, j]), result),
                 ]
                 product = builder.combine(ReduceKind.MUL, *factors)
                 total = builder.combine(
@@ -364,11 +368,12 @@ class LowerTaskPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Lower every kernel of the module."""
         collective = GreedyRewritePatternApplier(
-            [LowerCopy(), LowerMatmul(), LowerCombine()], dce_enabled=False
+            [LowerCopy(), LowerMatmul(), LowerMma(), LowerCombine()], dce_enabled=False
         )
         accesses = GreedyRewritePatternApplier([LowerLoad(), LowerStore()], dce_enabled=False)
+        tiles = GreedyRewritePatternApplier([LowerTile(), LowerSharedTile()], dce_enabled=False)
         for kernel in kernels_of(op):
-            for pattern in (collective, LowerForeach(), LowerGroup(), accesses, LowerTile()):
+            for pattern in (collective, LowerForeach(), LowerGroup(), accesses, tiles):
                 # A foreach inside of another one goes first: the body is copied as it is then.
                 PatternRewriteWalker(
                     pattern, apply_recursively=False, walk_regions_first=True

@@ -68,18 +68,23 @@ def config_of(attribute: DictionaryAttr) -> tuple[str, Config]:
     name = entries.pop("template", None)
     if not isinstance(name, StringAttr):
         raise ScheduleError(f"the config {attribute} names no template")
-    config: dict[str, int] = {}
+    config: dict[str, int | str] = {}
     for key, value in entries.items():
-        if not isinstance(value, IntegerAttr):
-            raise ScheduleError(f"{key} of the config {attribute} is no integer")
-        config[key] = value.value.data
+        match value:
+            case IntegerAttr():
+                config[key] = value.value.data
+            case StringAttr():
+                config[key] = value.data
+            case _:
+                raise ScheduleError(f"{key} of the config {attribute} is no integer and no name")
     return name.data, config
 
 
 def config_attribute(template: str, config: Config) -> DictionaryAttr:
     """Write a config as an attribute."""
     entries: dict[str, Attribute] = {"template": StringAttr(template)}
-    entries.update({key: IntegerAttr(value, i64) for key, value in config.items()})
+    for key, value in config.items():
+        entries[key] = StringAttr(value) if isinstance(value, str) else IntegerAttr(value, i64)
     return DictionaryAttr(entries)
 
 

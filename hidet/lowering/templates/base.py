@@ -19,7 +19,7 @@ from hidet.frontends.script.values import Tensor
 from hidet.lowering.templates.arch import Arch
 from hidet.lowering.templates.parts import tensor
 
-Config = Mapping[str, int]
+Config = Mapping[str, int | str]
 """The choices of a template for one fusion; written into the IR as the fusion's `config`."""
 
 

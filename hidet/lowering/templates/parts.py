@@ -9,6 +9,7 @@ from xdsl.ir import SSAValue
 
 from hidet.dialects.compute import ReduceKind
 from hidet.dialects.shaped import element_of, shape_of
+from hidet.dialects.task import ForeachOp
 from hidet.frontends.script.cuda import blockDim, blockIdx, threadIdx
 from hidet.frontends.script.tracing import current
 from hidet.frontends.script.types import INDEX, ScalarType, type_of_ir
@@ -35,6 +36,20 @@ def place(number: Index | SSAValue, shape: Sequence[int]) -> tuple[Scalar, ...]:
     emitter = current("place")
     indices = emitter.delinearize(emitter.index_of(number), shape)
     return tuple(Scalar(emitter, index, INDEX) for index in indices)
+
+
+def accumulator(element: ScalarType, *shape: int) -> Tensor:
+    """Return a tile in registers whose map `map-tensor-cores` chooses."""
+    memory = current("accumulator").register_tile(element.ir, shape)
+    return Tensor(memory, element, shape)
+
+
+def fill(tile: Tensor, value: float, worker: Scalar) -> None:
+    """Give all elements of a register tile a value."""
+    emitter = current("fill")
+    foreach = emitter.insert(ForeachOp(tile.memory, worker.ssa))
+    with emitter.inside(foreach.body.block):
+        emitter.store(emitter.scalar(value, tile.element.ir), tile.memory, foreach.indices)
 
 
 def worker_of_grid() -> Scalar:

@@ -39,16 +39,20 @@ def check():
     `body` are the ops; `inputs` the tensors of the arguments by name; `expected` the references of
     the returned values by name. Results are of type `dtype` where the reference is float64, else
     of the reference's own type. `kernels` is how many kernels the program becomes; those that have
-    nothing to do do not count.
+    nothing to do do not count. `options` are further ones of the compiler.
     """
 
-    def run(body, inputs, expected, *, kernels=1, dtype=torch.float32, tolerance=1e-5):
+    def run(
+        body, inputs, expected, *, kernels=1, dtype=torch.float32, tolerance=1e-5, options=None
+    ):
         outputs = {
             name: x.to(dtype) if x.dtype == torch.float64 else x for name, x in expected.items()
         }
         module = Parser(make_context(), program_text(body, inputs, outputs)).parse_module()
         module.verify()
-        graph = compile_graph(module, device=torch.device("cpu"), options={"verify_level": True})
+        graph = compile_graph(
+            module, device=torch.device("cpu"), options={"verify_level": True} | (options or {})
+        )
         assert len(graph.plan.kernels) == kernels
         results = graph.run(list(inputs.values()), [])
         for result, reference in zip(results, expected.values(), strict=True):

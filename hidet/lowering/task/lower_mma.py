@@ -1,0 +1,190 @@
+"""How a product of tiles on tensor cores is spelled out: fragments by `ldmatrix`, and `mma`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+from xdsl.rewriter import InsertPoint
+
+from hidet.arch.fragments import ends_in
+from hidet.arch.instructions import MMA_SYNC, WARP, MmaInstruction
+from hidet.dialects.cuda.table_ops import Element
+from hidet.dialects.cuda.tensor_core import LdmatrixOp, MmaSyncOp
+from hidet.dialects.shaped import bytes_of, element_of
+from hidet.dialects.task import MatmulOp
+from hidet.dialects.task.layout import map_of, shared_layout_of
+from hidet.errors import ScheduleError
+from hidet.mapping import TaskMap
+from hidet.rewriting.builder import Index, KernelBuilder
+
+ROW_BYTES = 16
+"""The bytes of a row of a matrix that `ldmatrix` loads (PTX ISA, ldmatrix); it has 8 rows."""
+
+
+class LowerMma(RewritePattern):
+    """A product via `mma.sync`: the warp loads fragments of both operands, and multiplies them.
+
+    For each step of k the fragments of all rows and of all columns of the warp are loaded, each of
+    them once, by `ldmatrix`.
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: MatmulOp, rewriter: PatternRewriter) -> None:
+        """Rewrite one product."""
+        if op.via is None:
+            return
+        instruction = MMA_SYNC.get(op.via.data)
+        if instruction is None:
+            raise ScheduleError(
+                f"there is no instruction {op.via.data!r}", hint=f"there is {', '.join(MMA_SYNC)}"
+            )
+        _Product(op, instruction).build()
+        rewriter.erase(op)
+
+
+@dataclass
+class _Product:
+    """One product of tiles by the warps of a block."""
+
+    op: MatmulOp
+    instruction: MmaInstruction
+
+    def build(self) -> None:
+        """Build the loop over k ahead of the op."""
+        op, (m, n, k) = self.op, self.instruction.shape
+        builder = KernelBuilder(InsertPoint.before(op))
+        tasks = map_of(op.accumulator.type)
+        self._check(tasks)
+        row, column = warp_start(builder, tasks, op.worker)
+        warps = [warps_along(tasks, dim) for dim in (0, 1)]
+        rows, columns = (
+            extent // (count * part)
+            for extent, count, part in zip(tasks.shape, warps, (m, n), strict=True)
+        )
+        lane = builder.mod(op.worker, WARP)
+        left = _Operand(builder, op.lhs, op.lhs_offsets, 1, (m, k), lane)
+        right = _Operand(builder, op.rhs, op.rhs_offsets, 0, (n, k), lane)
+        # Two fragments of the right side are as large as one of the left: one `ldmatrix` for both.
+        pairs = 2 if columns % 2 == 0 else 1
+        regs_a = builder.local_array(element_of(op.lhs), [rows * left.elements])
+        regs_b = builder.local_array(element_of(op.rhs), [columns * right.elements])
+        regs_a.name_hint, regs_b.name_hint = "a_regs", "b_regs"
+        with builder.loop(op.depth, k, unroll=True, name="k") as at:
+            with builder.loop(rows, unroll=True, name="i") as i:
+                left.load(builder.add(row, builder.mul(i, m)), at, regs_a, i)
+            with builder.loop(columns // pairs, unroll=True, name="j") as j:
+                start = builder.add(column, builder.mul(j, n * pairs))
+                right.load(start, at, regs_b, j, pairs)
+            with builder.loops([rows, columns], unroll=True) as (i, j):
+                a = builder.index(builder.mul(i, left.elements))
+                b = builder.index(builder.mul(j, right.elements))
+                c = (builder.add(row, builder.mul(i, m)), builder.add(column, builder.mul(j, n)))
+                builder.insert(
+                    MmaSyncOp(
+                        self.instruction.name,
+                        Element(regs_a, [a]),
+                        Element(regs_b, [b]),
+                        Element(op.accumulator, [builder.index(each) for each in c]),
+                    )
+                )
+
+    def _check(self, tasks: TaskMap) -> None:
+        """Check that the accumulator consists of fragments of the instruction, and the depth."""
+        fragment = next(o.fragment for o in self.instruction.operands if o.name == "c")
+        assert fragment is not None, "operands of products are fragments"
+        if tasks.workers % WARP or not ends_in(tasks, fragment):
+            raise ScheduleError(
+                f"the accumulator {tasks} does not consist of fragments of {self.instruction.ptx}"
+            )
+        if self.op.depth % self.instruction.shape[2]:
+            raise ScheduleError(
+                f"{self.instruction.ptx} cannot sum over {self.op.depth} elements",
+                hint=f"a multiple of {self.instruction.shape[2]}",
+            )
+
+
+def warp_start(builder: KernelBuilder, tasks: TaskMap, worker: SSAValue) -> list[Index]:
+    """Return the first task of the warp of a worker."""
+    task: list[Index] = [0] * tasks.rank
+    for digit in tasks.spatial_digits:
+        if digit.weight >= WARP:
+            number = builder.div(worker, digit.weight)
+            if digit.weight * digit.extent < tasks.workers:
+                number = builder.mod(number, digit.extent)
+            task[digit.dim] = builder.add(task[digit.dim], builder.mul(number, digit.stride))
+    return task
+
+
+def warps_along(tasks: TaskMap, dim: int) -> int:
+    """Return how many warps share a dimension of a tile."""
+    count = 1
+    for digit in tasks.spatial_digits:
+        if digit.weight >= WARP and digit.dim == dim:
+            count *= digit.extent
+    return count
+
+
+@dataclass
+class _Operand:
+    """A factor of a product in shared memory, and how its fragments are loaded.
+
+    Attributes:
+        builder: where to build.
+        tile: the tile.
+        stage: its leading offsets.
+        depth: its dimension of k; the other one is called its side.
+        fragment: the extents of a fragment along side and k.
+        lane: the lane of the warp.
+    """
+
+    builder: KernelBuilder
+    tile: SSAValue
+    stage: Sequence[SSAValue]
+    depth: int
+    fragment: tuple[int, int]
+    lane: Index
+
+    @property
+    def elements(self) -> int:
+        """How many elements of a fragment a lane holds."""
+        return self.fragment[0] * self.fragment[1] // WARP
+
+    @property
+    def _row(self) -> int:
+        """The elements of a row of a matrix of `ldmatrix`."""
+        return ROW_BYTES // bytes_of(element_of(self.tile))
+
+    def load(
+        self, side: Index, k: SSAValue, regs: SSAValue, number: SSAValue, fragments: int = 1
+    ) -> None:
+        """Load neighbouring fragments, from a place on.
+
+        Args:
+            side: the row of the left operand, the column of the right one.
+            k: the first k.
+            regs: where they go: fragments one after the other.
+            number: which of them this is, counted in so many fragments.
+            fragments: how many are loaded.
+        """
+        b, is_left = self.builder, self.depth == 1
+        count = fragments * self.elements * bytes_of(element_of(self.tile)) // 4
+        lane = b.index(b.mod(b.index(self.lane), 8 * count) if count < 4 else self.lane)
+        matrix, line = b.div(lane, 8), b.mod(lane, 8)
+        # Matrices of the left operand follow each other along its rows first, as the registers of
+        # its fragment do; those of the right operand along k, then fragment by fragment.
+        inner, outer = b.mod(matrix, 2), b.div(matrix, 2)
+        along_side, along_k = (inner, outer) if is_left else (outer, inner)
+        contiguous_k = shared_layout_of(self.tile).contiguous == self.depth
+        if contiguous_k:  # a row of a matrix is one of the fragment: elements along k
+            at_side = b.add(side, b.add(b.mul(along_side, 8), line))
+            at_k = b.add(k, b.mul(along_k, self._row))
+        else:  # it is a column, which `ldmatrix` turns
+            at_side = b.add(side, b.mul(along_side, self._row))
+            at_k = b.add(k, b.add(b.mul(along_k, 8), line))
+        place = (at_side, at_k) if is_left else (at_k, at_side)
+        source = Element(self.tile, [*self.stage, *map(b.index, place)])
+        target = Element(regs, [b.index(b.mul(number, fragments * self.elements))])
+        b.insert(LdmatrixOp(count, source, target, trans=not contiguous_k))

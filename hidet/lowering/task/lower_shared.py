@@ -1,0 +1,95 @@
+"""Shared tiles with a layout become arrays; accesses to them find their swizzled place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+from xdsl.dialects import arith, memref
+from xdsl.ir import Operation, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+from xdsl.rewriter import InsertPoint
+
+from hidet.dialects.cuda.table_ops import Element, InstructionOp
+from hidet.dialects.shaped import bytes_of, element_of, memref_type
+from hidet.dialects.task.layout import SharedLayoutAttr
+from hidet.errors import ScheduleError
+from hidet.rewriting.builder import Index, KernelBuilder
+from hidet.rewriting.locations import location_setter
+
+SEGMENT = 16
+"""The bytes that stay together in a swizzled tile."""
+
+LINE = 128
+"""The bytes of all banks of shared memory: rows with one place in it trade segments."""
+
+
+class LowerSharedTile(RewritePattern):
+    """A shared tile with a layout becomes a plain array, of panels if it is swizzled."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: memref.AllocaOp, rewriter: PatternRewriter) -> None:
+        """Rewrite one tile and the accesses to it."""
+        kind = memref_type(op.memref)
+        if not isinstance(kind.layout, SharedLayoutAttr):
+            return
+        builder = KernelBuilder(InsertPoint.before(op))
+        array = builder.shared_tile(kind.element_type, kind.layout.data.memory_shape(kind))
+        array.name_hint = op.memref.name_hint
+        if op.alignment is not None and isinstance(array.owner, memref.AllocaOp):
+            array.owner.alignment = op.alignment
+        for access in list(dict.fromkeys(use.operation for use in op.memref.uses)):
+            builder.insertion_point = InsertPoint.before(access)
+            builder.operation_insertion_handler = [location_setter(access.location)]
+            _move(builder, rewriter, access, op.memref, array)
+        rewriter.erase(op)
+
+
+def _move(
+    builder: KernelBuilder,
+    rewriter: PatternRewriter,
+    access: Operation,
+    tile: SSAValue,
+    array: SSAValue,
+) -> None:
+    """Have an operation access the array in the place of a tile.
+
+    Raises:
+        ScheduleError: it accesses no single elements.
+    """
+    match access:
+        case memref.LoadOp():
+            place = swizzled(builder, tile, access.indices)
+            access.res.replace_all_uses_with(builder.load(array, place))
+            rewriter.erase(access)
+        case memref.StoreOp():
+            builder.store(access.value, array, swizzled(builder, tile, access.indices))
+            rewriter.erase(access)
+        case InstructionOp():
+            element = next(each for each in access.elements if each.memref is tile)
+            place = swizzled(builder, tile, element.indices)
+            access.move(tile, Element(array, [builder.index(index) for index in place]))
+        case _:
+            raise ScheduleError(f"{access.name} cannot take a shared tile after lower-task")
+
+
+def swizzled(builder: KernelBuilder, tile: SSAValue, indices: Sequence[SSAValue]) -> list[Index]:
+    """Return the indices, in the array of a tile with a layout, of an element of the tile.
+
+    Of n rows that begin in one line of banks, the segments of row r trade places with those of
+    number r % n: no two rows have one bank for the same segment.
+    """
+    layout = cast("SharedLayoutAttr", memref_type(tile).layout).data
+    *lead, row, column = indices
+    pitch, run = (row, column) if layout.contiguous else (column, row)
+    if not layout.swizzle:
+        return [*lead, pitch, run]
+    span, size = layout.span(element_of(tile)), SEGMENT // bytes_of(element_of(tile))
+    panel, inner = builder.div(run, span), builder.index(builder.mod(run, span))
+    segment, rest = builder.div(inner, size), builder.mod(inner, size)
+    turn = builder.mod(
+        builder.index(builder.div(pitch, LINE // layout.swizzle)), layout.swizzle // SEGMENT
+    )
+    exchanged = arith.XOrIOp(builder.index(segment), builder.index(turn))
+    moved = builder.add(builder.mul(builder.insert(exchanged).result, size), rest)
+    return [*lead, panel, pitch, moved]

@@ -1,0 +1,91 @@
+"""The pass `map-copies`: who copies which elements into a shared tile."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import (
+    PatternRewriter,
+    PatternRewriteWalker,
+    RewritePattern,
+    op_type_rewrite_pattern,
+)
+
+from hidet.analysis.contiguity import Run, contiguous_run
+from hidet.analysis.kernels import kernel_of, kernels_of
+from hidet.dialects.shaped import memref_type, shape_of
+from hidet.dialects.task import CopyOp, SharedLayoutAttr, TaskMapAttr
+from hidet.dialects.task.group import group_around
+from hidet.dialects.task.layout import shared_layout_of
+from hidet.mapping import TaskMap, auto_map, repeat, replicate
+
+
+class MapCopy(RewritePattern):
+    """A copy with the map `?` is shared by all workers along what is contiguous in memory.
+
+    A lane takes a vector where both sides have it: runs of neighbours, and a multiple of them in
+    the tile. Neighbouring lanes take what lies next.
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: CopyOp, rewriter: PatternRewriter) -> None:
+        """Rewrite one copy."""
+        if op.map is None or op.map.data is not None:
+            return
+        group = group_around(op)
+        workers = kernel_of(op).threads if group is None else len(group.threads)
+        shape = shape_of(op.tile)[len(op.tile_offsets) :]
+        rank = len(shape_of(op.other))
+        run = contiguous_run(op.other, range(rank - len(shape), rank))
+        dim = run.dim - (rank - len(shape))
+        length = run.length if _is_contiguous(op.tile, dim, len(shape)) else 1
+        op.map = TaskMapAttr(vector_map(shape, Run(dim, length), workers))
+
+
+def _is_contiguous(tile: SSAValue, dim: int, rank: int) -> bool:
+    """Return whether neighbours along a dimension of the last ones of a tile lie side by side."""
+    if isinstance(memref_type(tile).layout, SharedLayoutAttr):
+        return dim == rank - 2 + shared_layout_of(tile).contiguous
+    return dim == rank - 1
+
+
+def vector_map(shape: tuple[int, ...], run: Run, workers: int) -> TaskMap:
+    """Return a map that spreads a tile over workers, along the dimension of the runs first.
+
+    Each worker has whole vectors, of the length of a run where there are enough of them for all;
+    where there are fewer elements than workers, several have the same.
+    """
+    length = run.length
+    while length > 1 and (shape[run.dim] % length or prod(shape) // length % workers):
+        length //= 2
+    ranks = sorted(range(len(shape)), key=lambda dim: dim == run.dim)
+    places = [ranks.index(dim) for dim in range(len(shape))]
+    vector = [length if dim == run.dim else 1 for dim in range(len(shape))]
+    units = [extent // part for extent, part in zip(shape, vector, strict=True)]
+    copies = 1
+    while prod(units) % (workers // copies) or workers % copies:
+        copies += 1
+    spread = auto_map(*units, workers=workers // copies, ranks=places)
+    return (replicate(copies) * spread if copies > 1 else spread) * repeat(*vector)
+
+
+@dataclass(frozen=True)
+class MapCopiesPass(ModulePass):
+    """Give copies of shared tiles their task map.
+
+    Expects task ops on views, with the layouts of shared tiles as `map-tensor-cores` has chosen
+    them; leaves no copy with the map `?`. Neighbouring lanes copy what is contiguous in global
+    memory, a vector each where it is contiguous in the tile as well.
+    """
+
+    name = "map-copies"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Map the copies of every kernel of the module."""
+        for kernel in kernels_of(op):
+            PatternRewriteWalker(MapCopy(), apply_recursively=False).rewrite_region(kernel.body)

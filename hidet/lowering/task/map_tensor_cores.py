@@ -1,0 +1,172 @@
+"""The pass `map-tensor-cores`: products of tiles get their instruction, and their tiles layouts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import (
+    DictionaryAttr,
+    IntegerAttr,
+    MemRefType,
+    ModuleOp,
+    NoneAttr,
+    StringAttr,
+)
+from xdsl.ir import Attribute, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import (
+    PatternRewriter,
+    PatternRewriteWalker,
+    RewritePattern,
+    op_type_rewrite_pattern,
+)
+
+from hidet.analysis.contiguity import contiguous_run
+from hidet.analysis.kernels import kernel_of, kernels_of
+from hidet.arch.instructions import MMA_SYNC, MmaInstruction
+from hidet.dialects.cuda import KernelOp
+from hidet.dialects.shaped import bytes_of, memref_type
+from hidet.dialects.task import CopyOp, MatmulOp, SharedLayoutAttr, TaskMapAttr
+from hidet.dialects.task.layout import SWIZZLES, SharedLayout
+from hidet.errors import ScheduleError
+from hidet.mapping import TaskMap, repeat, spatial
+
+FMA = "fma"
+"""The name in a config for multiply-adds of single elements."""
+
+
+@dataclass(frozen=True)
+class Workers:
+    """What the config of a kernel says about its product.
+
+    Attributes:
+        instruction: `fma`, or a name of `hidet.arch.instructions.MMA_SYNC`.
+        rows: how many workers share the rows of a tile: threads, or warps of tensor cores.
+        columns: how many share its columns.
+    """
+
+    instruction: str
+    rows: int
+    columns: int
+
+    @classmethod
+    def of(cls, kernel: KernelOp) -> Workers:
+        """Read the config of a kernel.
+
+        Raises:
+            ScheduleError: it does not say it.
+        """
+        config = kernel.attributes.get("config")
+        entries = config.data if isinstance(config, DictionaryAttr) else {}
+        match entries.get("instruction"), entries.get("rows"), entries.get("columns"):
+            case StringAttr(data=name), IntegerAttr() as rows, IntegerAttr() as columns:
+                return cls(name, rows.value.data, columns.value.data)
+            case _:
+                raise ScheduleError(
+                    f"the product of @{kernel.sym_name.data} has no instruction",
+                    hint="its config says instruction, rows and columns, or its tile has a map",
+                )
+
+    def accumulator_map(self, shape: tuple[int, int]) -> TaskMap:
+        """Return who computes which elements of a tile of the product.
+
+        Raises:
+            ScheduleError: the tile cannot be shared like this.
+        """
+        inner = spatial(1, 1)
+        if self.instruction != FMA:
+            inner = _fragment(mma_named(self.instruction), "c")
+        each = [self.rows * inner.shape[0], self.columns * inner.shape[1]]
+        if any(extent % part for extent, part in zip(shape, each, strict=True)):
+            raise ScheduleError(
+                f"a tile of {shape[0]}x{shape[1]} cannot be shared by {self.rows}x{self.columns} "
+                f"workers of {self.instruction}"
+            )
+        repeats = (extent // part for extent, part in zip(shape, each, strict=True))
+        return spatial(self.rows, self.columns) * repeat(*repeats) * inner
+
+
+def mma_named(name: str) -> MmaInstruction:
+    """Return an instruction of tensor cores by its name.
+
+    Raises:
+        ScheduleError: there is none.
+    """
+    if name not in MMA_SYNC:
+        raise ScheduleError(
+            f"there is no instruction {name!r}", hint=f"{FMA}, {', '.join(MMA_SYNC)}"
+        )
+    return MMA_SYNC[name]
+
+
+def _fragment(instruction: MmaInstruction, operand: str) -> TaskMap:
+    found = next(each.fragment for each in instruction.operands if each.name == operand)
+    assert found is not None, "operands of products are fragments"
+    return found
+
+
+class MapMatmul(RewritePattern):
+    """A product whose accumulator has the map `?` gets the instruction that the config names.
+
+    Shared tiles that tensor cores read get a layout: contiguous as what they are copied from is,
+    and with the largest swizzle that divides a row.
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: MatmulOp, rewriter: PatternRewriter) -> None:
+        """Rewrite one product."""
+        result = memref_type(op.accumulator)
+        if not isinstance(result.layout, TaskMapAttr) or result.layout.data is not None:
+            return
+        workers = Workers.of(kernel_of(op))
+        rows, columns = result.get_shape()
+        tasks = TaskMapAttr(workers.accumulator_map((rows, columns)))
+        _set_layout(rewriter, op.accumulator, tasks)
+        if workers.instruction == FMA:
+            return
+        op.via = StringAttr(mma_named(workers.instruction).name)
+        for tile, depth in ((op.lhs, 1), (op.rhs, 0)):
+            _set_layout(rewriter, tile, SharedLayoutAttr(_shared_layout(tile, depth)))
+
+
+def _shared_layout(tile: SSAValue, depth: int) -> SharedLayout:
+    """Return the layout of a tile that tensor cores read, whose dimension of k is `depth`."""
+    kind = memref_type(tile)
+    contiguous = depth
+    if bytes_of(kind.element_type) == 2:  # ldmatrix transposes elements of two bytes only
+        source = next(
+            (use.operation.source for use in tile.uses if isinstance(use.operation, CopyOp)), None
+        )
+        if source is not None:
+            rank = len(cast("MemRefType[Attribute]", source.type).get_shape())
+            contiguous = contiguous_run(source, (rank - 2, rank - 1)).dim - (rank - 2)
+    row = kind.get_shape()[contiguous - 2] * bytes_of(kind.element_type)
+    return SharedLayout(contiguous, max(size for size in SWIZZLES if size == 0 or row % size == 0))
+
+
+def _set_layout(rewriter: PatternRewriter, tile: SSAValue, layout: Attribute) -> None:
+    """Give a tile a layout where it has none yet, or an unknown one."""
+    kind = memref_type(tile)
+    if isinstance(kind.layout, NoneAttr) or kind.layout == TaskMapAttr(None):
+        new = MemRefType(kind.element_type, kind.get_shape(), layout, kind.memory_space)
+        rewriter.replace_value_with_new_type(tile, new)
+
+
+@dataclass(frozen=True)
+class MapTensorCoresPass(ModulePass):
+    """Choose instructions and layouts for products of tiles.
+
+    Expects kernels of task ops on views, whose `config` names the instruction and how many workers
+    share rows and columns; leaves no register tile with the map `?`. Products of tensor cores say
+    so, `via "m16n8k16_f16_f32"`, and their shared tiles have a swizzled layout. Kernels whose maps
+    are known are left alone.
+    """
+
+    name = "map-tensor-cores"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Map the products of every kernel of the module."""
+        for kernel in kernels_of(op):
+            PatternRewriteWalker(MapMatmul(), apply_recursively=False).rewrite_region(kernel.body)

@@ -1,0 +1,115 @@
+"""Numbers of the template `matmul` on tensor cores, on the CPU in the strict mode: all tiles."""
+
+import pytest
+import torch
+from torch.nn import functional
+
+from hidet.lowering.templates.matmul import Blocking, MatmulTemplate
+
+
+@pytest.fixture
+def choose(monkeypatch, tmp_path):
+    """Give a function that has all products of a program computed in one way."""
+
+    def choose(blocking):
+        monkeypatch.setattr(MatmulTemplate, "configs", lambda *_: [blocking.config])
+        return {"cache_dir": tmp_path, "strict": True}
+
+    return choose
+
+
+F16, BF16, TF32 = "m16n8k16_f16_f32", "m16n8k16_bf16_f32", "m16n8k8_tf32_f32"
+DTYPES = {F16: torch.float16, BF16: torch.bfloat16, TF32: torch.float32}
+NAMES = {torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32"}
+TOLERANCES = {F16: 2e-3, BF16: 1.6e-2, TF32: 1e-5}
+
+
+def seen(x):
+    """Return what tensor cores see of a tensor, in f64: of f32 the upper 19 bits."""
+    if x.dtype == torch.float32:
+        x = (x.view(torch.int32) & ~0x1FFF).view(torch.float32)
+    return x.double()
+
+
+@pytest.mark.parametrize(
+    "blocking",
+    [
+        Blocking(F16, 64, 64, 32, 2, 2),
+        Blocking(F16, 128, 32, 64, 2, 1),
+        Blocking(BF16, 16, 64, 64, 1, 4),
+        Blocking(BF16, 32, 8, 16, 1, 1),
+        Blocking(F16, 32, 24, 128, 2, 1),
+        Blocking(TF32, 32, 32, 32, 2, 2),
+        Blocking(TF32, 16, 16, 8, 1, 1),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("transposed", ["nn", "nt", "tn", "tt"])
+def test_orientations(check, choose, blocking, transposed):
+    """Operands whose rows or columns are contiguous, of sizes that no tile divides."""
+    dtype = DTYPES[blocking.instruction]
+    t = NAMES[dtype]
+    m, n, k = 72, 88, 136
+    x = torch.randn((m, k) if transposed[0] == "n" else (k, m)).to(dtype)
+    w = torch.randn((k, n) if transposed[1] == "n" else (n, k)).to(dtype)
+    left = x if transposed[0] == "n" else x.T
+    right = w if transposed[1] == "n" else w.T
+    lines, operands = [], []
+    for name, value, turned, shape in (
+        ("x", x, transposed[0], (m, k)),
+        ("w", w, transposed[1], (k, n)),
+    ):
+        rows, columns = value.shape
+        if turned == "t":
+            lines.append(
+                f"%{name}t = graph.permute %{name} {{dims = array<i64: 1, 0>}} : "
+                f"(tensor<{rows}x{columns}x{t}>) -> tensor<{columns}x{rows}x{t}>"
+            )
+        operands.append((f"%{name}" + "t" * (turned == "t"), f"tensor<{shape[0]}x{shape[1]}x{t}>"))
+    (a, a_type), (b, b_type) = operands
+    precision = ' {precision = "tf32"}' if dtype == torch.float32 else ""
+    lines.append(
+        f"%y = graph.matmul {a}, {b}{precision} : ({a_type}, {b_type}) -> tensor<{m}x{n}x{t}>"
+    )
+    check(
+        "\n".join(lines),
+        {"x": x, "w": w},
+        {"y": seen(left) @ seen(right)},
+        dtype=dtype,
+        tolerance=TOLERANCES[blocking.instruction],
+        options=choose(blocking),
+    )
+
+
+@pytest.mark.parametrize(("m", "n", "k"), [(1, 1, 1), (33, 51, 41), (64, 64, 3), (5, 200, 300)])
+def test_sizes(check, choose, m, n, k):
+    """Rows that are no multiple of 16 bytes, deep and flat products, with an epilogue."""
+    x, w, b = (torch.randn(*shape).half() for shape in ((m, k), (k, n), (n,)))
+    check(
+        f"""
+        %p = graph.matmul %x, %w : (tensor<{m}x{k}xf16>, tensor<{k}x{n}xf16>) -> tensor<{m}x{n}xf16>
+        %s = graph.add %p, %b : (tensor<{m}x{n}xf16>, tensor<{n}xf16>) -> tensor<{m}x{n}xf16>
+        %y = graph.relu %s : tensor<{m}x{n}xf16>
+        """,
+        {"x": x, "w": w, "b": b},
+        {"y": (x.double() @ w.double() + b.double()).relu()},
+        dtype=torch.float16,
+        tolerance=4e-3,
+        options=choose(Blocking(F16, 32, 32, 32, 2, 2)),
+    )
+
+
+def test_convolution(check, choose):
+    """The im2col view of a convolution is copied element by element, pixels side by side."""
+    x, w = torch.randn(2, 5, 9, 8).half(), torch.randn(12, 5, 3, 3).half()
+    check(
+        """
+        %y = graph.conv2d %x, %w {padding = array<i64: 1, 1>, stride = array<i64: 2, 1>}
+          : (tensor<2x5x9x8xf16>, tensor<12x5x3x3xf16>) -> tensor<2x12x5x8xf16>
+        """,
+        {"x": x, "w": w},
+        {"y": functional.conv2d(x.double(), w.double(), stride=(2, 1), padding=1)},
+        dtype=torch.float16,
+        tolerance=4e-3,
+        options=choose(Blocking(F16, 16, 32, 32, 1, 2)),
+    )
