@@ -29,6 +29,7 @@ PASSES: dict[str, str] = {
     "schedule": "hidet.lowering.task.schedule:SchedulePass",
     "map-tensor-cores": "hidet.lowering.task.map_tensor_cores:MapTensorCoresPass",
     "map-copies": "hidet.lowering.task.map_copies:MapCopiesPass",
+    "pipeline-copies": "hidet.lowering.task.pipeline_copies:PipelineCopiesPass",
     "inline-compute": "hidet.lowering.task.inline_compute:InlineComputePass",
     "insert-barriers": "hidet.lowering.task.insert_barriers:InsertBarriersPass",
     "lower-task": "hidet.lowering.task.lower_task:LowerTaskPass",

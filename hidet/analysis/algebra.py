@@ -77,7 +77,7 @@ class FormAlgebra:
             factor = _common_factor(form, condition)
             if factor:
                 rest = self.range(form.plus(condition, -factor))
-                scaled = known.scaled(factor)
+                scaled = self._round_inwards(condition, known).scaled(factor)
                 limits = limits.intersect(Range(rest.lo + scaled.lo, rest.hi + scaled.hi))
                 limits = self._round_inwards(form, limits)
         return limits

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from math import prod
 from typing import TypeAlias, cast
@@ -161,17 +161,18 @@ class KernelBuilder(Builder):
         """Allocate a tile in registers, spread over workers by a map; by none yet for a shape."""
         shape, known = (tasks.shape, tasks) if isinstance(tasks, TaskMap) else (tasks, None)
         space = SpaceAttr(Space.REGISTER)
-        return self._allocate(MemRefType(element, shape, TaskMapAttr(known), space))
+        return self.allocate(MemRefType(element, shape, TaskMapAttr(known), space))
 
     def shared_tile(self, element: Attribute, shape: Sequence[int]) -> SSAValue:
         """Allocate a tile in the shared memory of the block."""
-        return self._allocate(MemRefType(element, shape, NoneAttr(), SpaceAttr(Space.SHARED)))
+        return self.allocate(MemRefType(element, shape, NoneAttr(), SpaceAttr(Space.SHARED)))
 
     def local_array(self, element: Attribute, shape: Sequence[int]) -> SSAValue:
         """Allocate an array, or at rank 0 a variable, of one thread."""
-        return self._allocate(MemRefType(element, shape, NoneAttr(), SpaceAttr(Space.LOCAL)))
+        return self.allocate(MemRefType(element, shape, NoneAttr(), SpaceAttr(Space.LOCAL)))
 
-    def _allocate(self, kind: MemRefType[Attribute]) -> SSAValue:
+    def allocate(self, kind: MemRefType[Attribute]) -> SSAValue:
+        """Allocate a tile or an array of a type."""
         return self.insert(
             memref.AllocaOp.build(
                 operands=[[], []], result_types=[kind], properties={"alignment": None}
@@ -200,7 +201,13 @@ class KernelBuilder(Builder):
 
     @contextmanager
     def loop(
-        self, stop: Index, step: int = 1, *, unroll: bool | int = False, name: str | None = None
+        self,
+        stop: Index,
+        step: int = 1,
+        *,
+        unroll: bool | int = False,
+        name: str | None = None,
+        marks: Mapping[str, Attribute] | None = None,
     ) -> Generator[SSAValue]:
         """Build `for (i = 0; i < stop; i += step)`; gives the induction variable.
 
@@ -209,6 +216,7 @@ class KernelBuilder(Builder):
             step: from one index to the next.
             unroll: whether the loop is unrolled, or so many iterations of it.
             name: the name of the variable.
+            marks: attributes of the loop.
         """
         body = Block(arg_types=[IndexType()])
         body.args[0].name_hint = name
@@ -217,6 +225,7 @@ class KernelBuilder(Builder):
             yield body.args[0]
             self.insert(scf.YieldOp())
         op = self.insert(scf.ForOp(*bounds, [], body))
+        op.attributes |= marks or {}
         set_unroll(op, unroll)
 
     @contextmanager
@@ -230,7 +239,11 @@ class KernelBuilder(Builder):
 
     @contextmanager
     def loops(
-        self, extents: Sequence[int], *, unroll: bool | Sequence[bool | int] = False
+        self,
+        extents: Sequence[int],
+        *,
+        unroll: bool | Sequence[bool | int] = False,
+        marks: Mapping[str, Attribute] | None = None,
     ) -> Generator[list[SSAValue]]:
         """Build nested loops over all indices below the extents; gives the induction variables."""
         if not extents:
@@ -238,8 +251,8 @@ class KernelBuilder(Builder):
             return
         first, *others = [unroll] * len(extents) if isinstance(unroll, bool) else unroll
         with (
-            self.loop(extents[0], unroll=first) as outer,
-            self.loops(extents[1:], unroll=others) as inner,
+            self.loop(extents[0], unroll=first, marks=marks) as outer,
+            self.loops(extents[1:], unroll=others, marks=marks) as inner,
         ):
             yield [outer, *inner]
 

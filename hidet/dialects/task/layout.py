@@ -111,7 +111,8 @@ class SharedLayout:
         if not self.swizzle:
             return (*lead, pitches, run)
         span = self.span(tile.element_type)
-        return (*lead, run // span, pitches, span)
+        panels = [run // span] if run > span else []
+        return (*lead, *panels, pitches, span)
 
     def check(self, tile: MemRefType[Attribute]) -> None:
         """Raise VerifyException unless a tile can lie in memory like this."""

@@ -14,10 +14,13 @@ from hidet.analysis.forms import LinearForm
 from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.kernels import kernels_of
 from hidet.analysis.materialize import Materializer
+from hidet.arch.instructions import CP_ASYNC
 from hidet.dialects.cuda import CopyVectorOp, KernelOp
-from hidet.dialects.cuda.attributes import Space, SpaceAttr
-from hidet.dialects.cuda.table_ops import InstructionOp
-from hidet.dialects.shaped import element_of
+from hidet.dialects.cuda.async_copy import CopyCache, CpAsyncOp
+from hidet.dialects.cuda.attributes import Space, SpaceAttr, space_of
+from hidet.dialects.cuda.table_ops import Element, InstructionOp
+from hidet.dialects.shaped import bytes_of, element_of
+from hidet.dialects.task.marks import ASYNC
 from hidet.lowering.cuda.unswitch import unswitch
 from hidet.lowering.cuda.vector_accesses import Place, VectorAccess, VectorLoop
 
@@ -161,12 +164,22 @@ class _Rewrite:
         copies: list[Operation] = []
         for step in range(0, self._vectors.count, width):
             here, there = source.after(step), target.after(step)
-            copy = CopyVectorOp(
-                width, here.array, self._values(here), there.array, self._values(there)
-            )
+            copy = self._copy(width, here, there)
             copy.location = self._loop.location
             copies.append(copy)
         return copies
+
+    def _copy(self, width: int, source: Place, target: Place) -> Operation:
+        """Return one vector copy, an asynchronous one where the loop allows it and there is one."""
+        here, there = self._values(source), self._values(target)
+        size = width * bytes_of(element_of(source.array))
+        spaces = space_of(source.array.type), space_of(target.array.type)
+        if ASYNC in self._loop.attributes and spaces == (Space.GLOBAL, Space.SHARED):
+            for cache in (CopyCache.CG, CopyCache.CA):  # past L1 if possible: nobody reads it again
+                if size in CP_ASYNC[str(cache.value)].sizes:
+                    elements = Element(source.array, here), Element(target.array, there)
+                    return CpAsyncOp(cache, width, *elements)
+        return CopyVectorOp(width, source.array, here, target.array, there)
 
     def _values(self, place: Place) -> list[SSAValue]:
         algebra = self._vectors.forms.algebra(self._block)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import DYNAMIC_INDEX
+from xdsl.dialects.builtin import DYNAMIC_INDEX, UnitAttr
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from hidet.dialects.compute import LoadOp, StoreOp
 from hidet.dialects.shaped import element_of, shape_of
 from hidet.dialects.task import CopyOp, ForeachOp
+from hidet.dialects.task.marks import ASYNC
 from hidet.rewriting.builder import Index, KernelBuilder
 
 
@@ -26,6 +27,8 @@ def expand_copy(op: CopyOp) -> ForeachOp:
     sizes = iter(op.sizes)
     extents = [next(sizes) if extent == DYNAMIC_INDEX else extent for extent in shape_of(other)]
     foreach = builder.insert(ForeachOp(op.tile if op.map is None else op.tasks, op.worker))
+    if op.is_async is not None:
+        foreach.attributes[ASYNC] = UnitAttr()
     with builder.inside(foreach.body.block):
         element = foreach.indices
         lead = len(offsets) - len(element)

@@ -28,6 +28,7 @@ from hidet.dialects.cuda.table_ops import InstructionOp
 from hidet.dialects.shaped import shaped_type
 from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, GroupOp, MatmulOp
 from hidet.dialects.task.group import group_around
+from hidet.dialects.task.marks import RING
 from hidet.lowering.task.groups import insert_barrier
 from hidet.rewriting.builder import KernelBuilder
 
@@ -83,7 +84,12 @@ def accesses_of(op: Operation) -> Accesses:
 
 
 def _is_shared(value: SSAValue) -> bool:
-    return isinstance(value.type, MemRefType) and space_of(shaped_type(value)) is Space.SHARED
+    """Return whether a value is a shared tile whose accesses nobody has ordered yet."""
+    return (
+        isinstance(value.type, MemRefType)
+        and space_of(shaped_type(value)) is Space.SHARED
+        and not (isinstance(value.owner, memref.AllocaOp) and RING in value.owner.attributes)
+    )
 
 
 @dataclass

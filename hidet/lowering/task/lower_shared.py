@@ -11,7 +11,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from xdsl.rewriter import InsertPoint
 
 from hidet.dialects.cuda.table_ops import Element, InstructionOp
-from hidet.dialects.shaped import bytes_of, element_of, memref_type
+from hidet.dialects.shaped import bytes_of, element_of, memref_type, shape_of
 from hidet.dialects.task.layout import SharedLayoutAttr
 from hidet.errors import ScheduleError
 from hidet.rewriting.builder import Index, KernelBuilder
@@ -92,4 +92,5 @@ def swizzled(builder: KernelBuilder, tile: SSAValue, indices: Sequence[SSAValue]
     )
     exchanged = arith.XOrIOp(builder.index(segment), builder.index(turn))
     moved = builder.add(builder.mul(builder.insert(exchanged).result, size), rest)
-    return [*lead, panel, pitch, moved]
+    panels = [panel] if shape_of(tile)[layout.contiguous - 2] > span else []
+    return [*lead, *panels, pitch, moved]

@@ -30,6 +30,7 @@ from hidet.dialects.shaped import element_of, is_memref
 from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, GroupOp, MatmulOp
 from hidet.dialects.task.group import group_around
 from hidet.dialects.task.layout import map_of
+from hidet.dialects.task.marks import ASYNC
 from hidet.errors import ScheduleError
 from hidet.lowering.task.expand import expand_copy
 from hidet.lowering.task.groups import insert_barrier
@@ -77,7 +78,9 @@ class LowerForeach(RewritePattern):
             tasks.tasks_per_worker <= limit if hint == 0 else hint == UNROLLED or hint
             for hint in (hints[digit.dim] for digit in tasks.repeat_digits)
         ]
-        with builder.loops([d.extent for d in tasks.repeat_digits], unroll=unroll) as counters:
+        extents = [digit.extent for digit in tasks.repeat_digits]
+        marks = {ASYNC: op.attributes[ASYNC]} if ASYNC in op.attributes else {}
+        with builder.loops(extents, unroll=unroll, marks=marks) as counters:
             for digit, counter in zip(tasks.repeat_digits, counters, strict=True):
                 task[digit.dim] = builder.add(task[digit.dim], builder.mul(counter, digit.stride))
             indices = [builder.index(index) for index in task]

@@ -34,6 +34,7 @@ class Blocking:
         block_k: how much of k is in shared memory at a time.
         rows: how many workers share the rows of a tile: threads, or warps of tensor cores.
         columns: how many share its columns.
+        stages: how many tiles of each operand are in shared memory.
     """
 
     instruction: str
@@ -42,6 +43,7 @@ class Blocking:
     block_k: int
     rows: int
     columns: int
+    stages: int = 1
 
     @property
     def threads(self) -> int:
@@ -90,6 +92,9 @@ _MMA_TILES = (
 MMA_BYTES = 64
 """The bytes of k of a tile for tensor cores: half a line of the banks."""
 
+MMA_STAGES = 3
+"""How many tiles of each operand there are: one is multiplied while others are on their way."""
+
 
 class MatmulTemplate(Template):
     """A block computes a tile of the product; tiles of both operands go through shared memory.
@@ -108,10 +113,11 @@ class MatmulTemplate(Template):
         """Return tiles from large to small, those first that fill the machine without waste."""
         anchor = anchor_of(fusion)
         batch, m, n, _ = _problem(anchor)
+        depth = MMA_BYTES // bytes_of(element_of(anchor.lhs))
         candidates = [
-            Blocking(name, block_m, block_n, MMA_BYTES // bytes_of(element_of(anchor.lhs)), *warps)
+            Blocking(name, block_m, block_n, depth, rows, columns, MMA_STAGES)
             for name in _instructions(anchor, arch)
-            for block_m, block_n, *warps in _MMA_TILES
+            for block_m, block_n, rows, columns in _MMA_TILES
         ] or (CPU_FMA if arch.name == "cpu" else GPU_FMA)
 
         def cost(each: Blocking) -> float:

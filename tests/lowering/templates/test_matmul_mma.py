@@ -34,12 +34,12 @@ def seen(x):
 @pytest.mark.parametrize(
     "blocking",
     [
-        Blocking(F16, 64, 64, 32, 2, 2),
+        Blocking(F16, 64, 64, 32, 2, 2, 3),
         Blocking(F16, 128, 32, 64, 2, 1),
         Blocking(BF16, 16, 64, 64, 1, 4),
-        Blocking(BF16, 32, 8, 16, 1, 1),
+        Blocking(BF16, 32, 8, 16, 1, 1, 4),
         Blocking(F16, 32, 24, 128, 2, 1),
-        Blocking(TF32, 32, 32, 32, 2, 2),
+        Blocking(TF32, 32, 32, 32, 2, 2, 2),
         Blocking(TF32, 16, 16, 8, 1, 1),
     ],
     ids=str,
@@ -95,7 +95,7 @@ def test_sizes(check, choose, m, n, k):
         {"y": (x.double() @ w.double() + b.double()).relu()},
         dtype=torch.float16,
         tolerance=4e-3,
-        options=choose(Blocking(F16, 32, 32, 32, 2, 2)),
+        options=choose(Blocking(F16, 32, 32, 32, 2, 2, 3)),
     )
 
 
@@ -111,5 +111,5 @@ def test_convolution(check, choose):
         {"y": functional.conv2d(x.double(), w.double(), stride=(2, 1), padding=1)},
         dtype=torch.float16,
         tolerance=4e-3,
-        options=choose(Blocking(F16, 16, 32, 32, 1, 2)),
+        options=choose(Blocking(F16, 16, 32, 32, 1, 2, 2)),
     )
