@@ -4,7 +4,8 @@ import pytest
 import torch
 from torch.nn import functional
 
-from hidet.lowering.templates.matmul import Blocking, MatmulTemplate
+from hidet.lowering.templates.blocking import Blocking
+from hidet.lowering.templates.matmul import MatmulTemplate
 
 
 @pytest.fixture

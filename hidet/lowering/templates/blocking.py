@@ -1,0 +1,216 @@
+"""How a product of matrices is cut into blocks: the choices, and an estimate of their times."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, fields
+from itertools import product
+from math import prod
+
+from hidet.arch.instructions import MMA_SYNC, WARP
+from hidet.dialects.graph import MatmulOp
+from hidet.dialects.shaped import bytes_of, element_of, shape_of
+from hidet.errors import ScheduleError
+from hidet.lowering.task.map_tensor_cores import FMA
+from hidet.lowering.templates.arch import Arch
+from hidet.lowering.templates.base import Config, ceil_div
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A product of matrices [batch, m, k] and [batch, k, n].
+
+    Attributes:
+        batch: how many products there are.
+        m: the rows of the result.
+        n: its columns.
+        k: over how many products each element is summed.
+        kind: the type of the factors, `tf32` where f32 may be rounded to it.
+        total: the type of the sums.
+        element_bytes: the bytes of a factor.
+    """
+
+    batch: int
+    m: int
+    n: int
+    k: int
+    kind: str
+    total: str
+    element_bytes: int
+
+    @classmethod
+    def of(cls, anchor: MatmulOp) -> Problem:
+        """Return the problem of a product of the graph."""
+        element, result = element_of(anchor.lhs), shape_of(anchor.result)
+        kind = "tf32" if anchor.precision.data == "tf32" else str(element)
+        return cls(
+            prod(result[:-2]),
+            *result[-2:],
+            shape_of(anchor.lhs)[-1],
+            kind,
+            str(element_of(anchor.result)),
+            bytes_of(element),
+        )
+
+
+@dataclass(frozen=True)
+class Blocking:
+    """How a product is cut into blocks, and who computes what of one.
+
+    Attributes:
+        instruction: `fma`, or a name of `hidet.arch.instructions.MMA_SYNC`.
+        block_m: the rows of the tile of a block.
+        block_n: its columns.
+        block_k: how much of k is in shared memory at a time.
+        rows: how many workers share the rows of a tile: threads, or warps of tensor cores.
+        columns: how many share its columns.
+        stages: how many tiles of each operand are in shared memory.
+    """
+
+    instruction: str
+    block_m: int
+    block_n: int
+    block_k: int
+    rows: int
+    columns: int
+    stages: int = 1
+
+    @property
+    def threads(self) -> int:
+        """The threads of a block."""
+        return self.rows * self.columns * (1 if self.instruction == FMA else WARP)
+
+    @property
+    def config(self) -> Config:
+        """The choice as it is written into the IR."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+    @classmethod
+    def read(cls, config: Config) -> Blocking:
+        """Return a choice as the IR has it.
+
+        Raises:
+            ScheduleError: something is missing.
+        """
+        try:
+            return cls(**{each.name: config[each.name] for each in fields(cls)})  # pyright: ignore[reportArgumentType]
+        except KeyError as error:
+            raise ScheduleError(
+                f"the config of a matmul says no {error}",
+                hint=f"it has {', '.join(each.name for each in fields(cls))}",
+            ) from error
+
+    def shared_bytes(self, problem: Problem) -> int:
+        """Return the shared memory of a block."""
+        return (self.block_m + self.block_n) * self.block_k * self.stages * problem.element_bytes
+
+    def blocks(self, problem: Problem) -> int:
+        """Return how many blocks there are."""
+        tiles = ceil_div(problem.m, self.block_m) * ceil_div(problem.n, self.block_n)
+        return problem.batch * tiles
+
+
+def _fma(
+    side: int, row_repeats: tuple[int, ...], column_repeats: tuple[int, ...]
+) -> list[Blocking]:
+    """Return tiles of `side` x `side` threads, each of which has some elements along both."""
+    return [
+        Blocking(FMA, side * rows, side * columns, 16, side, side)
+        for rows, columns in product(row_repeats, column_repeats)
+    ]
+
+
+GPU_FMA = _fma(16, (8, 4, 2, 1), (8, 4, 2))
+CPU_FMA = _fma(8, (8, 4, 2, 1), (8, 4))
+"""A CPU waits for no memory behind other threads, and switching between them takes time, so a block
+has few of them with much to do."""
+
+MMA_TILES = (
+    (128, 256, 2, 4),
+    (256, 128, 4, 2),
+    (128, 128, 2, 2),
+    (128, 64, 2, 2),
+    (64, 128, 2, 2),
+    (64, 64, 2, 2),
+    (64, 32, 2, 2),
+    (32, 128, 1, 4),
+    (32, 64, 2, 2),
+    (32, 32, 2, 2),
+    (16, 128, 1, 4),
+    (16, 64, 1, 4),
+    (16, 32, 1, 4),
+)
+"""Tiles for tensor cores: rows and columns, and how many warps share each."""
+
+DEPTHS = (64, 128)
+"""The bytes of k of a tile for tensor cores: half a line of the banks, or a whole one."""
+
+STAGES = (2, 3, 4, 5)
+
+MAX_SHARED_BYTES = 220 * 1024
+
+
+def candidates(problem: Problem, arch: Arch) -> list[Blocking]:
+    """Return the blockings of a problem that a machine can run, the best estimate first."""
+    found = list(_mma(problem, arch)) or (CPU_FMA if arch.name == "cpu" else GPU_FMA)
+    return sorted(found, key=lambda each: estimate(each, problem, arch))
+
+
+def _mma(problem: Problem, arch: Arch) -> Iterator[Blocking]:
+    """Give the blockings of a problem for tensor cores."""
+    if arch.name == "cpu":  # which has their instructions, but they cost it what FMA costs
+        return
+    wanted = f"m16n8k{32 // problem.element_bytes}_{problem.kind}_{problem.total}"
+    for instruction in MMA_SYNC.values():
+        if instruction.name != wanted or not instruction.runs_on(arch.name):
+            continue
+        for tile, depth, stages in product(MMA_TILES, DEPTHS, STAGES):
+            block_m, block_n, rows, columns = tile
+            choice = Blocking(
+                wanted, block_m, block_n, depth // problem.element_bytes, rows, columns, stages
+            )
+            if choice.shared_bytes(problem) <= MAX_SHARED_BYTES:
+                yield choice
+
+
+PRODUCTS = 1.5e6
+"""Multiply-adds of 16-bit numbers by `mma.sync` in a microsecond on a multiprocessor of an H200."""
+
+TRAFFIC = 64e3
+"""Bytes that it reads from the L2 cache in a microsecond."""
+
+LATENCY = 0.8
+"""Microseconds from the request of a tile to its product, where nothing else is in the way."""
+
+
+def estimate(choice: Blocking, problem: Problem, arch: Arch) -> float:
+    """Return about how many microseconds a product takes, measured on an H200 (TF32: twice that).
+
+    The largest of three times counts, and a part of the others: those of the products, of the
+    traffic with L2, and of waiting for one tile after the other.
+    """
+    blocks = choice.blocks(problem)
+    if choice.instruction == FMA:
+        # Time of a block: products, and the loads that they wait for.
+        work = choice.block_m * choice.block_n + 16 * (choice.block_m + choice.block_n)
+        return ceil_div(blocks, 2 * arch.processors) * work
+    steps = ceil_div(problem.k, choice.block_k)
+    share = ceil_div(blocks, arch.processors)  # what one multiprocessor has to do
+    warp_m, warp_n = choice.block_m / choice.rows, choice.block_n / choice.columns
+    # Fragments are read from shared memory for each warp, the more often the smaller its tile is.
+    efficiency = 1.5 * warp_m * warp_n / (warp_m * warp_n + 16 * (warp_m + warp_n))
+    work = share * steps * choice.block_k * problem.element_bytes / 2
+    products = work * choice.block_m * choice.block_n / (PRODUCTS * efficiency)
+    traffic = work * 2 * (choice.block_m + choice.block_n) / TRAFFIC
+    registers = 48 + choice.block_m * choice.block_n // choice.threads * 5 // 4
+    resident = max(
+        1,
+        min(
+            MAX_SHARED_BYTES // choice.shared_bytes(problem),
+            65536 // (registers * choice.threads),
+        ),
+    )
+    waves = ceil_div(share, resident)
+    waiting = waves * (steps + choice.stages) * LATENCY / (choice.stages - 1)
+    times = sorted((products, traffic, waiting))
+    return times[2] + 0.3 * times[1] + 0.1 * times[0]
