@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
@@ -27,7 +26,7 @@ from hidet.analysis.contiguity import contiguous_run
 from hidet.analysis.kernels import kernel_of, kernels_of
 from hidet.arch.instructions import MMA_SYNC, MmaInstruction
 from hidet.dialects.cuda import KernelOp
-from hidet.dialects.shaped import bytes_of, memref_type
+from hidet.dialects.shaped import bytes_of, memref_type, shape_of
 from hidet.dialects.task import CopyOp, MatmulOp, SharedLayoutAttr, TaskMapAttr
 from hidet.dialects.task.layout import SWIZZLES, SharedLayout
 from hidet.errors import ScheduleError
@@ -124,24 +123,30 @@ class MapMatmul(RewritePattern):
         rows, columns = result.get_shape()
         tasks = TaskMapAttr(workers.accumulator_map((rows, columns)))
         _set_layout(rewriter, op.accumulator, tasks)
-        if workers.instruction == FMA:
-            return
-        op.via = StringAttr(mma_named(workers.instruction).name)
-        for tile, depth in ((op.lhs, 1), (op.rhs, 0)):
-            _set_layout(rewriter, tile, SharedLayoutAttr(_shared_layout(tile, depth)))
+        if workers.instruction != FMA:
+            op.via = StringAttr(mma_named(workers.instruction).name)
+            for tile, depth in ((op.lhs, 1), (op.rhs, 0)):
+                # ldmatrix transposes elements of two bytes only.
+                is_short = bytes_of(memref_type(tile).element_type) == 2
+                contiguous = _contiguous_dim(tile) if is_short else depth
+                _set_layout(rewriter, tile, SharedLayoutAttr(_swizzled(tile, contiguous)))
+        elif _contiguous_dim(op.rhs) == 0:
+            # Rows of k are read, columns are written: they trade places to lie in all banks.
+            _set_layout(rewriter, op.rhs, SharedLayoutAttr(_swizzled(op.rhs, 1)))
 
 
-def _shared_layout(tile: SSAValue, depth: int) -> SharedLayout:
-    """Return the layout of a tile that tensor cores read, whose dimension of k is `depth`."""
+def _contiguous_dim(tile: SSAValue) -> int:
+    """Return the dimension of a tile along which what it is copied from is contiguous."""
+    for use in tile.uses:
+        if isinstance(use.operation, CopyOp):
+            rank = len(shape_of(use.operation.other))
+            return contiguous_run(use.operation.other, (rank - 2, rank - 1)).dim - (rank - 2)
+    return 1
+
+
+def _swizzled(tile: SSAValue, contiguous: int) -> SharedLayout:
+    """Return the layout of a tile with the largest swizzle that divides its rows."""
     kind = memref_type(tile)
-    contiguous = depth
-    if bytes_of(kind.element_type) == 2:  # ldmatrix transposes elements of two bytes only
-        source = next(
-            (use.operation.source for use in tile.uses if isinstance(use.operation, CopyOp)), None
-        )
-        if source is not None:
-            rank = len(cast("MemRefType[Attribute]", source.type).get_shape())
-            contiguous = contiguous_run(source, (rank - 2, rank - 1)).dim - (rank - 2)
     row = kind.get_shape()[contiguous - 2] * bytes_of(kind.element_type)
     return SharedLayout(contiguous, max(size for size in SWIZZLES if size == 0 or row % size == 0))
 
