@@ -51,6 +51,7 @@ CUDA = (
 )
 
 SCRIPT = (
+    "map-tensor-cores",
     "map-copies",  # of tiles, where the script leaves it open
     "inline-compute",  # windows of tensors behind pointers are views, too
     "insert-barriers",  # around block-level verbs; other scripts have theirs written down

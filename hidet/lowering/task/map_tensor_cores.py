@@ -8,12 +8,13 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import (
     DictionaryAttr,
     IntegerAttr,
+    MemRefLayoutAttr,
     MemRefType,
     ModuleOp,
     NoneAttr,
     StringAttr,
 )
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import (
     PatternRewriter,
@@ -58,15 +59,15 @@ class Workers:
             ScheduleError: it does not say it.
         """
         config = kernel.attributes.get("config")
-        entries = config.data if isinstance(config, DictionaryAttr) else {}
-        match entries.get("instruction"), entries.get("rows"), entries.get("columns"):
-            case StringAttr(data=name), IntegerAttr() as rows, IntegerAttr() as columns:
-                return cls(name, rows.value.data, columns.value.data)
-            case _:
-                raise ScheduleError(
-                    f"the product of @{kernel.sym_name.data} has no instruction",
-                    hint="its config says instruction, rows and columns, or its tile has a map",
-                )
+        if isinstance(config, DictionaryAttr):
+            name, *counts = (config.data.get(key) for key in ("instruction", "rows", "columns"))
+            rows, columns = (n.value.data if isinstance(n, IntegerAttr) else 0 for n in counts)
+            if isinstance(name, StringAttr) and rows and columns:
+                return cls(name.data, rows, columns)
+        raise ScheduleError(
+            f"the product of @{kernel.sym_name.data} has no instruction",
+            hint="its config says instruction, rows and columns, or its tile has a map",
+        )
 
     def accumulator_map(self, shape: tuple[int, int]) -> TaskMap:
         """Return who computes which elements of a tile of the product.
@@ -151,7 +152,7 @@ def _swizzled(tile: SSAValue, contiguous: int) -> SharedLayout:
     return SharedLayout(contiguous, max(size for size in SWIZZLES if size == 0 or row % size == 0))
 
 
-def _set_layout(rewriter: PatternRewriter, tile: SSAValue, layout: Attribute) -> None:
+def _set_layout(rewriter: PatternRewriter, tile: SSAValue, layout: MemRefLayoutAttr) -> None:
     """Give a tile a layout where it has none yet, or an unknown one."""
     kind = memref_type(tile)
     if isinstance(kind.layout, NoneAttr) or kind.layout == TaskMapAttr(None):

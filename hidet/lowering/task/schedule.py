@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, field
 from itertools import count
+from typing import Any
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
-    DictionaryAttr,
-    IntegerAttr,
     MemRefType,
     ModuleOp,
-    StringAttr,
-    i64,
 )
 from xdsl.ir import Attribute, Block, Region
 from xdsl.passes import ModulePass
@@ -35,57 +32,33 @@ from hidet.errors import ScheduleError
 from hidet.frontends.script.tracing import tracing
 from hidet.lowering.templates import TEMPLATES, load_template
 from hidet.lowering.templates.arch import Arch, arch_named
-from hidet.lowering.templates.base import Config, KernelScope, Template, TemplateEmitter
+from hidet.lowering.templates.base import KernelScope, Template, TemplateEmitter
+from hidet.lowering.templates.config import Config, template_of
 
 MAX_NAME = 48
 """Longer names are cut off."""
 
 
-def choose(fusion: FusionOp, arch: Arch) -> tuple[Template, Config]:
+def choose(fusion: FusionOp, arch: Arch) -> tuple[Template[Any], Config]:
     """Return the template and the config of a fusion: its own, else the cost model's first.
 
     Raises:
         ScheduleError: where no template accepts the fusion, or not the one that its config names.
     """
     if fusion.config is not None:
-        name, config = config_of(fusion.config)
+        name = template_of(fusion.config)
         if name not in TEMPLATES or not load_template(name).accepts(fusion):
             raise ScheduleError(
                 f"the template {name!r} of the config does not fit the fusion",
                 hint=f"there are {', '.join(TEMPLATES)}",
             )
-        return load_template(name), config
+        template = load_template(name)
+        return template, template.config.read(fusion.config)
     for name in TEMPLATES:
         template = load_template(name)
         if template.accepts(fusion):
             return template, template.configs(fusion, arch)[0]
     raise ScheduleError("no template accepts the fusion", hint=f"there are {', '.join(TEMPLATES)}")
-
-
-def config_of(attribute: DictionaryAttr) -> tuple[str, Config]:
-    """Read `{template = "row", lanes = 32 : i64}`."""
-    entries = dict(attribute.data)
-    name = entries.pop("template", None)
-    if not isinstance(name, StringAttr):
-        raise ScheduleError(f"the config {attribute} names no template")
-    config: dict[str, int | str] = {}
-    for key, value in entries.items():
-        match value:
-            case IntegerAttr():
-                config[key] = value.value.data
-            case StringAttr():
-                config[key] = value.data
-            case _:
-                raise ScheduleError(f"{key} of the config {attribute} is no integer and no name")
-    return name.data, config
-
-
-def config_attribute(template: str, config: Config) -> DictionaryAttr:
-    """Write a config as an attribute."""
-    entries: dict[str, Attribute] = {"template": StringAttr(template)}
-    for key, value in config.items():
-        entries[key] = StringAttr(value) if isinstance(value, str) else IntegerAttr(value, i64)
-    return DictionaryAttr(entries)
 
 
 def build_kernel(fusion: FusionOp, name: str, arch: Arch) -> KernelOp:
@@ -112,7 +85,7 @@ def build_kernel(fusion: FusionOp, name: str, arch: Arch) -> KernelOp:
             template.build(scope, fusion, config)
     scope.builder.name_ids()
     kernel = KernelOp(name, launch.grid, launch.block, Region(body))
-    kernel.attributes["config"] = config_attribute(template.name, config)
+    kernel.attributes["config"] = config.attribute(template.name)
     kernel.location = fusion.location
     return kernel
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
+from typing import Any
 
 from hidet.lowering.templates.base import Template
 
@@ -19,7 +20,7 @@ TEMPLATES: dict[str, str] = {
 
 
 @cache
-def load_template(name: str) -> Template:
+def load_template(name: str) -> Template[Any]:
     """Return the template of this name.
 
     Raises:

@@ -7,9 +7,9 @@ has found out about the fusion: views, buffers, task mappings and sizes.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Generic, TypeVar
 
 from xdsl.ir import Block, SSAValue
 
@@ -17,11 +17,8 @@ from hidet.dialects.compute import FusionOp, GridOp
 from hidet.frontends.script.emitter import Emitter, LaunchShape
 from hidet.frontends.script.values import Tensor
 from hidet.lowering.templates.arch import Arch
+from hidet.lowering.templates.config import Config
 from hidet.lowering.templates.parts import tensor
-
-Config = Mapping[str, int | str]
-"""The choices of a template for one fusion; written into the IR as the fusion's `config`."""
-
 
 Results = Sequence[tuple[Tensor, Tensor]]
 """Results of a fusion: for each its view in the kernel, and the buffer that it goes to."""
@@ -74,25 +71,34 @@ class KernelScope:
         return [(tensor(self.views[value]), tensor(buffer)) for value, buffer in self.outputs]
 
 
-class Template(ABC):
-    """One way to make a kernel of a fusion."""
+ConfigT = TypeVar("ConfigT", bound=Config)
+
+
+class Template(ABC, Generic[ConfigT]):
+    """One way to make a kernel of a fusion.
+
+    Attributes:
+        name: what configs call it.
+        config: the type of its configs.
+    """
 
     name: ClassVar[str]
+    config: ClassVar[type[Config]]
 
     @abstractmethod
     def accepts(self, fusion: FusionOp) -> bool:
         """Return whether this template can build the fusion."""
 
     @abstractmethod
-    def configs(self, fusion: FusionOp, arch: Arch) -> Sequence[Config]:
+    def configs(self, fusion: FusionOp, arch: Arch) -> Sequence[ConfigT]:
         """Return the configs that are worth a try, the one with the best estimate first."""
 
     @abstractmethod
-    def launch(self, fusion: FusionOp, config: Config) -> Launch:
+    def launch(self, fusion: FusionOp, config: ConfigT) -> Launch:
         """Return the grid and the block of the kernel."""
 
     @abstractmethod
-    def build(self, scope: KernelScope, fusion: FusionOp, config: Config) -> None:
+    def build(self, scope: KernelScope, fusion: FusionOp, config: ConfigT) -> None:
         """Write the kernel's body."""
 
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from itertools import product
 from math import prod
 
 from hidet.arch.instructions import MMA_SYNC, WARP
 from hidet.dialects.graph import MatmulOp
 from hidet.dialects.shaped import bytes_of, element_of, shape_of
-from hidet.errors import ScheduleError
 from hidet.lowering.task.map_tensor_cores import FMA
 from hidet.lowering.templates.arch import Arch
-from hidet.lowering.templates.base import Config, ceil_div
+from hidet.lowering.templates.base import ceil_div
+from hidet.lowering.templates.config import Config
 
 
 @dataclass(frozen=True)
@@ -44,17 +44,18 @@ class Problem:
         element, result = element_of(anchor.lhs), shape_of(anchor.result)
         kind = "tf32" if anchor.precision.data == "tf32" else str(element)
         return cls(
-            prod(result[:-2]),
-            *result[-2:],
-            shape_of(anchor.lhs)[-1],
-            kind,
-            str(element_of(anchor.result)),
-            bytes_of(element),
+            batch=prod(result[:-2]),
+            m=result[-2],
+            n=result[-1],
+            k=shape_of(anchor.lhs)[-1],
+            kind=kind,
+            total=str(element_of(anchor.result)),
+            element_bytes=bytes_of(element),
         )
 
 
 @dataclass(frozen=True)
-class Blocking:
+class Blocking(Config):
     """How a product is cut into blocks, and who computes what of one.
 
     Attributes:
@@ -73,32 +74,12 @@ class Blocking:
     block_k: int
     rows: int
     columns: int
-    stages: int = 1
+    stages: int
 
     @property
     def threads(self) -> int:
         """The threads of a block."""
         return self.rows * self.columns * (1 if self.instruction == FMA else WARP)
-
-    @property
-    def config(self) -> Config:
-        """The choice as it is written into the IR."""
-        return {each.name: getattr(self, each.name) for each in fields(self)}
-
-    @classmethod
-    def read(cls, config: Config) -> Blocking:
-        """Return a choice as the IR has it.
-
-        Raises:
-            ScheduleError: something is missing.
-        """
-        try:
-            return cls(**{each.name: config[each.name] for each in fields(cls)})  # pyright: ignore[reportArgumentType]
-        except KeyError as error:
-            raise ScheduleError(
-                f"the config of a matmul says no {error}",
-                hint=f"it has {', '.join(each.name for each in fields(cls))}",
-            ) from error
 
     def shared_bytes(self, problem: Problem) -> int:
         """Return the shared memory of a block."""
@@ -115,7 +96,7 @@ def _fma(
 ) -> list[Blocking]:
     """Return tiles of `side` x `side` threads, each of which has some elements along both."""
     return [
-        Blocking(FMA, side * rows, side * columns, 16, side, side)
+        Blocking(FMA, side * rows, side * columns, 16, side, side, 1)
         for rows, columns in product(row_repeats, column_repeats)
     ]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from xdsl.dialects.builtin import FixedBitwidthType
 from xdsl.ir import Attribute
@@ -12,7 +13,8 @@ from hidet.dialects.graph import MatmulOp
 from hidet.dialects.shaped import element_of, size_of
 from hidet.lang import repeat, script, spatial
 from hidet.lowering.templates.arch import Arch
-from hidet.lowering.templates.base import Config, KernelScope, Launch, Results, Template, ceil_div
+from hidet.lowering.templates.base import KernelScope, Launch, Results, Template, ceil_div
+from hidet.lowering.templates.config import Config
 from hidet.lowering.templates.parts import Index, known, place, worker_of_grid
 from hidet.mapping import TaskMap
 
@@ -20,7 +22,20 @@ VECTOR_BYTES = 16
 """The widest access of a thread (PTX ISA, `ld.global.v4`)."""
 
 
-class ElementwiseTemplate(Template):
+@dataclass(frozen=True)
+class ElementwiseConfig(Config):
+    """How elements are shared.
+
+    Attributes:
+        threads: the threads of a block.
+        vector: how many neighbouring elements a thread takes.
+    """
+
+    threads: int
+    vector: int
+
+
+class ElementwiseTemplate(Template[ElementwiseConfig]):
     """A thread takes `vector` elements that lie next to each other; blocks share the rest.
 
     The results are numbered row-major; all have the same number of elements. Reductions inside a
@@ -28,13 +43,14 @@ class ElementwiseTemplate(Template):
     """
 
     name = "elementwise"
+    config = ElementwiseConfig
 
     def accepts(self, fusion: FusionOp) -> bool:
         """Accept fusions of grids alone whose results have the same number of elements."""
         sizes = {size_of(result) for result in fusion.results_}
         return len(sizes) == 1 and not any(isinstance(op, MatmulOp) for op in fusion.body.block.ops)
 
-    def configs(self, fusion: FusionOp, arch: Arch) -> Sequence[Config]:
+    def configs(self, fusion: FusionOp, arch: Arch) -> Sequence[ElementwiseConfig]:
         """Return one config: vectors where elements are plenty, one element a thread elsewhere."""
         size = size_of(fusion.results_[0])
         widest = max(_bytes(result.type) for result in fusion.results_)
@@ -44,22 +60,22 @@ class ElementwiseTemplate(Template):
         if has_loops or size % vector or size < enough:
             vector = 1
         threads = 256 if size >= 256 * arch.processors else 128
-        return [{"threads": threads, "vector": vector}]
+        return [ElementwiseConfig(threads, vector)]
 
-    def launch(self, fusion: FusionOp, config: Config) -> Launch:
+    def launch(self, fusion: FusionOp, config: ElementwiseConfig) -> Launch:
         """Return as many blocks as it takes to cover the elements."""
         size = size_of(fusion.results_[0])
-        threads = config["threads"]
-        return Launch((ceil_div(size, threads * config["vector"]),), (threads,))
+        blocks = ceil_div(size, config.threads * config.vector)
+        return Launch((blocks,), (config.threads,))
 
-    def build(self, scope: KernelScope, fusion: FusionOp, config: Config) -> None:
+    def build(self, scope: KernelScope, fusion: FusionOp, config: ElementwiseConfig) -> None:
         """Write the kernel's body."""
         for op in fusion.body.block.ops:
             if isinstance(op, GridOp):
                 scope.clone(op)
         launch = self.launch(fusion, config)
         workers = launch.grid[0] * launch.block[0]
-        tasks = spatial(workers) * repeat(config["vector"])
+        tasks = spatial(workers) * repeat(config.vector)
         elementwise(scope.results, tasks, size_of(fusion.results_[0]))
 
 

@@ -11,13 +11,13 @@ from hidet.frontends.script.values import Index, Tensor
 from hidet.lang import script, shared_tensor, task
 from hidet.lang.cuda import blockIdx, threadIdx
 from hidet.lowering.templates.arch import Arch
-from hidet.lowering.templates.base import Config, KernelScope, Launch, Template, ceil_div
+from hidet.lowering.templates.base import KernelScope, Launch, Template, ceil_div
 from hidet.lowering.templates.blocking import Blocking, Problem, candidates
 from hidet.lowering.templates.epilogue import anchor_of, epilogue_sink
 from hidet.lowering.templates.parts import accumulator, fill, known, place, tensor
 
 
-class MatmulTemplate(Template):
+class MatmulTemplate(Template[Blocking]):
     """A block computes a tile of the product; tiles of both operands go through shared memory.
 
     The operands may be any views: the im2col view of a convolution too. Which instruction sums the
@@ -25,22 +25,21 @@ class MatmulTemplate(Template):
     """
 
     name = "matmul"
+    config = Blocking
 
     def accepts(self, fusion: FusionOp) -> bool:
         """Accept fusions with one product of matrices."""
         return sum(isinstance(op, MatmulOp) for op in fusion.body.block.ops) == 1
 
-    def configs(self, fusion: FusionOp, arch: Arch) -> Sequence[Config]:
+    def configs(self, fusion: FusionOp, arch: Arch) -> Sequence[Blocking]:
         """Return the ways to cut the product into blocks, the best estimate first."""
-        problem = Problem.of(anchor_of(fusion))
-        return [each.config for each in candidates(problem, arch)]
+        return candidates(Problem.of(anchor_of(fusion)), arch)
 
-    def launch(self, fusion: FusionOp, config: Config) -> Launch:
+    def launch(self, fusion: FusionOp, config: Blocking) -> Launch:
         """Return one block for each tile of each matrix of the batch, in one dimension."""
-        choice = Blocking.read(config)
-        return Launch((choice.blocks(Problem.of(anchor_of(fusion))),), (choice.threads,))
+        return Launch((config.blocks(Problem.of(anchor_of(fusion))),), (config.threads,))
 
-    def build(self, scope: KernelScope, fusion: FusionOp, config: Config) -> None:
+    def build(self, scope: KernelScope, fusion: FusionOp, config: Blocking) -> None:
         """Write the kernel's body."""
         anchor = anchor_of(fusion)
         for op in fusion.body.block.ops:
@@ -48,7 +47,7 @@ class MatmulTemplate(Template):
                 scope.clone(op)
         lhs, rhs = (tensor(scope.views[operand]) for operand in (anchor.lhs, anchor.rhs))
         result = tensor(epilogue_sink(scope, anchor))
-        matmul(lhs, rhs, result, Problem.of(anchor), Blocking.read(config))
+        matmul(lhs, rhs, result, Problem.of(anchor), config)
 
 
 @script

@@ -17,7 +17,8 @@ from hidet.dialects.shaped import size_of
 from hidet.frontends.script.values import Scalar, Tensor
 from hidet.lang import repeat, script, spatial, task
 from hidet.lowering.templates.arch import Arch
-from hidet.lowering.templates.base import Config, KernelScope, Launch, Results, Template, ceil_div
+from hidet.lowering.templates.base import KernelScope, Launch, Results, Template, ceil_div
+from hidet.lowering.templates.config import Config
 from hidet.lowering.templates.elementwise import store
 from hidet.lowering.templates.parts import (
     combined,
@@ -39,7 +40,22 @@ Term = Callable[[Any, Any], Scalar]
 """Computes a value for a row and an element of it."""
 
 
-class RowTemplate(Template):
+@dataclass(frozen=True)
+class RowConfig(Config):
+    """How rows are shared.
+
+    Attributes:
+        threads: the threads of a block.
+        lanes: how many of them share a row.
+        vector: how many neighbouring elements a lane takes at a time.
+    """
+
+    threads: int
+    lanes: int
+    vector: int
+
+
+class RowTemplate(Template[RowConfig]):
     """`lanes` workers share a row; a block holds `threads // lanes` rows.
 
     Every reduction leaves one value a row, in registers of all lanes of that row. Grids over the
@@ -48,6 +64,7 @@ class RowTemplate(Template):
     """
 
     name = "row"
+    config = RowConfig
 
     def accepts(self, fusion: FusionOp) -> bool:
         """Accept fusions whose reductions share their rows and whose results fit them."""
@@ -59,7 +76,7 @@ class RowTemplate(Template):
             and all(size_of(r) in (rows.count, rows.size) for r in fusion.results_)
         )
 
-    def configs(self, fusion: FusionOp, arch: Arch) -> Sequence[Config]:
+    def configs(self, fusion: FusionOp, arch: Arch) -> Sequence[RowConfig]:
         """Return a warp for short rows, a block for long ones, more lanes where rows are few."""
         rows = _rows(fusion)
         lanes = 32
@@ -70,21 +87,21 @@ class RowTemplate(Template):
         ):
             lanes *= 2
         vector = 4 if rows.length % 4 == 0 and rows.length >= 4 * lanes else 1
-        return [{"threads": max(128, lanes), "lanes": lanes, "vector": vector}]
+        return [RowConfig(max(128, lanes), lanes, vector)]
 
-    def launch(self, fusion: FusionOp, config: Config) -> Launch:
+    def launch(self, fusion: FusionOp, config: RowConfig) -> Launch:
         """Return as many blocks as it takes to cover the rows."""
-        rows_of_block = config["threads"] // config["lanes"]
-        return Launch((ceil_div(_rows(fusion).count, rows_of_block),), (config["threads"],))
+        rows_of_block = config.threads // config.lanes
+        return Launch((ceil_div(_rows(fusion).count, rows_of_block),), (config.threads,))
 
-    def build(self, scope: KernelScope, fusion: FusionOp, config: Config) -> None:
+    def build(self, scope: KernelScope, fusion: FusionOp, config: RowConfig) -> None:
         """Write the kernel's body."""
         (blocks,) = self.launch(fusion, config).grid
         rows = _rows(fusion)
-        lanes, vector = config["lanes"], config["vector"]
+        lanes, vector = config.lanes, config.vector
         # Neighbouring lanes take neighbouring vectors of a row, round after round.
         elements = (
-            spatial(blocks * config["threads"] // lanes, 1)
+            spatial(blocks * config.threads // lanes, 1)
             * repeat(1, ceil_div(rows.length, lanes * vector))
             * spatial(1, lanes)
             * repeat(1, vector)

@@ -50,3 +50,17 @@ func.func @combine(%w : index, %c : memref<4xf32, #task.map<replicate(32) * repe
   task.combine sum %c on %w : memref<4xf32, #task.map<replicate(32) * repeat(4)>, #cuda.space<register>>
   func.return
 }
+
+// -----
+
+// CHECK: column_major or row_major expected
+func.func @order(%x : memref<8x8xf16, #task.tile<diagonal>>) {
+  func.return
+}
+
+// -----
+
+// CHECK: a swizzle has 0, 32, 64, 128 bytes
+func.func @swizzle(%x : memref<8x8xf16, #task.tile<row_major, swizzle 48>>) {
+  func.return
+}

@@ -94,7 +94,7 @@ func.func @copy_from_nowhere(%x : memref<8xf32, 3 : i32>, %y : memref<4xf32, #cu
 
 // -----
 
-// CHECK: memref<8x8xf32> takes 2 offsets and the tile takes none; found 1 and 0
+// CHECK: memref<8x8xf32> takes 2 offsets and the tile takes none, or that of its stage; found 1 and 0
 func.func @copy_few_offsets(%x : memref<8x8xf32>, %y : memref<4xf32, #cuda.space<shared>>, %w : index) {
   task.copy %x[%w] to %y[] in #task.map<spatial(4)> on %w : memref<8x8xf32> to memref<4xf32, #cuda.space<shared>>
   func.return
@@ -102,7 +102,7 @@ func.func @copy_few_offsets(%x : memref<8x8xf32>, %y : memref<4xf32, #cuda.space
 
 // -----
 
-// CHECK: memref<8xf32> takes 1 offsets and the tile takes none; found 1 and 1
+// CHECK: memref<8xf32> takes 1 offsets and the tile takes none, or that of its stage; found 1 and 1
 func.func @copy_offset_of_a_tile(%x : memref<8xf32>, %y : memref<4xf32, #cuda.space<shared>>, %w : index) {
   task.copy %y[%w] to %x[%w] in #task.map<spatial(4)> on %w : memref<4xf32, #cuda.space<shared>> to memref<8xf32>
   func.return
@@ -172,7 +172,7 @@ func.func @matmul_accumulator(%a : memref<8x2xf32, #cuda.space<shared>>, %b : me
 
 // -----
 
-// CHECK: task.matmul takes tiles of two dimensions, not memref<2xf32, #cuda.space<shared>>
+// CHECK: task.matmul takes tiles of two dimensions and their stages, not memref<2xf32, #cuda.space<shared>>
 func.func @matmul_rank(%a : memref<8x2xf32, #cuda.space<shared>>, %b : memref<2xf32, #cuda.space<shared>>,
     %c : memref<8x4xf32, #task.map<spatial(8, 4)>, #cuda.space<register>>, %w : index) {
   task.matmul %a, %b to %c on %w : memref<8x2xf32, #cuda.space<shared>>, memref<2xf32, #cuda.space<shared>> to memref<8x4xf32, #task.map<spatial(8, 4)>, #cuda.space<register>>

@@ -256,3 +256,30 @@ cuda.kernel @bits(%x : memref<64xf32>, %c : f32) grid(1) block(32) {
     memref.store %c, %x[%2] : memref<64xf32>
   }
 }
+
+// -----
+
+// What a branch says of a multiple of 32 is rounded to one: k + 64 below 256 is at most 224.
+
+// CHECK-LABEL: cuda.kernel @rounded
+// CHECK:         scf.if
+// CHECK-NOT:       scf.if
+// CHECK:           memref.store
+cuda.kernel @rounded(%x : memref<256xf32>, %v : f32) grid(1) block(32) {
+  %t = cuda.thread_id x
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %c64 = arith.constant 64 : index
+  %n = arith.constant 256 : index
+  scf.for %k = %c0 to %n step %c32 {
+    %ahead = arith.addi %k, %c64 : index
+    %is_there = arith.cmpi slt, %ahead, %n : index
+    scf.if %is_there {
+      %i = arith.addi %ahead, %t : index
+      %is_inside = arith.cmpi slt, %i, %n : index
+      scf.if %is_inside {
+        memref.store %v, %x[%i] : memref<256xf32>
+      }
+    }
+  }
+}

@@ -161,21 +161,20 @@ func.func @window(%x : tensor<6x8xf32>) -> tensor<6xf32> {
 // Template matmul: tiles of both operands go through shared memory, the accumulator is in registers
 // and leaves through a sink, which is the epilogue.
 
-// CHECK:       #[[ACC:.*]] = #task.map<spatial(16, 16) * repeat(1, 2)>
-// CHECK-LABEL: cuda.kernel @p_r_kernel(%x_ : memref<33x40xf16>, %w_ : memref<40x50xf16>, %b_ : memref<50xf16>, %out : memref<33x50xf16>) grid(6) block(256)
-// CHECK-SAME:    template = "matmul"
+// CHECK-LABEL: cuda.kernel @p_r_kernel(%x_ : memref<33x40xf16>, %w_ : memref<40x50xf16>, %b_ : memref<50xf16>, %out : memref<33x50xf16>) grid(6) block(128)
+// CHECK-SAME:    template = "matmul", instruction = "m16n8k16_f16_f32", block_m = 16 : i64, block_n = 32 : i64, block_k = 64 : i64, rows = 1 : i64, columns = 4 : i64, stages = 5 : i64
 // CHECK:         %[[SINK:.*]] = compute.sink (%[[I:.*]], %[[J:.*]], %[[V:.*]] : f32) {
 // CHECK-NEXT:      %c = compute.load %b_[%[[J]]]
 // CHECK-NEXT:      %h = arith.truncf %[[V]] : f32 to f16
 // CHECK-NEXT:      %a = arith.addf %h, %c : f16
 // CHECK-NEXT:      compute.store %a, %out[%[[I]], %[[J]]]
 // CHECK-NEXT:    } : tensor<33x50xf32>
-// CHECK:         %acc = memref.alloca() : memref<16x32xf32, #[[ACC]], #cuda.space<register>>
-// CHECK-NEXT:    %sa = memref.alloca() : memref<16x16xf16, #cuda.space<shared>>
-// CHECK-NEXT:    %sb = memref.alloca() : memref<16x32xf16, #cuda.space<shared>>
+// CHECK:         %acc = memref.alloca() : memref<16x32xf32, #task.map<?>, #cuda.space<register>>
+// CHECK-NEXT:    %sa = memref.alloca() : memref<16x64xf16, #cuda.space<shared>>
+// CHECK-NEXT:    %sb = memref.alloca() : memref<64x32xf16, #cuda.space<shared>>
 // CHECK-NEXT:    task.foreach (%{{.*}}, %{{.*}}) of %acc
 // CHECK:         scf.for %k0
-// CHECK-NEXT:      task.copy %x_[%row, %k0] to %sa[]
+// CHECK-NEXT:      task.copy %x_[%row, %k0] to %sa[] in #task.map<?> on %thread
 // CHECK-NEXT:      task.copy %w_[%k0, %column] to %sb[]
 // CHECK-NEXT:      task.matmul %sa, %sb to %acc
 // CHECK-NEXT:    }
@@ -342,8 +341,8 @@ func.func @equal(%x : tensor<64xf32>, %w : tensor<64xf32>)
 // CHECK-SAME:    grid(2) block(64) attributes {config = {template = "elementwise", threads = 64 : i64, vector = 1 : i64}}
 // CHECK:           compute.reduce max [64]
 // CHECK-LABEL: cuda.kernel @p_kernel
-// CHECK-SAME:    grid(8) block(64) attributes {config = {template = "matmul", rows = 8 : i64, columns = 8 : i64, row_repeat = 2 : i64, column_repeat = 2 : i64}}
-// CHECK:         %sa = memref.alloca() : memref<16x16xf32, #cuda.space<shared>>
+// CHECK-SAME:    grid(8) block(64) attributes {config = {template = "matmul", instruction = "fma", block_m = 16 : i64, block_n = 16 : i64, block_k = 8 : i64, rows = 8 : i64, columns = 8 : i64, stages = 1 : i64}}
+// CHECK:         %sa = memref.alloca() : memref<16x8xf32, #cuda.space<shared>>
 func.func @config(%x : tensor<128x64xf32>, %w : tensor<64x16xf32>) -> (tensor<128xf32>, tensor<128x16xf32>) {
   %y = compute.fusion (%x_ = %x : tensor<128x64xf32>) -> (tensor<128xf32>) config {template = "elementwise", threads = 64 : i64, vector = 1 : i64} {
     %m = compute.grid (%i) {
@@ -355,7 +354,7 @@ func.func @config(%x : tensor<128x64xf32>, %w : tensor<64x16xf32>) -> (tensor<12
     } : tensor<128xf32>
     compute.yield %m : tensor<128xf32>
   }
-  %z = compute.fusion (%x_ = %x : tensor<128x64xf32>, %w_ = %w : tensor<64x16xf32>) -> (tensor<128x16xf32>) config {template = "matmul", rows = 8 : i64, columns = 8 : i64, row_repeat = 2 : i64, column_repeat = 2 : i64} {
+  %z = compute.fusion (%x_ = %x : tensor<128x64xf32>, %w_ = %w : tensor<64x16xf32>) -> (tensor<128x16xf32>) config {template = "matmul", instruction = "fma", block_m = 16 : i64, block_n = 16 : i64, block_k = 8 : i64, rows = 8 : i64, columns = 8 : i64, stages = 1 : i64} {
     %p = graph.matmul %x_, %w_ : (tensor<128x64xf32>, tensor<64x16xf32>) -> tensor<128x16xf32>
     compute.yield %p : tensor<128x16xf32>
   }

@@ -46,7 +46,8 @@ def test_no_template_accepts(lower):
         ('{template = "matmul"}', "the template 'matmul' of the config does not fit the fusion"),
         ('{template = "row"}', "the template 'row' of the config does not fit the fusion"),
         ("{threads = 4 : i64}", "names no template"),
-        ('{template = "elementwise", threads = "many"}', "threads of the config .* is no integer"),
+        ('{template = "elementwise", threads = "many", vector = 1 : i64}', "threads .* no integer"),
+        ('{template = "elementwise", threads = 64 : i64}', "does not say what the template asks"),
     ],
 )
 def test_config_that_does_not_fit(lower, config, message):

@@ -1,0 +1,66 @@
+"""Configs: the choices of a template for one fusion, as values and as attributes of the IR."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Self, get_type_hints
+
+from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, StringAttr, i64
+from xdsl.ir import Attribute
+
+from hidet.errors import ScheduleError
+
+
+@dataclass(frozen=True)
+class Config:
+    """The choices of a template; its fields are integers and names.
+
+    In the IR they are the `config` of a fusion, or of its kernel: `{template = "row", lanes = 32}`.
+    """
+
+    def attribute(self, template: str) -> DictionaryAttr:
+        """Return the choices as an attribute."""
+        entries: dict[str, Attribute] = {"template": StringAttr(template)}
+        for each in fields(self):
+            value = getattr(self, each.name)
+            is_name = isinstance(value, str)
+            entries[each.name] = StringAttr(value) if is_name else IntegerAttr(value, i64)
+        return DictionaryAttr(entries)
+
+    @classmethod
+    def read(cls, attribute: DictionaryAttr) -> Self:
+        """Return the choices that an attribute says.
+
+        Raises:
+            ScheduleError: it says too little, too much, or something of another type.
+        """
+        entries = {key: value for key, value in attribute.data.items() if key != "template"}
+        kinds = get_type_hints(cls)
+        if set(entries) != set(kinds):
+            raise ScheduleError(
+                f"the config {attribute} does not say what the template asks",
+                hint=f"it says {', '.join(kinds)}",
+            )
+        values: dict[str, int | str] = {}
+        for name, kind in kinds.items():
+            match entries[name]:
+                case IntegerAttr() as number if kind is int:
+                    values[name] = number.value.data
+                case StringAttr() as text if kind is str:
+                    values[name] = text.data
+                case _:
+                    what = "integer" if kind is int else "name"
+                    raise ScheduleError(f"{name} of the config {attribute} is no {what}")
+        return cls(**values)
+
+
+def template_of(attribute: DictionaryAttr) -> str:
+    """Return the name of the template that a config is for.
+
+    Raises:
+        ScheduleError: it names none.
+    """
+    name = attribute.data.get("template")
+    if not isinstance(name, StringAttr):
+        raise ScheduleError(f"the config {attribute} names no template")
+    return name.data

@@ -1,0 +1,73 @@
+// RUN: hidet-opt %s -p 'map-tensor-cores' --split-input-file | filecheck %s
+
+// The config names the instruction, and how many warps share rows and columns. The accumulator
+// consists of fragments; tiles are contiguous as what they are copied from, and swizzled.
+
+// CHECK:       #[[C:.*]] = #task.map<spatial(2, 2) * repeat(2, 2) * repeat(2, 1) * spatial(8, 4) * repeat(1, 2)>
+// CHECK-LABEL: cuda.kernel @mma
+// CHECK:         %c = memref.alloca() : memref<64x32xf32, #[[C]], #cuda.space<register>>
+// CHECK-NEXT:    %a = memref.alloca() : memref<64x32xf16, #task.tile<row_major, swizzle 64>, #cuda.space<shared>>
+// CHECK-NEXT:    %b = memref.alloca() : memref<32x32xf16, #task.tile<column_major, swizzle 64>, #cuda.space<shared>>
+// CHECK:         task.matmul %a, %b to %c on %t via "m16n8k16_f16_f32"
+cuda.kernel @mma(%x : memref<64x64xf16>, %w : memref<64x64xf16>) grid(1) block(128) attributes {config = {instruction = "m16n8k16_f16_f32", rows = 2 : i64, columns = 2 : i64}} {
+  %t = cuda.thread_id x
+  %z = arith.constant 0 : index
+  %wt = compute.grid (%i, %j) {
+    %v = compute.load %w[%j, %i] : memref<64x64xf16>
+    compute.yield %v : f16
+  } : tensor<64x64xf16>
+  %c = memref.alloca() : memref<64x32xf32, #task.map<?>, #cuda.space<register>>
+  %a = memref.alloca() : memref<64x32xf16, #cuda.space<shared>>
+  %b = memref.alloca() : memref<32x32xf16, #cuda.space<shared>>
+  task.copy %x[%z, %z] to %a[] in #task.map<?> on %t : memref<64x64xf16> to memref<64x32xf16, #cuda.space<shared>>
+  task.copy %wt[%z, %z] to %b[] in #task.map<?> on %t : tensor<64x64xf16> to memref<32x32xf16, #cuda.space<shared>>
+  task.matmul %a, %b to %c on %t : memref<64x32xf16, #cuda.space<shared>>, memref<32x32xf16, #cuda.space<shared>> to memref<64x32xf32, #task.map<?>, #cuda.space<register>>
+}
+
+// -----
+
+// TF32 has no transposing load: its tiles are contiguous along k, whatever the source is.
+
+// CHECK-LABEL: cuda.kernel @tf32
+// CHECK:         %a = memref.alloca() : memref<16x32xf32, #task.tile<row_major, swizzle 128>, #cuda.space<shared>>
+// CHECK-NEXT:    %b = memref.alloca() : memref<32x8xf32, #task.tile<column_major, swizzle 128>, #cuda.space<shared>>
+// CHECK:         via "m16n8k8_tf32_f32"
+cuda.kernel @tf32(%x : memref<16x32xf32>, %w : memref<32x8xf32>) grid(1) block(32) attributes {config = {instruction = "m16n8k8_tf32_f32", rows = 1 : i64, columns = 1 : i64}} {
+  %t = cuda.thread_id x
+  %z = arith.constant 0 : index
+  %c = memref.alloca() : memref<16x8xf32, #task.map<?>, #cuda.space<register>>
+  %a = memref.alloca() : memref<16x32xf32, #cuda.space<shared>>
+  %b = memref.alloca() : memref<32x8xf32, #cuda.space<shared>>
+  task.copy %x[%z, %z] to %a[] in #task.map<?> on %t : memref<16x32xf32> to memref<16x32xf32, #cuda.space<shared>>
+  task.copy %w[%z, %z] to %b[] in #task.map<?> on %t : memref<32x8xf32> to memref<32x8xf32, #cuda.space<shared>>
+  task.matmul %a, %b to %c on %t : memref<16x32xf32, #cuda.space<shared>>, memref<32x8xf32, #cuda.space<shared>> to memref<16x8xf32, #task.map<?>, #cuda.space<register>>
+}
+
+// -----
+
+// By FMA each thread has neighbouring elements; only a right operand whose columns are contiguous
+// in memory is swizzled, since its columns are written. A product with a map stays as it is.
+
+// CHECK:       #[[F:.*]] = #task.map<spatial(4, 8) * repeat(2, 2)>
+// CHECK-NEXT:  #m1 = #task.map<spatial(8, 4) * repeat(1, 4)>
+// CHECK-LABEL: cuda.kernel @fma
+// CHECK:         %c = memref.alloca() : memref<8x16xf32, #[[F]], #cuda.space<register>>
+// CHECK-NEXT:    %d = memref.alloca() : memref<8x16xf32, #m1, #cuda.space<register>>
+// CHECK-NEXT:    %a = memref.alloca() : memref<8x8xf32, #cuda.space<shared>>
+// CHECK-NEXT:    %b = memref.alloca() : memref<8x16xf32, #task.tile<row_major, swizzle 64>, #cuda.space<shared>>
+// CHECK-NOT:     via
+cuda.kernel @fma(%w : memref<16x8xf32>) grid(1) block(32) attributes {config = {instruction = "fma", rows = 4 : i64, columns = 8 : i64}} {
+  %t = cuda.thread_id x
+  %z = arith.constant 0 : index
+  %wt = compute.grid (%i, %j) {
+    %v = compute.load %w[%j, %i] : memref<16x8xf32>
+    compute.yield %v : f32
+  } : tensor<8x16xf32>
+  %c = memref.alloca() : memref<8x16xf32, #task.map<?>, #cuda.space<register>>
+  %d = memref.alloca() : memref<8x16xf32, #task.map<spatial(8, 4) * repeat(1, 4)>, #cuda.space<register>>
+  %a = memref.alloca() : memref<8x8xf32, #cuda.space<shared>>
+  %b = memref.alloca() : memref<8x16xf32, #cuda.space<shared>>
+  task.copy %wt[%z, %z] to %b[] in #task.map<?> on %t : tensor<8x16xf32> to memref<8x16xf32, #cuda.space<shared>>
+  task.matmul %a, %b to %d on %t : memref<8x8xf32, #cuda.space<shared>>, memref<8x16xf32, #cuda.space<shared>> to memref<8x16xf32, #task.map<spatial(8, 4) * repeat(1, 4)>, #cuda.space<register>>
+  task.matmul %a, %b to %c on %t : memref<8x8xf32, #cuda.space<shared>>, memref<8x16xf32, #cuda.space<shared>> to memref<8x16xf32, #task.map<?>, #cuda.space<register>>
+}
