@@ -12,6 +12,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
+from hidet.analysis.memory import root_of
 from hidet.dialects.compute import LoadOp, StoreOp
 from hidet.dialects.cuda import (
     AtomicOp,
@@ -77,8 +78,8 @@ def accesses_of(op: Operation) -> Accesses:
                 reads, writes = [*inner.reads], [*inner.writes]
             case _:
                 continue
-        found.reads.update(value for value in reads if _is_shared(value))
-        found.writes.update(value for value in writes if _is_shared(value))
+        found.reads.update(root_of(value) for value in reads if _is_shared(value))
+        found.writes.update(root_of(value) for value in writes if _is_shared(value))
     return found
 
 
