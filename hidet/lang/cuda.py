@@ -8,6 +8,7 @@ from hidet.frontends.script.async_copy import (
     cp_async_wait_all,
     cp_async_wait_group,
 )
+from hidet.frontends.script.bits import AS
 from hidet.frontends.script.cuda import (
     active_mask,
     all_sync,
@@ -86,6 +87,7 @@ __cosf, __sinf, __tanhf = fast_cos, fast_sin, fast_tanh
 __expf, __logf, __log2f, __log10f = fast_exp, fast_log, fast_log2, fast_log10
 __powf, __fdividef = fast_pow, fast_divide
 rcp = fast_rcp
+globals().update(AS)
 
 __all__ = [
     "MmaConfig",
