@@ -106,23 +106,18 @@ def _named(name: str, source: ScalarType, target: ScalarType) -> Callable[[objec
     return function
 
 
-AS = {
-    name: _named(name, source, target)
-    for name, source, target in (
-        ("__float_as_uint", F32, U32),
-        ("__float_as_int", F32, I32),
-        ("__uint_as_float", U32, F32),
-        ("__int_as_float", I32, F32),
-        ("__double_as_longlong", F64, I64),
-        ("__longlong_as_double", I64, F64),
-        ("__half_as_ushort", F16, U16),
-        ("__half_as_short", F16, I16),
-        ("__ushort_as_half", U16, F16),
-        ("__short_as_half", I16, F16),
-        ("__bfloat16_as_ushort", BF16, U16),
-        ("__bfloat16_as_short", BF16, I16),
-        ("__ushort_as_bfloat16", U16, BF16),
-        ("__short_as_bfloat16", I16, BF16),
-    )
-}
-"""CUDA's functions that keep the bits, by name."""
+# CUDA's functions that keep the bits.
+float_as_uint = _named("__float_as_uint", F32, U32)
+float_as_int = _named("__float_as_int", F32, I32)
+uint_as_float = _named("__uint_as_float", U32, F32)
+int_as_float = _named("__int_as_float", I32, F32)
+double_as_longlong = _named("__double_as_longlong", F64, I64)
+longlong_as_double = _named("__longlong_as_double", I64, F64)
+half_as_ushort = _named("__half_as_ushort", F16, U16)
+half_as_short = _named("__half_as_short", F16, I16)
+ushort_as_half = _named("__ushort_as_half", U16, F16)
+short_as_half = _named("__short_as_half", I16, F16)
+bfloat16_as_ushort = _named("__bfloat16_as_ushort", BF16, U16)
+bfloat16_as_short = _named("__bfloat16_as_short", BF16, I16)
+ushort_as_bfloat16 = _named("__ushort_as_bfloat16", U16, BF16)
+short_as_bfloat16 = _named("__short_as_bfloat16", I16, BF16)

@@ -15,6 +15,7 @@ from hidet.lang import (
     attrs,
     bf16x4,
     cast,
+    cuda,
     f16,
     f16x2,
     f16x4,
@@ -197,7 +198,7 @@ def test_reinterpret():
             attrs.cuda.grid_dim = 1
             attrs.cuda.block_dim = 64
             i = threadIdx.x
-            out[0, i] = reinterpret(f[i], u32)
+            out[0, i] = cuda.__float_as_uint(f[i])
             out[1, i] = reinterpret(reinterpret(w[i], f32), i32)
             out[2, i] = u32(reinterpret(h[i], u16))
             out[3, i] = reinterpret(f16x2(h[i], h[63 - i]), u32)
