@@ -86,14 +86,14 @@ with hidet.script_module() as module:
         y[i] += i32(cast(raw, u64) % 2)
 
     # A kernel whose arguments may overlap does not restrict them.
-    # IR-LABEL: cuda.kernel @in_place
-    # IR-SAME:  cuda.may_alias
-    # SOURCE:   in_place(const float* x, float* y) {
     @hidet.script
     def in_place(x: ~f32, y: ~f32):
+        # IR-LABEL: cuda.kernel @in_place
+        # IR-SAME:  cuda.may_alias
+        # SOURCE:   in_place(const float* x, float* y) {
+        attrs.cuda.may_alias = True
         attrs.cuda.grid_dim = 1
         attrs.cuda.block_dim = 8
-        attrs.cuda.may_alias = True
         y[threadIdx.x] = x[threadIdx.x] + 1.0
 
     # Halves are computed in pairs.
