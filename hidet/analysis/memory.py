@@ -14,6 +14,7 @@ from hidet.dialects.cuda import CopyVectorOp, KernelOp, ShflOp
 from hidet.dialects.cuda.arithmetic import ScalarOp
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.cuda.leave import LeaveOp
+from hidet.dialects.cuda.marks import MAY_ALIAS
 from hidet.dialects.cuda.table_ops import InstructionOp
 from hidet.dialects.shaped import memref_type
 
@@ -69,7 +70,8 @@ def may_alias(one: SSAValue, other: SSAValue) -> bool:
     """Return whether two memrefs may share memory.
 
     Allocations are apart from all else. So are the arguments of a kernel: the runtime never gives
-    a kernel an output that overlaps its inputs (the printer declares them `__restrict__`).
+    a kernel an output that overlaps its inputs (the printer declares them `__restrict__`). Only
+    those of a kernel that is marked `cuda.may_alias` are not.
     """
     if _space(one) is not None and _space(other) is not None and _space(one) is not _space(other):
         return False
@@ -95,5 +97,6 @@ def root_of(value: SSAValue) -> SSAValue:
 def _is_apart(value: SSAValue) -> bool:
     """Return whether a root is known to share no memory with any other."""
     if isinstance(value, BlockArgument):
-        return isinstance(value.block.parent_op(), KernelOp)
+        kernel = value.block.parent_op()
+        return isinstance(kernel, KernelOp) and MAY_ALIAS not in kernel.attributes
     return isinstance(value.owner, memref.AllocaOp | memref.AllocOp)

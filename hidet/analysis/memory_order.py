@@ -10,7 +10,7 @@ from xdsl.dialects import memref, scf
 from xdsl.ir import Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
-from hidet.analysis.memory import is_arithmetic
+from hidet.analysis.memory import is_arithmetic, root_of
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.cuda.dynamic_shared import DynamicSharedOp
 from hidet.dialects.cuda.instructions import (
@@ -43,7 +43,8 @@ Memory: TypeAlias = SSAValue | Everything
 
 
 def memory_of(array: SSAValue) -> Memory:
-    """Return the memory that a memref stands for."""
+    """Return the memory that a memref stands for, or that it is a view of."""
+    array = root_of(array)
     if isinstance(array.owner, DynamicSharedOp):
         return Everything.PLACED
     return Everything.GLOBAL if space_of(array.type) is Space.GLOBAL else array

@@ -59,3 +59,46 @@ FAST: dict[str, FunctionInstruction] = {
     "sqrt": _function("sqrt", "sqrt.approx.ftz.f32", "about 2^-23 of the result"),
 }
 """Fast functions by name; numbers too small to be normal count as zero."""
+
+
+JOIN = Instruction(
+    "join",
+    (),
+    ptx="mov",
+    section="Data Movement and Conversion Instructions: mov",
+    arch=50,
+)
+"""Neighbouring values as one."""
+
+PART = Instruction(
+    "part",
+    (),
+    ptx="mov",
+    section="Data Movement and Conversion Instructions: mov",
+    arch=50,
+)
+"""One of the values that lie next to each other in a word."""
+
+
+def _packed(name: str, ptx: str) -> Instruction:
+    """Return the entry of a function of two halves; f16 stands for bf16 as well."""
+    return Instruction(
+        f"packed_{name}",
+        (),
+        ptx=ptx,
+        section=f"Half Precision Floating-Point Instructions: {name}",
+        arch=80,
+    )
+
+
+PACKED: dict[str, Instruction] = {
+    "add": _packed("add", "add.rn.f16x2"),
+    "sub": _packed("sub", "sub.rn.f16x2"),
+    "mul": _packed("mul", "mul.rn.f16x2"),
+    "fma": _packed("fma", "fma.rn.f16x2"),
+    "min": _packed("min", "min.f16x2"),
+    "max": _packed("max", "max.f16x2"),
+    "neg": _packed("neg", "neg.f16x2"),
+    "abs": _packed("abs", "abs.f16x2"),
+}
+"""Functions of two halves at once, by name."""

@@ -16,11 +16,12 @@ from typing import Any
 from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects import math as math_dialect
 from xdsl.dialects.builtin import FixedBitwidthType, FloatAttr, IntegerAttr, IntegerType, MemRefType
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue, Use
 
 from hidet.dialects.cuda import KernelOp, LaunchOp, PrintfOp, ViewOp
 from hidet.dialects.cuda.attributes import is_variable
 from hidet.dialects.cuda.tensor_copy import TensorMapType
+from hidet.dialects.cuda.views import is_compared_with_null
 from hidet.dialects.shaped import memref_type
 from hidet.errors import HidetError, UnsupportedOperatorError
 
@@ -76,6 +77,27 @@ def written_arguments(function: func.FuncOp, kernels: Mapping[str, KernelOp]) ->
 
     return [
         isinstance(argument.type, MemRefType | TensorMapType) and is_written(argument)
+        for argument in function.body.block.args
+    ]
+
+
+def optional_arguments(function: func.FuncOp, kernels: Mapping[str, KernelOp]) -> list[bool]:
+    """Return for each argument of a function whether it may be None.
+
+    It may where all that the function does with it is to launch kernels that compare it with null.
+    """
+
+    def is_optional(use: Use) -> bool:
+        op = use.operation
+        if not isinstance(op, LaunchOp):
+            return False
+        users = kernels[op.kernel.string_value()].arguments[use.index].uses
+        return any(is_compared_with_null(user.operation) for user in users)
+
+    return [
+        isinstance(argument.type, MemRefType)
+        and argument.first_use is not None
+        and all(map(is_optional, argument.uses))
         for argument in function.body.block.args
     ]
 

@@ -20,10 +20,16 @@ from hidet.context import make_context
 from hidet.dialects.alias_printer import module_text
 from hidet.dialects.cuda import PrintfOp
 from hidet.dialects.cuda.kernel import KernelOp
-from hidet.dialects.cuda.marks import INSTRUMENTED, ON_CPU
+from hidet.dialects.cuda.marks import INSTRUMENTED, MAY_ALIAS, ON_CPU
 from hidet.driver.compilation import read_logs
 from hidet.driver.dump import Dump
-from hidet.driver.host_code import Launch, compile_host, launched_kernels, written_arguments
+from hidet.driver.host_code import (
+    Launch,
+    compile_host,
+    launched_kernels,
+    optional_arguments,
+    written_arguments,
+)
 from hidet.driver.kernel_launch import CpuKernel, CudaKernel, Launcher
 from hidet.driver.options import CompileOptions
 from hidet.driver.passes import lower
@@ -190,7 +196,14 @@ class CompiledFunction:
         self._launched = launched_kernels(op)
         what = "kernel" if function.name in kernels.ops else "function"
         written = written_arguments(op, kernels.ops)
-        self.arguments = Arguments(f"{what} '{self.name}'", function.parameters, written)
+        may_alias = all(MAY_ALIAS in kernels.ops[name].attributes for name in self._launched)
+        self.arguments = Arguments(
+            f"{what} '{self.name}'",
+            function.parameters,
+            written,
+            optional=optional_arguments(op, kernels.ops),
+            may_alias=may_alias,
+        )
         self._on_cpu = any(ON_CPU in kernels.ops[name].attributes for name in self._launched)
         self._result = function.result
         self._bind = compile_host(op)

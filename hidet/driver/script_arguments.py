@@ -45,14 +45,26 @@ class Arguments:
         name: what messages call it: "kernel 'f'".
         parameters: its parameters.
         written: for each whether the function may write what it points to.
+        optional: for each whether it may be None; no argument may if left out.
+        may_alias: whether tensors may overlap that are written.
 
     Attributes:
         parameters: see above.
         written: see above.
     """
 
-    def __init__(self, name: str, parameters: Sequence[Parameter], written: Sequence[bool]) -> None:
+    def __init__(
+        self,
+        name: str,
+        parameters: Sequence[Parameter],
+        written: Sequence[bool],
+        *,
+        optional: Sequence[bool] = (),
+        may_alias: bool = False,
+    ) -> None:
         self._name = name
+        self._optional = optional or [False] * len(parameters)
+        self._may_alias = may_alias
         self.parameters = tuple(parameters)
         self.written = tuple(written)
         self._maps = {
@@ -85,7 +97,8 @@ class Arguments:
             UnsupportedDtypeError: one has another data type.
         """
         device = self.check_types(arguments)
-        self._check_overlap(arguments)
+        if not self._may_alias:
+            self._check_overlap(arguments)
         if device is not None:
             return device
         if torch.cuda.is_available() and not on_cpu:
@@ -107,9 +120,11 @@ class Arguments:
                 f"{len(self.parameters)}: {takes}"
             )
         device: torch.device | None = None
-        for parameter, value in zip(self.parameters, arguments, strict=True):
+        for number, (parameter, value) in enumerate(zip(self.parameters, arguments, strict=True)):
             if isinstance(parameter.type, ScalarType):
                 self._check_number(parameter, parameter.type, value)
+                continue
+            if value is None and self._optional[number]:
                 continue
             if isinstance(parameter.type, PointerType) and type(value) is int:
                 self._check_address(parameter, value)
@@ -148,9 +163,10 @@ class Arguments:
             raise UnsupportedDtypeError(
                 f"{self._name_of(parameter)} has data type {value.dtype}, not {wanted}"
             )
-        if isinstance(kind, TensorType) and value.shape != kind.shape:
+        if isinstance(kind, TensorType) and tuple(value.shape) not in kind.accepted_shapes:
+            wanted = " or ".join(map(str, kind.accepted_shapes))
             raise HidetError(
-                f"{self._name_of(parameter)} has shape {tuple(value.shape)}, not {kind.shape}"
+                f"{self._name_of(parameter)} has shape {tuple(value.shape)}, not {wanted}"
             )
         if parameter.name in self._maps:
             self._maps[parameter.name].check(value)
@@ -187,7 +203,8 @@ class Arguments:
                 raise HidetError(
                     f"arguments {' and '.join(names)} of {self._name} share memory, and "
                     "it is written",
-                    hint="pass tensors of their own, such as x.clone()",
+                    hint="pass tensors of their own, such as x.clone(), or set "
+                    "attrs.cuda.may_alias = True in the kernel",
                 )
 
     @contextmanager
@@ -203,8 +220,8 @@ class Arguments:
                 assert isinstance(value, int | float)
                 values.append(_number(parameter.type, value))
                 continue
-            if isinstance(value, int):
-                values.append(value)
+            if value is None or isinstance(value, int):
+                values.append(value or 0)
                 continue
             assert isinstance(value, torch.Tensor)
             if parameter.name in self._maps:

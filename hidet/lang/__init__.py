@@ -21,6 +21,7 @@ mappings, `hidet.lang.layout` the layouts of tensors, `hidet.lang.types` the typ
 
 from hidet.frontends.script import script, script_module
 from hidet.frontends.script.attributes import ATTRS
+from hidet.frontends.script.bits import reinterpret
 from hidet.frontends.script.builtins import (
     cast,
     cdiv,
@@ -155,6 +156,7 @@ __all__ = [
     "printf",
     "range",
     "register_tensor",
+    "reinterpret",
     "repeat",
     "replicate",
     "row_major",

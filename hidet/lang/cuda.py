@@ -8,6 +8,22 @@ from hidet.frontends.script.async_copy import (
     cp_async_wait_all,
     cp_async_wait_group,
 )
+from hidet.frontends.script.bits import (
+    bfloat16_as_short,
+    bfloat16_as_ushort,
+    double_as_longlong,
+    float_as_int,
+    float_as_uint,
+    half_as_short,
+    half_as_ushort,
+    int_as_float,
+    longlong_as_double,
+    short_as_bfloat16,
+    short_as_half,
+    uint_as_float,
+    ushort_as_bfloat16,
+    ushort_as_half,
+)
 from hidet.frontends.script.cuda import (
     active_mask,
     all_sync,
@@ -86,18 +102,39 @@ __cosf, __sinf, __tanhf = fast_cos, fast_sin, fast_tanh
 __expf, __logf, __log2f, __log10f = fast_exp, fast_log, fast_log2, fast_log10
 __powf, __fdividef = fast_pow, fast_divide
 rcp = fast_rcp
+__float_as_uint, __float_as_int = float_as_uint, float_as_int
+__uint_as_float, __int_as_float = uint_as_float, int_as_float
+__double_as_longlong, __longlong_as_double = double_as_longlong, longlong_as_double
+__half_as_ushort, __half_as_short = half_as_ushort, half_as_short
+__ushort_as_half, __short_as_half = ushort_as_half, short_as_half
+__bfloat16_as_ushort, __bfloat16_as_short = bfloat16_as_ushort, bfloat16_as_short
+__ushort_as_bfloat16, __short_as_bfloat16 = ushort_as_bfloat16, short_as_bfloat16
 
 __all__ = [
     "MmaConfig",
+    "__bfloat16_as_short",
+    "__bfloat16_as_ushort",
     "__cosf",
+    "__double_as_longlong",
     "__expf",
     "__fdividef",
+    "__float_as_int",
+    "__float_as_uint",
+    "__half_as_short",
+    "__half_as_ushort",
+    "__int_as_float",
     "__log2f",
     "__log10f",
     "__logf",
+    "__longlong_as_double",
     "__powf",
+    "__short_as_bfloat16",
+    "__short_as_half",
     "__sinf",
     "__tanhf",
+    "__uint_as_float",
+    "__ushort_as_bfloat16",
+    "__ushort_as_half",
     "active_mask",
     "all_sync",
     "any_sync",

@@ -26,9 +26,9 @@ from hidet.frontends.script.types import (
     PointerType,
     ScalarType,
     TensorType,
+    VectorType,
 )
 from hidet.frontends.script.types import scalar_type as data_type
-from hidet.frontends.script.vectors import VectorType
 
 DataType = ScalarType
 tensor_type = TensorType

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from math import prod
 from typing import TypeAlias, cast
 
@@ -36,6 +37,14 @@ Index = SSAValue | int
 """An index: a value of type index, or a number that is known."""
 
 _Combiner: TypeAlias = Callable[[SSAValue, SSAValue], Operation]
+
+
+@dataclass(frozen=True)
+class Bookmark:
+    """A place in the IR: after an op, or at the start of a block that had none."""
+
+    block: Block
+    last: Operation | None
 
 
 class KernelBuilder(Builder):
@@ -186,6 +195,25 @@ class KernelBuilder(Builder):
     def store(self, value: SSAValue, target: SSAValue, indices: Sequence[Index] = ()) -> None:
         """Store an element of a memref."""
         self.insert(memref.StoreOp.get(value, target, [self.index(i) for i in indices]))
+
+    # Places.
+
+    def bookmark(self) -> Bookmark:
+        """Note the place where ops are inserted now, at the end of a block."""
+        block = self.insertion_point.block
+        return Bookmark(block, block.last_op)
+
+    @contextmanager
+    def at(self, place: Bookmark) -> Generator[None]:
+        """Insert ops at a place that was noted before."""
+        outer = self.insertion_point
+        self.insertion_point = (
+            InsertPoint.at_start(place.block)
+            if place.last is None
+            else InsertPoint.after(place.last)
+        )
+        yield
+        self.insertion_point = outer
 
     # Control flow.
 

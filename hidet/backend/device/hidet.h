@@ -24,10 +24,12 @@
 //
 // The families, one header for each compiler (hidet_cuda_*.cuh, hidet_cpu_*.h):
 //
-//     types    half, bfloat16, cast<T>(x), bit_cast<T>(x)
+//     types    half, bfloat16, half2, bfloat162, cast<T>(x), bit_cast<T>(x), join<T>(a, b),
+//              part<T, n>(x)
 //     math     exp, erf, maximum, floordiv ... for float, double and integers
 //     arithmetic  lop3, prmt, fast_exp2, fast_rcp ...
-//     memory   copy_vector<T, N>, atomic_add/max/min/exchange/cas
+//     packed   packed_add, packed_fma ... of half2 and bfloat162
+//     memory   copy_vector<T, N>, view<T>(p), address_of(p), atomic_add/max/min/exchange/cas
 //     accesses load_cs ..., store_wt ..., load_acquire_gpu, store_release_gpu ...
 //     warp     sync_threads, sync_warp, shfl*, ballot, any, all
 //     mma      mma_m16n8k16 ..., ldmatrix_x4 ...

@@ -8,6 +8,7 @@
 #include "hidet_cpu_math.h"
 #include "hidet_scalar.h"
 #include "hidet_cpu_arithmetic.h"
+#include "hidet_cpu_packed.h"
 #include "hidet_cpu_strict.h"
 #include "hidet_cpu_memory.h"
 #include "hidet_cpu_accesses.h"

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <type_traits>
 
 namespace hidet {
@@ -22,6 +23,20 @@ HIDET_DEVICE void copy_vector(T* dst, const T* src) {
   }
 #endif
   __builtin_memcpy(dst, src, bytes);
+}
+
+// ---- addresses ------------------------------------------------------------------------------------
+
+// The memory behind p as elements of type T; const where p is.
+template <typename T, typename S>
+HIDET_DEVICE auto view(S* p) {
+  cpu::saw_view(p, sizeof(T));
+  return reinterpret_cast<std::conditional_t<std::is_const_v<S>, const T, T>*>(p);
+}
+
+template <typename S>
+HIDET_DEVICE long long address_of(const S* p) {
+  return static_cast<long long>(reinterpret_cast<std::uintptr_t>(p));
 }
 
 // ---- atomics --------------------------------------------------------------------------------------

@@ -91,6 +91,16 @@ struct Cell {
 
 struct SharedArray : TrackedArray {
   std::vector<Cell> cells;
+  std::size_t cell_bytes;  // of the smallest elements that it is seen as
+
+  // Elements of so many bytes of it are accessed.
+  void see_as(std::size_t bytes) {
+    if (bytes >= cell_bytes) return;
+    std::vector<Cell> smaller;
+    for (const Cell& cell : cells) smaller.insert(smaller.end(), cell_bytes / bytes, cell);
+    cells.swap(smaller);
+    cell_bytes = bytes;
+  }
 };
 
 enum class How { plain, atomic, copy };
@@ -100,6 +110,7 @@ enum class How { plain, atomic, copy };
 struct Rewrite {
   const SharedArray* array;
   const char* element;
+  std::size_t bytes;
   unsigned thread, line;
   Stamp other;
   char before[16];
@@ -122,7 +133,7 @@ class SharedShadow {
   // Whether the stores so far that were to be no races are none; else that has been reported.
   bool settle() {
     for (const Rewrite& each : rewrites_) {
-      if (__builtin_memcmp(each.element, each.before, each.array->element_bytes) == 0) continue;
+      if (__builtin_memcmp(each.element, each.before, each.bytes) == 0) continue;
       report_race(*each.array, each.element, each.thread, "writes", each.line, each.other.who, "wrote",
                   each.other.line);
       return false;
@@ -145,11 +156,24 @@ class SharedShadow {
     SharedArray& added = arrays_[arrays_in_use_++];
     static_cast<TrackedArray&>(added) = array;
     added.cells.assign(array.bytes / array.element_bytes, Cell());
+    added.cell_bytes = array.element_bytes;
   }
 
   // Whether a kernel has declared this memory, or declares none at all.
   bool is_tracked_if_any(const void* p) {
     return (arrays_in_use_ == 0 && parts_.empty()) || find(p) != nullptr;
+  }
+
+  // Memory is seen as elements of so many bytes.
+  void see_as(const void* p, std::size_t bytes) {
+    if (!rewrites_.empty() && !settle()) block->abandon();
+    if (SharedArray* const array = find(p)) array->see_as(bytes);
+  }
+
+  // The bytes from an address to the end of its array; 0 where it is in none.
+  std::size_t bytes_from(const void* p) {
+    const SharedArray* const array = find(p);
+    return array == nullptr ? 0 : std::size_t(array->start + array->bytes - static_cast<const char*>(p));
   }
 
   // Visit the cells of so many bytes: visit(array, cell, the address of the element).
@@ -165,10 +189,10 @@ class SharedShadow {
              at(line).text);
       block->abandon();
     }
-    const std::size_t first = std::size_t(start - array->start) / array->element_bytes;
-    const std::size_t last = std::size_t(start + bytes - 1 - array->start) / array->element_bytes;
+    const std::size_t first = std::size_t(start - array->start) / array->cell_bytes;
+    const std::size_t last = std::size_t(start + bytes - 1 - array->start) / array->cell_bytes;
     for (std::size_t i = first; i <= last; ++i) {
-      visit(*array, array->cells[i], array->start + i * array->element_bytes);
+      visit(*array, array->cells[i], array->start + i * array->cell_bytes);
     }
   }
 
@@ -269,14 +293,10 @@ class SharedShadow {
     if (placed_.bytes == 0) {
       static_cast<TrackedArray&>(placed_) = {
           "shared memory", dynamic_shared, placed_bytes(), part.element_bytes, 0, {}};
-      placed_.cells.assign(placed_.bytes / placed_.element_bytes + 1, Cell());
+      placed_.cells.assign(placed_.bytes / part.element_bytes + 1, Cell());
+      placed_.cell_bytes = part.element_bytes;
     }
-    if (part.element_bytes >= placed_.element_bytes) return;
-    const std::size_t pieces = placed_.element_bytes / part.element_bytes;
-    std::vector<Cell> cells;
-    for (const Cell& cell : placed_.cells) cells.insert(cells.end(), pieces, cell);
-    placed_.cells.swap(cells);
-    placed_.element_bytes = part.element_bytes;
+    placed_.see_as(part.element_bytes);
   }
 
   PlaceText name_of(const SharedArray& array, const void* p) const {
@@ -378,12 +398,13 @@ class SharedShadow {
   // A thread is to store to what another one has written, in no order.
   void rewrite(const SharedArray& array, const Cell& cell, const void* e, unsigned thread,
                unsigned line, How how) {
-    Rewrite found = {&array, static_cast<const char*>(e), thread, line, cell.write, {}};
+    const std::size_t bytes = array.cell_bytes;
+    Rewrite found = {&array, static_cast<const char*>(e), bytes, thread, line, cell.write, {}};
     const bool is_plain = how == How::plain && !cell.is_atomic && cell.write.who < kMaxFibers;
-    if (!is_plain || array.element_bytes > sizeof(found.before)) {
+    if (!is_plain || bytes > sizeof(found.before)) {
       race(array, e, thread, "writes", line, cell.write.who, "wrote", cell.write.line);
     }
-    __builtin_memcpy(found.before, e, array.element_bytes);
+    __builtin_memcpy(found.before, e, bytes);
     rewrites_.push_back(found);
   }
 

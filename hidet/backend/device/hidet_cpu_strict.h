@@ -30,6 +30,7 @@ static inline void saw_read(const void* p, std::size_t bytes, unsigned line) {
 static inline void saw_write(const void* p, std::size_t bytes, unsigned line) {
   note_write(p, bytes, block->thread(), line);
 }
+static inline void saw_view(const void* p, std::size_t bytes) { shared_shadow.see_as(p, bytes); }
 static inline void saw_shared_read(const void* p, std::size_t bytes, const char* what,
                                      unsigned line) {
   if (!shared_shadow.is_tracked_if_any(p)) {
@@ -97,7 +98,8 @@ static inline long long extent_of(const T* p) {
     if (address < start || address >= start + memory.bytes) continue;
     return static_cast<long long>((start + memory.bytes - address) / sizeof(T));
   }
-  return 1ll << 62;
+  const std::size_t bytes = cpu::shared_shadow.bytes_from(p);
+  return bytes == 0 ? 1ll << 62 : static_cast<long long>(bytes / sizeof(T));
 }
 
 // ---- accesses -------------------------------------------------------------------------------------
@@ -163,6 +165,7 @@ HIDET_DEVICE void start_shadows() {}
 HIDET_DEVICE void end_shadows() {}
 HIDET_DEVICE void saw_read(const void*, std::size_t, unsigned) {}
 HIDET_DEVICE void saw_write(const void*, std::size_t, unsigned) {}
+HIDET_DEVICE void saw_view(const void*, std::size_t) {}
 HIDET_DEVICE void saw_shared_read(const void*, std::size_t, const char*, unsigned) {}
 HIDET_DEVICE void check_copy_begins(const void*, std::size_t, unsigned) {}
 HIDET_DEVICE void check_copy_lands(const void*, std::size_t, unsigned) {}

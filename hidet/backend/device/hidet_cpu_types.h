@@ -17,6 +17,15 @@ struct bfloat16 {
   std::uint16_t bits;
 };
 
+// Two of them that are computed together.
+struct alignas(4) half2 {
+  half x, y;
+};
+
+struct alignas(4) bfloat162 {
+  bfloat16 x, y;
+};
+
 #if defined(__aarch64__) || (defined(__F16C__) && __GNUC__ >= 12)
 
 // The machine converts, in one instruction.

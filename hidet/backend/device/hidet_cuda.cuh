@@ -9,6 +9,7 @@
 #include "hidet_cuda_math.cuh"
 #include "hidet_scalar.h"
 #include "hidet_cuda_arithmetic.cuh"
+#include "hidet_cuda_packed.cuh"
 #include "hidet_cuda_memory.cuh"
 #include "hidet_cuda_accesses.cuh"
 #include "hidet_cuda_warp.cuh"

@@ -1,6 +1,7 @@
 // CUDA: vector copies and atomic operations.
 #pragma once
 
+#include <cstdint>
 #include <type_traits>
 
 namespace hidet {
@@ -28,6 +29,19 @@ template <typename T, int N>
 HIDET_DEVICE void copy_vector(T* dst, const T* src) {
   using V = typename cuda::Vector<sizeof(T) * N>::type;
   *reinterpret_cast<V*>(dst) = *reinterpret_cast<const V*>(src);
+}
+
+// ---- addresses ------------------------------------------------------------------------------------
+
+// The memory behind p as elements of type T; const where p is.
+template <typename T, typename S>
+HIDET_DEVICE auto view(S* p) {
+  return reinterpret_cast<std::conditional_t<std::is_const_v<S>, const T, T>*>(p);
+}
+
+template <typename S>
+HIDET_DEVICE long long address_of(const S* p) {
+  return static_cast<long long>(reinterpret_cast<std::uintptr_t>(p));
 }
 
 // ---- atomics --------------------------------------------------------------------------------------

@@ -10,6 +10,8 @@ namespace hidet {
 
 using half = ::__half;
 using bfloat16 = ::__nv_bfloat16;
+using half2 = ::__half2;
+using bfloat162 = ::__nv_bfloat162;
 
 HIDET_DEVICE float to_float(half x) { return ::__half2float(x); }
 HIDET_DEVICE float to_float(bfloat16 x) { return ::__bfloat162float(x); }

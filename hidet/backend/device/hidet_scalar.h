@@ -50,6 +50,25 @@ HIDET_DEVICE T bit_cast(S x) {
   return result;
 }
 
+// Values of one type as one value of as many bits; the first one has the lowest.
+template <typename T, typename S, typename... Others>
+HIDET_DEVICE T join(S first, Others... others) {
+  static_assert(sizeof(T) == sizeof(S) * (1 + sizeof...(Others)), "join keeps the number of bits");
+  const S parts[] = {first, others...};
+  T result;
+  __builtin_memcpy(static_cast<void*>(&result), parts, sizeof(T));
+  return result;
+}
+
+// One of the values of type T that lie next to each other in x.
+template <typename T, int number, typename S>
+HIDET_DEVICE T part(S x) {
+  static_assert((number + 1) * sizeof(T) <= sizeof(S), "there is no such part");
+  T parts[sizeof(S) / sizeof(T)];
+  __builtin_memcpy(static_cast<void*>(parts), &x, sizeof(S));
+  return parts[number];
+}
+
 // ---- integers -------------------------------------------------------------------------------------
 
 template <typename T>

@@ -10,7 +10,7 @@ from xdsl.ir import Operation
 from hidet.backend.printer.memref import address
 from hidet.backend.printer.operators import ExpressionPrinter, TextOf
 from hidet.backend.printer.text import Text, call
-from hidet.backend.printer.types import BOOL, INT, element_type, value_type
+from hidet.backend.printer.types import BOOL, INT, LONG_LONG, element_type, value_type
 from hidet.dialects.cuda.atomics import AssertOp, AtomicOp, PrintfOp, VoteKind, VoteOp
 from hidet.dialects.cuda.attributes import ShuffleKind
 from hidet.dialects.cuda.dynamic_shared import DynamicSharedOp
@@ -26,6 +26,7 @@ from hidet.dialects.cuda.instructions import (
     ThreadIdOp,
 )
 from hidet.dialects.cuda.leave import LeaveOp
+from hidet.dialects.cuda.views import AddressOfOp, ViewOp
 from hidet.errors import UnsupportedDtypeError
 
 if TYPE_CHECKING:
@@ -130,7 +131,22 @@ def _dynamic_shared(op: Operation, writer: Writer) -> None:
     writer.line(f"auto& {name} = hidet::dynamic_shared<{kind}>({op.offset.value.data});")
 
 
+def _view(op: Operation, writer: Writer) -> None:
+    """Print `auto* const p = hidet::view<hidet::half>(&x[i]);`, which is const where x is."""
+    assert isinstance(op, ViewOp)
+    first = address(op.source, op.indices, writer.text_of)
+    viewed = call(f"hidet::view<{element_type(op.result)}>", [first], "")
+    writer.line(f"auto* const {writer.declare(op.result)} = {viewed.text};")
+
+
+def _address_of(op: Operation, text_of: TextOf) -> Text:
+    """Print `hidet::address_of(&x[i])`."""
+    assert isinstance(op, AddressOfOp)
+    return call("hidet::address_of", [address(op.source, op.indices, text_of)], LONG_LONG)
+
+
 EXPRESSIONS: dict[type[Operation], ExpressionPrinter] = {
+    AddressOfOp: _address_of,
     AtomicOp: _atomic,
     **dict.fromkeys(_IDS, _id),
     ShflOp: _shuffle,
@@ -146,5 +162,6 @@ STATEMENTS: dict[type[Operation], StatementPrinter] = {
     PrintfOp: _printf,
     SyncThreadsOp: _sync_threads,
     SyncWarpOp: _sync_warp,
+    ViewOp: _view,
 }
 """How operations of `cuda` print as statements."""

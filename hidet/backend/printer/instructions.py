@@ -44,6 +44,7 @@ from hidet.dialects.cuda.warp_roles import (
     LaunchDependentsOp,
     SetMaxNregOp,
 )
+from hidet.dialects.cuda.words import JoinOp, PackedOp, PartOp
 
 if TYPE_CHECKING:
     from hidet.backend.printer.writer import StatementPrinter, Writer
@@ -58,14 +59,29 @@ def _call(op: Operation, text_of: TextOf) -> Text:
     return call(f"hidet::{op.function}", arguments, kind)
 
 
+def _join(op: Operation, text_of: TextOf) -> Text:
+    """Print `hidet::join<hidet::half2>(a, b)`."""
+    kind = value_type(op.results[0])
+    return call(f"hidet::join<{kind}>", [text_of(part) for part in op.operands], kind)
+
+
+def _part(op: Operation, text_of: TextOf) -> Text:
+    """Print `hidet::part<hidet::half, 1>(w)`."""
+    assert isinstance(op, PartOp)
+    kind = value_type(op.result)
+    return call(f"hidet::part<{kind}, {op.number.value.data}>", [text_of(op.whole)], kind)
+
+
 def _statement(op: Operation, writer: Writer) -> None:
     """Print the call as a statement."""
     writer.line(f"{_call(op, writer.text_of).text};")
 
 
-EXPRESSIONS: dict[type[Operation], ExpressionPrinter] = dict.fromkeys(
-    (FastOp, Lop3Op, MatrixDescriptorOp, OrderedLoadOp, PrmtOp), _call
-)
+EXPRESSIONS: dict[type[Operation], ExpressionPrinter] = {
+    **dict.fromkeys((FastOp, Lop3Op, MatrixDescriptorOp, OrderedLoadOp, PackedOp, PrmtOp), _call),
+    JoinOp: _join,
+    PartOp: _part,
+}
 """How operations of the instruction table print as expressions."""
 
 STATEMENTS: dict[type[Operation], StatementPrinter] = dict.fromkeys(

@@ -17,7 +17,7 @@ from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.cuda.dynamic_shared import DynamicSharedOp
 from hidet.dialects.cuda.instructions import Collective
 from hidet.dialects.cuda.kernel import DYNAMIC, KernelOp
-from hidet.dialects.cuda.marks import FORMED, INSTRUMENTED, LABEL, MIN_BLOCKS, ON_CPU
+from hidet.dialects.cuda.marks import FORMED, INSTRUMENTED, LABEL, MAY_ALIAS, MIN_BLOCKS, ON_CPU
 from hidet.dialects.cuda.names import is_identifier
 from hidet.dialects.cuda.tensor_copy import TensorMapType
 from hidet.dialects.locations import lines_of
@@ -96,7 +96,7 @@ def _origin(op: Operation | None) -> str:
 
 
 def _parameter(kernel: KernelOp, number: int, writer: Writer) -> str:
-    """Return the declaration of a parameter. No two of them overlap where one is written."""
+    """Return the declaration of a parameter. Those that may not overlap are restricted."""
     value = kernel.arguments[number]
     name = writer.declare(value)
     if isinstance(value.type, TensorMapType):
@@ -105,7 +105,8 @@ def _parameter(kernel: KernelOp, number: int, writer: Writer) -> str:
     if not isinstance(value.type, MemRefType):
         return f"{value_type(value)} {name}"
     const = "const " if kernel.is_readonly(number) else ""
-    return f"{const}{element_type(value)}* __restrict__ {name}"
+    restrict = "" if MAY_ALIAS in kernel.attributes else "__restrict__ "
+    return f"{const}{element_type(value)}* {restrict}{name}"
 
 
 def _head(kernel: KernelOp, parameters: Sequence[str]) -> list[str]:

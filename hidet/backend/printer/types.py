@@ -6,6 +6,7 @@ from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import (
     IndexType,
     IntegerAttr,
+    VectorType,
     bf16,
     f16,
     f32,
@@ -36,6 +37,8 @@ _SCALARS: dict[Attribute, str] = {
     bf16: "hidet::bfloat16",
     f32: "float",
     f64: "double",
+    VectorType(f16, [2]): "hidet::half2",
+    VectorType(bf16, [2]): "hidet::bfloat162",
     TensorMapType(): "hidet::TensorMap",
 }
 

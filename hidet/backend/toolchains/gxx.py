@@ -30,6 +30,8 @@ COMMON_OPTIONS = (
     "-ffp-contract=fast",
     "-fno-math-errno",
     "-fno-trapping-math",
+    # Memory is seen as elements of several types: views, and parts of shared memory that overlap.
+    "-fno-strict-aliasing",
     # Only the launch functions are seen from outside, so everything else can be inlined.
     "-fvisibility=hidden",
     "-ftls-model=local-dynamic",

@@ -50,7 +50,7 @@ from hidet.dialects.cuda.cluster import (
     MbarrierArriveClusterOp,
 )
 from hidet.dialects.cuda.dynamic_shared import DynamicSharedOp
-from hidet.dialects.cuda.host import BufferOp, LaunchOp, ViewOp
+from hidet.dialects.cuda.host import BufferOp, LaunchOp
 from hidet.dialects.cuda.instructions import (
     BlockDimOp,
     BlockIdOp,
@@ -79,6 +79,7 @@ from hidet.dialects.cuda.tensor_copy import (
     TmaWaitOp,
 )
 from hidet.dialects.cuda.tensor_core import LdmatrixOp, MmaSyncOp
+from hidet.dialects.cuda.views import AddressOfOp, ViewOp
 from hidet.dialects.cuda.warp_group import (
     MatrixDescriptorOp,
     WgmmaCommitOp,
@@ -94,10 +95,12 @@ from hidet.dialects.cuda.warp_roles import (
     LaunchDependentsOp,
     SetMaxNregOp,
 )
+from hidet.dialects.cuda.words import JoinOp, PackedFunctionAttr, PackedOp, PartOp
 
 Cuda = Dialect(
     "cuda",
     [
+        AddressOfOp,
         AssertOp,
         AtomicOp,
         BarrierArriveOp,
@@ -121,6 +124,7 @@ Cuda = Dialect(
         GridDependencyWaitOp,
         GridDimOp,
         HintedCopyOp,
+        JoinOp,
         KernelOp,
         LaunchDependentsOp,
         LaunchOp,
@@ -136,6 +140,8 @@ Cuda = Dialect(
         MmaSyncOp,
         OrderedLoadOp,
         OrderedStoreOp,
+        PackedOp,
+        PartOp,
         PrintfOp,
         PrmtOp,
         SetMaxNregOp,
@@ -167,6 +173,7 @@ Cuda = Dialect(
         DimensionAttr,
         FastFunctionAttr,
         LeaveKindAttr,
+        PackedFunctionAttr,
         ShuffleKindAttr,
         SpaceAttr,
         TensorMapType,

@@ -19,7 +19,6 @@ from xdsl.irdl import (
     IRDLOperation,
     ParsePropInAttrDict,
     irdl_op_definition,
-    operand_def,
     opt_prop_def,
     prop_def,
     result_def,
@@ -31,7 +30,6 @@ from xdsl.utils.exceptions import VerifyException
 
 from hidet.dialects.cuda.attributes import BufferKind, BufferKindAttr
 from hidet.dialects.kernel_call import KernelCall, inits_property
-from hidet.dialects.shaped import memref_type
 
 
 @irdl_op_definition
@@ -70,34 +68,6 @@ class LaunchOp(KernelCall):
             operands=[arguments, extents],
             result_types=[result_types],
         )
-
-
-@irdl_op_definition
-class ViewOp(IRDLOperation):
-    """`cuda.view %x[%i] : memref<?xf32> to memref<4x8xf32>`: the memory from an element on.
-
-    It is seen with another shape, and computes an address only, as `~x[i]` does on the host.
-    """
-
-    name = "cuda.view"
-
-    source = operand_def(MemRefType)
-    indices = var_operand_def(IndexType)
-    result = result_def(MemRefType)
-
-    assembly_format = "$source `[` $indices `]` attr-dict `:` type($source) `to` type($result)"
-    traits = traits_def(Pure())
-
-    def __init__(
-        self, source: SSAValue, indices: Sequence[SSAValue], result_type: Attribute
-    ) -> None:
-        super().__init__(operands=[source, indices], result_types=[result_type])
-
-    def verify_(self) -> None:
-        """Check that there is one index for each dimension of the source."""
-        rank = memref_type(self.source).get_num_dims()
-        if len(self.indices) != rank:
-            raise VerifyException(f"{len(self.indices)} indices for a memref of rank {rank}")
 
 
 @irdl_op_definition

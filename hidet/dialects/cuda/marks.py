@@ -21,6 +21,9 @@ PARALLEL = "cuda.parallel"
 """Of `scf.for` in a function of the CPU: unit where the iterations are shared by all cores, an
 integer where by so many threads."""
 
+MAY_ALIAS = "cuda.may_alias"
+"""Unit, of a kernel: its arguments may overlap, also what it writes; none is `__restrict__`."""
+
 SHARED_BYTES = "shared_bytes"
 """Integer, of a kernel: the bytes of shared memory that each of its launches states."""
 

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from xdsl.dialects import memref
-from xdsl.dialects.builtin import IntegerAttr, i64
-from xdsl.ir import SSAValue
-
 from hidet.arch.accesses import LOADS, ORDERED_LOADS, ORDERED_STORES, SCOPES, STORES
 from hidet.arch.instructions import Access, Operand
 from hidet.dialects.cuda import CopyVectorOp, HintedCopyOp, OrderedLoadOp, OrderedStoreOp
@@ -16,9 +12,10 @@ from hidet.errors import ScriptError
 from hidet.frontends.script.emitter import Emitter
 from hidet.frontends.script.operands import operand_at
 from hidet.frontends.script.tracing import current
-from hidet.frontends.script.types import ScalarType
+from hidet.frontends.script.types import VectorType, vector_type
 from hidet.frontends.script.values import Pointer, Scalar, Tensor, describe
-from hidet.frontends.script.vectors import Vector, VectorType, vector_type
+from hidet.frontends.script.vector_memory import align, registers_of, vector_in
+from hidet.frontends.script.vectors import Vector
 
 _ANY_ORDER = "default"
 
@@ -56,14 +53,13 @@ def load(
         return Scalar(emitter, emitter.insert(op).result, pointer.element)
     if dtype is None and cache is None:
         return emitter.load_at(pointer)
+    if dtype is None and pointer.lanes > 1:
+        dtype = pointer.dtype
     kind = _vector("load", pointer, dtype)
-    registers = _registers(emitter, kind)
-    _copy(emitter, "load", registers, pointer, kind.bits // 8, cache)
-    elements = tuple(
-        Scalar(emitter, emitter.load(registers.memory, [lane]), kind.element)
-        for lane in range(kind.lanes)
-    )
-    return elements[0] if dtype is None else Vector(emitter, kind, elements)
+    registers = registers_of(emitter, kind)
+    _copy(emitter, "load", registers, pointer, kind.nbytes, cache)
+    vector = vector_in(emitter, kind, registers)
+    return vector.elements[0] if dtype is None else vector
 
 
 def store(
@@ -94,22 +90,24 @@ def store(
     pointer = _address("store", addr)
     element = pointer.element
     if sync == _ANY_ORDER:
-        is_plain = isinstance(value, Vector) or cache is not None or element.bits < 32
+        is_plain = (
+            isinstance(value, Vector) or pointer.lanes > 1 or cache is not None or element.bits < 32
+        )
         sync = None if is_plain or not _is_global(pointer) else "release"
     if sync is not None:
         order, where = _order("store", pointer, sync, scope)
         scalar = emitter.cast(emitter.scalar_of(value, element), element)
         emitter.insert(OrderedStoreOp(order, where, scalar.ssa, _element(emitter, pointer)))
         return
-    if cache is None and not isinstance(value, Vector):
+    if cache is None and (pointer.lanes > 1 or not isinstance(value, Vector)):
         emitter.store_at(value, pointer)
         return
-    kind = VectorType(element, value.type.lanes if isinstance(value, Vector) else 1)
+    kind = VectorType(element, value.type.lanes if isinstance(value, Vector) else pointer.lanes)
     _vector("store", pointer, kind)
-    registers = _registers(emitter, kind)
+    registers = registers_of(emitter, kind)
     for lane, each in enumerate(kind(value)):
-        emitter.store_at(each, Pointer(registers.memory, element, (lane,)))
-    _copy(emitter, "store", pointer, registers, kind.bits // 8, cache)
+        emitter.store_at(each, registers.lane(lane))
+    _copy(emitter, "store", pointer, registers, kind.nbytes, cache)
 
 
 def copy_vector(dst: object, src: object, size: int, *, cache: str | None = None) -> None:
@@ -149,7 +147,7 @@ def _copy(
         for role, each, access in (("dst", target, Access.WRITE), ("src", source, Access.READ))
     )
     for element in (to, start):
-        _align(element.memref, size)
+        align(element.memref, size)
     if cache is None:
         is_tile = any(space_of(e.memref.type) is Space.REGISTER for e in (to, start))
         if is_tile or size == 1:
@@ -170,7 +168,7 @@ def _copy(
 
 def _address(name: str, value: object) -> Pointer:
     if isinstance(value, Tensor) and value.start is not None:
-        return Pointer(value.memory, value.element, (value.start,))
+        return Pointer(value.memory, value.element, (value.start,), value.lanes)
     if not isinstance(value, Pointer):
         raise ScriptError(
             f"{name} takes an address, not {describe(value)}",
@@ -230,17 +228,3 @@ def _is_global(pointer: Pointer) -> bool:
 def _space(pointer: Pointer) -> str:
     space = space_of(pointer.memory.type)
     return "local" if space is Space.REGISTER else str(space.value)
-
-
-def _registers(emitter: Emitter, kind: VectorType) -> Pointer:
-    """Return an array of the thread that holds a vector."""
-    element: ScalarType = kind.element
-    return Pointer(emitter.local_array(element.ir, [kind.lanes]), element, (0,))
-
-
-def _align(array: SSAValue, size: int) -> None:
-    """Make sure that an array of the kernel's own starts at a multiple of a number of bytes."""
-    op = array.owner
-    if isinstance(op, memref.AllocaOp):
-        known = 1 if op.alignment is None else op.alignment.value.data
-        op.alignment = IntegerAttr(max(size, known), i64)

@@ -10,18 +10,21 @@ from hidet.errors import ScriptError
 from hidet.frontends.script.attributes import Attributes, set_attribute
 from hidet.frontends.script.binding import unpack
 from hidet.frontends.script.expressions import Expressions
-from hidet.frontends.script.facts import are_assigned
+from hidet.frontends.script.facts import are_assigned, are_changed
 from hidet.frontends.script.memory import TensorPointer
+from hidet.frontends.script.parts import lane_at
 from hidet.frontends.script.source import LocatedError
 from hidet.frontends.script.types import I32, INDEX, ScalarType, TensorType, scalar_type
 from hidet.frontends.script.values import (
+    LANES,
+    Lanes,
     Pointer,
     Scalar,
     Tensor,
     Variable,
     describe,
 )
-from hidet.frontends.script.vectors import Vector, VectorVariable
+from hidet.frontends.script.vectors import Vector, VectorVariable, vector_variable
 
 Result = TypeVar("Result")
 
@@ -50,10 +53,19 @@ class Assignments(Expressions):
                 self.store(target, value)
             case _:
                 assert isinstance(target, ast.Attribute), "Python's grammar has no other target"
-                base = self.evaluate(target.value)
-                if not isinstance(base, Attributes):
-                    raise self.source.error(target, f"{describe(base)} takes no attributes")
-                self._at(target, lambda: set_attribute(self.emitter, base, target.attr, value))
+                self.assign_attribute(target, value)
+
+    def assign_attribute(self, target: ast.Attribute, value: object) -> None:
+        """Set an attribute of the kernel, or an element of a vector, `v.x = ...`."""
+        place = self.component(target)
+        if isinstance(place, Lanes) and target.attr in LANES:
+            self.emitter.store_at(value, lane_at(place, target.attr))
+        elif isinstance(place, VectorVariable) and target.attr in LANES:
+            self._at(target, lambda: place.write_lane(LANES.index(target.attr), value))
+        elif isinstance(place, Attributes):
+            self._at(target, lambda: set_attribute(self.emitter, place, target.attr, value))
+        else:
+            raise self.source.error(target, f"{describe(place)} takes no attributes")
 
     def _at(self, node: ast.AST, action: Callable[[], Result]) -> Result:
         try:
@@ -65,7 +77,10 @@ class Assignments(Expressions):
 
     def store(self, target: ast.Subscript, value: object) -> None:
         """Store an element."""
-        base = self.evaluate(target.value)
+        base = self.component(target)
+        if isinstance(base, VectorVariable):
+            self._at(target, lambda: base.write_lane(self.evaluate(target.slice), value))
+            return
         if not isinstance(base, Tensor | Pointer):
             raise self.source.error(
                 target,
@@ -102,9 +117,8 @@ class Assignments(Expressions):
                 )
             scope.names[name] = self.named(name, value)
             return
-        if isinstance(value, Vector) and any(are_assigned(name, each) for each in self.rest):
-            variables = (self.emitter.variable(name, each) for each in value)
-            value = VectorVariable(self.emitter, value.type, tuple(variables))
+        if isinstance(value, Vector) and any(are_changed(name, each) for each in self.rest):
+            value = vector_variable(self.emitter, name, value)
         if isinstance(value, Scalar | int | float):
             if any(are_assigned(name, statements) for statements in self.rest):
                 self.scopes.define(name, self.emitter.variable(name, value, kind))
@@ -142,8 +156,14 @@ class Assignments(Expressions):
     def augmented(self, node: ast.AugAssign) -> None:
         """Change a variable or an element."""
         target = node.target
+        if isinstance(target, ast.Attribute) and target.attr in LANES:
+            self.assign_attribute(target, self._changed(node, self.evaluate(target)))
+            return
         if isinstance(target, ast.Subscript):
-            base = self.evaluate(target.value)
+            base = self.component(target)
+            if isinstance(base, VectorVariable):
+                self.store(target, self._changed(node, self.evaluate(target)))
+                return
             if isinstance(base, Tensor | Pointer):
                 pointer = self._at(target, lambda: self.address(base, target))
                 old = self.emitter.load_at(pointer)

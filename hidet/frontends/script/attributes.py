@@ -138,6 +138,12 @@ def _set_min_blocks(emitter: Emitter, value: object) -> None:
     emitter.shape.min_blocks = value
 
 
+def _set_may_alias(emitter: Emitter, value: object) -> None:
+    if not isinstance(value, bool):
+        raise ScriptError(f"may_alias is {describe(value)}, not True or False")
+    emitter.shape.may_alias = value
+
+
 def _set_dynamic_bytes(emitter: Emitter, value: object) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise ScriptError(
@@ -183,6 +189,7 @@ SETTERS: dict[str, Callable[[Emitter, object], None]] = {
     "cuda_block_dim": _set_block,
     "cuda_min_blocks": _set_min_blocks,
     "cuda_cluster_dim": _set_cluster,
+    "cuda_may_alias": _set_may_alias,
     "cuda_dynamic_smem_bytes": _set_dynamic_bytes,
     "func_name": _set_name,
     "func_kind": _set_kind,

@@ -12,17 +12,21 @@ from functools import partial, reduce
 from xdsl.dialects.math import FmaOp
 
 from hidet.errors import ScriptError
+from hidet.frontends.script.emitter import Emitter
 from hidet.frontends.script.iterables import Grid, Range, Tasks
 from hidet.frontends.script.operators import FUNCTIONS
+from hidet.frontends.script.pointers import address_number, cast_pointer
 from hidet.frontends.script.tracing import current
 from hidet.frontends.script.types import (
     F32,
     INDEX,
     PointerType,
     ScalarType,
+    VectorType,
     check_shape,
     common_type,
     scalar_type,
+    vector_type,
 )
 from hidet.frontends.script.values import (
     Index,
@@ -33,7 +37,7 @@ from hidet.frontends.script.values import (
     describe,
     is_number,
 )
-from hidet.frontends.script.vectors import Vector
+from hidet.frontends.script.vectors import Vector, packed
 from hidet.mapping import TaskMap
 
 _OF_THE_KERNEL = Scalar | Tensor | Pointer | Vector
@@ -257,32 +261,57 @@ def rounded(x: object) -> Scalar:
     return current("round").function("round", x)
 
 
-def fma(x: object, y: object, z: object) -> Scalar:
-    """Return x * y + z, rounded once, in the common type of the three, at least f32."""
+def _fma_of_vectors(kind: VectorType, *operands: object) -> Vector:
+    """Return x * y + z of each element; a scalar stands for a vector of it."""
+    rows = [each if isinstance(each, Vector) else [each] * kind.lanes for each in operands]
+    if len({len(row) for row in rows}) != 1:
+        raise ScriptError(
+            f"fma of {', '.join(map(describe, operands[:-1]))} and {describe(operands[-1])}",
+            hint="vectors with the same number of elements, or scalars",
+        )
     emitter = current("fma")
+    elements = [_fma_of_scalars(emitter, each) for each in zip(*rows, strict=True)]
+    return Vector(emitter, VectorType(elements[0].type, kind.lanes), tuple(elements))
+
+
+def fma(x: object, y: object, z: object) -> Scalar | Vector:
+    """Return x * y + z, rounded once, in the common type of the three, at least f32.
+
+    Of vectors it is that of each element; those of f16 and bf16 keep their type.
+    """
+    emitter = current("fma")
+    vectors = [each for each in (x, y, z) if isinstance(each, Vector)]
+    if vectors:
+        pairs = packed(emitter, "fma", x, y, z)
+        return _fma_of_vectors(vectors[0].type, x, y, z) if pairs is None else pairs
+    return _fma_of_scalars(emitter, (x, y, z))
+
+
+def _fma_of_scalars(emitter: Emitter, operands: Sequence[object]) -> Scalar:
     kind = F32
-    for value in (x, y, z):
+    for value in operands:
         if isinstance(value, Scalar):
             kind = common_type(kind, value.type)
-    a, b, c = (emitter.cast(emitter.scalar_of(v, kind), kind).ssa for v in (x, y, z))
+    a, b, c = (emitter.cast(emitter.scalar_of(v, kind), kind).ssa for v in operands)
     return Scalar(emitter, emitter.insert(FmaOp(a, b, c)).result, kind)
 
 
-def cast(value: object, kind: object) -> Scalar | Pointer:
-    """Convert a value to a type, given as such or by name; `cast(p, ~f32)` is for a `void_p`.
+def cast(value: object, kind: object) -> object:
+    """Convert a value to a type, given as such or by name.
+
+    `cast(p, ~f16)` is a pointer to the same place; `cast(p, u64)` is an address as a number.
 
     Raises:
         ScriptError: there is no such type, or the value cannot be converted to it.
     """
     if isinstance(kind, PointerType):
-        if isinstance(value, VoidPointer):
-            return value.of(kind.element)
-        if isinstance(value, Pointer) and value.element == kind.element:
-            return value
-        raise ScriptError(
-            f"{describe(value)} cannot become a pointer {kind}",
-            hint="declare the parameter as void_p, or as the pointer that it is to be",
-        )
+        return cast_pointer(value, kind)
+    vector = vector_type(kind)
+    if vector is not None:
+        return vector(value)
+    if isinstance(value, Pointer | VoidPointer) and scalar_type(kind).bits == 64:
+        emitter = current("cast")
+        return emitter.cast(address_number(emitter, value), scalar_type(kind))
     return scalar_type(kind)(value)  # pyright: ignore[reportArgumentType]
 
 

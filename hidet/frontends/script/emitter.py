@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import cast
 
 from xdsl.dialects import arith, math, memref, scf
@@ -28,6 +29,7 @@ from hidet.dialects.cuda.instructions import IdOp
 from hidet.errors import ScriptError
 from hidet.frontends.script.conversions import conversion_path
 from hidet.frontends.script.operators import ARITHMETIC, COMPARISONS, FUNCTIONS, HINTS, OPPOSITES
+from hidet.frontends.script.places import digits_of, placed
 from hidet.frontends.script.types import (
     BOOL,
     F32,
@@ -44,10 +46,9 @@ from hidet.frontends.script.values import (
     Variable,
     check_rank,
     describe,
-    digits_of,
     is_number,
-    placed,
 )
+from hidet.frontends.script.vector_memory import load_vector, store_vector
 from hidet.frontends.script.vectors import Vector, elementwise
 from hidet.rewriting.builder import KernelBuilder, integer_type
 
@@ -66,15 +67,8 @@ class LaunchShape:
     label: str | None = None
     min_blocks: int | None = None
     dynamic_bytes: int = 0
+    may_alias: bool = False
     cluster: int = 1
-
-
-@dataclass(frozen=True)
-class Bookmark:
-    """A place in the IR: after an op, or at the start of a block that had none."""
-
-    block: Block
-    last: Operation | None
 
 
 class Emitter(KernelBuilder):
@@ -321,6 +315,8 @@ class Emitter(KernelBuilder):
 
     def function(self, name: str, operand: object) -> Scalar:
         """Compute an elementary function; of an integer in `f32`."""
+        if isinstance(operand, Vector):
+            return cast("Scalar", operand.map(partial(self.function, name)))
         value = self.scalar_of(operand)
         kind = value.type if value.type.is_float else F32
         wide = self.cast(value, F32 if kind.bits == 16 else kind)
@@ -384,9 +380,11 @@ class Emitter(KernelBuilder):
             at = [self._linear(tensor, at)]
         elif tensor.layout is not None:
             at = digits_of(tensor.layout, at)
+        if tensor.start is None and tensor.lanes > 1:
+            at = [*at, 0]
         if tensor.base:
             at = placed(tensor.base, at)
-        return Pointer(tensor.memory, tensor.element, tuple(at))
+        return Pointer(tensor.memory, tensor.element, tuple(at), tensor.lanes)
 
     def _as_index(self, value: object) -> Index:
         """Return an index as a known number or as a scalar of type index."""
@@ -408,6 +406,8 @@ class Emitter(KernelBuilder):
                 place = index if place is None else self._as_index(place * extent + index)
             terms = [] if place is None else [place]
         total = tensor.start
+        if tensor.lanes > 1:
+            terms = [term * tensor.lanes for term in terms]
         for term in terms:
             total = term if _is_zero(total) else total + term
         return total
@@ -418,11 +418,16 @@ class Emitter(KernelBuilder):
         return self.insert(load(source, [self.index_of(i) for i in indices])).results[0]
 
     def load_at(self, pointer: Pointer) -> Scalar:
-        """Load what a pointer points to."""
+        """Load what a pointer points to; a vector has the operators of a scalar."""
+        if pointer.lanes > 1:
+            return cast("Scalar", load_vector(self, pointer))
         return Scalar(self, self.load(pointer.memory, pointer.indices), pointer.element)
 
     def store_at(self, value: object, pointer: Pointer) -> None:
         """Store a value where a pointer points to, converted to the type of the elements."""
+        if pointer.lanes > 1:
+            store_vector(self, pointer, value)
+            return
         scalar = self.cast(self.scalar_of(value, pointer.element), pointer.element)
         indices = [self.index_of(index) for index in pointer.indices]
         store = StoreOp if isinstance(pointer.memory.type, TensorType) else memref.StoreOp.get
@@ -447,25 +452,6 @@ class Emitter(KernelBuilder):
         """Write a variable, converting the value to its type."""
         scalar = self.cast(self.scalar_of(value, variable.type), variable.type)
         self.insert(memref.StoreOp.get(scalar.ssa, variable.memory, []))
-
-    # Places.
-
-    def bookmark(self) -> Bookmark:
-        """Note the place where ops are inserted now, at the end of a block."""
-        block = self.insertion_point.block
-        return Bookmark(block, block.last_op)
-
-    @contextmanager
-    def at(self, place: Bookmark) -> Generator[None]:
-        """Insert ops at a place that was noted before."""
-        outer = self.insertion_point
-        self.insertion_point = (
-            InsertPoint.at_start(place.block)
-            if place.last is None
-            else InsertPoint.after(place.last)
-        )
-        yield
-        self.insertion_point = outer
 
     # Branches.
 

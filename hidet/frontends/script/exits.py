@@ -14,9 +14,10 @@ from functools import reduce
 from typing import Literal
 
 from hidet.errors import ScriptError
-from hidet.frontends.script.emitter import Bookmark, Emitter
+from hidet.frontends.script.emitter import Emitter
 from hidet.frontends.script.types import ScalarType
 from hidet.frontends.script.values import Scalar, Variable, describe, is_number
+from hidet.rewriting.builder import Bookmark
 
 Way = Literal["return", "break", "continue"]
 """The statements that leave something."""

@@ -21,13 +21,14 @@ from hidet.frontends.script.facts import assigned_names
 from hidet.frontends.script.functional import address
 from hidet.frontends.script.iterables import Range
 from hidet.frontends.script.operators import is_cheap
-from hidet.frontends.script.parts import ACCESSES, is_part, moved, part_of
+from hidet.frontends.script.parts import attribute_of, is_part, lanes_of, moved, part_of
 from hidet.frontends.script.refusals import refusal
 from hidet.frontends.script.scopes import Scopes
 from hidet.frontends.script.source import LocatedError, Source
 from hidet.frontends.script.syntax_operators import BINARY, COMPARE, UNARY, opposite
 from hidet.frontends.script.types import BOOL, ScalarType
 from hidet.frontends.script.values import (
+    LANES,
     Pointer,
     Scalar,
     Tensor,
@@ -291,7 +292,22 @@ class Expressions:
 
     def subscript(self, node: ast.Subscript) -> object:
         """Load an element, or take a part of what Python knows."""
-        base = self.evaluate(node.value)
+        return self.subscript_of(self.component(node), node)
+
+    def component(self, node: ast.Attribute | ast.Subscript) -> object:
+        """Return what `v.x` and `v[i]` are parts of; of a vector in memory its elements there."""
+        whole = node.value
+        is_part = isinstance(node, ast.Subscript) or node.attr in LANES
+        if not isinstance(whole, ast.Subscript) or not is_part:
+            return self.evaluate(whole)
+        base = self.component(whole)
+        if isinstance(base, Tensor | Pointer) and base.lanes > 1:
+            place = self.place(base, whole)
+            return lanes_of(place) if isinstance(place, Pointer) else place
+        return self.subscript_of(base, whole)
+
+    def subscript_of(self, base: object, node: ast.Subscript) -> object:
+        """Load an element of a tensor, or take a part of what Python knows."""
         if isinstance(base, Tensor | Pointer):
             place = self.place(base, node)
             return place if isinstance(place, Tensor) else self.emitter.load_at(place)
@@ -333,22 +349,8 @@ class Expressions:
         return slice(lower, upper, step)
 
     def attribute(self, node: ast.Attribute) -> object:
-        """Return an attribute of what Python knows, or `shape` and `dtype` of a tensor."""
-        base = self.evaluate(node.value)
-        match base:
-            case Tensor() if node.attr in ("shape", "on"):
-                return getattr(base, node.attr)
-            case Tensor() if node.attr in ACCESSES:
-                return ACCESSES[node.attr](self, base)
-            case Tensor() | Pointer() | Scalar() if node.attr == "dtype":
-                return base.type if isinstance(base, Scalar) else base.element
-            case Tensor() | Pointer() | Scalar():
-                raise ScriptError(
-                    f"{describe(base)} has no attribute '{node.attr}'",
-                    hint="a tensor has 'shape', 'dtype', 'on', 'read' and 'write'",
-                )
-            case _:
-                return getattr(base, node.attr)
+        """Return an attribute of what Python knows, or one of a tensor or a vector."""
+        return attribute_of(self, self.component(node), node.attr)
 
     # Functions.
 

@@ -51,6 +51,23 @@ def read_names(statement: ast.stmt) -> frozenset[str]:
     return frozenset(found)
 
 
+@cache
+def changed_names(code: ast.AST) -> frozenset[str]:
+    """Return the names of which a statement, or one inside it, assigns a part: `v.x`, `v[i]`."""
+    return frozenset(
+        node.value.id
+        for node in ast.walk(code)
+        if isinstance(node, ast.Attribute | ast.Subscript)
+        and isinstance(node.ctx, ast.Store)
+        and isinstance(node.value, ast.Name)
+    )
+
+
+def are_changed(name: str, statements: Iterable[ast.stmt]) -> bool:
+    """Whether one of the statements assigns a name, or a part of what it stands for."""
+    return any(name in assigned_names(each) or name in changed_names(each) for each in statements)
+
+
 def are_assigned(name: str, statements: Iterable[ast.stmt]) -> bool:
     """Whether one of the statements assigns a name."""
     return any(name in assigned_names(statement) for statement in statements)

@@ -14,7 +14,7 @@ from xdsl.ir import Block, Region
 
 from hidet.dialects.cuda import KernelOp
 from hidet.dialects.cuda.kernel import DYNAMIC
-from hidet.dialects.cuda.marks import CLUSTER, EXPLICIT, LABEL, MIN_BLOCKS, ON_CPU
+from hidet.dialects.cuda.marks import CLUSTER, EXPLICIT, LABEL, MAY_ALIAS, MIN_BLOCKS, ON_CPU
 from hidet.dialects.cuda.names import is_identifier
 from hidet.errors import ScriptError
 from hidet.frontends.script.attributes import KERNELS, KINDS, Attributes
@@ -44,6 +44,7 @@ from hidet.frontends.script.types import (
     PointerType,
     ScalarType,
     TensorType,
+    VectorType,
     is_of_python,
     scalar_type,
 )
@@ -222,8 +223,8 @@ class ScriptFunction:
                     arguments.append(tensor_of(argument, kind))
                 case PointerType(is_void=True):
                     arguments.append(VoidPointer(argument))
-                case PointerType(element):
-                    arguments.append(Pointer(argument, element, (0,)))
+                case PointerType(element, lanes):
+                    arguments.append(Pointer(argument, element, (0,), lanes))
                 case TensorMapType() as kind:
                     arguments.append(TensorMap(argument, kind))
         with tracing(emitter):
@@ -245,7 +246,8 @@ class ScriptFunction:
     def _returns(self) -> ScalarType | None:
         """Return the type that the function says it returns."""
         kind = self.annotations.get("return")
-        return None if kind is None or is_of_python(kind) else scalar_type(kind)
+        is_any = kind is None or is_of_python(kind) or isinstance(kind, VectorType)
+        return None if is_any else scalar_type(kind)
 
     def _parameters(self) -> tuple[Parameter, ...]:
         parameters: list[Parameter] = []
@@ -300,6 +302,8 @@ class ScriptFunction:
             op.attributes[MIN_BLOCKS] = IntegerAttr(shape.min_blocks, i64)
         if shape.cluster > 1:
             self._set_cluster(op, shape.cluster)
+        if shape.may_alias:
+            op.attributes[MAY_ALIAS] = UnitAttr()
         if shape.dynamic_bytes:
             op.shared_bytes = shape.dynamic_bytes
         emitter.locate(op)

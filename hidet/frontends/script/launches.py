@@ -12,6 +12,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from hidet.analysis.memory import is_arithmetic
 from hidet.dialects.cuda import KernelOp, LaunchOp, ViewOp
 from hidet.dialects.cuda.attributes import is_variable
+from hidet.dialects.shaped import memref_type
 from hidet.errors import ScriptError
 from hidet.frontends.script.emitter import Emitter
 from hidet.frontends.script.tensor_maps import TensorMap, TensorMapType
@@ -198,7 +199,8 @@ def operand(emitter: Emitter, value: object, kind: ParameterType) -> SSAValue:
     if isinstance(value, TensorMap):
         return value.ssa
     if isinstance(value, Tensor):
-        start = (0,) * len(value.shape) if value.start is None else (value.start,)
+        rank = memref_type(value.memory).get_num_dims()
+        start = (0,) * rank if value.start is None else (value.start,)
         value = Pointer(value.memory, value.element, start)
     if isinstance(value, Pointer):
         is_whole = all(isinstance(index, int) and index == 0 for index in value.indices)

@@ -17,8 +17,16 @@ from hidet.errors import ScriptError
 from hidet.frontends.script.attributes import check_shared_bytes
 from hidet.frontends.script.emitter import Emitter
 from hidet.frontends.script.tracing import current
-from hidet.frontends.script.types import TensorType, check_shape, scalar_type
+from hidet.frontends.script.types import (
+    ScalarType,
+    TensorType,
+    VectorType,
+    check_shape,
+    element_name,
+    element_type,
+)
 from hidet.frontends.script.values import Index, Pointer, Scalar, Tensor, VoidPointer, describe
+from hidet.frontends.script.vector_memory import access_bytes, align
 from hidet.mapping import SwizzledLayout, TaskMap, repeat
 
 
@@ -37,12 +45,14 @@ def register_tensor(dtype: object, shape: object = None, layout: object = None) 
         ScriptError: there is neither shape nor layout, or they do not fit.
     """
     emitter = current("register_tensor")
-    element, (layout, swizzle) = scalar_type(dtype), _layout(shape, layout)
+    (element, lanes), (layout, swizzle) = element_type(dtype), _layout(shape, layout)
     if layout.spatial_digits or layout.replicate_digits:
-        return Tensor(emitter.register_tile(element.ir, layout), element, layout.shape)
+        tasks = layout if lanes == 1 else layout.lift(0, 1) * _lanes_of(layout, lanes)
+        memory = emitter.register_tile(element.ir, tasks)
+        return Tensor(memory, element, layout.shape, lanes=lanes)
     extents = _memory_shape(layout)
-    memory = emitter.local_array(element.ir, extents)
-    return Tensor(memory, element, layout.shape, _digits(layout, extents), swizzle=swizzle)
+    memory = emitter.local_array(element.ir, _with_lanes(extents, lanes))
+    return _tensor_in(memory, element, lanes, layout, extents, swizzle)
 
 
 def shared_tensor(dtype: object, shape: object = None, layout: object = None) -> Tensor:
@@ -61,17 +71,41 @@ def shared_tensor(dtype: object, shape: object = None, layout: object = None) ->
             much shared memory.
     """
     emitter = current("shared_tensor")
-    element, (layout, swizzle) = scalar_type(dtype), _layout(shape, layout)
+    (element, lanes), (layout, swizzle) = element_type(dtype), _layout(shape, layout)
     if layout.spatial_digits or layout.replicate_digits:
         raise ScriptError(
             f"the layout {layout} spreads elements over threads, but shared memory belongs to all",
             hint="use row_major and column_major alone",
         )
-    emitter.shared_bytes += prod(layout.shape) * max(element.bits // 8, 1)
+    emitter.shared_bytes += prod(layout.shape) * lanes * element.nbytes
     check_shared_bytes(emitter)
     extents = _memory_shape(layout)
-    memory = emitter.shared_tile(element.ir, extents)
-    return Tensor(memory, element, layout.shape, _digits(layout, extents), swizzle=swizzle)
+    memory = emitter.shared_tile(element.ir, _with_lanes(extents, lanes))
+    if lanes > 1:
+        align(memory, access_bytes(element.nbytes * lanes))
+    return _tensor_in(memory, element, lanes, layout, extents, swizzle)
+
+
+def _tensor_in(
+    memory: SSAValue,
+    element: ScalarType,
+    lanes: int,
+    layout: TaskMap,
+    extents: tuple[int, ...],
+    swizzle: SwizzledLayout | None,
+) -> Tensor:
+    """Return the tensor in an array of these extents, and lanes."""
+    digits = _digits(layout, extents)
+    return Tensor(memory, element, layout.shape, digits, swizzle=swizzle, lanes=lanes)
+
+
+def _with_lanes(extents: tuple[int, ...], lanes: int) -> tuple[int, ...]:
+    return extents if lanes == 1 else (*extents, lanes)
+
+
+def _lanes_of(layout: TaskMap, lanes: int) -> TaskMap:
+    """Return the map by which the holder of a vector holds all of its elements."""
+    return repeat(*[1] * layout.rank, lanes)
 
 
 def dynamic_shared_memory(byte_offset: object, dtype: object) -> Pointer:
@@ -88,21 +122,22 @@ def dynamic_shared_memory(byte_offset: object, dtype: object) -> Pointer:
         ScriptError: there is no such place.
     """
     emitter = current("dynamic_shared_memory")
-    element, total = scalar_type(dtype), emitter.shape.dynamic_bytes
+    (element, lanes), total = element_type(dtype), emitter.shape.dynamic_bytes
     if isinstance(byte_offset, bool) or not isinstance(byte_offset, int):
         raise ScriptError(
             f"the offset in shared memory is {describe(byte_offset)}",
             hint="an integer that is known when the script is defined; add others to the pointer",
         )
-    size = max(element.bits // 8, 1)
+    size = element.nbytes * lanes
     if byte_offset % size or not 0 <= byte_offset <= total - size:
         raise ScriptError(
-            f"{element} cannot lie at byte {byte_offset} of {total} bytes of shared memory",
+            f"{element_name(element, lanes)} cannot lie at byte {byte_offset} of {total} bytes of "
+            "shared memory",
             hint=f"a multiple of {size} below attrs.cuda.dynamic_smem_bytes, which is set before",
         )
-    count = (total - byte_offset) // size
+    count = (total - byte_offset) // size * lanes
     kind = MemRefType(element.ir, [count], NoneAttr(), SpaceAttr(Space.SHARED))
-    return Pointer(emitter.insert(DynamicSharedOp(byte_offset, kind)).result, element, (0,))
+    return Pointer(emitter.insert(DynamicSharedOp(byte_offset, kind)).result, element, (0,), lanes)
 
 
 def tensor(
@@ -137,23 +172,28 @@ def tensor(
 def tensor_of(memory: SSAValue, kind: TensorType) -> Tensor:
     """Return the tensor of a type in some memory."""
     if kind.layout is None:
-        return Tensor(memory, kind.element, kind.shape)
+        return Tensor(memory, kind.element, kind.shape, lanes=kind.lanes)
     layout, swizzle = _layout(kind.shape, kind.layout)
-    return Tensor(memory, kind.element, kind.shape, layout, 0, swizzle)
+    return Tensor(memory, kind.element, kind.shape, layout, 0, swizzle, lanes=kind.lanes)
 
 
 def part_of(pointer: Pointer, kind: TensorType) -> Tensor | None:
     """Return the tensor of a type that begins at an address; None where none does.
 
-    Behind a pointer any does; in a tensor it consists of whole rows of that.
+    Behind a pointer, and in shared memory whose size the launch states, any does; in a tensor it
+    consists of whole rows of that.
     """
     memory = memref_type(pointer.memory)
-    if pointer.element != kind.element or space_of(memory) is Space.REGISTER:
+    if pointer.dtype != element_of_tensor(kind) or space_of(memory) is Space.REGISTER:
         return None
     layout, swizzle = _layout(kind.shape, kind.layout)
-    if memory.get_num_dims() == 1 and memory.get_shape()[0] < 0:
+    if memory.get_num_dims() == 1 and _holds(pointer, kind):
         (start,) = pointer.indices
-        return Tensor(pointer.memory, kind.element, kind.shape, layout, start, swizzle)
+        return Tensor(
+            pointer.memory, kind.element, kind.shape, layout, start, swizzle, lanes=kind.lanes
+        )
+    if kind.lanes > 1:
+        return None
     extents = _memory_shape(layout)
     own = memory.get_shape()[-len(extents) :]
     if len(own) != len(extents) or own[1:] != extents[1:] or own[0] < extents[0]:
@@ -162,6 +202,19 @@ def part_of(pointer: Pointer, kind: TensorType) -> Tensor | None:
     return Tensor(
         pointer.memory, kind.element, kind.shape, digits, swizzle=swizzle, base=pointer.indices
     )
+
+
+def _holds(pointer: Pointer, kind: TensorType) -> bool:
+    """Return whether a row of memory may hold a tensor of a type from an address on."""
+    (extent,) = memref_type(pointer.memory).get_shape()
+    (start,) = pointer.indices
+    size = prod(kind.scalar_shape)
+    return extent < 0 or (size + (start if isinstance(start, int) else 0) <= extent)
+
+
+def element_of_tensor(kind: TensorType) -> ScalarType | VectorType:
+    """Return the type of the elements of a tensor, which may be vectors."""
+    return kind.element if kind.lanes == 1 else VectorType(kind.element, kind.lanes)
 
 
 class DeclareScope(Enum):
@@ -231,24 +284,25 @@ def as_tensor_pointer(
     if isinstance(pointer, Tensor):
         pointer = pointer.pointer or pointer
     if isinstance(pointer, VoidPointer):
-        pointer = pointer.of(scalar_type(dtype))
+        pointer = pointer.of(*element_type(dtype))
     if not isinstance(pointer, Pointer) or len(pointer.indices) != 1:
         raise ScriptError(
             f"{describe(pointer)} is no pointer", hint="declare the parameter as ~f32"
         )
-    element = scalar_type(dtype)
-    if element != pointer.element:
+    element, lanes = element_type(dtype)
+    if (element, lanes) != (pointer.element, pointer.lanes):
+        name = element_name(element, lanes)
         raise ScriptError(
-            f"{describe(pointer)} made a tensor of {element}",
-            hint=f"a tensor of {pointer.element}, or another type of the parameter",
+            f"{describe(pointer)} made a tensor of {name}",
+            hint=f"a tensor of {pointer.dtype}, or cast the pointer before: cast(p, ~{name})",
         )
     (start,) = pointer.indices
     if layout is not None:
         known, swizzle = _layout(shape, layout)
         if known.spatial_digits or known.replicate_digits:
             raise ScriptError(f"the layout {known} spreads elements over threads")
-        return Tensor(pointer.memory, element, known.shape, known, start, swizzle)
-    return Tensor(pointer.memory, element, _extents(emitter, shape), None, start)
+        return Tensor(pointer.memory, element, known.shape, known, start, swizzle, lanes=lanes)
+    return Tensor(pointer.memory, element, _extents(emitter, shape), None, start, lanes=lanes)
 
 
 def _extents(emitter: Emitter, shape: object) -> tuple[Index, ...]:

@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, cast
 
 from hidet.errors import ScriptError
 from hidet.frontends.script.functional import logical_and
+from hidet.frontends.script.tracing import current
 from hidet.frontends.script.values import (
+    LANES,
     Index,
+    Lanes,
     Part,
     Pointer,
     Scalar,
@@ -137,6 +140,44 @@ def inside(tensor: Tensor, indices: Sequence[object]) -> object:
     at = cast("Sequence[Index]", indices)
     fits = [index < extent for index, extent in zip(at, tensor.shape, strict=True)]
     return reduce(logical_and, fits, True)
+
+
+def lanes_of(pointer: Pointer) -> Lanes:
+    """Return the elements of the vector that a pointer points to."""
+    return Lanes(pointer.memory, pointer.element, (pointer.lanes,), base=pointer.indices)
+
+
+def lane_at(lanes: Lanes, name: str) -> Pointer:
+    """Return the address of the element of a vector that is called so.
+
+    Raises:
+        ScriptError: it has fewer elements.
+    """
+    return current(name).address(lanes, [LANES.index(name)])
+
+
+def attribute_of(expressions: Expressions, base: object, name: str) -> object:
+    """Return an attribute of what Python knows, of a tensor, or of a vector in memory.
+
+    Raises:
+        ScriptError: a value of the kernel has no such attribute.
+    """
+    match base:
+        case Lanes() if name in LANES:
+            return expressions.emitter.load_at(lane_at(base, name))
+        case Tensor() if name in ("shape", "on"):
+            return getattr(base, name)
+        case Tensor() if name in ACCESSES:
+            return ACCESSES[name](expressions, base)
+        case Tensor() | Pointer() | Scalar() if name == "dtype":
+            return base.type if isinstance(base, Scalar) else base.dtype
+        case Tensor() | Pointer() | Scalar():
+            raise ScriptError(
+                f"{describe(base)} has no attribute '{name}'",
+                hint="a tensor has 'shape', 'dtype', 'on', 'read' and 'write'",
+            )
+        case _:
+            return getattr(base, name)
 
 
 ACCESSES = {"read": reader, "write": writer}

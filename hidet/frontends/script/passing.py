@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from hidet.dialects.shaped import memref_type
 from hidet.errors import ScriptError
 from hidet.frontends.script.emitter import Emitter
 from hidet.frontends.script.memory import part_of, tensor_of
+from hidet.frontends.script.pointers import NULL, NullPointer, retyped
 from hidet.frontends.script.tensor_maps import TensorMap, TensorMapType
 from hidet.frontends.script.types import (
     PointerType,
     ScalarType,
     TensorType,
+    VectorType,
     is_of_python,
     scalar_type,
 )
@@ -21,6 +24,7 @@ from hidet.frontends.script.values import (
     describe,
     is_number,
 )
+from hidet.frontends.script.vectors import Vector
 
 
 def passed(emitter: Emitter, what: str, kind: object, value: object, is_launch: bool) -> object:
@@ -47,12 +51,16 @@ def passed(emitter: Emitter, what: str, kind: object, value: object, is_launch: 
         case TensorMapType():
             is_taken = isinstance(value, TensorMap) and value.type == kind
         case PointerType(is_void=True) if not is_launch:
-            is_taken = isinstance(value, Tensor | Pointer | VoidPointer)
+            taken = NULL if value is None else value
+            is_taken = isinstance(taken, Tensor | Pointer | VoidPointer | NullPointer)
         case PointerType():
             taken = _pointer(kind, value, is_launch)
-            is_taken = isinstance(taken, Pointer) and (
-                kind.is_void or taken.element == kind.element
+            is_taken = (isinstance(taken, NullPointer) and not is_launch) or (
+                isinstance(taken, Pointer)
+                and (kind.is_void or (taken.element, taken.lanes) == (kind.element, kind.lanes))
             )
+        case VectorType():
+            is_taken = isinstance(value, Vector) and value.type == kind
         case _:
             kind = scalar_type(kind)
             is_taken = isinstance(value, Scalar) or is_number(value)
@@ -65,7 +73,7 @@ def passed(emitter: Emitter, what: str, kind: object, value: object, is_launch: 
 
 def _fits(value: Tensor, kind: TensorType, is_launch: bool) -> bool:
     """Return whether a tensor is of a type; where memory is handed on, with its layout."""
-    if (value.element, value.shape) != (kind.element, kind.shape):
+    if (value.element, value.lanes, value.shape) != (kind.element, kind.lanes, kind.shape):
         return False
     if value.part is not None:
         return not is_launch
@@ -75,10 +83,15 @@ def _fits(value: Tensor, kind: TensorType, is_launch: bool) -> bool:
 
 def _pointer(kind: PointerType, value: object, is_launch: bool) -> object:
     """Return the pointer that is meant by a pointer, or by a tensor that has all of its memory."""
+    if value is None and not is_launch:
+        return NULL
     if isinstance(value, VoidPointer):
-        return value.of(value.element or kind.element)
+        return value.of(value.element or kind.element, kind.lanes)
+    if isinstance(value, Pointer) and not is_launch and len(value.indices) > 1:
+        return retyped(value, value.element, value.lanes)
     if not isinstance(value, Tensor):
         return value
     if is_launch and value.layout is None and value.start is None and value.part is None:
-        return Pointer(value.memory, value.element, (0,) * len(value.shape))
+        indices = (0,) * len(memref_type(value.memory).get_shape())
+        return Pointer(value.memory, value.element, indices, value.lanes)
     return value.pointer or value

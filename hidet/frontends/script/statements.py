@@ -18,7 +18,13 @@ from hidet.frontends.script.loops import Loops
 from hidet.frontends.script.refusals import refusal
 from hidet.frontends.script.scopes import Scopes
 from hidet.frontends.script.source import LocatedError
-from hidet.frontends.script.types import PointerType, ScalarType, TensorType, scalar_type
+from hidet.frontends.script.types import (
+    PointerType,
+    ScalarType,
+    TensorType,
+    VectorType,
+    scalar_type,
+)
 from hidet.frontends.script.values import (
     Pointer,
     Scalar,
@@ -137,7 +143,7 @@ class Statements(Loops):
         kind = None if node is None else self.evaluate(node)
         return (
             None
-            if kind is None or isinstance(kind, TensorType | PointerType)
+            if kind is None or isinstance(kind, TensorType | PointerType | VectorType)
             else scalar_type(kind)
         )
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import reduce
 from typing import Any
 
+from hidet.frontends.script.pointers import are_equal
 from hidet.frontends.script.values import Scalar
 
 
@@ -41,15 +42,34 @@ BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
 }
 """Binary operators of Python; those of scalars write IR."""
 
+
+def equal(one: Any, other: Any) -> Any:
+    """Compute `one == other`; of pointers, and of one and None, by their addresses."""
+    found = are_equal(one, other)
+    return operator.eq(one, other) if found is None else found
+
+
+def _not_equal(one: Any, other: Any) -> Any:
+    """Compute `one != other`."""
+    found = are_equal(one, other)
+    return operator.ne(one, other) if found is None else opposite(found)
+
+
+def is_same(one: Any, other: Any) -> Any:
+    """Compute `one is other`; of a pointer and None by its address."""
+    found = are_equal(one, other) if one is None or other is None else None
+    return operator.is_(one, other) if found is None else found
+
+
 COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
+    ast.Eq: equal,
+    ast.NotEq: _not_equal,
     ast.Lt: operator.lt,
     ast.LtE: operator.le,
     ast.Gt: operator.gt,
     ast.GtE: operator.ge,
-    ast.Is: operator.is_,
-    ast.IsNot: operator.is_not,
+    ast.Is: is_same,
+    ast.IsNot: lambda one, other: opposite(is_same(one, other)),
     ast.In: is_in,
     ast.NotIn: lambda value, values: opposite(is_in(value, values)),
 }

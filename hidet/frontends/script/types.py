@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
@@ -30,6 +31,7 @@ from hidet.mapping import SwizzledLayout, TaskMap
 
 if TYPE_CHECKING:
     from hidet.frontends.script.values import Scalar
+    from hidet.frontends.script.vectors import Vector
 
 Kind = Literal["bool", "signed", "unsigned", "index", "float"]
 """What arithmetic a scalar type has."""
@@ -116,17 +118,65 @@ class ScalarType:
     __repr__ = __str__
 
 
+@dataclass(frozen=True)
+class VectorType:
+    """The type of a vector: `f32x4`; makes types of tensors, `f32x4[m, n]`, and pointers, `~f32x4`.
+
+    Called with one or several values it makes a vector of them.
+
+    Attributes:
+        element: the type of an element.
+        lanes: how many there are.
+    """
+
+    element: ScalarType
+    lanes: int
+
+    @property
+    def bits(self) -> int:
+        """The width of all elements together."""
+        return self.element.bits * self.lanes
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all elements together."""
+        return self.bits // 8
+
+    def __getitem__(self, shape: int | Sequence[int]) -> TensorType:
+        return TensorType(self, shape)
+
+    def __invert__(self) -> PointerType:
+        return PointerType(self.element, self.lanes)
+
+    def __call__(self, *values: object) -> Vector:
+        """Make a vector: of one value, of another vector, or of a value for each element.
+
+        Raises:
+            ScriptError: there are more values, or fewer.
+        """
+        from hidet.frontends.script.vectors import vector_of
+
+        return vector_of(self, values)
+
+    def __str__(self) -> str:
+        return f"{self.element}x{self.lanes}"
+
+    __repr__ = __str__
+
+
 @dataclass(frozen=True, init=False)
 class TensorType:
     """A tensor in global memory, `f32[m, n]`: the type of a parameter.
 
     Attributes:
-        element: the type of the elements.
+        element: the type of the elements; where they are vectors, of the elements of these.
+        lanes: how many elements a vector has; 1 where there are no vectors.
         shape: the extents.
         layout: how the elements lie in memory; None is row-major.
     """
 
     element: ScalarType
+    lanes: int
     shape: tuple[int, ...]
     layout: TaskMap | SwizzledLayout | None
 
@@ -157,7 +207,9 @@ class TensorType:
             raise ScriptError(
                 f"the shape is {list(extents)}, but the layout is for {list(layout.shape)}"
             )
-        object.__setattr__(self, "element", scalar_type(dtype))
+        element, lanes = element_type(dtype)
+        object.__setattr__(self, "element", element)
+        object.__setattr__(self, "lanes", lanes)
         object.__setattr__(self, "shape", extents)
         object.__setattr__(self, "layout", layout)
 
@@ -169,11 +221,26 @@ class TensorType:
     @property
     def ir(self) -> Attribute:
         """The type of the parameter in the IR; with a layout it is memory, of rank 1."""
-        shape = self.shape if self.layout is None else (prod(self.shape),)
-        return MemRefType(self.element.ir, shape)
+        if self.layout is not None:
+            return MemRefType(self.element.ir, (prod(self.shape) * self.lanes,))
+        return MemRefType(self.element.ir, self.scalar_shape)
+
+    @property
+    def scalar_shape(self) -> tuple[int, ...]:
+        """The extents of the scalars: those of a vector are one more dimension."""
+        return self.shape if self.lanes == 1 else (*self.shape, self.lanes)
+
+    @property
+    def accepted_shapes(self) -> tuple[tuple[int, ...], ...]:
+        """The shapes of tensors that a caller may pass: vectors lie along the last dimension."""
+        if self.lanes == 1 or not self.shape:
+            return (self.scalar_shape,)
+        *outer, last = self.shape
+        return (self.scalar_shape, (*outer, last * self.lanes))
 
     def __str__(self) -> str:
-        return f"{self.element}[{', '.join(map(str, self.shape))}]"
+        extents = ", ".join(map(str, self.shape))
+        return f"{element_name(self.element, self.lanes)}[{extents}]"
 
     __repr__ = __str__
 
@@ -184,10 +251,12 @@ class PointerType:
 
     Attributes:
         element: the type of the elements; for `void_p` that which the function takes them for.
+        lanes: how many elements it points to together, as a vector; 1 where there are no vectors.
         is_void: whether it is `void_p`, for which callers may pass elements of any type.
     """
 
     element: ScalarType
+    lanes: int = 1
     is_void: bool = False
 
     @property
@@ -195,8 +264,14 @@ class PointerType:
         """The type of the parameter in the IR."""
         return MemRefType(self.element.ir, [DYNAMIC_INDEX])
 
+    def __call__(self, address: object) -> object:
+        """Return an address as a pointer of this type: that of an element, or 0."""
+        from hidet.frontends.script.pointers import cast_pointer
+
+        return cast_pointer(address, self)
+
     def __str__(self) -> str:
-        return "void_p" if self.is_void else f"~{self.element}"
+        return "void_p" if self.is_void else f"~{element_name(self.element, self.lanes)}"
 
     __repr__ = __str__
 
@@ -292,6 +367,34 @@ def scalar_type(name: object) -> ScalarType:
     raise ScriptError(
         f"{name!r} is no scalar type", hint=f"the types are {', '.join(SCALAR_TYPES)}"
     )
+
+
+def vector_type(name: object) -> VectorType | None:
+    """Return the vector type that a user names: a type, or `'f32x4'`; None where it is none."""
+    if isinstance(name, VectorType):
+        return name
+    match = _VECTOR_NAME.fullmatch(name) if isinstance(name, str) else None
+    if match is None or match[1] not in SCALAR_TYPES or int(match[2]) < 2:
+        return None
+    return VectorType(SCALAR_TYPES[match[1]], int(match[2]))
+
+
+_VECTOR_NAME = re.compile(r"([a-z]+\d+)x(\d+)")
+
+
+def element_type(name: object) -> tuple[ScalarType, int]:
+    """Return the scalar type of what a user names, and how many make an element of memory.
+
+    Raises:
+        ScriptError: it is neither a scalar type nor a vector type.
+    """
+    vector = vector_type(name)
+    return (scalar_type(name), 1) if vector is None else (vector.element, vector.lanes)
+
+
+def element_name(element: ScalarType, lanes: int) -> str:
+    """Return the name of the type of an element of memory: a scalar, or a vector of them."""
+    return str(element) if lanes == 1 else str(VectorType(element, lanes))
 
 
 @overload

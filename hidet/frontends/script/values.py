@@ -4,17 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import NoReturn, Protocol, TypeAlias, cast
+from typing import NoReturn, Protocol, TypeAlias, TypeVar, cast
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from hidet.dialects.task import TaskMapAttr
 from hidet.errors import ScriptError
 from hidet.frontends.script.tracing import current
-from hidet.frontends.script.types import BOOL, F32, I32, ScalarType, common_type
+from hidet.frontends.script.types import (
+    BOOL,
+    F32,
+    I32,
+    U8,
+    ScalarType,
+    VectorType,
+    common_type,
+)
 from hidet.mapping import SwizzledLayout, TaskMap
+
+AnyOp = TypeVar("AnyOp", bound=Operation)
 
 
 class Arithmetic(Protocol):
@@ -34,6 +44,10 @@ class Arithmetic(Protocol):
 
     def write(self, value: object, variable: Variable) -> None:
         """Write a variable."""
+        ...
+
+    def insert(self, op: AnyOp) -> AnyOp:
+        """Insert an operation."""
         ...
 
 
@@ -184,13 +198,15 @@ class Tensor:
 
     Attributes:
         memory: the memref in the IR.
-        element: the type of its elements.
+        element: the type of its elements; where they are vectors, of the elements of these.
         shape: its extents as the script sees them, known now or when the kernel runs.
         layout: how an index becomes indices of the memref; None takes it as it is.
         start: for a tensor behind a pointer, the first element of the memref.
         swizzle: how elements trade places before all else, None where they do not.
         base: where it begins in the memref, if it is a part of one.
         part: for a part of another tensor that indices have made, which.
+        lanes: how many elements a vector has; 1 where there are no vectors. In the memref they are
+            neighbours, along a last dimension of their own if the tensor is not behind a pointer.
     """
 
     memory: SSAValue
@@ -201,6 +217,7 @@ class Tensor:
     swizzle: SwizzledLayout | None = None
     base: tuple[Index, ...] = ()
     part: Part | None = None
+    lanes: int = 1
 
     @property
     def pointer(self) -> Pointer | None:
@@ -208,14 +225,16 @@ class Tensor:
         if self.part is not None:
             return None
         if self.start is not None:
-            return Pointer(self.memory, self.element, (self.start,))
-        is_row = len(self.shape) == 1 and self.layout is None
-        return Pointer(self.memory, self.element, self.base or (0,)) if is_row else None
+            return Pointer(self.memory, self.element, (self.start,), self.lanes)
+        if len(self.shape) != 1 or self.layout is not None:
+            return None
+        first = (0,) if self.lanes == 1 else (0, 0)
+        return Pointer(self.memory, self.element, self.base or first, self.lanes)
 
     @property
-    def dtype(self) -> ScalarType:
+    def dtype(self) -> ScalarType | VectorType:
         """The type of its elements, by the name that scripts have for it."""
-        return self.element
+        return self.element if self.lanes == 1 else VectorType(self.element, self.lanes)
 
     def __getitem__(self, indices: object) -> Scalar:
         """Load an element, where a function of Python has the tensor."""
@@ -246,6 +265,15 @@ class Tensor:
         return cast(
             "list[tuple[Index, ...]]", tasks_of(layout, "on", worker, bound=bound, tile=self)
         )
+
+
+LANES = "xyzw"
+"""The names of the first elements of a vector."""
+
+
+@dataclass(frozen=True)
+class Lanes(Tensor):
+    """The elements of a vector in memory, `t[i]` in `t[i].x = v`."""
 
 
 @dataclass(frozen=True)
@@ -280,59 +308,82 @@ class Pointer:
         memory: the memref in the IR.
         element: the type of its elements.
         indices: where it points to.
+        lanes: how many elements it points to together, as a vector.
     """
 
     memory: SSAValue
     element: ScalarType
     indices: tuple[Index, ...]
+    lanes: int = 1
+
+    @property
+    def dtype(self) -> ScalarType | VectorType:
+        """The type of what it points to."""
+        return self.element if self.lanes == 1 else VectorType(self.element, self.lanes)
+
+    def moved(self, offset: Index, dim: int) -> Pointer:
+        """Return the address some steps further along a dimension of the memref."""
+        indices = list(self.indices)
+        start = indices[dim]
+        is_first = isinstance(start, int) and start == 0
+        indices[dim] = offset if is_first else start + offset
+        return replace(self, indices=tuple(indices))
+
+    def lane(self, number: Index) -> Pointer:
+        """Return the address of an element of the vector that it points to."""
+        return replace(self.moved(number, -1), lanes=1)
 
     def __add__(self, offset: Index) -> Pointer:
-        if len(self.indices) != 1:
-            raise ScriptError(
-                "the address of an element of a tensor with several dimensions cannot be moved",
-                hint="take the address of the element itself, ~x[i, j]",
-            )
-        (start,) = self.indices
-        is_first = isinstance(start, int) and start == 0
-        return replace(self, indices=(offset if is_first else start + offset,))
+        if len(self.indices) == 1:
+            return self.moved(offset if self.lanes == 1 else offset * self.lanes, 0)
+        if len(self.indices) == 2 and self.lanes > 1:
+            return self.moved(offset, 0)
+        raise ScriptError(
+            "the address of an element of a tensor with several dimensions cannot be moved",
+            hint=f"take the address of the element itself, ~x[i, j], or cast(p, ~{self.dtype})",
+        )
 
     __radd__ = __add__
 
+    def __sub__(self, offset: Index) -> Pointer:
+        return self + -offset
+
 
 class VoidPointer:
-    """A parameter `void_p`: a pointer to elements of a type that its first use tells.
+    """A pointer `void_p`, which is cast to a pointer to elements of a type.
 
     Args:
-        memory: the parameter in the IR.
+        address: the pointer that it was made of; or a parameter in the IR, whose type its first use
+            tells.
     """
 
-    def __init__(self, memory: SSAValue) -> None:
-        self._memory = memory
-        self.element: ScalarType | None = None
+    def __init__(self, address: Pointer | SSAValue) -> None:
+        self._address = address
 
-    def of(self, element: ScalarType) -> Pointer:
-        """Return the pointer to elements of a type, always the same one.
+    @property
+    def element(self) -> ScalarType | None:
+        """The type of the elements that it has been cast to first; None where it has not been."""
+        return self._address.element if isinstance(self._address, Pointer) else None
 
-        Raises:
-            ScriptError: it has been taken for a pointer to others before.
-        """
-        if self.element is None:
-            self.element = element
+    def of(self, element: ScalarType, lanes: int = 1) -> Pointer:
+        """Return the pointer to elements of a type."""
+        from hidet.frontends.script.pointers import retyped
+
+        if not isinstance(self._address, Pointer):
             kind = MemRefType(element.ir, [DYNAMIC_INDEX])
-            self._memory = Rewriter.replace_value_with_new_type(self._memory, kind)
-        if self.element != element:
-            raise ScriptError(
-                f"a pointer void_p is taken for ~{element}, and before for ~{self.element}",
-                hint="pass the address twice, once for each type",
-            )
-        return Pointer(self._memory, element, (0,))
+            memory = Rewriter.replace_value_with_new_type(self._address, kind)
+            self._address = Pointer(memory, element, (0,))
+        return retyped(self._address, element, lanes)
+
+    def __add__(self, offset: Index) -> VoidPointer:
+        return VoidPointer(self.of(U8) + offset)
+
+    __radd__ = __add__
 
     def __getitem__(self, index: object) -> NoReturn:
         raise ScriptError(
             "a pointer void_p has no elements", hint="say of which type they are: cast(p, ~f32)"
         )
-
-    __add__ = __radd__ = __getitem__
 
 
 @dataclass(frozen=True)
@@ -354,9 +405,9 @@ def describe(value: object) -> str:
         case Scalar():
             return f"a value of type {value.type}"
         case Tensor():
-            return f"a tensor {value.element}[{', '.join(map(_extent, value.shape))}]"
+            return f"a tensor {value.dtype}[{', '.join(map(_extent, value.shape))}]"
         case Pointer():
-            return f"a pointer ~{value.element}"
+            return f"a pointer ~{value.dtype}"
         case VoidPointer():
             return "a pointer void_p"
         case Variable():
@@ -430,26 +481,3 @@ def check_rank(tensor: Tensor, indices: Sequence[object]) -> None:
                 f"the index {index} lies outside of {describe(tensor)}",
                 hint=f"it goes from 0 to {extent - 1}; there are no negative indices",
             )
-
-
-def digits_of(layout: TaskMap, indices: Sequence[Index]) -> list[Index]:
-    """Return the digits of an element's place in a memory with a layout."""
-    numbers: list[Index] = []
-    for digit in layout.repeat_digits:
-        number = indices[digit.dim]
-        if digit.stride > 1:
-            number = number // digit.stride
-        if digit.stride * digit.extent < layout.shape[digit.dim]:
-            number = number % digit.extent
-        numbers.append(number)
-    return numbers
-
-
-def placed(base: Sequence[Index], indices: Sequence[Index]) -> list[Index]:
-    """Return the indices of an element of a part of a memory that begins somewhere inside."""
-    outer = len(base) - len(indices)
-    inner = [
-        index if isinstance(first, int) and first == 0 else first + index
-        for first, index in zip(base[outer:], indices, strict=True)
-    ]
-    return [*base[:outer], *inner]

@@ -95,6 +95,8 @@ class ScriptCalls:
             if isinstance(parameter.type, ScalarType):
                 values.append(_known(keywords[name], parameter.name))
                 continue
+            if name in keywords and keywords[name] is None:
+                raise unsupported(f"its argument '{parameter.name}' is None")
             if function.arguments.written[position]:
                 base = _base_of(keywords, name)
                 base_of[base] = position

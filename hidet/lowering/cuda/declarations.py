@@ -20,6 +20,7 @@ from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.cuda.marks import DECLARES, DEFERRED, UPDATE
 from hidet.dialects.cuda.names import NameScopes, identifier_from
 from hidet.dialects.cuda.table_ops import InstructionOp
+from hidet.dialects.cuda.views import ViewOp
 from hidet.dialects.cuda.warp_group import MatrixDescriptorOp
 
 
@@ -116,6 +117,8 @@ def _names_by_kind(op: Operation) -> tuple[str, ...]:
     match op:
         case DynamicSharedOp():
             return ("smem",)
+        case ViewOp():
+            return ("view",)
         case memref.AllocaOp() if space_of(op.memref.type) is Space.SHARED:
             return ("smem",)
         case memref.AllocaOp():
@@ -139,7 +142,7 @@ def _names_by_kind(op: Operation) -> tuple[str, ...]:
 
 def _is_offset(value: SSAValue) -> bool:
     """Return whether an index only serves to find elements of arrays."""
-    accesses = memref.LoadOp | memref.StoreOp | CopyVectorOp | InstructionOp
+    accesses = memref.LoadOp | memref.StoreOp | CopyVectorOp | InstructionOp | ViewOp
     return isinstance(value.type, IndexType) and all(
         isinstance(use.operation, accesses)
         or (

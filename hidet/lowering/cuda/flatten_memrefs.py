@@ -18,6 +18,7 @@ from hidet.dialects.cuda.atomics import AtomicOp
 from hidet.dialects.cuda.instructions import CopyVectorOp
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.cuda.table_ops import Element, InstructionOp
+from hidet.dialects.cuda.views import AddressOfOp, ViewOp
 from hidet.dialects.locations import source_line
 from hidet.dialects.shaped import memref_type
 from hidet.errors import LegalityError
@@ -125,6 +126,10 @@ def _flatten_access(
             source = [flat(source)] if op.source is argument else source
             target = [flat(target)] if op.target is argument else target
             _replace(op, CopyVectorOp(op.width.value.data, op.source, source, op.target, target))
+        case ViewOp():
+            _replace(op, ViewOp(argument, [flat(op.indices)], op.result.type))
+        case AddressOfOp():
+            _replace(op, AddressOfOp(argument, [flat(op.indices)]))
         case InstructionOp():
             for element in op.elements:
                 if element.memref is argument:

@@ -15,6 +15,7 @@ from hidet.dialects.cuda.checks import CheckBoundsOp
 from hidet.dialects.cuda.instructions import CopyVectorOp
 from hidet.dialects.cuda.table_ops import InstructionOp
 from hidet.dialects.cuda.tensor_copy import TensorMapType, TmaStoreOp
+from hidet.dialects.cuda.views import AddressOfOp, ViewOp
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,8 @@ def _reads(use: Use) -> bool:
         return user.map is not user.operands[use.index]
     if isinstance(user, CopyVectorOp):
         return user.target is not user.operands[use.index]
+    if isinstance(user, ViewOp):
+        return all(map(_reads, user.result.uses))
     if isinstance(user, InstructionOp):
         return user.operands[use.index] not in user.writes
-    return isinstance(user, memref.LoadOp | CheckBoundsOp)
+    return isinstance(user, memref.LoadOp | CheckBoundsOp | AddressOfOp)

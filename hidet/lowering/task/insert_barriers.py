@@ -14,6 +14,7 @@ from xdsl.rewriter import InsertPoint
 
 from hidet.analysis.divergence import Divergence, DivergenceAnalysis, analyse_divergence
 from hidet.analysis.kernels import kernel_of, kernels_of
+from hidet.analysis.memory import root_of
 from hidet.dialects.compute import LoadOp, StoreOp
 from hidet.dialects.cuda import (
     AtomicOp,
@@ -78,8 +79,8 @@ def accesses_of(op: Operation) -> Accesses:
                 reads, writes = [*inner.reads], [*inner.writes]
             case _:
                 continue
-        found.reads.update(value for value in reads if _is_shared(value))
-        found.writes.update(value for value in writes if _is_shared(value))
+        found.reads.update(root_of(value) for value in reads if _is_shared(value))
+        found.writes.update(root_of(value) for value in writes if _is_shared(value))
     return found
 
 

@@ -122,3 +122,19 @@ cuda.kernel @asynchronous(%x : memref<8x16xf32>, %i : index, %j : index) grid(1)
   %s = memref.alloca() : memref<8x16xf32, #cuda.space<shared>>
   cuda.cp_async cg %x[%i, %j] to %s[%j, %i] width 4 valid %j : memref<8x16xf32> to memref<8x16xf32, #cuda.space<shared>>
 }
+
+// -----
+
+// The address of an element has one index, too.
+
+// CHECK-LABEL: cuda.kernel @views(%x : memref<32xf32>)
+cuda.kernel @views(%x : memref<4x8xf32>) grid(1) block(32) {
+  %i = cuda.thread_id x
+  %c1 = arith.constant 1 : index
+  // CHECK:      %[[I:.*]] = arith.addi %i, %{{.*}} : index
+  // CHECK-NEXT: %v = cuda.view %x[%[[I]]] : memref<32xf32> to memref<?xf16>
+  %v = cuda.view %x[%c1, %i] : memref<4x8xf32> to memref<?xf16>
+  // CHECK:      %a = cuda.address_of %x[%{{.*}}] : memref<32xf32>
+  %a = cuda.address_of %x[%c1, %i] : memref<4x8xf32>
+  "test.op"(%v, %a) : (memref<?xf16>, i64) -> ()
+}

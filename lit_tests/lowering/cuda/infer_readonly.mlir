@@ -64,3 +64,18 @@ cuda.kernel @boxes(%a : !cuda.tensor_map, %b : !cuda.tensor_map, %n : i32) grid(
   cuda.tma_load %b(%n) to %s[%0] barrier %bar[%0] : memref<64xf16, #cuda.space<shared>>, memref<1xi64, #cuda.space<shared>>
   cuda.tma_store %s[%0] to %b(%n) : memref<64xf16, #cuda.space<shared>>
 }
+
+// -----
+
+// What is written through a view is written; an address that is looked at is not.
+
+// CHECK-LABEL: cuda.kernel @views
+// CHECK-SAME: (%x : memref<64xf32> {cuda.readonly}, %out : memref<64xf32>)
+cuda.kernel @views(%x : memref<64xf32>, %out : memref<64xf32>) grid(1) block(64) {
+  %tid = cuda.thread_id x
+  %a = cuda.view %x[%tid] : memref<64xf32> to memref<?xi16>
+  %b = cuda.view %out[%tid] : memref<64xf32> to memref<?xi16>
+  %c = cuda.address_of %x[%tid] : memref<64xf32>
+  %v = memref.load %a[%tid] : memref<?xi16>
+  memref.store %v, %b[%tid] : memref<?xi16>
+}

@@ -145,3 +145,37 @@ cuda.kernel @instructions(%x : memref<32xf32>, %y : memref<32xf32>) grid(1) bloc
   %6 = memref.load %s[%i] : memref<32xf32, #cuda.space<shared>>
   "test.op"(%0, %1, %2, %3, %4, %5, %6) : (f32, f32, f32, f32, f32, f32, f32) -> ()
 }
+
+// A store through a view changes what is behind it, and one to an argument that may overlap others
+// changes those.
+
+// CHECK-LABEL: cuda.kernel @views
+// CHECK-COUNT-2: memref.load %x[%i]
+// CHECK-LABEL: cuda.kernel @aliased
+// CHECK-COUNT-2: memref.load %x[%i]
+// CHECK-LABEL: cuda.kernel @apart
+// CHECK:         %a = memref.load %x[%i]
+// CHECK-NOT:     memref.load
+cuda.kernel @views(%x : memref<4xf32>, %y : memref<4xf32>) grid(4) block(1) {
+  %i = cuda.block_id x
+  %v = cuda.view %x[%i] : memref<4xf32> to memref<?xi32>
+  %a = memref.load %x[%i] : memref<4xf32>
+  %bits = arith.bitcast %a : f32 to i32
+  memref.store %bits, %v[%i] : memref<?xi32>
+  %b = memref.load %x[%i] : memref<4xf32>
+  memref.store %b, %y[%i] : memref<4xf32>
+}
+cuda.kernel @aliased(%x : memref<4xf32>, %y : memref<4xf32>) grid(4) block(1) attributes {cuda.may_alias} {
+  %i = cuda.block_id x
+  %a = memref.load %x[%i] : memref<4xf32>
+  memref.store %a, %y[%i] : memref<4xf32>
+  %b = memref.load %x[%i] : memref<4xf32>
+  memref.store %b, %y[%i] : memref<4xf32>
+}
+cuda.kernel @apart(%x : memref<4xf32>, %y : memref<4xf32>) grid(4) block(1) {
+  %i = cuda.block_id x
+  %a = memref.load %x[%i] : memref<4xf32>
+  memref.store %a, %y[%i] : memref<4xf32>
+  %b = memref.load %x[%i] : memref<4xf32>
+  memref.store %b, %y[%i] : memref<4xf32>
+}

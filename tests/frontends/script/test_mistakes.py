@@ -485,12 +485,13 @@ def with_pointer(message, caret, body):
 POINTERS = [
     with_pointer("a pointer void_p has no elements ... cast(p, ~f32)", "p", "n = p[0]"),
     with_pointer(
-        "a pointer void_p is taken for ~f16, and before for ~f32",
-        "cast",
-        "x[0] = cast(p, ~f32)[0]\nx[1] = cast(p, ~f16)[0]",
+        "a value of type i32 cannot become a pointer ~f32 ... ~x[i]", "cast", "cast(n, ~f32)"
     ),
+    with_pointer("the int 3 has no address ... ~x[i]", "x", "n = x == 3"),
     with_pointer(
-        "a pointer ~f32 cannot become a pointer ~f16 ... as void_p", "cast", "q = cast(x, ~f16)"
+        "a pointer ~f32 points into a tensor that is spread over threads ... register_tensor",
+        "cast",
+        "cast(~register_tensor('f32', layout=local_layout(8) * row_major(4))[0], ~u32)",
     ),
     with_pointer(
         "the parameter 'p' of 'anything' is void_p, and got a value of type i32",

@@ -1,0 +1,97 @@
+"""Addresses as values: memory seen from an element on, and addresses as numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.arith import CmpiOp
+from xdsl.dialects.builtin import FixedBitwidthType, IndexType, MemRefType, i64
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from hidet.dialects.cuda.attributes import Space, space_of
+from hidet.dialects.cuda.table_ops import known_index
+from hidet.dialects.shaped import memref_type
+
+
+class _AddressOp(IRDLOperation):
+    """Computes the address of an element."""
+
+    source = operand_def(MemRefType)
+    indices = var_operand_def(IndexType)
+
+    traits = traits_def(Pure())
+
+    def verify_(self) -> None:
+        """Check that there is one index for each dimension of the source, and that it is memory."""
+        kind = memref_type(self.source)
+        if len(self.indices) != kind.get_num_dims():
+            raise VerifyException(
+                f"{len(self.indices)} indices for a memref of rank {kind.get_num_dims()}"
+            )
+        if space_of(kind) is Space.REGISTER:
+            raise VerifyException(f"a tile in registers has no addresses: {kind}")
+
+
+@irdl_op_definition
+class ViewOp(_AddressOp):
+    """`cuda.view %x[%i] : memref<?xf32> to memref<4x8xf32>`: the memory from an element on.
+
+    It is seen with another shape, or as elements of another type, and computes an address only, as
+    `~x[i]` does on the host, and `reinterpret_cast<half*>(&x[i])` in a kernel. There the result has
+    one dimension, without an extent.
+    """
+
+    name = "cuda.view"
+
+    result = result_def(MemRefType)
+
+    assembly_format = "$source `[` $indices `]` attr-dict `:` type($source) `to` type($result)"
+
+    def __init__(
+        self, source: SSAValue, indices: Sequence[SSAValue], result_type: Attribute
+    ) -> None:
+        super().__init__(operands=[source, indices], result_types=[result_type])
+
+    def verify_(self) -> None:
+        """Check the indices, and that both are the same memory, of elements of whole bytes."""
+        super().verify_()
+        for kind in (memref_type(self.source), memref_type(self.result)):
+            if not isinstance(kind.element_type, FixedBitwidthType):
+                raise VerifyException(f"elements of {kind} have no size")
+        if memref_type(self.source).memory_space != memref_type(self.result).memory_space:
+            raise VerifyException(
+                f"{self.source.type} and {self.result.type} lie in different memories"
+            )
+
+
+@irdl_op_definition
+class AddressOfOp(_AddressOp):
+    """`cuda.address_of %x[%i] : memref<?xf32>`: an address as a number, 0 for null."""
+
+    name = "cuda.address_of"
+
+    result = result_def(i64)
+
+    assembly_format = "$source `[` $indices `]` attr-dict `:` type($source)"
+
+    def __init__(self, source: SSAValue, indices: Sequence[SSAValue]) -> None:
+        super().__init__(operands=[source, indices], result_types=[i64])
+
+
+def is_compared_with_null(op: Operation) -> bool:
+    """Return whether an operation takes an address, to compare it with 0."""
+    return isinstance(op, AddressOfOp) and any(
+        isinstance(use.operation, CmpiOp)
+        and 0 in (known_index(use.operation.lhs), known_index(use.operation.rhs))
+        for use in op.result.uses
+    )
