@@ -80,7 +80,7 @@ class CompiledModule:
     """
 
     def __init__(self, ir_module: IRModule) -> None:
-        self._ir = ir_module
+        self._ir = ir_module.clone()
         settings = CompileOptions.current()
         key = "" if settings.dump_dir is None else _key(str(ir_module))
         dump = Dump(settings.dump_dir, key, "script")

@@ -8,6 +8,7 @@ from hidet.frontends.script.async_copy import (
     cp_async_wait_all,
     cp_async_wait_group,
 )
+from hidet.frontends.script.contexts import warp_groups
 from hidet.frontends.script.cuda import (
     active_mask,
     all_sync,
@@ -80,12 +81,15 @@ from hidet.frontends.script.warp_roles import (
     griddepcontrol_wait,
     setmaxnreg,
 )
+from hidet.original import show_elsewhere
 
 # The names of CUDA.
 __cosf, __sinf, __tanhf = fast_cos, fast_sin, fast_tanh
 __expf, __logf, __log2f, __log10f = fast_exp, fast_log, fast_log2, fast_log10
 __powf, __fdividef = fast_pow, fast_divide
 rcp = fast_rcp
+
+show_elsewhere(__name__, {"contexts": ["hidet.lang.cuda"]})
 
 __all__ = [
     "MmaConfig",
@@ -168,6 +172,7 @@ __all__ = [
     "tma_load",
     "tma_store",
     "tma_wait_group",
+    "warp_groups",
     "wgmma_accumulator",
     "wgmma_async",
     "wgmma_commit_group",

@@ -12,7 +12,7 @@ from functools import partial, reduce
 from xdsl.dialects.math import FmaOp
 
 from hidet.errors import ScriptError
-from hidet.frontends.script.iterables import Grid, Range, Tasks
+from hidet.frontends.script.iterables import Grid, Range, Tasks, task_of
 from hidet.frontends.script.operators import FUNCTIONS
 from hidet.frontends.script.tracing import current
 from hidet.frontends.script.types import (
@@ -184,19 +184,8 @@ def tasks_of(
             hint="such as threadIdx.x",
         )
     if name == "map" and tasks.tasks_per_worker == 1:
-        return _only_task(tasks, worker)
+        return task_of(tasks, worker, 0)
     return Tasks(tasks, worker, bind_tuple, extents, tile)
-
-
-def _only_task(tasks: TaskMap, worker: Scalar) -> tuple[Index, ...]:
-    """Return the task of a worker that has one."""
-    task: list[Index] = [0] * tasks.rank
-    for digit in tasks.spatial_digits:
-        value = (worker if digit.weight == 1 else worker // digit.weight) % digit.extent
-        moved = value if digit.stride == 1 else value * digit.stride
-        before = task[digit.dim]
-        task[digit.dim] = before + moved if isinstance(before, Scalar) else moved
-    return tuple(task)
 
 
 # Mathematics.

@@ -75,10 +75,11 @@ def _check_group(group: GroupOp, source: Source) -> None:
 def check_workers(kernel: KernelOp, source: Source) -> None:
     """Check that each task mapping has as many workers as run its tasks.
 
-    Nothing is said where the number of workers cannot be told.
+    It may have more than a branch leaves threads: each of these has its task, and the branch says
+    that others have none. Nothing is said where the number of workers cannot be told.
 
     Raises:
-        ScriptError: there are more workers than the mapping has, or fewer.
+        ScriptError: there are more workers than the mapping has, or fewer in the whole block.
     """
     loops = [op for op in kernel.body.walk() if isinstance(op, ForeachOp)]
     if not loops:
@@ -86,13 +87,21 @@ def check_workers(kernel: KernelOp, source: Source) -> None:
     forms = IndexForms(kernel)
     for op in loops:
         limits = forms.range(op.worker, op.parent)
-        if limits is None or limits.lo != 0 or limits.hi + 1 == op.tasks.workers:
+        if limits is None or limits.lo < 0:
             continue
+        count = op.tasks.workers
+        everywhere = forms.range(op.worker) or limits
+        if limits.hi < count and (
+            limits.lo > 0 or limits.hi + 1 == count or everywhere.hi + 1 >= count
+        ):
+            continue
+        workers = f"{limits.hi + 1}" if limits.lo == 0 else f"those from {limits.lo} to {limits.hi}"
         raise _error(
             op,
             source,
-            f"the task mapping {op.tasks} is for {op.tasks.workers} workers, not {limits.hi + 1}",
-            f"the block has {kernel.threads} threads; the worker here is 0 to {limits.hi}",
+            f"the task mapping {op.tasks} is for {count} workers, not {workers}",
+            f"the block has {kernel.threads} threads; the worker here is {limits.lo} to "
+            f"{limits.hi}",
         )
 
 
