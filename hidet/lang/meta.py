@@ -6,7 +6,7 @@ import builtins
 from collections.abc import Iterable
 from typing import TypeVar
 
-from hidet.frontends.script.parameters import TypeList
+from hidet.frontends.script.parameters import TypeList as types
 
 Value = TypeVar("Value")
 
@@ -20,11 +20,6 @@ def range(start: int, stop: int | None = None, step: int = 1) -> tuple[int, ...]
 def each(values: Iterable[Value]) -> tuple[Value, ...]:
     """Return some values, to go through in a script."""
     return tuple(values)
-
-
-def types(kinds: Iterable[object]) -> TypeList:
-    """Return the annotation of a parameter that is a tuple, one value for each type."""
-    return TypeList(tuple(kinds))
 
 
 __all__ = ["each", "range", "types"]

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
 from operator import index
-from typing import TYPE_CHECKING, SupportsIndex, cast
+from typing import TYPE_CHECKING, Any, SupportsIndex, cast
 
 from hidet.mapping.canonical import canonical
 from hidet.mapping.digits import Digit, expand, shape_of
@@ -20,6 +20,7 @@ from hidet.mapping.factors import (
     single_factor,
     unit_factors,
 )
+from hidet.mapping.places import place_in
 
 if TYPE_CHECKING:
     from hidet.mapping.swizzle import SwizzledLayout
@@ -128,7 +129,18 @@ class TaskMap:
 
     # Evaluation.
 
-    def __call__(self, worker: int) -> list[Task]:
+    def __call__(self, *index: Any) -> Any:
+        """Return the tasks of a worker, in order; or of a layout the place of an element.
+
+        A single number is a worker, several ones are the index of an element: `layout(i, j)` is its
+        place among those that its thread holds. They may be what stands for numbers in a program.
+
+        Raises:
+            MappingError: if there is no such worker, or not one number for each dimension.
+        """
+        return place_in(self, index) if len(index) > 1 else self.tasks_of(*index)
+
+    def tasks_of(self, worker: int) -> list[Task]:
         """Return the tasks of a worker, in order.
 
         Raises:
@@ -150,7 +162,7 @@ class TaskMap:
         return tasks
 
     def __getitem__(self, worker: int) -> list[Task]:
-        return self(worker)
+        return self.tasks_of(worker)
 
     def on(self, worker: SupportsIndex, *, bound: Sequence[int] | None = None) -> list[Task]:
         """Return the tasks of a worker, in order, as in `for i, j in tasks.on(worker)`.
@@ -160,12 +172,12 @@ class TaskMap:
             bound: tasks outside of these extents are left out.
         """
         limits = self.shape if bound is None else bound
-        tasks = self(index(worker))
+        tasks = self.tasks_of(index(worker))
         return [t for t in tasks if all(i < limit for i, limit in zip(t, limits, strict=True))]
 
     def map(self, worker: int) -> Task | list[Task]:
         """Return the task of a worker, as in `i, j = tasks.map(worker)`; if several, the list."""
-        tasks = self(worker)
+        tasks = self.tasks_of(worker)
         return tasks[0] if self.tasks_per_worker == 1 else tasks
 
     def owners(self, task: Sequence[int]) -> list[int]:

@@ -90,7 +90,7 @@ def check_workers(kernel: KernelOp, source: Source) -> None:
         if limits is None or limits.lo < 0:
             continue
         count = op.tasks.workers
-        everywhere = forms.range(op.worker) or limits
+        everywhere = forms.range(forms.form(op.worker)) or limits
         if limits.hi < count and (
             limits.lo > 0 or limits.hi + 1 == count or everywhere.hi + 1 >= count
         ):

@@ -43,7 +43,7 @@ class WarpGroups:
 
 
 def warp_groups(group_ids: Iterable[int]) -> WarpGroups:
-    """Let groups of four warps work alone: `with warp_groups([1, 2]) as thread:`.
+    """Return what lets groups of four warps work alone, for `with ... as thread`.
 
     The thread counts from the first one of the groups on.
 

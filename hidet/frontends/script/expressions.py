@@ -310,8 +310,7 @@ class Expressions:
             raise ScriptError(
                 f"{describe(base)} exists when the script is defined, but the index only when the "
                 "kernel runs",
-                hint="loops over it and over meta.range(n) are unrolled, with known numbers; or put "
-                "it into a tensor",
+                hint="loops over it, and over meta.range(n), are unrolled; or put it into a tensor",
             )
         return base[key]  # pyright: ignore[reportIndexIssue, reportUnknownVariableType]
 
@@ -382,8 +381,8 @@ class Expressions:
             else:
                 keywords[keyword.arg] = value
         owner = getattr(function, "__self__", function)
-        name = getattr(function, "__name__", "on")
-        if isinstance(owner, TaskMap) and name in ("on", "map"):
+        name = getattr(function, "__name__", "tasks_of" if len(arguments) == 1 else "place")
+        if isinstance(owner, TaskMap) and name in ("on", "map", "tasks_of"):
             return tasks_of(owner, name, *arguments, **keywords)
         if not callable(function):
             raise ScriptError(f"{describe(function)} is no function")

@@ -22,6 +22,7 @@ from hidet.frontends.script.attributes import KERNELS, KINDS, Attributes
 from hidet.frontends.script.builtins import PYTHON_BUILTINS
 from hidet.frontends.script.checks import check_cpu_kernel, check_public, check_verbs, check_workers
 from hidet.frontends.script.emitter import Emitter
+from hidet.frontends.script.facts import are_assigned
 from hidet.frontends.script.hopper import fence_accumulators
 from hidet.frontends.script.launches import (
     LAUNCH,
@@ -32,7 +33,6 @@ from hidet.frontends.script.launches import (
     launch_function,
     operand,
 )
-from hidet.frontends.script.facts import are_assigned
 from hidet.frontends.script.parameters import entry_parameters, grouped, spread, value_of
 from hidet.frontends.script.passing import passed
 from hidet.frontends.script.scopes import Scopes

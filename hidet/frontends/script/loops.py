@@ -210,9 +210,9 @@ class Loops(Assignments):
             return
         backwards = isinstance(first.step, int) and first.step < 0
         if backwards:  # counted upwards, since loops of the IR are
-            count = (self._number(first.start) - self._number(first.stop) - first.step - 1) // (
-                -first.step
-            )
+            count = self._number(first.start) - self._number(first.stop)
+            if first.step < -1:
+                count = (count - first.step - 1) // -first.step
             bounds = 0, count, 1
         else:
             bounds = first.start, first.stop, first.step

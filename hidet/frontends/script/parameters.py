@@ -28,7 +28,10 @@ class TypeList:
         types: the types.
     """
 
-    types: tuple[object, ...]
+    types: Sequence[object]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "types", tuple(self.types))
 
     def values(self, what: str, value: object) -> tuple[object, ...]:
         """Return the values of a tuple that a caller gives.
@@ -74,7 +77,7 @@ def entry_parameters(
         name, kind = argument.arg, annotations.get(argument.arg)
         try:
             if isinstance(kind, TypeList):
-                each = (_parameter(f"{name}_{n}", one, what) for n, one in enumerate(kind.types))
+                each = (_parameter(f"{name}{n}", one, what) for n, one in enumerate(kind.types))
                 parameters.extend(each)
             else:
                 parameters.append(_parameter(name, kind, what))

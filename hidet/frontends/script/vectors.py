@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from hidet.errors import ScriptError
+from hidet.frontends.script.data_types import DataTypeNames
 from hidet.frontends.script.types import SCALAR_TYPES, ScalarType
 from hidet.frontends.script.values import Arithmetic, Scalar, Variable, describe, is_number
 
@@ -19,7 +20,7 @@ _NAME = re.compile(r"([a-z]+\d+)x(\d+)")
 
 
 @dataclass(frozen=True)
-class VectorType:
+class VectorType(DataTypeNames):
     """The type of a vector: `f32x4`. Called with one or several values it makes a vector of them.
 
     Attributes:
@@ -31,9 +32,19 @@ class VectorType:
     lanes: int
 
     @property
-    def bits(self) -> int:
+    def bits(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
         """The width of all elements together."""
         return self.element.bits * self.lanes
+
+    @property
+    def name(self) -> str:
+        """The long name: `float16x2`."""
+        return f"{self.element.name}x{self.lanes}"
+
+    @property
+    def lane_type(self) -> ScalarType:
+        """The type of an element."""
+        return self.element
 
     def __call__(self, *values: object) -> Vector:
         """Make a vector: of one value, of another vector, or of a value for each element.
