@@ -302,6 +302,31 @@ class TaskMap:
         """The shape of the tile of tasks."""
         return self.shape
 
+    def worker2task(self, worker: int) -> list[Task]:
+        """Return the tasks of a worker, in order."""
+        return self.tasks_of(worker)
+
+    def single_task_of(self, worker: int) -> Task:
+        """Return the task of a worker that has one.
+
+        Raises:
+            MappingError: if there is no such worker, or it has several tasks.
+        """
+        if self.tasks_per_worker != 1:
+            raise MappingError(
+                f"a worker of {self} has {self.tasks_per_worker} tasks",
+                hint="go through them: for i, j in mapping.on(worker)",
+            )
+        return self.tasks_of(worker)[0]
+
+    def global2local(self, *index: Any) -> Any:
+        """Return the place of an element, as the layout does that is called."""
+        return place_in(self, index)
+
+    def const_shape(self) -> list[int]:
+        """Return the extents."""
+        return list(self.shape)
+
     @property
     def size(self) -> int:
         """The number of elements that one thread holds of a tensor with this layout."""

@@ -144,6 +144,10 @@ def _hints(text: str) -> list[str]:
     return hints
 
 
+WORKER_METHODS = ("on", "map", "single_task_of", "tasks_of", "worker2task")
+"""The methods of task mappings that take a worker."""
+
+
 def tasks_of(
     tasks: TaskMap,
     name: str,
@@ -157,7 +161,7 @@ def tasks_of(
 
     Args:
         tasks: the mapping.
-        name: `on` or `map`.
+        name: one of `WORKER_METHODS`.
         worker: the worker.
         bind_tuple: whether tasks of one dimension are tuples too.
         bound: tasks outside of these extents are left out.
@@ -166,7 +170,7 @@ def tasks_of(
     Raises:
         ScriptError: the worker is no integer, or the bound does not belong to the mapping.
     """
-    extents = None
+    extents, is_one = None, name in ("map", "single_task_of") and tasks.tasks_per_worker == 1
     if bound is not None:
         extents = check_shape(tuple(bound) if isinstance(bound, list | tuple) else (bound,))  # pyright: ignore[reportUnknownArgumentType]
         if len(extents) != tasks.rank:
@@ -175,7 +179,8 @@ def tasks_of(
                 hint="give one for each dimension: bound=[m, n]",
             )
     if isinstance(worker, int) and not isinstance(worker, bool) and tile is None:
-        return tasks.map(worker) if name == "map" else tasks.on(worker, bound=extents)
+        known = tasks.on(worker, bound=extents)
+        return known[0] if is_one else known
     if tile is not None and isinstance(worker, int):
         worker = current("on").scalar_of(worker)
     if not isinstance(worker, Scalar) or not worker.type.is_integer:
@@ -183,7 +188,7 @@ def tasks_of(
             f"the worker of a task mapping is an integer, not {describe(worker)}",
             hint="such as threadIdx.x",
         )
-    if name == "map" and tasks.tasks_per_worker == 1:
+    if is_one:
         return task_of(tasks, worker, 0)
     return Tasks(tasks, worker, bind_tuple, extents, tile)
 

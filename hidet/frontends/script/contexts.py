@@ -29,17 +29,17 @@ class WarpGroups:
     first: int
     end: int
 
-    def enter(self, emitter: Emitter) -> tuple[Scalar | bool, Scalar]:
+    def enter(self, emitter: Emitter) -> tuple[object, Scalar]:
         """Return the condition of being in the groups, and the number of the thread in them."""
         thread = emitter.thread_id(Dimension.X)
         block = emitter.shape.block
         is_last = block is not None and block[0] == self.end
-        condition: Scalar | bool = True if is_last else thread < self.end
+        before: object = True if is_last else thread < self.end
         if self.first == 0:
-            return condition, thread
+            return before, thread
         after = thread >= self.first
-        both = after if condition is True else after & condition
-        return both, thread - self.first
+        is_inside = after & before if isinstance(before, Scalar) else after
+        return is_inside, thread - self.first
 
 
 def warp_groups(group_ids: Iterable[int]) -> WarpGroups:

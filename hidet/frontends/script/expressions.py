@@ -15,7 +15,7 @@ from xdsl.ir import Block, Region
 
 from hidet.errors import ScriptError
 from hidet.frontends.script.binding import unpack
-from hidet.frontends.script.builtins import substituted, tasks_of
+from hidet.frontends.script.builtins import WORKER_METHODS, substituted, tasks_of
 from hidet.frontends.script.emitter import Emitter
 from hidet.frontends.script.facts import assigned_names
 from hidet.frontends.script.functional import address
@@ -382,7 +382,7 @@ class Expressions:
                 keywords[keyword.arg] = value
         owner = getattr(function, "__self__", function)
         name = getattr(function, "__name__", "tasks_of" if len(arguments) == 1 else "place")
-        if isinstance(owner, TaskMap) and name in ("on", "map", "tasks_of"):
+        if isinstance(owner, TaskMap) and name in WORKER_METHODS:
             return tasks_of(owner, name, *arguments, **keywords)
         if not callable(function):
             raise ScriptError(f"{describe(function)} is no function")

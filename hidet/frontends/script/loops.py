@@ -211,7 +211,7 @@ class Loops(Assignments):
         backwards = isinstance(first.step, int) and first.step < 0
         if backwards:  # counted upwards, since loops of the IR are
             count = self._number(first.start) - self._number(first.stop)
-            if first.step < -1:
+            if isinstance(first.step, int) and first.step < -1:
                 count = (count - first.step - 1) // -first.step
             bounds = 0, count, 1
         else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from xdsl.ir import BlockArgument
 
@@ -39,12 +40,14 @@ class TypeList:
         Raises:
             ScriptError: it is none, or has another number of values.
         """
-        if not isinstance(value, tuple | list) or len(value) != len(self.types):  # pyright: ignore[reportUnknownArgumentType]
+        is_tuple = isinstance(value, tuple | list)
+        values = tuple(cast("Sequence[object]", value)) if is_tuple else ()
+        if len(values) != len(self.types):
             raise ScriptError(
                 f"{what} is {self}, and got {describe(value)}",
                 hint=f"a tuple of {len(self.types)} values",
             )
-        return tuple(value)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+        return values
 
     def __str__(self) -> str:
         return f"meta.types({list(self.types)})"

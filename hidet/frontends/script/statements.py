@@ -218,7 +218,9 @@ class Statements(Loops):
                 "only groups of warps are entered: with warp_groups([0]) as thread",
             )
         condition, thread = entered.enter(self.emitter)
-        body = [ast.copy_location(ast.With(others, node.body), node)] if others else node.body
+        body = node.body
+        if others:
+            body = [cast("ast.stmt", ast.copy_location(ast.With(others, node.body), node))]
         self.scopes.enter(runtime=False)
         if first.optional_vars is not None:
             self.bind(first.optional_vars, thread)
