@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
+from operator import and_
 from typing import TYPE_CHECKING, Any
 
 from hidet.mapping.factors import MappingError
@@ -38,3 +40,9 @@ def place_in(layout: TaskMap, index: Sequence[Any]) -> Any:
             value = value * digit.weight
         place = value if place is None else place + value
     return 0 if place is None else place
+
+
+def is_inside(layout: TaskMap, index: Sequence[Any]) -> Any:
+    """Return whether an index lies inside of the shape; of numbers, or of what stands for them."""
+    conditions = [i < extent for i, extent in zip(index, layout.shape, strict=True)]
+    return reduce(and_, conditions, True)

@@ -159,7 +159,9 @@ class SwizzledLayout:
     def __add__(self, inner: TaskMap | SwizzledLayout) -> SwizzledLayout:
         return self.lift(0, inner.rank) * inner.lift(self.rank, 0)
 
-    def __radd__(self, outer: TaskMap) -> SwizzledLayout:
+    def __radd__(self, outer: TaskMap | Sequence[int] | int) -> SwizzledLayout:
+        if not isinstance(outer, TaskMap):
+            outer = TaskMap(()) + outer
         return outer.lift(0, self.rank) * self.lift(outer.rank, 0)
 
     def draw(self, limit: int = 32) -> str:

@@ -20,7 +20,7 @@ from hidet.mapping.factors import (
     single_factor,
     unit_factors,
 )
-from hidet.mapping.places import place_in
+from hidet.mapping.places import is_inside, place_in
 
 if TYPE_CHECKING:
     from hidet.mapping.swizzle import SwizzledLayout
@@ -143,10 +143,12 @@ class TaskMap:
     def tasks_of(self, worker: int) -> list[Task]:
         """Return the tasks of a worker, in order.
 
+        What stands for a number in a program, and has its operators, makes tasks of such.
+
         Raises:
             MappingError: if there is no such worker.
         """
-        if not 0 <= worker < self.workers:
+        if isinstance(worker, int) and not 0 <= worker < self.workers:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise MappingError(
                 f"{self} has no worker {worker}", hint=f"its workers are 0 to {self.workers - 1}"
             )
@@ -226,11 +228,19 @@ class TaskMap:
             return self.hints or inner
         return tuple(i or o for o, i in zip(self.hints, inner, strict=True))
 
-    def __add__(self, inner: "TaskMap") -> "TaskMap":
-        """Return the map over the dimensions of both, this one outside: `repeat(2) + tile`."""
-        if not isinstance(inner, TaskMap):  # pyright: ignore[reportUnnecessaryIsInstance]
+    def __add__(self, inner: "TaskMap | Sequence[int] | int") -> "TaskMap":
+        """Return the map over the dimensions of both, this one outside: `repeat(2) + tile`.
+
+        Extents stand for a `repeat` of them: `[2] + tile`.
+        """
+        other = _as_map(inner)
+        if other is None:
             return NotImplemented
-        return self.lift(0, inner.rank) * inner.lift(self.rank, 0)
+        return self.lift(0, other.rank) * other.lift(self.rank, 0)
+
+    def __radd__(self, outer: "Sequence[int] | int") -> "TaskMap":
+        other = _as_map(outer)
+        return NotImplemented if other is None else other + self
 
     def lift(self, before: int, after: int) -> "TaskMap":
         """Return the map with further dimensions of extent 1 before and after its own."""
@@ -323,6 +333,11 @@ class TaskMap:
         """Return the place of an element, as the layout does that is called."""
         return place_in(self, index)
 
+    def within_bound(self, *index: Any) -> Any:
+        """Return whether an index, in several arguments or as a tuple, is one of an element."""
+        is_tuple = len(index) == 1 and isinstance(index[0], tuple | list)
+        return is_inside(self, cast("Sequence[object]", index[0] if is_tuple else index))
+
     def const_shape(self) -> list[int]:
         """Return the extents."""
         return list(self.shape)
@@ -369,3 +384,12 @@ class TaskMap:
         return " * ".join(str(factor) for factor in self.factors)
 
     __repr__ = __str__
+
+
+def _as_map(value: object) -> TaskMap | None:
+    """Return a map, of extents the `repeat` of them; None for anything else."""
+    if isinstance(value, int):
+        value = [value]
+    if isinstance(value, list | tuple):
+        return TaskMap(ranked_factors("repeat", cast("Sequence[int]", value), None))
+    return value if isinstance(value, TaskMap) else None

@@ -174,28 +174,41 @@ def test_layouts_and_types():
     layout = row_major(2, 2) * column_major(4, 4)
     swizzled = row_major(8, 8).swizzle(1)
 
+    def transposed(thread):
+        i, j = spatial(8, 8).map(thread)
+        return j, i
+
     with hidet.script_module() as module:
 
         @hidet.script
-        def kernel(x: i32[8, 8], y: i32[64]):
+        def kernel(x: i32[8, 8], y: i32[64], z: i32[64]):
             attrs.cuda.grid_dim = 1
             attrs.cuda.block_dim = 64
             for i, j in TaskMapping.row_major([8, 8])(threadIdx.x):
                 x[i, j] = layout(i, j)
                 y[swizzled(i, j)] = i * 8 + j
+                if layout.within_bound(i, j + 1):
+                    z.write(layout.global2local(i, j + 1), j)
+            if threadIdx.x < 8:
+                z[layout(threadIdx.x, 0)] = layout(*transposed(threadIdx.x))
 
-    x, y = torch.empty(8, 8, dtype=torch.int32), torch.empty(64, dtype=torch.int32)
+    x = torch.empty(8, 8, dtype=torch.int32)
+    y, z = torch.empty(2, 64, dtype=torch.int32)
     built = module.build()
-    assert len(built.profile(x, y, warmup=1, number=1, repeat=3)) == 3
-    built(x, y)
+    assert len(built.profile(x, y, z, warmup=1, number=1, repeat=3)) == 3
+    built(x, y, z)
     for i in range(8):
+        assert z[layout(i, 0)] == layout(i, 0)
         for j in range(8):
             assert x[i, j] == layout(i, j) == layout.register_index((i, j))
             assert y[swizzled.place(i, j)] == i * 8 + j
+            assert j == 0 or z[layout(i, j)] == j - 1
     assert (TaskMapping.full_layout([2, 3]).shape, TaskMapping.column_major([2, 3])(1)) == (
         (2, 3),
         [(1, 0)],
     )
+    outer = [2]
+    assert outer + row_major(3, 4) == row_major(2, 3, 4) == 2 + row_major(3) + [4]
     kinds = (hidet.float16, hidet.bfloat16, hidet.int8, hidet.uint32, hidet.boolean)
     assert [kind.name for kind in kinds] == ["float16", "bfloat16", "int8", "uint32", "bool"]
     assert [kind.short_name for kind in kinds] == ["f16", "bf16", "i8", "u32", "bool"]
