@@ -20,6 +20,7 @@ from hidet.frontends.script.emitter import Emitter
 from hidet.frontends.script.facts import assigned_names
 from hidet.frontends.script.functional import address
 from hidet.frontends.script.iterables import Range
+from hidet.frontends.script.keywords import named_as_here
 from hidet.frontends.script.operators import is_cheap
 from hidet.frontends.script.parts import ACCESSES, is_part, moved, part_of
 from hidet.frontends.script.refusals import refusal
@@ -386,7 +387,7 @@ class Expressions:
             return tasks_of(owner, name, *arguments, **keywords)
         if not callable(function):
             raise ScriptError(f"{describe(function)} is no function")
-        return substituted(function, arguments)(*arguments, **keywords)
+        return substituted(function, arguments)(*arguments, **named_as_here(function, keywords))
 
     def anonymous(self, node: ast.Lambda) -> object:
         """Return a lambda as a function of Python, whose body is evaluated at each call."""

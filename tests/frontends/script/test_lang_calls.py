@@ -5,8 +5,25 @@ import torch
 
 import hidet
 from hidet.ir import IRModule
-from hidet.lang import attrs, boolean, f32, f64, i32, i64, meta, repeat, spatial
-from hidet.lang.cuda import syncthreads, threadIdx, warp_groups
+from hidet.lang import (
+    address,
+    as_tensor_pointer,
+    attrs,
+    bitwise_not,
+    boolean,
+    cast,
+    deref,
+    f32,
+    f64,
+    i32,
+    i64,
+    meta,
+    printf,
+    repeat,
+    spatial,
+    view,
+)
+from hidet.lang.cuda import atomic_add, syncthreads, threadIdx, warp_groups
 from hidet.lang.layout import column_major, row_major
 from hidet.lang.mapping import TaskMapping
 from hidet.testing.numeric import assert_close
@@ -220,3 +237,25 @@ def test_layouts_and_types():
     assert [kind.is_boolean() for kind in kinds] == [False, False, False, False, True]
     assert [(kind.nbytes, kind.nbits) for kind in kinds[:4]] == [(2, 16), (2, 16), (1, 8), (4, 32)]
     assert (hidet.lang.f16x2.name, hidet.lang.f16x2.is_vector()) == ("float16x2", True)
+
+
+def test_keywords_of_the_original():
+    """Functions of the language take the original's names of their parameters."""
+    with hidet.script_module() as module:
+
+        @hidet.script
+        def kernel(x: f32[4], y: i32[8]):
+            attrs.cuda.grid_dim = 1
+            attrs.cuda.block_dim = 1
+            y[0] = cast(v=x[0], dtype="int32")
+            y[1] = deref(v=address(y[0]))
+            tail = view(ptr=~y[2], tp=i32[2])
+            tail[0] = bitwise_not(a=y[0])
+            pointer = as_tensor_pointer(expr=~y[4], dtype="int32", shape=[4])
+            pointer[0] = 7
+            atomic_add(addr=~y[4], value=1)
+            printf(format_string="")
+
+    x, y = torch.full((4,), 3.75), torch.zeros(8, dtype=torch.int32)
+    module.build()(x, y)
+    assert y.tolist() == [3, 3, -4, 0, 8, 0, 0, 0]
