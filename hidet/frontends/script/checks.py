@@ -124,7 +124,7 @@ def check_public(function: FuncOp, source: Source) -> None:
                     "a public function has no elements of tensors: they may be on a GPU",
                     "read and write them in a kernel, which it calls",
                 )
-            case LaunchOp() | ViewOp() | PrintfOp() | ReturnOp():
+            case LaunchOp() | ViewOp() | PrintfOp() | AssertOp() | ReturnOp():
                 pass
             case _ if not is_arithmetic(op) and op.dialect_name() != "scf":
                 raise _error(
