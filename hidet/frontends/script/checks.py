@@ -18,7 +18,7 @@ from hidet.errors import LegalityError, ScriptError
 from hidet.frontends.script.source import Source
 from hidet.lowering.cuda.expressions import is_variable
 from hidet.lowering.legality.uniformity import divergence_around, variation_of
-from hidet.lowering.legality.workers import check_task_op
+from hidet.lowering.legality.workers import are_served, check_task_op
 
 
 def check_verbs(kernel: KernelOp, source: Source) -> None:
@@ -87,14 +87,9 @@ def check_workers(kernel: KernelOp, source: Source) -> None:
     forms = IndexForms(kernel)
     for op in loops:
         limits = forms.range(op.worker, op.parent)
-        if limits is None or limits.lo < 0:
+        if limits is None or are_served(op, forms) is not False:
             continue
         count = op.tasks.workers
-        everywhere = forms.range(forms.form(op.worker)) or limits
-        if limits.hi < count and (
-            limits.lo > 0 or limits.hi + 1 == count or everywhere.hi + 1 >= count
-        ):
-            continue
         workers = f"{limits.hi + 1}" if limits.lo == 0 else f"those from {limits.lo} to {limits.hi}"
         raise _error(
             op,
