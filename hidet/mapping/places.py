@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
-from operator import and_
 from typing import TYPE_CHECKING, Any
 
 from hidet.mapping.factors import MappingError
@@ -44,5 +42,7 @@ def place_in(layout: TaskMap, index: Sequence[Any]) -> Any:
 
 def is_inside(layout: TaskMap, index: Sequence[Any]) -> Any:
     """Return whether an index lies inside of the shape; of numbers, or of what stands for them."""
-    conditions = [i < extent for i, extent in zip(index, layout.shape, strict=True)]
-    return reduce(and_, conditions, True)
+    inside: Any = True
+    for number, extent in zip(index, layout.shape, strict=True):
+        inside = (number < extent) & inside
+    return inside

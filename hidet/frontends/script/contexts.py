@@ -32,9 +32,9 @@ class WarpGroups:
     def enter(self, emitter: Emitter) -> tuple[object, Scalar]:
         """Return the condition of being in the groups, and the number of the thread in them."""
         thread = emitter.thread_id(Dimension.X)
-        block = emitter.shape.block
-        is_last = block is not None and block[0] == self.end
-        before: object = True if is_last else thread < self.end
+        threads = (emitter.shape.block or (None,))[0]
+        is_last = isinstance(threads, int) and threads == self.end
+        before = True if is_last else thread < self.end
         if self.first == 0:
             return before, thread
         after = thread >= self.first
