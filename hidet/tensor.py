@@ -123,7 +123,7 @@ class Tensor:
 
     def __str__(self) -> str:
         where = f"device='{self.device}'"
-        return f"Tensor(shape={self.shape}, dtype='{self.dtype.long_name}', {where})\n{self._data}"
+        return f"Tensor(shape={self.shape}, dtype='{self.dtype.name}', {where})\n{self._data}"
 
     __repr__ = __str__
 
@@ -132,7 +132,7 @@ def _dtype(dtype: object) -> _torch.dtype:
     """Return torch's type for one of ours, or for its name."""
     if isinstance(dtype, _torch.dtype):
         return dtype
-    found: _torch.dtype = getattr(_torch, scalar_type(dtype).long_name)
+    found: _torch.dtype = getattr(_torch, scalar_type(dtype).name)
     return found
 
 

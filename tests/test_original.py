@@ -24,7 +24,7 @@ PATHS = {
     "hidet.ir.expr:if_then_else": "hidet.frontends.script.functional:if_then_else",
     "hidet.ir.stmt:DeclareScope": "hidet.lang:DeclareScope",
     "hidet.ir.layout:row_major": "hidet.mapping:row_repeat",
-    "hidet.ir.mapping:TaskMapping": "hidet.mapping:TaskMap",
+    "hidet.ir.mapping:TaskMapping": "hidet.lang.mapping:TaskMapping",
     "hidet.ir.primitives:printf": "hidet.lang:printf",
     "hidet.ir.primitives:max": "hidet.lang.math:max",
     "hidet.ir.primitives.debug:printf": "hidet.lang:printf",

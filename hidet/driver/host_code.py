@@ -18,7 +18,7 @@ from xdsl.dialects import math as math_dialect
 from xdsl.dialects.builtin import FixedBitwidthType, FloatAttr, IntegerAttr, IntegerType, MemRefType
 from xdsl.ir import Attribute, Block, Operation, SSAValue, Use
 
-from hidet.dialects.cuda import KernelOp, LaunchOp, PrintfOp, ViewOp
+from hidet.dialects.cuda import AssertOp, KernelOp, LaunchOp, PrintfOp, ViewOp
 from hidet.dialects.cuda.attributes import is_variable
 from hidet.dialects.cuda.tensor_copy import TensorMapType
 from hidet.dialects.cuda.views import is_compared_with_null
@@ -295,6 +295,11 @@ def _printf(writer: _Writer, op: Operation) -> None:
     writer.line(f"print({text!r} % ({values}), end='', flush=True)")
 
 
+def _assert(writer: _Writer, op: Operation) -> None:
+    assert isinstance(op, AssertOp)
+    writer.line(f"check({writer.name(op.condition)}, {op.message.data!r})")
+
+
 def _return(writer: _Writer, op: Operation) -> None:
     assert isinstance(op, func.ReturnOp)
     if op.arguments:
@@ -303,6 +308,7 @@ def _return(writer: _Writer, op: Operation) -> None:
 
 _STATEMENTS: dict[type[Operation], Callable[[_Writer, Operation], None]] = {
     func.ReturnOp: _return,
+    AssertOp: _assert,
     LaunchOp: _launch,
     PrintfOp: _printf,
     ViewOp: _view,
@@ -324,6 +330,16 @@ def wrap(value: int, bits: int) -> int:
     """Return an integer cut off to some bits, with a sign."""
     half = 1 << (bits - 1)
     return ((value + half) & ((1 << bits) - 1)) - half
+
+
+def check(condition: bool, message: str) -> None:
+    """Check an assertion.
+
+    Raises:
+        HidetError: it does not hold.
+    """
+    if not condition:
+        raise HidetError(f"the assertion does not hold: {message}")
 
 
 def divide(a: int, b: int) -> int:
@@ -352,6 +368,7 @@ def divide_floats(a: float, b: float) -> float:
 
 _HELPERS: dict[str, Any] = {
     "math": math,
+    "check": check,
     "wrap": wrap,
     "divide": divide,
     "remainder": remainder,

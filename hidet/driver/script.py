@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Literal
 
 import torch
@@ -45,6 +45,7 @@ from hidet.lowering.pipelines import PassOptions, passes_of, run_pipeline
 from hidet.runtime.strict import accessible
 from hidet.runtime.times import CompileTimes
 from hidet.tensor import plain
+from hidet.utils.benchmark import benchmark_func
 
 Level = Literal["task", "cuda", "final"]
 """The stages of a script: as it was written, for one thread, and ready to be printed."""
@@ -86,7 +87,7 @@ class CompiledModule:
     """
 
     def __init__(self, ir_module: IRModule) -> None:
-        self._ir = ir_module
+        self._ir = ir_module.clone()
         settings = CompileOptions.current()
         key = "" if settings.dump_dir is None else _key(str(ir_module))
         dump = Dump(settings.dump_dir, key, "script")
@@ -112,6 +113,12 @@ class CompiledModule:
             HidetError: there are several functions, and none has this name.
         """
         return self[LAUNCH](*arguments)
+
+    def profile(
+        self, *arguments: object, warmup: int = 1, number: int = 2, repeat: int = 10
+    ) -> list[float]:
+        """Return how many milliseconds a run of `launch` takes; see `benchmark_func`."""
+        return self[LAUNCH].profile(*arguments, warmup=warmup, number=number, repeat=repeat)
 
     def __getitem__(self, name: str) -> CompiledFunction:
         found = self._find(name)
@@ -230,6 +237,20 @@ class CompiledFunction:
         if self._result is not None:  # no operator gives a number that is known now
             return self._run_outside(arguments)
         return call_operator(self._key, arguments)
+
+    def profile(
+        self, *arguments: object, warmup: int = 1, number: int = 2, repeat: int = 10
+    ) -> list[float]:
+        """Return how many milliseconds a run takes, once for each repetition.
+
+        Args:
+            arguments: those of the function.
+            warmup: so many runs come first and are not measured.
+            number: so many runs are measured together.
+            repeat: so many times this is done.
+        """
+        run = partial(self, *arguments)
+        return benchmark_func(run, warmup, number, repeat, median=False)
 
     @torch.compiler.disable(  # pyright: ignore[reportUntypedFunctionDecorator]
         reason="a function of a script that returns a number ends the graph"

@@ -157,7 +157,7 @@ class Arguments:
         if isinstance(kind, TensorMapType):
             kind = kind.tensor
         assert not isinstance(kind, ScalarType)
-        wanted = TORCH_TYPES[kind.element.name]
+        wanted = TORCH_TYPES[kind.element.short_name]
         takes_any = isinstance(kind, PointerType) and kind.is_void
         if not takes_any and value.dtype != wanted:
             raise UnsupportedDtypeError(
@@ -258,7 +258,7 @@ def _number(kind: ScalarType, value: int | float) -> int | float:
 def number_of(kind: ScalarType, value: int | float) -> int | float:
     """Return a number that the host has computed as its type has it: rounded, with its sign."""
     if kind.is_float:
-        rounded: float = torch.tensor(value, dtype=TORCH_TYPES[kind.name]).item()
+        rounded: float = torch.tensor(value, dtype=TORCH_TYPES[kind.short_name]).item()
         return rounded
     if kind.kind == "bool":
         return bool(value)

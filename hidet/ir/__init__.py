@@ -5,6 +5,13 @@ The modules below are names only, see `hidet.original`. What builds or rewrites 
 `hidet.dialects`.
 """
 
+from hidet.frontends.script.functional import (
+    if_then_else,
+    is_constant,
+    logical_and,
+    logical_not,
+    logical_or,
+)
 from hidet.frontends.script.kernels import ScriptFunction as Function
 from hidet.frontends.script.module import IRModule
 from hidet.lang.types import data_type
@@ -52,4 +59,13 @@ show_elsewhere(
     },
 )
 
-__all__ = ["Function", "IRModule", "data_type"]
+__all__ = [
+    "Function",
+    "IRModule",
+    "data_type",
+    "if_then_else",
+    "is_constant",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+]

@@ -24,6 +24,7 @@ from hidet.frontends.script.bits import (
     ushort_as_bfloat16,
     ushort_as_half,
 )
+from hidet.frontends.script.contexts import warp_groups
 from hidet.frontends.script.cuda import (
     active_mask,
     all_sync,
@@ -96,6 +97,7 @@ from hidet.frontends.script.warp_roles import (
     griddepcontrol_wait,
     setmaxnreg,
 )
+from hidet.original import show_elsewhere
 
 # The names of CUDA.
 __cosf, __sinf, __tanhf = fast_cos, fast_sin, fast_tanh
@@ -109,6 +111,8 @@ __half_as_ushort, __half_as_short = half_as_ushort, half_as_short
 __ushort_as_half, __short_as_half = ushort_as_half, short_as_half
 __bfloat16_as_ushort, __bfloat16_as_short = bfloat16_as_ushort, bfloat16_as_short
 __ushort_as_bfloat16, __short_as_bfloat16 = ushort_as_bfloat16, short_as_bfloat16
+
+show_elsewhere(__name__, {"contexts": ["hidet.lang.cuda"]})
 
 __all__ = [
     "MmaConfig",
@@ -205,6 +209,7 @@ __all__ = [
     "tma_load",
     "tma_store",
     "tma_wait_group",
+    "warp_groups",
     "wgmma_accumulator",
     "wgmma_async",
     "wgmma_commit_group",

@@ -1,5 +1,7 @@
 """Task mappings: `for i, j in spatial(4, 8).on(threadIdx.x)`; they come from `hidet.mapping`."""
 
+from collections.abc import Sequence
+
 from hidet.mapping import (
     TaskMap,
     auto_map,
@@ -12,7 +14,24 @@ from hidet.mapping import (
 from hidet.mapping import column_repeat as col_repeat
 from hidet.mapping import column_spatial as col_spatial
 
-TaskMapping = TaskMap
+
+class TaskMapping(TaskMap):
+    """The mappings by the names that the original Hidet has for them; each is a `TaskMap`."""
+
+    @staticmethod
+    def row_major(task_shape: Sequence[int]) -> TaskMap:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Return `row_spatial`: a task for each worker."""
+        return row_spatial(*task_shape)
+
+    @staticmethod
+    def column_major(task_shape: Sequence[int]) -> TaskMap:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Return `col_spatial`: a task for each worker."""
+        return col_spatial(*task_shape)
+
+    @staticmethod
+    def full_layout(task_shape: Sequence[int]) -> TaskMap:
+        """Return `repeat`: one worker that runs all tasks."""
+        return repeat(*task_shape)
 
 
 def chain(first: TaskMap, *others: TaskMap) -> TaskMap:

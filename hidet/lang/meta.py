@@ -1,10 +1,12 @@
-"""Loops of Python in scripts: their bodies are written once for each value."""
+"""Loops of Python in scripts, whose bodies are written once for each value; lists of types."""
 
 from __future__ import annotations
 
 import builtins
 from collections.abc import Iterable
 from typing import TypeVar
+
+from hidet.frontends.script.parameters import TypeList as types
 
 Value = TypeVar("Value")
 
@@ -20,4 +22,4 @@ def each(values: Iterable[Value]) -> tuple[Value, ...]:
     return tuple(values)
 
 
-__all__ = ["each", "range"]
+__all__ = ["each", "range", "types"]

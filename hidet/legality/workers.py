@@ -80,6 +80,8 @@ def _check_count(
 ) -> None:
     """Check that the map has a task list for every worker, and a worker for every list."""
     limits = forms.range(op.worker, op.parent)
+    if isinstance(op, ForeachOp) and are_served(op, forms):
+        return
     if limits is None or limits.lo != 0:
         raise illegal(
             op,
@@ -88,6 +90,23 @@ def _check_count(
         )
     if tasks.workers != limits.hi + 1:
         raise illegal(op, f"the map {tasks} is for {tasks.workers} workers, not {limits.hi + 1}")
+
+
+def are_served(op: ForeachOp, forms: IndexForms) -> bool | None:
+    """Return whether each worker of a loop has its tasks, None where the workers are not known.
+
+    A branch, or a number that is added, may leave some workers of the map without a thread; in the
+    whole block there are as many.
+    """
+    limits, count = forms.range(op.worker, op.parent), op.tasks.workers
+    if limits is None or limits.lo < 0:
+        return None
+    if limits.hi >= count:
+        return False
+    if limits.lo > 0 or limits.hi + 1 == count:
+        return True
+    everywhere = forms.range(forms.form(op.worker)) or limits
+    return everywhere.hi + 1 >= count
 
 
 def _check_combine(op: CombineOp, tasks: TaskMap, kernel: KernelOp, forms: IndexForms) -> None:

@@ -116,7 +116,7 @@ def traversal_order(dims: Sequence[int], ranks: Sequence[int] | None) -> list[in
     return sorted(range(len(dims)), key=lambda dim: ranks[dim])
 
 
-_HINT = re.compile(r"u(?:\d+|\+)?|\.")
+_HINT = re.compile(r"u(?:\d+|\+)?|p\d*|\.")
 
 
 UNROLLED = -1
@@ -125,6 +125,9 @@ UNROLLED = -1
 
 def read_hints(rank: int, hints: str | None) -> tuple[int, ...]:
     """Return the hint for the loop over each dimension of a repeat factor, from such as `u.`.
+
+    `p`, which lets the original Hidet share a loop among cores, leaves it: the tasks of a worker
+    follow each other.
 
     Raises:
         MappingError: there is no such hint, or there is neither one for each dimension nor one.
@@ -140,5 +143,5 @@ def read_hints(rank: int, hints: str | None) -> tuple[int, ...]:
 
 
 def _amount(hint: str) -> int:
-    """Return what a hint says: of `.` 0, of `u4` 4."""
-    return 0 if hint == "." else int(hint[1:]) if hint[1:].isdigit() else UNROLLED
+    """Return what a hint says: of `.` and `p` 0, of `u4` 4."""
+    return 0 if hint[0] in ".p" else int(hint[1:]) if hint[1:].isdigit() else UNROLLED

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from hidet.mapping.drawing import draw_table
 from hidet.mapping.factors import MappingError
+from hidet.mapping.places import place_in
 from hidet.mapping.task_map import TaskMap
 
 Index = TypeVar("Index")
@@ -121,6 +122,10 @@ class SwizzledLayout:
         """Return the place of an element in memory, counted in elements."""
         return self.base.register_index(self.moved(index))
 
+    def __call__(self, *index: Any) -> Any:
+        """Return the place of an element, whose index may be what stands for numbers."""
+        return place_in(self.base, self.moved(index))
+
     def lift(self, before: int, after: int) -> SwizzledLayout:
         """Return the layout with further dimensions of extent 1 before and after its own."""
         swizzles = (
@@ -154,7 +159,9 @@ class SwizzledLayout:
     def __add__(self, inner: TaskMap | SwizzledLayout) -> SwizzledLayout:
         return self.lift(0, inner.rank) * inner.lift(self.rank, 0)
 
-    def __radd__(self, outer: TaskMap) -> SwizzledLayout:
+    def __radd__(self, outer: TaskMap | Sequence[int] | int) -> SwizzledLayout:
+        if not isinstance(outer, TaskMap):
+            outer = TaskMap(()) + outer
         return outer.lift(0, self.rank) * self.lift(outer.rank, 0)
 
     def draw(self, limit: int = 32) -> str:

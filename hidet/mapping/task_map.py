@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
 from operator import index
-from typing import TYPE_CHECKING, SupportsIndex, cast
+from typing import TYPE_CHECKING, Any, SupportsIndex, cast
 
 from hidet.mapping.canonical import canonical
 from hidet.mapping.digits import Digit, expand, shape_of
@@ -20,6 +20,7 @@ from hidet.mapping.factors import (
     single_factor,
     unit_factors,
 )
+from hidet.mapping.places import is_inside, place_in
 
 if TYPE_CHECKING:
     from hidet.mapping.swizzle import SwizzledLayout
@@ -128,13 +129,26 @@ class TaskMap:
 
     # Evaluation.
 
-    def __call__(self, worker: int) -> list[Task]:
+    def __call__(self, *index: Any) -> Any:
+        """Return the tasks of a worker, in order; or of a layout the place of an element.
+
+        A single number is a worker, several ones are the index of an element: `layout(i, j)` is its
+        place among those that its thread holds. They may be what stands for numbers in a program.
+
+        Raises:
+            MappingError: if there is no such worker, or not one number for each dimension.
+        """
+        return place_in(self, index) if len(index) > 1 else self.tasks_of(*index)
+
+    def tasks_of(self, worker: int) -> list[Task]:
         """Return the tasks of a worker, in order.
+
+        What stands for a number in a program, and has its operators, makes tasks of such.
 
         Raises:
             MappingError: if there is no such worker.
         """
-        if not 0 <= worker < self.workers:
+        if isinstance(worker, int) and not 0 <= worker < self.workers:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise MappingError(
                 f"{self} has no worker {worker}", hint=f"its workers are 0 to {self.workers - 1}"
             )
@@ -150,7 +164,7 @@ class TaskMap:
         return tasks
 
     def __getitem__(self, worker: int) -> list[Task]:
-        return self(worker)
+        return self.tasks_of(worker)
 
     def on(self, worker: SupportsIndex, *, bound: Sequence[int] | None = None) -> list[Task]:
         """Return the tasks of a worker, in order, as in `for i, j in tasks.on(worker)`.
@@ -160,12 +174,12 @@ class TaskMap:
             bound: tasks outside of these extents are left out.
         """
         limits = self.shape if bound is None else bound
-        tasks = self(index(worker))
+        tasks = self.tasks_of(index(worker))
         return [t for t in tasks if all(i < limit for i, limit in zip(t, limits, strict=True))]
 
     def map(self, worker: int) -> Task | list[Task]:
         """Return the task of a worker, as in `i, j = tasks.map(worker)`; if several, the list."""
-        tasks = self(worker)
+        tasks = self.tasks_of(worker)
         return tasks[0] if self.tasks_per_worker == 1 else tasks
 
     def owners(self, task: Sequence[int]) -> list[int]:
@@ -214,11 +228,19 @@ class TaskMap:
             return self.hints or inner
         return tuple(i or o for o, i in zip(self.hints, inner, strict=True))
 
-    def __add__(self, inner: "TaskMap") -> "TaskMap":
-        """Return the map over the dimensions of both, this one outside: `repeat(2) + tile`."""
-        if not isinstance(inner, TaskMap):  # pyright: ignore[reportUnnecessaryIsInstance]
+    def __add__(self, inner: "TaskMap | Sequence[int] | int") -> "TaskMap":
+        """Return the map over the dimensions of both, this one outside: `repeat(2) + tile`.
+
+        Extents stand for a `repeat` of them: `[2] + tile`.
+        """
+        other = _as_map(inner)
+        if other is None:
             return NotImplemented
-        return self.lift(0, inner.rank) * inner.lift(self.rank, 0)
+        return self.lift(0, other.rank) * other.lift(self.rank, 0)
+
+    def __radd__(self, outer: "Sequence[int] | int") -> "TaskMap":
+        other = _as_map(outer)
+        return NotImplemented if other is None else other + self
 
     def lift(self, before: int, after: int) -> "TaskMap":
         """Return the map with further dimensions of extent 1 before and after its own."""
@@ -290,6 +312,36 @@ class TaskMap:
         """The shape of the tile of tasks."""
         return self.shape
 
+    def worker2task(self, worker: int) -> list[Task]:
+        """Return the tasks of a worker, in order."""
+        return self.tasks_of(worker)
+
+    def single_task_of(self, worker: int) -> Task:
+        """Return the task of a worker that has one.
+
+        Raises:
+            MappingError: if there is no such worker, or it has several tasks.
+        """
+        if self.tasks_per_worker != 1:
+            raise MappingError(
+                f"a worker of {self} has {self.tasks_per_worker} tasks",
+                hint="go through them: for i, j in mapping.on(worker)",
+            )
+        return self.tasks_of(worker)[0]
+
+    def global2local(self, *index: Any) -> Any:
+        """Return the place of an element, as the layout does that is called."""
+        return place_in(self, index)
+
+    def within_bound(self, *index: Any) -> Any:
+        """Return whether an index, in several arguments or as a tuple, is one of an element."""
+        is_tuple = len(index) == 1 and isinstance(index[0], tuple | list)
+        return is_inside(self, cast("Sequence[object]", index[0] if is_tuple else index))
+
+    def const_shape(self) -> list[int]:
+        """Return the extents."""
+        return list(self.shape)
+
     @property
     def size(self) -> int:
         """The number of elements that one thread holds of a tensor with this layout."""
@@ -332,3 +384,12 @@ class TaskMap:
         return " * ".join(str(factor) for factor in self.factors)
 
     __repr__ = __str__
+
+
+def _as_map(value: object) -> TaskMap | None:
+    """Return a map, of extents the `repeat` of them; None for anything else."""
+    if isinstance(value, int):
+        value = [value]
+    if isinstance(value, list | tuple):
+        return TaskMap(ranked_factors("repeat", cast("Sequence[int]", value), None))
+    return value if isinstance(value, TaskMap) else None

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch as _torch
 
+from hidet.original import show_elsewhere
 from hidet.tensor import plain
 from hidet.utils.benchmark import benchmark_func
 
@@ -29,5 +30,7 @@ def assert_close(actual: Any, expected: Any, rtol: float = 1e-5, atol: float = 1
     one, other = (_torch.asarray(plain(value)).cpu() for value in (actual, expected))
     _torch.testing.assert_close(one, other, rtol=rtol, atol=atol)
 
+
+show_elsewhere(__name__, {"py": ["hidet.utils"]})
 
 __all__ = ["assert_close", "benchmark_func", "cdiv", "prod"]

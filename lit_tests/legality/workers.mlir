@@ -23,6 +23,35 @@ cuda.kernel @many(%x : memref<256xf32>) grid(4) block(128) {
 
 // -----
 
+// In a script a branch leaves 32 of 128 threads, each of which has its tasks of a map for 64.
+
+// CHECK: cuda.kernel @branch
+cuda.kernel @branch() grid(4) block(128) attributes {cuda.explicit} {
+  %t = cuda.thread_id x
+  %few = arith.constant 32 : index
+  %is_inside = arith.cmpi slt, %t, %few : index
+  scf.if %is_inside {
+    task.foreach (%i) in #task.map<spatial(64)> on %t {
+    }
+  }
+}
+
+// -----
+
+// CHECK: the map spatial(64) is for 64 workers, not 96
+// CHECK-NEXT: at: task.foreach in @wide_branch
+cuda.kernel @wide_branch() grid(4) block(128) {
+  %t = cuda.thread_id x
+  %few = arith.constant 96 : index
+  %is_inside = arith.cmpi slt, %t, %few : index
+  scf.if %is_inside {
+    task.foreach (%i) in #task.map<spatial(64)> on %t {
+    }
+  }
+}
+
+// -----
+
 // `block_id x * threads + thread_id x` stands for all threads of the grid.
 
 // CHECK: the map spatial(128) * repeat(4) is for 128 workers, not 512

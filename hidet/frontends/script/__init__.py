@@ -10,10 +10,10 @@ To be read in this order:
 - `types`, `values`: what names stand for; `operators`, `conversions`: tables; `emitter`: writes IR,
   `verbs`: what threads do together,
 - `source`, `facts`: what the syntax tells; `scopes`: the names of a function,
-- `expressions`, `assignments`, `loops`, `statements`: execute the syntax tree,
+- `expressions`, `assignments`, `loops`, `statements`: execute the syntax tree; `contexts`: `with`,
 - `kernels`: a function as a kernel, on the host, or inlined; `launches`: what the host computes;
-  `passing`: arguments; `tidy`, `checks`: what follows;
-  `module`: `script` and `script_module`,
+  `signature`, `keywords`, `passing`: arguments of calls; `parameters`: those of kernels; `tidy`,
+  `checks`: what follows; `module`: `script` and `script_module`,
 - `builtins`, `memory`, `attributes`, `cuda`: what scripts can call and set.
 """
 

@@ -1,4 +1,4 @@
-"""How values are bound to names: the parts of a tuple, the arguments of a function."""
+"""How the parts of a tuple are bound to names."""
 
 from __future__ import annotations
 
@@ -28,17 +28,3 @@ def unpack(value: object, targets: Sequence[ast.expr]) -> list[tuple[ast.expr, o
         end = len(values) - (count - 1 - star)
         values[star:end] = [values[star:end]]
     return list(zip(plain, values, strict=True))
-
-
-def arguments(
-    what: str, names: Sequence[str], defaults: Sequence[object], values: Sequence[object]
-) -> dict[str, object]:
-    """Return the values of the parameters of a function that is called.
-
-    Raises:
-        ScriptError: there are too few of them, or too many.
-    """
-    given = [*values, *defaults[len(defaults) - max(len(names) - len(values), 0) :]]
-    if len(values) > len(names) or len(given) != len(names):
-        raise ScriptError(f"{what} of {len(names)} arguments got {len(values)}")
-    return dict(zip(names, given, strict=True))

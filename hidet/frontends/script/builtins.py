@@ -13,7 +13,7 @@ from xdsl.dialects.math import FmaOp
 
 from hidet.errors import ScriptError
 from hidet.frontends.script.emitter import Emitter
-from hidet.frontends.script.iterables import Grid, Range, Tasks
+from hidet.frontends.script.iterables import Grid, Range, Tasks, task_of
 from hidet.frontends.script.operators import FUNCTIONS
 from hidet.frontends.script.pointers import address_number, cast_pointer
 from hidet.frontends.script.tracing import current
@@ -148,6 +148,10 @@ def _hints(text: str) -> list[str]:
     return hints
 
 
+WORKER_METHODS = ("on", "map", "single_task_of", "tasks_of", "worker2task")
+"""The methods of task mappings that take a worker."""
+
+
 def tasks_of(
     tasks: TaskMap,
     name: str,
@@ -161,7 +165,7 @@ def tasks_of(
 
     Args:
         tasks: the mapping.
-        name: `on` or `map`.
+        name: one of `WORKER_METHODS`.
         worker: the worker.
         bind_tuple: whether tasks of one dimension are tuples too.
         bound: tasks outside of these extents are left out.
@@ -170,7 +174,7 @@ def tasks_of(
     Raises:
         ScriptError: the worker is no integer, or the bound does not belong to the mapping.
     """
-    extents = None
+    extents, is_one = None, name in ("map", "single_task_of") and tasks.tasks_per_worker == 1
     if bound is not None:
         extents = check_shape(tuple(bound) if isinstance(bound, list | tuple) else (bound,))  # pyright: ignore[reportUnknownArgumentType]
         if len(extents) != tasks.rank:
@@ -179,7 +183,8 @@ def tasks_of(
                 hint="give one for each dimension: bound=[m, n]",
             )
     if isinstance(worker, int) and not isinstance(worker, bool) and tile is None:
-        return tasks.map(worker) if name == "map" else tasks.on(worker, bound=extents)
+        known = tasks.on(worker, bound=extents)
+        return known[0] if is_one else known
     if tile is not None and isinstance(worker, int):
         worker = current("on").scalar_of(worker)
     if not isinstance(worker, Scalar) or not worker.type.is_integer:
@@ -187,20 +192,9 @@ def tasks_of(
             f"the worker of a task mapping is an integer, not {describe(worker)}",
             hint="such as threadIdx.x",
         )
-    if name == "map" and tasks.tasks_per_worker == 1:
-        return _only_task(tasks, worker)
+    if is_one:
+        return task_of(tasks, worker, 0)
     return Tasks(tasks, worker, bind_tuple, extents, tile)
-
-
-def _only_task(tasks: TaskMap, worker: Scalar) -> tuple[Index, ...]:
-    """Return the task of a worker that has one."""
-    task: list[Index] = [0] * tasks.rank
-    for digit in tasks.spatial_digits:
-        value = (worker if digit.weight == 1 else worker // digit.weight) % digit.extent
-        moved = value if digit.stride == 1 else value * digit.stride
-        before = task[digit.dim]
-        task[digit.dim] = before + moved if isinstance(before, Scalar) else moved
-    return tuple(task)
 
 
 # Mathematics.

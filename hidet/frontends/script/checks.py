@@ -17,7 +17,7 @@ from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, GroupOp, MatmulOp
 from hidet.dialects.task.group import group_around
 from hidet.errors import LegalityError, ScriptError
 from hidet.frontends.script.source import Source
-from hidet.legality.workers import check_task_op
+from hidet.legality.workers import are_served, check_task_op
 
 
 def check_verbs(kernel: KernelOp, source: Source) -> None:
@@ -74,10 +74,11 @@ def _check_group(group: GroupOp, source: Source) -> None:
 def check_workers(kernel: KernelOp, source: Source) -> None:
     """Check that each task mapping has as many workers as run its tasks.
 
-    Nothing is said where the number of workers cannot be told.
+    It may have more than a branch leaves threads: each of these has its task, and the branch says
+    that others have none. Nothing is said where the number of workers cannot be told.
 
     Raises:
-        ScriptError: there are more workers than the mapping has, or fewer.
+        ScriptError: there are more workers than the mapping has, or fewer in the whole block.
     """
     loops = [op for op in kernel.body.walk() if isinstance(op, ForeachOp)]
     if not loops:
@@ -85,13 +86,16 @@ def check_workers(kernel: KernelOp, source: Source) -> None:
     forms = IndexForms(kernel)
     for op in loops:
         limits = forms.range(op.worker, op.parent)
-        if limits is None or limits.lo != 0 or limits.hi + 1 == op.tasks.workers:
+        if limits is None or are_served(op, forms) is not False:
             continue
+        count = op.tasks.workers
+        workers = f"{limits.hi + 1}" if limits.lo == 0 else f"those from {limits.lo} to {limits.hi}"
         raise _error(
             op,
             source,
-            f"the task mapping {op.tasks} is for {op.tasks.workers} workers, not {limits.hi + 1}",
-            f"the block has {kernel.threads} threads; the worker here is 0 to {limits.hi}",
+            f"the task mapping {op.tasks} is for {count} workers, not {workers}",
+            f"the block has {kernel.threads} threads; the worker here is {limits.lo} to "
+            f"{limits.hi}",
         )
 
 
@@ -114,7 +118,7 @@ def check_public(function: FuncOp, source: Source) -> None:
                     "a public function has no elements of tensors: they may be on a GPU",
                     "read and write them in a kernel, which it calls",
                 )
-            case LaunchOp() | ViewOp() | PrintfOp() | ReturnOp():
+            case LaunchOp() | ViewOp() | PrintfOp() | AssertOp() | ReturnOp():
                 pass
             case _ if not is_arithmetic(op) and op.dialect_name() != "scf":
                 raise _error(

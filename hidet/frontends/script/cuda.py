@@ -245,7 +245,7 @@ def _atomic(
             hint="the address of an element is ~x[i]",
         )
     element = address.element
-    if element.name not in _ATOMIC_TYPES[kind]:
+    if element.short_name not in _ATOMIC_TYPES[kind]:
         raise ScriptError(
             f"atomic_{kind.value} of {element} is not supported",
             hint=f"there is {', '.join(_ATOMIC_TYPES[kind])}",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import difflib
 from abc import abstractmethod
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import reduce
 from typing import cast
@@ -14,16 +14,18 @@ from xdsl.dialects import arith, scf
 from xdsl.ir import Block, Region
 
 from hidet.errors import ScriptError
-from hidet.frontends.script.binding import arguments, unpack
-from hidet.frontends.script.builtins import substituted, tasks_of
+from hidet.frontends.script.binding import unpack
+from hidet.frontends.script.builtins import WORKER_METHODS, substituted, tasks_of
 from hidet.frontends.script.emitter import Emitter
 from hidet.frontends.script.facts import assigned_names
 from hidet.frontends.script.functional import address
 from hidet.frontends.script.iterables import Range
+from hidet.frontends.script.keywords import named_as_here
 from hidet.frontends.script.operators import is_cheap
 from hidet.frontends.script.parts import attribute_of, is_part, lanes_of, moved, part_of
 from hidet.frontends.script.refusals import refusal
 from hidet.frontends.script.scopes import Scopes
+from hidet.frontends.script.signature import Signature, evaluated_defaults
 from hidet.frontends.script.source import LocatedError, Source
 from hidet.frontends.script.syntax_operators import BINARY, COMPARE, UNARY, opposite
 from hidet.frontends.script.types import BOOL, ScalarType
@@ -112,6 +114,15 @@ class Expressions:
             f"unknown name '{node.id}'",
             hint=f"did you mean '{near[0]}'?" if near else "assign or import it before",
         )
+
+    def known(self, path: Sequence[str]) -> object:
+        """Return what Python has under a dotted path, None where that is nothing."""
+        first, *attributes = path
+        scope = self.scopes.find(first)
+        value = self.outside.get(first) if scope is None else scope.names[first]
+        for attribute in attributes:
+            value = None if isinstance(value, Scalar) else getattr(value, attribute, None)
+        return value
 
     def constant(self, node: ast.Constant) -> object:
         """Return a literal."""
@@ -316,7 +327,7 @@ class Expressions:
             raise ScriptError(
                 f"{describe(base)} exists when the script is defined, but the index only when the "
                 "kernel runs",
-                hint="go through it by a for loop, which is unrolled, or put it into a tensor",
+                hint="loops over it, and over meta.range(n), are unrolled; or put it into a tensor",
             )
         return base[key]  # pyright: ignore[reportIndexIssue, reportUnknownVariableType]
 
@@ -373,21 +384,22 @@ class Expressions:
             else:
                 keywords[keyword.arg] = value
         owner = getattr(function, "__self__", function)
-        name = getattr(function, "__name__", "on")
-        if isinstance(owner, TaskMap) and name in ("on", "map"):
+        name = getattr(function, "__name__", "tasks_of" if len(arguments) == 1 else "place")
+        if isinstance(owner, TaskMap) and name in WORKER_METHODS:
             return tasks_of(owner, name, *arguments, **keywords)
         if not callable(function):
             raise ScriptError(f"{describe(function)} is no function")
-        return substituted(function, arguments)(*arguments, **keywords)
+        return substituted(function, arguments)(*arguments, **named_as_here(function, keywords))
 
     def anonymous(self, node: ast.Lambda) -> object:
         """Return a lambda as a function of Python, whose body is evaluated at each call."""
-        names, defaults = self.parameters(node.args)
+        defaults = evaluated_defaults(node.args, self.evaluate)
+        signature = Signature.of(self.source, node.args, defaults)
         captured = self.captured(node)
 
-        def function(*values: object) -> object:
+        def function(*values: object, **keywords: object) -> object:
             scopes = Scopes(captured)
-            for name, value in arguments("a lambda", names, defaults, values).items():
+            for name, value in signature.bind("a lambda", values, keywords).items():
                 scopes.define(name, value)
             inner = type(self)(self.emitter, self.source, self.outside, scopes)
             return inner.evaluate(node.body)
@@ -399,16 +411,6 @@ class Expressions:
         parameters = (each.arg for each in ast.walk(node.args) if isinstance(each, ast.arg))
         own = {*assigned_names(node), *parameters}
         return {name: value for name, value in self.scopes.flat().items() if name not in own}
-
-    def parameters(self, node: ast.arguments) -> tuple[list[str], list[object]]:
-        """Return the parameters of a function, and the values of the last ones that have some."""
-        for each in (node.vararg, node.kwarg, *node.kwonlyargs):
-            if each is not None:
-                raise self.source.error(
-                    each, "a function in a script takes plain parameters only", "name each of them"
-                )
-        names = [each.arg for each in (*node.posonlyargs, *node.args)]
-        return names, [self.evaluate(each) for each in node.defaults]
 
     def comprehension(self, node: ast.ListComp | ast.GeneratorExp | ast.SetComp) -> object:
         """Return a list or a set, from what is known when the script is defined."""

@@ -97,3 +97,27 @@ def exit_in(statement: ast.stmt) -> ast.stmt | None:
             )
         case _:
             return None
+
+
+def picked_paths(statements: Iterable[ast.stmt], index: str) -> Iterator[tuple[str, ...]]:
+    """Give what is subscripted by a name, as `sizes[i]` or `self.sizes[i + 1]`: its dotted path."""
+    for statement in statements:
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Subscript) and any(
+                isinstance(each, ast.Name) and each.id == index for each in ast.walk(node.slice)
+            ):
+                path = _path(node.value)
+                if path is not None:
+                    yield path
+
+
+def _path(node: ast.expr) -> tuple[str, ...] | None:
+    """Return the names of `a.b.c`, None for any other expression."""
+    match node:
+        case ast.Name():
+            return (node.id,)
+        case ast.Attribute():
+            outer = _path(node.value)
+            return None if outer is None else (*outer, node.attr)
+        case _:
+            return None

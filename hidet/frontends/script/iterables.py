@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from hidet.errors import ScriptError
 from hidet.frontends.script.values import Index, Scalar, Tensor
 from hidet.mapping import TaskMap
 
@@ -30,11 +31,29 @@ class Range:
     at_once: bool = False
     parallel: bool | int = False
 
+    @property
+    def is_known(self) -> bool:
+        """Whether Python knows the numbers."""
+        return all(isinstance(bound, int) for bound in (self.start, self.stop, self.step))
+
     def __iter__(self) -> Iterator[int]:
         """Go through the numbers in Python, where they are known."""
         return iter(
             range(operator.index(self.start), operator.index(self.stop), operator.index(self.step))
         )
+
+    def __reversed__(self) -> Range:
+        """Return the numbers from the last one to the first."""
+        if self.is_known:
+            numbers = range(*map(operator.index, (self.start, self.stop, self.step)))[::-1]
+            return replace(self, start=numbers.start, stop=numbers.stop, step=numbers.step)
+        if not isinstance(self.step, int) or self.step != 1:
+            raise ScriptError(
+                "a range with a step goes backwards where its bounds are known only when the "
+                "kernel runs",
+                hint="go through range(n), and compute the number from it",
+            )
+        return replace(self, start=self.stop - 1, stop=self.start - 1, step=-1)
 
 
 @dataclass(frozen=True)
@@ -68,6 +87,22 @@ class Tasks:
     bound: tuple[int, ...] | None = None
     tile: Tensor | None = None
 
+    def __iter__(self) -> Iterator[object]:
+        """Go through the tasks in Python: their number is known, and what they have in common."""
+        if self.bound is not None or self.tile is not None:
+            raise ScriptError(
+                "the tasks inside of a bound, and the elements of a tile, are those of a loop only",
+                hint="for i, j in mapping.on(threadIdx.x, bound=[m, n])",
+            )
+        is_bare = self.map.rank == 1 and not self.bind_tuple
+        for register in range(self.map.tasks_per_worker):
+            task = task_of(self.map, self.worker, register)
+            yield task[0] if is_bare else task
+
+    def __reversed__(self) -> Iterator[object]:
+        """Go through the tasks from the last one to the first."""
+        return reversed(list(self))
+
 
 @dataclass(frozen=True)
 class Group:
@@ -75,3 +110,18 @@ class Group:
 
     first: int
     count: int
+
+
+def task_of(tasks: TaskMap, worker: Scalar, register: int) -> tuple[Index, ...]:
+    """Return a task of a worker: that of a place in its list."""
+    task: list[Index] = [0] * tasks.rank
+    for digit in tasks.spatial_digits:
+        value = (worker if digit.weight == 1 else worker // digit.weight) % digit.extent
+        moved = value if digit.stride == 1 else value * digit.stride
+        before = task[digit.dim]
+        task[digit.dim] = before + moved if isinstance(before, Scalar) else moved
+    for digit in tasks.repeat_digits:
+        step = digit.of_number(register) * digit.stride
+        if step:
+            task[digit.dim] = task[digit.dim] + step
+    return tuple(task)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol, runtime_checkable
 
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, UnitAttr, i64
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block, Region
+from xdsl.ir import Block, Region, SSAValue
 
 from hidet.dialects.cuda import KernelOp
 from hidet.dialects.cuda.kernel import DYNAMIC
@@ -21,6 +22,7 @@ from hidet.frontends.script.attributes import KERNELS, KINDS, Attributes
 from hidet.frontends.script.builtins import PYTHON_BUILTINS
 from hidet.frontends.script.checks import check_cpu_kernel, check_public, check_verbs, check_workers
 from hidet.frontends.script.emitter import Emitter
+from hidet.frontends.script.facts import are_assigned
 from hidet.frontends.script.hopper import fence_accumulators
 from hidet.frontends.script.launches import (
     LAUNCH,
@@ -31,24 +33,24 @@ from hidet.frontends.script.launches import (
     launch_function,
     operand,
 )
-from hidet.frontends.script.memory import tensor_of
+from hidet.frontends.script.parameters import entry_parameters, grouped, spread, value_of
 from hidet.frontends.script.passing import passed
 from hidet.frontends.script.scopes import Scopes
+from hidet.frontends.script.signature import Signature
 from hidet.frontends.script.source import Source
 from hidet.frontends.script.statements import Statements
-from hidet.frontends.script.tensor_maps import TensorMap, TensorMapType
 from hidet.frontends.script.tidy import tidy
 from hidet.frontends.script.tracing import current, tracing
 from hidet.frontends.script.types import (
+    BOOL,
     SCALAR_TYPES,
     PointerType,
     ScalarType,
-    TensorType,
     VectorType,
     is_of_python,
     scalar_type,
 )
-from hidet.frontends.script.values import Pointer, Scalar, VoidPointer, describe, is_number
+from hidet.frontends.script.values import Scalar, VoidPointer, describe, is_number
 from hidet.rewriting.dead_code import drop_dead_code
 
 
@@ -86,6 +88,14 @@ class HostFunction:
     result: ScalarType | None = None
 
 
+@runtime_checkable
+class Adds(Protocol):
+    """A module, which functions can be added to."""
+
+    def add(self, function: ScriptFunction) -> None:
+        """Take a function in."""
+
+
 class ScriptFunction:
     """A function under `@hidet.script`; called from a kernel it becomes a part of that."""
 
@@ -94,15 +104,12 @@ class ScriptFunction:
         self.source = Source.of(function)
         self.traced: Kernel | HostFunction | None = None
         self.module: object = None
+        self.is_free = True  # stands in no module, so that any may take it in
         self._function = function
         self.__doc__ = function.__doc__
-        arguments = self.source.function.args
-        refused = (arguments.vararg, arguments.kwarg, *arguments.kwonlyargs, *arguments.defaults)
-        for node in refused:
-            if node is not None:
-                raise self.source.error(
-                    node, "a function of a script takes plain parameters only", "name each of them"
-                )
+        parameters = inspect.signature(function).parameters
+        defaults = {n: p.default for n, p in parameters.items() if p.default is not p.empty}
+        self.signature = Signature.of(self.source, self.source.function.args, defaults)
 
     @cached_property
     def outside(self) -> Mapping[str, object]:
@@ -197,11 +204,6 @@ class ScriptFunction:
             ) from error
         return found
 
-    def parameter_types(self) -> list[tuple[str, object]]:
-        """Return the names of the parameters with their annotations, None where there is none."""
-        names = [argument.arg for argument in self.source.function.args.args]
-        return [(name, self.annotations.get(name)) for name in names]
-
     def trace(self) -> Kernel | HostFunction:
         """Trace a function that stands for itself: a kernel, or a public function.
 
@@ -209,26 +211,17 @@ class ScriptFunction:
             ScriptError: something is wrong with it.
         """
         assert self.runs_as is not None
-        parameters = self._parameters()
+        parameters = entry_parameters(self.source, self.annotations, self._what)
         entry = Block(arg_types=[parameter.type.ir for parameter in parameters])
         emitter = Emitter(entry, self.runs_as)
         emitter.module = self.module
         arguments: list[object] = []
         for parameter, argument in zip(parameters, entry.args, strict=True):
             argument.name_hint = parameter.name
-            match parameter.type:
-                case ScalarType() as kind:
-                    arguments.append(Scalar(emitter, argument, kind))
-                case TensorType() as kind:
-                    arguments.append(tensor_of(argument, kind))
-                case PointerType(is_void=True):
-                    arguments.append(VoidPointer(argument))
-                case PointerType(element, lanes):
-                    arguments.append(Pointer(argument, element, (0,), lanes))
-                case TensorMapType() as kind:
-                    arguments.append(TensorMap(argument, kind))
+            arguments.append(value_of(emitter, argument, parameter.type))
+        given = grouped(self.source.function.args, self.annotations, arguments)
         with tracing(emitter):
-            returned = self._run(emitter, arguments, self._returns())
+            returned = self._run(emitter, given, self._returns())
         parameters = tuple(map(_resolved, parameters, arguments))
         if self.runs_as == "public":
             self.traced = self._public(emitter, entry, parameters, returned)
@@ -248,36 +241,6 @@ class ScriptFunction:
         kind = self.annotations.get("return")
         is_any = kind is None or is_of_python(kind) or isinstance(kind, VectorType)
         return None if is_any else scalar_type(kind)
-
-    def _parameters(self) -> tuple[Parameter, ...]:
-        parameters: list[Parameter] = []
-        nodes = self.source.function.args.args
-        for (name, kind), node in zip(self.parameter_types(), nodes, strict=True):
-            if isinstance(kind, TensorType) and kind.is_spread:
-                raise self.source.error(
-                    node,
-                    f"the layout {kind.layout} spreads elements over threads, but '{name}' lies in "
-                    "global memory",
-                    "use row_major and column_major alone",
-                )
-            if isinstance(kind, TensorType | PointerType):
-                parameters.append(Parameter(name, kind))
-                continue
-            if kind is None:
-                raise self.source.error(
-                    node,
-                    f"the parameter '{name}' of a {self._what} has no type",
-                    f"{name}: f32[n]",
-                )
-            try:
-                if isinstance(kind, TensorMapType):
-                    kind.check()
-                    parameters.append(Parameter(name, kind))
-                else:
-                    parameters.append(Parameter(name, scalar_type(kind)))
-            except ScriptError as error:
-                raise self.source.locate(node, error) from error
-        return tuple(parameters)
 
     def _kernel(self, emitter: Emitter, entry: Block, parameters: tuple[Parameter, ...]) -> Kernel:
         """Put the traced body under the head of a kernel."""
@@ -383,7 +346,7 @@ class ScriptFunction:
     def _what(self) -> str:
         return "function" if self.kind == "public" else "kernel"
 
-    def __call__(self, *arguments: object) -> object:
+    def __call__(self, *arguments: object, **keywords: object) -> object:
         """Execute the function inside of the one that is being traced; there, launch a kernel.
 
         Raises:
@@ -392,31 +355,38 @@ class ScriptFunction:
         """
         emitter = current(self.name)
         self._check_caller(emitter.kind)
-        parameters = self.parameter_types()
-        if isinstance(self.traced, Kernel):  # which knows what a void_p points to
-            parameters = [(each.name, each.type) for each in self.traced.parameters]
-        if len(arguments) != len(parameters):
-            raise ScriptError(
-                f"'{self.name}' takes {len(parameters)} arguments, not {len(arguments)}"
-            )
-        is_launch = self.kind in KERNELS or (
+        given = self.signature.bind(f"'{self.name}'", arguments, keywords)
+        if self.kind in KERNELS or (
             emitter.kind == "public"
             and isinstance(self.traced, Kernel)
             and self.module is emitter.module
-        )
-        values = [
-            passed(emitter, f"the parameter '{name}' of '{self.name}'", kind, value, is_launch)
-            for (name, kind), value in zip(parameters, arguments, strict=True)
-        ]
-        if is_launch:
-            self._launch(emitter, values)
+        ):
+            self._launch(emitter, given)
             return None
+        body = self.source.function.body
+        values = {
+            name: passed(
+                emitter,
+                self._named(name),
+                self.annotations.get(name),
+                value,
+                is_launch=False,
+                is_changed=are_assigned(name, body),
+            )
+            for name, value in given.items()
+        }
         returns = self._returns()
         with emitter.nested(self.name):
             result = self._run(emitter, values, returns)
         if returns is None or result is None:
             return result
+        if returns is BOOL and isinstance(result, bool):
+            return result
         return emitter.cast(emitter.scalar_of(result, returns), returns)
+
+    def _named(self, parameter: str) -> str:
+        """Name a parameter for messages."""
+        return f"the parameter '{parameter}' of '{self.name}'"
 
     def _check_caller(self, caller: str) -> None:
         """Check that a function of some kind may call this one.
@@ -437,21 +407,31 @@ class ScriptFunction:
                 hint="leave its attrs.func_kind out, so that all can call it",
             )
 
-    def _launch(self, emitter: Emitter, values: Sequence[object]) -> None:
+    def _launch(self, emitter: Emitter, given: Mapping[str, object]) -> None:
         """Launch the kernel from the public function that is being traced."""
+        if self.is_free and self.module is not emitter.module and isinstance(emitter.module, Adds):
+            emitter.module.add(self)
         if not isinstance(self.traced, Kernel) or self.module is not emitter.module:
             raise ScriptError(
                 f"the kernel '{self.name}' is in another module than the function that calls it",
                 hint="define both under one 'with hidet.script_module():'",
             )
-        operands = [
-            operand(emitter, value, parameter.type)
-            for value, parameter in zip(values, self.traced.parameters, strict=True)
-        ]
+        values = spread(self.annotations, given, self._named)
+        operands: list[SSAValue] = []
+        for value, parameter in zip(values, self.traced.parameters, strict=True):
+            taken = passed(
+                emitter,
+                self._named(parameter.name),
+                parameter.type,
+                value,
+                is_launch=True,
+                is_changed=False,
+            )
+            operands.append(operand(emitter, taken, parameter.type))
         insert_launch(emitter, self.traced.launch, operands)
 
     def _run(
-        self, emitter: Emitter, arguments: Sequence[object], returns: ScalarType | None = None
+        self, emitter: Emitter, arguments: Mapping[str, object], returns: ScalarType | None = None
     ) -> object:
         """Execute the body with values for the parameters; return what it returns."""
         statements = Statements(emitter, self.source, self.outside, Scopes())

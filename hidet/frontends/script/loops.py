@@ -16,7 +16,7 @@ from hidet.dialects.task import ForeachOp, GroupOp
 from hidet.errors import ScriptError
 from hidet.frontends.script.assignments import Assignments
 from hidet.frontends.script.exits import Exit, Exits, Left
-from hidet.frontends.script.facts import are_assigned
+from hidet.frontends.script.facts import are_assigned, picked_paths
 from hidet.frontends.script.iterables import Grid, Group, Range, Tasks
 from hidet.frontends.script.types import INDEX
 from hidet.frontends.script.values import Index, Pointer, Scalar, Tensor, describe
@@ -45,10 +45,11 @@ class Loops(Assignments):
 
     def loop(self, node: ast.For) -> Left | None:
         """Execute a loop: over a list of Python at once, over all else in the kernel."""
-        if node.orelse:
-            raise self.source.error(node.orelse[0], "a loop of a script has no 'else'")
+        self._check_else(node, "for")
         over = self.evaluate(node.iter)
         match over:
+            case Range() if self._picks(node, over):
+                return self._unrolled(node)
             case Range():
                 self._grid_loop(node, [over], single=True)
             case Grid():
@@ -67,6 +68,28 @@ class Loops(Assignments):
             case _:
                 return self._unrolled(node)
         return None
+
+    def _check_else(self, node: ast.For | ast.While, word: str) -> None:
+        """Refuse the `else` of a loop.
+
+        Raises:
+            ScriptError: there is one.
+        """
+        if node.orelse:
+            raise self.source.error(
+                node.orelse[0],
+                f"a '{word}' of a script has no 'else'",
+                "set a variable where the loop is left by 'break', and look at it after the loop",
+            )
+
+    def _picks(self, node: ast.For, over: Range) -> bool:
+        """Return whether the body takes parts of what Python knows by the loop's known number."""
+        if not isinstance(node.target, ast.Name) or not over.is_known:
+            return False
+        return any(
+            isinstance(self.known(path), list | tuple | dict)
+            for path in picked_paths(node.body, node.target.id)
+        )
 
     def _unrolled(self, node: ast.For) -> Left | None:
         """Execute the body of a loop once for each value of a list."""
@@ -119,8 +142,7 @@ class Loops(Assignments):
 
     def while_loop(self, node: ast.While) -> Left | None:
         """Execute a loop whose condition is looked at before each iteration."""
-        if node.orelse:
-            raise self.source.error(node.orelse[0], "a loop of a script has no 'else'")
+        self._check_else(node, "while")
         with self.exits.loop(unrolled=False):
             with self.part("the condition of the loop") as test:
                 condition = self.condition(node.test)
@@ -188,9 +210,9 @@ class Loops(Assignments):
             return
         backwards = isinstance(first.step, int) and first.step < 0
         if backwards:  # counted upwards, since loops of the IR are
-            count = (self._number(first.start) - self._number(first.stop) - first.step - 1) // (
-                -first.step
-            )
+            count = self._number(first.start) - self._number(first.stop)
+            if isinstance(first.step, int) and first.step < -1:
+                count = (count - first.step - 1) // -first.step
             bounds = 0, count, 1
         else:
             bounds = first.start, first.stop, first.step

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar, Token
-from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, NoReturn
 
@@ -12,7 +11,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 
 from hidet.dialects.alias_printer import module_text
 from hidet.errors import ScriptError
-from hidet.frontends.script.kernels import KERNELS, HostFunction, Kernel, ScriptFunction
+from hidet.frontends.script.kernels import HostFunction, Kernel, ScriptFunction
 from hidet.frontends.script.launches import LAUNCH
 
 if TYPE_CHECKING:
@@ -21,27 +20,89 @@ if TYPE_CHECKING:
 _MODULE: ContextVar[ScriptModule | None] = ContextVar("hidet_script_module", default=None)
 
 
-@dataclass(frozen=True)
 class IRModule:
-    """The functions of a script module, in the `task` and `cuda` dialects; prints as MLIR.
+    """Functions of scripts in the `task` and `cuda` dialects; prints as MLIR.
 
-    Attributes:
-        kernels: the kernels, in the order of their definition.
-        functions: what runs on the host: public functions, and one for each kernel, of its name,
-            that launches it.
+    Args:
+        functions: the first ones, by name; `add_function` takes further ones in.
     """
 
-    kernels: tuple[Kernel, ...]
-    functions: tuple[HostFunction, ...]
+    def __init__(self, functions: Mapping[str, ScriptFunction] | None = None) -> None:
+        self._entries: dict[str, Kernel | HostFunction] = {}
+        for name, function in (functions or {}).items():
+            self.add_function(name, function)
+
+    def add_function(self, name: str, function: ScriptFunction) -> None:
+        """Trace a function that stands in no module, and take it in.
+
+        Functions that no kernel can call by itself are no part of a module: callers have them.
+
+        Raises:
+            ScriptError: something is wrong with it, or it has another name.
+        """
+        if function.is_entry:
+            function.module = self
+            entry = function.trace()
+            if name not in (function.name, entry.name):
+                raise function.source.error(
+                    function.source.function,
+                    f"'{entry.name}' is added to a module as '{name}'",
+                    f"attrs.func_name = '{name}' gives it another name",
+                )
+            self._take(function, entry)
+
+    def add(self, function: ScriptFunction) -> None:
+        """Take a function in under its own name; see `add_function`."""
+        self.add_function(function.name, function)
+
+    def _take(self, function: ScriptFunction, entry: Kernel | HostFunction) -> None:
+        if entry.name in self._entries:
+            raise function.source.error(
+                function.source.function,
+                f"the module has a function of the name '{entry.name}' already",
+                "set attrs.func_name",
+            )
+        self._entries[entry.name] = entry
+
+    @property
+    def kernels(self) -> tuple[Kernel, ...]:
+        """The kernels, in the order of their definition."""
+        return tuple(each for each in self._entries.values() if isinstance(each, Kernel))
+
+    @property
+    def functions(self) -> tuple[HostFunction, ...]:
+        """What runs on the host: public functions, and one for each kernel, which launches it."""
+        kernels = self.kernels
+        functions = [each for each in self._entries.values() if isinstance(each, HostFunction)]
+        is_only = len(kernels) == 1 and not functions
+        symbols = set(self._entries)
+        for kernel in kernels:
+            symbol = LAUNCH if is_only else f"{LAUNCH}_{kernel.name}"
+            while symbol in symbols:
+                symbol = f"{LAUNCH}_{symbol}"
+            symbols.add(symbol)
+            op = kernel.launch.clone()
+            op.sym_name = StringAttr(symbol)
+            functions.append(HostFunction(kernel.name, kernel.parameters, op))
+        return tuple(functions)
 
     def clone(self) -> ModuleOp:
         """Return the program as a new module of xDSL."""
         return ModuleOp([each.op.clone() for each in (*self.kernels, *self.functions)])
 
     def build(self) -> CompiledModule:
-        """Build the kernels; see `hidet.driver.build_ir_module`."""
+        """Build the kernels; see `hidet.driver.build_ir_module`.
+
+        Raises:
+            ScriptError: there are none.
+        """
         from hidet.driver.script import build_ir_module
 
+        if not self._entries:
+            raise ScriptError(
+                "the module is empty",
+                hint="a kernel sets attrs.cuda.grid_dim and attrs.cuda.block_dim",
+            )
         return build_ir_module(self)
 
     def __str__(self) -> str:
@@ -53,7 +114,7 @@ class ScriptModule:
 
     def __init__(self) -> None:
         self._functions: dict[str, ScriptFunction] = {}
-        self._entries: dict[str, Kernel | HostFunction] = {}
+        self._module = IRModule()
         self._token: Token[ScriptModule | None] | None = None
 
     def __enter__(self) -> ScriptModule:
@@ -77,17 +138,8 @@ class ScriptModule:
             ScriptError: something is wrong with it, or the module has a function of its name.
         """
         self._functions[function.name] = function
-        if not function.is_entry:
-            return
-        function.module = self
-        entry = function.trace()
-        if entry.name in self._entries:
-            raise function.source.error(
-                function.source.function,
-                f"the module has a function of the name '{entry.name}' already",
-                "set attrs.func_name",
-            )
-        self._entries[entry.name] = entry
+        function.is_free = False
+        self._module.add(function)
 
     def define_global_var(self, name: str, var_type: object) -> NoReturn:
         """Refuse a variable that all kernels of the module share, as the original Hidet had it.
@@ -106,26 +158,13 @@ class ScriptModule:
         Raises:
             ScriptError: there are none.
         """
-        if not self._entries:
+        if not self._module.functions:
             names = ", ".join(f"'{name}'" for name in self._functions)
             raise ScriptError(
                 f"the module has no kernel, only {names}" if names else "the module is empty",
                 hint="a kernel sets attrs.cuda.grid_dim and attrs.cuda.block_dim",
             )
-        entries = self._entries.values()
-        kernels = [each for each in entries if isinstance(each, Kernel)]
-        functions = [each for each in entries if isinstance(each, HostFunction)]
-        is_only = len(kernels) == 1 and not functions
-        symbols = set(self._entries)
-        for kernel in kernels:
-            symbol = LAUNCH if is_only else f"{LAUNCH}_{kernel.name}"
-            while symbol in symbols:
-                symbol = f"{LAUNCH}_{symbol}"
-            symbols.add(symbol)
-            op = kernel.launch.clone()
-            op.sym_name = StringAttr(symbol)
-            functions.append(HostFunction(kernel.name, kernel.parameters, op))
-        return IRModule(tuple(kernels), tuple(functions))
+        return self._module
 
     def build(self) -> CompiledModule:
         """Build the kernels; see `hidet.driver.build_ir_module`."""
@@ -141,8 +180,9 @@ def script(function: Callable[..., object]) -> ScriptFunction:
     """Make a function a part of a script: a kernel, what calls kernels, or what they call.
 
     A kernel says so by `attrs.cuda.grid_dim` and `attrs.cuda.block_dim`, a public function, which
-    runs on the host, by a call of a kernel. Both stand inside of `with hidet.script_module():`, and
-    are traced at once.
+    runs on the host, by a call of a kernel. Inside of `with hidet.script_module():` both are traced
+    at once, elsewhere when a module takes them in: `IRModule().add_function(name, function)`, or a
+    public function that calls them.
 
     Raises:
         ScriptError: something is wrong with the function; the error shows where.
@@ -151,10 +191,4 @@ def script(function: Callable[..., object]) -> ScriptFunction:
     module = _MODULE.get()
     if module is not None:
         module.add(scripted)
-    elif scripted.kind in KERNELS:
-        raise scripted.source.error(
-            scripted.source.function,
-            f"the kernel '{scripted.name}' is in no module",
-            "define it under 'with hidet.script_module() as m:'",
-        )
     return scripted

@@ -103,8 +103,8 @@ def _bound(value: object, default: Index) -> Index:
 def reader(expressions: Expressions, tensor: Tensor) -> Callable[..., Scalar]:
     """Return `tensor.read(indices, protected=True)`: an element, zero outside of the tensor."""
 
-    def read(indices: Sequence[object], protected: bool = True) -> Scalar:
-        emitter = expressions.emitter
+    def read(index: object, protected: bool = True) -> Scalar:
+        emitter, indices = expressions.emitter, _indices(index)
         condition = inside(tensor, indices) if protected else True
         if not isinstance(condition, Scalar):
             return emitter.load_at(emitter.address(tensor, indices))
@@ -120,8 +120,8 @@ def reader(expressions: Expressions, tensor: Tensor) -> Callable[..., Scalar]:
 def writer(expressions: Expressions, tensor: Tensor) -> Callable[..., None]:
     """Return `tensor.write(indices, value, protected=True)`, which does nothing outside."""
 
-    def write(indices: Sequence[object], value: object, protected: bool = True) -> None:
-        emitter = expressions.emitter
+    def write(index: object, value: object, protected: bool = True) -> None:
+        emitter, indices = expressions.emitter, _indices(index)
         condition = inside(tensor, indices) if protected else True
         if not isinstance(condition, Scalar):
             emitter.store_at(value, emitter.address(tensor, indices))
@@ -130,6 +130,11 @@ def writer(expressions: Expressions, tensor: Tensor) -> Callable[..., None]:
             emitter.store_at(value, emitter.address(tensor, indices))
 
     return write
+
+
+def _indices(index: object) -> Sequence[object]:
+    """Return the indices of an element; that of a row may stand alone."""
+    return cast("Sequence[object]", index) if isinstance(index, tuple | list) else (index,)
 
 
 def inside(tensor: Tensor, indices: Sequence[object]) -> object:

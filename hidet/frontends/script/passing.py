@@ -6,9 +6,11 @@ from hidet.dialects.shaped import memref_type
 from hidet.errors import ScriptError
 from hidet.frontends.script.emitter import Emitter
 from hidet.frontends.script.memory import part_of, tensor_of
+from hidet.frontends.script.parameters import TypeList
 from hidet.frontends.script.pointers import NULL, NullPointer, retyped
 from hidet.frontends.script.tensor_maps import TensorMap, TensorMapType
 from hidet.frontends.script.types import (
+    BOOL,
     PointerType,
     ScalarType,
     TensorType,
@@ -27,7 +29,9 @@ from hidet.frontends.script.values import (
 from hidet.frontends.script.vectors import Vector
 
 
-def passed(emitter: Emitter, what: str, kind: object, value: object, is_launch: bool) -> object:
+def passed(
+    emitter: Emitter, what: str, kind: object, value: object, *, is_launch: bool, is_changed: bool
+) -> object:
     """Return an argument as its parameter takes it.
 
     Args:
@@ -36,6 +40,7 @@ def passed(emitter: Emitter, what: str, kind: object, value: object, is_launch: 
         kind: its type, None where it takes everything.
         value: the argument.
         is_launch: whether a kernel is launched, which keeps nothing but memory and numbers.
+        is_changed: whether the function assigns to the parameter.
 
     Raises:
         ScriptError: the parameter does not take it.
@@ -44,6 +49,11 @@ def passed(emitter: Emitter, what: str, kind: object, value: object, is_launch: 
     match kind:
         case _ if kind is None or is_of_python(kind):
             return value
+        case TypeList():
+            return tuple(
+                passed(emitter, what, one, each, is_launch=is_launch, is_changed=is_changed)
+                for one, each in zip(kind.types, kind.values(what, value), strict=True)
+            )
         case TensorType():
             if isinstance(value, Pointer) and not is_launch:
                 taken = part_of(value, kind) or value
@@ -66,8 +76,22 @@ def passed(emitter: Emitter, what: str, kind: object, value: object, is_launch: 
             is_taken = isinstance(value, Scalar) or is_number(value)
     if not is_taken:
         raise ScriptError(f"{what} is {kind}, and got {describe(value)}")
-    if not isinstance(kind, ScalarType) or (isinstance(value, int) and kind.is_integer):
+    if not isinstance(kind, ScalarType):
         return taken
+    return number_as(emitter, value, kind, is_changed=is_launch or is_changed)
+
+
+def number_as(emitter: Emitter, value: object, kind: ScalarType, *, is_changed: bool) -> object:
+    """Return a number in a type.
+
+    A whole number, or a truth value, that nothing changes stays one of Python: what it decides is
+    decided when the script is defined.
+    """
+    if isinstance(value, int) and not is_changed:
+        if kind is BOOL:
+            return bool(value)
+        if kind.is_integer and kind.limits[0] <= value <= kind.limits[1]:
+            return int(value)
     return emitter.cast(emitter.scalar_of(value, kind), kind)
 
 

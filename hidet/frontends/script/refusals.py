@@ -16,7 +16,6 @@ REFUSED: dict[type[ast.AST], tuple[str, str]] = {
     ast.Raise: ("'raise'", "check by 'assert'; a kernel has no exceptions"),
     ast.Try: ("'try'", "check by 'assert'; a kernel has no exceptions"),
     ast.TryStar: ("'try'", "check by 'assert'; a kernel has no exceptions"),
-    ast.With: ("'with'", "call functions before and after; a kernel has nothing to enter"),
     ast.Yield: ("'yield'", "return a value, or call a function for each"),
     ast.YieldFrom: ("'yield'", "return a value, or call a function for each"),
 }

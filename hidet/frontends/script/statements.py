@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
 from xdsl.dialects import scf
@@ -11,12 +11,14 @@ from xdsl.ir import Block, Region
 
 from hidet.dialects.cuda import AssertOp
 from hidet.errors import ScriptError
-from hidet.frontends.script.binding import arguments
+from hidet.frontends.script.contexts import WarpGroups
 from hidet.frontends.script.exits import Exits, Left
-from hidet.frontends.script.facts import exit_in, leaves, read_names
+from hidet.frontends.script.facts import are_assigned, exit_in, leaves, read_names
 from hidet.frontends.script.loops import Loops
+from hidet.frontends.script.passing import number_as
 from hidet.frontends.script.refusals import refusal
 from hidet.frontends.script.scopes import Scopes
+from hidet.frontends.script.signature import Signature, evaluated_defaults
 from hidet.frontends.script.source import LocatedError
 from hidet.frontends.script.types import (
     PointerType,
@@ -102,14 +104,14 @@ class Statements(Loops):
     def run_function(
         self,
         function: ast.FunctionDef,
-        arguments: Sequence[object],
+        arguments: Mapping[str, object],
         returns: ScalarType | None = None,
     ) -> object:
         """Execute the body of a function with values for its parameters; return what it returns."""
         self.exits = Exits(self.emitter, returns)
         self.rest = (function.body,)
-        for node, value in zip(function.args.args, arguments, strict=True):
-            self.assign_name(node.arg, value)
+        for name, value in arguments.items():
+            self.assign_name(name, value)
         self.rest = ()
         left = self.run(function.body)
         try:
@@ -123,15 +125,20 @@ class Statements(Loops):
             raise self.source.error(
                 decorator, f"'{node.name}' is decorated in a script", "write a plain 'def'"
             )
-        names, defaults = self.parameters(node.args)
-        types = [self._annotation(each.annotation) for each in node.args.args]
+        defaults = evaluated_defaults(node.args, self.evaluate)
+        signature = Signature.of(self.source, node.args, defaults)
+        parameters = (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
+        types = {each.arg: self._annotation(each.annotation) for each in parameters}
         returns = self._annotation(node.returns)
         captured = self.captured(node)
 
-        def function(*values: object) -> object:
-            given = arguments(f"'{node.name}'", names, defaults, values).values()
+        def function(*values: object, **keywords: object) -> object:
+            given = signature.bind(f"'{node.name}'", values, keywords)
             inner = type(self)(self.emitter, self.source, self.outside, Scopes(captured))
-            converted = [self._as(value, kind) for value, kind in zip(given, types, strict=True)]
+            converted = {
+                name: self._as(value, types.get(name), is_changed=are_assigned(name, node.body))
+                for name, value in given.items()
+            }
             with self.emitter.nested(node.name):
                 return self._as(inner.run_function(node, converted, returns), returns)
 
@@ -147,11 +154,11 @@ class Statements(Loops):
             else scalar_type(kind)
         )
 
-    def _as(self, value: object, kind: ScalarType | None) -> object:
+    def _as(self, value: object, kind: ScalarType | None, *, is_changed: bool = False) -> object:
         """Return a value in a type, if there is one."""
-        if kind is None or value is None or (isinstance(value, int) and kind.is_integer):
+        if kind is None or value is None:
             return value
-        return self.emitter.cast(self.emitter.scalar_of(value, kind), kind)
+        return number_as(self.emitter, value, kind, is_changed=is_changed)
 
     # Simple statements.
 
@@ -204,6 +211,32 @@ class Statements(Loops):
         self.rest = (*self.rest, (*node.body, *node.orelse))
         condition = self.condition(node.test)
         self.rest = self.rest[:-1]
+        return self._branch(node, condition)
+
+    def context(self, node: ast.With) -> Left | None:
+        """Execute `with warp_groups([0]) as thread:`, a branch for some threads."""
+        first, *others = node.items
+        entered = self.evaluate(first.context_expr)
+        if not isinstance(entered, WarpGroups):
+            raise self.source.error(
+                first.context_expr,
+                f"a script has no 'with' of {describe(entered)}",
+                "only groups of warps are entered: with warp_groups([0]) as thread",
+            )
+        condition, thread = entered.enter(self.emitter)
+        body = node.body
+        if others:
+            body = [cast("ast.stmt", ast.copy_location(ast.With(others, node.body), node))]
+        self.scopes.enter(runtime=False)
+        if first.optional_vars is not None:
+            self.bind(first.optional_vars, thread)
+        branch = ast.copy_location(ast.If(first.context_expr, body, []), node)
+        left = self._branch(branch, condition)
+        self.scopes.exit()
+        return left
+
+    def _branch(self, node: ast.If, condition: object) -> Left | None:
+        """Execute one side of a branch whose condition is known, or make one of the kernel."""
         if not isinstance(condition, Scalar):
             return self.run(node.body if condition else node.orelse)
         sides = [self._side(statements) for statements in (node.body, node.orelse)]
@@ -321,5 +354,6 @@ _RULES: dict[type[ast.stmt], Callable[[Statements, ast.stmt], Left | None]] = ca
         ast.Pass: Statements.nothing,
         ast.Return: Statements.returns,
         ast.While: Statements.while_loop,
+        ast.With: Statements.context,
     },
 )

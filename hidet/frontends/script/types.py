@@ -27,6 +27,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 
 from hidet.errors import ScriptError
+from hidet.frontends.script.data_types import Answer, DataTypeNames
 from hidet.mapping import SwizzledLayout, TaskMap
 
 if TYPE_CHECKING:
@@ -38,34 +39,34 @@ Kind = Literal["bool", "signed", "unsigned", "index", "float"]
 
 
 @dataclass(frozen=True)
-class ScalarType:
+class ScalarType(DataTypeNames):
     """A scalar type: `f32`; makes tensor types, `f32[m, n]`, and pointer types, `~f32`.
 
     Called with a number or a value it converts that: `f32(i)`.
 
     Attributes:
-        name: the short name.
-        long_name: the name that torch uses.
+        short_name: the name in scripts and messages, `f16`.
+        name: the name that torch uses, `float16`.
         kind: what arithmetic it has.
         bits: its width; that of an index is chosen by the compiler.
         ir: the type in the IR, where integers have no sign.
     """
 
+    short_name: str
     name: str
-    long_name: str
     kind: Kind
     bits: int
     ir: Attribute
 
     @property
-    def is_float(self) -> bool:
+    def is_float(self) -> Answer:
         """Whether it is a floating point type."""
-        return self.kind == "float"
+        return Answer(self.kind == "float")
 
     @property
-    def is_integer(self) -> bool:
+    def is_integer(self) -> Answer:
         """Whether it is an integer or an index."""
-        return self.kind in ("signed", "unsigned", "index")
+        return Answer(self.kind in ("signed", "unsigned", "index"))
 
     @property
     def limits(self) -> tuple[int, int]:
@@ -75,19 +76,14 @@ class ScalarType:
         return -(1 << (self.bits - 1)), (1 << (self.bits - 1)) - 1
 
     @property
-    def nbytes(self) -> int:
-        """The bytes of a number."""
-        return max(self.bits // 8, 1)
-
-    @property
     def min_value(self) -> float:
         """The smallest finite number."""
-        return -FLOAT_LIMITS[self.name] if self.is_float else self.limits[0]
+        return -FLOAT_LIMITS[self.short_name] if self.is_float else self.limits[0]
 
     @property
     def max_value(self) -> float:
         """The largest finite number."""
-        return FLOAT_LIMITS[self.name] if self.is_float else self.limits[1]
+        return FLOAT_LIMITS[self.short_name] if self.is_float else self.limits[1]
 
     @property
     def zero(self) -> float:
@@ -109,17 +105,21 @@ class ScalarType:
         """Convert a value to this type, inside of a script."""
         from hidet.frontends.script.tracing import current
 
-        emitter = current(self.name)
+        emitter = current(self.short_name)
         return emitter.cast(emitter.scalar_of(value, self), self)
 
+    def constant(self, value: float) -> Scalar:
+        """Return a number of this type, inside of a script."""
+        return self(value)
+
     def __str__(self) -> str:
-        return self.name
+        return self.short_name
 
     __repr__ = __str__
 
 
 @dataclass(frozen=True)
-class VectorType:
+class VectorType(DataTypeNames):
     """The type of a vector: `f32x4`; makes types of tensors, `f32x4[m, n]`, and pointers, `~f32x4`.
 
     Called with one or several values it makes a vector of them.
@@ -133,14 +133,19 @@ class VectorType:
     lanes: int
 
     @property
-    def bits(self) -> int:
+    def bits(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
         """The width of all elements together."""
         return self.element.bits * self.lanes
 
     @property
-    def nbytes(self) -> int:
-        """The bytes of all elements together."""
-        return self.bits // 8
+    def name(self) -> str:
+        """The long name: `float16x2`."""
+        return f"{self.element.name}x{self.lanes}"
+
+    @property
+    def lane_type(self) -> ScalarType:
+        """The type of an element."""
+        return self.element
 
     def __getitem__(self, shape: int | Sequence[int]) -> TensorType:
         return TensorType(self, shape)
@@ -322,7 +327,7 @@ FLOAT_LIMITS = {
 SCALAR_TYPES = {
     name: each
     for each in (BOOL, I8, I16, I32, I64, U8, U16, U32, U64, F16, BF16, F32, F64, TF32)
-    for name in (each.name, each.long_name)
+    for name in (each.short_name, each.name)
 }
 """The types that a user can name, by short and long name; an index has none."""
 

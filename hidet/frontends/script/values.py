@@ -456,7 +456,7 @@ def is_number(value: object) -> bool:
 def is_offset(value: object) -> bool:
     """Whether a value can be added to an address."""
     if isinstance(value, Scalar):
-        return value.type.is_integer
+        return value.type.is_integer()
     return isinstance(value, int) and not isinstance(value, bool)
 
 

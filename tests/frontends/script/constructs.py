@@ -114,7 +114,7 @@ class Recorder:
 
     def note_function(self, function):
         """Note the types of the parameters of a function, in the line of its decorator."""
-        for _, kind in function.parameter_types():
+        for kind in [kind for name, kind in function.annotations.items() if name != "return"]:
             self.note_value(kind, function.source.first_line)
             self.note_value(getattr(kind, "element", None), function.source.first_line)
 

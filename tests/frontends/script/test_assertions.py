@@ -47,6 +47,30 @@ def test_on_the_cpu():
     assert x.sum() == 64
 
 
+def test_in_a_public_function():
+    """The host checks before it launches anything, and raises an error with line and message."""
+    with hidet.script_module() as module:
+
+        @hidet.script
+        def kernel(x: f32[64]):
+            attrs.cuda.grid_dim = 1
+            attrs.cuda.block_dim = 64
+            x[threadIdx.x] = 1.0
+
+        @hidet.script
+        def launch(x: f32[64], n: i32):
+            attrs.func_kind = "public"
+            assert n % 8 == 0, "the size is a multiple of 8"
+            kernel(x)
+
+    built, x = module.build(), torch.zeros(64)
+    with pytest.raises(HidetError, match=r"does not hold: .*py:\d+: the size is a multiple of 8"):
+        built(x, 12)
+    assert x.sum() == 0
+    built(x, 16)
+    assert x.sum() == 64
+
+
 def test_in_a_function_of_the_cpu():
     """What is no kernel ends at the line that fails."""
     with hidet.script_module() as module:

@@ -35,6 +35,10 @@ def second(p: ~f32):
     return p[1]
 
 @hidet.script
+def pairs(pair: meta.types([f32, i32])):
+    return pair[0] * pair[1]
+
+@hidet.script
 def half_returned(x: f32):
     if x > 0:
         return x
@@ -130,12 +134,13 @@ WHOLE = [
         """,
     ),
     whole(
-        "a function of a script takes plain parameters only",
+        "a kernel takes plain parameters only",
         "3",
         """
-        @hidet.script
-        def function(x=3):
-            return x
+        with hidet.script_module():
+            @hidet.script
+            def kernel(x: i32 = 3):
+                attrs.cuda.grid_dim = 1
         """,
     ),
     whole(
@@ -192,13 +197,17 @@ WHOLE = [
         """,
     ),
     whole(
-        "the kernel 'kernel' is in no module",
+        "'kernel' is added to a module as 'other' ... attrs.func_name = 'other'",
         "def",
         """
+        from hidet.ir import IRModule
+
         @hidet.script
         def kernel():
             attrs.cuda.grid_dim = 1
             attrs.cuda.block_dim = 1
+
+        IRModule().add_function("other", kernel)
         """,
     ),
     whole(
@@ -333,6 +342,7 @@ WHOLE = [
         """,
     ),
     whole("the module is empty", None, "hidet.script_module().ir_module()"),
+    whole("the module is empty", None, "hidet.ir.IRModule().build()"),
     whole("'threadIdx.x' exists in a kernel only", None, "threadIdx.x"),
     whole(
         "'<lambda>' is no function that a script can be made of", None, "hidet.script(\nlambda: 0)"
@@ -382,7 +392,7 @@ PUBLIC = [
         "syncthreads",
         "scale(x, y, n)\nsyncthreads()",
     ),
-    in_public("'scale' takes 3 arguments, not 2", "scale", "scale(x, y)"),
+    in_public("'scale' gets no value for the parameter 'n'", "scale", "scale(x, y)"),
     in_public(
         "the parameter 'x' of 'scale' is f32[8], and got a pointer ~f32", "scale", "scale(y, y, n)"
     ),

@@ -1,0 +1,92 @@
+"""How the arguments of a call find the parameters of the function, as in Python."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from hidet.errors import ScriptError
+from hidet.frontends.script.source import Source
+
+
+@dataclass(frozen=True)
+class Signature:
+    """The parameters of a function.
+
+    Attributes:
+        names: those that a call may give by position, and by name.
+        rest: the name of `*args`, None where there is none.
+        named: those that a call gives by name only.
+        defaults: the values of those that a call may leave out.
+    """
+
+    names: tuple[str, ...]
+    rest: str | None = None
+    named: tuple[str, ...] = ()
+    defaults: Mapping[str, object] = field(default_factory=dict[str, object])
+
+    @staticmethod
+    def of(source: Source, node: ast.arguments, defaults: Mapping[str, object]) -> Signature:
+        """Return the parameters that a syntax tree names.
+
+        Raises:
+            ScriptError: one of them is `**keywords`.
+        """
+        if node.kwarg is not None:
+            raise source.error(
+                node.kwarg,
+                f"a function of a script has no '**{node.kwarg.arg}'",
+                "name each parameter, or take a dictionary as one",
+            )
+        names = tuple(each.arg for each in (*node.posonlyargs, *node.args))
+        rest = None if node.vararg is None else node.vararg.arg
+        return Signature(names, rest, tuple(each.arg for each in node.kwonlyargs), defaults)
+
+    def bind(
+        self, what: str, values: Sequence[object], keywords: Mapping[str, object]
+    ) -> dict[str, object]:
+        """Return the values of the parameters in a call, those of `*args` as a tuple.
+
+        Args:
+            what: the function, as in messages.
+            values: the arguments without a name.
+            keywords: those with one.
+
+        Raises:
+            ScriptError: an argument has no parameter, or a parameter no argument, or two.
+        """
+        count = len(self.names)
+        if len(values) > count and self.rest is None:
+            raise ScriptError(f"{what} takes {count} arguments, not {len(values)}")
+        bound = dict(zip(self.names, values, strict=False))
+        for name, value in keywords.items():
+            if name not in (*self.names, *self.named):
+                raise ScriptError(
+                    f"{what} has no parameter '{name}'",
+                    hint=f"it has {', '.join((*self.names, *self.named)) or 'none'}",
+                )
+            if name in bound:
+                raise ScriptError(f"{what} gets the parameter '{name}' twice")
+            bound[name] = value
+        complete: dict[str, object] = {}
+        for name in (*self.names, *self.named):
+            if name not in bound and name not in self.defaults:
+                raise ScriptError(f"{what} gets no value for the parameter '{name}'")
+            complete[name] = bound[name] if name in bound else self.defaults[name]
+        if self.rest is not None:
+            complete[self.rest] = tuple(values[count:])
+        return complete
+
+
+def evaluated_defaults(
+    node: ast.arguments, evaluate: Callable[[ast.expr], object]
+) -> dict[str, object]:
+    """Return the values of the defaults that a syntax tree has, by parameter."""
+    names = [each.arg for each in (*node.posonlyargs, *node.args)]
+    first = len(names) - len(node.defaults)
+    defaults = dict(zip(names[first:], map(evaluate, node.defaults), strict=True))
+    for each, value in zip(node.kwonlyargs, node.kw_defaults, strict=True):
+        if value is not None:
+            defaults[each.arg] = evaluate(value)
+    return defaults
