@@ -140,7 +140,7 @@ class TensorMaps:
     def _for_gpu(self, tensor: torch.Tensor) -> bytes:
         driver: Any = import_module("cuda.bindings.driver")
         kind, rank = self._kind, tensor.dim()
-        element = _DRIVER_TYPES[kind.tensor.element.name]
+        element = _DRIVER_TYPES[kind.tensor.element.short_name]
         swizzle = f"{kind.swizzle}B" if kind.swizzle else "NONE"
         status, encoded = driver.cuTensorMapEncodeTiled(
             getattr(driver.CUtensorMapDataType, f"CU_TENSOR_MAP_DATA_TYPE_{element}"),
