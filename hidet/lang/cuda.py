@@ -67,6 +67,7 @@ from hidet.frontends.script.hopper import (
     wgmma_wait_group,
 )
 from hidet.frontends.script.memory import dynamic_shared_memory, register_tensor, shared_tensor
+from hidet.frontends.script.scalar_functions import scalar_function
 from hidet.frontends.script.tensor_core import MmaConfig, ldmatrix, mma_sync
 from hidet.frontends.script.tensor_maps import TensorMapType as tensor_map
 from hidet.frontends.script.warp_roles import (
@@ -81,7 +82,16 @@ from hidet.frontends.script.warp_roles import (
     setmaxnreg,
 )
 
+popc, clz, ffs, brev = map(scalar_function, ("popc", "clz", "ffs", "brev"))
+funnelshift_l, funnelshift_lc = map(scalar_function, ("funnelshift_l", "funnelshift_lc"))
+funnelshift_r, funnelshift_rc = map(scalar_function, ("funnelshift_r", "funnelshift_rc"))
+
 # The names of CUDA.
+__popc, __clz, __ffs, __brev = popc, clz, ffs, brev
+__popcll, __clzll, __ffsll, __brevll = popc, clz, ffs, brev
+__funnelshift_l, __funnelshift_lc = funnelshift_l, funnelshift_lc
+__funnelshift_r, __funnelshift_rc = funnelshift_r, funnelshift_rc
+byte_perm = __byte_perm = prmt
 __cosf, __sinf, __tanhf = fast_cos, fast_sin, fast_tanh
 __expf, __logf, __log2f, __log10f = fast_exp, fast_log, fast_log2, fast_log10
 __powf, __fdividef = fast_pow, fast_divide
@@ -89,12 +99,25 @@ rcp = fast_rcp
 
 __all__ = [
     "MmaConfig",
+    "__brev",
+    "__brevll",
+    "__byte_perm",
+    "__clz",
+    "__clzll",
     "__cosf",
     "__expf",
     "__fdividef",
+    "__ffs",
+    "__ffsll",
+    "__funnelshift_l",
+    "__funnelshift_lc",
+    "__funnelshift_r",
+    "__funnelshift_rc",
     "__log2f",
     "__log10f",
     "__logf",
+    "__popc",
+    "__popcll",
     "__powf",
     "__sinf",
     "__tanhf",
@@ -113,9 +136,12 @@ __all__ = [
     "blockDim",
     "blockIdx",
     "block_rank_in_cluster",
+    "brev",
+    "byte_perm",
     "cluster_arrive",
     "cluster_sync",
     "cluster_wait",
+    "clz",
     "copy_vector",
     "cp_async",
     "cp_async_commit_group",
@@ -137,6 +163,11 @@ __all__ = [
     "fast_tanh",
     "fence_mbarrier_init",
     "fence_proxy_async",
+    "ffs",
+    "funnelshift_l",
+    "funnelshift_lc",
+    "funnelshift_r",
+    "funnelshift_rc",
     "gridDim",
     "griddepcontrol_launch_dependents",
     "griddepcontrol_wait",
@@ -149,6 +180,7 @@ __all__ = [
     "mbarrier_init",
     "mbarrier_wait",
     "mma_sync",
+    "popc",
     "printf",
     "prmt",
     "rcp",

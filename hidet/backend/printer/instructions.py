@@ -18,6 +18,7 @@ from hidet.dialects.cuda.cluster import (
     ClusterWaitOp,
     MbarrierArriveClusterOp,
 )
+from hidet.dialects.cuda.functions import FunctionOp
 from hidet.dialects.cuda.mbarrier import (
     FenceMbarrierInitOp,
     FenceProxyAsyncOp,
@@ -64,7 +65,7 @@ def _statement(op: Operation, writer: Writer) -> None:
 
 
 EXPRESSIONS: dict[type[Operation], ExpressionPrinter] = dict.fromkeys(
-    (FastOp, Lop3Op, MatrixDescriptorOp, OrderedLoadOp, PrmtOp), _call
+    (FastOp, FunctionOp, Lop3Op, MatrixDescriptorOp, OrderedLoadOp, PrmtOp), _call
 )
 """How operations of the instruction table print as expressions."""
 

@@ -50,6 +50,7 @@ from hidet.dialects.cuda.cluster import (
     MbarrierArriveClusterOp,
 )
 from hidet.dialects.cuda.dynamic_shared import DynamicSharedOp
+from hidet.dialects.cuda.functions import FunctionOp
 from hidet.dialects.cuda.host import BufferOp, LaunchOp, ViewOp
 from hidet.dialects.cuda.instructions import (
     BlockDimOp,
@@ -118,6 +119,7 @@ Cuda = Dialect(
         DynamicSharedOp,
         FenceMbarrierInitOp,
         FenceProxyAsyncOp,
+        FunctionOp,
         GridDependencyWaitOp,
         GridDimOp,
         HintedCopyOp,

@@ -11,9 +11,11 @@ from functools import partial, reduce
 
 from xdsl.dialects.math import FmaOp
 
+from hidet.arch.functions import FLOAT_FUNCTIONS
 from hidet.errors import ScriptError
 from hidet.frontends.script.iterables import Grid, Range, Tasks
 from hidet.frontends.script.operators import FUNCTIONS
+from hidet.frontends.script.scalar_functions import copysign, degrees, radians, scalar_function
 from hidet.frontends.script.tracing import current
 from hidet.frontends.script.types import (
     F32,
@@ -324,6 +326,15 @@ SUBSTITUTES: dict[object, Substitute] = {
     math.pow: Substitute(power),
     math.atan2: Substitute(atan2),
     math.fabs: Substitute(absolute),
+    math.copysign: Substitute(copysign),
+    math.degrees: Substitute(degrees),
+    math.radians: Substitute(radians),
+    math.remainder: Substitute(scalar_function("ieee_remainder")),
+    **{
+        getattr(math, name): Substitute(scalar_function(name))
+        for name in FLOAT_FUNCTIONS
+        if hasattr(math, name)
+    },
     **{
         getattr(math, name): Substitute(function)
         for name, function in ELEMENTARY.items()

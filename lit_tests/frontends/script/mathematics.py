@@ -162,3 +162,66 @@ with hidet.script_module() as module:
         # IR:     math.tanh %{{.*}} : f32
         # SOURCE: hidet::tanh(hidet::cast<float>(h))
         y[11] = math.tanh(h)
+
+    # Functions that the table of scalar functions has, and those of its family in `math`.
+
+    # IR-LABEL:     cuda.kernel @more
+    # SOURCE-LABEL: more(
+    @hidet.script
+    def more(x: f32, z: f32, n: i32, y: f32[32], h: f16):
+        attrs.cuda.grid_dim = 1
+        attrs.cuda.block_dim = 1
+        # IR:     math.acosh %x : f32
+        # SOURCE: y[0] = hidet::acosh(x);
+        y[0] = math.acosh(x)
+        # IR:     math.asinh %x : f32
+        # SOURCE: y[1] = hidet::asinh(x);
+        y[1] = cuda_math.asinh(x)
+        # IR:     math.atanh %x : f32
+        # SOURCE: y[2] = hidet::atanh(x);
+        y[2] = math.atanh(x)
+        # IR:     math.cbrt %x : f32
+        # SOURCE: y[3] = hidet::cbrt(x);
+        y[3] = cuda_math.cbrt(x)
+        # IR:     math.copysign %x, %z : f32
+        # SOURCE: y[4] = hidet::copysign(x, z);
+        y[4] = math.copysign(x, z)
+        # IR:     cuda.function "erfc"(%x)
+        # SOURCE: y[5] = hidet::erfc(x);
+        y[5] = math.erfc(x)
+        # IR:     cuda.function "gamma"(%x)
+        # SOURCE: y[6] = hidet::gamma(x);
+        y[6] = math.gamma(x)
+        # IR:     cuda.function "lgamma"(%x)
+        # SOURCE: y[7] = hidet::lgamma(x);
+        y[7] = math.lgamma(x)
+        # IR:     cuda.function "fmod"(%x, %z)
+        # SOURCE: y[8] = hidet::fmod(x, z);
+        y[8] = math.fmod(x, z)
+        # IR:     cuda.function "ieee_remainder"(%x, %z)
+        # SOURCE: y[9] = hidet::ieee_remainder(x, z);
+        y[9] = math.remainder(x, z)
+        # IR:     cuda.function "hypot"(%x, %z)
+        # SOURCE: y[10] = hidet::hypot(x, z);
+        y[10] = cuda_math.hypot(x, z)
+        # IR:     cuda.function "nextafter"(%x, %z)
+        # SOURCE: y[11] = hidet::nextafter(x, z);
+        y[11] = cuda_math.nextafter(x, z)
+        # IR:     cuda.function "ldexp"(%x, %n) : (f32, i32) -> f32
+        # SOURCE: y[12] = hidet::ldexp(x, n);
+        y[12] = math.ldexp(x, n)
+        # IR:     cuda.function "isnan"(%x) : (f32) -> i1
+        # SOURCE: hidet::isnan(x)
+        y[13] = math.isnan(x)
+        # IR:     cuda.function "isinf"(%{{.*}}) : (f32) -> i1
+        # SOURCE: hidet::isinf(hidet::cast<float>(h))
+        y[14] = math.isinf(h)
+        # IR:     cuda.function "isfinite"(%x) : (f32) -> i1
+        # SOURCE: hidet::isfinite(x)
+        y[15] = cuda_math.isfinite(x)
+        # IR:     arith.mulf %x
+        # SOURCE: y[16] = x * 57.29578f;
+        y[16] = math.degrees(x)
+        # IR:     arith.mulf %z
+        # SOURCE: y[17] = z * 0.017453292f;
+        y[17] = math.radians(z)
