@@ -68,6 +68,15 @@ from hidet.frontends.script.hopper import (
 )
 from hidet.frontends.script.memory import dynamic_shared_memory, register_tensor, shared_tensor
 from hidet.frontends.script.scalar_functions import scalar_function
+from hidet.frontends.script.sync import (
+    nano_sleep,
+    syncthreads_and,
+    syncthreads_count,
+    syncthreads_or,
+    threadfence,
+    threadfence_block,
+    threadfence_system,
+)
 from hidet.frontends.script.tensor_core import MmaConfig, ldmatrix, mma_sync
 from hidet.frontends.script.tensor_maps import TensorMapType as tensor_map
 from hidet.frontends.script.warp_roles import (
@@ -92,6 +101,11 @@ __popcll, __clzll, __ffsll, __brevll = popc, clz, ffs, brev
 __funnelshift_l, __funnelshift_lc = funnelshift_l, funnelshift_lc
 __funnelshift_r, __funnelshift_rc = funnelshift_r, funnelshift_rc
 byte_perm = __byte_perm = prmt
+__syncthreads, __syncwarp = syncthreads, syncwarp
+__syncthreads_and, __syncthreads_or = syncthreads_and, syncthreads_or
+__syncthreads_count, __nanosleep = syncthreads_count, nano_sleep
+__threadfence, __threadfence_block = threadfence, threadfence_block
+__threadfence_system = threadfence_system
 __cosf, __sinf, __tanhf = fast_cos, fast_sin, fast_tanh
 __expf, __logf, __log2f, __log10f = fast_exp, fast_log, fast_log2, fast_log10
 __powf, __fdividef = fast_pow, fast_divide
@@ -116,11 +130,20 @@ __all__ = [
     "__log2f",
     "__log10f",
     "__logf",
+    "__nanosleep",
     "__popc",
     "__popcll",
     "__powf",
     "__sinf",
+    "__syncthreads",
+    "__syncthreads_and",
+    "__syncthreads_count",
+    "__syncthreads_or",
+    "__syncwarp",
     "__tanhf",
+    "__threadfence",
+    "__threadfence_block",
+    "__threadfence_system",
     "active_mask",
     "all_sync",
     "any_sync",
@@ -180,6 +203,7 @@ __all__ = [
     "mbarrier_init",
     "mbarrier_wait",
     "mma_sync",
+    "nano_sleep",
     "popc",
     "printf",
     "prmt",
@@ -193,9 +217,15 @@ __all__ = [
     "shfl_xor_sync",
     "store",
     "syncthreads",
+    "syncthreads_and",
+    "syncthreads_count",
+    "syncthreads_or",
     "syncwarp",
     "tensor_map",
     "threadIdx",
+    "threadfence",
+    "threadfence_block",
+    "threadfence_system",
     "tma_commit_group",
     "tma_load",
     "tma_store",

@@ -67,6 +67,46 @@ static inline void sync_threads(unsigned line = __builtin_LINE()) {
   cpu::block->meet(cpu::block->barrier(), "__syncthreads", line, cpu::Meeting::barrier);
 }
 
+namespace cpu {
+
+// How many threads of a block have said yes, at the meetings with even and with odd numbers.
+static thread_local int block_votes[kMaxCluster][2];
+
+// Wait for all threads of the block; return for how many p holds.
+static inline int block_vote(bool p, const char* what, unsigned line) {
+  if (block == nullptr) {
+    report(kNotCollective, "%s in %s needs HIDET_COLLECTIVE", what, at(line).text);
+    return p;
+  }
+  MeetingPoint& point = block->barrier();
+  int& votes = block_votes[block->rank()][point.generation % 2];
+  if (point.arrived == 0) votes = 0;  // the votes of the last but one meeting have been read
+  votes += p;
+  block->meet(point, what, line, Meeting::barrier);
+  return votes;
+}
+
+}  // namespace cpu
+
+// Wait for all threads of the block; whether p holds for all, for one, or for how many of them.
+static inline bool sync_threads_and(bool p, unsigned line = __builtin_LINE()) {
+  return cpu::block_vote(!p, "__syncthreads_and", line) == 0;
+}
+static inline bool sync_threads_or(bool p, unsigned line = __builtin_LINE()) {
+  return cpu::block_vote(p, "__syncthreads_or", line) != 0;
+}
+static inline int sync_threads_count(bool p, unsigned line = __builtin_LINE()) {
+  return cpu::block_vote(p, "__syncthreads_count", line);
+}
+
+// Keep the accesses before ahead of those after.
+HIDET_DEVICE void fence_cta() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+HIDET_DEVICE void fence_gpu() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+HIDET_DEVICE void fence_sys() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+
+// How long something takes is a matter of GPUs.
+HIDET_DEVICE void nanosleep(unsigned) {}
+
 // Wait for all lanes of the warp.
 static inline void sync_warp(unsigned line = __builtin_LINE()) {
   cpu::exchange(0, "__syncwarp", line, cpu::Meeting::barrier);

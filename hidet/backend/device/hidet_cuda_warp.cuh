@@ -19,6 +19,19 @@ HIDET_DEVICE constexpr void check_shuffle() {
 // Wait for all threads of the block.
 HIDET_DEVICE void sync_threads() { ::__syncthreads(); }
 
+// Wait for all threads of the block; whether p holds for all, for one, or for how many of them.
+HIDET_DEVICE bool sync_threads_and(bool p) { return ::__syncthreads_and(p) != 0; }
+HIDET_DEVICE bool sync_threads_or(bool p) { return ::__syncthreads_or(p) != 0; }
+HIDET_DEVICE int sync_threads_count(bool p) { return ::__syncthreads_count(p); }
+
+// Keep the accesses before ahead of those after: for the block, the GPU, all of the machine.
+HIDET_DEVICE void fence_cta() { ::__threadfence_block(); }
+HIDET_DEVICE void fence_gpu() { ::__threadfence(); }
+HIDET_DEVICE void fence_sys() { ::__threadfence_system(); }
+
+// Wait for about so many nanoseconds, up to a millisecond.
+HIDET_DEVICE void nanosleep(unsigned count) { ::__nanosleep(count); }
+
 // Wait for all lanes of the warp.
 HIDET_DEVICE void sync_warp() { ::__syncwarp(); }
 

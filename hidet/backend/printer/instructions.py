@@ -27,6 +27,7 @@ from hidet.dialects.cuda.mbarrier import (
     MbarrierInitOp,
     MbarrierWaitOp,
 )
+from hidet.dialects.cuda.sync import EffectOp, SyncVoteOp
 from hidet.dialects.cuda.table_ops import InstructionOp
 from hidet.dialects.cuda.tensor_copy import TmaCommitOp, TmaLoadOp, TmaStoreOp, TmaWaitOp
 from hidet.dialects.cuda.tensor_core import LdmatrixOp, MmaSyncOp
@@ -65,7 +66,7 @@ def _statement(op: Operation, writer: Writer) -> None:
 
 
 EXPRESSIONS: dict[type[Operation], ExpressionPrinter] = dict.fromkeys(
-    (FastOp, FunctionOp, Lop3Op, MatrixDescriptorOp, OrderedLoadOp, PrmtOp), _call
+    (FastOp, FunctionOp, Lop3Op, MatrixDescriptorOp, OrderedLoadOp, PrmtOp, SyncVoteOp), _call
 )
 """How operations of the instruction table print as expressions."""
 
@@ -77,7 +78,7 @@ STATEMENTS: dict[type[Operation], StatementPrinter] = dict.fromkeys(
         *(MbarrierArriveOp, MbarrierExpectOp, MbarrierInitOp, MbarrierWaitOp),
         *(FenceMbarrierInitOp, FenceProxyAsyncOp),
         *(ClusterArriveOp, ClusterWaitOp, MbarrierArriveClusterOp),
-        *(BarrierArriveOp, BarrierSyncOp, SetMaxNregOp),
+        *(BarrierArriveOp, BarrierSyncOp, EffectOp, SetMaxNregOp),
         *(GridDependencyWaitOp, LaunchDependentsOp),
         *(TmaCommitOp, TmaLoadOp, TmaStoreOp, TmaWaitOp),
     ),

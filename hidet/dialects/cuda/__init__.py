@@ -72,6 +72,7 @@ from hidet.dialects.cuda.mbarrier import (
     MbarrierInitOp,
     MbarrierWaitOp,
 )
+from hidet.dialects.cuda.sync import BlockVoteAttr, EffectOp, SyncVoteOp
 from hidet.dialects.cuda.tensor_copy import (
     TensorMapType,
     TmaCommitOp,
@@ -117,6 +118,7 @@ Cuda = Dialect(
         CpAsyncWaitOp,
         FastOp,
         DynamicSharedOp,
+        EffectOp,
         FenceMbarrierInitOp,
         FenceProxyAsyncOp,
         FunctionOp,
@@ -143,6 +145,7 @@ Cuda = Dialect(
         SetMaxNregOp,
         ShflOp,
         SyncThreadsOp,
+        SyncVoteOp,
         SyncWarpOp,
         ThreadIdOp,
         TmaCommitOp,
@@ -163,6 +166,7 @@ Cuda = Dialect(
         AccessOrderAttr,
         AccessScopeAttr,
         AtomicKindAttr,
+        BlockVoteAttr,
         BufferKindAttr,
         CacheHintAttr,
         CopyCacheAttr,

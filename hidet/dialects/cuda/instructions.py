@@ -51,6 +51,10 @@ class WarpCollective(Collective):
     """The lanes of a warp meet here; other warps need not come by."""
 
 
+class BlockBarrier(OpTrait):
+    """All threads of the block wait for each other here, and see what each has done to memory."""
+
+
 class IdOp(IRDLOperation):
     """An id of the running thread, or an extent of its launch, along one dimension."""
 
@@ -101,7 +105,7 @@ class SyncThreadsOp(IRDLOperation):
     name = "cuda.sync_threads"
 
     assembly_format = "attr-dict"
-    traits = traits_def(Collective(), MemoryReadEffect(), MemoryWriteEffect())
+    traits = traits_def(BlockBarrier(), Collective(), MemoryReadEffect(), MemoryWriteEffect())
 
     def __init__(self) -> None:
         super().__init__()

@@ -16,6 +16,16 @@ cuda.kernel @update(%x : memref<32xf32>, %p : i1) grid(1) block(32) attributes {
   %some = cuda.vote any %p : i1
   // CHECK-NEXT: const int lanes = hidet::ballot(p);
   %lanes = cuda.vote ballot %p : i32
+  // CHECK-NEXT: const bool every = hidet::sync_threads_and(p);
+  %every = cuda.sync_vote and %p : i1
+  // CHECK-NEXT: hidet::sync_threads_or(every);
+  %1 = cuda.sync_vote or %every : i1
+  // CHECK-NEXT: const int count = hidet::sync_threads_count(p);
+  %count = cuda.sync_vote count %p : i32
+  // CHECK-NEXT: hidet::fence_sys();
+  cuda.effect "fence_sys"()
+  // CHECK-NEXT: hidet::nanosleep(count);
+  cuda.effect "nanosleep"(%count)
   // CHECK-NEXT: printf("%d \"%f\"\n", lanes, old);
   cuda.printf "%d \"%f\"\n" (%lanes, %old : i32, f32)
   // CHECK-NEXT: printf("done");

@@ -47,6 +47,16 @@ cuda.kernel @update(%x : memref<8x32xf32>, %n : memref<8xi32>) grid(1) block(32)
   %3 = cuda.vote all %p : i1
   // CHECK-NEXT: %4 = cuda.vote ballot %p : i32
   %4 = cuda.vote ballot %p : i32
+  // CHECK-NEXT: %5 = cuda.sync_vote and %p : i1
+  %5 = cuda.sync_vote and %p : i1
+  // CHECK-NEXT: %6 = cuda.sync_vote or %p : i1
+  %6 = cuda.sync_vote or %p : i1
+  // CHECK-NEXT: %7 = cuda.sync_vote count %p : i32
+  %7 = cuda.sync_vote count %p : i32
+  // CHECK-NEXT: cuda.effect "fence_gpu"()
+  cuda.effect "fence_gpu"()
+  // CHECK-NEXT: cuda.effect "nanosleep"(%7)
+  cuda.effect "nanosleep"(%7)
   // CHECK-NEXT: cuda.printf "nothing\0A"
   cuda.printf "nothing\n"
   // CHECK-NEXT: cuda.printf "%d %f"(%4, %v : i32, f32)

@@ -8,6 +8,27 @@ cuda.kernel @f(%x : memref<8x8xf32>, %v : f32, %i : index) grid(1) block(32) {
 // -----
 
 cuda.kernel @f(%p : i1) grid(1) block(32) {
+  // CHECK: 'count' gives i32
+  %0 = cuda.sync_vote count %p : i1
+}
+
+// -----
+
+cuda.kernel @f(%p : i1) grid(1) block(32) {
+  // CHECK: there is no effect 'jump', only fence_cta, fence_gpu
+  cuda.effect "jump"()
+}
+
+// -----
+
+cuda.kernel @f(%p : i1) grid(1) block(32) {
+  // CHECK: 'nanosleep' takes 1 numbers, not 0
+  cuda.effect "nanosleep"()
+}
+
+// -----
+
+cuda.kernel @f(%p : i1) grid(1) block(32) {
   // CHECK: 'ballot' gives i32
   %0 = cuda.vote ballot %p : i1
 }
