@@ -15,6 +15,7 @@ from hidet.dialects.cuda.atomics import AssertOp, AtomicOp, PrintfOp, VoteKind, 
 from hidet.dialects.cuda.attributes import ShuffleKind
 from hidet.dialects.cuda.dynamic_shared import DynamicSharedOp
 from hidet.dialects.cuda.instructions import (
+    WARP,
     BlockDimOp,
     BlockIdOp,
     CopyVectorOp,
@@ -61,8 +62,11 @@ def _shuffle(op: Operation, text_of: TextOf) -> Text:
     if kind in (BOOL, "signed char"):
         raise UnsupportedDtypeError(f"a shuffle moves 2, 4 or 8 bytes, not {op.value.type}")
     arguments = [text_of(op.value), text_of(op.lane)]
-    if op.width is not None:
-        arguments.append(Text(str(op.width.value.data), INT))
+    if op.width is not None or op.mask is not None:
+        width = WARP if op.width is None else op.width.value.data
+        arguments.append(Text(str(width), INT))
+    if op.mask is not None:
+        arguments.append(text_of(op.mask))
     return call(f"hidet::{_SHUFFLES[op.kind.data]}", arguments, kind)
 
 
@@ -79,7 +83,8 @@ def _vote(op: Operation, text_of: TextOf) -> Text:
     """Print `hidet::any(p)`; a ballot is an unsigned number for C++."""
     assert isinstance(op, VoteOp)
     kind = "unsigned" if op.kind.data is VoteKind.BALLOT else BOOL
-    return call(f"hidet::{op.kind.data.value}", [text_of(op.predicate)], kind)
+    arguments = [text_of(operand) for operand in op.operands]
+    return call(f"hidet::{op.kind.data.value}", arguments, kind)
 
 
 def _printf(op: Operation, writer: Writer) -> None:
@@ -108,8 +113,9 @@ def _sync_threads(op: Operation, writer: Writer) -> None:
 
 
 def _sync_warp(op: Operation, writer: Writer) -> None:
-    """Print the barrier of a warp."""
-    writer.line("hidet::sync_warp();")
+    """Print the barrier of a warp, `hidet::sync_warp(lanes);`."""
+    arguments = [writer.text_of(operand) for operand in op.operands]
+    writer.line(f"{call('hidet::sync_warp', arguments, 'void').text};")
 
 
 def _copy_vector(op: Operation, writer: Writer) -> None:

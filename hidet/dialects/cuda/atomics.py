@@ -6,7 +6,15 @@ from collections.abc import Sequence
 from enum import auto
 from typing import ClassVar
 
-from xdsl.dialects.builtin import AnyFloatConstr, IndexType, IntegerType, MemRefType, StringAttr, i1
+from xdsl.dialects.builtin import (
+    AnyFloatConstr,
+    IndexType,
+    IntegerType,
+    MemRefType,
+    StringAttr,
+    i1,
+    i32,
+)
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute, Operation, SpacedOpaqueSyntaxAttribute, SSAValue
 from xdsl.irdl import (
@@ -116,22 +124,26 @@ class VoteKindAttr(EnumAttribute[VoteKind], SpacedOpaqueSyntaxAttribute):
 class VoteOp(IRDLOperation):
     """`cuda.vote any %p : i1`: what the lanes of the warp say together (PTX ISA, `vote.sync`).
 
-    All 32 lanes take part. `any` and `all` give an i1, `ballot` an i32 with a bit for each lane.
+    All 32 lanes take part, or with `mask %m` those whose bits are set. `any` and `all` give an i1,
+    `ballot` an i32 with a bit for each lane.
     """
 
     name = "cuda.vote"
 
     kind = prop_def(VoteKindAttr)
     predicate = operand_def(i1)
+    mask = opt_operand_def(i32)
     result = result_def(IntegerType)
 
-    assembly_format = "$kind $predicate attr-dict `:` type($result)"
+    assembly_format = "$kind $predicate (`mask` $mask^)? attr-dict `:` type($result)"
     traits = traits_def(Collective(), MemoryReadEffect(), MemoryWriteEffect())
 
-    def __init__(self, kind: VoteKind, predicate: SSAValue | Operation) -> None:
+    def __init__(
+        self, kind: VoteKind, predicate: SSAValue | Operation, mask: SSAValue | None = None
+    ) -> None:
         super().__init__(
             properties={"kind": VoteKindAttr(kind)},
-            operands=[predicate],
+            operands=[predicate, mask],
             result_types=[_result_of_vote(kind)],
         )
 

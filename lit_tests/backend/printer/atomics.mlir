@@ -26,6 +26,14 @@ cuda.kernel @update(%x : memref<32xf32>, %p : i1) grid(1) block(32) attributes {
   cuda.effect "fence_sys"()
   // CHECK-NEXT: hidet::nanosleep(count);
   cuda.effect "nanosleep"(%count)
+  // CHECK-NEXT: const bool each = hidet::all(p, lanes);
+  %each = cuda.vote all %p mask %lanes : i1
+  // CHECK-NEXT: hidet::sync_warp(lanes);
+  cuda.sync_warp mask %lanes
+  // CHECK-NEXT: const float moved = hidet::shfl_down(old, count, 32, lanes);
+  %moved = cuda.shfl down %old, %count mask %lanes : f32
+  // CHECK-NEXT: const float near = hidet::shfl_up(old, count, 8, lanes);
+  %near = cuda.shfl up %old, %count width 8 mask %lanes : f32
   // CHECK-NEXT: printf("%d \"%f\"\n", lanes, old);
   cuda.printf "%d \"%f\"\n" (%lanes, %old : i32, f32)
   // CHECK-NEXT: printf("done");

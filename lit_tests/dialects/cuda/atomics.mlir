@@ -47,6 +47,14 @@ cuda.kernel @update(%x : memref<8x32xf32>, %n : memref<8xi32>) grid(1) block(32)
   %3 = cuda.vote all %p : i1
   // CHECK-NEXT: %4 = cuda.vote ballot %p : i32
   %4 = cuda.vote ballot %p : i32
+  // CHECK-NEXT: %some = cuda.vote any %p mask %4 : i1
+  %some = cuda.vote any %p mask %4 : i1
+  // CHECK-NEXT: cuda.sync_warp mask %4
+  cuda.sync_warp mask %4
+  // CHECK-NEXT: %moved = cuda.shfl xor %v, %w width 8 mask %4 : f32
+  %moved = cuda.shfl xor %v, %w width 8 mask %4 : f32
+  // CHECK-NEXT: %other = cuda.shfl idx %v, %w mask %4 : f32
+  %other = cuda.shfl idx %v, %w mask %4 : f32
   // CHECK-NEXT: %5 = cuda.sync_vote and %p : i1
   %5 = cuda.sync_vote and %p : i1
   // CHECK-NEXT: %6 = cuda.sync_vote or %p : i1
