@@ -8,16 +8,21 @@ from hidet.frontends.script.async_copy import (
     cp_async_wait_all,
     cp_async_wait_group,
 )
-from hidet.frontends.script.cuda import (
-    active_mask,
-    all_sync,
-    any_sync,
+from hidet.frontends.script.atomics import (
     atomic_add,
+    atomic_and,
     atomic_cas,
     atomic_exchange,
     atomic_max,
     atomic_min,
+    atomic_or,
     atomic_sub,
+    atomic_xor,
+)
+from hidet.frontends.script.cuda import (
+    active_mask,
+    all_sync,
+    any_sync,
     ballot_sync,
     blockDim,
     blockIdx,
@@ -106,6 +111,9 @@ __syncthreads_and, __syncthreads_or = syncthreads_and, syncthreads_or
 __syncthreads_count, __nanosleep = syncthreads_count, nano_sleep
 __threadfence, __threadfence_block = threadfence, threadfence_block
 __threadfence_system = threadfence_system
+atomicAdd, atomicSub, atomicExch, atomicCAS = atomic_add, atomic_sub, atomic_exchange, atomic_cas
+atomicMax, atomicMin = atomic_max, atomic_min
+atomicAnd, atomicOr, atomicXor = atomic_and, atomic_or, atomic_xor
 __cosf, __sinf, __tanhf = fast_cos, fast_sin, fast_tanh
 __expf, __logf, __log2f, __log10f = fast_exp, fast_log, fast_log2, fast_log10
 __powf, __fdividef = fast_pow, fast_divide
@@ -147,12 +155,24 @@ __all__ = [
     "active_mask",
     "all_sync",
     "any_sync",
+    "atomicAdd",
+    "atomicAnd",
+    "atomicCAS",
+    "atomicExch",
+    "atomicMax",
+    "atomicMin",
+    "atomicOr",
+    "atomicSub",
+    "atomicXor",
     "atomic_add",
+    "atomic_and",
     "atomic_cas",
     "atomic_exchange",
     "atomic_max",
     "atomic_min",
+    "atomic_or",
     "atomic_sub",
+    "atomic_xor",
     "ballot_sync",
     "barrier_arrive",
     "barrier_sync",

@@ -1,8 +1,7 @@
-// CPU: vector copies and atomic operations.
+// CPU: vector copies.
 #pragma once
 
 #include <cstddef>
-#include <type_traits>
 
 namespace hidet {
 
@@ -22,59 +21,6 @@ HIDET_DEVICE void copy_vector(T* dst, const T* src) {
   }
 #endif
   __builtin_memcpy(dst, src, bytes);
-}
-
-// ---- atomics --------------------------------------------------------------------------------------
-// On global or shared memory, relaxed. They return the value from before.
-
-namespace cpu {
-
-// Replace *p by update(*p) as one step.
-template <typename T, typename Update>
-HIDET_DEVICE T atomic_update(T* p, Update update) {
-  T old;
-  __atomic_load(p, &old, __ATOMIC_RELAXED);
-  T wanted = update(old);
-  while (!__atomic_compare_exchange(p, &old, &wanted, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
-    wanted = update(old);
-  }
-  return old;
-}
-
-}  // namespace cpu
-
-template <typename T>
-HIDET_DEVICE T atomic_add(T* p, T v) {
-  if constexpr (std::is_integral_v<T>) {
-    return __atomic_fetch_add(p, v, __ATOMIC_RELAXED);
-  } else {
-    return cpu::atomic_update(p, [=](T old) { return old + v; });
-  }
-}
-
-// Floats: NaN wins, as in maximum.
-template <typename T>
-HIDET_DEVICE T atomic_max(T* p, T v) {
-  return cpu::atomic_update(p, [=](T old) { return maximum(old, v); });
-}
-
-template <typename T>
-HIDET_DEVICE T atomic_min(T* p, T v) {
-  return cpu::atomic_update(p, [=](T old) { return minimum(old, v); });
-}
-
-template <typename T>
-HIDET_DEVICE T atomic_exchange(T* p, T v) {
-  T old;
-  __atomic_exchange(p, &v, &old, __ATOMIC_RELAXED);
-  return old;
-}
-
-// Integers: store v where *p is `expected`.
-template <typename T>
-HIDET_DEVICE T atomic_cas(T* p, T expected, T v) {
-  __atomic_compare_exchange_n(p, &expected, v, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
-  return expected;  // what was there
 }
 
 }  // namespace hidet

@@ -11,7 +11,14 @@ from hidet.backend.printer.memref import address
 from hidet.backend.printer.operators import ExpressionPrinter, TextOf
 from hidet.backend.printer.text import Text, call
 from hidet.backend.printer.types import BOOL, INT, element_type, value_type
-from hidet.dialects.cuda.atomics import AssertOp, AtomicOp, PrintfOp, VoteKind, VoteOp
+from hidet.dialects.cuda.atomics import (
+    AssertOp,
+    AtomicOp,
+    PrintfOp,
+    VoteKind,
+    VoteOp,
+    scope_argument,
+)
 from hidet.dialects.cuda.attributes import ShuffleKind
 from hidet.dialects.cuda.dynamic_shared import DynamicSharedOp
 from hidet.dialects.cuda.instructions import (
@@ -76,7 +83,8 @@ def _atomic(op: Operation, text_of: TextOf) -> Text:
     arguments = [address(op.memref, op.indices, text_of), text_of(op.value)]
     if op.expected is not None:
         arguments.insert(1, text_of(op.expected))
-    return call(f"hidet::atomic_{op.kind.data.value}", arguments, value_type(op.value))
+    function = f"hidet::atomic_{op.kind.data.value}{scope_argument(op)}"
+    return call(function, arguments, value_type(op.value))
 
 
 def _vote(op: Operation, text_of: TextOf) -> Text:

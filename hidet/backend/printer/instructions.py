@@ -13,6 +13,7 @@ from hidet.backend.printer.types import value_type
 from hidet.dialects.cuda.accesses import HintedCopyOp, OrderedLoadOp, OrderedStoreOp
 from hidet.dialects.cuda.arithmetic import FastOp, Lop3Op, PrmtOp
 from hidet.dialects.cuda.async_copy import CpAsyncCommitOp, CpAsyncOp, CpAsyncWaitOp
+from hidet.dialects.cuda.atomics import AtomicPairOp
 from hidet.dialects.cuda.cluster import (
     ClusterArriveOp,
     ClusterWaitOp,
@@ -72,7 +73,7 @@ EXPRESSIONS: dict[type[Operation], ExpressionPrinter] = dict.fromkeys(
 
 STATEMENTS: dict[type[Operation], StatementPrinter] = dict.fromkeys(
     (
-        *(HintedCopyOp, OrderedStoreOp),
+        *(AtomicPairOp, HintedCopyOp, OrderedStoreOp),
         *(CpAsyncCommitOp, CpAsyncOp, CpAsyncWaitOp, LdmatrixOp, MmaSyncOp),
         *(WgmmaCommitOp, WgmmaFenceOp, WgmmaFenceOperandOp, WgmmaOp, WgmmaWaitOp),
         *(MbarrierArriveOp, MbarrierExpectOp, MbarrierInitOp, MbarrierWaitOp),

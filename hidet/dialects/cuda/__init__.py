@@ -26,6 +26,7 @@ from hidet.dialects.cuda.atomics import (
     AssertOp,
     AtomicKindAttr,
     AtomicOp,
+    AtomicPairOp,
     PrintfOp,
     VoteKindAttr,
     VoteOp,
@@ -102,6 +103,7 @@ Cuda = Dialect(
     [
         AssertOp,
         AtomicOp,
+        AtomicPairOp,
         BarrierArriveOp,
         BarrierSyncOp,
         BlockDimOp,

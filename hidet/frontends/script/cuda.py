@@ -9,7 +9,6 @@ from typing import Literal
 from xdsl.ir import SSAValue
 
 from hidet.dialects.cuda import (
-    AtomicOp,
     BlockDimOp,
     GridDimOp,
     PrintfOp,
@@ -18,14 +17,14 @@ from hidet.dialects.cuda import (
     SyncWarpOp,
     VoteOp,
 )
-from hidet.dialects.cuda.atomics import AtomicKind, VoteKind
+from hidet.dialects.cuda.atomics import VoteKind
 from hidet.dialects.cuda.attributes import Dimension, ShuffleKind
 from hidet.dialects.cuda.instructions import SEGMENTS, WARP
 from hidet.errors import ScriptError
 from hidet.frontends.script.emitter import Emitter
 from hidet.frontends.script.tracing import current
 from hidet.frontends.script.types import BOOL, F64, I32, I64, U32, ScalarType
-from hidet.frontends.script.values import Index, Pointer, Scalar, describe
+from hidet.frontends.script.values import Index, Scalar, describe
 
 
 @dataclass(frozen=True)
@@ -209,78 +208,6 @@ def _vote(kind: VoteKind, mask: object, predicate: object, result: ScalarType) -
     lanes = _mask(emitter, mask)
     condition = emitter.cast(emitter.scalar_of(predicate), BOOL)
     return Scalar(emitter, emitter.insert(VoteOp(kind, condition.ssa, lanes)).result, result)
-
-
-# Atomics.
-
-_ATOMIC_TYPES = {
-    AtomicKind.ADD: ("i32", "u32", "i64", "u64", "f32", "f64"),
-    AtomicKind.MAX: ("i32", "i64", "f32", "f64"),
-    AtomicKind.MIN: ("i32", "i64", "f32", "f64"),
-    AtomicKind.EXCHANGE: ("i32", "u32", "i64", "u64", "f32", "f64"),
-    AtomicKind.CAS: ("i32", "u32", "i64", "u64"),
-}
-
-
-def atomic_add(address: object, value: object) -> Scalar:
-    """Add to an element, `atomic_add(~x[i], v)`, as one step; return its old value."""
-    return _atomic(AtomicKind.ADD, address, value)
-
-
-def atomic_max(address: object, value: object) -> Scalar:
-    """Store the larger one of an element and a value, as one step; return its old value."""
-    return _atomic(AtomicKind.MAX, address, value)
-
-
-def atomic_min(address: object, value: object) -> Scalar:
-    """Store the smaller one of an element and a value, as one step; return its old value."""
-    return _atomic(AtomicKind.MIN, address, value)
-
-
-def atomic_sub(address: object, value: object) -> Scalar:
-    """Subtract from an element as one step; return its old value."""
-    return _atomic(AtomicKind.ADD, address, value, negative=True)
-
-
-def atomic_exchange(address: object, value: object) -> Scalar:
-    """Store a value in an element as one step; return its old value."""
-    return _atomic(AtomicKind.EXCHANGE, address, value)
-
-
-def atomic_cas(address: object, compare: object, value: object) -> Scalar:
-    """Store a value in an element where that is `compare`, as one step; return its old value."""
-    return _atomic(AtomicKind.CAS, address, value, expected=compare)
-
-
-def _atomic(
-    kind: AtomicKind,
-    address: object,
-    value: object,
-    *,
-    expected: object = None,
-    negative: bool = False,
-) -> Scalar:
-    emitter = current(f"atomic_{kind.value}")
-    if not isinstance(address, Pointer):
-        raise ScriptError(
-            f"an atomic operation takes an address, not {describe(address)}",
-            hint="the address of an element is ~x[i]",
-        )
-    element = address.element
-    if element.name not in _ATOMIC_TYPES[kind]:
-        raise ScriptError(
-            f"atomic_{kind.value} of {element} is not supported",
-            hint=f"there is {', '.join(_ATOMIC_TYPES[kind])}",
-        )
-    operand = emitter.cast(emitter.scalar_of(value, element), element)
-    if negative:
-        operand = emitter.binary("-", emitter.constant(0, element), operand)
-    compared = None
-    if expected is not None:
-        compared = emitter.cast(emitter.scalar_of(expected, element), element).ssa
-    indices = [emitter.index_of(index) for index in address.indices]
-    op = emitter.insert(AtomicOp(kind, operand.ssa, address.memory, indices, compared))
-    return Scalar(emitter, op.result, element)
 
 
 # Text.

@@ -1,7 +1,7 @@
 // RUN: hidet-opt %s -t cuda | filecheck %s
 
 // CHECK: update(
-cuda.kernel @update(%x : memref<32xf32>, %p : i1) grid(1) block(32) attributes {cuda.formed} {
+cuda.kernel @update(%x : memref<32xf32>, %p : i1, %z : memref<32xf16>, %h : f16) grid(1) block(32) attributes {cuda.formed} {
   // CHECK: const int tid = threadIdx.x;
   %tid = cuda.thread_id x
   %v = arith.constant 1.000000e+00 : f32
@@ -12,6 +12,12 @@ cuda.kernel @update(%x : memref<32xf32>, %p : i1) grid(1) block(32) attributes {
   %0 = cuda.atomic max %old, %x[%tid] : memref<32xf32>
   // CHECK-NEXT: hidet::atomic_exchange(&x[tid], old);
   %9 = cuda.atomic exchange %old, %x[%tid] : memref<32xf32>
+  // CHECK-NEXT: hidet::atomic_min<hidet::Scope::cta>(&x[tid], old);
+  %8 = cuda.atomic min %old, %x[%tid] scope cta : memref<32xf32>
+  // CHECK-NEXT: hidet::atomic_add_pair(&z[tid], h, h);
+  cuda.atomic_pair %h, %h, %z[%tid] : memref<32xf16>
+  // CHECK-NEXT: hidet::atomic_add_pair<hidet::Scope::sys>(&z[tid], h, h);
+  cuda.atomic_pair %h, %h, %z[%tid] scope sys : memref<32xf16>
   // CHECK-NEXT: const bool some = hidet::any(p);
   %some = cuda.vote any %p : i1
   // CHECK-NEXT: const int lanes = hidet::ballot(p);

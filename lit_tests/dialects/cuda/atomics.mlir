@@ -28,7 +28,7 @@ cuda.kernel @leave(%p : i1) grid(1) block(32) {
 }
 
 // CHECK-LABEL: cuda.kernel @update
-cuda.kernel @update(%x : memref<8x32xf32>, %n : memref<8xi32>) grid(1) block(32) {
+cuda.kernel @update(%x : memref<8x32xf32>, %n : memref<8xi32>, %z : memref<8xf16>, %h : f16) grid(1) block(32) {
   %i = cuda.thread_id x
   %v = arith.constant 1.000000e+00 : f32
   %w = arith.constant 1 : i32
@@ -38,6 +38,14 @@ cuda.kernel @update(%x : memref<8x32xf32>, %n : memref<8xi32>) grid(1) block(32)
   %0 = cuda.atomic max %old, %x[%i, %i] : memref<8x32xf32>
   // CHECK-NEXT: %{{.*}} = cuda.atomic cas %old if %v, %x[%i, %i] : memref<8x32xf32>
   %swapped = cuda.atomic cas %old if %v, %x[%i, %i] : memref<8x32xf32>
+  // CHECK-NEXT: %bits = cuda.atomic xor %w, %n[%i] scope cta : memref<8xi32>
+  %bits = cuda.atomic xor %w, %n[%i] scope cta : memref<8xi32>
+  // CHECK-NEXT: %most = cuda.atomic umax %w, %n[%i] scope sys : memref<8xi32>
+  %most = cuda.atomic umax %w, %n[%i] scope sys : memref<8xi32>
+  // CHECK-NEXT: cuda.atomic_pair %h, %h, %z[%i] : memref<8xf16>
+  cuda.atomic_pair %h, %h, %z[%i] : memref<8xf16>
+  // CHECK-NEXT: cuda.atomic_pair %h, %h, %z[%i] scope cta : memref<8xf16>
+  cuda.atomic_pair %h, %h, %z[%i] scope cta : memref<8xf16>
   // CHECK-NEXT: %1 = cuda.atomic min %w, %n[%i] : memref<8xi32>
   %1 = cuda.atomic min %w, %n[%i] : memref<8xi32>
   %p = arith.cmpi eq, %1, %w : i32

@@ -46,3 +46,18 @@ cuda.kernel @f(%x : memref<8xi32>, %v : i32, %i : index) grid(1) block(32) {
 cuda.kernel @f(%x : memref<8xi32>, %v : i32, %i : index) grid(1) block(32) {
   %0 = cuda.atomic add %v if %v, %x[%i] : memref<8xi32>
 }
+
+// -----
+
+cuda.kernel @f(%x : memref<8xf16>, %v : f16) grid(1) block(32) {
+  %i = arith.constant 7 : index
+  // CHECK: operand 'a' of red.global.add.noftz.f16x2, .bf16x2 is 2 neighbouring elements, which memref<8xf16> does not have from 7
+  cuda.atomic_pair %v, %v, %x[%i] : memref<8xf16>
+}
+
+// -----
+
+cuda.kernel @f(%x : memref<8xf16, #cuda.space<local>>, %v : f16, %i : index) grid(1) block(32) {
+  // CHECK: is in global memory, not memref<8xf16, #cuda.space<local>>
+  cuda.atomic_pair %v, %v, %x[%i] : memref<8xf16, #cuda.space<local>>
+}
