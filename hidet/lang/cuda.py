@@ -19,6 +19,15 @@ from hidet.frontends.script.atomics import (
     atomic_sub,
     atomic_xor,
 )
+from hidet.frontends.script.clusters import (
+    block_rank_in_cluster,
+    cluster_arrive,
+    cluster_sync,
+    cluster_wait,
+    clusterDim,
+    clusterIdx,
+    clusterRelativeBlockIdx,
+)
 from hidet.frontends.script.cuda import (
     active_mask,
     all_sync,
@@ -87,10 +96,6 @@ from hidet.frontends.script.tensor_maps import TensorMapType as tensor_map
 from hidet.frontends.script.warp_roles import (
     barrier_arrive,
     barrier_sync,
-    block_rank_in_cluster,
-    cluster_arrive,
-    cluster_sync,
-    cluster_wait,
     griddepcontrol_launch_dependents,
     griddepcontrol_wait,
     setmaxnreg,
@@ -181,6 +186,9 @@ __all__ = [
     "block_rank_in_cluster",
     "brev",
     "byte_perm",
+    "clusterDim",
+    "clusterIdx",
+    "clusterRelativeBlockIdx",
     "cluster_arrive",
     "cluster_sync",
     "cluster_wait",

@@ -17,7 +17,7 @@
 //     HIDET_INDEPENDENT   they never meet: no barrier, no shuffle, no vote, no check
 //     HIDET_COLLECTIVE    they do
 //
-//     HIDET_CLUSTER_KERNEL(name, threads x, y, z, blocks)   they do, and so many blocks along x too
+//     HIDET_CLUSTER_KERNEL(name, threads x, y, z, blocks x, y, z)   they do, and so many blocks too
 //
 // nvcc does not need to know and ignores the line. g++ makes a function out of it that runs the grid
 // on the CPU; see hidet_cpu_launch.h for its interface.

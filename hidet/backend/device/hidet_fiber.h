@@ -87,7 +87,7 @@ class Block {
 
   // What a fiber does: a thread, from its beginning to its end.
   [[noreturn]] void run_thread() {
-    if (cluster_ > 1) blockIdx.x = first_block_ + int(rank());  // kernels ask at once, or never
+    if (cluster_ > 1) blockIdx = block_of_rank();  // kernels ask at once, or never
     thread_(args_);
     --running_;
     const Switch change = stop();
@@ -169,12 +169,20 @@ class Block {
     const Context* to;  // null where the running fiber goes on itself
   };
 
+  // The running thread's block, whose number in the cluster counts along x first.
+  uint3 block_of_rank() const {
+    const dim3 shape = launch->cluster_shape;
+    const int number = int(rank());
+    return {first_block_.x + number % shape.x, first_block_.y + number / shape.x % shape.y,
+            first_block_.z + number / shape.x / shape.y};
+  }
+
   // Put all threads at the start of the kernel.
   void start() {
     const dim3 shape = launch->block;
     threads_ = unsigned(shape.x * shape.y * shape.z);
     cluster_ = launch->cluster;
-    first_block_ = blockIdx.x;
+    first_block_ = blockIdx;
     const unsigned count = threads_ * cluster_;
     for (unsigned number = 0; number < cluster_; ++number) {
       blocks_[number] = {number * threads_, threads_, 0, 0, nullptr, 0};
@@ -324,7 +332,7 @@ class Block {
   bool abandoned_;                           // left after an error
   unsigned ready_[kMaxFibers / kWarpSize];  // a bit for each thread that can run
   unsigned threads_, cluster_;               // of a block, and the blocks that run together
-  int first_block_;
+  uint3 first_block_;
   MeetingPoint barrier_;               // of all threads
   MeetingPoint blocks_[kMaxCluster];   // of those of each block
   Warp warps_[kMaxFibers / kWarpSize];

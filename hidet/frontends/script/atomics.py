@@ -16,10 +16,10 @@ from hidet.frontends.script.values import Pointer, Scalar, describe
 from hidet.frontends.script.vectors import Vector
 
 _INTEGERS = ("i32", "u32", "i64", "u64")
-_PAIRS = ("f16", "bf16")
+_VECTORS = ("f16x2", "bf16x2")
 
 TYPES: dict[AtomicKind, tuple[str, ...]] = {
-    AtomicKind.ADD: (*_INTEGERS, *_PAIRS, "f32", "f64"),
+    AtomicKind.ADD: (*_INTEGERS, "f16", "bf16", "f32", "f64"),
     **dict.fromkeys((AtomicKind.MAX, AtomicKind.MIN), (*_INTEGERS, "f32", "f64")),
     **dict.fromkeys((AtomicKind.AND, AtomicKind.OR, AtomicKind.XOR), _INTEGERS),
     AtomicKind.EXCHANGE: (*_INTEGERS, "f32", "f64"),
@@ -44,8 +44,8 @@ _FENCES = {
     "release": (True, False),
     "acq_rel": (True, True),
 }
-"""For each order whether a fence comes before an operation, and whether one comes after it: with them
-a relaxed operation releases and acquires (PTX ISA, Memory Consistency Model)."""
+"""For each order whether a fence comes before an operation, and whether one comes after: these make
+a relaxed operation release and acquire (PTX ISA, Memory Consistency Model)."""
 
 
 def _update(kind: AtomicKind, what: str) -> Callable[..., Scalar | None]:
@@ -155,11 +155,11 @@ def _atomic(
 def _add_pair(address: object, value: Vector, sem: str, scope: str) -> None:
     """Insert the addition of two halves to neighbouring elements, and the fences of its order."""
     emitter = current("atomic_add")
-    pointer, where = _target("atomic_add", address, sem, scope, _PAIRS)
-    if value.type.element != pointer.element or value.type.lanes != 2:
+    pointer, where = _target("atomic_add", address, sem, scope, TYPES[AtomicKind.ADD])
+    if str(value.type) not in _VECTORS or value.type.element != pointer.element:
         raise ScriptError(
             f"atomic_add of {value.type} by {describe(pointer)}",
-            hint=f"{pointer.element}x2 is added to two neighbouring elements",
+            hint=f"{' or '.join(_VECTORS)} is added to two neighbouring elements of its type",
         )
     before, after = _FENCES[sem]
     if before:

@@ -66,7 +66,7 @@ class LaunchShape:
     label: str | None = None
     min_blocks: int | None = None
     dynamic_bytes: int = 0
-    cluster: int = 1
+    cluster: tuple[int, int, int] = (1, 1, 1)
 
 
 @dataclass(frozen=True)

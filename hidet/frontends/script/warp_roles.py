@@ -11,18 +11,15 @@ from hidet.arch.instructions import WARP
 from hidet.dialects.cuda import (
     BarrierArriveOp,
     BarrierSyncOp,
-    ClusterArriveOp,
-    ClusterWaitOp,
     GridDependencyWaitOp,
     LaunchDependentsOp,
     SetMaxNregOp,
 )
-from hidet.dialects.cuda.attributes import Dimension
 from hidet.errors import ScriptError
 from hidet.frontends.script.emitter import Emitter
 from hidet.frontends.script.operands import i32_operand, known_number
 from hidet.frontends.script.tracing import current
-from hidet.frontends.script.values import Scalar, describe
+from hidet.frontends.script.values import describe
 
 NAMED_BARRIERS = 16
 """The barriers of a block (PTX ISA, barrier)."""
@@ -85,29 +82,6 @@ def _named(emitter: Emitter, barrier: object, count: object) -> tuple[SSAValue, 
         range(WARP, block + 1, WARP) or (WARP,),
     )
     return i32_operand(emitter, barrier), threads
-
-
-def cluster_arrive() -> None:
-    """Come to the barrier of all threads of the cluster, and go on at once."""
-    current("cluster_arrive").insert(ClusterArriveOp())
-
-
-def cluster_wait() -> None:
-    """Wait until all threads of the cluster have come to its barrier."""
-    current("cluster_wait").insert(ClusterWaitOp())
-
-
-def cluster_sync() -> None:
-    """Wait for all threads of the cluster."""
-    cluster_arrive()
-    cluster_wait()
-
-
-def block_rank_in_cluster() -> Scalar | int:
-    """Return the number of the block in its cluster: that along x, modulo `cluster_dim`."""
-    emitter = current("block_rank_in_cluster")
-    size = emitter.shape.cluster
-    return emitter.block_id(Dimension.X) % size if size > 1 else 0
 
 
 def griddepcontrol_wait() -> None:
