@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from math import prod
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import prod
 from typing import Any, Literal
 
 import torch

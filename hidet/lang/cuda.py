@@ -1,5 +1,7 @@
 """CUDA in scripts: ids, barriers, shuffles, atomics, tensor cores, asynchronous copies."""
 
+from typing import NoReturn
+
 from hidet.arch.fragments import wgmma_accumulator
 from hidet.frontends.script.accesses import copy_vector, load, store
 from hidet.frontends.script.async_copy import (
@@ -19,6 +21,7 @@ from hidet.frontends.script.atomics import (
     atomic_sub,
     atomic_xor,
 )
+from hidet.frontends.script.builtins import cvt
 from hidet.frontends.script.clusters import (
     block_rank_in_cluster,
     cluster_arrive,
@@ -94,12 +97,14 @@ from hidet.frontends.script.sync import (
 from hidet.frontends.script.tensor_core import MmaConfig, ldmatrix, mma_sync
 from hidet.frontends.script.tensor_maps import TensorMapType as tensor_map
 from hidet.frontends.script.warp_roles import (
+    bar_sync,
     barrier_arrive,
     barrier_sync,
     griddepcontrol_launch_dependents,
     griddepcontrol_wait,
     setmaxnreg,
 )
+from hidet.lang.absent import missing
 
 popc, clz, ffs, brev = map(scalar_function, ("popc", "clz", "ffs", "brev"))
 funnelshift_l, funnelshift_lc = map(scalar_function, ("funnelshift_l", "funnelshift_lc"))
@@ -123,6 +128,11 @@ __cosf, __sinf, __tanhf = fast_cos, fast_sin, fast_tanh
 __expf, __logf, __log2f, __log10f = fast_exp, fast_log, fast_log2, fast_log10
 __powf, __fdividef = fast_pow, fast_divide
 rcp = fast_rcp
+
+
+def __getattr__(name: str) -> NoReturn:
+    raise missing(__name__, name)
+
 
 __all__ = [
     "MmaConfig",
@@ -179,6 +189,7 @@ __all__ = [
     "atomic_sub",
     "atomic_xor",
     "ballot_sync",
+    "bar_sync",
     "barrier_arrive",
     "barrier_sync",
     "blockDim",
@@ -198,6 +209,7 @@ __all__ = [
     "cp_async_commit_group",
     "cp_async_wait_all",
     "cp_async_wait_group",
+    "cvt",
     "dynamic_shared_memory",
     "fast_cos",
     "fast_divide",

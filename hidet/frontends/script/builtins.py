@@ -288,6 +288,11 @@ def cast(value: object, kind: object) -> Scalar | Pointer:
     return scalar_type(kind)(value)  # pyright: ignore[reportArgumentType]
 
 
+def cvt(src: object, dtype: object) -> Scalar | Pointer:
+    """Convert a value to a type, as `cast` does."""
+    return cast(src, dtype)
+
+
 def convert(kind: ScalarType) -> Callable[[Scalar], Scalar]:
     """Return the conversion to a type, for Python's `int(x)`, `float(x)` and `bool(x)`."""
     return lambda value: current(kind.name).cast(value, kind)

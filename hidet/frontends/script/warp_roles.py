@@ -49,12 +49,13 @@ def setmaxnreg(nregs: object, action: object) -> None:
     )
 
 
-def barrier_sync(barrier: object, count: object = None) -> None:
+def barrier_sync(barrier: object, count: object = None, aligned: bool = False) -> None:
     """Wait until so many threads, whole warps, have come to one of the block's barriers.
 
     Args:
         barrier: 0 to 15; number 0 is that of `syncthreads()`.
         count: the number of threads, a multiple of 32; all of the block if left out.
+        aligned: whether all threads of a warp come together, as they have to in any case.
 
     Raises:
         ScriptError: there is no such barrier.
@@ -64,7 +65,12 @@ def barrier_sync(barrier: object, count: object = None) -> None:
     emitter.insert(BarrierSyncOp(number, threads))
 
 
-def barrier_arrive(barrier: object, count: object) -> None:
+def bar_sync(cooperative_threads: object) -> None:
+    """Wait until so many threads have come to barrier 1 of the block."""
+    barrier_sync(1, cooperative_threads)
+
+
+def barrier_arrive(barrier: object, count: object, aligned: bool = False) -> None:
     """Come to a barrier of the block, and go on at once."""
     emitter = current("barrier_arrive")
     number, threads = _named(emitter, barrier, count)

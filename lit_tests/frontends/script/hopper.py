@@ -245,13 +245,13 @@ with hidet.script_module() as module:
         attrs.cuda.block_dim = 32
         attrs.cuda.cluster_dim = 2, 1, 4
         # IR:     cuda.block_id
-        # SOURCE: out[0] = bz % 4 * 2 + bx % 2;
+        # SOURCE: out[0] = bz_mod4 * 2 + bx % 2;
         out[0] = block_rank_in_cluster()
         # SOURCE: out[1] = bx / 2;
         out[1] = clusterIdx.x
         # SOURCE: out[2] = by;
         out[2] = clusterIdx.y
-        # SOURCE: out[3] = bz % 4;
+        # SOURCE: out[3] = bz_mod4;
         out[3] = clusterRelativeBlockIdx.z
         # SOURCE: out[4] = 0;
         out[4] = clusterRelativeBlockIdx.y
