@@ -50,13 +50,34 @@ class ScalarFunction(Instruction):
 _MASK = 0xFFFFFFFF
 
 
-def _bits(value: int) -> str:
-    return f"{value & _MASK:032b}"
+def _popc(x: int) -> int:
+    return (x & _MASK).bit_count()
 
 
-def _funnel(high: int, low: int, count: int) -> int:
-    """Return the upper word of two that are shifted left by up to 32 bits."""
-    return (((high & _MASK) << 32 | low & _MASK) << count) >> 32 & _MASK
+def _clz(x: int) -> int:
+    return 32 - (x & _MASK).bit_length()
+
+
+def _ffs(x: int) -> int:
+    return (x & -x & _MASK).bit_length()
+
+
+def _brev(x: int) -> int:
+    return int(f"{x & _MASK:032b}"[::-1], 2)
+
+
+def _funnel(left: bool, clamped: bool) -> Callable[[int, int, int], int]:
+    """Return the shift of two words: a left one gives the upper word, a right one the lower.
+
+    It goes by up to 32 bits where it is clamped, else by the lower five bits of the count.
+    """
+
+    def meaning(low: int, high: int, count: int) -> int:
+        both = (high & _MASK) << 32 | low & _MASK
+        bits = min(count & _MASK, 32) if clamped else count % 32
+        return (both << bits >> 32 if left else both >> bits) & _MASK
+
+    return meaning
 
 
 def _ieee_remainder(x: float, y: float) -> float:
@@ -112,45 +133,19 @@ def _table(*rows: tuple[str, str, Callable[..., float], str]) -> dict[str, Scala
     return {entry.function: entry for entry in entries}
 
 
+_LEFT = "the upper word of `high:low` shifted left by"
+_RIGHT = "the lower word of `high:low` shifted right by"
+_WRAP, _CLAMP = "`count % 32` bits of (low, high, count)", "up to 32 bits of (low, high, count)"
+
 BIT_FUNCTIONS: dict[str, ScalarFunction] = _table(
-    ("popc", "w->n", lambda x: _bits(x).count("1"), "the number of bits set"),
-    (
-        "clz",
-        "w->n",
-        lambda x: 32 - (x & _MASK).bit_length(),
-        "the number of zeros above the highest bit set, all bits for 0",
-    ),
-    (
-        "ffs",
-        "w->n",
-        lambda x: (x & -x & _MASK).bit_length(),
-        "the place of the lowest bit set, from 1 on, 0 for 0",
-    ),
-    ("brev", "w->w", lambda x: int(_bits(x)[::-1], 2), "the bits in reverse"),
-    (
-        "funnelshift_l",
-        "uuu->u",
-        lambda low, high, count: _funnel(high, low, count % 32),
-        "the upper word of `high:low` shifted left by `count % 32` bits of (low, high, count)",
-    ),
-    (
-        "funnelshift_lc",
-        "uuu->u",
-        lambda low, high, count: _funnel(high, low, min(count & _MASK, 32)),
-        "the upper word of `high:low` shifted left by `min(count, 32)` bits of (low, high, count)",
-    ),
-    (
-        "funnelshift_r",
-        "uuu->u",
-        lambda low, high, count: _funnel(high, low, 32 - count % 32),
-        "the lower word of `high:low` shifted right by `count % 32` bits of (low, high, count)",
-    ),
-    (
-        "funnelshift_rc",
-        "uuu->u",
-        lambda low, high, count: _funnel(high, low, 32 - min(count & _MASK, 32)),
-        "the lower word of `high:low` shifted right by `min(count, 32)` bits of (low, high, count)",
-    ),
+    ("popc", "w->n", _popc, "the number of bits set"),
+    ("clz", "w->n", _clz, "the number of zeros above the highest bit set, all bits for 0"),
+    ("ffs", "w->n", _ffs, "the place of the lowest bit set, from 1 on, 0 for 0"),
+    ("brev", "w->w", _brev, "the bits in reverse"),
+    ("funnelshift_l", "uuu->u", _funnel(left=True, clamped=False), f"{_LEFT} {_WRAP}"),
+    ("funnelshift_lc", "uuu->u", _funnel(left=True, clamped=True), f"{_LEFT} {_CLAMP}"),
+    ("funnelshift_r", "uuu->u", _funnel(left=False, clamped=False), f"{_RIGHT} {_WRAP}"),
+    ("funnelshift_rc", "uuu->u", _funnel(left=False, clamped=True), f"{_RIGHT} {_CLAMP}"),
 )
 """Functions of words by name."""
 

@@ -3,6 +3,7 @@
 from typing import NoReturn
 
 from hidet.arch.fragments import wgmma_accumulator
+from hidet.frontends.script.absent import missing
 from hidet.frontends.script.accesses import copy_vector, load, store
 from hidet.frontends.script.async_copy import (
     cp_async,
@@ -104,7 +105,6 @@ from hidet.frontends.script.warp_roles import (
     griddepcontrol_wait,
     setmaxnreg,
 )
-from hidet.lang.absent import missing
 
 popc, clz, ffs, brev = map(scalar_function, ("popc", "clz", "ffs", "brev"))
 funnelshift_l, funnelshift_lc = map(scalar_function, ("funnelshift_l", "funnelshift_lc"))

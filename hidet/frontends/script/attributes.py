@@ -168,7 +168,7 @@ def _set_cluster(emitter: Emitter, value: object) -> None:
     x, y, z = (*(e if _is_extent(e) else 0 for e in extents), 1, 1, 1)[:3]
     if not 1 <= len(extents) <= 3 or not 1 <= x * y * z <= MAX_CLUSTER:
         raise ScriptError(
-            f"a cluster of {describe(value)} blocks",
+            f"a cluster of {describe(cast('object', value))} blocks",
             hint=f"it has 1 to {MAX_CLUSTER} along x, y and z together; {PORTABLE_CLUSTER} are "
             "possible on every GPU that has clusters",
         )

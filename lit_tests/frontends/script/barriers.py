@@ -5,6 +5,7 @@
 import hidet
 from hidet.lang import attrs, f32, i32, shared_tensor
 from hidet.lang.cuda import (
+    bar_sync,
     nano_sleep,
     syncthreads,
     syncthreads_and,
@@ -63,3 +64,6 @@ with hidet.script_module() as module:
         # IR:     cuda.effect "nanosleep"(%{{.*}})
         # SOURCE: hidet::nanosleep(100);
         nano_sleep(100)
+        # IR:     cuda.barrier_sync %{{.*}} count 64
+        # SOURCE: hidet::barrier_sync<64>(1);
+        bar_sync(64)

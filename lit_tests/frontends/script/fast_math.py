@@ -3,7 +3,7 @@
 """Functions and logic that the machine has an instruction for."""
 
 import hidet
-from hidet.lang import attrs, cuda, f32, u32, u64
+from hidet.lang import attrs, cuda, f32, i32, u32, u64
 
 with hidet.script_module() as module:
     # IR-LABEL:     cuda.kernel @functions
@@ -80,9 +80,12 @@ with hidet.script_module() as module:
     # IR-LABEL:     cuda.kernel @bits
     # SOURCE-LABEL: bits(
     @hidet.script
-    def bits(a: u32, b: u32, c: u64, y: u32[8], z: u64[1]):
+    def bits(a: u32, b: u32, c: u64, y: u32[8], z: u64[1], x: f32):
         attrs.cuda.grid_dim = 1
         attrs.cuda.block_dim = 1
+        # IR:     arith.fptosi
+        # SOURCE: y[7] = hidet::cast<
+        y[7] = cuda.cvt(x, i32)
         # IR:     cuda.function "popc"(%a) : (i32) -> i32
         # SOURCE: y[0] = hidet::popc(a);
         y[0] = cuda.popc(a)

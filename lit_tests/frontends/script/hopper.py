@@ -247,14 +247,19 @@ with hidet.script_module() as module:
         # IR:     cuda.block_id
         # SOURCE: out[0] = bz_mod4 * 2 + bx % 2;
         out[0] = block_rank_in_cluster()
+        # IR:     arith.divsi
         # SOURCE: out[1] = bx / 2;
         out[1] = clusterIdx.x
+        # IR:     memref.store
         # SOURCE: out[2] = by;
         out[2] = clusterIdx.y
+        # IR:     memref.store
         # SOURCE: out[3] = bz_mod4;
         out[3] = clusterRelativeBlockIdx.z
+        # IR:     memref.store
         # SOURCE: out[4] = 0;
         out[4] = clusterRelativeBlockIdx.y
+        # IR:     arith.constant 4 : i32
         # SOURCE: out[5] = 4;
         out[5] = clusterDim.z
 

@@ -11,7 +11,8 @@ import pytest
 
 import hidet
 from hidet.errors import MissingNameError
-from hidet.lang import absent, attrs, cuda, f16, f32, i32, u32
+from hidet.frontends.script import absent
+from hidet.lang import attrs, cuda, f16, f32, i32, u32
 from hidet.lang.cuda import threadIdx
 
 LINES = Path(__file__).with_name("primitives.txt").read_text().splitlines()
