@@ -123,6 +123,10 @@ class ScheduleError(HidetError):
     """No schedule fits: no template takes the fusion, or its config breaks a limit."""
 
 
+class MissingNameError(HidetError, ImportError):
+    """A name of the original Hidet that is not there; the hint says what to use."""
+
+
 class ScriptError(HidetError):
     """A mistake in a script; shows the user's line, with a caret under what is wrong.
 

@@ -13,6 +13,8 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from types import ModuleType
 
+from hidet.frontends.script.absent import missing
+
 
 def show_elsewhere(package: str, table: Mapping[str, Iterable[str]]) -> None:
     """Make modules inside of a package that show the names of others.
@@ -29,7 +31,9 @@ def show_elsewhere(package: str, table: Mapping[str, Iterable[str]]) -> None:
         module.__dict__["__path__"] = []
         sys.modules[name] = module
         parent, _, last = name.rpartition(".")
-        setattr(sys.modules[parent], last, module)
+        # A name that a module shows comes before one of a module below: `lop3` is a function.
+        if "__getattr__" not in vars(sys.modules[parent]):
+            setattr(sys.modules[parent], last, module)
 
 
 def _finder(name: str, sources: tuple[str, ...]) -> Callable[[str], object]:
@@ -40,9 +44,10 @@ def _finder(name: str, sources: tuple[str, ...]) -> Callable[[str], object]:
             module = importlib.import_module(source)
             if attribute in module.__all__:
                 return getattr(module, attribute)
-        raise AttributeError(
-            f"module '{name}' has no attribute '{attribute}'; it shows {', '.join(sources)}"
-        )
+        below = sys.modules.get(f"{name}.{attribute}")
+        if below is None:
+            raise missing(name, attribute, sources)
+        return below
 
     return find
 

@@ -36,6 +36,18 @@ LOADS: dict[str, Instruction] = {hint: _load(hint) for hint in ("ca", "cg", "cs"
 STORES: dict[str, Instruction] = {hint: _store(hint) for hint in ("wb", "cg", "cs", "wt")}
 """Stores by hint: at all levels, in L2, not to be read soon, through to memory."""
 
+ATOMIC_PAIRS: dict[str, Instruction] = {
+    space: Instruction(
+        "atomic_add_pair",
+        (Operand("a", space, Access.UPDATE, bytes=4),),
+        ptx=f"red.{space}.add.noftz.f16x2, .bf16x2",
+        section="Parallel Synchronization and Communication Instructions: red",
+        arch=70,
+    )
+    for space in ("shared", "global")
+}
+"""Additions to two neighbouring elements of 16 bits, by the memory in which these lie."""
+
 SCOPES = ("cta", "gpu", "sys")
 """With whom an ordered access is in order: the block, the GPU, all of the machine."""
 

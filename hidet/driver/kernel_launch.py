@@ -12,7 +12,7 @@ import torch
 from xdsl.dialects.builtin import IntegerType, MemRefType
 from xdsl.ir import Attribute
 
-from hidet.dialects.cuda.kernel import DYNAMIC, MAX_THREADS_PER_BLOCK, KernelOp
+from hidet.dialects.cuda.kernel import DYNAMIC, MAX_THREADS_PER_BLOCK, PORTABLE_CLUSTER, KernelOp
 from hidet.dialects.cuda.tensor_copy import TensorMapType
 from hidet.driver.tensor_maps import MAP_BYTES
 from hidet.errors import HidetError
@@ -33,13 +33,19 @@ class CpuKernel:
         symbol: the name of the kernel.
         device: the CPU.
         shared_bytes: the shared memory that each launch states.
+        cluster: how many blocks are a cluster; the kernel knows it itself.
 
     Raises:
         HidetError: the library cannot be loaded.
     """
 
     def __init__(
-        self, path: Path, symbol: str, device: torch.device, shared_bytes: int = 0
+        self,
+        path: Path,
+        symbol: str,
+        device: torch.device,
+        shared_bytes: int = 0,
+        cluster: int = 1,
     ) -> None:
         self._symbol = symbol
         self._shared_bytes = shared_bytes
@@ -80,6 +86,7 @@ class CudaKernel:
         symbol: the name of the kernel.
         device: the GPU, with its index.
         shared_bytes: the shared memory that each launch states.
+        cluster: how many blocks are a cluster.
 
     Raises:
         CudaError: it cannot be loaded.
@@ -87,7 +94,12 @@ class CudaKernel:
     """
 
     def __init__(
-        self, path: Path, symbol: str, device: torch.device, shared_bytes: int = 0
+        self,
+        path: Path,
+        symbol: str,
+        device: torch.device,
+        shared_bytes: int = 0,
+        cluster: int = 1,
     ) -> None:
         self._symbol = symbol
         self._shared_bytes = shared_bytes
@@ -99,6 +111,14 @@ class CudaKernel:
             )
             if shared_bytes > DEFAULT_SHARED_BYTES:
                 self._allow_shared_memory()
+            if cluster > PORTABLE_CLUSTER:
+                self._allow_large_clusters()
+
+    def _allow_large_clusters(self) -> None:
+        """Let clusters have more blocks than every GPU can have them; a launch fails on others."""
+        kinds = self._services.driver.CUfunction_attribute
+        attribute = kinds.CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
+        self._services.call("cuFuncSetAttribute", self._function, attribute, 1)
 
     def _allow_shared_memory(self) -> None:
         """Let blocks have more shared memory than they have without asking.

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from math import prod
 from typing import Any, Literal
 
 import torch
@@ -348,7 +349,7 @@ def _load(ops: Sequence[KernelOp], device: torch.device, dump: Dump) -> list[Lau
         dump.logs(read_logs(store, keys))
     make = CpuKernel if target == "cpu" else CudaKernel
     return [
-        Launcher(op, make(paths[name], name, device, op.shared_bytes))
+        Launcher(op, make(paths[name], name, device, op.shared_bytes, prod(op.cluster)))
         if (name := op.sym_name.data) in paths
         else _nothing
         for op in ops

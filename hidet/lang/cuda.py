@@ -1,12 +1,26 @@
 """CUDA in scripts: ids, barriers, shuffles, atomics, tensor cores, asynchronous copies."""
 
+from typing import NoReturn
+
 from hidet.arch.fragments import wgmma_accumulator
+from hidet.frontends.script.absent import missing
 from hidet.frontends.script.accesses import copy_vector, load, store
 from hidet.frontends.script.async_copy import (
     cp_async,
     cp_async_commit_group,
     cp_async_wait_all,
     cp_async_wait_group,
+)
+from hidet.frontends.script.atomics import (
+    atomic_add,
+    atomic_and,
+    atomic_cas,
+    atomic_exchange,
+    atomic_max,
+    atomic_min,
+    atomic_or,
+    atomic_sub,
+    atomic_xor,
 )
 from hidet.frontends.script.bits import (
     bfloat16_as_short,
@@ -24,17 +38,21 @@ from hidet.frontends.script.bits import (
     ushort_as_bfloat16,
     ushort_as_half,
 )
+from hidet.frontends.script.builtins import cvt
+from hidet.frontends.script.clusters import (
+    block_rank_in_cluster,
+    cluster_arrive,
+    cluster_sync,
+    cluster_wait,
+    clusterDim,
+    clusterIdx,
+    clusterRelativeBlockIdx,
+)
 from hidet.frontends.script.contexts import warp_groups
 from hidet.frontends.script.cuda import (
     active_mask,
     all_sync,
     any_sync,
-    atomic_add,
-    atomic_cas,
-    atomic_exchange,
-    atomic_max,
-    atomic_min,
-    atomic_sub,
     ballot_sync,
     blockDim,
     blockIdx,
@@ -84,22 +102,46 @@ from hidet.frontends.script.hopper import (
     wgmma_wait_group,
 )
 from hidet.frontends.script.memory import dynamic_shared_memory, register_tensor, shared_tensor
+from hidet.frontends.script.scalar_functions import scalar_function
+from hidet.frontends.script.sync import (
+    nano_sleep,
+    syncthreads_and,
+    syncthreads_count,
+    syncthreads_or,
+    threadfence,
+    threadfence_block,
+    threadfence_system,
+)
 from hidet.frontends.script.tensor_core import MmaConfig, ldmatrix, mma_sync
 from hidet.frontends.script.tensor_maps import TensorMapType as tensor_map
 from hidet.frontends.script.warp_roles import (
+    bar_sync,
     barrier_arrive,
     barrier_sync,
-    block_rank_in_cluster,
-    cluster_arrive,
-    cluster_sync,
-    cluster_wait,
     griddepcontrol_launch_dependents,
     griddepcontrol_wait,
     setmaxnreg,
 )
 from hidet.original import show_elsewhere
 
+popc, clz, ffs, brev = map(scalar_function, ("popc", "clz", "ffs", "brev"))
+funnelshift_l, funnelshift_lc = map(scalar_function, ("funnelshift_l", "funnelshift_lc"))
+funnelshift_r, funnelshift_rc = map(scalar_function, ("funnelshift_r", "funnelshift_rc"))
+
 # The names of CUDA.
+__popc, __clz, __ffs, __brev = popc, clz, ffs, brev
+__popcll, __clzll, __ffsll, __brevll = popc, clz, ffs, brev
+__funnelshift_l, __funnelshift_lc = funnelshift_l, funnelshift_lc
+__funnelshift_r, __funnelshift_rc = funnelshift_r, funnelshift_rc
+byte_perm = __byte_perm = prmt
+__syncthreads, __syncwarp = syncthreads, syncwarp
+__syncthreads_and, __syncthreads_or = syncthreads_and, syncthreads_or
+__syncthreads_count, __nanosleep = syncthreads_count, nano_sleep
+__threadfence, __threadfence_block = threadfence, threadfence_block
+__threadfence_system = threadfence_system
+atomicAdd, atomicSub, atomicExch, atomicCAS = atomic_add, atomic_sub, atomic_exchange, atomic_cas
+atomicMax, atomicMin = atomic_max, atomic_min
+atomicAnd, atomicOr, atomicXor = atomic_and, atomic_or, atomic_xor
 __cosf, __sinf, __tanhf = fast_cos, fast_sin, fast_tanh
 __expf, __logf, __log2f, __log10f = fast_exp, fast_log, fast_log2, fast_log10
 __powf, __fdividef = fast_pow, fast_divide
@@ -114,16 +156,32 @@ __ushort_as_bfloat16, __short_as_bfloat16 = ushort_as_bfloat16, short_as_bfloat1
 
 show_elsewhere(__name__, {"contexts": ["hidet.lang.cuda"]})
 
+
+def __getattr__(name: str) -> NoReturn:
+    raise missing(__name__, name)
+
+
 __all__ = [
     "MmaConfig",
     "__bfloat16_as_short",
     "__bfloat16_as_ushort",
+    "__brev",
+    "__brevll",
+    "__byte_perm",
+    "__clz",
+    "__clzll",
     "__cosf",
     "__double_as_longlong",
     "__expf",
     "__fdividef",
+    "__ffs",
+    "__ffsll",
     "__float_as_int",
     "__float_as_uint",
+    "__funnelshift_l",
+    "__funnelshift_lc",
+    "__funnelshift_r",
+    "__funnelshift_rc",
     "__half_as_short",
     "__half_as_ushort",
     "__int_as_float",
@@ -131,37 +189,68 @@ __all__ = [
     "__log10f",
     "__logf",
     "__longlong_as_double",
+    "__nanosleep",
+    "__popc",
+    "__popcll",
     "__powf",
     "__short_as_bfloat16",
     "__short_as_half",
     "__sinf",
+    "__syncthreads",
+    "__syncthreads_and",
+    "__syncthreads_count",
+    "__syncthreads_or",
+    "__syncwarp",
     "__tanhf",
+    "__threadfence",
+    "__threadfence_block",
+    "__threadfence_system",
     "__uint_as_float",
     "__ushort_as_bfloat16",
     "__ushort_as_half",
     "active_mask",
     "all_sync",
     "any_sync",
+    "atomicAdd",
+    "atomicAnd",
+    "atomicCAS",
+    "atomicExch",
+    "atomicMax",
+    "atomicMin",
+    "atomicOr",
+    "atomicSub",
+    "atomicXor",
     "atomic_add",
+    "atomic_and",
     "atomic_cas",
     "atomic_exchange",
     "atomic_max",
     "atomic_min",
+    "atomic_or",
     "atomic_sub",
+    "atomic_xor",
     "ballot_sync",
+    "bar_sync",
     "barrier_arrive",
     "barrier_sync",
     "blockDim",
     "blockIdx",
     "block_rank_in_cluster",
+    "brev",
+    "byte_perm",
+    "clusterDim",
+    "clusterIdx",
+    "clusterRelativeBlockIdx",
     "cluster_arrive",
     "cluster_sync",
     "cluster_wait",
+    "clz",
     "copy_vector",
     "cp_async",
     "cp_async_commit_group",
     "cp_async_wait_all",
     "cp_async_wait_group",
+    "cvt",
     "dynamic_shared_memory",
     "fast_cos",
     "fast_divide",
@@ -178,6 +267,11 @@ __all__ = [
     "fast_tanh",
     "fence_mbarrier_init",
     "fence_proxy_async",
+    "ffs",
+    "funnelshift_l",
+    "funnelshift_lc",
+    "funnelshift_r",
+    "funnelshift_rc",
     "gridDim",
     "griddepcontrol_launch_dependents",
     "griddepcontrol_wait",
@@ -190,6 +284,8 @@ __all__ = [
     "mbarrier_init",
     "mbarrier_wait",
     "mma_sync",
+    "nano_sleep",
+    "popc",
     "printf",
     "prmt",
     "rcp",
@@ -202,9 +298,15 @@ __all__ = [
     "shfl_xor_sync",
     "store",
     "syncthreads",
+    "syncthreads_and",
+    "syncthreads_count",
+    "syncthreads_or",
     "syncwarp",
     "tensor_map",
     "threadIdx",
+    "threadfence",
+    "threadfence_block",
+    "threadfence_system",
     "tma_commit_group",
     "tma_load",
     "tma_store",

@@ -16,7 +16,8 @@ def check_uniformity(kernel: KernelOp) -> None:
     """Check that no collective op of a kernel stands where only some of its threads come by.
 
     Task ops and barriers of the block need all threads; shuffles, votes, barriers and products of
-    a warp all lanes. In a kernel marked `cuda.explicit` a `task.foreach` is a loop of each thread.
+    a warp all lanes, but for those with a mask, which says who comes. In a kernel marked
+    `cuda.explicit` a `task.foreach` is a loop of each thread.
     """
     explicit = EXPLICIT in kernel.attributes
     if not any(_group_of(op, explicit) is not None for op in kernel.body.walk()):
@@ -29,6 +30,8 @@ def _group_of(op: Operation, explicit: bool) -> Divergence | None:
     """Return among whom control flow must not vary around an op: the least that is too much."""
     if explicit and isinstance(op, ForeachOp):
         return None
+    if isinstance(op, ShflOp | SyncWarpOp | VoteOp) and op.mask is not None:
+        return None  # some lanes, which the mask names
     if isinstance(op, ShflOp | SyncWarpOp | VoteOp) or op.has_trait(WarpCollective):
         return Divergence.BETWEEN_LANES
     if isinstance(op, ForeachOp | CopyOp | MatmulOp | CombineOp | GroupOp) or op.has_trait(

@@ -17,7 +17,7 @@
 //     HIDET_INDEPENDENT   they never meet: no barrier, no shuffle, no vote, no check
 //     HIDET_COLLECTIVE    they do
 //
-//     HIDET_CLUSTER_KERNEL(name, threads x, y, z, blocks)   they do, and so many blocks along x too
+//     HIDET_CLUSTER_KERNEL(name, threads x, y, z, blocks x, y, z)   they do, and so many blocks too
 //
 // nvcc does not need to know and ignores the line. g++ makes a function out of it that runs the grid
 // on the CPU; see hidet_cpu_launch.h for its interface.
@@ -27,11 +27,12 @@
 //     types    half, bfloat16, half2, bfloat162, cast<T>(x), bit_cast<T>(x), join<T>(a, b),
 //              part<T, n>(x)
 //     math     exp, erf, maximum, floordiv ... for float, double and integers
-//     arithmetic  lop3, prmt, fast_exp2, fast_rcp ...
+//     arithmetic  lop3, prmt, popc, clz, fast_exp2, fast_rcp ...
 //     packed   packed_add, packed_fma ... of half2 and bfloat162
-//     memory   copy_vector<T, N>, view<T>(p), address_of(p), atomic_add/max/min/exchange/cas
+//     memory   copy_vector<T, N>, view<T>(p), address_of(p)
+//     atomics  atomic_add, atomic_max, atomic_cas<Scope::sys> ...
 //     accesses load_cs ..., store_wt ..., load_acquire_gpu, store_release_gpu ...
-//     warp     sync_threads, sync_warp, shfl*, ballot, any, all
+//     warp     sync_threads, sync_threads_and/or/count, fence_*, sync_warp, shfl*, ballot, any, all
 //     mma      mma_m16n8k16 ..., ldmatrix_x4 ...
 //     async    cp_async_ca, cp_async_cg, cp_async_commit, cp_async_wait
 //     check    check

@@ -11,6 +11,7 @@
 #include "hidet_cpu_packed.h"
 #include "hidet_cpu_strict.h"
 #include "hidet_cpu_memory.h"
+#include "hidet_cpu_atomics.h"
 #include "hidet_cpu_accesses.h"
 #include "hidet_cpu_warp.h"
 #include "hidet_cpu_check.h"

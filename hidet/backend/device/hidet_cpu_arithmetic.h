@@ -29,6 +29,63 @@ HIDET_DEVICE int prmt(int a, int b, int selector) {
   return static_cast<int>(result);
 }
 
+// ---- bits of words of 32 or 64 bits ------------------------------------------------------------------
+
+template <typename T>
+HIDET_DEVICE int popc(T x) {
+  return sizeof(T) == 8 ? __builtin_popcountll(x) : __builtin_popcount(x);
+}
+
+// Zeros above the highest bit set.
+template <typename T>
+HIDET_DEVICE int clz(T x) {
+  if (x == 0) return sizeof(T) * 8;
+  return sizeof(T) == 8 ? __builtin_clzll(x) : __builtin_clz(x);
+}
+
+// The place of the lowest bit set, from 1 on; 0 where there is none.
+template <typename T>
+HIDET_DEVICE int ffs(T x) {
+  return sizeof(T) == 8 ? __builtin_ffsll(x) : __builtin_ffs(x);
+}
+
+// The bits turned round.
+template <typename T>
+HIDET_DEVICE T brev(T x) {
+  using U = std::make_unsigned_t<T>;
+  const U bits = static_cast<U>(x);
+  U result = 0;
+  for (unsigned i = 0; i < sizeof(T) * 8; ++i) result |= (bits >> i & 1) << (sizeof(T) * 8 - 1 - i);
+  return static_cast<T>(result);
+}
+
+namespace cpu {
+
+HIDET_DEVICE unsigned long long joined(int low, int high) {
+  return static_cast<unsigned long long>(static_cast<unsigned>(high)) << 32 |
+         static_cast<unsigned>(low);
+}
+
+HIDET_DEVICE int at_most_32(int count) {
+  return static_cast<unsigned>(count) < 32 ? count : 32;
+}
+
+}  // namespace cpu
+
+// The upper word of high:low shifted left, the lower one of it shifted right.
+HIDET_DEVICE int funnelshift_lc(int low, int high, int count) {
+  return static_cast<int>(cpu::joined(low, high) << cpu::at_most_32(count) >> 32);
+}
+HIDET_DEVICE int funnelshift_rc(int low, int high, int count) {
+  return static_cast<int>(cpu::joined(low, high) >> cpu::at_most_32(count));
+}
+HIDET_DEVICE int funnelshift_l(int low, int high, int count) {
+  return funnelshift_lc(low, high, count & 31);
+}
+HIDET_DEVICE int funnelshift_r(int low, int high, int count) {
+  return funnelshift_rc(low, high, count & 31);
+}
+
 // ---- fast functions --------------------------------------------------------------------------------
 // Precise here.
 

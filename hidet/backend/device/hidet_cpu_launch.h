@@ -29,24 +29,25 @@
 #endif
 #define HIDET_COLLECTIVE hidet::cpu::Mode::collective
 
-#define HIDET_KERNEL(name, x, y, z, mode) HIDET_LAUNCH_OF(name, x, y, z, mode, 1)
-#define HIDET_CLUSTER_KERNEL(name, x, y, z, cluster) \
-  HIDET_LAUNCH_OF(name, x, y, z, HIDET_COLLECTIVE, cluster)
+#define HIDET_KERNEL(name, x, y, z, mode) HIDET_LAUNCH_OF(name, x, y, z, mode, 1, 1, 1)
+#define HIDET_CLUSTER_KERNEL(name, x, y, z, cluster_x, cluster_y, cluster_z) \
+  HIDET_LAUNCH_OF(name, x, y, z, HIDET_COLLECTIVE, cluster_x, cluster_y, cluster_z)
 
-#define HIDET_LAUNCH_OF(name, x, y, z, mode, cluster)                                           \
+#define HIDET_LAUNCH_OF(name, x, y, z, mode, cluster_x, cluster_y, cluster_z)                   \
   extern "C" __attribute__((visibility("default"))) int name##_launch(                          \
       void** args, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned shared_bytes) {  \
+    constexpr int cluster = (cluster_x) * (cluster_y) * (cluster_z);                            \
     static_assert((x) * (y) * (z) >= 0 && (x) * (y) * (z) <= hidet::cpu::kMaxThreads,           \
                   "a block has 1 to 1024 threads");                                             \
-    static_assert((cluster) == 1 || ((x) * (y) * (z) > 0 && (x) * (y) * (z) % 32 == 0 &&        \
-                                     (x) * (y) * (z) * (cluster) <= hidet::cpu::kMaxFibers),    \
+    static_assert(cluster == 1 || ((x) * (y) * (z) > 0 && (x) * (y) * (z) % 32 == 0 &&          \
+                                   (x) * (y) * (z) * cluster <= hidet::cpu::kMaxFibers),        \
                   "the blocks of a cluster have whole warps, and together up to 8192 threads"); \
     using Kernel = hidet::cpu::Kernel< ::name, mode, x, y, z>;                                  \
     hidet::cpu::Launch launch = {#name, &Kernel::run_block,                                     \
                                  mode,  args,                                                   \
                                  Kernel::block_of(args),                                        \
                                  {int(grid_x), int(grid_y), int(grid_z)},                       \
-                                 shared_bytes, cluster};                                        \
+                                 shared_bytes, {cluster_x, cluster_y, cluster_z}, cluster};     \
     return hidet::cpu::run(launch);                                                             \
   }
 
@@ -198,11 +199,13 @@ static bool join(Launch& current) {
   return true;
 }
 
-// Run the block with the number `index` of the grid, x fastest, or the cluster.
+// Run the block, or the cluster, with the number `index` of the grid, x fastest.
 static void run_block(const Launch& current, std::size_t index) {
-  const std::size_t x = std::size_t(current.grid.x) / current.cluster;
-  const std::size_t y = std::size_t(current.grid.y);
-  blockIdx = {int(index % x * current.cluster), int(index / x % y), int(index / x / y)};
+  const dim3 cluster = current.cluster_shape;
+  const auto x = std::size_t(current.grid.x / cluster.x);
+  const auto y = std::size_t(current.grid.y / cluster.y);
+  blockIdx = {int(index % x) * cluster.x, int(index / x % y) * cluster.y,
+              int(index / x / y) * cluster.z};
 #if defined(HIDET_CHECK)
   // All bits set is NaN, or an index far outside: what was never written shows.
   __builtin_memset(dynamic_shared, 0xff, shared_stride * current.cluster);
@@ -218,9 +221,10 @@ static void run_block(const Launch& current, std::size_t index) {
 
 // Run all blocks of a launch.
 static void run_blocks(Launch& current) {
-  const std::size_t blocks =
-      std::size_t(current.grid.x) / current.cluster * std::size_t(current.grid.y) *
-      std::size_t(current.grid.z);
+  const dim3 cluster = current.cluster_shape;
+  const std::size_t blocks = std::size_t(current.grid.x / cluster.x) *
+                             std::size_t(current.grid.y / cluster.y) *
+                             std::size_t(current.grid.z / cluster.z);
   const std::size_t cores = std::size_t(omp_get_max_threads());
   const std::size_t workers = blocks < cores ? blocks : cores;
   // A worker takes a few blocks at a time, so that many small ones do not queue up.

@@ -1,4 +1,4 @@
-// CPU: vector copies and atomic operations.
+// CPU: vector copies.
 #pragma once
 
 #include <cstddef>
@@ -37,59 +37,6 @@ HIDET_DEVICE auto view(S* p) {
 template <typename S>
 HIDET_DEVICE long long address_of(const S* p) {
   return static_cast<long long>(reinterpret_cast<std::uintptr_t>(p));
-}
-
-// ---- atomics --------------------------------------------------------------------------------------
-// On global or shared memory, relaxed. They return the value from before.
-
-namespace cpu {
-
-// Replace *p by update(*p) as one step.
-template <typename T, typename Update>
-HIDET_DEVICE T atomic_update(T* p, Update update) {
-  T old;
-  __atomic_load(p, &old, __ATOMIC_RELAXED);
-  T wanted = update(old);
-  while (!__atomic_compare_exchange(p, &old, &wanted, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
-    wanted = update(old);
-  }
-  return old;
-}
-
-}  // namespace cpu
-
-template <typename T>
-HIDET_DEVICE T atomic_add(T* p, T v) {
-  if constexpr (std::is_integral_v<T>) {
-    return __atomic_fetch_add(p, v, __ATOMIC_RELAXED);
-  } else {
-    return cpu::atomic_update(p, [=](T old) { return old + v; });
-  }
-}
-
-// Floats: NaN wins, as in maximum.
-template <typename T>
-HIDET_DEVICE T atomic_max(T* p, T v) {
-  return cpu::atomic_update(p, [=](T old) { return maximum(old, v); });
-}
-
-template <typename T>
-HIDET_DEVICE T atomic_min(T* p, T v) {
-  return cpu::atomic_update(p, [=](T old) { return minimum(old, v); });
-}
-
-template <typename T>
-HIDET_DEVICE T atomic_exchange(T* p, T v) {
-  T old;
-  __atomic_exchange(p, &v, &old, __ATOMIC_RELAXED);
-  return old;
-}
-
-// Integers: store v where *p is `expected`.
-template <typename T>
-HIDET_DEVICE T atomic_cas(T* p, T expected, T v) {
-  __atomic_compare_exchange_n(p, &expected, v, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
-  return expected;  // what was there
 }
 
 }  // namespace hidet

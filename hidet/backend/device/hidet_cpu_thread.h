@@ -96,7 +96,8 @@ struct Launch {
   void** args;
   dim3 block, grid;
   unsigned shared_bytes;
-  unsigned cluster = 1;  // so many neighbouring blocks along x run together
+  dim3 cluster_shape = {};
+  unsigned cluster = 1;  // so many neighbouring blocks run together, those of its shape
   int error = 0;
   char message[kMessageBytes] = {};
   std::jmp_buf* escape = nullptr;  // where a function that is no kernel goes on after an error

@@ -11,6 +11,7 @@
 #include "hidet_cuda_arithmetic.cuh"
 #include "hidet_cuda_packed.cuh"
 #include "hidet_cuda_memory.cuh"
+#include "hidet_cuda_atomics.cuh"
 #include "hidet_cuda_accesses.cuh"
 #include "hidet_cuda_warp.cuh"
 #include "hidet_cuda_mma.cuh"

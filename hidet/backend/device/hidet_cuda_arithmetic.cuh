@@ -16,6 +16,46 @@ HIDET_DEVICE int prmt(int a, int b, int selector) {
   return static_cast<int>(::__byte_perm(a, b, selector));
 }
 
+// ---- bits of words of 32 or 64 bits ------------------------------------------------------------------
+// CUDA Math API, "Integer Intrinsics".
+
+template <typename T>
+HIDET_DEVICE int popc(T x) {
+  return sizeof(T) == 8 ? ::__popcll(x) : ::__popc(x);
+}
+
+// Zeros above the highest bit set.
+template <typename T>
+HIDET_DEVICE int clz(T x) {
+  return sizeof(T) == 8 ? ::__clzll(x) : ::__clz(x);
+}
+
+// The place of the lowest bit set, from 1 on; 0 where there is none.
+template <typename T>
+HIDET_DEVICE int ffs(T x) {
+  return sizeof(T) == 8 ? ::__ffsll(x) : ::__ffs(x);
+}
+
+// The bits turned round.
+template <typename T>
+HIDET_DEVICE T brev(T x) {
+  return static_cast<T>(sizeof(T) == 8 ? ::__brevll(x) : ::__brev(x));
+}
+
+// The upper word of high:low shifted left, the lower one of it shifted right.
+HIDET_DEVICE int funnelshift_l(int low, int high, int count) {
+  return ::__funnelshift_l(low, high, count);
+}
+HIDET_DEVICE int funnelshift_lc(int low, int high, int count) {
+  return ::__funnelshift_lc(low, high, count);
+}
+HIDET_DEVICE int funnelshift_r(int low, int high, int count) {
+  return ::__funnelshift_r(low, high, count);
+}
+HIDET_DEVICE int funnelshift_rc(int low, int high, int count) {
+  return ::__funnelshift_rc(low, high, count);
+}
+
 // ---- fast functions --------------------------------------------------------------------------------
 // PTX ISA, "Floating Point Instructions", with .approx.
 

@@ -1,7 +1,7 @@
 // CUDA: what blocks of a cluster do together; since sm_90.
 //
-// PTX ISA, "Cluster of Cooperative Thread Arrays". A block of a cluster that lies along x is known by
-// its number in it, blockIdx.x modulo the size of the cluster.
+// PTX ISA, "Cluster of Cooperative Thread Arrays". A block is known by its number in the cluster, along
+// x first: that of blockIdx modulo the shape of the cluster.
 #pragma once
 
 namespace hidet {

@@ -19,49 +19,68 @@ HIDET_DEVICE constexpr void check_shuffle() {
 // Wait for all threads of the block.
 HIDET_DEVICE void sync_threads() { ::__syncthreads(); }
 
-// Wait for all lanes of the warp.
-HIDET_DEVICE void sync_warp() { ::__syncwarp(); }
+// Wait for all threads of the block; whether p holds for all, for one, or for how many of them.
+HIDET_DEVICE bool sync_threads_and(bool p) { return ::__syncthreads_and(p) != 0; }
+HIDET_DEVICE bool sync_threads_or(bool p) { return ::__syncthreads_or(p) != 0; }
+HIDET_DEVICE int sync_threads_count(bool p) { return ::__syncthreads_count(p); }
+
+// Keep the accesses before ahead of those after: for the block, the GPU, all of the machine.
+HIDET_DEVICE void fence_cta() { ::__threadfence_block(); }
+HIDET_DEVICE void fence_gpu() { ::__threadfence(); }
+HIDET_DEVICE void fence_sys() { ::__threadfence_system(); }
+
+// Wait for about so many nanoseconds, up to a millisecond.
+HIDET_DEVICE void nanosleep(unsigned count) { ::__nanosleep(count); }
+
+// Wait for all lanes of the warp, or those of the mask.
+HIDET_DEVICE void sync_warp(unsigned mask = cuda::kAllLanes) { ::__syncwarp(mask); }
 
 // ---- shuffles -------------------------------------------------------------------------------------
-// All lanes take part. The warp is divided into segments of `width` lanes, a power of two.
+// All lanes take part, or those of the mask. The warp is divided into segments of `width` lanes, a power of two.
 
 // The value of the lane `lane` of the own segment.
 template <typename T>
-HIDET_DEVICE T shfl(T v, int lane, int width = 32) {
+HIDET_DEVICE T shfl(T v, int lane, int width = 32, unsigned mask = cuda::kAllLanes) {
   cuda::check_shuffle<T>();
-  return static_cast<T>(::__shfl_sync(cuda::kAllLanes, v, lane, width));
+  return static_cast<T>(::__shfl_sync(mask, v, lane, width));
 }
 
 // The value of the lane `delta` below; the own one where that is in another segment.
 template <typename T>
-HIDET_DEVICE T shfl_up(T v, unsigned delta, int width = 32) {
+HIDET_DEVICE T shfl_up(T v, unsigned delta, int width = 32, unsigned mask = cuda::kAllLanes) {
   cuda::check_shuffle<T>();
-  return static_cast<T>(::__shfl_up_sync(cuda::kAllLanes, v, delta, width));
+  return static_cast<T>(::__shfl_up_sync(mask, v, delta, width));
 }
 
 // The value of the lane `delta` above; the own one where that is in another segment.
 template <typename T>
-HIDET_DEVICE T shfl_down(T v, unsigned delta, int width = 32) {
+HIDET_DEVICE T shfl_down(T v, unsigned delta, int width = 32, unsigned mask = cuda::kAllLanes) {
   cuda::check_shuffle<T>();
-  return static_cast<T>(::__shfl_down_sync(cuda::kAllLanes, v, delta, width));
+  return static_cast<T>(::__shfl_down_sync(mask, v, delta, width));
 }
 
-// The value of the lane with the number `own ^ mask`; the own one where that is in a later segment.
+// The value of the lane with the number `own ^ offset`; the own one where that is in a later segment.
 template <typename T>
-HIDET_DEVICE T shfl_xor(T v, int mask, int width = 32) {
+HIDET_DEVICE T shfl_xor(T v, int offset, int width = 32, unsigned mask = cuda::kAllLanes) {
   cuda::check_shuffle<T>();
-  return static_cast<T>(::__shfl_xor_sync(cuda::kAllLanes, v, mask, width));
+  return static_cast<T>(::__shfl_xor_sync(mask, v, offset, width));
 }
 
 // ---- votes ----------------------------------------------------------------------------------------
 
 // A bit for each lane that passes true.
-HIDET_DEVICE unsigned ballot(bool predicate) { return ::__ballot_sync(cuda::kAllLanes, predicate); }
+HIDET_DEVICE unsigned ballot(bool predicate, unsigned mask = cuda::kAllLanes) {
+  return ::__ballot_sync(mask, predicate);
+}
 
 // Whether a lane passes true.
-HIDET_DEVICE bool any(bool predicate) { return ::__any_sync(cuda::kAllLanes, predicate) != 0; }
+HIDET_DEVICE bool any(bool predicate, unsigned mask = cuda::kAllLanes) {
+  return ::__any_sync(mask, predicate) != 0;
+}
 
 // Whether all lanes pass true.
-HIDET_DEVICE bool all(bool predicate) { return ::__all_sync(cuda::kAllLanes, predicate) != 0; }
+HIDET_DEVICE bool all(bool predicate, unsigned mask = cuda::kAllLanes) {
+  return ::__all_sync(mask, predicate) != 0;
+}
 
 }  // namespace hidet

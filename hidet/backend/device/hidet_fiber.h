@@ -56,6 +56,14 @@ struct WarpGroup {
   std::uint64_t slots[2][kGroupSize];
 };
 
+// A lane that waits for some others of its warp (hidet_cpu_lanes.h).
+struct LaneWait {
+  unsigned mask;  // those that it waits for, and itself; 0 where it does not wait
+  const char* what;
+  std::uint64_t value;    // what it has brought
+  std::uint64_t* values;  // where it finds what all of them have
+};
+
 struct Fiber {
   Context context;
   uint3 index;  // its threadIdx
@@ -79,7 +87,7 @@ class Block {
 
   // What a fiber does: a thread, from its beginning to its end.
   [[noreturn]] void run_thread() {
-    if (cluster_ > 1) blockIdx.x = first_block_ + int(rank());  // kernels ask at once, or never
+    if (cluster_ > 1) blockIdx = block_of_rank();  // kernels ask at once, or never
     thread_(args_);
     --running_;
     const Switch change = stop();
@@ -123,11 +131,21 @@ class Block {
     }
   }
 
+  // Lanes of the running warp can go on.
+  void wake_lanes(unsigned mask) {
+    const unsigned first = current_ / kWarpSize * kWarpSize;
+    for (unsigned rest = mask; rest != 0; rest &= rest - 1) {
+      reasons_[first + unsigned(__builtin_ctz(rest))] = nullptr;
+    }
+    ready_[current_ / kWarpSize] |= mask;
+  }
+
   MeetingPoint& barrier() { return cluster_ == 1 ? barrier_ : blocks_[rank()]; }
   unsigned rank() const { return cluster_ == 1 ? 0 : current_ / threads_; }  // in the cluster
   unsigned thread_of_cluster() const { return current_; }
   unsigned threads_of_cluster() const { return barrier_.count; }
   Warp& warp() { return warps_[current_ / kWarpSize]; }
+  LaneWait* lanes() { return &lanes_[current_ / kWarpSize * kWarpSize]; }  // of the running warp
   WarpGroup& group() { return groups_[current_ / kGroupSize]; }
   unsigned thread() const { return current_; }
   unsigned lane() const { return current_ % kWarpSize; }
@@ -151,12 +169,20 @@ class Block {
     const Context* to;  // null where the running fiber goes on itself
   };
 
+  // The running thread's block, whose number in the cluster counts along x first.
+  uint3 block_of_rank() const {
+    const dim3 shape = launch->cluster_shape;
+    const int number = int(rank());
+    return {first_block_.x + number % shape.x, first_block_.y + number / shape.x % shape.y,
+            first_block_.z + number / shape.x / shape.y};
+  }
+
   // Put all threads at the start of the kernel.
   void start() {
     const dim3 shape = launch->block;
     threads_ = unsigned(shape.x * shape.y * shape.z);
     cluster_ = launch->cluster;
-    first_block_ = blockIdx.x;
+    first_block_ = blockIdx;
     const unsigned count = threads_ * cluster_;
     for (unsigned number = 0; number < cluster_; ++number) {
       blocks_[number] = {number * threads_, threads_, 0, 0, nullptr, 0};
@@ -177,6 +203,7 @@ class Block {
     for (unsigned i = 0; i < count; ++i) {
       fibers_[i] = {new_context(&run_fiber, stacks_ + (i + 1) * kStackBytes), index};
       reasons_[i] = nullptr;
+      lanes_[i].mask = 0;
       if (++index.x == shape.x) index.x = 0, ++index.y;
       if (index.y == shape.y) index.y = 0, ++index.z;
       if (index.z == shape.z) index.z = 0;  // the next block of the cluster
@@ -305,11 +332,12 @@ class Block {
   bool abandoned_;                           // left after an error
   unsigned ready_[kMaxFibers / kWarpSize];  // a bit for each thread that can run
   unsigned threads_, cluster_;               // of a block, and the blocks that run together
-  int first_block_;
+  uint3 first_block_;
   MeetingPoint barrier_;               // of all threads
   MeetingPoint blocks_[kMaxCluster];   // of those of each block
   Warp warps_[kMaxFibers / kWarpSize];
   WarpGroup groups_[kMaxFibers / kGroupSize];
+  LaneWait lanes_[kMaxFibers];
   const void* reasons_[kMaxFibers];  // what a thread waits for, outside of meeting points
   const char* waits_for_;             // the last function and line in which one began to wait
   unsigned waits_in_line_;

@@ -129,8 +129,14 @@ HIDET_UNARY(atan, atan)
 HIDET_UNARY(sinh, sinh)
 HIDET_UNARY(cosh, cosh)
 HIDET_UNARY(tanh, tanh)
+HIDET_UNARY(asinh, asinh)
+HIDET_UNARY(acosh, acosh)
+HIDET_UNARY(atanh, atanh)
 HIDET_UNARY(erf, erf)
 HIDET_UNARY(erfc, erfc)
+HIDET_UNARY(gamma, tgamma)
+HIDET_UNARY(lgamma, lgamma)
+HIDET_UNARY(cbrt, cbrt)
 HIDET_UNARY(floor, floor)
 HIDET_UNARY(ceil, ceil)
 HIDET_UNARY(trunc, trunc)
@@ -138,7 +144,15 @@ HIDET_UNARY(round, nearbyint)  // half to even, as torch.round; the C function `
 HIDET_UNARY(abs, fabs)
 HIDET_BINARY(atan2, atan2)
 HIDET_BINARY(pow, pow)
+HIDET_BINARY(copysign, copysign)
+HIDET_BINARY(hypot, hypot)
+HIDET_BINARY(nextafter, nextafter)
+HIDET_BINARY(ieee_remainder, remainder)  // the rest of the division rounded to the nearest
 HIDET_BINARY(fmod, fmod)  // the rest of the division rounded towards zero, with the sign of x
+
+// x times 2 to the power of n.
+HIDET_DEVICE float ldexp(float x, int n) { return HIDET_LIBM(ldexpf)(x, n); }
+HIDET_DEVICE double ldexp(double x, int n) { return HIDET_LIBM(ldexp)(x, n); }
 
 #undef HIDET_UNARY
 #undef HIDET_BINARY
@@ -162,6 +176,11 @@ HIDET_DEVICE bool isnan(T x) {
 template <typename T, typename = if_float<T>>
 HIDET_DEVICE bool isinf(T x) {
   return abs(x) == static_cast<T>(__builtin_huge_val());
+}
+
+template <typename T, typename = if_float<T>>
+HIDET_DEVICE bool isfinite(T x) {
+  return abs(x) < static_cast<T>(__builtin_huge_val());
 }
 
 }  // namespace hidet

@@ -11,10 +11,18 @@ from hidet.backend.printer.memref import address
 from hidet.backend.printer.operators import ExpressionPrinter, TextOf
 from hidet.backend.printer.text import Text, call
 from hidet.backend.printer.types import BOOL, INT, LONG_LONG, element_type, value_type
-from hidet.dialects.cuda.atomics import AssertOp, AtomicOp, PrintfOp, VoteKind, VoteOp
+from hidet.dialects.cuda.atomics import (
+    AssertOp,
+    AtomicOp,
+    PrintfOp,
+    VoteKind,
+    VoteOp,
+    scope_argument,
+)
 from hidet.dialects.cuda.attributes import ShuffleKind
 from hidet.dialects.cuda.dynamic_shared import DynamicSharedOp
 from hidet.dialects.cuda.instructions import (
+    WARP,
     BlockDimOp,
     BlockIdOp,
     CopyVectorOp,
@@ -62,8 +70,11 @@ def _shuffle(op: Operation, text_of: TextOf) -> Text:
     if kind in (BOOL, "signed char"):
         raise UnsupportedDtypeError(f"a shuffle moves 2, 4 or 8 bytes, not {op.value.type}")
     arguments = [text_of(op.value), text_of(op.lane)]
-    if op.width is not None:
-        arguments.append(Text(str(op.width.value.data), INT))
+    if op.width is not None or op.mask is not None:
+        width = WARP if op.width is None else op.width.value.data
+        arguments.append(Text(str(width), INT))
+    if op.mask is not None:
+        arguments.append(text_of(op.mask))
     return call(f"hidet::{_SHUFFLES[op.kind.data]}", arguments, kind)
 
 
@@ -73,14 +84,16 @@ def _atomic(op: Operation, text_of: TextOf) -> Text:
     arguments = [address(op.memref, op.indices, text_of), text_of(op.value)]
     if op.expected is not None:
         arguments.insert(1, text_of(op.expected))
-    return call(f"hidet::atomic_{op.kind.data.value}", arguments, value_type(op.value))
+    function = f"hidet::atomic_{op.kind.data.value}{scope_argument(op)}"
+    return call(function, arguments, value_type(op.value))
 
 
 def _vote(op: Operation, text_of: TextOf) -> Text:
     """Print `hidet::any(p)`; a ballot is an unsigned number for C++."""
     assert isinstance(op, VoteOp)
     kind = "unsigned" if op.kind.data is VoteKind.BALLOT else BOOL
-    return call(f"hidet::{op.kind.data.value}", [text_of(op.predicate)], kind)
+    arguments = [text_of(operand) for operand in op.operands]
+    return call(f"hidet::{op.kind.data.value}", arguments, kind)
 
 
 def _printf(op: Operation, writer: Writer) -> None:
@@ -109,8 +122,9 @@ def _sync_threads(op: Operation, writer: Writer) -> None:
 
 
 def _sync_warp(op: Operation, writer: Writer) -> None:
-    """Print the barrier of a warp."""
-    writer.line("hidet::sync_warp();")
+    """Print the barrier of a warp, `hidet::sync_warp(lanes);`."""
+    arguments = [writer.text_of(operand) for operand in op.operands]
+    writer.line(f"{call('hidet::sync_warp', arguments, 'void').text};")
 
 
 def _copy_vector(op: Operation, writer: Writer) -> None:

@@ -13,11 +13,13 @@ from hidet.backend.printer.types import value_type
 from hidet.dialects.cuda.accesses import HintedCopyOp, OrderedLoadOp, OrderedStoreOp
 from hidet.dialects.cuda.arithmetic import FastOp, Lop3Op, PrmtOp
 from hidet.dialects.cuda.async_copy import CpAsyncCommitOp, CpAsyncOp, CpAsyncWaitOp
+from hidet.dialects.cuda.atomics import AtomicPairOp
 from hidet.dialects.cuda.cluster import (
     ClusterArriveOp,
     ClusterWaitOp,
     MbarrierArriveClusterOp,
 )
+from hidet.dialects.cuda.functions import FunctionOp
 from hidet.dialects.cuda.mbarrier import (
     FenceMbarrierInitOp,
     FenceProxyAsyncOp,
@@ -26,6 +28,7 @@ from hidet.dialects.cuda.mbarrier import (
     MbarrierInitOp,
     MbarrierWaitOp,
 )
+from hidet.dialects.cuda.sync import EffectOp, SyncVoteOp
 from hidet.dialects.cuda.table_ops import InstructionOp
 from hidet.dialects.cuda.tensor_copy import TmaCommitOp, TmaLoadOp, TmaStoreOp, TmaWaitOp
 from hidet.dialects.cuda.tensor_core import LdmatrixOp, MmaSyncOp
@@ -78,7 +81,8 @@ def _statement(op: Operation, writer: Writer) -> None:
 
 
 EXPRESSIONS: dict[type[Operation], ExpressionPrinter] = {
-    **dict.fromkeys((FastOp, Lop3Op, MatrixDescriptorOp, OrderedLoadOp, PackedOp, PrmtOp), _call),
+    **dict.fromkeys((FastOp, FunctionOp, Lop3Op, MatrixDescriptorOp, OrderedLoadOp), _call),
+    **dict.fromkeys((PackedOp, PrmtOp, SyncVoteOp), _call),
     JoinOp: _join,
     PartOp: _part,
 }
@@ -86,13 +90,13 @@ EXPRESSIONS: dict[type[Operation], ExpressionPrinter] = {
 
 STATEMENTS: dict[type[Operation], StatementPrinter] = dict.fromkeys(
     (
-        *(HintedCopyOp, OrderedStoreOp),
+        *(AtomicPairOp, HintedCopyOp, OrderedStoreOp),
         *(CpAsyncCommitOp, CpAsyncOp, CpAsyncWaitOp, LdmatrixOp, MmaSyncOp),
         *(WgmmaCommitOp, WgmmaFenceOp, WgmmaFenceOperandOp, WgmmaOp, WgmmaWaitOp),
         *(MbarrierArriveOp, MbarrierExpectOp, MbarrierInitOp, MbarrierWaitOp),
         *(FenceMbarrierInitOp, FenceProxyAsyncOp),
         *(ClusterArriveOp, ClusterWaitOp, MbarrierArriveClusterOp),
-        *(BarrierArriveOp, BarrierSyncOp, SetMaxNregOp),
+        *(BarrierArriveOp, BarrierSyncOp, EffectOp, SetMaxNregOp),
         *(GridDependencyWaitOp, LaunchDependentsOp),
         *(TmaCommitOp, TmaLoadOp, TmaStoreOp, TmaWaitOp),
     ),

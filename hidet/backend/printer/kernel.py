@@ -75,8 +75,9 @@ def _kernel_lines(kernel: KernelOp) -> tuple[list[str], list[str]]:
     x, y, z = (0 if extent == DYNAMIC else extent for extent in kernel.block_dims)
     mode = "HIDET_COLLECTIVE" if _is_collective(kernel) else "HIDET_INDEPENDENT"
     register = f"HIDET_KERNEL({name}, {x}, {y}, {z}, {mode})"
-    if kernel.cluster > 1:
-        register = f"HIDET_CLUSTER_KERNEL({name}, {x}, {y}, {z}, {kernel.cluster})"
+    cluster = ", ".join(map(str, kernel.cluster))
+    if kernel.cluster != (1, 1, 1):
+        register = f"HIDET_CLUSTER_KERNEL({name}, {x}, {y}, {z}, {cluster})"
     end = ["}", register]
     if ON_CPU in kernel.attributes:
         end = ["}", f"HIDET_CPU_FUNCTION({name})"]
@@ -114,7 +115,8 @@ def _head(kernel: KernelOp, parameters: Sequence[str]) -> list[str]:
     bounds = str(kernel.threads)
     if isinstance(least := kernel.attributes.get(MIN_BLOCKS), IntegerAttr):
         bounds += f", {least.value.data}"
-    cluster = f"__cluster_dims__({kernel.cluster}, 1, 1) " if kernel.cluster > 1 else ""
+    cluster = ", ".join(map(str, kernel.cluster))
+    cluster = f"__cluster_dims__({cluster}) " if kernel.cluster != (1, 1, 1) else ""
     start = f'extern "C" __global__ void {cluster}__launch_bounds__({bounds})'
     if ON_CPU in kernel.attributes:
         start = "static void"

@@ -26,6 +26,7 @@ from hidet.dialects.cuda.atomics import (
     AssertOp,
     AtomicKindAttr,
     AtomicOp,
+    AtomicPairOp,
     PrintfOp,
     VoteKindAttr,
     VoteOp,
@@ -50,6 +51,7 @@ from hidet.dialects.cuda.cluster import (
     MbarrierArriveClusterOp,
 )
 from hidet.dialects.cuda.dynamic_shared import DynamicSharedOp
+from hidet.dialects.cuda.functions import FunctionOp
 from hidet.dialects.cuda.host import BufferOp, LaunchOp
 from hidet.dialects.cuda.instructions import (
     BlockDimOp,
@@ -71,6 +73,7 @@ from hidet.dialects.cuda.mbarrier import (
     MbarrierInitOp,
     MbarrierWaitOp,
 )
+from hidet.dialects.cuda.sync import BlockVoteAttr, EffectOp, SyncVoteOp
 from hidet.dialects.cuda.tensor_copy import (
     TensorMapType,
     TmaCommitOp,
@@ -103,6 +106,7 @@ Cuda = Dialect(
         AddressOfOp,
         AssertOp,
         AtomicOp,
+        AtomicPairOp,
         BarrierArriveOp,
         BarrierSyncOp,
         BlockDimOp,
@@ -119,8 +123,10 @@ Cuda = Dialect(
         CpAsyncWaitOp,
         FastOp,
         DynamicSharedOp,
+        EffectOp,
         FenceMbarrierInitOp,
         FenceProxyAsyncOp,
+        FunctionOp,
         GridDependencyWaitOp,
         GridDimOp,
         HintedCopyOp,
@@ -147,6 +153,7 @@ Cuda = Dialect(
         SetMaxNregOp,
         ShflOp,
         SyncThreadsOp,
+        SyncVoteOp,
         SyncWarpOp,
         ThreadIdOp,
         TmaCommitOp,
@@ -167,6 +174,7 @@ Cuda = Dialect(
         AccessOrderAttr,
         AccessScopeAttr,
         AtomicKindAttr,
+        BlockVoteAttr,
         BufferKindAttr,
         CacheHintAttr,
         CopyCacheAttr,

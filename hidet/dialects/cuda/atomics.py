@@ -6,7 +6,17 @@ from collections.abc import Sequence
 from enum import auto
 from typing import ClassVar
 
-from xdsl.dialects.builtin import AnyFloatConstr, IndexType, IntegerType, MemRefType, StringAttr, i1
+from xdsl.dialects.builtin import (
+    AnyFloatConstr,
+    BFloat16Type,
+    Float16Type,
+    IndexType,
+    IntegerType,
+    MemRefType,
+    StringAttr,
+    i1,
+    i32,
+)
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute, Operation, SpacedOpaqueSyntaxAttribute, SSAValue
 from xdsl.irdl import (
@@ -18,6 +28,7 @@ from xdsl.irdl import (
     irdl_op_definition,
     operand_def,
     opt_operand_def,
+    opt_prop_def,
     prop_def,
     result_def,
     traits_def,
@@ -27,7 +38,12 @@ from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
+from hidet.arch.accesses import ATOMIC_PAIRS
+from hidet.arch.instructions import Instruction
+from hidet.dialects.cuda.accesses import AccessScope, AccessScopeAttr
+from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.cuda.instructions import Collective
+from hidet.dialects.cuda.table_ops import Element, InstructionOp
 from hidet.dialects.shaped import memref_type
 
 
@@ -37,13 +53,21 @@ class AtomicKind(StrEnum):
     ADD = auto()
     MAX = auto()
     MIN = auto()
+    UMAX = auto()
+    UMIN = auto()
+    AND = auto()
+    OR = auto()
+    XOR = auto()
     EXCHANGE = auto()
     CAS = auto()
 
 
 @irdl_attr_definition
 class AtomicKindAttr(EnumAttribute[AtomicKind], SpacedOpaqueSyntaxAttribute):
-    """`add`, `max`, `min`, `exchange`, or `cas` (compare and swap); integers are signed."""
+    """`add`, `max`, `and`, `exchange`, ..., or `cas` (compare and swap).
+
+    Integers are signed, but for `umax` and `umin`.
+    """
 
     name = "cuda.atomic_kind"
 
@@ -52,8 +76,9 @@ class AtomicKindAttr(EnumAttribute[AtomicKind], SpacedOpaqueSyntaxAttribute):
 class AtomicOp(IRDLOperation):
     """`cuda.atomic add %v, %x[%i]`: updates an element as one step; gives its old value.
 
-    `cuda.atomic cas %v if %old, %x[%i]` stores `%v` where the element is `%old`. All are relaxed:
-    they order no other access (PTX ISA, `atom.relaxed`).
+    `cuda.atomic cas %v if %old, %x[%i]` stores `%v` where the element is `%old`. It is one step for
+    the threads of the GPU, or of another `scope`. All are relaxed: they order no other access (PTX
+    ISA, `atom.relaxed`); fences around them do.
     """
 
     name = "cuda.atomic"
@@ -65,11 +90,13 @@ class AtomicOp(IRDLOperation):
     expected = opt_operand_def(T)
     memref = operand_def(MemRefType.constr(T))
     indices = var_operand_def(IndexType)
+    scope = opt_prop_def(AccessScopeAttr)
     result = result_def(T)
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     assembly_format = (
-        "$kind $value (`if` $expected^)? `,` $memref `[` $indices `]` attr-dict `:` type($memref)"
+        "$kind $value (`if` $expected^)? `,` $memref `[` $indices `]` (`scope` $scope^)? "
+        "attr-dict `:` type($memref)"
     )
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
 
@@ -80,10 +107,11 @@ class AtomicOp(IRDLOperation):
         memref: SSAValue,
         indices: Sequence[SSAValue],
         expected: SSAValue | None = None,
+        scope: AccessScope = AccessScope.GPU,
     ) -> None:
         value = SSAValue.get(value)
         super().__init__(
-            properties={"kind": AtomicKindAttr(kind)},
+            properties={"kind": AtomicKindAttr(kind), "scope": _scope_property(scope)},
             operands=[value, expected, memref, indices],
             result_types=[value.type],
         )
@@ -95,6 +123,77 @@ class AtomicOp(IRDLOperation):
             raise VerifyException(f"{len(self.indices)} indices for {kind}")
         if (self.kind.data is AtomicKind.CAS) != (self.expected is not None):
             raise VerifyException("'cas' has a value to compare with, after 'if', and no other has")
+
+
+def _scope_property(scope: AccessScope) -> AccessScopeAttr | None:
+    return None if scope is AccessScope.GPU else AccessScopeAttr(scope)
+
+
+def scope_of(op: AtomicOp | AtomicPairOp) -> AccessScope:
+    """Return for whom an operation is one step."""
+    return AccessScope.GPU if op.scope is None else op.scope.data
+
+
+@irdl_op_definition
+class AtomicPairOp(InstructionOp):
+    """`cuda.atomic_pair %a, %b, %x[%i]`: adds to two neighbouring elements of f16 or bf16.
+
+    Each of them is updated as one step; their address is a multiple of 4 bytes.
+    """
+
+    name = "cuda.atomic_pair"
+
+    T: ClassVar = VarConstraint("T", BaseAttr(Float16Type) | BaseAttr(BFloat16Type))
+
+    first = operand_def(T)
+    second = operand_def(T)
+    memref = operand_def(MemRefType.constr(T))
+    indices = var_operand_def(IndexType)
+    scope = opt_prop_def(AccessScopeAttr)
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    assembly_format = (
+        "$first `,` $second `,` $memref `[` $indices `]` (`scope` $scope^)? attr-dict "
+        "`:` type($memref)"
+    )
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+
+    def __init__(
+        self,
+        first: SSAValue | Operation,
+        second: SSAValue | Operation,
+        target: Element,
+        scope: AccessScope = AccessScope.GPU,
+    ) -> None:
+        super().__init__(
+            properties={"scope": _scope_property(scope)},
+            operands=[first, second, target.memref, target.indices],
+        )
+
+    @property
+    def instruction(self) -> Instruction:
+        """The entry of the table."""
+        return ATOMIC_PAIRS["shared" if space_of(self.memref.type) is Space.SHARED else "global"]
+
+    @property
+    def function(self) -> str:
+        """The function, with the scope."""
+        return f"{self.instruction.function}{scope_argument(self)}"
+
+    @property
+    def elements(self) -> tuple[Element, ...]:
+        """The first of the two elements."""
+        return (Element(self.memref, self.indices),)
+
+    @property
+    def scalars(self) -> Sequence[SSAValue]:
+        """What is added."""
+        return self.first, self.second
+
+
+def scope_argument(op: AtomicOp | AtomicPairOp) -> str:
+    """Return the argument of the function's template, where the scope is not the GPU."""
+    return "" if op.scope is None else f"<hidet::Scope::{op.scope.data.value}>"
 
 
 class VoteKind(StrEnum):
@@ -116,22 +215,26 @@ class VoteKindAttr(EnumAttribute[VoteKind], SpacedOpaqueSyntaxAttribute):
 class VoteOp(IRDLOperation):
     """`cuda.vote any %p : i1`: what the lanes of the warp say together (PTX ISA, `vote.sync`).
 
-    All 32 lanes take part. `any` and `all` give an i1, `ballot` an i32 with a bit for each lane.
+    All 32 lanes take part, or with `mask %m` those whose bits are set. `any` and `all` give an i1,
+    `ballot` an i32 with a bit for each lane.
     """
 
     name = "cuda.vote"
 
     kind = prop_def(VoteKindAttr)
     predicate = operand_def(i1)
+    mask = opt_operand_def(i32)
     result = result_def(IntegerType)
 
-    assembly_format = "$kind $predicate attr-dict `:` type($result)"
+    assembly_format = "$kind $predicate (`mask` $mask^)? attr-dict `:` type($result)"
     traits = traits_def(Collective(), MemoryReadEffect(), MemoryWriteEffect())
 
-    def __init__(self, kind: VoteKind, predicate: SSAValue | Operation) -> None:
+    def __init__(
+        self, kind: VoteKind, predicate: SSAValue | Operation, mask: SSAValue | None = None
+    ) -> None:
         super().__init__(
             properties={"kind": VoteKindAttr(kind)},
-            operands=[predicate],
+            operands=[predicate, mask],
             result_types=[_result_of_vote(kind)],
         )
 

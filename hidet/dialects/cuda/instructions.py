@@ -24,6 +24,7 @@ from xdsl.irdl import (
     VarConstraint,
     irdl_op_definition,
     operand_def,
+    opt_operand_def,
     opt_prop_def,
     prop_def,
     result_def,
@@ -49,6 +50,10 @@ class Collective(OpTrait):
 
 class WarpCollective(Collective):
     """The lanes of a warp meet here; other warps need not come by."""
+
+
+class BlockBarrier(OpTrait):
+    """All threads of the block wait for each other here, and see what each has done to memory."""
 
 
 class IdOp(IRDLOperation):
@@ -101,7 +106,7 @@ class SyncThreadsOp(IRDLOperation):
     name = "cuda.sync_threads"
 
     assembly_format = "attr-dict"
-    traits = traits_def(Collective(), MemoryReadEffect(), MemoryWriteEffect())
+    traits = traits_def(BlockBarrier(), Collective(), MemoryReadEffect(), MemoryWriteEffect())
 
     def __init__(self) -> None:
         super().__init__()
@@ -109,24 +114,30 @@ class SyncThreadsOp(IRDLOperation):
 
 @irdl_op_definition
 class SyncWarpOp(IRDLOperation):
-    """`cuda.sync_warp`: barrier of a warp; orders the memory accesses of its lanes."""
+    """`cuda.sync_warp`: barrier of a warp; orders the memory accesses of its lanes.
+
+    With `mask %m` it is one of the lanes whose bits are set, all of which come by.
+    """
 
     name = "cuda.sync_warp"
 
-    assembly_format = "attr-dict"
+    mask = opt_operand_def(i32)
+
+    assembly_format = "(`mask` $mask^)? attr-dict"
     traits = traits_def(Collective(), MemoryReadEffect(), MemoryWriteEffect())
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, mask: SSAValue | None = None) -> None:
+        super().__init__(operands=[mask])
 
 
 @irdl_op_definition
 class ShflOp(IRDLOperation):
     """`cuda.shfl xor %v, %offset`: the value of another lane (PTX ISA, `shfl.sync`).
 
-    All 32 lanes of the warp take part. With `width 8` each segment of 8 lanes is by itself: lanes
-    are numbered in it, and one that would read outside gets its own value. It counts as a write so
-    that it is never moved into or out of a branch.
+    All 32 lanes of the warp take part, or with `mask %m` those whose bits are set: they come with
+    the same mask, and what another lane gives is not known. With `width 8` each segment of 8 lanes
+    is by itself: lanes are numbered in it, and one that would read outside gets its own value. It
+    counts as a write so that it is never moved into or out of a branch.
     """
 
     name = "cuda.shfl"
@@ -136,10 +147,13 @@ class ShflOp(IRDLOperation):
     kind = prop_def(ShuffleKindAttr)
     value = operand_def(T)
     lane = operand_def(i32)
+    mask = opt_operand_def(i32)
     width = opt_prop_def(IntegerAttr[I64])
     result = result_def(T)
 
-    assembly_format = "$kind $value `,` $lane (`width` $width^)? attr-dict `:` type($value)"
+    assembly_format = (
+        "$kind $value `,` $lane (`width` $width^)? (`mask` $mask^)? attr-dict `:` type($value)"
+    )
     traits = traits_def(Collective(), MemoryReadEffect(), MemoryWriteEffect())
 
     def __init__(
@@ -148,6 +162,7 @@ class ShflOp(IRDLOperation):
         value: SSAValue | Operation,
         lane: SSAValue | Operation,
         width: int = WARP,
+        mask: SSAValue | None = None,
     ) -> None:
         value = SSAValue.get(value)
         super().__init__(
@@ -155,7 +170,7 @@ class ShflOp(IRDLOperation):
                 "kind": ShuffleKindAttr(kind),
                 "width": None if width == WARP else IntegerAttr(width, i64),
             },
-            operands=[value, lane],
+            operands=[value, lane, mask],
             result_types=[value.type],
         )
 

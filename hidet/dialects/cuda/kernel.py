@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Self
+from typing import Self, cast
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
+    DenseArrayBase,
     DictionaryAttr,
     IntAttr,
     IntegerAttr,
+    IntegerType,
     StringAttr,
     SymbolNameConstraint,
     UnitAttr,
@@ -46,8 +48,11 @@ DYNAMIC = -1
 """An extent of grid or block that the launch gives; prints as `?`."""
 
 MAX_CLUSTER = 16
-"""CUDA C++ Programming Guide, compute capabilities: blocks of a cluster, more than 8 of which are
-not portable."""
+"""CUDA C++ Programming Guide, compute capabilities: blocks of a cluster."""
+
+PORTABLE_CLUSTER = 8
+"""The same: of so many blocks every GPU that has clusters can have them; of more a kernel that says
+so."""
 
 READONLY = "cuda.readonly"
 """Unit attribute of a kernel argument that the kernel only reads."""
@@ -166,10 +171,17 @@ class KernelOp(IRDLOperation):
         self.limits = _integers(known) if known != possible else None
 
     @property
-    def cluster(self) -> int:
-        """The number of blocks along x that are a cluster, 1 where there are none."""
-        size = self.attributes.get(CLUSTER)
-        return size.value.data if isinstance(size, IntegerAttr) else 1
+    def cluster(self) -> tuple[int, int, int]:
+        """The number of blocks along x, y and z that are a cluster, ones where there are none."""
+        extents = self.attributes.get(CLUSTER)
+        if not isinstance(extents, DenseArrayBase):
+            return 1, 1, 1
+        x, y, z = cast("DenseArrayBase[IntegerType]", extents).get_values()
+        return x, y, z
+
+    @cluster.setter
+    def cluster(self, extents: tuple[int, int, int]) -> None:
+        self.attributes[CLUSTER] = DenseArrayBase.from_list(i64, extents)
 
     @property
     def shared_bytes(self) -> int:
@@ -203,6 +215,14 @@ class KernelOp(IRDLOperation):
         if not 1 <= threads <= MAX_THREADS_PER_BLOCK:
             raise VerifyException(
                 f"a block of {threads} threads; 1 to {MAX_THREADS_PER_BLOCK} are possible"
+            )
+        if not 1 <= prod(self.cluster) <= MAX_CLUSTER or any(
+            blocks != DYNAMIC and blocks % extent
+            for blocks, extent in zip(self.grid_dims, self.cluster, strict=True)
+        ):
+            raise VerifyException(
+                f"clusters of {self.cluster} blocks in a grid of {self.grid_dims}; up to "
+                f"{MAX_CLUSTER} blocks are one, and the grid has whole ones"
             )
         if self.limits is not None and len(self.limits) != self.dynamic_extents:
             raise VerifyException(

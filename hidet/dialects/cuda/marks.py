@@ -28,7 +28,7 @@ SHARED_BYTES = "shared_bytes"
 """Integer, of a kernel: the bytes of shared memory that each of its launches states."""
 
 CLUSTER = "cuda.cluster"
-"""Integer, of a kernel: so many neighbouring blocks along x are a cluster."""
+"""Array of three, of a kernel: so many neighbouring blocks along x, y and z are a cluster."""
 
 EXPLICIT = "cuda.explicit"
 """Unit, of a kernel: it says itself where threads wait and where numbers are rounded; passes drop

@@ -20,7 +20,8 @@ from xdsl.traits import NoTerminator, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
 from hidet.dialects.compute import single_block
-from hidet.dialects.cuda import KernelOp, SyncThreadsOp
+from hidet.dialects.cuda import KernelOp
+from hidet.dialects.cuda.instructions import BlockBarrier
 from hidet.dialects.cuda.kernel import MAX_THREADS_PER_BLOCK
 from hidet.dialects.syntax import parse_arguments, parse_body, print_body
 
@@ -102,7 +103,7 @@ class GroupOp(IRDLOperation):
             raise VerifyException(f"a group has one of the barriers 1 to {BARRIERS - 1}")
         if [argument.type for argument in self.body.block.args] != [IndexType()]:
             raise VerifyException("the body of task.group has one argument, the worker")
-        if any(isinstance(op, SyncThreadsOp) for op in self.body.walk()):
+        if any(op.has_trait(BlockBarrier) for op in self.body.walk()):
             raise VerifyException("cuda.sync_threads in a task.group: other threads do not come by")
 
     @classmethod

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypeGuard, cast
 
-from hidet.dialects.cuda.kernel import MAX_CLUSTER, MAX_THREADS_PER_BLOCK
+from hidet.dialects.cuda.kernel import MAX_CLUSTER, MAX_THREADS_PER_BLOCK, PORTABLE_CLUSTER
 from hidet.dialects.cuda.names import is_identifier
 from hidet.errors import ScriptError
 from hidet.frontends.script.launches import check_host_value
@@ -171,17 +171,18 @@ def check_shared_bytes(emitter: Emitter) -> None:
 
 def _set_cluster(emitter: Emitter, value: object) -> None:
     extents = cast("tuple[object, ...]", value if isinstance(value, tuple | list) else (value,))
-    size, *others = extents or (None,)
-    if isinstance(size, bool) or not isinstance(size, int) or not 1 <= size <= MAX_CLUSTER:
+    x, y, z = (*(e if _is_extent(e) else 0 for e in extents), 1, 1, 1)[:3]
+    if not 1 <= len(extents) <= 3 or not 1 <= x * y * z <= MAX_CLUSTER:
         raise ScriptError(
-            f"a cluster of {describe(size)} blocks",
-            hint=f"it has 1 to {MAX_CLUSTER}, of which every GPU that has clusters can have 8",
+            f"a cluster of {describe(cast('object', value))} blocks",
+            hint=f"it has 1 to {MAX_CLUSTER} along x, y and z together; {PORTABLE_CLUSTER} are "
+            "possible on every GPU that has clusters",
         )
-    if any(extent != 1 for extent in others):
-        raise ScriptError(
-            f"a cluster of {describe(extents)} blocks", hint="its blocks lie along x: (2, 1, 1)"
-        )
-    emitter.shape.cluster = size
+    emitter.shape.cluster = x, y, z
+
+
+def _is_extent(value: object) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0
 
 
 SETTERS: dict[str, Callable[[Emitter, object], None]] = {

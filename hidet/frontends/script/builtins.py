@@ -11,11 +11,13 @@ from functools import partial, reduce
 
 from xdsl.dialects.math import FmaOp
 
+from hidet.arch.functions import FLOAT_FUNCTIONS
 from hidet.errors import ScriptError
 from hidet.frontends.script.emitter import Emitter
 from hidet.frontends.script.iterables import Grid, Range, Tasks, task_of
 from hidet.frontends.script.operators import FUNCTIONS
 from hidet.frontends.script.pointers import address_number, cast_pointer
+from hidet.frontends.script.scalar_functions import copysign, degrees, radians, scalar_function
 from hidet.frontends.script.tracing import current
 from hidet.frontends.script.types import (
     F32,
@@ -309,6 +311,11 @@ def cast(value: object, kind: object) -> object:
     return scalar_type(kind)(value)  # pyright: ignore[reportArgumentType]
 
 
+def cvt(src: object, dtype: object) -> Scalar | Pointer:
+    """Convert a value to a type, as `cast` does."""
+    return cast(src, dtype)
+
+
 def convert(kind: ScalarType) -> Callable[[Scalar], Scalar]:
     """Return the conversion to a type, for Python's `int(x)`, `float(x)` and `bool(x)`."""
     return lambda value: current(kind.name).cast(value, kind)
@@ -347,6 +354,15 @@ SUBSTITUTES: dict[object, Substitute] = {
     math.pow: Substitute(power),
     math.atan2: Substitute(atan2),
     math.fabs: Substitute(absolute),
+    math.copysign: Substitute(copysign),
+    math.degrees: Substitute(degrees),
+    math.radians: Substitute(radians),
+    math.remainder: Substitute(scalar_function("ieee_remainder")),
+    **{
+        getattr(math, name): Substitute(scalar_function(name))
+        for name in FLOAT_FUNCTIONS
+        if hasattr(math, name)
+    },
     **{
         getattr(math, name): Substitute(function)
         for name, function in ELEMENTARY.items()

@@ -10,8 +10,9 @@ from xdsl.ir import Operation
 from hidet.analysis.divergence import analyse_divergence, divergent_op_around
 from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.memory import is_arithmetic
-from hidet.dialects.cuda import AssertOp, KernelOp, LaunchOp, PrintfOp, SyncThreadsOp, ViewOp
+from hidet.dialects.cuda import AssertOp, KernelOp, LaunchOp, PrintfOp, ViewOp
 from hidet.dialects.cuda.attributes import Space, is_variable, space_of
+from hidet.dialects.cuda.instructions import BlockBarrier
 from hidet.dialects.cuda.marks import PARALLEL
 from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, GroupOp, MatmulOp
 from hidet.dialects.task.group import group_around
@@ -62,7 +63,7 @@ def _check_group(group: GroupOp, source: Source) -> None:
     if group_around(group) is not None:
         raise _error(group, source, "a group inside of another one", "let them follow each other")
     for op in group.body.walk():
-        if isinstance(op, SyncThreadsOp):
+        if op.has_trait(BlockBarrier):
             raise _error(
                 op,
                 source,

@@ -6,8 +6,9 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from xdsl.ir import SSAValue
+
 from hidet.dialects.cuda import (
-    AtomicOp,
     BlockDimOp,
     GridDimOp,
     PrintfOp,
@@ -16,14 +17,14 @@ from hidet.dialects.cuda import (
     SyncWarpOp,
     VoteOp,
 )
-from hidet.dialects.cuda.atomics import AtomicKind, VoteKind
+from hidet.dialects.cuda.atomics import VoteKind
 from hidet.dialects.cuda.attributes import Dimension, ShuffleKind
 from hidet.dialects.cuda.instructions import SEGMENTS, WARP
 from hidet.errors import ScriptError
 from hidet.frontends.script.emitter import Emitter
 from hidet.frontends.script.tracing import current
 from hidet.frontends.script.types import BOOL, F64, I32, I64, U32, ScalarType
-from hidet.frontends.script.values import Index, Pointer, Scalar, describe
+from hidet.frontends.script.values import Index, Scalar, describe
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,9 @@ class Extents:
         return emitter.extent(BlockDimOp if is_block else GridDimOp, dimension)
 
 
+ALL_LANES = 0xFFFFFFFF
+"""The mask of all lanes of a warp."""
+
 threadIdx, blockIdx = Ids("threadIdx"), Ids("blockIdx")
 blockDim, gridDim = Extents("blockDim"), Extents("gridDim")
 
@@ -98,25 +102,28 @@ def syncthreads() -> None:
     current("syncthreads").insert(SyncThreadsOp())
 
 
-def syncwarp() -> None:
-    """Wait for all lanes of the warp."""
-    current("syncwarp").insert(SyncWarpOp())
+def syncwarp(mask: object = ALL_LANES) -> None:
+    """Wait for all lanes of the warp, or those whose bits are set, all of which come by."""
+    emitter = current("syncwarp")
+    emitter.insert(SyncWarpOp(_mask(emitter, mask)))
 
 
 # Shuffles and votes.
 
 
 def shfl_sync(mask: object, var: Scalar, src_lane: object, width: int = WARP) -> Scalar:
-    """Return the value of another lane of the warp. All lanes take part.
+    """Return the value of another lane of the warp.
 
     Args:
-        mask: the lanes that take part: all, 0xffffffff.
+        mask: the lanes that take part, a bit for each: all, 0xffffffff; or some, which all come by
+            with the same mask, while the others may be elsewhere. Of a lane that is not one of them
+            the value is not known.
         var: the value of the own lane.
         src_lane: the number of the lane whose value is wanted.
         width: the number of lanes of a segment, 2, 4, 8, 16 or 32; lanes are numbered in it.
 
     Raises:
-        ScriptError: a mask or width that is not supported, or no scalar to move.
+        ScriptError: a mask or width that there is not, or no scalar to move.
     """
     return _shuffle(ShuffleKind.IDX, mask, var, src_lane, width)
 
@@ -138,7 +145,7 @@ def shfl_xor_sync(mask: object, var: Scalar, lane_mask: object, width: int = WAR
 
 def _shuffle(kind: ShuffleKind, mask: object, var: Scalar, lane: object, width: int) -> Scalar:
     emitter = current("a shuffle")
-    _check_mask(mask)
+    lanes = _mask(emitter, mask)
     if width not in (*SEGMENTS, WARP):
         raise ScriptError(
             f"a shuffle in segments of {width!r} lanes",
@@ -149,22 +156,36 @@ def _shuffle(kind: ShuffleKind, mask: object, var: Scalar, lane: object, width: 
     if moved.type.kind == "index":
         moved = emitter.cast(moved, I64)
     other = emitter.cast(emitter.scalar_of(lane, I32), I32)
-    result = emitter.insert(ShflOp(kind, moved.ssa, other.ssa, width)).result
+    result = emitter.insert(ShflOp(kind, moved.ssa, other.ssa, width, lanes)).result
     return emitter.cast(Scalar(emitter, result, moved.type), value.type)
 
 
-def _check_mask(mask: object) -> None:
-    if mask not in (0xFFFFFFFF, -1):
+def _mask(emitter: Emitter, mask: object) -> SSAValue | None:
+    """Return the lanes that meet as an operand, None where all of the warp do.
+
+    Raises:
+        ScriptError: it is no integer of 32 bits, or none of whose bits is set.
+    """
+    if isinstance(mask, Scalar) and mask.type.is_integer:
+        return emitter.cast(mask, U32).ssa
+    if isinstance(mask, int) and mask in (ALL_LANES, -1):
+        return None
+    if isinstance(mask, bool) or not isinstance(mask, int) or not 0 < mask < ALL_LANES:
         raise ScriptError(
-            "a meeting of some lanes only is not supported yet",
-            hint="all lanes of the warp take part: the mask is 0xffffffff",
+            f"the mask of the lanes that meet is {describe(mask)}",
+            hint="an integer of 32 bits: 0xffffffff for all, ballot_sync(0xffffffff, c) for those "
+            "on which c holds",
         )
+    return emitter.constant(mask, U32).ssa
 
 
 def active_mask() -> int:
-    """Return the mask of all lanes, for shuffles and votes."""
+    """Return the mask of all lanes, for shuffles and votes.
+
+    Which lanes are together where only some come by, nothing says: `ballot_sync` before it does.
+    """
     current("active_mask")
-    return 0xFFFFFFFF
+    return ALL_LANES
 
 
 def any_sync(mask: object, predicate: object) -> Scalar:
@@ -184,81 +205,9 @@ def ballot_sync(mask: object, predicate: object) -> Scalar:
 
 def _vote(kind: VoteKind, mask: object, predicate: object, result: ScalarType) -> Scalar:
     emitter = current("a vote")
-    _check_mask(mask)
+    lanes = _mask(emitter, mask)
     condition = emitter.cast(emitter.scalar_of(predicate), BOOL)
-    return Scalar(emitter, emitter.insert(VoteOp(kind, condition.ssa)).result, result)
-
-
-# Atomics.
-
-_ATOMIC_TYPES = {
-    AtomicKind.ADD: ("i32", "u32", "i64", "u64", "f32", "f64"),
-    AtomicKind.MAX: ("i32", "i64", "f32", "f64"),
-    AtomicKind.MIN: ("i32", "i64", "f32", "f64"),
-    AtomicKind.EXCHANGE: ("i32", "u32", "i64", "u64", "f32", "f64"),
-    AtomicKind.CAS: ("i32", "u32", "i64", "u64"),
-}
-
-
-def atomic_add(address: object, value: object) -> Scalar:
-    """Add to an element, `atomic_add(~x[i], v)`, as one step; return its old value."""
-    return _atomic(AtomicKind.ADD, address, value)
-
-
-def atomic_max(address: object, value: object) -> Scalar:
-    """Store the larger one of an element and a value, as one step; return its old value."""
-    return _atomic(AtomicKind.MAX, address, value)
-
-
-def atomic_min(address: object, value: object) -> Scalar:
-    """Store the smaller one of an element and a value, as one step; return its old value."""
-    return _atomic(AtomicKind.MIN, address, value)
-
-
-def atomic_sub(address: object, value: object) -> Scalar:
-    """Subtract from an element as one step; return its old value."""
-    return _atomic(AtomicKind.ADD, address, value, negative=True)
-
-
-def atomic_exchange(address: object, value: object) -> Scalar:
-    """Store a value in an element as one step; return its old value."""
-    return _atomic(AtomicKind.EXCHANGE, address, value)
-
-
-def atomic_cas(address: object, compare: object, value: object) -> Scalar:
-    """Store a value in an element where that is `compare`, as one step; return its old value."""
-    return _atomic(AtomicKind.CAS, address, value, expected=compare)
-
-
-def _atomic(
-    kind: AtomicKind,
-    address: object,
-    value: object,
-    *,
-    expected: object = None,
-    negative: bool = False,
-) -> Scalar:
-    emitter = current(f"atomic_{kind.value}")
-    if not isinstance(address, Pointer):
-        raise ScriptError(
-            f"an atomic operation takes an address, not {describe(address)}",
-            hint="the address of an element is ~x[i]",
-        )
-    element = address.element
-    if element.short_name not in _ATOMIC_TYPES[kind]:
-        raise ScriptError(
-            f"atomic_{kind.value} of {element} is not supported",
-            hint=f"there is {', '.join(_ATOMIC_TYPES[kind])}",
-        )
-    operand = emitter.cast(emitter.scalar_of(value, element), element)
-    if negative:
-        operand = emitter.binary("-", emitter.constant(0, element), operand)
-    compared = None
-    if expected is not None:
-        compared = emitter.cast(emitter.scalar_of(expected, element), element).ssa
-    indices = [emitter.index_of(index) for index in address.indices]
-    op = emitter.insert(AtomicOp(kind, operand.ssa, address.memory, indices, compared))
-    return Scalar(emitter, op.result, element)
+    return Scalar(emitter, emitter.insert(VoteOp(kind, condition.ssa, lanes)).result, result)
 
 
 # Text.

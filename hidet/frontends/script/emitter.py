@@ -68,7 +68,7 @@ class LaunchShape:
     min_blocks: int | None = None
     dynamic_bytes: int = 0
     may_alias: bool = False
-    cluster: int = 1
+    cluster: tuple[int, int, int] = (1, 1, 1)
 
 
 class Emitter(KernelBuilder):

@@ -91,18 +91,24 @@ def lop3(*operands: object, imm_lut: int) -> Scalar:
     return _given(emitter, Scalar(emitter, op.result, U32), target)
 
 
-def prmt(*operands: object) -> Scalar:
+def prmt(*operands: object, mode: str | None = None) -> Scalar:
     """Return four of the eight bytes of two words of 32 bits.
 
     Args:
         operands: a, b and the selector, of which digit i of 4 bits says which byte becomes byte i:
             0 to 3 are those of a, 4 to 7 those of b, and with 8 added the sign of that byte is
             repeated; or an address, which is given the result too, and these.
+        mode: not supported.
 
     Raises:
-        ScriptError: there are not three words.
+        ScriptError: there are not three words, or there is a mode.
     """
     emitter = current("prmt")
+    if mode is not None:
+        raise ScriptError(
+            f"prmt with mode={mode!r} is not supported",
+            hint="the selector says which bytes are taken: 0x4321 for those from byte 1 on",
+        )
     target, (a, b, selector) = _words(emitter, "prmt", operands)
     op = emitter.insert(PrmtOp(a.ssa, b.ssa, selector.ssa))
     return _given(emitter, Scalar(emitter, op.result, U32), target)

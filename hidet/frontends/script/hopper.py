@@ -60,6 +60,22 @@ def _barrier(emitter: Emitter, instruction: Instruction, value: object) -> Eleme
 # Barriers in memory.
 
 
+def _refuse(function: str, **arguments: object) -> None:
+    """Check that arguments of the original Hidet which are not supported are left out.
+
+    Raises:
+        ScriptError: one is given.
+    """
+    for name, value in arguments.items():
+        if value is not None:
+            raise ScriptError(
+                f"{function} with {name}={describe(value)} is not supported",
+                hint="a branch, `if pred:`, says which threads come"
+                if name == "pred"
+                else "a block expects bytes at a barrier of its own",
+            )
+
+
 def mbarrier_init(mbar: object, arrive_count: object) -> None:
     """Make a barrier in shared memory, `~full[i]`, whose phases end after so many arrivals.
 
@@ -73,15 +89,20 @@ def mbarrier_init(mbar: object, arrive_count: object) -> None:
     )
 
 
-def mbarrier_arrive(mbar: object, cta_id: object = None) -> None:
+def mbarrier_arrive(mbar: object, cta_id: object = None, pred: object = None) -> None:
     """Arrive once at a barrier.
 
     Args:
         mbar: the address of the barrier.
         cta_id: the block of the cluster in which it lies, in the same place; the own one if left
             out.
+        pred: not supported.
+
+    Raises:
+        ScriptError: an argument is not what it should be.
     """
     emitter = current("mbarrier_arrive")
+    _refuse("mbarrier_arrive", pred=pred)
     if cta_id is None:
         emitter.insert(MbarrierArriveOp(_barrier(emitter, hopper.MBARRIER_ARRIVE, mbar)))
         return
@@ -89,9 +110,18 @@ def mbarrier_arrive(mbar: object, cta_id: object = None) -> None:
     emitter.insert(MbarrierArriveClusterOp(barrier, i32_operand(emitter, cta_id)))
 
 
-def mbarrier_arrive_and_expect_tx(mbar: object, transaction_bytes: object) -> None:
-    """Arrive once at a barrier, whose phase waits for so many bytes of copies too."""
+def mbarrier_arrive_and_expect_tx(
+    mbar: object, transaction_bytes: object, cta_id: object = None, pred: object = None
+) -> None:
+    """Arrive once at a barrier, whose phase waits for so many bytes of copies too.
+
+    `cta_id` and `pred` are not supported.
+
+    Raises:
+        ScriptError: an argument is not what it should be.
+    """
     emitter = current("mbarrier_arrive_and_expect_tx")
+    _refuse("mbarrier_arrive_and_expect_tx", cta_id=cta_id, pred=pred)
     barrier = _barrier(emitter, hopper.MBARRIER_EXPECT, mbar)
     emitter.insert(MbarrierExpectOp(barrier, i32_operand(emitter, transaction_bytes)))
 
@@ -264,10 +294,12 @@ def matrix_descriptor(
 
 def wgmma_async(
     config: object,
-    a_desc: object,
+    a_expr: object,
     c_addr: object,
     b_desc: object,
     scale_d: object = True,
+    scale_a: object = 1,
+    scale_b: object = 1,
     trans_a: object = False,
     trans_b: object = False,
 ) -> None:
@@ -277,12 +309,14 @@ def wgmma_async(
 
     Args:
         config: shape and types, `m64n256k16_f16_f32` (`hidet.arch.hopper.WGMMA`).
-        a_desc: the descriptor of a, whose elements along k are neighbours.
+        a_expr: the descriptor of a, whose elements along k are neighbours.
         c_addr: n / 2 registers of each thread: `register_tensor('float32', layout=tile)`, where
             tile is the task mapping `wgmma_accumulator(n)` or a product that ends in it; or an
             array `register_tensor('float32', [n // 2])`.
         b_desc: the descriptor of b, whose elements along k are neighbours.
         scale_d: whether c is added to; else it is only written.
+        scale_a: 1.
+        scale_b: 1.
         trans_a: whether the elements of a along m are neighbours instead.
         trans_b: whether the elements of b along n are neighbours instead.
 
@@ -294,12 +328,17 @@ def wgmma_async(
         raise ScriptError(
             f"there is no product {describe(config)}", hint=f"there is {', '.join(WGMMA)}"
         )
+    if scale_a != 1 or scale_b != 1:
+        raise ScriptError(
+            f"wgmma_async with scale_a={describe(scale_a)} and scale_b={describe(scale_b)}",
+            hint="leave them out, and change the sign of the accumulators or of a matrix instead",
+        )
     (operand,) = WGMMA[config].operands
     count = WGMMA[config].shape[1] // 2
     element = operand_at(emitter, "wgmma_async", operand, c_addr, count)
     op = WgmmaOp(
         config,
-        _descriptor(emitter, a_desc),
+        _descriptor(emitter, a_expr),
         _descriptor(emitter, b_desc),
         element,
         emitter.cast(emitter.scalar_of(scale_d, BOOL), BOOL).ssa,
@@ -328,16 +367,14 @@ def wgmma_commit_group() -> None:
     current("wgmma_commit_group").insert(WgmmaCommitOp())
 
 
-def wgmma_wait_group(allow_on_fly_groups: object) -> None:
+def wgmma_wait_group(N: object) -> None:
     """Wait until no more than so many groups of products are under way.
 
     After a wait for all of them, 0, accumulators may be read. After another one, those that are
     read come to `wgmma_fence_operand` first.
     """
     emitter = current("wgmma_wait_group")
-    pending = known_number(
-        "the number of groups under way", allow_on_fly_groups, range(MAX_PENDING_PRODUCTS + 1)
-    )
+    pending = known_number("the number of groups under way", N, range(MAX_PENDING_PRODUCTS + 1))
     emitter.insert(WgmmaWaitOp(pending))
 
 

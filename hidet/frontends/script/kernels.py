@@ -15,7 +15,7 @@ from xdsl.ir import Block, Region, SSAValue
 
 from hidet.dialects.cuda import KernelOp
 from hidet.dialects.cuda.kernel import DYNAMIC
-from hidet.dialects.cuda.marks import CLUSTER, EXPLICIT, LABEL, MAY_ALIAS, MIN_BLOCKS, ON_CPU
+from hidet.dialects.cuda.marks import EXPLICIT, LABEL, MAY_ALIAS, MIN_BLOCKS, ON_CPU
 from hidet.dialects.cuda.names import is_identifier
 from hidet.errors import ScriptError
 from hidet.frontends.script.attributes import KERNELS, KINDS, Attributes
@@ -263,7 +263,7 @@ class ScriptFunction:
         op.set_limits([largest(extent) for extent in given])
         if shape.min_blocks is not None:
             op.attributes[MIN_BLOCKS] = IntegerAttr(shape.min_blocks, i64)
-        if shape.cluster > 1:
+        if shape.cluster != (1, 1, 1):
             self._set_cluster(op, shape.cluster)
         if shape.may_alias:
             op.attributes[MAY_ALIAS] = UnitAttr()
@@ -278,16 +278,17 @@ class ScriptFunction:
         check_verbs(op, self.source)
         return Kernel(name, parameters, op, launch)
 
-    def _set_cluster(self, op: KernelOp, size: int) -> None:
+    def _set_cluster(self, op: KernelOp, cluster: tuple[int, int, int]) -> None:
         """Let neighbouring blocks be clusters."""
-        blocks = op.grid_dims[0]
-        if blocks == DYNAMIC or blocks % size:
-            raise self.source.error(
-                self.source.function,
-                f"the grid of '{self.name}' is not one of whole clusters of {size} blocks",
-                f"its first extent is known, and a multiple of {size}",
-            )
-        op.attributes[CLUSTER] = IntegerAttr(size, i64)
+        for axis, blocks, size in zip("xyz", op.grid_dims, cluster, strict=True):
+            if size > 1 and (blocks == DYNAMIC or blocks % size):
+                raise self.source.error(
+                    self.source.function,
+                    f"the grid of '{self.name}' is not one of whole clusters of {size} blocks "
+                    f"along {axis}",
+                    f"its extent there is known, and a multiple of {size}",
+                )
+        op.cluster = cluster
 
     def _cpu_kernel(
         self, emitter: Emitter, entry: Block, parameters: tuple[Parameter, ...]

@@ -43,6 +43,7 @@ ARITHMETIC: dict[str, Operator] = {
     "max": Operator(arith.MaxnumfOp, arith.MaxSIOp, arith.MaxUIOp),
     "min": Operator(arith.MinnumfOp, arith.MinSIOp, arith.MinUIOp),
     "atan2": Operator(math.Atan2Op, None, None),
+    "copysign": Operator(math.CopySignOp, None, None),
 }
 """Operators whose result has the type of their operands."""
 
@@ -80,8 +81,12 @@ OPPOSITES = {one: other for pair in _PAIRS for one, other in (pair, pair[::-1])}
 FUNCTIONS: dict[str, Callable[[SSAValue], Operation]] = {
     "abs": math.AbsFOp,
     "acos": math.AcosOp,
+    "acosh": math.AcoshOp,
     "asin": math.AsinOp,
+    "asinh": math.AsinhOp,
     "atan": math.AtanOp,
+    "atanh": math.AtanhOp,
+    "cbrt": math.CbrtOp,
     "ceil": math.CeilOp,
     "cos": math.CosOp,
     "cosh": math.CoshOp,

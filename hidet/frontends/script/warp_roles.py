@@ -11,18 +11,15 @@ from hidet.arch.instructions import WARP
 from hidet.dialects.cuda import (
     BarrierArriveOp,
     BarrierSyncOp,
-    ClusterArriveOp,
-    ClusterWaitOp,
     GridDependencyWaitOp,
     LaunchDependentsOp,
     SetMaxNregOp,
 )
-from hidet.dialects.cuda.attributes import Dimension
 from hidet.errors import ScriptError
 from hidet.frontends.script.emitter import Emitter
 from hidet.frontends.script.operands import i32_operand, known_number
 from hidet.frontends.script.tracing import current
-from hidet.frontends.script.values import Scalar, describe
+from hidet.frontends.script.values import describe
 
 NAMED_BARRIERS = 16
 """The barriers of a block (PTX ISA, barrier)."""
@@ -52,12 +49,13 @@ def setmaxnreg(nregs: object, action: object) -> None:
     )
 
 
-def barrier_sync(barrier: object, count: object = None) -> None:
+def barrier_sync(barrier: object, count: object = None, aligned: bool = False) -> None:
     """Wait until so many threads, whole warps, have come to one of the block's barriers.
 
     Args:
         barrier: 0 to 15; number 0 is that of `syncthreads()`.
         count: the number of threads, a multiple of 32; all of the block if left out.
+        aligned: whether all threads of a warp come together, as they have to in any case.
 
     Raises:
         ScriptError: there is no such barrier.
@@ -67,7 +65,12 @@ def barrier_sync(barrier: object, count: object = None) -> None:
     emitter.insert(BarrierSyncOp(number, threads))
 
 
-def barrier_arrive(barrier: object, count: object) -> None:
+def bar_sync(cooperative_threads: object) -> None:
+    """Wait until so many threads have come to barrier 1 of the block."""
+    barrier_sync(1, cooperative_threads)
+
+
+def barrier_arrive(barrier: object, count: object, aligned: bool = False) -> None:
     """Come to a barrier of the block, and go on at once."""
     emitter = current("barrier_arrive")
     number, threads = _named(emitter, barrier, count)
@@ -85,29 +88,6 @@ def _named(emitter: Emitter, barrier: object, count: object) -> tuple[SSAValue, 
         range(WARP, block + 1, WARP) or (WARP,),
     )
     return i32_operand(emitter, barrier), threads
-
-
-def cluster_arrive() -> None:
-    """Come to the barrier of all threads of the cluster, and go on at once."""
-    current("cluster_arrive").insert(ClusterArriveOp())
-
-
-def cluster_wait() -> None:
-    """Wait until all threads of the cluster have come to its barrier."""
-    current("cluster_wait").insert(ClusterWaitOp())
-
-
-def cluster_sync() -> None:
-    """Wait for all threads of the cluster."""
-    cluster_arrive()
-    cluster_wait()
-
-
-def block_rank_in_cluster() -> Scalar | int:
-    """Return the number of the block in its cluster: that along x, modulo `cluster_dim`."""
-    emitter = current("block_rank_in_cluster")
-    size = emitter.shape.cluster
-    return emitter.block_id(Dimension.X) % size if size > 1 else 0
 
 
 def griddepcontrol_wait() -> None:

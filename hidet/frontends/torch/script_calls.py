@@ -109,7 +109,7 @@ class ScriptCalls:
         for launch in function.record(values):
             if ON_CPU in launch.kernel.attributes and not on_cpu:
                 raise unsupported("it is a function of the CPU")
-            if launch.kernel.cluster != 1:
+            if launch.kernel.cluster != (1, 1, 1):
                 raise unsupported("its blocks are launched in clusters")
             self._call(launch, tensors)
         results: list[SSAValue | None] = [None] * (1 + len(bases))

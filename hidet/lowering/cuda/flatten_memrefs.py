@@ -14,7 +14,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from hidet.analysis.kernels import kernels_of
-from hidet.dialects.cuda.atomics import AtomicOp
+from hidet.dialects.cuda.atomics import AtomicOp, scope_of
 from hidet.dialects.cuda.instructions import CopyVectorOp
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.cuda.table_ops import Element, InstructionOp
@@ -119,8 +119,8 @@ def _flatten_access(
         case memref.StoreOp():
             op.operands = [op.value, argument, flat(op.indices)]
         case AtomicOp():
-            index = [flat(op.indices)]
-            _replace(op, AtomicOp(op.kind.data, op.value, argument, index, op.expected))
+            index, scope = [flat(op.indices)], scope_of(op)
+            _replace(op, AtomicOp(op.kind.data, op.value, argument, index, op.expected, scope))
         case CopyVectorOp():
             source, target = list(op.source_indices), list(op.target_indices)
             source = [flat(source)] if op.source is argument else source

@@ -22,7 +22,7 @@ from hidet.arch.instructions import Access
 from hidet.dialects import compute
 from hidet.dialects.cuda import KernelOp, ThreadIdOp
 from hidet.dialects.cuda.async_copy import CpAsyncOp
-from hidet.dialects.cuda.atomics import AtomicOp
+from hidet.dialects.cuda.atomics import AtomicOp, AtomicPairOp
 from hidet.dialects.cuda.attributes import Dimension, Space, space_of
 from hidet.dialects.cuda.checks import (
     AccessKind,
@@ -151,6 +151,9 @@ def _accesses_of_instruction(op: InstructionOp) -> Iterator[_Access]:
         width = 1 if size is None else size * 8 // element_bits(element.memref)
         valid = op.valid if isinstance(op, CpAsyncOp) and operand.access is Access.READ else None
         access = _Access(element.memref, element.indices, width, valid=valid)
+        if isinstance(op, AtomicPairOp):
+            yield replace(access, kind=AccessKind.ATOMIC)
+            continue
         if isinstance(op, _SELF_REPORTING) or operand.space != "local":
             yield access
             continue

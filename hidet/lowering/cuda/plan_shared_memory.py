@@ -54,7 +54,7 @@ def plan_shared_memory(kernel: KernelOp) -> None:
         for op in kernel.body.walk()
         if isinstance(op, memref.AllocaOp) and space_of(op.memref.type) is Space.SHARED
     ]
-    if kernel.cluster == 1 and sum(map(_bytes_of, arrays)) <= MAX_STATIC_BYTES:
+    if kernel.cluster == (1, 1, 1) and sum(map(_bytes_of, arrays)) <= MAX_STATIC_BYTES:
         return
     end = kernel.shared_bytes
     for array in arrays:

@@ -22,8 +22,10 @@ from hidet.dialects.cuda import (
     CopyVectorOp,
     KernelOp,
     SyncThreadsOp,
+    SyncVoteOp,
 )
 from hidet.dialects.cuda.attributes import Space, space_of
+from hidet.dialects.cuda.instructions import BlockBarrier
 from hidet.dialects.cuda.marks import EXPLICIT
 from hidet.dialects.cuda.table_ops import InstructionOp
 from hidet.dialects.shaped import shaped_type
@@ -254,7 +256,7 @@ class _Barriers:
     def _is_barrier(op: Operation) -> bool:
         """Return whether all that come by an op wait for each other there."""
         if not isinstance(op, BarrierSyncOp):
-            return isinstance(op, SyncThreadsOp)
+            return op.has_trait(BlockBarrier)
         group = group_around(op)
         threads = kernel_of(op).threads if group is None else len(group.threads)
         return op.count.value.data == threads
@@ -271,7 +273,7 @@ class _Barriers:
 
 
 _VERBS = (CopyOp, MatmulOp, CombineOp)
-_COLLECTIVE = (*_VERBS, ForeachOp, GroupOp, SyncThreadsOp)
+_COLLECTIVE = (*_VERBS, ForeachOp, GroupOp, SyncThreadsOp, SyncVoteOp)
 
 
 @dataclass(frozen=True)

@@ -14,3 +14,21 @@ cuda.kernel @arithmetic(%a : i32, %b : i32, %x : f32, %y : memref<1xf32>, %z : m
   memref.store %f, %y[%0] : memref<1xf32>
   memref.store %s, %z[%0] : memref<1xi32>
 }
+
+// CHECK-LABEL: // functions
+cuda.kernel @functions(%a : i32, %x : f32, %y : memref<1xf32>) grid(1) block(1) attributes {cuda.formed} {
+  %0 = arith.constant 0 : index
+  %n = cuda.function "popc"(%a) : (i32) -> i32
+  %s = cuda.function "funnelshift_rc"(%a, %n, %a) : (i32, i32, i32) -> i32
+  %t = cuda.function "isfinite"(%x) : (f32) -> i1
+  %h = cuda.function "ldexp"(%x, %s) : (f32, i32) -> f32
+  %v = arith.select %t, %h, %x : f32
+  %w = math.copysign %v, %x : f32
+  // CHECK: const int n = hidet::popc(a);
+  // CHECK-NEXT: const int s = hidet::funnelshift_rc(a, n, a);
+  // CHECK-NEXT: const bool t = hidet::isfinite(x);
+  // CHECK-NEXT: const float h = hidet::ldexp(x, s);
+  // CHECK-NEXT: const float v = t ? h : x;
+  // CHECK-NEXT: const float w = hidet::copysign(v, x);
+  memref.store %w, %y[%0] : memref<1xf32>
+}

@@ -70,7 +70,7 @@ cuda.kernel @roles(%n : i32) grid(1) block(256) attributes {cuda.formed} {
 // Clusters of blocks.
 
 // CHECK-LABEL: extern "C" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(128) cluster(
-cuda.kernel @cluster(%map : !cuda.tensor_map, %n : i32) grid(2) block(128) attributes {cuda.cluster = 2 : i64, cuda.formed} {
+cuda.kernel @cluster(%map : !cuda.tensor_map, %n : i32) grid(2) block(128) attributes {cuda.cluster = array<i64: 2, 1, 1>, cuda.formed} {
   %0 = arith.constant 0 : index
   %s = cuda.dynamic_shared offset 0 : memref<128x64xf16, #shared>
   %b = cuda.dynamic_shared offset 16384 : memref<4xi64, #shared>
@@ -84,4 +84,4 @@ cuda.kernel @cluster(%map : !cuda.tensor_map, %n : i32) grid(2) block(128) attri
   cuda.tma_load %map(%n, %n) to %s[%0, %0] barrier %b[%0] blocks %n : memref<128x64xf16, #shared>, memref<4xi64, #shared>
 }
 // CHECK-NEXT: }
-// CHECK-NEXT: HIDET_CLUSTER_KERNEL(cluster, 128, 1, 1, 2)
+// CHECK-NEXT: HIDET_CLUSTER_KERNEL(cluster, 128, 1, 1, 2, 1, 1)

@@ -71,8 +71,8 @@ cuda.kernel @roles(%n : i32) grid(1) block(256) {
 // Clusters of blocks.
 
 // CHECK-LABEL: cuda.kernel @cluster
-// CHECK-SAME: attributes {cuda.cluster = 2 : i64}
-cuda.kernel @cluster(%map : !cuda.tensor_map, %i : index, %n : i32) grid(2) block(128) attributes {cuda.cluster = 2 : i64} {
+// CHECK-SAME: attributes {cuda.cluster = array<i64: 2, 1, 1>}
+cuda.kernel @cluster(%map : !cuda.tensor_map, %i : index, %n : i32) grid(2) block(128) attributes {cuda.cluster = array<i64: 2, 1, 1>} {
   %s = memref.alloca() : memref<128x64xf16, #cuda.space<shared>>
   %b = memref.alloca() : memref<4xi64, #cuda.space<shared>>
   // CHECK:      cuda.cluster_arrive

@@ -102,3 +102,15 @@ cuda.kernel @f() grid(1) block(128) {
   // CHECK: a thread has 24, 32, ... 256 registers, not 42
   cuda.setmaxnreg "dec" 42
 }
+
+// -----
+
+// CHECK: clusters of (2, 2, 1) blocks in a grid of (4, 3, 1)
+cuda.kernel @f() grid(4, 3) block(32) attributes {cuda.cluster = array<i64: 2, 2, 1>} {
+}
+
+// -----
+
+// CHECK: up to 16 blocks are one
+cuda.kernel @f() grid(64) block(32) attributes {cuda.cluster = array<i64: 32, 1, 1>} {
+}

@@ -3,7 +3,7 @@
 """Functions and logic that the machine has an instruction for."""
 
 import hidet
-from hidet.lang import attrs, cuda, f32, u32
+from hidet.lang import attrs, cuda, f32, i32, u32, u64
 
 with hidet.script_module() as module:
     # IR-LABEL:     cuda.kernel @functions
@@ -73,3 +73,40 @@ with hidet.script_module() as module:
         # IR:     cuda.prmt %a, %b, %{{.*}}
         # SOURCE: y[2] = hidet::prmt(a, b, 30292);
         y[2] = cuda.prmt(a, b, 0x7654)
+        # IR:     cuda.prmt %a, %b, %c
+        # SOURCE: y[3] = hidet::prmt(a, b, c);
+        y[3] = cuda.byte_perm(a, b, c)
+
+    # IR-LABEL:     cuda.kernel @bits
+    # SOURCE-LABEL: bits(
+    @hidet.script
+    def bits(a: u32, b: u32, c: u64, y: u32[8], z: u64[1], x: f32):
+        attrs.cuda.grid_dim = 1
+        attrs.cuda.block_dim = 1
+        # IR:     arith.fptosi
+        # SOURCE: y[7] = hidet::cast<
+        y[7] = cuda.cvt(x, i32)
+        # IR:     cuda.function "popc"(%a) : (i32) -> i32
+        # SOURCE: y[0] = hidet::popc(a);
+        y[0] = cuda.popc(a)
+        # IR:     cuda.function "clz"(%c) : (i64) -> i32
+        # SOURCE: y[1] = hidet::clz(c);
+        y[1] = cuda.__clzll(c)
+        # IR:     cuda.function "ffs"(%a) : (i32) -> i32
+        # SOURCE: y[2] = hidet::ffs(a);
+        y[2] = cuda.ffs(a)
+        # IR:     cuda.function "brev"(%c) : (i64) -> i64
+        # SOURCE: z[0] = hidet::brev(c);
+        z[0] = cuda.brev(c)
+        # IR:     cuda.function "funnelshift_l"(%a, %b, %{{.*}}) : (i32, i32, i32) -> i32
+        # SOURCE: y[3] = hidet::funnelshift_l(a, b, 7);
+        y[3] = cuda.__funnelshift_l(a, b, 7)
+        # IR:     cuda.function "funnelshift_lc"
+        # SOURCE: y[4] = hidet::funnelshift_lc(a, b, 32);
+        y[4] = cuda.funnelshift_lc(a, b, 32)
+        # IR:     cuda.function "funnelshift_r"
+        # SOURCE: y[5] = hidet::funnelshift_r(a, b, 7);
+        y[5] = cuda.funnelshift_r(a, b, 7)
+        # IR:     cuda.function "funnelshift_rc"
+        # SOURCE: y[6] = hidet::funnelshift_rc(a, b, 7);
+        y[6] = cuda.funnelshift_rc(a, b, 7)

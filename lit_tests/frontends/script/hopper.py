@@ -12,6 +12,9 @@ from hidet.lang.cuda import (
     cluster_arrive,
     cluster_sync,
     cluster_wait,
+    clusterDim,
+    clusterIdx,
+    clusterRelativeBlockIdx,
     fence_mbarrier_init,
     fence_proxy_async,
     griddepcontrol_launch_dependents,
@@ -194,8 +197,8 @@ with hidet.script_module() as module:
     # A cluster of blocks along x. Its shared memory is placed, however small it is.
 
     # IR-LABEL:     cuda.kernel @cluster
-    # TASK-SAME:    cuda.cluster = 2 : i64
-    # FINAL-SAME:   cuda.cluster = 2 : i64
+    # TASK-SAME:    cuda.cluster = array<i64: 2, 1, 1>
+    # FINAL-SAME:   cuda.cluster = array<i64: 2, 1, 1>
     # SOURCE-LABEL: extern "C" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(32) cluster(
     @hidet.script
     def cluster(a: tensor_map(f16[64, 64], box=(8, 64)), out: i32[4]):
@@ -230,3 +233,34 @@ with hidet.script_module() as module:
         # SOURCE: hidet::cluster_arrive();
         # SOURCE: hidet::cluster_wait();
         cluster_sync()
+
+    # A cluster of blocks along x, y and z.
+
+    # IR-LABEL:     cuda.kernel @cube
+    # IR-SAME:      cuda.cluster = array<i64: 2, 1, 4>
+    # SOURCE-LABEL: void __cluster_dims__(2, 1, 4) __launch_bounds__(32) cube(
+    @hidet.script
+    def cube(out: i32[8]):
+        attrs.cuda.grid_dim = 4, 3, 8
+        attrs.cuda.block_dim = 32
+        attrs.cuda.cluster_dim = 2, 1, 4
+        # IR:     cuda.block_id
+        # SOURCE: out[0] = bz_mod4 * 2 + bx % 2;
+        out[0] = block_rank_in_cluster()
+        # IR:     arith.divsi
+        # SOURCE: out[1] = bx / 2;
+        out[1] = clusterIdx.x
+        # IR:     memref.store
+        # SOURCE: out[2] = by;
+        out[2] = clusterIdx.y
+        # IR:     memref.store
+        # SOURCE: out[3] = bz_mod4;
+        out[3] = clusterRelativeBlockIdx.z
+        # IR:     memref.store
+        # SOURCE: out[4] = 0;
+        out[4] = clusterRelativeBlockIdx.y
+        # IR:     arith.constant 4 : i32
+        # SOURCE: out[5] = 4;
+        out[5] = clusterDim.z
+
+    # SOURCE: HIDET_CLUSTER_KERNEL(cube, 32, 1, 1, 2, 1, 4)

@@ -162,3 +162,94 @@ with hidet.script_module() as module:
         # IR:     math.tanh %{{.*}} : f32
         # SOURCE: hidet::tanh(hidet::cast<float>(h))
         y[11] = math.tanh(h)
+
+    # Functions that the table of scalar functions has, and those of its family in `math`.
+
+    # IR-LABEL:     cuda.kernel @more
+    # SOURCE-LABEL: more(
+    @hidet.script
+    def more(x: f32, z: f32, n: i32, y: f32[32]):
+        attrs.cuda.grid_dim = 1
+        attrs.cuda.block_dim = 1
+        # IR:     %[[V:.*]] = math.acosh %x : f32
+        # IR:     math.acosh %[[V]] : f32
+        # SOURCE: y[0] = hidet::acosh(hidet::acosh(x));
+        y[0] = cuda_math.acosh(math.acosh(x))
+        # IR:     %[[V:.*]] = math.asinh %x : f32
+        # IR:     math.asinh %[[V]] : f32
+        # SOURCE: y[1] = hidet::asinh(hidet::asinh(x));
+        y[1] = cuda_math.asinh(math.asinh(x))
+        # IR:     %[[V:.*]] = math.atanh %x : f32
+        # IR:     math.atanh %[[V]] : f32
+        # SOURCE: y[2] = hidet::atanh(hidet::atanh(x));
+        y[2] = cuda_math.atanh(math.atanh(x))
+        # IR:     %[[V:.*]] = math.cbrt %x : f32
+        # IR:     math.cbrt %[[V]] : f32
+        # SOURCE: y[3] = hidet::cbrt(hidet::cbrt(x));
+        y[3] = cuda_math.cbrt(math.cbrt(x))
+        # IR:     %[[V:.*]] = math.copysign %x, %z : f32
+        # IR:     math.copysign %[[V]], %x : f32
+        # SOURCE: y[4] = hidet::copysign(hidet::copysign(x, z), x);
+        y[4] = cuda_math.copysign(math.copysign(x, z), x)
+        # IR:     %[[V:.*]] = cuda.function "erfc"(%x) : (f32) -> f32
+        # IR:     cuda.function "erfc"(%[[V]]) : (f32) -> f32
+        # SOURCE: y[5] = hidet::erfc(hidet::erfc(x));
+        y[5] = cuda_math.erfc(math.erfc(x))
+        # IR:     %[[V:.*]] = cuda.function "gamma"(%x) : (f32) -> f32
+        # IR:     cuda.function "gamma"(%[[V]]) : (f32) -> f32
+        # SOURCE: y[6] = hidet::gamma(hidet::gamma(x));
+        y[6] = cuda_math.gamma(math.gamma(x))
+        # IR:     %[[V:.*]] = cuda.function "lgamma"(%x) : (f32) -> f32
+        # IR:     cuda.function "lgamma"(%[[V]]) : (f32) -> f32
+        # SOURCE: y[7] = hidet::lgamma(hidet::lgamma(x));
+        y[7] = cuda_math.lgamma(math.lgamma(x))
+        # IR:     %[[V:.*]] = cuda.function "fmod"(%x, %z) : (f32, f32) -> f32
+        # IR:     cuda.function "fmod"(%[[V]], %x) : (f32, f32) -> f32
+        # SOURCE: y[8] = hidet::fmod(hidet::fmod(x, z), x);
+        y[8] = cuda_math.fmod(math.fmod(x, z), x)
+        # IR:     %[[V:.*]] = cuda.function "ieee_remainder"(%x, %z) : (f32, f32) -> f32
+        # IR:     cuda.function "ieee_remainder"(%[[V]], %x) : (f32, f32) -> f32
+        # SOURCE: y[9] = hidet::ieee_remainder(hidet::ieee_remainder(x, z), x);
+        y[9] = cuda_math.ieee_remainder(math.remainder(x, z), x)
+        # IR:     %[[V:.*]] = cuda.function "hypot"(%x, %z) : (f32, f32) -> f32
+        # IR:     cuda.function "hypot"(%[[V]], %x) : (f32, f32) -> f32
+        # SOURCE: y[10] = hidet::hypot(hidet::hypot(x, z), x);
+        y[10] = cuda_math.hypot(math.hypot(x, z), x)
+        # IR:     %[[V:.*]] = cuda.function "nextafter"(%x, %z) : (f32, f32) -> f32
+        # IR:     cuda.function "nextafter"(%[[V]], %x) : (f32, f32) -> f32
+        # SOURCE: y[11] = hidet::nextafter(hidet::nextafter(x, z), x);
+        y[11] = cuda_math.nextafter(math.nextafter(x, z), x)
+        # IR:     %[[V:.*]] = cuda.function "ldexp"(%x, %n) : (f32, i32) -> f32
+        # IR:     cuda.function "ldexp"(%[[V]], %n) : (f32, i32) -> f32
+        # SOURCE: y[12] = hidet::ldexp(hidet::ldexp(x, n), n);
+        y[12] = cuda_math.ldexp(math.ldexp(x, n), n)
+        # IR:     cuda.function "isnan"(%x) : (f32) -> i1
+        # SOURCE: hidet::isnan(x)
+        y[13] = math.isnan(x)
+        # IR:     cuda.function "isinf"(%x) : (f32) -> i1
+        # SOURCE: hidet::isinf(x)
+        y[14] = math.isinf(x)
+        # IR:     cuda.function "isfinite"(%x) : (f32) -> i1
+        # SOURCE: hidet::isfinite(x)
+        y[15] = math.isfinite(x)
+        # IR:     cuda.function "isnan"(%z) : (f32) -> i1
+        # SOURCE: hidet::isnan(z)
+        y[16] = cuda_math.isnan(z)
+        # IR:     cuda.function "isinf"(%z) : (f32) -> i1
+        # SOURCE: hidet::isinf(z)
+        y[17] = cuda_math.isinf(z)
+        # IR:     cuda.function "isfinite"(%z) : (f32) -> i1
+        # SOURCE: hidet::isfinite(z)
+        y[18] = cuda_math.isfinite(z)
+        # IR:     arith.mulf %x
+        # SOURCE: y[19] = x * 57.29578f;
+        y[19] = math.degrees(x)
+        # IR:     arith.mulf %z
+        # SOURCE: y[20] = z * 57.29578f;
+        y[20] = cuda_math.degrees(z)
+        # IR:     arith.mulf %x
+        # SOURCE: y[21] = x * 0.017453292f;
+        y[21] = math.radians(x)
+        # IR:     arith.mulf %z
+        # SOURCE: y[22] = z * 0.017453292f;
+        y[22] = cuda_math.radians(z)

@@ -13,6 +13,7 @@ from hidet.lang.cuda import (
     shfl_sync,
     shfl_up_sync,
     shfl_xor_sync,
+    syncwarp,
     threadIdx,
 )
 
@@ -48,3 +49,32 @@ with hidet.script_module() as module:
         # IR:     cuda.vote ballot
         # SOURCE: hidet::ballot(a > 2.0f)
         y[i] = ballot_sync(0xFFFFFFFF, a > 2)
+
+    # Some lanes of a warp, which may stand in a branch.
+
+    # IR-LABEL:     cuda.kernel @lanes
+    # SOURCE-LABEL: lanes(
+    @hidet.script
+    def lanes(x: f32[32], y: u32[32]):
+        attrs.cuda.grid_dim = 1
+        attrs.cuda.block_dim = 32
+        value = x[threadIdx.x]
+        # IR:     %mask = cuda.vote ballot %{{.*}} : i32
+        # SOURCE: mask = hidet::ballot(cond);
+        mask = ballot_sync(0xFFFFFFFF, value > 0)
+        # IR:     scf.if
+        # SOURCE: if (cond) {
+        if value > 0:
+            # IR:     cuda.shfl idx %value, %{{.*}} mask %mask : f32
+            # SOURCE: x[tid] = hidet::shfl(value, 3, 32, mask);
+            x[threadIdx.x] = shfl_sync(mask, value, 3)
+            # IR:     cuda.vote any %{{.*}} mask %mask : i1
+            # SOURCE: hidet::any(value > 1.0f, mask)
+            y[threadIdx.x] = any_sync(mask, value > 1)
+            # IR:     cuda.sync_warp mask %mask
+            # SOURCE: hidet::sync_warp(mask);
+            syncwarp(mask)
+        if threadIdx.x < 4:
+            # IR:     cuda.shfl xor %value, %{{.*}} width 4 mask %{{.*}} : f32
+            # SOURCE: x[tid] = hidet::shfl_xor(value, 1, 4, 15);
+            x[threadIdx.x] = shfl_xor_sync(0xF, value, 1, 4)

@@ -56,6 +56,6 @@ cuda.kernel @both() grid(1) block(128) attributes {shared_bytes = 200 : i64} {
 // CHECK-LABEL: cuda.kernel @cluster
 // CHECK-SAME:    shared_bytes = 16 : i64
 // CHECK-NEXT:    %a = cuda.dynamic_shared offset 0 : memref<4xf32, #cuda.space<shared>>
-cuda.kernel @cluster() grid(2) block(32) attributes {cuda.cluster = 2 : i64} {
+cuda.kernel @cluster() grid(2) block(32) attributes {cuda.cluster = array<i64: 2, 1, 1>} {
   %a = memref.alloca() : memref<4xf32, #shared>
 }

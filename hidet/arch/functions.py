@@ -1,0 +1,168 @@
+"""The table of scalar functions: bits of words, and what C's library has beyond the `math` dialect.
+
+An entry is all that there is of a function besides its body in the device header, and its name in
+`hidet.lang`: the operation `cuda.function` verifies its types by it, the printer calls what it
+names, scripts convert their operands by it, and compute with it what Python knows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+
+from hidet.arch.instructions import Instruction
+
+
+class Operand(Enum):
+    """What a function takes, as the types of the IR; with the type in C's own functions."""
+
+    FLOAT = ("f32", "f64")  # float, double
+    WORD = ("i32", "i64")  # unsigned int, unsigned long long
+    WORD32 = ("i32",)  # unsigned int
+    NUMBER = ("i32", "i32")  # int, whatever the others are
+    TRUTH = ("i1", "i1")  # bool
+
+
+@dataclass(frozen=True)
+class ScalarFunction(Instruction):
+    """A function of scalars: no memory, no other threads.
+
+    Attributes:
+        takes: what the parameters are; all floats and words of a call have one width.
+        gives: what the result is, of that width too.
+        meaning: the function on numbers of Python; words have 32 bits.
+        summary: what it returns, in words.
+    """
+
+    takes: tuple[Operand, ...] = ()
+    gives: Operand = Operand.FLOAT
+    meaning: Callable[..., float] = float
+    summary: str = ""
+
+    def signature(self, wide: bool) -> tuple[tuple[str, ...], str]:
+        """Return the types of the operands and of the result, by their names in the IR."""
+        *takes, gives = (each.value[-1 if wide else 0] for each in (*self.takes, self.gives))
+        return tuple(takes), gives
+
+
+_MASK = 0xFFFFFFFF
+
+
+def _popc(x: int) -> int:
+    return (x & _MASK).bit_count()
+
+
+def _clz(x: int) -> int:
+    return 32 - (x & _MASK).bit_length()
+
+
+def _ffs(x: int) -> int:
+    return (x & -x & _MASK).bit_length()
+
+
+def _brev(x: int) -> int:
+    return int(f"{x & _MASK:032b}"[::-1], 2)
+
+
+def _funnel(left: bool, clamped: bool) -> Callable[[int, int, int], int]:
+    """Return the shift of two words: a left one gives the upper word, a right one the lower.
+
+    It goes by up to 32 bits where it is clamped, else by the lower five bits of the count.
+    """
+
+    def meaning(low: int, high: int, count: int) -> int:
+        both = (high & _MASK) << 32 | low & _MASK
+        bits = min(count & _MASK, 32) if clamped else count % 32
+        return (both << bits >> 32 if left else both >> bits) & _MASK
+
+    return meaning
+
+
+def _ieee_remainder(x: float, y: float) -> float:
+    return math.nan if math.isinf(x) or y == 0 else math.remainder(x, y)
+
+
+def _fmod(x: float, y: float) -> float:
+    return math.nan if math.isinf(x) or y == 0 else math.fmod(x, y)
+
+
+def _gamma(x: float) -> float:
+    """Return the gamma function, where Python raises an error too: at poles, where it overflows."""
+    try:
+        return math.gamma(x)
+    except OverflowError:
+        return math.copysign(math.inf, x)
+    except ValueError:
+        return math.copysign(math.inf, x) if x == 0 else math.nan
+
+
+def _lgamma(x: float) -> float:
+    try:
+        return math.lgamma(x)
+    except (OverflowError, ValueError):
+        return math.inf
+
+
+_KINDS = {
+    "f": Operand.FLOAT,
+    "w": Operand.WORD,
+    "u": Operand.WORD32,
+    "n": Operand.NUMBER,
+    "t": Operand.TRUTH,
+}
+
+
+def _table(*rows: tuple[str, str, Callable[..., float], str]) -> dict[str, ScalarFunction]:
+    """Return functions by name, from rows: name, types (`ff->t`), meaning, what it returns."""
+    entries = [
+        ScalarFunction(
+            name,
+            (),
+            ptx="",
+            section="CUDA Math API Reference Manual",
+            arch=50,
+            takes=tuple(_KINDS[letter] for letter in types[:-3]),
+            gives=_KINDS[types[-1]],
+            meaning=meaning,
+            summary=summary,
+        )
+        for name, types, meaning, summary in rows
+    ]
+    return {entry.function: entry for entry in entries}
+
+
+_LEFT = "the upper word of `high:low` shifted left by"
+_RIGHT = "the lower word of `high:low` shifted right by"
+_WRAP, _CLAMP = "`count % 32` bits of (low, high, count)", "up to 32 bits of (low, high, count)"
+
+BIT_FUNCTIONS: dict[str, ScalarFunction] = _table(
+    ("popc", "w->n", _popc, "the number of bits set"),
+    ("clz", "w->n", _clz, "the number of zeros above the highest bit set, all bits for 0"),
+    ("ffs", "w->n", _ffs, "the place of the lowest bit set, from 1 on, 0 for 0"),
+    ("brev", "w->w", _brev, "the bits in reverse"),
+    ("funnelshift_l", "uuu->u", _funnel(left=True, clamped=False), f"{_LEFT} {_WRAP}"),
+    ("funnelshift_lc", "uuu->u", _funnel(left=True, clamped=True), f"{_LEFT} {_CLAMP}"),
+    ("funnelshift_r", "uuu->u", _funnel(left=False, clamped=False), f"{_RIGHT} {_WRAP}"),
+    ("funnelshift_rc", "uuu->u", _funnel(left=False, clamped=True), f"{_RIGHT} {_CLAMP}"),
+)
+"""Functions of words by name."""
+
+FLOAT_FUNCTIONS: dict[str, ScalarFunction] = _table(
+    ("isnan", "f->t", math.isnan, "whether x is NaN"),
+    ("isinf", "f->t", math.isinf, "whether x is infinite"),
+    ("isfinite", "f->t", math.isfinite, "whether x is a finite number"),
+    ("erfc", "f->f", math.erfc, "1 - erf(x), precise for large x"),
+    ("gamma", "f->f", _gamma, "the gamma function of x"),
+    ("lgamma", "f->f", _lgamma, "the logarithm of |gamma(x)|"),
+    ("fmod", "ff->f", _fmod, "x - y * trunc(x / y), exactly, with the sign of x"),
+    ("ieee_remainder", "ff->f", _ieee_remainder, "x - y * round(x / y), exactly"),
+    ("hypot", "ff->f", math.hypot, "the length of the vector (x, y)"),
+    ("nextafter", "ff->f", math.nextafter, "the number that follows x on the way to y"),
+    ("ldexp", "fn->f", math.ldexp, "x times 2 to the power of an integer"),
+)
+"""Functions of floats by name, which the `math` dialect does not have."""
+
+FUNCTIONS: dict[str, ScalarFunction] = BIT_FUNCTIONS | FLOAT_FUNCTIONS
+"""All functions of `cuda.function`, by name."""

@@ -1,0 +1,148 @@
+// CUDA: atomic operations on global or shared memory, relaxed. They return the value from before.
+#pragma once
+
+#include <type_traits>
+
+namespace hidet {
+
+// For whom an operation is one step: the block, the GPU, all of the machine.
+enum class Scope { cta, gpu, sys };
+
+namespace cuda {
+
+// The type of another argument, to which the value is converted: a sign may differ.
+template <typename T>
+struct Same {
+  using type = T;
+};
+template <typename T>
+using same = typename Same<T>::type;
+
+// The integers for which CUDA has its functions, of as many bytes.
+template <typename T>
+using Signed = std::conditional_t<sizeof(T) == 8, long long, int>;
+template <typename T>
+using Unsigned = std::conditional_t<sizeof(T) == 8, unsigned long long, unsigned int>;
+
+// Call the function of CUDA for a scope (CUDA C++ Programming Guide, "Atomic Functions").
+#define HIDET_SCOPED(function, ...)                              \
+  (scope == Scope::cta   ? ::function##_block(__VA_ARGS__)       \
+   : scope == Scope::sys ? ::function##_system(__VA_ARGS__)      \
+                         : ::function(__VA_ARGS__))
+
+// Call a function of integers of type U on the memory of a T.
+#define HIDET_INTEGER_ATOMIC(function, U) \
+  static_cast<T>(HIDET_SCOPED(function, reinterpret_cast<U*>(p), static_cast<U>(v)))
+
+// Store `wanted` in *p where that is `expected`; 16 bits take PTX (PTX ISA, "atom", .cas.b16).
+template <Scope scope, typename Bits>
+HIDET_DEVICE Bits swap_if(Bits* p, Bits expected, Bits wanted) {
+  if constexpr (sizeof(Bits) == 2) {
+    static_assert(scope == Scope::sys, "CUDA adds 16-bit floats itself for a block and a GPU");
+    Bits old;
+    asm volatile("atom.relaxed.sys.cas.b16 %0, [%1], %2, %3;"
+                 : "=h"(old)
+                 : "l"(p), "h"(expected), "h"(wanted)
+                 : "memory");
+    return old;
+  } else {
+    return HIDET_SCOPED(atomicCAS, p, expected, wanted);
+  }
+}
+
+// Replace *p by update(*p) as one step.
+template <Scope scope, typename T, typename Update>
+HIDET_DEVICE T atomic_update(T* p, Update update) {
+  using Bits = std::conditional_t<sizeof(T) == 2, unsigned short, Unsigned<T>>;
+  Bits* const address = reinterpret_cast<Bits*>(p);
+  Bits old = *reinterpret_cast<volatile Bits*>(p);
+  Bits expected;
+  do {
+    expected = old;
+    old = swap_if<scope>(address, expected, bit_cast<Bits>(update(bit_cast<T>(expected))));
+  } while (old != expected);
+  return bit_cast<T>(old);
+}
+
+}  // namespace cuda
+
+template <Scope scope = Scope::gpu, typename T>
+HIDET_DEVICE T atomic_add(T* p, cuda::same<T> v) {
+  if constexpr (std::is_integral_v<T>) {
+    return HIDET_INTEGER_ATOMIC(atomicAdd, cuda::Unsigned<T>);  // does not depend on the sign
+  } else if constexpr (!is_2_byte_float<T>) {
+    return HIDET_SCOPED(atomicAdd, p, v);
+  } else if constexpr (scope == Scope::sys) {
+    return cuda::atomic_update<scope>(
+        p, [v](T old) { return cast<T>(to_float(old) + to_float(v)); });
+  } else {
+    return ::atomicAdd(p, v);  // that of the GPU, which is one of the block as well
+  }
+}
+
+// Two neighbours, each as one step; p is a multiple of 4 bytes.
+template <Scope scope = Scope::gpu, typename T>
+HIDET_DEVICE void atomic_add_pair(T* p, T first, T second) {
+  static_assert(is_2_byte_float<T>, "pairs are of half or bfloat16");
+  if constexpr (scope == Scope::sys) {
+    atomic_add<scope>(p, first);
+    atomic_add<scope>(p + 1, second);
+  } else if constexpr (std::is_same_v<T, half>) {
+    ::atomicAdd(reinterpret_cast<::__half2*>(p), ::__halves2half2(first, second));
+  } else {
+    ::atomicAdd(reinterpret_cast<::__nv_bfloat162*>(p), ::__halves2bfloat162(first, second));
+  }
+}
+
+// Floats: NaN wins, as in maximum.
+template <Scope scope = Scope::gpu, typename T>
+HIDET_DEVICE T atomic_max(T* p, cuda::same<T> v) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return cuda::atomic_update<scope>(p, [v](T old) { return maximum(old, v); });
+  } else {
+    return HIDET_INTEGER_ATOMIC(atomicMax, cuda::Signed<T>);
+  }
+}
+
+template <Scope scope = Scope::gpu, typename T>
+HIDET_DEVICE T atomic_min(T* p, cuda::same<T> v) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return cuda::atomic_update<scope>(p, [v](T old) { return minimum(old, v); });
+  } else {
+    return HIDET_INTEGER_ATOMIC(atomicMin, cuda::Signed<T>);
+  }
+}
+
+// Integers, those of `umax` and `umin` without a sign.
+#define HIDET_ATOMIC(name, function)                            \
+  template <Scope scope = Scope::gpu, typename T>               \
+  HIDET_DEVICE T atomic_##name(T* p, cuda::same<T> v) {         \
+    return HIDET_INTEGER_ATOMIC(function, cuda::Unsigned<T>);   \
+  }
+
+HIDET_ATOMIC(umax, atomicMax)
+HIDET_ATOMIC(umin, atomicMin)
+HIDET_ATOMIC(and, atomicAnd)
+HIDET_ATOMIC(or, atomicOr)
+HIDET_ATOMIC(xor, atomicXor)
+
+#undef HIDET_ATOMIC
+
+template <Scope scope = Scope::gpu, typename T>
+HIDET_DEVICE T atomic_exchange(T* p, cuda::same<T> v) {
+  using U = cuda::Unsigned<T>;
+  return bit_cast<T>(HIDET_SCOPED(atomicExch, reinterpret_cast<U*>(p), bit_cast<U>(v)));
+}
+
+// Integers: store v where *p is `expected`.
+template <Scope scope = Scope::gpu, typename T>
+HIDET_DEVICE T atomic_cas(T* p, cuda::same<T> expected, cuda::same<T> v) {
+  using U = cuda::Unsigned<T>;
+  return static_cast<T>(HIDET_SCOPED(atomicCAS, reinterpret_cast<U*>(p), static_cast<U>(expected),
+                                     static_cast<U>(v)));
+}
+
+#undef HIDET_SCOPED
+#undef HIDET_INTEGER_ATOMIC
+
+}  // namespace hidet

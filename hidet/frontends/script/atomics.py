@@ -1,0 +1,199 @@
+"""Atomic operations in scripts: as one step, for the threads of a scope, in order with others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hidet.dialects.cuda import AtomicOp
+from hidet.dialects.cuda.accesses import AccessScope
+from hidet.dialects.cuda.atomics import AtomicKind, AtomicPairOp
+from hidet.dialects.cuda.table_ops import Element
+from hidet.errors import ScriptError
+from hidet.frontends.script.emitter import Emitter
+from hidet.frontends.script.sync import fence
+from hidet.frontends.script.tracing import current
+from hidet.frontends.script.values import Pointer, Scalar, describe
+from hidet.frontends.script.vectors import Vector
+
+_INTEGERS = ("i32", "u32", "i64", "u64")
+_VECTORS = ("f16x2", "bf16x2")
+
+TYPES: dict[AtomicKind, tuple[str, ...]] = {
+    AtomicKind.ADD: (*_INTEGERS, "f16", "bf16", "f32", "f64"),
+    **dict.fromkeys((AtomicKind.MAX, AtomicKind.MIN), (*_INTEGERS, "f32", "f64")),
+    **dict.fromkeys((AtomicKind.AND, AtomicKind.OR, AtomicKind.XOR), _INTEGERS),
+    AtomicKind.EXCHANGE: (*_INTEGERS, "f32", "f64"),
+    AtomicKind.CAS: _INTEGERS,
+}
+"""The types of elements that each operation takes."""
+
+_UNSIGNED = {AtomicKind.MAX: AtomicKind.UMAX, AtomicKind.MIN: AtomicKind.UMIN}
+
+SCOPES = {
+    "cta": AccessScope.CTA,
+    "block": AccessScope.CTA,
+    "gpu": AccessScope.GPU,
+    "sys": AccessScope.SYS,
+    "system": AccessScope.SYS,
+}
+"""For whom an operation is one step, and in order: the block, the GPU, all of the machine."""
+
+_FENCES = {
+    "relaxed": (False, False),
+    "acquire": (False, True),
+    "release": (True, False),
+    "acq_rel": (True, True),
+}
+"""For each order whether a fence comes before an operation, and whether one comes after: these make
+a relaxed operation release and acquire (PTX ISA, Memory Consistency Model)."""
+
+
+def _update(kind: AtomicKind, what: str) -> Callable[..., Scalar | None]:
+    """Return the function of scripts that updates an element by a value."""
+
+    def function(
+        addr: object,
+        value: object,
+        sem: str = "relaxed",
+        space: str = "generic",
+        scope: str = "gpu",
+    ) -> Scalar | None:
+        return _atomic(kind, addr, value, sem, scope)
+
+    function.__name__ = f"atomic_{kind.value}"
+    function.__doc__ = f"""{what} as one step; return its old value.
+
+    Args:
+        addr: the address of the element, `~x[i]`.
+        value: what it is updated by, converted to its type.
+        sem: `acquire` keeps the thread's accesses after this one after it, `release` those before
+            ahead of it, `acq_rel` does both, and `relaxed` neither.
+        space: the memory; that of the address is known anyway.
+        scope: for whom: `block` (`cta`), `gpu`, or `system` (`sys`).
+
+    Raises:
+        ScriptError: there is no such operation of these elements.
+    """
+    return function
+
+
+atomic_max = _update(AtomicKind.MAX, "Store the larger one of an element and a value")
+atomic_min = _update(AtomicKind.MIN, "Store the smaller one of an element and a value")
+atomic_and = _update(AtomicKind.AND, "Store the bits that an element and a value have in common")
+atomic_or = _update(AtomicKind.OR, "Store the bits of an element and of a value together")
+atomic_xor = _update(AtomicKind.XOR, "Store the bits in which an element and a value differ")
+atomic_exchange = _update(AtomicKind.EXCHANGE, "Store a value in an element")
+
+
+def atomic_add(
+    addr: object, value: object, sem: str = "relaxed", space: str = "generic", scope: str = "gpu"
+) -> Scalar | None:
+    """Add to an element, `atomic_add(~x[i], v)`, as one step; return its old value.
+
+    A vector `f16x2` or `bf16x2` is added to two neighbouring elements, each of them as one step;
+    their address is a multiple of 4 bytes, and the old values are not returned.
+
+    The other arguments are those of `atomic_max`.
+    """
+    if isinstance(value, Vector):
+        _add_pair(addr, value, sem, scope)
+        return None
+    return _atomic(AtomicKind.ADD, addr, value, sem, scope)
+
+
+def atomic_sub(
+    addr: object, value: object, sem: str = "relaxed", space: str = "generic", scope: str = "gpu"
+) -> Scalar:
+    """Subtract from an element as one step; return its old value."""
+    return _atomic(AtomicKind.ADD, addr, value, sem, scope, negative=True)
+
+
+def atomic_cas(
+    addr: object,
+    compare: object,
+    value: object,
+    sem: str = "relaxed",
+    space: str = "generic",
+    scope: str = "gpu",
+) -> Scalar:
+    """Store a value in an element where that is `compare`, as one step; return its old value."""
+    return _atomic(AtomicKind.CAS, addr, value, sem, scope, expected=compare)
+
+
+def _atomic(
+    kind: AtomicKind,
+    address: object,
+    value: object,
+    sem: str,
+    scope: str,
+    *,
+    expected: object = None,
+    negative: bool = False,
+) -> Scalar:
+    """Insert an operation, and the fences that its order takes."""
+    name = f"atomic_{kind.value}"
+    emitter = current(name)
+    pointer, where = _target(name, address, sem, scope, TYPES[kind])
+    element = pointer.element
+    operand = emitter.cast(emitter.scalar_of(value, element), element)
+    if negative:
+        operand = emitter.binary("-", emitter.constant(0, element), operand)
+    compared = None
+    if expected is not None:
+        compared = emitter.cast(emitter.scalar_of(expected, element), element).ssa
+    indices = [emitter.index_of(index) for index in pointer.indices]
+    before, after = _FENCES[sem]
+    if before:
+        fence(where)
+    kind = _UNSIGNED.get(kind, kind) if element.kind == "unsigned" else kind
+    op = emitter.insert(AtomicOp(kind, operand.ssa, pointer.memory, indices, compared, where))
+    if after:
+        fence(where)
+    return Scalar(emitter, op.result, element)
+
+
+def _add_pair(address: object, value: Vector, sem: str, scope: str) -> None:
+    """Insert the addition of two halves to neighbouring elements, and the fences of its order."""
+    emitter = current("atomic_add")
+    pointer, where = _target("atomic_add", address, sem, scope, TYPES[AtomicKind.ADD])
+    if str(value.type) not in _VECTORS or value.type.element != pointer.element:
+        raise ScriptError(
+            f"atomic_add of {value.type} by {describe(pointer)}",
+            hint=f"{' or '.join(_VECTORS)} is added to two neighbouring elements of its type",
+        )
+    before, after = _FENCES[sem]
+    if before:
+        fence(where)
+    first, second = (each.ssa for each in value)
+    emitter.insert(AtomicPairOp(first, second, _element(emitter, pointer), where))
+    if after:
+        fence(where)
+
+
+def _element(emitter: Emitter, pointer: Pointer) -> Element:
+    return Element(pointer.memory, [emitter.index_of(index) for index in pointer.indices])
+
+
+def _target(
+    name: str, address: object, sem: str, scope: str, types: tuple[str, ...]
+) -> tuple[Pointer, AccessScope]:
+    """Return the address and the scope of an operation.
+
+    Raises:
+        ScriptError: it is no address, one of other elements, or there is no such order or scope.
+    """
+    if not isinstance(address, Pointer):
+        raise ScriptError(
+            f"an atomic operation takes an address, not {describe(address)}",
+            hint="the address of an element is ~x[i]",
+        )
+    if address.element.short_name not in types:
+        raise ScriptError(
+            f"{name} of {address.element} is not supported", hint=f"there is {', '.join(types)}"
+        )
+    if sem not in _FENCES or scope not in SCOPES:
+        raise ScriptError(
+            f"{name} with sem={sem!r} and scope={scope!r}",
+            hint=f"sem is {', '.join(_FENCES)}; scope is {', '.join(SCOPES)}",
+        )
+    return address, SCOPES[scope]

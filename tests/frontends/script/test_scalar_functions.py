@@ -1,0 +1,193 @@
+"""Scalar functions of scripts: what the CPU computes, against what the table says; nvcc."""
+
+import math
+import shutil
+
+import numpy as np
+import pytest
+
+import hidet
+from hidet.arch.functions import BIT_FUNCTIONS, FLOAT_FUNCTIONS, FUNCTIONS, Operand
+from hidet.backend.toolchains import Nvcc
+from hidet.lang import attrs, cuda, f16, f32, f64, i32, i64, meta, u8, u32, u64
+from hidet.lang import math as lang_math
+from hidet.lang.cuda import blockIdx
+
+FLOATS = {"f32": (f32, np.float32), "f64": (f64, np.float64)}
+WORDS = {"i32": i32, "u32": u32, "i64": i64, "u64": u64}
+OF_MATH = {
+    **{name: entry.meaning for name, entry in FLOAT_FUNCTIONS.items()},
+    "acosh": np.arccosh,
+    "asinh": np.arcsinh,
+    "atanh": np.arctanh,
+    "cbrt": np.cbrt,
+    "copysign": np.copysign,
+    "degrees": np.degrees,
+    "radians": np.radians,
+}
+BINARY = ("fmod", "ieee_remainder", "hypot", "nextafter", "copysign")
+
+
+def float_pairs(dtype):
+    """Give pairs of numbers: all of the special ones, and random ones of several sizes."""
+    limits = np.finfo(dtype)
+    special = [0.0, 1.0, 2.5, limits.max, limits.tiny, limits.smallest_subnormal, np.inf]
+    special = [*special, *(-each for each in special), np.nan]
+    random = np.random.default_rng()
+    pairs = [(x, y) for x in special for y in special]
+    for size in (1e-3, 1.0, 5.0, 1e6):
+        pairs += list(zip(*random.normal(0, size, (2, 50)), strict=True))
+    return np.array(pairs, dtype).T.copy()
+
+
+def floats(kind, names, n):
+    """Build a kernel that gives a row for each function of x, or of x and y."""
+    with hidet.script_module() as module:
+
+        @hidet.script
+        def floats(x: kind[n], y: kind[n], k: i32[n], out: kind[len(names), n]):
+            attrs.cuda.grid_dim = n
+            attrs.cuda.block_dim = 1
+            i = blockIdx.x
+            for row, name in enumerate(names):
+                function = getattr(math, name, None)
+                if function is None or name == "remainder":
+                    function = getattr(lang_math, name)
+                if name in BINARY:
+                    out[row, i] = function(x[i], y[i])
+                elif name == "ldexp":
+                    out[row, i] = function(x[i], k[i])
+                else:
+                    out[row, i] = function(x[i])
+
+    return module.build()
+
+
+@pytest.mark.parametrize("name", FLOATS)
+def test_functions_of_floats(name):
+    """All are those of Python, with zeros of both signs, infinities, NaN, and denormal numbers."""
+    kind, dtype = FLOATS[name]
+    x, y = float_pairs(dtype)
+    k = np.random.default_rng().integers(-20, 20, len(x)).astype(np.int32)
+    out = np.full((len(OF_MATH), len(x)), 77, dtype)
+    floats(kind, list(OF_MATH), len(x))(x, y, k, out)
+    with np.errstate(all="ignore"):
+        for row, (function, meaning) in zip(out, OF_MATH.items(), strict=True):
+            arguments = [(a, b) for a, b in zip(x, y, strict=True)]
+            if function == "ldexp":
+                arguments = list(zip(x.astype(float), k, strict=True))
+            elif function not in BINARY:
+                arguments = [(a,) for a in x]
+            if function == "nextafter":
+                wanted = np.nextafter(x, y)
+            else:
+                values = [reference(meaning, *each) for each in arguments]
+                wanted = np.array(values, np.float64).astype(dtype)
+            same(function, row, wanted, arguments)
+
+
+def reference(meaning, *arguments):
+    """Compute with doubles of Python, infinite where that raises an error."""
+    numbers = [int(e) if isinstance(e, np.int32) else float(e) for e in arguments]
+    try:
+        return float(meaning(*numbers))
+    except OverflowError:
+        return math.copysign(math.inf, numbers[0])
+
+
+def same(name, row, wanted, arguments):
+    """Check a row: equal where that is a number at all, to a few units of the last place."""
+    ulps = 0 if name in ("isnan", "isinf", "isfinite", "fmod", "copysign", "nextafter") else 12
+    # The logarithm of gamma has zeros, near which errors are absolute.
+    tolerance = 3e-7 * (row.dtype == np.float32) + 1e-14 if name == "lgamma" else 0
+    both = (row == wanted) | (np.isnan(row) & np.isnan(wanted))
+    with np.errstate(all="ignore"):
+        spacing = np.spacing(np.abs(wanted))
+        both |= np.abs(row - wanted) <= ulps * spacing + tolerance
+    assert both.all(), [(arguments[i], row[i], wanted[i]) for i in np.flatnonzero(~both)[:5]]
+    zeros = (wanted == 0) & (name in ("fmod", "copysign", "cbrt", "asinh"))
+    assert (np.signbit(row) == np.signbit(wanted))[zeros].all(), name
+
+
+def words(kind, names, n):
+    """Build a kernel that gives a row for each function of up to three words."""
+    with hidet.script_module() as module:
+
+        @hidet.script
+        def words(x: kind[n, 3], out: kind[len(names), n]):
+            attrs.cuda.grid_dim = n
+            attrs.cuda.block_dim = 1
+            i = blockIdx.x
+            for row, name in enumerate(names):
+                operands = [x[i, k] for k in meta.range(len(FUNCTIONS[name].takes))]
+                out[row, i] = getattr(cuda, name)(*operands)
+
+    return module.build()
+
+
+@pytest.mark.parametrize("name", WORDS)
+def test_functions_of_words(name):
+    """Bits are those that the table says, for random words and those with few or many bits."""
+    kind = WORDS[name]
+    bits = kind.bits
+    takes_wide = [n for n, entry in BIT_FUNCTIONS.items() if Operand.WORD in entry.takes]
+    names = takes_wide if bits == 64 else list(BIT_FUNCTIONS)
+    edges = [0, 1, 2, 31, 32, 33, (1 << bits - 1) - 1, 1 << bits - 1, (1 << bits) - 1]
+    random = np.random.default_rng()
+    unsigned = np.dtype(f"u{bits // 8}")
+    dtype = unsigned if kind.kind == "unsigned" else np.dtype(f"i{bits // 8}")
+    x = random.integers(0, (1 << bits) - 1, (69, 3), unsigned, endpoint=True)
+    x[:9, 0] = x[9:18, 1] = x[:9, 2] = edges
+    out = np.full((len(names), len(x)), 77, dtype)
+    words(kind, names, len(x))(x.view(dtype), out)
+    for row, each in zip(out.view(unsigned), names, strict=True):
+        takes = len(FUNCTIONS[each].takes)
+        assert row.tolist() == [meaning_of(each, bits)(*line[:takes]) for line in x.tolist()], each
+
+
+def meaning_of(name, bits):
+    """Give what a function of words is, written out for any number of bits."""
+    if name == "clz":
+        return lambda x: bits - x.bit_length()
+    if name == "brev":
+        return lambda x: int(f"{x:0{bits}b}"[::-1], 2)
+    if name == "popc":
+        return int.bit_count
+    if name == "ffs":
+        return lambda x: (x & -x).bit_length()
+    return FUNCTIONS[name].meaning
+
+
+def test_numbers_of_python():
+    """Python computes what it knows; narrow words are extended by their sign, wide ones kept."""
+    assert cuda.popc(0xFF) == 8
+    assert cuda.clz(-1) == 0
+    assert lang_math.isfinite(math.inf) is False
+    with hidet.script_module() as module:
+
+        @hidet.script
+        def known(h: f16, b: u8, t: i64, out: f32[8]):
+            attrs.cuda.grid_dim = 1
+            attrs.cuda.block_dim = 1
+            for k in meta.range(cuda.popc(0b101)):
+                out[k] = lang_math.fmod(7.5, 2)
+            out[2] = lang_math.hypot(h, 4)
+            out[3] = cuda.popc(b)
+            out[4] = cuda.clz(1 << 40)
+            out[5] = cuda.clz(b)
+            out[6] = cuda.popc(t)
+            out[7] = math.remainder(h, 2)
+
+    out = np.full(8, 77, np.float32)
+    module.build()(3.0, 200, -1, out)
+    assert out.tolist() == [1.5, 1.5, 5, 3, 23, 24, 64, -1]
+
+
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="needs nvcc")
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
+def test_nvcc_takes_the_source(tmp_path, arch):
+    """The source is CUDA C++."""
+    kernels = [floats(f32, list(OF_MATH), 4), floats(f64, list(OF_MATH), 4)]
+    kernels += [words(u32, list(BIT_FUNCTIONS), 4), words(i64, ["popc", "clz", "ffs", "brev"], 4)]
+    for number, built in enumerate(kernels):
+        Nvcc(arch).compile(built.source(), tmp_path / f"{number}.cubin")
