@@ -353,11 +353,8 @@ class Expressions:
 
     def slice(self, node: ast.Slice) -> object:
         """Return a slice."""
-        lower, upper, step = (
-            None if part is None else self.evaluate(part)
-            for part in (node.lower, node.upper, node.step)
-        )
-        return slice(lower, upper, step)
+        parts = (node.lower, node.upper, node.step)
+        return slice(*(None if part is None else self.evaluate(part) for part in parts))
 
     def attribute(self, node: ast.Attribute) -> object:
         """Return an attribute of what Python knows, or one of a tensor or a vector."""

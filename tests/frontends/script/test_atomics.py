@@ -42,7 +42,7 @@ BLOCKS, THREADS = 5, 64
 
 def updates(kind, sem="relaxed", scope="gpu"):
     """Build a kernel that updates an element by all numbers, for each function of the type."""
-    names = [each.value for each, types in TYPES.items() if kind.name in types]
+    names = [each.value for each, types in TYPES.items() if kind.short_name in types]
     names = [name for name in names if name in FUNCTIONS]
     with hidet.script_module() as module:
 
@@ -60,7 +60,7 @@ def numbers(kind, count):
     """Give numbers of a type: whole ones for floats, so that sums are exact; edges."""
     random = np.random.default_rng()
     if kind.is_float:
-        return torch.from_numpy(random.integers(0, 2, count) * 1.0).to(TORCH[kind.name])
+        return torch.from_numpy(random.integers(0, 2, count) * 1.0).to(TORCH[kind.short_name])
     dtype = np.dtype(f"{'u' if kind.kind == 'unsigned' else 'i'}{kind.bits // 8}")
     limits = np.iinfo(dtype)
     values = random.integers(limits.min, limits.max, count, dtype, endpoint=True)
@@ -115,7 +115,7 @@ def test_pairs(kind, strict):
 
     with option.context(strict=strict):
         built = module.build()
-    dtype = TORCH[kind.name]
+    dtype = TORCH[kind.short_name]
     x = torch.randint(0, 3, (THREADS, 2)).to(dtype)
     x[0] = torch.tensor([0.001, 65504.0 if kind is f16 else 3e38])
     out, one = torch.zeros(2, 2, dtype=dtype), torch.tensor([1.0, 65504.0], dtype=dtype)
