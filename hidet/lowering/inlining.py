@@ -3,33 +3,63 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from xdsl.ir import Block, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from hidet.analysis.index_forms import IndexForms
 from hidet.dialects.compute import GridOp, LoadOp, YieldOp
 from hidet.lowering.builder import KernelBuilder
 
 
-def inline_into_loads(grid: GridOp, rewriter: PatternRewriter | None = None) -> None:
-    """Replace every load of a grid by the grid's body at that element.
+def inline_into_loads(
+    grid: GridOp,
+    rewriter: PatternRewriter | None = None,
+    *,
+    loads: Iterable[LoadOp] | None = None,
+) -> None:
+    """Replace loads of a grid by the grid's body at that element: all of them, or those given.
 
     A pattern hands in its rewriter, so that its driver learns which loads are gone.
 
     Loads of one element in one block share a copy, so that a chain of grids that each load their
     predecessor twice does not cost a power of two. Other users of the grid are left alone.
     """
-    groups: defaultdict[tuple[Block | None, tuple[SSAValue, ...]], list[LoadOp]] = defaultdict(list)
-    for use in grid.result.uses:
-        if isinstance(load := use.operation, LoadOp):
-            groups[load.parent, tuple(load.indices)].append(load)
-    for (block, _), loads in groups.items():
-        first = loads[0]
-        if len(loads) > 1 and block is not None:
-            first = next(op for op in block.ops if isinstance(op, LoadOp) and op in loads)
-        inline_load(first, grid, loads, rewriter)
+    for same in places_of(grid, loads):
+        inline_load(same[0], grid, same, rewriter)
+
+
+def places_of(grid: GridOp, loads: Iterable[LoadOp] | None = None) -> list[list[LoadOp]]:
+    """Return the loads of a grid, or those of them that are given, one list for each place.
+
+    A place is an element, by the forms of its indices, in a block. The first load of a list is the
+    first in the block.
+    """
+    if loads is None:
+        users = (use.operation for use in grid.result.uses)
+        loads = [user for user in users if isinstance(user, LoadOp)]
+    by_block: defaultdict[Block | None, list[LoadOp]] = defaultdict(list)
+    for load in loads:
+        by_block[load.parent].append(load)
+    return [place for block, inside in by_block.items() for place in _places_in(block, inside)]
+
+
+def _places_in(block: Block | None, loads: list[LoadOp]) -> list[list[LoadOp]]:
+    """Part the loads of a block by their element, each part in program order."""
+    if len(loads) == 1 or block is None:
+        return [loads]
+    if len({tuple(load.indices) for load in loads}) == 1:
+        form: Callable[[SSAValue], object] = id  # there is nothing to find out
+    else:
+        form = IndexForms().form
+    wanted = set(loads)
+    places: defaultdict[tuple[object, ...], list[LoadOp]] = defaultdict(list)
+    for op in block.ops:
+        if isinstance(op, LoadOp) and op in wanted:
+            places[tuple(map(form, op.indices))].append(op)
+    return list(places.values())
 
 
 def inline_load(

@@ -7,6 +7,7 @@ groups has no cycle, and no search is needed to know it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from math import prod
@@ -22,7 +23,8 @@ from hidet.analysis.rows import Rows, row_reduces, rows_of_grid
 from hidet.dialects.compute import GridOp, LoadOp, ReduceOp
 from hidet.dialects.graph import MatmulOp
 from hidet.dialects.shaped import size_of
-from hidet.lowering.inlining import inline_load
+from hidet.lowering.compute.growth import grows_little
+from hidet.lowering.inlining import inline_into_loads
 
 
 class Kind(Enum):
@@ -90,10 +92,9 @@ def _is_epilogue(grid: GridOp, group: Group) -> bool:
 def with_members_inlined(grid: GridOp, group: Group) -> GridOp:
     """Return a copy of a grid that reads the anchor itself where it read other epilogues."""
     copy = grid.clone()
-    for load in loads_of(copy):
-        member = load.source.owner
-        if isinstance(member, GridOp) and group.holds(load.source):
-            inline_load(load, member, [load])
+    for member in reversed(group.ops):  # readers first: what two of them read is inlined once
+        if isinstance(member, GridOp) and (loads := loads_of(copy, member.result)):
+            inline_into_loads(member, loads=loads)
     return copy
 
 
@@ -145,12 +146,18 @@ def _extends_elements(grid: GridOp, group: Group) -> bool:
     own = number_of(forms, grid.indices, grid.shape, grid.body.block)
     loads = [load for load in loads_of(grid) if group.holds(load.source)]
     if prod(grid.shape) == group.size and all(number_of_load(forms, load) == own for load in loads):
-        return True
+        return grows_little(grid, group.ops)
     return consumes(grid, group)
 
 
-def consumes(op: Operation, group: Group) -> bool:
-    """Return whether an op is the only one to read a group of elements, and at little cost."""
+def consumes(op: Operation, group: Group, others: Iterable[Operation] = ()) -> bool:
+    """Return whether an op is the only one to read a group of elements, and at little cost.
+
+    Args:
+        op: the op.
+        group: the group that would move into the op's own.
+        others: the members of the op's own group.
+    """
     if group.kind is not Kind.ELEMENTS:
         return False
     if op in group.ops:
@@ -167,7 +174,8 @@ def consumes(op: Operation, group: Group) -> bool:
         return False
     if isinstance(op, GridOp):
         sources = {load.source for load in loads_of(op) if group.holds(load.source)}
-        return cheap or _evaluations(op, group) <= group.size * len(sources)
+        few = cheap or _evaluations(op, group) <= group.size * len(sources)
+        return few and grows_little(op, [*group.ops, *others])
     return cheap
 
 
