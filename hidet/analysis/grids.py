@@ -28,7 +28,7 @@ _MOVES = (arith.ConstantOp, arith.SelectOp, arith.ExtFOp, LoadOp, YieldOp, scf.I
 MAX_COPIED = 10
 """Operations, without constants, of a view that is worth a copy for each of its readers."""
 
-MAX_MOVED = 256
+MAX_MOVED = 128
 """Operations of a view that is worth evaluating where it is read, be it at one place."""
 
 

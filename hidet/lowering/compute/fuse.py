@@ -239,8 +239,9 @@ class FusePass(ModulePass):
     3. in a group of elements, where it goes on element by element.
 
     A group of elements that one op alone reads moves into the op's group where evaluating it again
-    costs less than storing it. Views in front of anchors are copied into every kernel that reads
-    them. Calls of kernels stay as they are, between fusions. Leaves functions of `compute.fusion`,
+    costs less than storing it. No op joins or takes in a group where it would come to hold its
+    members more than `MAX_GROWTH` times. Short views in front of anchors are copied into every
+    kernel that reads them. Calls of kernels stay as they are, between fusions. Leaves functions of `compute.fusion`,
     `graph.constant` and `graph.call_kernel`.
     """
 
