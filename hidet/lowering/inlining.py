@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from xdsl.ir import Block, SSAValue
-from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from hidet.analysis.index_forms import IndexForms
@@ -14,21 +13,24 @@ from hidet.dialects.compute import GridOp, LoadOp, YieldOp
 from hidet.lowering.builder import KernelBuilder
 
 
-def inline_into_loads(
-    grid: GridOp,
-    rewriter: PatternRewriter | None = None,
-    *,
-    loads: Iterable[LoadOp] | None = None,
-) -> None:
+def inline_into_loads(grid: GridOp, loads: Iterable[LoadOp] | None = None) -> None:
     """Replace loads of a grid by the grid's body at that element: all of them, or those given.
 
-    A pattern hands in its rewriter, so that its driver learns which loads are gone.
-
     Loads of one element in one block share a copy, so that a chain of grids that each load their
-    predecessor twice does not cost a power of two. Other users of the grid are left alone.
+    predecessor twice does not cost a power of two. Other users of the grid are left alone; a grid
+    that has none is erased.
     """
-    for same in places_of(grid, loads):
-        inline_load(same[0], grid, same, rewriter)
+    places = places_of(grid, loads)
+    is_done = sum(map(len, places)) == grid.result.uses.get_length()
+    for place in places:
+        builder = KernelBuilder(InsertPoint.before(place[0]))
+        evaluate = builder.unwrap if is_done and place is places[-1] else builder.splice
+        (value,) = evaluate(grid.body, place[0].indices)
+        value.name_hint = value.name_hint or grid.result.name_hint
+        for load in place:
+            Rewriter.replace_op(load, [], [value])
+    if is_done:
+        Rewriter.erase_op(grid)
 
 
 def places_of(grid: GridOp, loads: Iterable[LoadOp] | None = None) -> list[list[LoadOp]]:
@@ -60,19 +62,6 @@ def _places_in(block: Block | None, loads: list[LoadOp]) -> list[list[LoadOp]]:
         if isinstance(op, LoadOp) and op in wanted:
             places[tuple(map(form, op.indices))].append(op)
     return list(places.values())
-
-
-def inline_load(
-    first: LoadOp, grid: GridOp, loads: list[LoadOp], rewriter: PatternRewriter | None = None
-) -> None:
-    """Evaluate a grid before `first`, in place of several loads of that element."""
-    (value,) = KernelBuilder(InsertPoint.before(first)).splice(grid.body, first.indices)
-    value.name_hint = value.name_hint or grid.result.name_hint
-    for load in loads:
-        if rewriter is None:
-            Rewriter.replace_op(load, [], [value])
-        else:
-            rewriter.replace(load, [], [value])
 
 
 def element_at(

@@ -217,12 +217,8 @@ def inline_grids(block: Block, kept: Collection[SSAValue], *, read_kept: bool) -
     what it needs itself, as the epilogues of an anchor do.
     """
     for op in reversed(list(block.ops)):
-        if isinstance(op, GridOp):
-            if not (read_kept and op.result in kept):
-                inline_into_loads(op)
-            if not op.result.uses:
-                op.detach()
-                op.erase()
+        if isinstance(op, GridOp) and not (read_kept and op.result in kept):
+            inline_into_loads(op)
 
 
 @dataclass(frozen=True)
@@ -241,7 +237,8 @@ class FusePass(ModulePass):
     A group of elements that one op alone reads moves into the op's group where evaluating it again
     costs less than storing it. No op joins or takes in a group where it would come to hold its
     members more than `MAX_GROWTH` times. Short views in front of anchors are copied into every
-    kernel that reads them. Calls of kernels stay as they are, between fusions. Leaves functions of `compute.fusion`,
+    kernel that reads them. Calls of kernels stay as they are, between fusions. Leaves functions of
+    `compute.fusion`,
     `graph.constant` and `graph.call_kernel`.
     """
 

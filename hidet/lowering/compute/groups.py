@@ -83,6 +83,15 @@ def _is_epilogue(grid: GridOp, group: Group) -> bool:
     """An epilogue reads one element of the anchor for each of its own, and can be inverted."""
     if has_reduction(grid):
         return False
+    loads = [load for load in loads_of(grid) if group.holds(load.source)]
+    source = loads[0].source
+    if isinstance(source.owner, GridOp) and all(
+        load.source is source
+        and load.parent is grid.body.block
+        and tuple(load.indices) == tuple(grid.indices)
+        for load in loads
+    ):
+        return True  # element by element from another epilogue
     trial = with_members_inlined(grid, group)
     inverse = inverse_of(trial, group.anchor.result)
     trial.erase()
@@ -94,7 +103,7 @@ def with_members_inlined(grid: GridOp, group: Group) -> GridOp:
     copy = grid.clone()
     for member in reversed(group.ops):  # readers first: what two of them read is inlined once
         if isinstance(member, GridOp) and (loads := loads_of(copy, member.result)):
-            inline_into_loads(member, loads=loads)
+            inline_into_loads(member, loads)
     return copy
 
 

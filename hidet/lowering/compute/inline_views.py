@@ -9,7 +9,6 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import (
     PatternRewriter,
-    PatternRewriteWalker,
     RewritePattern,
     op_type_rewrite_pattern,
 )
@@ -17,6 +16,7 @@ from xdsl.pattern_rewriter import (
 from hidet.analysis.grids import is_view, is_weight_vector, stays_small
 from hidet.dialects.compute import GridOp, LoadOp
 from hidet.lowering.inlining import inline_into_loads, places_of
+from hidet.lowering.single_walk import rewrite_once
 
 
 class InlineView(RewritePattern):
@@ -33,11 +33,8 @@ class InlineView(RewritePattern):
             return
         places = places_of(op)
         others = sum(not isinstance(use.operation, LoadOp) for use in op.result.uses)
-        if not stays_small(op, len(places) + others):
-            return
-        inline_into_loads(op, rewriter)
-        if not op.result.uses:
-            rewriter.erase(op)
+        if stays_small(op, len(places) + others):
+            inline_into_loads(op)
 
 
 @dataclass(frozen=True)
@@ -58,4 +55,4 @@ class InlineViewsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Inline views; producers first, so that chains are short when they are copied."""
-        PatternRewriteWalker(InlineView(), apply_recursively=False).rewrite_module(op)
+        rewrite_once(op.body, {GridOp: InlineView()})

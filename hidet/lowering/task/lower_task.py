@@ -12,9 +12,7 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i1, i8, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import (
-    GreedyRewritePatternApplier,
     PatternRewriter,
-    PatternRewriteWalker,
     RewritePattern,
     op_type_rewrite_pattern,
 )
@@ -33,6 +31,7 @@ from hidet.errors import ScheduleError
 from hidet.lowering.builder import Index, KernelBuilder
 from hidet.lowering.kernels import kernel_of, kernels_of
 from hidet.lowering.locations import location_setter
+from hidet.lowering.single_walk import rewrite_once
 from hidet.lowering.task.expand import expand_copy
 from hidet.lowering.task.groups import insert_barrier
 from hidet.mapping import TaskMap
@@ -86,9 +85,9 @@ class LowerForeach(RewritePattern):
             ]
             if conditions:
                 with builder.when(builder.all_of(conditions)):
-                    builder.splice(op.body, indices)
+                    builder.unwrap(op.body, indices)
             else:
-                builder.splice(op.body, indices)
+                builder.unwrap(op.body, indices)
         rewriter.erase(op)
 
 
@@ -257,9 +256,9 @@ class LowerGroup(RewritePattern):
             worker.name_hint = op.worker.name_hint
         if conditions:
             with builder.when(builder.all_of(conditions)):
-                builder.splice(op.body, [worker])
+                builder.unwrap(op.body, [worker])
         else:
-            builder.splice(op.body, [worker])
+            builder.unwrap(op.body, [worker])
         rewriter.erase(op)
 
 
@@ -363,13 +362,13 @@ class LowerTaskPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Lower every kernel of the module."""
-        collective = GreedyRewritePatternApplier(
-            [LowerCopy(), LowerMatmul(), LowerCombine()], dce_enabled=False
+        steps: tuple[dict[type[Operation], RewritePattern], ...] = (
+            {CopyOp: LowerCopy(), MatmulOp: LowerMatmul(), CombineOp: LowerCombine()},
+            {ForeachOp: LowerForeach()},
+            {GroupOp: LowerGroup()},
+            {LoadOp: LowerLoad(), StoreOp: LowerStore()},
+            {memref.AllocaOp: LowerTile()},
         )
-        accesses = GreedyRewritePatternApplier([LowerLoad(), LowerStore()], dce_enabled=False)
         for kernel in kernels_of(op):
-            for pattern in (collective, LowerForeach(), LowerGroup(), accesses, LowerTile()):
-                # A foreach inside of another one goes first: the body is copied as it is then.
-                PatternRewriteWalker(
-                    pattern, apply_recursively=False, walk_regions_first=True
-                ).rewrite_region(kernel.body)
+            for patterns in steps:
+                rewrite_once(kernel.body, patterns, inner_first=True)
