@@ -16,13 +16,13 @@ from xdsl.dialects import scf
 from xdsl.ir import Block, Operation, SSAValue
 
 from hidet.analysis.epilogue import inverse_of
-from hidet.analysis.grids import has_reduction, is_cheap, loads_of
+from hidet.analysis.grids import has_reduction, is_cheap, is_in_order, loads_of
 from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.numbering import number_of, number_of_load
 from hidet.analysis.rows import Rows, row_reduces, rows_of_grid
 from hidet.dialects.compute import GridOp, LoadOp, ReduceOp
 from hidet.dialects.graph import MatmulOp
-from hidet.dialects.shaped import size_of
+from hidet.dialects.shaped import shape_of, size_of
 from hidet.lowering.compute.growth import grows_little
 from hidet.lowering.inlining import inline_into_loads
 
@@ -83,15 +83,11 @@ def _is_epilogue(grid: GridOp, group: Group) -> bool:
     """An epilogue reads one element of the anchor for each of its own, and can be inverted."""
     if has_reduction(grid):
         return False
-    loads = [load for load in loads_of(grid) if group.holds(load.source)]
-    source = loads[0].source
-    if isinstance(source.owner, GridOp) and all(
-        load.source is source
-        and load.parent is grid.body.block
-        and tuple(load.indices) == tuple(grid.indices)
-        for load in loads
-    ):
-        return True  # element by element from another epilogue
+    sources = {load.source for load in loads_of(grid) if group.holds(load.source)}
+    if len(sources) == 1 and group.anchor.result not in sources:
+        (source,) = sources
+        if shape_of(source) == grid.shape and is_in_order(grid, source):
+            return True  # it goes on where another epilogue is
     trial = with_members_inlined(grid, group)
     inverse = inverse_of(trial, group.anchor.result)
     trial.erase()
