@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import IsTerminator
 
+from hidet.arch.limits import WARP
 from hidet.dialects.compute import LoadOp
 from hidet.dialects.cuda import KernelOp, ShflOp, SyncWarpOp, ThreadIdOp, VoteOp
 from hidet.dialects.cuda.attributes import Dimension, Space
@@ -20,9 +21,6 @@ from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, GroupOp, MatmulOp
 from hidet.lowering.cuda.expressions import is_variable
 from hidet.lowering.legality.memory_types import is_in
 from hidet.lowering.legality.report import illegal
-
-WARP = 32
-"""Threads of a warp (CUDA C++ Programming Guide, SIMT architecture)."""
 
 
 class Varies(IntEnum):

@@ -19,6 +19,7 @@ from xdsl.pattern_rewriter import (
 from xdsl.rewriter import InsertPoint
 
 from hidet.arch.fragments import ends_in
+from hidet.arch.limits import WARP
 from hidet.dialects.compute import LoadOp, ReduceKind, StoreOp
 from hidet.dialects.cuda import ShflOp, ThreadIdOp
 from hidet.dialects.cuda.attributes import Dimension, ShuffleKind, Space, space_of
@@ -36,9 +37,6 @@ from hidet.lowering.task.expand import expand_copy
 from hidet.lowering.task.groups import insert_barrier
 from hidet.mapping import TaskMap
 from hidet.mapping.factors import UNROLLED
-
-WARP = 32
-"""Threads of a warp (CUDA C++ Programming Guide, SIMT architecture)."""
 
 MAX_UNROLLED = 64
 """Loops over the tasks of a thread are unrolled up to this many steps."""

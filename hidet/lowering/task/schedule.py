@@ -24,6 +24,7 @@ from xdsl.pattern_rewriter import (
 )
 from xdsl.rewriter import InsertPoint
 
+from hidet.arch.chips import Arch
 from hidet.dialects.compute import FusionOp, terminator_of
 from hidet.dialects.cuda import KernelOp, LaunchOp
 from hidet.dialects.cuda.names import identifier_from
@@ -34,7 +35,6 @@ from hidet.frontends.script.tracing import tracing
 from hidet.lowering.kernels import kernels_of
 from hidet.lowering.single_walk import rewrite_once
 from hidet.lowering.templates import TEMPLATES, load_template
-from hidet.lowering.templates.arch import Arch, arch_named
 from hidet.lowering.templates.base import Config, KernelScope, Template, TemplateEmitter
 
 MAX_NAME = 48
@@ -203,5 +203,5 @@ class SchedulePass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Schedule every fusion of the module."""
         names = {kernel.sym_name.data for kernel in kernels_of(op)}
-        schedule = ScheduleFusion(arch_named(self.arch), names=names)
+        schedule = ScheduleFusion(Arch.parse(self.arch), names=names)
         rewrite_once(op.body, {FusionOp: schedule, CallKernelOp: LaunchKernel()})

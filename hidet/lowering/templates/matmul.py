@@ -7,13 +7,13 @@ from itertools import product
 from math import prod
 
 from hidet.analysis.grids import loads_of
+from hidet.arch.chips import Arch
 from hidet.dialects.compute import FusionOp, GridOp
 from hidet.dialects.graph import MatmulOp
 from hidet.dialects.shaped import shape_of
 from hidet.frontends.script.values import Index, Tensor
 from hidet.lang import auto_map, register_tensor, repeat, script, shared_tensor, spatial, task
 from hidet.lang.cuda import blockIdx, threadIdx
-from hidet.lowering.templates.arch import Arch
 from hidet.lowering.templates.base import Config, KernelScope, Launch, Template, ceil_div
 from hidet.lowering.templates.epilogue import anchor_of, epilogue_sink
 from hidet.lowering.templates.parts import known, place, tensor
@@ -46,7 +46,7 @@ class MatmulTemplate(Template):
     def configs(self, fusion: FusionOp, arch: Arch) -> Sequence[Config]:
         """Return tiles from large to small, those first that fill the machine without waste."""
         batch, m, n, _ = _problem(anchor_of(fusion))
-        side, repeats = (CPU_SIDE, CPU_REPEATS) if arch.name == "cpu" else (SIDE, REPEATS)
+        side, repeats = (CPU_SIDE, CPU_REPEATS) if arch.is_cpu else (SIDE, REPEATS)
         candidates = [
             {"rows": side, "columns": side, "row_repeat": rows, "column_repeat": columns}
             for rows, columns in product(*repeats)
