@@ -8,7 +8,7 @@ them, and they take effect one after the other.
 from xdsl.ir import Dialect
 
 from hidet.dialects.task.group import GroupOp
-from hidet.dialects.task.layout import TaskMapAttr, TileLayout
+from hidet.dialects.task.layout import TaskMapAttr
 from hidet.dialects.task.ops import CombineOp, CopyOp, ForeachOp, MatmulOp
 
 __all__ = [
@@ -19,7 +19,6 @@ __all__ = [
     "MatmulOp",
     "Task",
     "TaskMapAttr",
-    "TileLayout",
 ]
 
 Task = Dialect("task", [CombineOp, CopyOp, ForeachOp, GroupOp, MatmulOp], [TaskMapAttr])
