@@ -108,7 +108,7 @@ def test_locations_are_carried_over():
 
 
 def test_unknown_operations_are_left_alone():
-    """There is no rule for what is not in the table."""
+    """The pattern `ReplaceByRule` meets only what there is a rule for."""
     module = parse(BLOCK)
     before = str(module)
     apply_rules(module, object, {})
