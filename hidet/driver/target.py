@@ -1,6 +1,7 @@
 """Which machine a program is compiled for."""
 
 from dataclasses import replace
+from typing import Any, cast
 
 import torch
 
@@ -44,7 +45,7 @@ def find_arch(device: torch.device, options: CompileOptions) -> Arch:
     arch = Arch.parse(find_target(device, options))
     if arch.is_cpu or options.arch != "auto":
         return arch
-    found = torch.cuda.get_device_properties(device)
+    found = cast("Any", torch.cuda.get_device_properties(device))
     return replace(arch, processors=found.multi_processor_count, l2_bytes=found.L2_cache_size)
 
 
