@@ -7,6 +7,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -15,13 +16,14 @@ from xdsl.parser import Parser
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import VerifyException
 
+from hidet.arch.chips import Arch
 from hidet.backend.cache import CacheWarning, Store
 from hidet.backend.toolchains import Gxx, Nvcc
 from hidet.context import make_context
 from hidet.driver import CompileOptions, compilation, compile_graph, compiler
 from hidet.driver import programs as programs_module
 from hidet.driver.programs import ProgramCache, program_key
-from hidet.driver.target import find_target
+from hidet.driver.target import find_arch, find_target
 from hidet.errors import CompilerNotFoundError, LegalityError, OptionError, PassError
 from hidet.lowering.cuda.form_expressions import FormExpressionsPass
 from hidet.lowering.host.plan_memory import PlanMemoryPass
@@ -230,7 +232,7 @@ def test_files_cut_short_are_made_again(compile_text, pipeline, cache_dir, names
 
 def test_intact_entry_with_a_wrong_plan_is_a_miss(compile_text, pipeline, cache_dir):
     """The checksums are right, but the plan is none; such an entry is of another program."""
-    key = program_key(str(_parse(GRAPH)), Gxx(), CompileOptions.current())
+    key = program_key(str(_parse(GRAPH)), Gxx(), Arch.parse("cpu"), CompileOptions.current())
     Store(cache_dir).programs.put(key, {"plan.json": b'{"schema": 1, "plan": {}}'}, {})
     with pytest.warns(CacheWarning, match=r"cannot be used and is compiled again: object"):
         graph = compile_text()
@@ -251,8 +253,9 @@ def test_killed_between_kernels_and_program(compile_text, pipeline, monkeypatch)
     assert pipeline.runs == 2
 
 
-def _key(text=GRAPH, toolchain=None, **options):
-    return program_key(str(_parse(text)), toolchain or Gxx(), CompileOptions.current(options))
+def _key(text=GRAPH, toolchain=None, arch_text="cpu", **options):
+    settings = CompileOptions.current(options)
+    return program_key(str(_parse(text)), toolchain or Gxx(), Arch.parse(arch_text), settings)
 
 
 def test_key_holds_all_that_decides(monkeypatch):
@@ -263,10 +266,11 @@ def test_key_holds_all_that_decides(monkeypatch):
         _key(toolchain=Gxx(check=True)),
         _key(search_space=1),
         _key(strict=True),
+        _key(arch_text="cpu/processors=3"),
     }
     monkeypatch.setattr(programs_module, "source_fingerprint", lambda: "another compiler")
     keys.add(_key())
-    assert len(keys) == 7
+    assert len(keys) == 8
 
 
 def test_key_does_not_hold_what_is_for_people():
@@ -352,17 +356,23 @@ def test_verification_between_passes_is_an_option(compile_text, pipeline):
 
 @pytest.mark.parametrize(
     ("capability", "target"),
-    [((8, 0), "sm_80"), ((8, 9), "sm_89"), ((9, 0), "sm_90a"), ((12, 0), "sm_120a")],
+    [((8, 0), "sm_80"), ((8, 9), "sm_89"), ((9, 0), "sm_90a"), ((10, 3), "sm_103a")],
 )
 def test_target_of_a_gpu(monkeypatch, capability, target):
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: capability)
     gpu = torch.device("cuda", 0)
     assert find_target(gpu, CompileOptions.current()) == target
     assert find_target(gpu, CompileOptions.current({"arch": "sm_75"})) == "sm_75"
+    device = SimpleNamespace(multi_processor_count=7, L2_cache_size=8 << 20)
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device_: device)
+    arch = find_arch(gpu, CompileOptions.current())
+    assert str(arch) == f"{target}/processors=7/l2_bytes={8 << 20}"
+    assert find_arch(gpu, CompileOptions.current({"arch": "sm_75"})) == Arch.parse("sm_75")
 
 
 def test_target_of_the_cpu():
     assert find_target(CPU, CompileOptions.current()) == "cpu"
+    assert find_arch(CPU, CompileOptions.current()) == Arch.parse("cpu")
     assert find_target(CPU, CompileOptions.current({"target": "cpu", "arch": "sm_80"})) == "cpu"
 
 
@@ -383,7 +393,9 @@ def test_options_are_checked():
 
 def test_cubins_are_built_for_an_architecture(compile_text, monkeypatch, cache_dir):
     """All of the way to a loaded graph but the device."""
+    properties = SimpleNamespace(multi_processor_count=132, L2_cache_size=50 << 20)
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (9, 0))
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: properties)
     try:
         Nvcc("sm_90a").fingerprint()
     except CompilerNotFoundError as error:

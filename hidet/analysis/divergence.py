@@ -11,14 +11,12 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.traits import IsTerminator
 
+from hidet.arch.limits import WARP
 from hidet.dialects.compute import LoadOp
 from hidet.dialects.cuda import KernelOp, ThreadIdOp
 from hidet.dialects.cuda.attributes import Dimension, Space, is_variable, space_of
 from hidet.dialects.shaped import is_memref
 from hidet.dialects.task import ForeachOp, GroupOp
-
-WARP = 32
-"""Threads of a warp (CUDA C++ Programming Guide, SIMT architecture)."""
 
 
 class Divergence(IntEnum):

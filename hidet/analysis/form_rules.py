@@ -13,10 +13,11 @@ from xdsl.ir import Operation
 from hidet.analysis.algebra import FormAlgebra
 from hidet.analysis.conditions import known_truth
 from hidet.analysis.forms import ZERO, LinearForm, Variable
+from hidet.arch.limits import MAX_GRID, MAX_THREADS_PER_BLOCK
 from hidet.dialects.cuda import BlockDimOp, BlockIdOp, GridDimOp, KernelOp, ThreadIdOp
 from hidet.dialects.cuda.attributes import Dimension
 from hidet.dialects.cuda.instructions import IdOp
-from hidet.dialects.cuda.kernel import DYNAMIC, MAX_GRID, MAX_THREADS_PER_BLOCK
+from hidet.dialects.cuda.kernel import DYNAMIC
 
 if TYPE_CHECKING:
     from hidet.analysis.index_forms import IndexForms

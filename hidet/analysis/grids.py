@@ -25,6 +25,13 @@ _ARITHMETIC = (
 _MOVES = (arith.ConstantOp, arith.SelectOp, arith.ExtFOp, LoadOp, YieldOp, scf.IfOp, scf.YieldOp)
 
 
+MAX_COPIED = 10
+"""Operations, without constants, of a view that is worth a copy for each of its readers."""
+
+MAX_MOVED = 128
+"""Operations of a view that is worth evaluating where it is read, be it at one place."""
+
+
 def loads_of(grid: GridOp, source: SSAValue | None = None) -> list[LoadOp]:
     """Return the loads in a grid's body, of one source where it is given."""
     return [
@@ -44,6 +51,16 @@ def is_view(grid: GridOp) -> bool:
     return len(sources) <= 1 and all(
         isinstance(op, _MOVES) or _is_index_arithmetic(op) for op in grid.body.walk()
     )
+
+
+def stays_small(grid: GridOp, copies: int) -> bool:
+    """Whether evaluating a view where it is read, at some number of places, costs little.
+
+    One copy takes the place of the view itself; several are for short views alone. So a chain of
+    views, each of which reads the one before at several places, does not cost a power of that.
+    """
+    size = sum(not isinstance(op, arith.ConstantOp) for op in grid.body.block.walk())
+    return size - 1 <= (MAX_COPIED if copies > 1 else MAX_MOVED)
 
 
 def is_weight_vector(grid: GridOp) -> bool:

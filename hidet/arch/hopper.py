@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from hidet.arch.fragments import wgmma_accumulator
-from hidet.arch.instructions import WARP, WARP_GROUP, Access, Instruction, MmaInstruction, Operand
+from hidet.arch.instructions import Access, Instruction, MmaInstruction, Operand
+from hidet.arch.limits import WARP, WARP_GROUP
 
 # ---- wgmma ---------------------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum, auto
 
+from hidet.arch.chips import Arch
 from hidet.arch.fragments import (
     MMA_M16N8K4_TF32,
     MMA_M16N8K8,
@@ -22,14 +23,8 @@ from hidet.arch.fragments import (
     MMA_M16N8K16,
     MmaFragments,
 )
+from hidet.arch.limits import WARP
 from hidet.mapping import TaskMap
-
-WARP = 32
-"""Threads of a warp (PTX ISA, Programming Model, Cooperative Thread Arrays)."""
-
-WARP_GROUP = 4 * WARP
-"""Threads of a warp group: four warps, the first of which has a number divisible by four (PTX ISA,
-Asynchronous Warpgroup Level Matrix Instructions, Warpgroup)."""
 
 
 class Access(Enum):
@@ -91,15 +86,12 @@ class Instruction:
     only: bool = False
     orders: bool = False
 
-    def runs_on(self, arch: str) -> bool:
-        """Return whether a machine has the instruction, by its name: `cpu`, `sm_80`, `sm_90a`.
+    def runs_on(self, arch: Arch) -> bool:
+        """Return whether a machine has the instruction.
 
         The CPU has all of them: the device header says what they do in C++.
         """
-        if arch == "cpu":
-            return True
-        number = int(arch.removeprefix("sm_").rstrip("af"))
-        return arch == f"sm_{self.arch}a" if self.only else number >= self.arch
+        return arch.has(self.arch, only=self.only)
 
 
 @dataclass(frozen=True)

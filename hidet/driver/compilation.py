@@ -6,6 +6,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
 from hidet.analysis.kernels import kernels_of
+from hidet.arch.chips import Arch
 from hidet.backend.build import build_kernels
 from hidet.backend.cache import Store, artifact_key
 from hidet.backend.printer import print_kernel
@@ -29,6 +30,7 @@ def compile_program(
     text: str,
     key: str,
     toolchain: Toolchain,
+    arch: Arch,
     store: Store,
     options: CompileOptions,
     report: CompileTimes,
@@ -40,6 +42,7 @@ def compile_program(
         text: the same program as text.
         key: its key in the cache, which names its folder in `dump_dir`.
         toolchain: the compiler of the kernels.
+        arch: the machine that schedules are for.
         store: the cache; it gets the binaries.
         options: the options.
         report: gets the times of the stages and passes.
@@ -48,7 +51,7 @@ def compile_program(
     """
     dump = Dump(options.dump_dir, key)
     with report.stage("passes"):
-        settings = PassOptions(toolchain.target, options.verify_level, options.strict)
+        settings = PassOptions(str(arch), options.verify_level, options.strict)
 
         def again() -> ModuleOp:
             return Parser(make_context(), text).parse_module()
@@ -57,7 +60,7 @@ def compile_program(
         lower(module, passes, dump, report, again=again, verify=settings.verify)
     with report.stage("print"):
         for kernel in kernels_of(module):
-            check_architecture(kernel, toolchain.target)
+            check_architecture(kernel, arch)
         sources = print_sources(module)
         dump.kernels(sources)
     with report.stage("build"):

@@ -13,7 +13,7 @@ from hidet.backend.cache import Store
 from hidet.backend.toolchains import Gxx
 from hidet.driver.options import CompileOptions
 from hidet.driver.programs import ProgramCache, program_key
-from hidet.driver.target import find_toolchain
+from hidet.driver.target import find_arch, find_toolchain
 from hidet.errors import CompilationError, CompilerNotFoundError
 from hidet.runtime.addresses import SOURCE
 from hidet.runtime.compiled_graph import CompiledGraph
@@ -50,7 +50,8 @@ def compile_graph(
     with report.stage("look up"):
         toolchain = find_toolchain(device, settings)
         text = str(module)
-        key = program_key(text, toolchain, settings)
+        arch = find_arch(device, settings)
+        key = program_key(text, toolchain, arch, settings)
         store = _open_store(settings.cache_dir, settings.cache_size_limit)
         programs = ProgramCache(store, toolchain)
         # Whoever wants to see the passes wants them to run.
@@ -59,7 +60,7 @@ def compile_graph(
     if program is None:
         with report.stage("import"):  # the compiler, which a warm start does without
             from hidet.driver.compilation import compile_program
-        program = compile_program(module, text, key, toolchain, store, settings, report)
+        program = compile_program(module, text, key, toolchain, arch, store, settings, report)
         with report.stage("store"):
             programs.save(key, program.plan)
     with report.stage("load"):

@@ -12,11 +12,11 @@ import torch
 from xdsl.dialects.builtin import IntegerType, MemRefType
 from xdsl.ir import Attribute
 
-from hidet.dialects.cuda.kernel import DYNAMIC, MAX_THREADS_PER_BLOCK, PORTABLE_CLUSTER, KernelOp
+from hidet.arch.limits import MAX_THREADS_PER_BLOCK, STATIC_SHARED_BYTES
+from hidet.dialects.cuda.kernel import DYNAMIC, PORTABLE_CLUSTER, KernelOp
 from hidet.dialects.cuda.tensor_copy import TensorMapType
 from hidet.driver.tensor_maps import MAP_BYTES
 from hidet.errors import HidetError
-from hidet.runtime.cuda_graph import DEFAULT_SHARED_BYTES
 from hidet.runtime.cuda_services import CudaServices
 from hidet.runtime.strict import StrictLaunches
 from hidet.runtime.tensors import POINTER_ALIGNMENT
@@ -109,7 +109,7 @@ class CudaKernel:
             self._function = self._services.call(
                 "cuModuleGetFunction", self._module, symbol.encode()
             )
-            if shared_bytes > DEFAULT_SHARED_BYTES:
+            if shared_bytes > STATIC_SHARED_BYTES:
                 self._allow_shared_memory()
             if cluster > PORTABLE_CLUSTER:
                 self._allow_large_clusters()

@@ -9,6 +9,7 @@ import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
+from hidet.arch.chips import Arch
 from hidet.backend.cache import ArtifactCache, CacheWarning, Store
 from hidet.backend.toolchains import Toolchain
 from hidet.driver.fingerprint import source_fingerprint
@@ -28,14 +29,15 @@ class Program:
     artifacts: dict[str, Path]
 
 
-def program_key(text: str, toolchain: Toolchain, options: CompileOptions) -> str:
+def program_key(text: str, toolchain: Toolchain, arch: Arch, options: CompileOptions) -> str:
     """Give the key of a program in the cache.
 
     Everything that decides over the result is in it: the program, the target with the compiler and
-    its options, this compiler's own source, and the options that passes look at. Flags of torch
-    that change the program, such as those of TF32, are in its text.
+    its options, the machine that schedules are for, this compiler's own source, and the options
+    that passes look at. Flags of torch that change the program, such as those of TF32, are in its
+    text.
     """
-    of_passes = f"{options.search_space} {options.strict}"
+    of_passes = f"{arch} {options.search_space} {options.strict}"
     parts = (text, toolchain.fingerprint(), source_fingerprint(), of_passes)
     digest = hashlib.sha256()
     for part in parts:

@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
 from hidet.analysis.kernels import kernels_of
+from hidet.arch.chips import Arch
 from hidet.backend.build import build_kernels
 from hidet.backend.cache import Store, artifact_key
 from hidet.backend.printer import print_kernel, print_kernels
@@ -332,13 +333,14 @@ def _load(ops: Sequence[KernelOp], device: torch.device, dump: Dump) -> list[Lau
     options = replace(CompileOptions.current(), strict=any(map(is_strict, ops)))
     toolchain = find_toolchain(device, options)
     target = toolchain.target
+    arch = Arch.parse(target)
     for op in ops:
         if ON_CPU in op.attributes and target != "cpu":
             raise HidetError(
                 f"'{op.sym_name.data}' is a cpu_kernel, but the tensors are on {device}",
                 hint="pass tensors on the CPU",
             )
-        check_architecture(op, target)
+        check_architecture(op, arch)
     store = Store(options.cache_dir, max_bytes=options.cache_size_limit)
     # A kernel without blocks has nothing to do.
     sources = {op.sym_name.data: print_kernel(op) for op in ops if 0 not in op.grid_dims}

@@ -1,7 +1,11 @@
 """Which machine a program is compiled for."""
 
+from dataclasses import replace
+from typing import Any, cast
+
 import torch
 
+from hidet.arch.chips import Arch
 from hidet.backend.toolchains import Gxx, Nvcc, Toolchain
 from hidet.driver.options import CompileOptions
 from hidet.errors import OptionError
@@ -28,6 +32,21 @@ def find_target(device: torch.device, options: CompileOptions) -> str:
         return options.arch
     major, minor = torch.cuda.get_device_capability(device)
     return f"sm_{major}{minor}{'a' if major >= 9 else ''}"
+
+
+def find_arch(device: torch.device, options: CompileOptions) -> Arch:
+    """Give what schedules may count on: what is known of the target, and what the device says.
+
+    A device is asked where programs are for it, not for an architecture that an option names.
+
+    Raises:
+        OptionError: as `find_target`; or the architecture is not known.
+    """
+    arch = Arch.parse(find_target(device, options))
+    if arch.is_cpu or options.arch != "auto":
+        return arch
+    found = cast("Any", torch.cuda.get_device_properties(device))
+    return replace(arch, processors=found.multi_processor_count, l2_bytes=found.L2_cache_size)
 
 
 def find_toolchain(device: torch.device, options: CompileOptions) -> Toolchain:

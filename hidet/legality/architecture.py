@@ -1,31 +1,40 @@
-"""Instructions: the machine that a kernel is for has all of them."""
+"""Machines: the one that a kernel is for has its instructions, and room for it."""
 
 from __future__ import annotations
 
+from hidet.arch.chips import Arch
 from hidet.dialects.cuda import KernelOp
 from hidet.dialects.cuda.marks import INSTRUMENTED
 from hidet.dialects.cuda.table_ops import InstructionOp
 from hidet.legality.report import illegal
+from hidet.legality.tiles import shared_bytes_of
 
 
-def check_architecture(kernel: KernelOp, arch: str) -> None:
-    """Check that a machine has the instructions of a kernel.
+def check_architecture(kernel: KernelOp, arch: Arch) -> None:
+    """Check that a machine has the instructions of a kernel, and the shared memory.
 
     Args:
         kernel: a kernel at the `cuda` level.
-        arch: the name of the machine: `cpu`, `sm_80`, `sm_90a`.
+        arch: the machine.
 
     Raises:
-        LegalityError: it lacks one; the error says which machines have it. Or the kernel checks its
-            memory accesses, which only the CPU does.
+        LegalityError: it lacks one; the error says which machines have it. Or its blocks have less
+            shared memory, or the kernel checks its memory accesses, which only the CPU does.
     """
-    if INSTRUMENTED in kernel.attributes and arch != "cpu":
+    if INSTRUMENTED in kernel.attributes and not arch.is_cpu:
         raise illegal(
             kernel,
-            f"a kernel with the checks of instrument-memory cannot run on {arch}",
+            f"a kernel with the checks of instrument-memory cannot run on {arch.name}",
             "the strict mode is one of the CPU",
+        )
+    needed, has = shared_bytes_of(kernel), arch.shared_bytes_per_block
+    if needed > has:
+        raise illegal(
+            kernel,
+            f"{needed} bytes of shared memory; a block has {has} on {arch.name}",
+            "smaller tiles",
         )
     for op in kernel.body.walk():
         if isinstance(op, InstructionOp) and not op.instruction.runs_on(arch):
-            needed = f"sm_{op.instruction.arch}{'a' if op.instruction.only else ' or later'}"
-            raise illegal(op, f"{op.name} does not exist on {arch}", f"it needs {needed}")
+            machines = f"sm_{op.instruction.arch}{'a' if op.instruction.only else ' or later'}"
+            raise illegal(op, f"{op.name} does not exist on {arch.name}", f"it needs {machines}")

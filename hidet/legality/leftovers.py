@@ -125,7 +125,7 @@ def _has_deep_argument(op: Operation) -> bool:
 
 
 TRACES = (
-    Trace("a tile with the map '?'", "map-tensor-cores", "inline-compute", _has_unknown_map),
+    Trace("a tile with the map '?'", "schedule", "inline-compute", _has_unknown_map),
     Trace("a register tile", "lower-task", "lower-task", _is_register_tile),
     Trace("an argument that is not flat", "flatten-memrefs", "flatten-memrefs", _has_deep_argument),
     Trace(

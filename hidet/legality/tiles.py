@@ -8,16 +8,13 @@ from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute, Operation
 
+from hidet.arch.chips import MAX_SHARED_BYTES
 from hidet.dialects.cuda import KernelOp
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.shaped import bytes_of
 from hidet.dialects.task import TaskMapAttr
 from hidet.legality.memory_types import buffer_type
 from hidet.legality.report import illegal
-
-MAX_SHARED_BYTES = 227 * 1024
-"""Shared memory that a block can have on sm_90 and sm_100; other machines have less (CUDA C++
-Programming Guide, compute capabilities: maximum amount of shared memory per thread block)."""
 
 
 def check_ranks(root: Operation) -> None:
@@ -71,15 +68,21 @@ def _check_layout(op: Operation, kind: MemRefType[Attribute]) -> None:
 
 def check_shared_memory(kernel: KernelOp) -> None:
     """Check that the shared memory of a kernel is not more than any machine has."""
-    total = kernel.shared_bytes
-    for op in kernel.body.walk():
-        if isinstance(op, memref.AllocaOp):
-            kind = buffer_type(op.memref)
-            if kind is not None and space_of(kind) is Space.SHARED:
-                total += prod(kind.get_shape()) * bytes_of(kind.element_type)
+    total = shared_bytes_of(kernel)
     if total > MAX_SHARED_BYTES:
         raise illegal(
             kernel,
             f"{total} bytes of shared memory; a block has {MAX_SHARED_BYTES}",
             "smaller tiles",
         )
+
+
+def shared_bytes_of(kernel: KernelOp) -> int:
+    """Return the bytes of a kernel's shared arrays, of those that have no place yet as well."""
+    total = kernel.shared_bytes
+    for op in kernel.body.walk():
+        if isinstance(op, memref.AllocaOp):
+            kind = buffer_type(op.memref)
+            if kind is not None and space_of(kind) is Space.SHARED:
+                total += prod(kind.get_shape()) * bytes_of(kind.element_type)
+    return total

@@ -286,11 +286,15 @@ class KernelBuilder(Builder):
 
     def splice(self, region: Region, arguments: Sequence[SSAValue]) -> list[SSAValue]:
         """Insert a copy of the ops of a region's only block; return what it yields."""
-        copy = region.clone().block
-        for argument, value in zip(copy.args, arguments, strict=True):
+        return self.unwrap(region.clone(), arguments)
+
+    def unwrap(self, region: Region, arguments: Sequence[SSAValue]) -> list[SSAValue]:
+        """Insert the ops of a region's only block, which it loses; return what it yielded."""
+        block = region.block
+        for argument, value in zip(block.args, arguments, strict=True):
             argument.replace_all_uses_with(value)
         yielded: list[SSAValue] = []
-        for op in list(copy.ops):
+        for op in list(block.ops):
             op.detach()
             if op.has_trait(IsTerminator):
                 yielded = list(op.operands)

@@ -3,46 +3,65 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from xdsl.ir import Block, SSAValue
-from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from hidet.analysis.index_forms import IndexForms
 from hidet.dialects.compute import GridOp, LoadOp, YieldOp
 from hidet.rewriting.builder import KernelBuilder
 
 
-def inline_into_loads(grid: GridOp, rewriter: PatternRewriter | None = None) -> None:
-    """Replace every load of a grid by the grid's body at that element.
-
-    A pattern hands in its rewriter, so that its driver learns which loads are gone.
+def inline_into_loads(grid: GridOp, loads: Iterable[LoadOp] | None = None) -> None:
+    """Replace loads of a grid by the grid's body at that element: all of them, or those given.
 
     Loads of one element in one block share a copy, so that a chain of grids that each load their
-    predecessor twice does not cost a power of two. Other users of the grid are left alone.
+    predecessor twice does not cost a power of two. Other users of the grid are left alone; a grid
+    that has none is erased.
     """
-    groups: defaultdict[tuple[Block | None, tuple[SSAValue, ...]], list[LoadOp]] = defaultdict(list)
-    for use in grid.result.uses:
-        if isinstance(load := use.operation, LoadOp):
-            groups[load.parent, tuple(load.indices)].append(load)
-    for (block, _), loads in groups.items():
-        first = loads[0]
-        if len(loads) > 1 and block is not None:
-            first = next(op for op in block.ops if isinstance(op, LoadOp) and op in loads)
-        inline_load(first, grid, loads, rewriter)
-
-
-def inline_load(
-    first: LoadOp, grid: GridOp, loads: list[LoadOp], rewriter: PatternRewriter | None = None
-) -> None:
-    """Evaluate a grid before `first`, in place of several loads of that element."""
-    (value,) = KernelBuilder(InsertPoint.before(first)).splice(grid.body, first.indices)
-    value.name_hint = value.name_hint or grid.result.name_hint
-    for load in loads:
-        if rewriter is None:
+    places = places_of(grid, loads)
+    is_done = sum(map(len, places)) == grid.result.uses.get_length()
+    for place in places:
+        builder = KernelBuilder(InsertPoint.before(place[0]))
+        evaluate = builder.unwrap if is_done and place is places[-1] else builder.splice
+        (value,) = evaluate(grid.body, place[0].indices)
+        value.name_hint = value.name_hint or grid.result.name_hint
+        for load in place:
             Rewriter.replace_op(load, [], [value])
-        else:
-            rewriter.replace(load, [], [value])
+    if is_done:
+        Rewriter.erase_op(grid)
+
+
+def places_of(grid: GridOp, loads: Iterable[LoadOp] | None = None) -> list[list[LoadOp]]:
+    """Return the loads of a grid, or those of them that are given, one list for each place.
+
+    A place is an element, by the forms of its indices, in a block. The first load of a list is the
+    first in the block.
+    """
+    if loads is None:
+        users = (use.operation for use in grid.result.uses)
+        loads = [user for user in users if isinstance(user, LoadOp)]
+    by_block: defaultdict[Block | None, list[LoadOp]] = defaultdict(list)
+    for load in loads:
+        by_block[load.parent].append(load)
+    return [place for block, inside in by_block.items() for place in _places_in(block, inside)]
+
+
+def _places_in(block: Block | None, loads: list[LoadOp]) -> list[list[LoadOp]]:
+    """Part the loads of a block by their element, each part in program order."""
+    if len(loads) == 1 or block is None:
+        return [loads]
+    if len({tuple(load.indices) for load in loads}) == 1:
+        form: Callable[[SSAValue], object] = id  # there is nothing to find out
+    else:
+        form = IndexForms().form
+    wanted = set(loads)
+    places: defaultdict[tuple[object, ...], list[LoadOp]] = defaultdict(list)
+    for op in block.ops:
+        if isinstance(op, LoadOp) and op in wanted:
+            places[tuple(map(form, op.indices))].append(op)
+    return list(places.values())
 
 
 def element_at(

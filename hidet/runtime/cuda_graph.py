@@ -20,15 +20,12 @@ from typing import Any
 
 import torch
 
+from hidet.arch.limits import STATIC_SHARED_BYTES
 from hidet.runtime.addresses import Addresses
 from hidet.runtime.arguments import ArgumentTable
 from hidet.runtime.cuda_services import CudaServices
 from hidet.runtime.executor import Executor
 from hidet.runtime.plan import Kernel, Launch, Plan
-
-DEFAULT_SHARED_BYTES = 48 * 1024
-"""The dynamic shared memory that a block may use without asking for more (CUDA C++ Programming
-Guide, compute capabilities)."""
 
 
 class CudaGraphExecutor(Executor):
@@ -86,7 +83,7 @@ class CudaGraphExecutor(Executor):
         call, driver = self._services.call, self._services.driver
         module = self._modules[kernel.artifact_key]
         function = call("cuModuleGetFunction", module, kernel.symbol.encode())
-        if kernel.shared_bytes > DEFAULT_SHARED_BYTES:
+        if kernel.shared_bytes > STATIC_SHARED_BYTES:
             attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
             call("cuFuncSetAttribute", function, attribute, kernel.shared_bytes)
         return function

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from hidet.arch.limits import ACCESS_BYTES
 from hidet.errors import DeviceMismatchError, HidetError, UnsupportedDtypeError
 from hidet.runtime.plan import DtypeName, TensorSpec
 
@@ -23,8 +24,8 @@ DTYPES: dict[DtypeName, torch.dtype] = {
 }
 """torch's data type for each element type of a plan."""
 
-POINTER_ALIGNMENT = 16
-"""Kernels read and write vectors of up to 16 bytes, so every tensor begins at a multiple of it."""
+POINTER_ALIGNMENT = ACCESS_BYTES
+"""Kernels read and write vectors of up to so many bytes, so every tensor begins at a multiple."""
 
 
 def check_tensor(tensor: torch.Tensor, spec: TensorSpec, device: torch.device, what: str) -> None:

@@ -1,11 +1,11 @@
 // RUN: hidet-opt %s -p 'verify-level{level=task after=inline-compute}' --verify-diagnostics --split-input-file | filecheck %s
 // RUN: hidet-opt %s -p 'verify-level{level=task}' --verify-diagnostics --split-input-file | filecheck %s --check-prefix SCHEDULED
 
-// The map of a tile may be unknown until map-tensor-cores has run.
+// The map of a tile may be unknown in front of inline-compute.
 
 // CHECK: a tile with the map '?' is left
 // CHECK-NEXT: at: memref.alloca in @unknown
-// CHECK-NEXT: hint: map-tensor-cores should have taken it away
+// CHECK-NEXT: hint: schedule should have taken it away
 // SCHEDULED: cuda.kernel @unknown
 cuda.kernel @unknown() grid(1) block(32) {
   %c = memref.alloca() : memref<16x8xf32, #task.map<?>, #cuda.space<register>>

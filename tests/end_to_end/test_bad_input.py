@@ -12,6 +12,7 @@ import sys
 import warnings
 from importlib.metadata import entry_points
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -163,9 +164,11 @@ def test_compiler_installed_afterwards(no_compiler, monkeypatch):
 
 
 def test_no_nvcc(no_compiler, monkeypatch):
-    """The same for a GPU, whose driver is not asked for more than its architecture."""
+    """The same for a GPU, whose driver is not asked for more than its numbers."""
     text = "func.func @forward(%x : tensor<2xf32>) { func.return }"
+    properties = SimpleNamespace(multi_processor_count=132, L2_cache_size=50 << 20)
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (9, 0))
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: properties)
     with pytest.raises(CompilerNotFoundError, match="no nvcc found") as caught:
         compile_graph(Parser(make_context(), text).parse_module(), device=torch.device("cuda", 0))
     assert "pip install 'hidet-xdsl[nvcc]'" in caught.value.hint

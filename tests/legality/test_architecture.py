@@ -3,6 +3,7 @@
 import pytest
 from xdsl.parser import Parser
 
+from hidet.arch.chips import Arch
 from hidet.context import make_context
 from hidet.dialects.cuda import KernelOp
 from hidet.errors import LegalityError
@@ -28,6 +29,7 @@ LOAD = (
 PRODUCT = (
     'cuda.wgmma "m64n8k16_f16_f32" %n, %n, %d[%0] accumulate %p : memref<4xf32, #cuda.space<local>>'
 )
+LARGE = "%t = memref.alloca() : memref<256x128xf32, #cuda.space<shared>>"
 
 
 def check(op, arch):
@@ -35,13 +37,14 @@ def check(op, arch):
     (kernel,) = Parser(make_context(), KERNEL.format(op=op)).parse_module().ops
     assert isinstance(kernel, KernelOp)
     kernel.verify()
-    check_architecture(kernel, arch)
+    check_architecture(kernel, Arch.parse(arch))
 
 
 @pytest.mark.parametrize(
     ("op", "archs"),
     [
-        pytest.param("", ["sm_70", "sm_90a", "cpu"], id="nothing"),
+        pytest.param("", ["sm_75", "sm_90a", "sm_103a", "cpu"], id="nothing"),
+        pytest.param(LARGE, ["sm_80", "sm_90a", "cpu"], id="shared_memory"),
         pytest.param(LOAD, ["sm_75", "sm_90a", "sm_120a", "cpu"], id="ldmatrix"),
         pytest.param(COPY, ["sm_80", "sm_86", "sm_90a", "cpu"], id="cp_async"),
         pytest.param(PRODUCT, ["sm_90a", "cpu"], id="wgmma"),
@@ -56,11 +59,11 @@ def test_machines_that_have_it(op, archs):
 @pytest.mark.parametrize(
     ("op", "arch", "message"),
     [
-        (LOAD, "sm_70", "cuda.ldmatrix does not exist on sm_70"),
         (COPY, "sm_75", "it needs sm_80 or later"),
         (PRODUCT, "sm_90", "it needs sm_90a"),
         (PRODUCT, "sm_100a", "cuda.wgmma does not exist on sm_100a"),
         ("cuda.tma_commit", "sm_80", "it needs sm_90 or later"),
+        (LARGE, "sm_86", "131200 bytes of shared memory; a block has 101376 on sm_86"),
     ],
 )
 def test_machines_that_lack_it(op, arch, message):
@@ -76,6 +79,6 @@ def test_checks_are_for_the_cpu():
     InstrumentMemoryPass().apply(make_context(), module)
     (kernel,) = module.ops
     assert isinstance(kernel, KernelOp)
-    check_architecture(kernel, "cpu")
+    check_architecture(kernel, Arch.parse("cpu"))
     with pytest.raises(LegalityError, match="the checks of instrument-memory cannot run on sm_80"):
-        check_architecture(kernel, "sm_80")
+        check_architecture(kernel, Arch.parse("sm_80"))

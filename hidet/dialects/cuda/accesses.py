@@ -35,11 +35,12 @@ from xdsl.utils.str_enum import StrEnum
 
 from hidet.arch.accesses import LOADS, ORDERED_LOADS, ORDERED_STORES, STORES
 from hidet.arch.instructions import Instruction, Operand
+from hidet.arch.limits import ACCESS_BYTES
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.cuda.table_ops import Element, InstructionOp, element_bits
 from hidet.dialects.shaped import element_of, memref_type
 
-VECTOR_BYTES = (1, 2, 4, 8, 16)
+VECTOR_BYTES = tuple(1 << power for power in range(ACCESS_BYTES.bit_length()))
 """The sizes of one access of a thread."""
 
 

@@ -34,11 +34,9 @@ from xdsl.irdl import (
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, OpTrait, Pure
 from xdsl.utils.exceptions import VerifyException
 
+from hidet.arch.limits import WARP
 from hidet.dialects.cuda.attributes import Dimension, DimensionAttr, ShuffleKind, ShuffleKindAttr
 from hidet.dialects.shaped import memref_type
-
-WARP = 32
-"""Lanes of a warp (CUDA C++ Programming Guide, SIMT architecture)."""
 
 SEGMENTS = (2, 4, 8, 16)
 """The parts of a warp that a shuffle can stay in."""

@@ -32,17 +32,9 @@ from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove, NoTerminator, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
+from hidet.arch.limits import MAX_BLOCK, MAX_GRID, MAX_THREADS_PER_BLOCK
 from hidet.dialects.cuda.marks import CLUSTER, SHARED_BYTES
 from hidet.dialects.syntax import parse_body, print_body
-
-MAX_THREADS_PER_BLOCK = 1024
-"""CUDA C++ Programming Guide, compute capabilities: maximum number of threads per block."""
-
-MAX_GRID = ((1 << 31) - 1, 65535, 65535)
-"""CUDA C++ Programming Guide, compute capabilities: maximum extents of a grid."""
-
-MAX_BLOCK = (1024, 1024, 64)
-"""CUDA C++ Programming Guide, compute capabilities: maximum extents of a block."""
 
 DYNAMIC = -1
 """An extent of grid or block that the launch gives; prints as `?`."""

@@ -11,9 +11,9 @@ from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
 from hidet.arch import hopper
-from hidet.arch.instructions import WARP, Instruction
+from hidet.arch.instructions import Instruction
+from hidet.arch.limits import MAX_THREADS_PER_BLOCK, WARP
 from hidet.dialects.cuda.instructions import WarpCollective
-from hidet.dialects.cuda.kernel import MAX_THREADS_PER_BLOCK
 from hidet.dialects.cuda.table_ops import InstructionOp, PlainOp
 
 

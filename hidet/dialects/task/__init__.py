@@ -8,7 +8,7 @@ them, and they take effect one after the other.
 from xdsl.ir import Dialect
 
 from hidet.dialects.task.group import GroupOp
-from hidet.dialects.task.layout import SharedLayoutAttr, TaskMapAttr, TileLayout
+from hidet.dialects.task.layout import SharedLayoutAttr, TaskMapAttr
 from hidet.dialects.task.ops import CombineOp, CopyOp, ForeachOp, MatmulOp
 
 __all__ = [
@@ -20,7 +20,6 @@ __all__ = [
     "SharedLayoutAttr",
     "Task",
     "TaskMapAttr",
-    "TileLayout",
 ]
 
 Task = Dialect(

@@ -19,14 +19,11 @@ from xdsl.printer import Printer
 from xdsl.traits import NoTerminator, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
+from hidet.arch.limits import MAX_THREADS_PER_BLOCK, WARP
 from hidet.dialects.compute import single_block
 from hidet.dialects.cuda import KernelOp
 from hidet.dialects.cuda.instructions import BlockBarrier
-from hidet.dialects.cuda.kernel import MAX_THREADS_PER_BLOCK
 from hidet.dialects.syntax import parse_arguments, parse_body, print_body
-
-WARP = 32
-"""Threads of a warp (CUDA C++ Programming Guide, SIMT architecture)."""
 
 BARRIERS = 16
 """Barriers of a block; number 0 is that of the whole block (PTX ISA, barrier)."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import MemRefLayoutAttr, MemRefType
@@ -17,25 +16,8 @@ from hidet.dialects.shaped import bytes_of, memref_type
 from hidet.mapping import MappingError, TaskMap
 
 
-class TileLayout(MemRefLayoutAttr):
-    """Where an element of a tile lies; layouts of register and shared tiles implement it."""
-
-    @abstractmethod
-    def offset(self, indices: tuple[AffineExpr, ...]) -> AffineExpr:
-        """Return the place of element `indices` in the memory that holds the tile."""
-
-    def get_affine_map(self) -> AffineMap:
-        """Return the layout as an affine map from indices to the place in memory."""
-        rank = self.tile_rank()
-        return AffineMap(rank, 0, (self.offset(tuple(map(AffineExpr.dimension, range(rank)))),))
-
-    @abstractmethod
-    def tile_rank(self) -> int:
-        """Return the number of dimensions of the tile."""
-
-
 @irdl_attr_definition
-class TaskMapAttr(TileLayout, Data["TaskMap | None"]):
+class TaskMapAttr(MemRefLayoutAttr, Data["TaskMap | None"]):
     """`#task.map<repeat(2, 1) * spatial(8, 4)>`: a task mapping; `#task.map<?>` before it is known.
 
     As the layout of a register tile it says which worker owns an element, and in which register.
@@ -47,19 +29,16 @@ class TaskMapAttr(TileLayout, Data["TaskMap | None"]):
     def known(self) -> TaskMap:
         """The map; raises VerifyException where it is still `?`."""
         if self.data is None:
-            raise VerifyException("the task map is still '?': map-tensor-cores has to choose it")
+            raise VerifyException("the task map is still '?': the tile has to be given one")
         return self.data
 
-    def tile_rank(self) -> int:
-        """Return the number of dimensions of the tile."""
-        return self.known.rank
-
-    def offset(self, indices: tuple[AffineExpr, ...]) -> AffineExpr:
-        """Return the register that holds element `indices` in each worker that owns it."""
+    def get_affine_map(self) -> AffineMap:
+        """Return the map from indices to the register of each worker that owns the element."""
         register = AffineExpr.constant(0)
         for digit in self.known.repeat_digits:
-            register += indices[digit.dim] // digit.stride % digit.extent * digit.weight
-        return register
+            index = AffineExpr.dimension(digit.dim)
+            register += index // digit.stride % digit.extent * digit.weight
+        return AffineMap(self.known.rank, 0, (register,))
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> TaskMap | None:

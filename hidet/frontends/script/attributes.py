@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, TypeGuard, cast
 
-from hidet.dialects.cuda.kernel import MAX_CLUSTER, MAX_THREADS_PER_BLOCK, PORTABLE_CLUSTER
+from hidet.arch.chips import MAX_SHARED_BYTES
+from hidet.arch.limits import MAX_THREADS_PER_BLOCK
+from hidet.dialects.cuda.kernel import MAX_CLUSTER, PORTABLE_CLUSTER
 from hidet.dialects.cuda.names import is_identifier
 from hidet.errors import ScriptError
 from hidet.frontends.script.launches import check_host_value
 from hidet.frontends.script.types import INDEX
 from hidet.frontends.script.values import Index, Scalar, describe
-from hidet.legality.tiles import MAX_SHARED_BYTES
 
 if TYPE_CHECKING:
     from hidet.frontends.script.emitter import Emitter

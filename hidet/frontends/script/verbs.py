@@ -14,9 +14,9 @@ from typing import cast
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.ir import SSAValue
 
+from hidet.arch.limits import MAX_THREADS_PER_BLOCK
 from hidet.dialects.compute import GridOp, ReduceKind, SinkOp, YieldOp
 from hidet.dialects.cuda.attributes import Space, space_of
-from hidet.dialects.cuda.kernel import MAX_THREADS_PER_BLOCK
 from hidet.dialects.shaped import memref_type
 from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, MatmulOp, TaskMapAttr
 from hidet.dialects.task.group import WARP

@@ -7,7 +7,7 @@ from math import prod
 from xdsl.ir import SSAValue
 
 from hidet.arch.hopper import REGISTER_COUNTS, SETMAXNREG
-from hidet.arch.instructions import WARP
+from hidet.arch.limits import WARP
 from hidet.dialects.cuda import (
     BarrierArriveOp,
     BarrierSyncOp,

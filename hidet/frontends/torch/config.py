@@ -12,10 +12,10 @@ from hidet.frontends.torch.notices import NoEffectWarning
 _DEFAULTS: dict[str, bool] = {"use_cuda_graph": True, "print_input_graph": False}
 
 _NO_EFFECT: dict[str, str] = {
-    "use_tensor_core": "tensor cores are used where the precision of the operands permits it",
+    "use_tensor_core": "products are computed without tensor cores",
     "use_fp16": "convert the model with `model.half()`",
     "use_fp16_reduction": "sums of half-precision numbers are kept in float32",
-    "use_attention": "attention is recognised without being asked for",
+    "use_attention": "the parts of attention are compiled as they are written",
     "correctness_report": "compare with eager torch",
     "steal_weights": "weights are read where they are and never copied",
 }

@@ -10,12 +10,12 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import (
     PatternRewriter,
-    PatternRewriteWalker,
     RewritePattern,
     op_type_rewrite_pattern,
 )
 
 from hidet.dialects.cuda.marks import EXPLICIT
+from hidet.lowering.single_walk import rewrite_once
 
 
 class FoldWidenedNarrow(RewritePattern):
@@ -42,8 +42,7 @@ class FoldCastsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Fold the casts of every kernel."""
-        walker = PatternRewriteWalker(FoldWidenedNarrow(), apply_recursively=False)
         for each in op.ops:
             if EXPLICIT not in each.attributes:
                 for region in each.regions:
-                    walker.rewrite_region(region)
+                    rewrite_once(region, {ExtFOp: FoldWidenedNarrow()})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -12,9 +12,9 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from hidet.analysis.grids import is_view
+from hidet.analysis.grids import is_view, stays_small
 from hidet.analysis.rows import rows_of_grid
-from hidet.dialects.compute import FusionOp, GridOp, YieldOp
+from hidet.dialects.compute import FusionOp, GridOp, LoadOp, YieldOp
 from hidet.dialects.graph import CallKernelOp, MatmulOp
 from hidet.dialects.shaped import size_of
 from hidet.lowering.compute.groups import (
@@ -22,7 +22,6 @@ from hidet.lowering.compute.groups import (
     Kind,
     consumes,
     may_join,
-    with_members_inlined,
 )
 from hidet.rewriting.inlining import inline_into_loads
 
@@ -53,12 +52,13 @@ class Fuser:
                 op.erase()
 
     def _is_transparent(self, grid: GridOp) -> bool:
-        """Whether a grid is a view that anchors alone read: each of their kernels gets a copy."""
-        stored = any(
-            use.operation is self.block.last_op or isinstance(use.operation, CallKernelOp)
-            for use in grid.result.uses
+        """Whether a grid is a view of which each kernel that reads it gets a copy."""
+        users = [use.operation for use in grid.result.uses]
+        return (
+            is_view(grid)
+            and all(isinstance(user, MatmulOp | LoadOp) for user in users)
+            and stays_small(grid, len(users))
         )
-        return is_view(grid) and not stored
 
     def _sources(self, op: Operation) -> list[SSAValue]:
         """Return the values that an op reads from outside, through views."""
@@ -86,35 +86,29 @@ class Fuser:
         }
         latest = max(producers, key=lambda group: group.number, default=None)
         if latest is not None and isinstance(op, GridOp) and may_join(op, latest):
-            op = self._join(op, latest)
+            self._join(op, latest)
             group = latest
         else:
             group = self._new_group(op)
         if group.kind is Kind.CALL:
             return
         for producer in producers - {group}:
-            if consumes(op, producer):
+            if consumes(op, producer, group.ops):
                 for member in producer.ops:
                     self.group_of[member] = group
                 group.ops = {**producer.ops, **group.ops}
                 producer.ops = {}
 
-    def _join(self, grid: GridOp, group: Group) -> GridOp:
-        """Add a grid to a group; an epilogue reads the anchor itself from now on."""
+    def _join(self, grid: GridOp, group: Group) -> None:
+        """Add a grid to a group."""
         if group.kind is Kind.ANCHOR:
-            inlined = with_members_inlined(grid, group)
-            inlined.result.name_hint = grid.result.name_hint
-            inlined.location = grid.location
-            self.order[inlined] = self.order.pop(grid)
-            Rewriter.replace_op(grid, inlined)
-            grid = inlined
+            pass
         elif (rows := rows_of_grid(grid)) is not None:
             group.kind, group.rows = Kind.ROWS, rows
         elif group.kind is Kind.ELEMENTS:
             group.size = size_of(grid.result)
         group.ops[grid] = None
         self.group_of[grid] = group
-        return grid
 
     def _new_group(self, op: Operation) -> Group:
         if isinstance(op, MatmulOp | CallKernelOp):
@@ -161,7 +155,8 @@ class Fuser:
             body.add_op(op.clone(values))
         body.add_op(YieldOp(*(values[result] for result in results)))
         if group.kind is not Kind.ROWS:
-            inline_grids(body, keep=[values[result] for result in results])
+            kept = [values[result] for result in results]
+            inline_grids(body, kept, read_kept=group.kind is Kind.ELEMENTS)
         fusion = FusionOp(inputs, [result.type for result in results], Region(body))
         fusion.location = (
             ops[0].location if group.kind is not Kind.ANCHOR else group.anchor.location
@@ -215,16 +210,15 @@ class Fuser:
         return False
 
 
-def inline_grids(block: Block, keep: Iterable[SSAValue]) -> None:
-    """Inline the grids of a block that are only loaded, and erase those that nothing uses."""
-    kept = set(keep)
+def inline_grids(block: Block, kept: Collection[SSAValue], *, read_kept: bool) -> None:
+    """Inline the grids of a block that are only loaded, and erase those that nothing uses.
+
+    Those that are kept are loaded by others where `read_kept` says so; else every grid computes
+    what it needs itself, as the epilogues of an anchor do.
+    """
     for op in reversed(list(block.ops)):
-        if isinstance(op, GridOp):
-            if op.result not in kept:
-                inline_into_loads(op)
-            if not op.result.uses:
-                op.detach()
-                op.erase()
+        if isinstance(op, GridOp) and not (read_kept and op.result in kept):
+            inline_into_loads(op)
 
 
 @dataclass(frozen=True)
@@ -241,8 +235,10 @@ class FusePass(ModulePass):
     3. in a group of elements, where it goes on element by element.
 
     A group of elements that one op alone reads moves into the op's group where evaluating it again
-    costs less than storing it. Views in front of anchors are copied into every kernel that reads
-    them. Calls of kernels stay as they are, between fusions. Leaves functions of `compute.fusion`,
+    costs less than storing it. No op joins or takes in a group where it would come to hold its
+    members more than `MAX_GROWTH` times. Short views in front of anchors are copied into every
+    kernel that reads them. Calls of kernels stay as they are, between fusions. Leaves functions of
+    `compute.fusion`,
     `graph.constant` and `graph.call_kernel`.
     """
 

@@ -7,6 +7,7 @@ groups has no cycle, and no search is needed to know it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from math import prod
@@ -15,14 +16,15 @@ from xdsl.dialects import scf
 from xdsl.ir import Block, Operation, SSAValue
 
 from hidet.analysis.epilogue import inverse_of
-from hidet.analysis.grids import has_reduction, is_cheap, loads_of
+from hidet.analysis.grids import has_reduction, is_cheap, is_in_order, loads_of
 from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.numbering import number_of, number_of_load
 from hidet.analysis.rows import Rows, row_reduces, rows_of_grid
 from hidet.dialects.compute import GridOp, LoadOp, ReduceOp
 from hidet.dialects.graph import MatmulOp
-from hidet.dialects.shaped import size_of
-from hidet.rewriting.inlining import inline_load
+from hidet.dialects.shaped import shape_of, size_of
+from hidet.lowering.compute.growth import grows_little
+from hidet.rewriting.inlining import inline_into_loads
 
 
 class Kind(Enum):
@@ -81,6 +83,11 @@ def _is_epilogue(grid: GridOp, group: Group) -> bool:
     """An epilogue reads one element of the anchor for each of its own, and can be inverted."""
     if has_reduction(grid):
         return False
+    sources = {load.source for load in loads_of(grid) if group.holds(load.source)}
+    if len(sources) == 1 and group.anchor.result not in sources:
+        (source,) = sources
+        if shape_of(source) == grid.shape and is_in_order(grid, source):
+            return True  # it goes on where another epilogue is
     trial = with_members_inlined(grid, group)
     inverse = inverse_of(trial, group.anchor.result)
     trial.erase()
@@ -90,10 +97,9 @@ def _is_epilogue(grid: GridOp, group: Group) -> bool:
 def with_members_inlined(grid: GridOp, group: Group) -> GridOp:
     """Return a copy of a grid that reads the anchor itself where it read other epilogues."""
     copy = grid.clone()
-    for load in loads_of(copy):
-        member = load.source.owner
-        if isinstance(member, GridOp) and group.holds(load.source):
-            inline_load(load, member, [load])
+    for member in reversed(group.ops):  # readers first: what two of them read is inlined once
+        if isinstance(member, GridOp) and (loads := loads_of(copy, member.result)):
+            inline_into_loads(member, loads)
     return copy
 
 
@@ -145,12 +151,18 @@ def _extends_elements(grid: GridOp, group: Group) -> bool:
     own = number_of(forms, grid.indices, grid.shape, grid.body.block)
     loads = [load for load in loads_of(grid) if group.holds(load.source)]
     if prod(grid.shape) == group.size and all(number_of_load(forms, load) == own for load in loads):
-        return True
+        return grows_little(grid, group.ops)
     return consumes(grid, group)
 
 
-def consumes(op: Operation, group: Group) -> bool:
-    """Return whether an op is the only one to read a group of elements, and at little cost."""
+def consumes(op: Operation, group: Group, others: Iterable[Operation] = ()) -> bool:
+    """Return whether an op is the only one to read a group of elements, and at little cost.
+
+    Args:
+        op: the op.
+        group: the group that would move into the op's own.
+        others: the members of the op's own group.
+    """
     if group.kind is not Kind.ELEMENTS:
         return False
     if op in group.ops:
@@ -167,7 +179,8 @@ def consumes(op: Operation, group: Group) -> bool:
         return False
     if isinstance(op, GridOp):
         sources = {load.source for load in loads_of(op) if group.holds(load.source)}
-        return cheap or _evaluations(op, group) <= group.size * len(sources)
+        few = cheap or _evaluations(op, group) <= group.size * len(sources)
+        return few and grows_little(op, [*group.ops, *others])
     return cheap
 
 

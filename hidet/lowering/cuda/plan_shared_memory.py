@@ -12,14 +12,11 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from hidet.analysis.kernels import kernels_of
+from hidet.arch.limits import STATIC_SHARED_BYTES
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.cuda.dynamic_shared import DynamicSharedOp
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.shaped import bytes_of
-
-MAX_STATIC_BYTES = 48 * 1024
-"""Shared memory that a kernel may declare with a fixed size (CUDA C++ Programming Guide, compute
-capabilities: what is more has to be asked for at the launch)."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +51,7 @@ def plan_shared_memory(kernel: KernelOp) -> None:
         for op in kernel.body.walk()
         if isinstance(op, memref.AllocaOp) and space_of(op.memref.type) is Space.SHARED
     ]
-    if kernel.cluster == (1, 1, 1) and sum(map(_bytes_of, arrays)) <= MAX_STATIC_BYTES:
+    if kernel.cluster == (1, 1, 1) and sum(map(_bytes_of, arrays)) <= STATIC_SHARED_BYTES:
         return
     end = kernel.shared_bytes
     for array in arrays:

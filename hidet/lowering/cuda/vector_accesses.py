@@ -12,11 +12,9 @@ from xdsl.ir import Operation, SSAValue
 from hidet.analysis.forms import ZERO, LinearForm
 from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.memory import accesses_of, may_alias, root_of
+from hidet.arch.limits import ACCESS_BYTES
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.shaped import element_of, memref_type
-
-VECTOR_BITS = 128
-"""The widest access of a thread (PTX ISA, `ld` and `st` with `.v4.b32`)."""
 
 COUNTS = (2, 4, 8, 16)
 """The numbers of iterations of the loops that are vectorised."""
@@ -145,7 +143,7 @@ class VectorLoop:
             address = address.plus(form, prod(shape[dim + 1 :]))
         step = self.forms.divisibility(address)
         width = self.count
-        while step % width or width * _bits(array) > VECTOR_BITS:
+        while step % width or width * _bits(array) > 8 * ACCESS_BYTES:
             width //= 2
         return width if width * _bits(array) >= 16 else 1
 

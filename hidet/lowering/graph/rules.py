@@ -11,9 +11,10 @@ from typing import Any, Generic, TypeVar
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, RewritePattern
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.rewriter import InsertPoint
 
+from hidet.lowering.single_walk import rewrite_once
 from hidet.rewriting.locations import location_setter
 
 BuilderT = TypeVar("BuilderT", bound=Builder)
@@ -33,16 +34,13 @@ class ReplaceByRule(RewritePattern, Generic[BuilderT]):
     rules: Mapping[type[Operation], Rule[BuilderT]]
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
-        """Rewrite one operation, if there is a rule for it."""
-        rule = self.rules.get(type(op))
-        if rule is None:
-            return
+        """Rewrite one operation, for whose class there is a rule."""
         if not any(result.uses for result in op.results):
             rewriter.erase(op)
             return
         builder = self.builder_class(InsertPoint.before(op))
         builder.operation_insertion_handler.append(location_setter(op.location))
-        result = rule(builder, op)
+        result = self.rules[type(op)](builder, op)
         if result is not None:
             rewriter.replace(op, [], [result])
 
@@ -58,5 +56,4 @@ def apply_rules(
     is to stay.
     """
     pattern = ReplaceByRule(builder_class, rules)
-    walker = PatternRewriteWalker(pattern, apply_recursively=False, walk_reverse=True)
-    walker.rewrite_module(module)
+    rewrite_once(module.body, dict.fromkeys(rules, pattern), backwards=True)

@@ -8,9 +8,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import (
-    GreedyRewritePatternApplier,
     PatternRewriter,
-    PatternRewriteWalker,
     RewritePattern,
     op_type_rewrite_pattern,
 )
@@ -20,6 +18,7 @@ from hidet.analysis.kernels import kernels_of
 from hidet.dialects.compute import GridOp, ReduceOp, SinkOp, StoreOp
 from hidet.dialects.task import CopyOp
 from hidet.errors import ScheduleError
+from hidet.lowering.single_walk import rewrite_once
 from hidet.lowering.task.expand import expand_copy
 from hidet.rewriting.builder import KernelBuilder
 from hidet.rewriting.inlining import inline_into_loads
@@ -60,12 +59,11 @@ class InlineGrid(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: GridOp, rewriter: PatternRewriter) -> None:
         """Inline one grid into its loads."""
-        inline_into_loads(op, rewriter)
+        inline_into_loads(op)
         for use in op.result.uses:
             raise ScheduleError(
                 f"{use.operation.name} of a compute.grid in a kernel; it can be loaded only"
             )
-        rewriter.erase(op)
 
 
 class LowerReduce(RewritePattern):
@@ -79,7 +77,7 @@ class LowerReduce(RewritePattern):
         total.name_hint = "total"
         builder.store(builder.neutral(op.kind.data, op.result.type), total)
         with builder.loops(op.shape) as indices:
-            (value,) = builder.splice(op.body, indices)
+            (value,) = builder.unwrap(op.body, indices)
             builder.store(builder.combine(op.kind.data, builder.load(total), value), total)
         rewriter.replace(op, [], [builder.load(total)])
 
@@ -97,16 +95,7 @@ class InlineComputePass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Inline in every kernel of the module."""
-        walkers = (
-            PatternRewriteWalker(ExpandCopyOfView(), apply_recursively=False),
-            PatternRewriteWalker(
-                GreedyRewritePatternApplier([InlineSink(), InlineGrid()], dce_enabled=False),
-                apply_recursively=False,
-                walk_reverse=True,
-            ),
-            # Inner reductions first, so that a copied body holds loops already.
-            PatternRewriteWalker(LowerReduce(), apply_recursively=False, walk_regions_first=True),
-        )
         for kernel in kernels_of(op):
-            for walker in walkers:
-                walker.rewrite_region(kernel.body)
+            rewrite_once(kernel.body, {CopyOp: ExpandCopyOfView()})
+            rewrite_once(kernel.body, {SinkOp: InlineSink(), GridOp: InlineGrid()}, backwards=True)
+            rewrite_once(kernel.body, {ReduceOp: LowerReduce()}, inner_first=True)

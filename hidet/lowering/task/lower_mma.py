@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint
 
 from hidet.arch.fragments import ends_in
-from hidet.arch.instructions import MMA_SYNC, WARP, MmaInstruction
+from hidet.arch.instructions import MMA_SYNC, MmaInstruction
+from hidet.arch.limits import WARP
 from hidet.dialects.cuda.table_ops import Element
 from hidet.dialects.cuda.tensor_core import LdmatrixOp, MmaSyncOp
 from hidet.dialects.shaped import bytes_of, element_of
@@ -24,25 +24,22 @@ ROW_BYTES = 16
 """The bytes of a row of a matrix that `ldmatrix` loads (PTX ISA, ldmatrix); it has 8 rows."""
 
 
-class LowerMma(RewritePattern):
-    """A product via `mma.sync`: the warp loads fragments of both operands, and multiplies them.
+def lower_mma(op: MatmulOp) -> None:
+    """Insert before a product via `mma.sync` what the warps do: load fragments, multiply them.
 
     For each step of k the fragments of all rows and of all columns of the warp are loaded, each of
     them once, by `ldmatrix`.
-    """
 
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: MatmulOp, rewriter: PatternRewriter) -> None:
-        """Rewrite one product."""
-        if op.via is None:
-            return
-        instruction = MMA_SYNC.get(op.via.data)
-        if instruction is None:
-            raise ScheduleError(
-                f"there is no instruction {op.via.data!r}", hint=f"there is {', '.join(MMA_SYNC)}"
-            )
-        _Product(op, instruction).build()
-        rewriter.erase(op)
+    Raises:
+        ScheduleError: there is no such instruction, or the tiles are not what it takes.
+    """
+    assert op.via is not None, "a product of tensor cores names its instruction"
+    instruction = MMA_SYNC.get(op.via.data)
+    if instruction is None:
+        raise ScheduleError(
+            f"there is no instruction {op.via.data!r}", hint=f"there is {', '.join(MMA_SYNC)}"
+        )
+    _Product(op, instruction).build()
 
 
 @dataclass

@@ -12,9 +12,7 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i1, i8, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import (
-    GreedyRewritePatternApplier,
     PatternRewriter,
-    PatternRewriteWalker,
     RewritePattern,
     op_type_rewrite_pattern,
 )
@@ -22,6 +20,7 @@ from xdsl.rewriter import InsertPoint
 
 from hidet.analysis.kernels import kernel_of, kernels_of
 from hidet.arch.fragments import ends_in
+from hidet.arch.limits import WARP
 from hidet.dialects.compute import LoadOp, ReduceKind, StoreOp
 from hidet.dialects.cuda import ShflOp, ThreadIdOp
 from hidet.dialects.cuda.attributes import Dimension, ShuffleKind, Space, space_of
@@ -32,17 +31,15 @@ from hidet.dialects.task.group import group_around
 from hidet.dialects.task.layout import map_of
 from hidet.dialects.task.marks import ASYNC
 from hidet.errors import ScheduleError
+from hidet.lowering.single_walk import rewrite_once
 from hidet.lowering.task.expand import expand_copy
 from hidet.lowering.task.groups import insert_barrier
-from hidet.lowering.task.lower_mma import LowerMma
+from hidet.lowering.task.lower_mma import lower_mma
 from hidet.lowering.task.lower_shared import LowerSharedTile
 from hidet.mapping import TaskMap
 from hidet.mapping.factors import UNROLLED
 from hidet.rewriting.builder import Index, KernelBuilder
 from hidet.rewriting.locations import location_setter
-
-WARP = 32
-"""Threads of a warp (CUDA C++ Programming Guide, SIMT architecture)."""
 
 MAX_UNROLLED = 64
 """Loops over the tasks of a thread are unrolled up to this many steps."""
@@ -91,9 +88,9 @@ class LowerForeach(RewritePattern):
             ]
             if conditions:
                 with builder.when(builder.all_of(conditions)):
-                    builder.splice(op.body, indices)
+                    builder.unwrap(op.body, indices)
             else:
-                builder.splice(op.body, indices)
+                builder.unwrap(op.body, indices)
         rewriter.erase(op)
 
 
@@ -117,12 +114,17 @@ class LowerCopy(RewritePattern):
 
 
 class LowerMatmul(RewritePattern):
-    """A product of tiles by FMA: k outside, the worker's elements inside."""
+    """A product of tiles becomes what its instruction takes: fragments for `mma`, or FMA.
+
+    By FMA, k is the loop outside, the worker's elements are inside.
+    """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: MatmulOp, rewriter: PatternRewriter) -> None:
         """Rewrite one product."""
         if op.via is not None:
+            lower_mma(op)
+            rewriter.erase(op)
             return
         builder = KernelBuilder(InsertPoint.before(op))
         result = element_of(op.accumulator)
@@ -264,9 +266,9 @@ class LowerGroup(RewritePattern):
             worker.name_hint = op.worker.name_hint
         if conditions:
             with builder.when(builder.all_of(conditions)):
-                builder.splice(op.body, [worker])
+                builder.unwrap(op.body, [worker])
         else:
-            builder.splice(op.body, [worker])
+            builder.unwrap(op.body, [worker])
         rewriter.erase(op)
 
 
@@ -370,14 +372,14 @@ class LowerTaskPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Lower every kernel of the module."""
-        collective = GreedyRewritePatternApplier(
-            [LowerCopy(), LowerMatmul(), LowerMma(), LowerCombine()], dce_enabled=False
+        steps: tuple[dict[type[Operation], RewritePattern], ...] = (
+            {CopyOp: LowerCopy(), MatmulOp: LowerMatmul(), CombineOp: LowerCombine()},
+            {ForeachOp: LowerForeach()},
+            {GroupOp: LowerGroup()},
+            {LoadOp: LowerLoad(), StoreOp: LowerStore()},
+            {memref.AllocaOp: LowerTile()},
+            {memref.AllocaOp: LowerSharedTile()},
         )
-        accesses = GreedyRewritePatternApplier([LowerLoad(), LowerStore()], dce_enabled=False)
-        tiles = GreedyRewritePatternApplier([LowerTile(), LowerSharedTile()], dce_enabled=False)
         for kernel in kernels_of(op):
-            for pattern in (collective, LowerForeach(), LowerGroup(), accesses, tiles):
-                # A foreach inside of another one goes first: the body is copied as it is then.
-                PatternRewriteWalker(
-                    pattern, apply_recursively=False, walk_regions_first=True
-                ).rewrite_region(kernel.body)
+            for patterns in steps:
+                rewrite_once(kernel.body, patterns, inner_first=True)

@@ -16,13 +16,13 @@ from xdsl.ir import Attribute, Block, Region
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import (
     PatternRewriter,
-    PatternRewriteWalker,
     RewritePattern,
     op_type_rewrite_pattern,
 )
 from xdsl.rewriter import InsertPoint
 
 from hidet.analysis.kernels import kernels_of
+from hidet.arch.chips import Arch
 from hidet.dialects.compute import FusionOp, terminator_of
 from hidet.dialects.cuda import KernelOp, LaunchOp
 from hidet.dialects.cuda.names import identifier_from
@@ -30,8 +30,8 @@ from hidet.dialects.graph import CallKernelOp, MatmulOp
 from hidet.dialects.shaped import element_of, shape_of
 from hidet.errors import ScheduleError
 from hidet.frontends.script.tracing import tracing
+from hidet.lowering.single_walk import rewrite_once
 from hidet.lowering.templates import TEMPLATES, load_template
-from hidet.lowering.templates.arch import Arch, arch_named
 from hidet.lowering.templates.base import KernelScope, Template, TemplateEmitter
 from hidet.lowering.templates.config import Config, template_of
 
@@ -181,5 +181,5 @@ class SchedulePass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Schedule every fusion of the module."""
         names = {kernel.sym_name.data for kernel in kernels_of(op)}
-        for pattern in (ScheduleFusion(arch_named(self.arch), names=names), LaunchKernel()):
-            PatternRewriteWalker(pattern, apply_recursively=False).rewrite_module(op)
+        schedule = ScheduleFusion(Arch.parse(self.arch), names=names)
+        rewrite_once(op.body, {FusionOp: schedule, CallKernelOp: LaunchKernel()})

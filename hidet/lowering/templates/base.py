@@ -13,10 +13,10 @@ from typing import ClassVar, Generic, TypeVar
 
 from xdsl.ir import Block, SSAValue
 
+from hidet.arch.chips import Arch
 from hidet.dialects.compute import FusionOp, GridOp
 from hidet.frontends.script.emitter import Emitter, LaunchShape
 from hidet.frontends.script.values import Tensor
-from hidet.lowering.templates.arch import Arch
 from hidet.lowering.templates.config import Config
 from hidet.lowering.templates.parts import tensor
 

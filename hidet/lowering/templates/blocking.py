@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from itertools import product
 from math import prod
 
-from hidet.arch.instructions import MMA_SYNC, WARP
+from hidet.arch.chips import Arch
+from hidet.arch.instructions import MMA_SYNC
+from hidet.arch.limits import WARP
 from hidet.dialects.graph import MatmulOp
 from hidet.dialects.shaped import bytes_of, element_of, shape_of
 from hidet.lowering.task.map_tensor_cores import FMA
-from hidet.lowering.templates.arch import Arch
 from hidet.lowering.templates.base import ceil_div
 from hidet.lowering.templates.config import Config
 
@@ -128,18 +129,16 @@ DEPTHS = (64, 128)
 
 STAGES = (2, 3, 4, 5)
 
-MAX_SHARED_BYTES = 220 * 1024
-
 
 def candidates(problem: Problem, arch: Arch) -> list[Blocking]:
     """Return the blockings of a problem that a machine can run, the best estimate first."""
-    found = list(_mma(problem, arch)) or (CPU_FMA if arch.name == "cpu" else GPU_FMA)
+    found = list(_mma(problem, arch)) or (CPU_FMA if arch.is_cpu else GPU_FMA)
     return sorted(found, key=lambda each: estimate(each, problem, arch))
 
 
 def _mma(problem: Problem, arch: Arch) -> Iterator[Blocking]:
     """Give the blockings of a problem for tensor cores."""
-    if arch.name == "cpu":  # which has their instructions, but they cost it what FMA costs
+    if arch.is_cpu:  # which has their instructions, but they cost it what FMA costs
         return
     wanted = f"m16n8k{32 // problem.element_bytes}_{problem.kind}_{problem.total}"
     for instruction in MMA_SYNC.values():
@@ -150,7 +149,7 @@ def _mma(problem: Problem, arch: Arch) -> Iterator[Blocking]:
             choice = Blocking(
                 wanted, block_m, block_n, depth // problem.element_bytes, rows, columns, stages
             )
-            if choice.shared_bytes(problem) <= MAX_SHARED_BYTES:
+            if choice.shared_bytes(problem) <= arch.shared_bytes_per_block:
                 yield choice
 
 
@@ -187,8 +186,8 @@ def estimate(choice: Blocking, problem: Problem, arch: Arch) -> float:
     resident = max(
         1,
         min(
-            MAX_SHARED_BYTES // choice.shared_bytes(problem),
-            65536 // (registers * choice.threads),
+            arch.shared_bytes_per_processor // choice.shared_bytes(problem),
+            arch.registers_per_processor // (registers * choice.threads),
         ),
     )
     waves = ceil_div(share, resident)

@@ -8,18 +8,16 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import FixedBitwidthType
 from xdsl.ir import Attribute
 
+from hidet.arch.chips import Arch
+from hidet.arch.limits import ACCESS_BYTES
 from hidet.dialects.compute import FusionOp, GridOp, ReduceOp
 from hidet.dialects.graph import MatmulOp
 from hidet.dialects.shaped import element_of, size_of
 from hidet.lang import repeat, script, spatial
-from hidet.lowering.templates.arch import Arch
 from hidet.lowering.templates.base import KernelScope, Launch, Results, Template, ceil_div
 from hidet.lowering.templates.config import Config
 from hidet.lowering.templates.parts import Index, known, place, worker_of_grid
 from hidet.mapping import TaskMap
-
-VECTOR_BYTES = 16
-"""The widest access of a thread (PTX ISA, `ld.global.v4`)."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +52,7 @@ class ElementwiseTemplate(Template[ElementwiseConfig]):
         """Return one config: vectors where elements are plenty, one element a thread elsewhere."""
         size = size_of(fusion.results_[0])
         widest = max(_bytes(result.type) for result in fusion.results_)
-        vector = VECTOR_BYTES // widest
+        vector = ACCESS_BYTES // widest
         has_loops = any(isinstance(op, ReduceOp) for op in fusion.body.walk())
         enough = 256 * arch.processors * vector
         if has_loops or size % vector or size < enough:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hidet.analysis.grids import loads_of
+from hidet.arch.chips import Arch
 from hidet.dialects.compute import FusionOp, GridOp
 from hidet.dialects.graph import MatmulOp
 from hidet.frontends.script.values import Index, Tensor
 from hidet.lang import script, shared_tensor, task
 from hidet.lang.cuda import blockIdx, threadIdx
-from hidet.lowering.templates.arch import Arch
 from hidet.lowering.templates.base import KernelScope, Launch, Template, ceil_div
 from hidet.lowering.templates.blocking import Blocking, Problem, candidates
 from hidet.lowering.templates.epilogue import anchor_of, epilogue_sink

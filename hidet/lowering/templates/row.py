@@ -11,12 +11,12 @@ from xdsl.ir import Operation, SSAValue
 
 from hidet.analysis.grids import is_cheap
 from hidet.analysis.rows import Rows, row_reduces, rows_of
+from hidet.arch.chips import Arch
 from hidet.dialects.compute import FusionOp, GridOp, LoadOp, ReduceKind, ReduceOp, YieldOp
 from hidet.dialects.graph import MatmulOp
 from hidet.dialects.shaped import size_of
 from hidet.frontends.script.values import Scalar, Tensor
 from hidet.lang import repeat, script, spatial, task
-from hidet.lowering.templates.arch import Arch
 from hidet.lowering.templates.base import KernelScope, Launch, Results, Template, ceil_div
 from hidet.lowering.templates.config import Config
 from hidet.lowering.templates.elementwise import store

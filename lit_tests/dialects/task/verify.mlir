@@ -22,7 +22,7 @@ func.func @foreach_two_maps(%w : index, %c : memref<4xf32, #task.map<spatial(4)>
 
 // -----
 
-// CHECK: the task map is still '?': map-tensor-cores has to choose it
+// CHECK: the task map is still '?': the tile has to be given one
 func.func @foreach_unknown_map(%w : index) {
   "task.foreach"(%w) <{map = #task.map<?>}> ({
   ^bb0(%i : index):
@@ -209,7 +209,7 @@ func.func @combine_buffer(%c : memref<4xf32>, %w : index) {
 
 // -----
 
-// CHECK: the task map is still '?': map-tensor-cores has to choose it
+// CHECK: the task map is still '?': the tile has to be given one
 func.func @combine_unknown(%c : memref<4xf32, #task.map<?>, #cuda.space<register>>, %w : index) {
   task.combine add %c on %w : memref<4xf32, #task.map<?>, #cuda.space<register>>
   func.return

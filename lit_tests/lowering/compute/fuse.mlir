@@ -382,3 +382,63 @@ func.func @constants() -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) {
   } : tensor<8xf32>
   func.return %f, %w, %y : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
 }
+
+// -----
+
+// Nothing is copied too often: of four sums of neighbours each reads three elements of the one
+// before, so the last would add 81 elements. Halfway there a sum is stored.
+
+// CHECK-LABEL: func.func @neighbours
+// CHECK-COUNT-2: compute.fusion
+// CHECK-NOT:     compute.fusion
+func.func @neighbours(%x : tensor<16xf32>) -> tensor<8xf32> {
+  %a = compute.grid (%i) {
+    %two = arith.constant 2 : index
+    %k = arith.addi %i, %two : index
+    %one = arith.constant 1 : index
+    %j = arith.addi %i, %one : index
+    %u = compute.load %x[%i] : tensor<16xf32>
+    %t = compute.load %x[%j] : tensor<16xf32>
+    %w = compute.load %x[%k] : tensor<16xf32>
+    %v = arith.addf %u, %t : f32
+    %r = arith.addf %v, %w : f32
+    compute.yield %r : f32
+  } : tensor<14xf32>
+  %b = compute.grid (%i) {
+    %two = arith.constant 2 : index
+    %k = arith.addi %i, %two : index
+    %one = arith.constant 1 : index
+    %j = arith.addi %i, %one : index
+    %u = compute.load %a[%i] : tensor<14xf32>
+    %t = compute.load %a[%j] : tensor<14xf32>
+    %w = compute.load %a[%k] : tensor<14xf32>
+    %v = arith.addf %u, %t : f32
+    %r = arith.addf %v, %w : f32
+    compute.yield %r : f32
+  } : tensor<12xf32>
+  %c = compute.grid (%i) {
+    %two = arith.constant 2 : index
+    %k = arith.addi %i, %two : index
+    %one = arith.constant 1 : index
+    %j = arith.addi %i, %one : index
+    %u = compute.load %b[%i] : tensor<12xf32>
+    %t = compute.load %b[%j] : tensor<12xf32>
+    %w = compute.load %b[%k] : tensor<12xf32>
+    %v = arith.addf %u, %t : f32
+    %r = arith.addf %v, %w : f32
+    compute.yield %r : f32
+  } : tensor<10xf32>
+  %d = compute.grid (%i) {
+    %two = arith.constant 2 : index
+    %k = arith.addi %i, %two : index
+    %one = arith.constant 1 : index
+    %j = arith.addi %i, %one : index
+    %u = compute.load %c[%i] : tensor<10xf32>
+    %t = compute.load %c[%j] : tensor<10xf32>
+    %w = compute.load %c[%k] : tensor<10xf32>
+    %v = arith.addf %u, %t : f32
+    %r = arith.addf %v, %w : f32
+    compute.yield %r : f32
+  } : tensor<8xf32>
+  func.return %d : tensor<8xf32>
+}

@@ -160,3 +160,33 @@ func.func @prologue(%x : tensor<8x4xf32>, %w : tensor<8x6xf32>) -> (tensor<4x6xf
   %r = graph.matmul %e, %w : (tensor<4x8xf32>, tensor<8x6xf32>) -> tensor<4x6xf32>
   func.return %p, %q, %r : tensor<4x6xf32>, tensor<4x6xf32>, tensor<4x6xf32>
 }
+
+// -----
+
+// Epilogues that read each other twice stand in the last one once.
+
+// CHECK-LABEL: func.func @powers
+// CHECK:         graph.matmul
+// CHECK-COUNT-3: arith.mulf
+// CHECK-NOT:     arith.mulf
+func.func @powers(%x : tensor<4x8xf32>, %w : tensor<8x6xf32>) -> tensor<4x6xf32> {
+  %p = graph.matmul %x, %w : (tensor<4x8xf32>, tensor<8x6xf32>) -> tensor<4x6xf32>
+  %a = compute.grid (%i, %j) {
+    %u = compute.load %p[%i, %j] : tensor<4x6xf32>
+    %v = arith.mulf %u, %u : f32
+    compute.yield %v : f32
+  } : tensor<4x6xf32>
+  %b = compute.grid (%i, %j) {
+    %u = compute.load %a[%i, %j] : tensor<4x6xf32>
+    %t = compute.load %a[%i, %j] : tensor<4x6xf32>
+    %v = arith.mulf %u, %t : f32
+    compute.yield %v : f32
+  } : tensor<4x6xf32>
+  %y = compute.grid (%i, %j) {
+    %u = compute.load %b[%i, %j] : tensor<4x6xf32>
+    %t = compute.load %b[%i, %j] : tensor<4x6xf32>
+    %v = arith.mulf %u, %t : f32
+    compute.yield %v : f32
+  } : tensor<4x6xf32>
+  func.return %y : tensor<4x6xf32>
+}

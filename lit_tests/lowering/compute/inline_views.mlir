@@ -184,3 +184,64 @@ func.func @kept(%x : tensor<4x8xf32>) -> (tensor<8x4xf32>, tensor<8x4xf32>, tens
   } : tensor<8x4xf32>
   func.return %t, %y, %p : tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x8xf32>
 }
+
+// A long view is not copied: with two readers it stays, and `fuse` stores it; with one it moves.
+
+// CHECK-LABEL: func.func @long
+// CHECK-NEXT:    %long = compute.grid (%k, %l) {
+// CHECK-NOT:     %moved = compute.grid
+// CHECK:         %y = compute.grid (%i, %j) {
+// CHECK-NEXT:      compute.load %long[%i, %j]
+// CHECK:         %z = compute.grid (%i_1, %j_1) {
+// CHECK-NEXT:      compute.load %long[%j_1, %i_1]
+// CHECK:         %w = compute.grid
+// CHECK-COUNT-4: arith.divsi
+// CHECK:         compute.load %x
+func.func @long(%x : tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>) {
+  %long = compute.grid (%k, %l) {
+    %c2 = arith.constant 2 : index
+    %a = arith.divsi %k, %c2 : index
+    %b = arith.divsi %l, %c2 : index
+    %c = arith.divsi %a, %c2 : index
+    %d = arith.divsi %b, %c2 : index
+    %e = arith.addi %a, %b : index
+    %f = arith.addi %c, %d : index
+    %g = arith.remsi %e, %c2 : index
+    %h = arith.remsi %f, %c2 : index
+    %m = arith.addi %g, %c : index
+    %n = arith.addi %h, %d : index
+    %v = compute.load %x[%m, %n] : tensor<8x8xf32>
+    compute.yield %v : f32
+  } : tensor<8x8xf32>
+  %moved = compute.grid (%k, %l) {
+    %c2 = arith.constant 2 : index
+    %a = arith.divsi %k, %c2 : index
+    %b = arith.divsi %l, %c2 : index
+    %c = arith.divsi %a, %c2 : index
+    %d = arith.divsi %b, %c2 : index
+    %e = arith.addi %a, %b : index
+    %f = arith.addi %c, %d : index
+    %g = arith.remsi %e, %c2 : index
+    %h = arith.remsi %f, %c2 : index
+    %m = arith.addi %g, %c : index
+    %n = arith.addi %h, %d : index
+    %v = compute.load %x[%n, %m] : tensor<8x8xf32>
+    compute.yield %v : f32
+  } : tensor<8x8xf32>
+  %y = compute.grid (%i, %j) {
+    %v = compute.load %long[%i, %j] : tensor<8x8xf32>
+    %e = math.exp %v : f32
+    compute.yield %e : f32
+  } : tensor<8x8xf32>
+  %z = compute.grid (%i, %j) {
+    %v = compute.load %long[%j, %i] : tensor<8x8xf32>
+    %e = math.exp %v : f32
+    compute.yield %e : f32
+  } : tensor<8x8xf32>
+  %w = compute.grid (%i, %j) {
+    %v = compute.load %moved[%i, %j] : tensor<8x8xf32>
+    %e = math.exp %v : f32
+    compute.yield %e : f32
+  } : tensor<8x8xf32>
+  func.return %y, %z, %w : tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>
+}

@@ -1,6 +1,6 @@
 // RUN: hidet-opt %s -p 'lower-task,simplify-index' | filecheck %s
 
-// LowerMma: two warps, each 16 x 16 of the product: a fragment of the left side, two of the right,
+// Two warps, each 16 x 16 of the product: a fragment of the left side, two of the right,
 // which one ldmatrix loads together. The right tile is contiguous along its columns and needs no
 // transposing load; the left one is contiguous along its columns too, and does.
 // LowerSharedTile: tiles become arrays; segments of 16 bytes trade places.

@@ -1,0 +1,26 @@
+"""What holds on every GPU that is compiled for (CUDA C++ Programming Guide, compute capabilities).
+
+What differs from chip to chip is a field of `hidet.arch.chips.Arch`.
+"""
+
+WARP = 32
+"""Threads of a warp (PTX ISA, Programming Model, Cooperative Thread Arrays)."""
+
+WARP_GROUP = 4 * WARP
+"""Threads of a warp group: four warps, the first of which has a number divisible by four (PTX ISA,
+Asynchronous Warpgroup Level Matrix Instructions, Warpgroup)."""
+
+ACCESS_BYTES = 16
+"""The most that a thread loads or stores at once, at an address that is a multiple of it."""
+
+MAX_THREADS_PER_BLOCK = 1024
+"""Threads that a block has at most."""
+
+MAX_GRID = ((1 << 31) - 1, 65535, 65535)
+"""The largest extents of a grid."""
+
+MAX_BLOCK = (1024, 1024, 64)
+"""The largest extents of a block."""
+
+STATIC_SHARED_BYTES = 48 * 1024
+"""Shared memory that a kernel may declare with a fixed size; for more the launch has to ask."""

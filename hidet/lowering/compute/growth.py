@@ -1,0 +1,66 @@
+"""How much code a fusion of grids becomes: what keeps chains of them from growing exponentially."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from xdsl.ir import Operation
+
+from hidet.analysis.grids import loads_of
+from hidet.analysis.index_forms import IndexForms
+from hidet.analysis.numbering import number_of, number_of_load
+from hidet.dialects.compute import GridOp
+
+MAX_GROWTH = 4
+"""How often a member of a fusion may stand in a grid that reads it, on average."""
+
+
+def grows_little(grid: GridOp, members: Collection[Operation]) -> bool:
+    """Return whether a grid stays short when the members of its group are inlined into it.
+
+    Grids that are read element by element stand in it once, however many read them; those that
+    are read at other places stand in it once for each place, with all that they read themselves.
+    """
+    sizes = {grid: _size(grid)}
+    whole: dict[GridOp, int] = {}
+
+    def inlined(top: GridOp) -> int:
+        """Return the operations of a grid and of all that is inlined into it."""
+        if top in whole:
+            return whole[top]
+        total, seen, pending = 0, {top}, [top]
+        while pending:
+            reader = pending.pop()
+            sizes[reader] = _size(reader)
+            total += sizes[reader]
+            for member, in_order in _reads(reader, members):
+                if not in_order:
+                    total += inlined(member)
+                elif member not in seen:
+                    seen.add(member)
+                    pending.append(member)
+        whole[top] = total
+        return total
+
+    return inlined(grid) <= MAX_GROWTH * sum(sizes.values())
+
+
+def _size(grid: GridOp) -> int:
+    return sum(1 for _ in grid.walk())
+
+
+def _reads(grid: GridOp, members: Collection[Operation]) -> list[tuple[GridOp, bool]]:
+    """Return the members that a grid reads, once for each place, and whether that is in order.
+
+    It is where the element has the same number and is loaded in any case.
+    """
+    forms = IndexForms()
+    block = grid.body.block
+    own = number_of(forms, grid.indices, grid.shape, block)
+    reads: dict[tuple[object, ...], tuple[GridOp, bool]] = {}
+    for load in loads_of(grid):
+        member = load.source.owner
+        if isinstance(member, GridOp) and member in members:
+            number = number_of_load(forms, load)
+            reads[member, load.parent, number] = (member, load.parent is block and number == own)
+    return list(reads.values())
