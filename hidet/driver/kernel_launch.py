@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import IntegerType, MemRefType
 from xdsl.ir import Attribute
 
 from hidet.dialects.cuda.kernel import DYNAMIC, MAX_THREADS_PER_BLOCK, KernelOp
+from hidet.dialects.cuda.names import symbol_of
 from hidet.dialects.cuda.tensor_copy import TensorMapType
 from hidet.driver.tensor_maps import MAP_BYTES
 from hidet.errors import HidetError
@@ -50,7 +51,7 @@ class CpuKernel:
         # int <symbol>_launch(void** arguments, grid x, y, z, shared bytes); 0 where all went well.
         self._launch: Callable[..., int] = ctypes.CFUNCTYPE(
             ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint] * 4
-        )((f"{symbol}_launch", library))
+        )((f"{symbol_of(symbol)}_launch", library))
         self._strict = StrictLaunches(library)
         self._last_error: Callable[[], bytes] = ctypes.CFUNCTYPE(ctypes.c_char_p)(
             ("hidet_last_error", library)
@@ -95,7 +96,7 @@ class CudaKernel:
         with self._services.attach():
             self._module = self._services.call("cuModuleLoadData", path.read_bytes())
             self._function = self._services.call(
-                "cuModuleGetFunction", self._module, symbol.encode()
+                "cuModuleGetFunction", self._module, symbol_of(symbol).encode()
             )
             if shared_bytes > DEFAULT_SHARED_BYTES:
                 self._allow_shared_memory()

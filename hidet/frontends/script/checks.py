@@ -12,9 +12,11 @@ from hidet.analysis.memory import is_arithmetic
 from hidet.dialects.cuda import AssertOp, KernelOp, LaunchOp, PrintfOp, SyncThreadsOp, ViewOp
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.cuda.marks import PARALLEL
+from hidet.dialects.locations import file_of
 from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, GroupOp, MatmulOp
 from hidet.dialects.task.group import group_around
 from hidet.errors import LegalityError, ScriptError
+from hidet.escape import one_line
 from hidet.frontends.script.source import Source
 from hidet.lowering.cuda.expressions import is_variable
 from hidet.lowering.legality.uniformity import divergence_around, variation_of
@@ -173,11 +175,11 @@ def _error(op: Operation, source: Source, what: str, hint: str | None) -> Script
     location = op.location
     assert isinstance(location, FileLineColLoc)
     line, column = location.line.data, location.column.data
-    file = location.filename.data
+    file = file_of(location)
     inside = file == source.file and 0 <= line - source.first_line < len(source.lines)
     return ScriptError(
         what,
-        where=f"{file}:{line}",
+        where=f"{one_line(file)}:{line}",
         source=source.excerpt(line, column) if inside else None,
         hint=hint,
     )

@@ -15,8 +15,9 @@ from xdsl.ir import Block, Region
 from hidet.dialects.cuda import KernelOp
 from hidet.dialects.cuda.kernel import DYNAMIC
 from hidet.dialects.cuda.marks import CLUSTER, EXPLICIT, LABEL, MIN_BLOCKS, ON_CPU
-from hidet.dialects.cuda.names import is_identifier
+from hidet.dialects.cuda.names import hint_of
 from hidet.errors import ScriptError
+from hidet.escape import to_ascii
 from hidet.frontends.script.attributes import KERNELS, KINDS, Attributes
 from hidet.frontends.script.builtins import PYTHON_BUILTINS
 from hidet.frontends.script.checks import check_cpu_kernel, check_public, check_verbs, check_workers
@@ -214,7 +215,7 @@ class ScriptFunction:
         emitter.module = self.module
         arguments: list[object] = []
         for parameter, argument in zip(parameters, entry.args, strict=True):
-            argument.name_hint = parameter.name
+            argument.name_hint = hint_of(parameter.name)
             match parameter.type:
                 case ScalarType() as kind:
                     arguments.append(Scalar(emitter, argument, kind))
@@ -239,7 +240,7 @@ class ScriptFunction:
             make = self._cpu_kernel if self.runs_as == "cpu_kernel" else self._kernel
             self.traced = make(emitter, entry, parameters)
         if emitter.shape.label is not None:
-            self.traced.op.attributes[LABEL] = StringAttr(emitter.shape.label)
+            self.traced.op.attributes[LABEL] = StringAttr(to_ascii(emitter.shape.label))
         return self.traced
 
     def _returns(self) -> ScalarType | None:
@@ -367,10 +368,6 @@ class ScriptFunction:
                 node,
                 f"attrs.func_kind of '{self.name}' is set to what its text does not show",
                 "write the kind as a string",
-            )
-        if not is_identifier(name):
-            raise self.source.error(
-                node, f"'{name}' cannot be the name of a {self._what}", "set attrs.func_name"
             )
         emitter.set_line(self.source.file, self.source.line_of(node))
         return name

@@ -10,6 +10,7 @@ from xdsl.dialects import scf
 from xdsl.ir import Block, Region
 
 from hidet.dialects.cuda import AssertOp
+from hidet.dialects.cuda.names import hint_of
 from hidet.errors import ScriptError
 from hidet.frontends.script.binding import arguments
 from hidet.frontends.script.exits import Exits, Left
@@ -208,7 +209,7 @@ class Statements(Loops):
         pairs = list(merged.values()) + ([returned] if returned is not None else [])
         results = self._insert_branch(condition, blocks, pairs)
         for name, result in zip(merged, results, strict=False):
-            result.ssa.name_hint = name
+            result.ssa.name_hint = hint_of(name)
             self.assign_name(name, result)
         lefts = [left for left in ends if left is not None]
         if len(lefts) < len(ends):

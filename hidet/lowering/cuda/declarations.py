@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
 
-from xdsl.dialects import arith, memref
+from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr, UnitAttr, i1
 from xdsl.ir import Block, Operation, SSAValue
 
@@ -74,8 +74,20 @@ def name_values(kernel: KernelOp, folded: AbstractSet[Operation]) -> None:
     _name_block(kernel.body.block, folded, scopes)
 
 
-def _name_block(block: Block, folded: AbstractSet[Operation], scopes: NameScopes) -> None:
-    """Name the values of a block, in a scope of its own."""
+def _name_block(
+    block: Block,
+    folded: AbstractSet[Operation],
+    scopes: NameScopes,
+    inside: Block | None = None,
+) -> None:
+    """Name the values of a block, in a scope of its own.
+
+    Args:
+        block: the block.
+        folded: what gets no name.
+        scopes: the names around the block.
+        inside: the body of a loop, which prints inside of the block that computes its condition.
+    """
     scopes.enter()
     ids = [op for op in block.ops if isinstance(op, IdOp)]
     for op in ids:
@@ -86,6 +98,9 @@ def _name_block(block: Block, folded: AbstractSet[Operation], scopes: NameScopes
                 result.name_hint = None
             elif not isinstance(op, IdOp):
                 _name(result, scopes, *_names_by_kind(op))
+        if isinstance(op, scf.WhileOp):
+            _name_block(op.before_region.block, folded, scopes, op.after_region.block)
+            continue
         for region in op.regions:
             for inner in region.blocks:
                 scopes.enter()
@@ -93,6 +108,8 @@ def _name_block(block: Block, folded: AbstractSet[Operation], scopes: NameScopes
                     _name(argument, scopes, *"ijklmn", "i")
                 _name_block(inner, folded, scopes)
                 scopes.exit()
+    if inside is not None:
+        _name_block(inside, folded, scopes)
     scopes.exit()
 
 

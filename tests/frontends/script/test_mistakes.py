@@ -171,17 +171,6 @@ WHOLE = [
         """,
     ),
     whole(
-        "'double' cannot be the name of a kernel ... set attrs.func_name",
-        "def",
-        """
-        with hidet.script_module():
-            @hidet.script
-            def double():
-                attrs.cuda.grid_dim = 1
-                attrs.cuda.block_dim = 1
-        """,
-    ),
-    whole(
         "blockDim is not known yet",
         "blockDim",
         """
