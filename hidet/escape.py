@@ -12,6 +12,7 @@ MAX_FILE_NAME = 100
 """Bytes of a name of a file that is made of a user's text; file systems allow 255."""
 
 _ESCAPE = re.compile(r"\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8}))")
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _TRIGRAPH = re.compile(r"\?(?=\?)")
 
 
@@ -20,6 +21,11 @@ def one_line(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def without_addresses(text: str) -> str:
+    """Return a text in which objects of Python stand without their addresses in memory."""
+    return _ADDRESS.sub("", text)
 
 
 def comment(text: str) -> str:

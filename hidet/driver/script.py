@@ -39,6 +39,7 @@ from hidet.lowering.pipelines import PassOptions, run_pipeline
 from hidet.runtime.strict import accessible
 from hidet.runtime.times import CompileTimes
 from hidet.tensor import plain
+from hidet.tracebacks import public
 
 Level = Literal["task", "cuda", "final"]
 """The stages of a script: as it was written, for one thread, and ready to be printed."""
@@ -54,6 +55,7 @@ def _is_traced(arguments: Sequence[object]) -> bool:
     )
 
 
+@public
 def build_ir_module(ir_module: IRModule) -> CompiledModule:
     """Build the kernels of a script module, `m.ir_module()`.
 
@@ -96,6 +98,7 @@ class CompiledModule:
             for function, op in zip(ir_module.functions, hosts, strict=True)
         }
 
+    @public
     def __call__(self, *arguments: object) -> int | float | None:
         """Run `launch`, and return what it returns; see `CompiledFunction`.
 
@@ -104,6 +107,7 @@ class CompiledModule:
         """
         return self[LAUNCH](*arguments)
 
+    @public
     def __getitem__(self, name: str) -> CompiledFunction:
         found = self._find(name)
         if found is None:
@@ -221,6 +225,7 @@ class CompiledFunction:
         """Return the kernels that it launches as CUDA C++; without colours, as that of a module."""
         return print_kernels([self._kernels.ops[name] for name in self._launched])
 
+    @public
     def __call__(self, *arguments: object) -> int | float | None:
         """Run the function, and return what it returns.
 

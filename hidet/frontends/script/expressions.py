@@ -22,6 +22,7 @@ from hidet.frontends.script.functional import address
 from hidet.frontends.script.iterables import Range
 from hidet.frontends.script.operators import is_cheap
 from hidet.frontends.script.parts import ACCESSES, is_part, moved, part_of
+from hidet.frontends.script.python_calls import attribute_of, check_library_call
 from hidet.frontends.script.refusals import refusal
 from hidet.frontends.script.scopes import Scopes
 from hidet.frontends.script.source import LocatedError, Source
@@ -348,7 +349,7 @@ class Expressions:
                     hint="a tensor has 'shape', 'dtype', 'on', 'read' and 'write'",
                 )
             case _:
-                return getattr(base, node.attr)
+                return attribute_of(base, node.attr)
 
     # Functions.
 
@@ -376,7 +377,10 @@ class Expressions:
             return tasks_of(owner, name, *arguments, **keywords)
         if not callable(function):
             raise ScriptError(f"{describe(function)} is no function")
-        return substituted(function, arguments)(*arguments, **keywords)
+        called = substituted(function, arguments)
+        if called is function:
+            check_library_call(function, arguments)
+        return called(*arguments, **keywords)
 
     def anonymous(self, node: ast.Lambda) -> object:
         """Return a lambda as a function of Python, whose body is evaluated at each call."""

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from hidet.errors import HidetError, ScriptError
-from hidet.escape import one_line
+from hidet.escape import one_line, without_addresses
 
 
 class LocatedError(ScriptError):
@@ -86,7 +86,7 @@ class Source:
     def error(self, node: ast.AST, what: str, hint: str | None = None) -> ScriptError:
         """Return the error about a node."""
         return LocatedError(
-            what,
+            without_addresses(what),
             where=self.where(node),
             source=self.excerpt(self.line_of(node), self.column_of(node)),
             hint=hint,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from types import ModuleType
 from typing import NoReturn, Protocol, TypeAlias, cast
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
@@ -12,6 +13,7 @@ from xdsl.rewriter import Rewriter
 
 from hidet.dialects.task import TaskMapAttr
 from hidet.errors import ScriptError
+from hidet.escape import one_line, without_addresses
 from hidet.frontends.script.tracing import current
 from hidet.frontends.script.types import BOOL, F32, I32, ScalarType, common_type
 from hidet.mapping import SwizzledLayout, TaskMap
@@ -361,8 +363,27 @@ def describe(value: object) -> str:
             return "a pointer void_p"
         case Variable():
             return f"a variable of type {value.type}"
+        case type():
+            return f"the class {value.__qualname__}"
+        case ModuleType():
+            return f"the module {value.__name__}"
+        case _ if callable(value) and hasattr(value, "__name__"):
+            return f"the function {value.__name__}"
         case _:
-            return f"the {type(value).__name__} {value!r}"
+            return f"the {type(value).__name__} {_shown(value)}"
+
+
+Scalar.__repr__ = Tensor.__repr__ = Pointer.__repr__ = VoidPointer.__repr__ = describe
+Variable.__repr__ = describe
+
+MAX_SHOWN = 100
+"""So many letters of a value are shown in a message."""
+
+
+def _shown(value: object) -> str:
+    """Return a value as a short line."""
+    text = one_line(" ".join(without_addresses(repr(value)).split()))
+    return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 4]} ..."
 
 
 def layout_of(tensor: Tensor) -> TaskMap | None:

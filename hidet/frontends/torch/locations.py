@@ -19,7 +19,7 @@ _NUMBER_AT_END = re.compile(r"_(\d+)$")
 @cache
 def _passed_over() -> tuple[str, ...]:
     """Give the folders of torch itself, and of what calls kernels of scripts."""
-    return str(Path(torch.__file__).parent), str(Path(hidet.__file__).parent / "driver")
+    return str(Path(torch.__file__).parent), str(Path(hidet.__file__).parent)
 
 
 def user_frame(node: fx.Node) -> tuple[str, int] | None:

@@ -116,7 +116,8 @@ def _name_block(
 def _name(value: SSAValue, scopes: NameScopes, *otherwise: str) -> None:
     """Name a value after its hint, else by the first free of some names."""
     wanted = identifier_from(value.name_hint) if value.name_hint is not None else None
-    value.name_hint = scopes.fresh(*((wanted,) if wanted is not None else otherwise))
+    nearest = (wanted,) if wanted is not None else map(identifier_from, otherwise)
+    value.name_hint = scopes.fresh(*(name for name in nearest if name is not None))
 
 
 def _name_of_id(op: IdOp, ids: list[IdOp]) -> str:
