@@ -27,7 +27,7 @@ from hidet.driver.kernel_launch import CpuKernel, CudaKernel, Launcher
 from hidet.driver.options import CompileOptions
 from hidet.driver.passes import OnPass, lower
 from hidet.driver.script_arguments import Arguments, number_of, sizes_of
-from hidet.driver.script_operator import call_operator, key_of
+from hidet.driver.script_keys import key_of
 from hidet.driver.target import find_toolchain
 from hidet.errors import HidetError
 from hidet.frontends.script.kernels import HostFunction
@@ -239,15 +239,11 @@ class CompiledFunction:
         """
         if not torch.compiler.is_compiling() and not _is_traced(arguments):
             return self.run(tuple(map(plain, arguments)))
-        if self._result is not None:  # no operator gives a number that is known now
-            return self._run_outside(arguments)
-        return call_operator(self._key, arguments)
+        from hidet.driver.script_operator import call_operator, run_outside  # which loads dynamo
 
-    @torch.compiler.disable(  # pyright: ignore[reportUntypedFunctionDecorator]
-        reason="a function of a script that returns a number ends the graph"
-    )
-    def _run_outside(self, arguments: Sequence[object]) -> int | float | None:
-        return self.run(tuple(map(plain, arguments)))
+        if self._result is not None:
+            return run_outside(self._key, arguments)
+        return call_operator(self._key, arguments)
 
     def run(self, arguments: Sequence[object]) -> int | float | None:
         """Run the function on tensors of torch with data; see `__call__`."""
