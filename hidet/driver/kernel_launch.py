@@ -15,6 +15,7 @@ from xdsl.ir import Attribute
 from hidet.dialects.cuda.kernel import DYNAMIC, MAX_THREADS_PER_BLOCK, KernelOp
 from hidet.dialects.cuda.names import symbol_of
 from hidet.dialects.cuda.tensor_copy import TensorMapType
+from hidet.dialects.locations import lines_of
 from hidet.driver.tensor_maps import MAP_BYTES
 from hidet.errors import HidetError
 from hidet.runtime.cuda_graph import DEFAULT_SHARED_BYTES
@@ -152,6 +153,7 @@ class Launcher:
         self._op = op
         self._kernel = kernel
         self._name: str = op.sym_name.data
+        self._where = next(iter(lines_of(op.location)), None)
         self._dynamic = op.dynamic_extents
         self._static = op.launch_shape() if not self._dynamic else None
         self._extents = (*op.grid_dims, *op.block_dims)
@@ -187,7 +189,11 @@ class Launcher:
         struct.pack_into("@3I", buffer, self._block_at, *block)
         addresses = [start + offset for offset in (*self._offsets, self._block_at)]
         self._table.pack_into(buffer, self._table_at, *addresses)
-        self._kernel.launch(start + self._table_at, grid, block)
+        try:
+            self._kernel.launch(start + self._table_at, grid, block)
+        except HidetError as error:
+            error.where = error.where or self._where
+            raise
 
     def _shape(self, extents: tuple[int | float, ...]) -> tuple[Extents, Extents]:
         """Return grid and block; what is not possible is refused."""
@@ -201,6 +207,7 @@ class Launcher:
         if not 1 <= threads <= MAX_THREADS_PER_BLOCK:
             raise HidetError(
                 f"a block of kernel '{self._name}' would have {threads} threads",
+                where=self._where,
                 hint=f"a block has 1 to {MAX_THREADS_PER_BLOCK}",
             )
         return (x, y, z), (block_x, block_y, block_z)
@@ -214,6 +221,7 @@ class Launcher:
             what, shape, largest = ("block", block, self._op.max_block)
         return HidetError(
             f"the {what} of kernel '{self._name}' would be {shape}",
+            where=self._where,
             hint=f"its extents are 0 to {', '.join(map(str, largest))}",
         )
 

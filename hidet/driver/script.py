@@ -21,6 +21,7 @@ from hidet.dialects.cuda import PrintfOp
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.cuda.marks import INSTRUMENTED, ON_CPU
 from hidet.driver.compilation import read_logs
+from hidet.driver.compiler_errors import name_line
 from hidet.driver.dump import Dump
 from hidet.driver.host_code import Launch, compile_host, launched_kernels, written_arguments
 from hidet.driver.kernel_launch import CpuKernel, CudaKernel, Launcher
@@ -29,7 +30,7 @@ from hidet.driver.passes import OnPass, lower
 from hidet.driver.script_arguments import Arguments, number_of, sizes_of
 from hidet.driver.script_keys import key_of
 from hidet.driver.target import find_toolchain
-from hidet.errors import HidetError
+from hidet.errors import CompilationError, HidetError
 from hidet.frontends.script.kernels import HostFunction
 from hidet.frontends.script.launches import LAUNCH
 from hidet.frontends.script.module import IRModule
@@ -328,7 +329,11 @@ def _load(ops: Sequence[KernelOp], device: torch.device, dump: Dump) -> list[Lau
     store = Store(options.cache_dir, max_bytes=options.cache_size_limit)
     # A kernel without blocks has nothing to do.
     sources = {op.sym_name.data: print_kernel(op) for op in ops if 0 not in op.grid_dims}
-    paths = build_kernels(sources, toolchain, store.kernels, progress=False)
+    try:
+        paths = build_kernels(sources, toolchain, store.kernels, progress=False)
+    except CompilationError as error:
+        name_line(error, ops)
+        raise
     if dump.folder is not None:
         fingerprint = toolchain.fingerprint()
         keys = {name: artifact_key(source, fingerprint) for name, source in sources.items()}

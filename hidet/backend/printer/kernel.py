@@ -36,13 +36,24 @@ MAX_LOCATIONS = 4
 
 def print_kernels(kernels: Sequence[KernelOp]) -> str:
     """Return a file of CUDA C++ with kernels that `form-expressions` has prepared."""
+    lines, origins = _file_lines(kernels)
+    table = [source_table(origins)] if any(INSTRUMENTED in k.attributes for k in kernels) else []
+    return "\n".join([*lines, *table]) + "\n"
+
+
+def origins_of(kernel: KernelOp) -> list[str]:
+    """Return for each line of `print_kernel` the user's line that it comes from, or ""."""
+    return _file_lines([kernel])[1]
+
+
+def _file_lines(kernels: Sequence[KernelOp]) -> tuple[list[str], list[str]]:
+    """Return the lines of a file, and for each of them the line that it comes from, or ""."""
     lines, origins = [INCLUDE], [""]
     for kernel in kernels:
         text, known = _kernel_lines(kernel)
         lines += ["", *text]
         origins += ["", *known]
-    table = [source_table(origins)] if any(INSTRUMENTED in k.attributes for k in kernels) else []
-    return "\n".join([*lines, *table]) + "\n"
+    return lines, origins
 
 
 def print_kernel(kernel: KernelOp) -> str:

@@ -20,7 +20,13 @@ from hidet.errors import ScriptError
 from hidet.escape import to_ascii
 from hidet.frontends.script.attributes import KERNELS, KINDS, Attributes
 from hidet.frontends.script.builtins import PYTHON_BUILTINS
-from hidet.frontends.script.checks import check_cpu_kernel, check_public, check_verbs, check_workers
+from hidet.frontends.script.checks import (
+    check_accesses,
+    check_cpu_kernel,
+    check_public,
+    check_verbs,
+    check_workers,
+)
 from hidet.frontends.script.emitter import Emitter
 from hidet.frontends.script.hopper import fence_accumulators
 from hidet.frontends.script.launches import (
@@ -310,6 +316,7 @@ class ScriptFunction:
         tidy(op)
         check_workers(op, self.source)
         check_verbs(op, self.source)
+        check_accesses(op, self.source)
         return Kernel(name, parameters, op, launch)
 
     def _set_cluster(self, op: KernelOp, size: int) -> None:
@@ -332,6 +339,7 @@ class ScriptFunction:
         emitter.locate(op)
         check_cpu_kernel(op, self.source)
         tidy(op)
+        check_accesses(op, self.source)
         return Kernel(op.sym_name.data, parameters, op, launch_function(parameters, op, ()))
 
     def _public(

@@ -260,3 +260,26 @@ def test_values_of_printf(capfd):
     )
     built(2**40, 2**32 - 1, 2.25)
     assert capfd.readouterr().out == f"{2**40} {2**32 - 1} ffffffff   2.2 é%|"
+
+
+def test_under_torch_compile():
+    """A kernel and parameters of any name are an operator of torch, and a kernel of a graph."""
+    with hidet.script_module() as module:
+
+        @hidet.script
+        def größe(λ: f32[32], int: f32[32], new: f32):
+            attrs.cuda.grid_dim = 1
+            attrs.cuda.block_dim = 32
+            int[threadIdx.x] = λ[threadIdx.x] * new
+
+    built = module.build()
+
+    @torch.compile(backend="hidet", fullgraph=True)
+    def doubled(x):
+        y = torch.empty_like(x)
+        built["größe"](x.relu(), y, 2.0)
+        return y + 1.0
+
+    torch.manual_seed(0)
+    x = torch.randn(32)
+    torch.testing.assert_close(doubled(x), x.relu() * 2 + 1)
