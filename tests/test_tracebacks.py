@@ -141,4 +141,4 @@ def test_file_that_a_user_runs(full, tmp_path):
         "  hint: assign or import it before",
     ]
     assert (PACKAGE in result.stderr) == full
-    assert full or len(lines) <= 8
+    assert full or len(lines) <= 12

@@ -15,14 +15,14 @@ from xdsl.ir import Block, Region
 
 from hidet.errors import ScriptError
 from hidet.frontends.script.binding import arguments, unpack
-from hidet.frontends.script.builtins import substituted, tasks_of
+from hidet.frontends.script.builtins import tasks_of
 from hidet.frontends.script.emitter import Emitter
 from hidet.frontends.script.facts import assigned_names
 from hidet.frontends.script.functional import address
 from hidet.frontends.script.iterables import Range
 from hidet.frontends.script.operators import is_cheap
 from hidet.frontends.script.parts import ACCESSES, is_part, moved, part_of
-from hidet.frontends.script.python_calls import attribute_of, check_library_call
+from hidet.frontends.script.python_calls import attribute_of, called_for
 from hidet.frontends.script.refusals import refusal
 from hidet.frontends.script.scopes import Scopes
 from hidet.frontends.script.source import LocatedError, Source
@@ -377,10 +377,7 @@ class Expressions:
             return tasks_of(owner, name, *arguments, **keywords)
         if not callable(function):
             raise ScriptError(f"{describe(function)} is no function")
-        called = substituted(function, arguments)
-        if called is function:
-            check_library_call(function, arguments)
-        return called(*arguments, **keywords)
+        return called_for(function, arguments)(*arguments, **keywords)
 
     def anonymous(self, node: ast.Lambda) -> object:
         """Return a lambda as a function of Python, whose body is evaluated at each call."""

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from hidet.errors import ScriptError
+from hidet.frontends.script.builtins import substituted
 from hidet.frontends.script.types import SCALAR_TYPES
 from hidet.frontends.script.values import Pointer, Scalar, Tensor, describe
 from hidet.frontends.script.vectors import Vector
@@ -36,12 +37,22 @@ _SAME = {
 """What a script has for functions that other libraries call otherwise."""
 
 
-def check_library_call(function: Callable[..., object], arguments: Sequence[object]) -> None:
-    """Check that a function of a library, which computes with Python's values, gets none of IR.
+def called_for(
+    function: Callable[..., object], arguments: Sequence[object]
+) -> Callable[..., object]:
+    """Return what is called for a function with these arguments: itself, or its substitute.
 
     Raises:
-        ScriptError: it does; the error names what a script calls instead.
+        ScriptError: a function of a library, which computes with Python's values, gets one of IR;
+            the error names what a script calls instead.
     """
+    called = substituted(function, arguments)
+    if called is function:
+        _check_library_call(function, arguments)
+    return called
+
+
+def _check_library_call(function: Callable[..., object], arguments: Sequence[object]) -> None:
     given = [each for each in arguments if isinstance(each, Scalar | Tensor | Pointer | Vector)]
     name = getattr(function, "__name__", None)
     if not given or not isinstance(name, str):

@@ -373,8 +373,8 @@ def describe(value: object) -> str:
             return f"the {type(value).__name__} {_shown(value)}"
 
 
-Scalar.__repr__ = Tensor.__repr__ = Pointer.__repr__ = VoidPointer.__repr__ = describe
-Variable.__repr__ = describe
+for _kind in (Scalar, Tensor, Pointer, VoidPointer, Variable):
+    _kind.__repr__ = describe  # pyright: ignore[reportAttributeAccessIssue]
 
 MAX_SHOWN = 100
 """So many letters of a value are shown in a message."""
