@@ -210,6 +210,13 @@ OPTIONS: dict[str, Option] = {
             "the folder that gets the program after every pass, the CUDA and the compiler's report",
         ),
         Option(
+            "full_traceback",
+            "HIDET_FULL_TRACEBACK",
+            _flag(),
+            lambda: False,
+            "show the frames of the compiler too where an error of a script is reported",
+        ),
+        Option(
             "progress",
             "HIDET_PROGRESS",
             _choice("auto", "on", "off"),

@@ -1,5 +1,6 @@
 """The pages in docs/ tell the truth: their programs run."""
 
+import importlib
 import inspect
 import re
 import runpy
@@ -183,3 +184,20 @@ def test_excerpts_of_the_architecture(dump, kind, name, text):
             continue
         rest = dropwhile(lambda line, shown=shown: not shows(shown, line), rest)
         assert next(rest, None) is not None, f"{path.name} does not go on with: {shown}"
+
+
+def test_tutorial_names_the_module_of_each_function():
+    """Each function that the tutorial speaks of stands in its table of modules."""
+    page = (ROOT / "docs" / "script.md").read_text()
+    table = page.partition("## Where the names come from\n")[2].partition("\n##")[0]
+    listed = {}
+    for module, names in re.findall(r"^\| `?([\w.]+)`? \| (.*) \|$", table, re.MULTILINE):
+        for name in re.findall(r"`(\w+)`", names):
+            listed.setdefault(name, []).append(module)
+    prose = CODE.sub("", page)
+    called = set(re.findall(r"`(\w+)\(", prose)) - {"f"}
+    assert not called - set(listed)
+    for name, modules in listed.items():
+        for module in modules:
+            found = "builtins" if module == "Python" else module
+            assert name == "math" or hasattr(importlib.import_module(found), name), (name, module)

@@ -41,6 +41,34 @@ def test_options_load_nothing_heavy():
     assert {"torch", "xdsl", "cuda"}.isdisjoint(result.stdout.split())
 
 
+def test_script_loads_no_dynamo(tmp_path):
+    """A script is built and called without what only torch.compile needs."""
+    path = tmp_path / "script.py"
+    path.write_text(
+        """
+import sys
+import torch
+import hidet
+from hidet.lang import attrs, f32
+
+with hidet.script_module() as module:
+    @hidet.script
+    def kernel(x: f32[8]):
+        attrs.cuda.grid_dim = 1
+        attrs.cuda.block_dim = 1
+        x[0] = 3.0
+
+x = torch.zeros(8)
+module.build()(x)
+assert x[0] == 3
+print(*sys.modules)
+"""
+    )
+    result = run_python(f"import runpy; runpy.run_path({str(path)!r})")
+    assert result.returncode == 0, result.stderr
+    assert {"torch._dynamo", "torch._inductor", "sympy"}.isdisjoint(result.stdout.split())
+
+
 def test_hidet_opt_loads_no_torch():
     """hidet-opt starts without torch."""
     result = run_python("import sys, hidet.tools.hidet_opt; print(*sys.modules)")

@@ -20,6 +20,7 @@ EXAMPLES = {
     "strict": (True, True, "very"),
     "strict_seed": ("7", 7, -1),
     "dump_dir": ("/tmp/dump", Path("/tmp/dump"), 3),
+    "full_traceback": ("1", True, 2),
     "progress": ("off", "off", "maybe"),
 }
 

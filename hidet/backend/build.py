@@ -1,7 +1,6 @@
 """Building the kernels of a program: side by side, each distinct one once, or out of the cache."""
 
 import os
-import re
 import tempfile
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -14,6 +13,7 @@ from tqdm import tqdm
 from hidet.backend.cache import ArtifactCache, artifact_key
 from hidet.backend.toolchains import Toolchain
 from hidet.errors import CompilationError
+from hidet.escape import file_name
 
 
 def build_kernels(
@@ -116,8 +116,7 @@ def _build(name: str, source: str, key: str, toolchain: Toolchain, cache: Artifa
 def _compile(name: str, source: str, key: str, toolchain: Toolchain, cache: ArtifactCache) -> Path:
     """Compile one file and store it; give its entry."""
     with tempfile.TemporaryDirectory(prefix="hidet-") as folder:
-        file_name = re.sub(r"\W", "_", name)[:100] or "kernel"
-        output = Path(folder) / f"{file_name}{toolchain.suffix}"
+        output = Path(folder) / f"{file_name(name)}{toolchain.suffix}"
         report = toolchain.compile(source, output)
         meta = {"name": name, "compiler": toolchain.name, "target": toolchain.target}
         files: dict[str, Path | bytes] = {

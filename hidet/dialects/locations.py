@@ -2,15 +2,35 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import ArrayAttr, CallSiteLoc, FileLineColLoc, FusedLoc, NameLoc
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    CallSiteLoc,
+    FileLineColLoc,
+    FusedLoc,
+    IntAttr,
+    NameLoc,
+    StringAttr,
+)
 from xdsl.ir import Attribute, Operation
+
+from hidet.escape import from_ascii, one_line, to_ascii
+
+
+def line_location(file: str, line: int) -> FileLineColLoc:
+    """Return the location of a line of a file."""
+    return FileLineColLoc(StringAttr(to_ascii(file)), IntAttr(line), IntAttr(0))
+
+
+def file_of(location: FileLineColLoc) -> str:
+    """Return the path of the file that a location is in."""
+    return from_ascii(location.filename.data)
 
 
 def lines_of(location: Attribute) -> list[str]:
     """Return the source lines, `file:line`, that a location names; none where it is unknown."""
     match location:
         case FileLineColLoc():
-            return [f"{location.filename.data}:{location.line.data}"]
+            return [f"{one_line(file_of(location))}:{location.line.data}"]
         case NameLoc():
             return lines_of(location.location)
         case CallSiteLoc():

@@ -20,6 +20,7 @@ from pathlib import Path
 from xdsl.dialects.builtin import ModuleOp
 
 from hidet.dialects.alias_printer import module_text
+from hidet.escape import file_name
 
 
 class Dump:
@@ -49,12 +50,12 @@ class Dump:
     def kernels(self, sources: Mapping[str, str]) -> None:
         """Write the source of each kernel, by its symbol."""
         for symbol, source in sources.items():
-            self._write(f"kernels/{symbol}.cu", source)
+            self._write(f"kernels/{file_name(symbol)}.cu", source)
 
     def logs(self, logs: Mapping[str, str]) -> None:
         """Write what the compiler said about each kernel, by its symbol."""
         for symbol, log in logs.items():
-            self._write(f"kernels/{symbol}.txt", log)
+            self._write(f"kernels/{file_name(symbol)}.txt", log)
 
     def plan(self, text: str) -> None:
         """Write the plan."""
@@ -65,11 +66,11 @@ class Dump:
         folder = self.folder or Path(tempfile.mkdtemp(prefix="hidet-failed-"))
         path = folder / f"{self._number:02}_ahead_of_failed_{pass_name}.mlir"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+        path.write_text(text, encoding="utf-8", errors="backslashreplace")
         return path
 
     def _write(self, name: str, text: str) -> None:
         if self.folder is not None:
             path = self.folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
+            path.write_text(text, encoding="utf-8", errors="backslashreplace")

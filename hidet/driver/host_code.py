@@ -9,7 +9,7 @@ tensor maps are bytes, integers are Python's in the range of their type as if it
 from __future__ import annotations
 
 import math
-import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -20,10 +20,12 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue, Use
 
 from hidet.dialects.cuda import AssertOp, KernelOp, LaunchOp, PrintfOp, ViewOp
 from hidet.dialects.cuda.attributes import is_variable
+from hidet.dialects.cuda.names import symbol_of
 from hidet.dialects.cuda.tensor_copy import TensorMapType
 from hidet.dialects.cuda.views import is_compared_with_null
 from hidet.dialects.shaped import memref_type
 from hidet.errors import HidetError, UnsupportedOperatorError
+from hidet.frontends.script.formats import UNSIGNED, Conversion, parse
 
 Launch = Callable[..., None]
 """Launches a kernel: takes the extents that the launch gives, then the arguments."""
@@ -48,7 +50,8 @@ def compile_host(function: func.FuncOp) -> Callable[[Mapping[str, Launch]], Call
     code = compile(text, f"<host function {function.sym_name.data}>", "exec")
 
     def bind(launches: Mapping[str, Launch]) -> Callable[..., Any]:
-        names: dict[str, Any] = {**_HELPERS, **{f"launch_{k}": v for k, v in launches.items()}}
+        called = {f"launch_{symbol_of(name)}": launch for name, launch in launches.items()}
+        names: dict[str, Any] = {**_HELPERS, **called}
         exec(code, names)
         return names["run"]
 
@@ -244,7 +247,7 @@ def _condition(writer: _Writer, op: Operation) -> None:
 def _launch(writer: _Writer, op: Operation) -> None:
     assert isinstance(op, LaunchOp)
     operands = writer.names([*op.extents, *op.arguments])
-    writer.line(f"launch_{op.kernel.string_value()}({operands})")
+    writer.line(f"launch_{symbol_of(op.kernel.string_value())}({operands})")
 
 
 def _store(writer: _Writer, op: Operation) -> None:
@@ -288,11 +291,22 @@ def element_bytes(kind: MemRefType) -> int:
 
 def _printf(writer: _Writer, op: Operation) -> None:
     assert isinstance(op, PrintfOp)
-    # Python's own % knows no %lld, and needs none.
-    text = re.sub(r"(?<!%)((?:%%)*%[-+ #0]*\d*(?:\.\d+)?)(?:hh|h|ll|l|z)", r"\1", op.format.data)
-    text = re.sub(r"(?<!%)((?:%%)*%[-+ #0]*\d*)u", r"\1d", text)
-    values = "".join(f"{writer.name(value)}, " for value in op.values)
-    writer.line(f"print({text!r} % ({values}), end='', flush=True)")
+    names, text, values = map(writer.name, op.values), "", ""
+    for part in parse(op.text):
+        if not isinstance(part, Conversion):
+            text += part
+            continue
+        # Python's own % knows no %lld, and needs none; nor %u.
+        text += f"%{part.style}{'d' if part.letter == 'u' else part.letter}"
+        mask = f" & {(1 << (64 if part.length else 32)) - 1}" if part.letter in UNSIGNED else ""
+        values += f"{next(names)}{mask}, "
+    writer.line(f"write({text!r} % ({values}))")
+
+
+def write(text: str) -> None:
+    """Print text as `printf` does; what the output cannot take is shown by its number."""
+    encoding = sys.stdout.encoding or "utf-8"
+    print(text.encode(encoding, "backslashreplace").decode(encoding), end="", flush=True)
 
 
 def _assert(writer: _Writer, op: Operation) -> None:
@@ -370,6 +384,7 @@ _HELPERS: dict[str, Any] = {
     "math": math,
     "check": check,
     "wrap": wrap,
+    "write": write,
     "divide": divide,
     "remainder": remainder,
     "divide_floats": divide_floats,

@@ -14,7 +14,9 @@ from xdsl.ir import Attribute
 
 from hidet.arch.limits import MAX_THREADS_PER_BLOCK, STATIC_SHARED_BYTES
 from hidet.dialects.cuda.kernel import DYNAMIC, PORTABLE_CLUSTER, KernelOp
+from hidet.dialects.cuda.names import symbol_of
 from hidet.dialects.cuda.tensor_copy import TensorMapType
+from hidet.dialects.locations import lines_of
 from hidet.driver.tensor_maps import MAP_BYTES
 from hidet.errors import HidetError
 from hidet.runtime.cuda_services import CudaServices
@@ -56,7 +58,7 @@ class CpuKernel:
         # int <symbol>_launch(void** arguments, grid x, y, z, shared bytes); 0 where all went well.
         self._launch: Callable[..., int] = ctypes.CFUNCTYPE(
             ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint] * 4
-        )((f"{symbol}_launch", library))
+        )((f"{symbol_of(symbol)}_launch", library))
         self._strict = StrictLaunches(library)
         self._last_error: Callable[[], bytes] = ctypes.CFUNCTYPE(ctypes.c_char_p)(
             ("hidet_last_error", library)
@@ -107,7 +109,7 @@ class CudaKernel:
         with self._services.attach():
             self._module = self._services.call("cuModuleLoadData", path.read_bytes())
             self._function = self._services.call(
-                "cuModuleGetFunction", self._module, symbol.encode()
+                "cuModuleGetFunction", self._module, symbol_of(symbol).encode()
             )
             if shared_bytes > STATIC_SHARED_BYTES:
                 self._allow_shared_memory()
@@ -171,6 +173,7 @@ class Launcher:
         self._op = op
         self._kernel = kernel
         self._name: str = op.sym_name.data
+        self._where = next(iter(lines_of(op.location)), None)
         self._dynamic = op.dynamic_extents
         self._static = op.launch_shape() if not self._dynamic else None
         self._extents = (*op.grid_dims, *op.block_dims)
@@ -206,7 +209,11 @@ class Launcher:
         struct.pack_into("@3I", buffer, self._block_at, *block)
         addresses = [start + offset for offset in (*self._offsets, self._block_at)]
         self._table.pack_into(buffer, self._table_at, *addresses)
-        self._kernel.launch(start + self._table_at, grid, block)
+        try:
+            self._kernel.launch(start + self._table_at, grid, block)
+        except HidetError as error:
+            error.where = error.where or self._where
+            raise
 
     def _shape(self, extents: tuple[int | float, ...]) -> tuple[Extents, Extents]:
         """Return grid and block; what is not possible is refused."""
@@ -220,6 +227,7 @@ class Launcher:
         if not 1 <= threads <= MAX_THREADS_PER_BLOCK:
             raise HidetError(
                 f"a block of kernel '{self._name}' would have {threads} threads",
+                where=self._where,
                 hint=f"a block has 1 to {MAX_THREADS_PER_BLOCK}",
             )
         return (x, y, z), (block_x, block_y, block_z)
@@ -233,6 +241,7 @@ class Launcher:
             what, shape, largest = ("block", block, self._op.max_block)
         return HidetError(
             f"the {what} of kernel '{self._name}' would be {shape}",
+            where=self._where,
             hint=f"its extents are 0 to {', '.join(map(str, largest))}",
         )
 

@@ -24,6 +24,7 @@ from hidet.dialects.cuda import PrintfOp
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.cuda.marks import INSTRUMENTED, MAY_ALIAS, ON_CPU
 from hidet.driver.compilation import read_logs
+from hidet.driver.compiler_errors import name_line
 from hidet.driver.dump import Dump
 from hidet.driver.host_code import (
     Launch,
@@ -36,9 +37,9 @@ from hidet.driver.kernel_launch import CpuKernel, CudaKernel, Launcher
 from hidet.driver.options import CompileOptions
 from hidet.driver.passes import lower
 from hidet.driver.script_arguments import Arguments, number_of, sizes_of
-from hidet.driver.script_operator import call_operator, key_of
+from hidet.driver.script_keys import key_of
 from hidet.driver.target import find_toolchain
-from hidet.errors import HidetError
+from hidet.errors import CompilationError, HidetError
 from hidet.frontends.script.kernels import HostFunction
 from hidet.frontends.script.launches import LAUNCH
 from hidet.frontends.script.module import IRModule
@@ -47,6 +48,7 @@ from hidet.lowering.pipelines import PassOptions, passes_of, run_pipeline
 from hidet.runtime.strict import accessible
 from hidet.runtime.times import CompileTimes
 from hidet.tensor import plain
+from hidet.tracebacks import public
 from hidet.utils.benchmark import benchmark_func
 
 Level = Literal["task", "cuda", "final"]
@@ -63,6 +65,7 @@ def _is_traced(arguments: Sequence[object]) -> bool:
     )
 
 
+@public
 def build_ir_module(ir_module: IRModule) -> CompiledModule:
     """Build the kernels of a script module, `m.ir_module()`.
 
@@ -108,6 +111,7 @@ class CompiledModule:
             for function, op in zip(ir_module.functions, hosts, strict=True)
         }
 
+    @public
     def __call__(self, *arguments: object) -> int | float | None:
         """Run `launch`, and return what it returns; see `CompiledFunction`.
 
@@ -122,6 +126,7 @@ class CompiledModule:
         """Return how many milliseconds a run of `launch` takes; see `benchmark_func`."""
         return self[LAUNCH].profile(*arguments, warmup=warmup, number=number, repeat=repeat)
 
+    @public
     def __getitem__(self, name: str) -> CompiledFunction:
         found = self._find(name)
         if found is None:
@@ -223,6 +228,7 @@ class CompiledFunction:
         """Return the kernels that it launches as CUDA C++; without colours, as that of a module."""
         return print_kernels([self._kernels.ops[name] for name in self._launched])
 
+    @public
     def __call__(self, *arguments: object) -> int | float | None:
         """Run the function, and return what it returns.
 
@@ -236,8 +242,10 @@ class CompiledFunction:
         """
         if not torch.compiler.is_compiling() and not _is_traced(arguments):
             return self.run(tuple(map(plain, arguments)))
-        if self._result is not None:  # no operator gives a number that is known now
-            return self._run_outside(arguments)
+        from hidet.driver.script_operator import call_operator, run_outside  # which loads dynamo
+
+        if self._result is not None:
+            return run_outside(self._key, arguments)
         return call_operator(self._key, arguments)
 
     def profile(
@@ -253,12 +261,6 @@ class CompiledFunction:
         """
         run = partial(self, *arguments)
         return benchmark_func(run, warmup, number, repeat, median=False)
-
-    @torch.compiler.disable(  # pyright: ignore[reportUntypedFunctionDecorator]
-        reason="a function of a script that returns a number ends the graph"
-    )
-    def _run_outside(self, arguments: Sequence[object]) -> int | float | None:
-        return self.run(tuple(map(plain, arguments)))
 
     def run(self, arguments: Sequence[object]) -> int | float | None:
         """Run the function on tensors of torch with data; see `__call__`."""
@@ -344,7 +346,11 @@ def _load(ops: Sequence[KernelOp], device: torch.device, dump: Dump) -> list[Lau
     store = Store(options.cache_dir, max_bytes=options.cache_size_limit)
     # A kernel without blocks has nothing to do.
     sources = {op.sym_name.data: print_kernel(op) for op in ops if 0 not in op.grid_dims}
-    paths = build_kernels(sources, toolchain, store.kernels, progress=False)
+    try:
+        paths = build_kernels(sources, toolchain, store.kernels, progress=False)
+    except CompilationError as error:
+        name_line(error, ops)
+        raise
     if dump.folder is not None:
         fingerprint = toolchain.fingerprint()
         keys = {name: artifact_key(source, fingerprint) for name, source in sources.items()}

@@ -4,6 +4,9 @@ A kernel becomes the operator `torch.ops.hidet_script.<kernel>_<hash>`, the hash
 kernel's IR: equal kernels are one operator, which has the same name in every process. The schema
 says which tensors the kernel writes, so that torch can make graphs functional. On tensors without
 data an operator only checks its arguments.
+
+This file marks functions for dynamo, whose import takes longer than a small script does. So it is
+imported where dynamo traces a call, and not ahead of that.
 """
 
 from __future__ import annotations
@@ -11,18 +14,18 @@ from __future__ import annotations
 import builtins
 import hashlib
 from collections.abc import Sequence
-from itertools import count
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
-from weakref import WeakValueDictionary
 
 import torch
 from torch.fx.node import has_side_effect
 from torch.library import Library
 
+from hidet.dialects.cuda.names import is_identifier, symbol_of
+from hidet.driver.script_keys import function_of
 from hidet.frontends.script.launches import Parameter
 from hidet.frontends.script.types import ScalarType
-from hidet.tensor import Tensor
+from hidet.tensor import Tensor, plain
 
 if TYPE_CHECKING:
     from hidet.driver.script import CompiledFunction
@@ -38,9 +41,6 @@ _LOCK = Lock()
 # A registry, as torch's own: an operator lives as long as the process, and its kernel with it.
 _FUNCTIONS: dict[Operator, CompiledFunction] = {}
 _OPERATORS: dict[str, Operator] = {}
-# The kernels that are alive, by their keys.
-_KERNELS: WeakValueDictionary[str, CompiledFunction] = WeakValueDictionary()
-_NUMBERS = count()
 # What cannot be the name of an argument in a schema, or in the code of an FX graph.
 _RESERVED = frozenset((*dir(builtins), "self", "Tensor", "Scalar", "Device", "Layout"))
 
@@ -48,13 +48,6 @@ _RESERVED = frozenset((*dir(builtins), "self", "Tensor", "Scalar", "Device", "La
 def kernel_of_operator(operator: object) -> CompiledFunction | None:
     """Return the kernel that an operator runs; None for anything else than such an operator."""
     return _FUNCTIONS.get(cast("Operator", operator))
-
-
-def key_of(function: CompiledFunction) -> str:
-    """Return a new name for a kernel, by which dynamo tells kernels apart."""
-    key = f"{function.name} {next(_NUMBERS)}"
-    _KERNELS[key] = function
-    return key
 
 
 def call_operator(key: str, arguments: Sequence[Any]) -> None:
@@ -67,29 +60,39 @@ def call_operator(key: str, arguments: Sequence[Any]) -> None:
     getattr(torch.ops.hidet_script, operator_name(key)).default(*detached)
 
 
+@torch.compiler.disable(  # pyright: ignore[reportUntypedFunctionDecorator]
+    reason="a function of a script that returns a number ends the graph"
+)
+def run_outside(key: str, arguments: Sequence[Any]) -> int | float | None:
+    """Run a function that returns a number, which no operator gives."""
+    return function_of(key).run(tuple(map(plain, arguments)))
+
+
 # Dynamo calls it and does not look inside. The argument is a string, for dynamo to guard it.
 @torch.compiler.assume_constant_result
 def operator_name(key: str) -> str:
     """Return the name of a kernel's operator; it is registered unless an equal kernel has been."""
-    function = _KERNELS[key]
+    function = function_of(key)
     arguments = function.arguments
     schema = ", ".join(
-        _argument(parameter, number if arguments.may_write(number) else None)
+        _argument(parameter, number, is_written=arguments.may_write(number))
         for number, parameter in enumerate(arguments.parameters)
     )
     digest = hashlib.sha256(f"{schema}\0{function.content}".encode()).hexdigest()
-    name = f"{function.name}_{digest[:12]}"
+    name = f"{symbol_of(function.name)}_{digest[:12]}"
     with _LOCK:
         if name not in _OPERATORS:
             _OPERATORS[name] = _register(name, f"({schema}) -> ()", function)
     return name
 
 
-def _argument(parameter: Parameter, written: int | None) -> str:
-    """Return a parameter as a schema has it; `written` is its number if the kernel writes it."""
+def _argument(parameter: Parameter, number: int, *, is_written: bool) -> str:
+    """Return a parameter as a schema has it."""
     name = f"{parameter.name}_" if parameter.name in _RESERVED else parameter.name
+    if not is_identifier(name):
+        name = f"argument{number}"
     if not isinstance(parameter.type, ScalarType):
-        return f"Tensor {name}" if written is None else f"Tensor(a{written}!) {name}"
+        return f"Tensor(a{number}!) {name}" if is_written else f"Tensor {name}"
     if parameter.type.is_float:
         return f"float {name}"
     return f"{'bool' if parameter.type.name == 'bool' else 'SymInt'} {name}"

@@ -28,7 +28,7 @@ from hidet.frontends.script.builtins import (
     grid,
 )
 from hidet.frontends.script.builtins import loop_range as range
-from hidet.frontends.script.cuda import printf
+from hidet.frontends.script.formats import printf
 from hidet.frontends.script.functional import address, bitwise_not, deref
 from hidet.frontends.script.memory import (
     DeclareScope,

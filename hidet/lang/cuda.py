@@ -57,7 +57,6 @@ from hidet.frontends.script.cuda import (
     blockDim,
     blockIdx,
     gridDim,
-    printf,
     shfl_down_sync,
     shfl_sync,
     shfl_up_sync,
@@ -83,6 +82,7 @@ from hidet.frontends.script.fast_math import (
     lop3,
     prmt,
 )
+from hidet.frontends.script.formats import printf
 from hidet.frontends.script.hopper import (
     fence_mbarrier_init,
     fence_proxy_async,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ from hidet.backend.printer.memref import address
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.cuda.checks import CheckAccessOp, CheckBoundsOp, CheckOwnerOp, TrackOp
 from hidet.dialects.shaped import memref_type
+from hidet.escape import c_string
 
 if TYPE_CHECKING:
     from hidet.backend.printer.writer import StatementPrinter, Writer
@@ -24,7 +24,7 @@ def _track(op: Operation, writer: Writer) -> None:
     first = f"&{writer.text_of(op.array).text}{'[0]' * kind.get_num_dims()}"
     extents = ", ".join(map(str, kind.get_shape()))
     space = "shared" if space_of(kind) is Space.SHARED else "local"
-    label = json.dumps(op.label.data)
+    label = c_string(op.label.data)
     writer.line(f"hidet::track_{space}({first}, {label}, {{{extents}}});")
 
 
@@ -36,7 +36,7 @@ def _check_bounds(op: Operation, writer: Writer) -> None:
         f"{{{writer.text_of(index).text}, {extent if extent >= 0 else _extent(op, writer)}}}"
         for index, extent in zip(op.indices, op.extents.get_values(), strict=True)
     ]
-    arguments = [json.dumps(op.label.data), f"{{{', '.join(pairs)}}}"]
+    arguments = [c_string(op.label.data), f"{{{', '.join(pairs)}}}"]
     if op.valid is not None:
         arguments.append(f"hidet::minimum({width}, int({writer.text_of(op.valid).text}))")
     elif width != 1:
@@ -62,7 +62,7 @@ def _check_access(op: Operation, writer: Writer) -> None:
 def _check_owner(op: Operation, writer: Writer) -> None:
     """Print `hidet::check_owner("acc", i % 8 == lane);`."""
     assert isinstance(op, CheckOwnerOp)
-    label = json.dumps(op.label.data)
+    label = c_string(op.label.data)
     writer.line(f"hidet::check_owner({label}, {writer.text_of(op.is_owner).text});")
 
 
@@ -85,6 +85,6 @@ def source_table(origins: Sequence[str]) -> str:
     last = ""
     for number, origin in enumerate(origins, start=1):
         if origin != last:
-            rows.append(f"    {{{number}, {json.dumps(origin)}}}")
+            rows.append(f"    {{{number}, {c_string(origin)}}}")
         last = origin
     return "\n".join(["HIDET_SOURCE_LINES(", ",\n".join(rows), ")"])

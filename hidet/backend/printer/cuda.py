@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from xdsl.ir import Operation
@@ -36,6 +35,7 @@ from hidet.dialects.cuda.instructions import (
 from hidet.dialects.cuda.leave import LeaveOp
 from hidet.dialects.cuda.views import AddressOfOp, ViewOp
 from hidet.errors import UnsupportedDtypeError
+from hidet.escape import c_string
 
 if TYPE_CHECKING:
     from hidet.backend.printer.writer import StatementPrinter, Writer
@@ -99,14 +99,14 @@ def _vote(op: Operation, text_of: TextOf) -> Text:
 def _printf(op: Operation, writer: Writer) -> None:
     """Print `printf("%d", i);`, which C++ and CUDA C++ share."""
     assert isinstance(op, PrintfOp)
-    arguments = [Text(json.dumps(op.format.data), "char*"), *map(writer.text_of, op.values)]
+    arguments = [Text(c_string(op.text), "char*"), *map(writer.text_of, op.values)]
     writer.line(f"{call('printf', arguments, INT).text};")
 
 
 def _assert(op: Operation, writer: Writer) -> None:
     """Print `hidet::check(n > 0, "kernel.py:3: n > 0");`."""
     assert isinstance(op, AssertOp)
-    arguments = [writer.text_of(op.condition), Text(json.dumps(op.message.data), "char*")]
+    arguments = [writer.text_of(op.condition), Text(c_string(op.text), "char*")]
     writer.line(f"{call('hidet::check', arguments, 'void').text};")
 
 

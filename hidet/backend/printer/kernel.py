@@ -18,10 +18,11 @@ from hidet.dialects.cuda.dynamic_shared import DynamicSharedOp
 from hidet.dialects.cuda.instructions import Collective
 from hidet.dialects.cuda.kernel import DYNAMIC, KernelOp
 from hidet.dialects.cuda.marks import FORMED, INSTRUMENTED, LABEL, MAY_ALIAS, MIN_BLOCKS, ON_CPU
-from hidet.dialects.cuda.names import is_identifier
+from hidet.dialects.cuda.names import symbol_of
 from hidet.dialects.cuda.tensor_copy import TensorMapType
 from hidet.dialects.locations import lines_of
 from hidet.errors import LegalityError
+from hidet.escape import comment, from_ascii
 
 INCLUDE = '#include "hidet.h"'
 """The first line of a file of kernels."""
@@ -35,13 +36,24 @@ MAX_LOCATIONS = 4
 
 def print_kernels(kernels: Sequence[KernelOp]) -> str:
     """Return a file of CUDA C++ with kernels that `form-expressions` has prepared."""
+    lines, origins = _file_lines(kernels)
+    table = [source_table(origins)] if any(INSTRUMENTED in k.attributes for k in kernels) else []
+    return "\n".join([*lines, *table]) + "\n"
+
+
+def origins_of(kernel: KernelOp) -> list[str]:
+    """Return for each line of `print_kernel` the user's line that it comes from, or ""."""
+    return _file_lines([kernel])[1]
+
+
+def _file_lines(kernels: Sequence[KernelOp]) -> tuple[list[str], list[str]]:
+    """Return the lines of a file, and for each of them the line that it comes from, or ""."""
     lines, origins = [INCLUDE], [""]
     for kernel in kernels:
         text, known = _kernel_lines(kernel)
         lines += ["", *text]
         origins += ["", *known]
-    table = [source_table(origins)] if any(INSTRUMENTED in k.attributes for k in kernels) else []
-    return "\n".join([*lines, *table]) + "\n"
+    return lines, origins
 
 
 def print_kernel(kernel: KernelOp) -> str:
@@ -62,26 +74,26 @@ def _kernel_lines(kernel: KernelOp) -> tuple[list[str], list[str]]:
         raise LegalityError(
             f"kernel @{name} has not been prepared for printing", hint="run form-expressions last"
         )
-    if not is_identifier(name):
-        raise LegalityError(f"a kernel of C++ cannot have the name '{name}'")
     writer = Writer()
     parameters = [_parameter(kernel, number, writer) for number in range(len(kernel.arguments))]
     head = _head(kernel, parameters)
     writer.block(kernel.body.block)
     label = kernel.attributes.get(LABEL)
-    title = f"// {name}: {label.data}" if isinstance(label, StringAttr) else f"// {name}"
-    comment = [title, *(f"//   from {line}" for line in source_lines(kernel, MAX_LOCATIONS))]
+    title = f"{name}: {from_ascii(label.data)}" if isinstance(label, StringAttr) else name
+    origins = (f"  from {line}" for line in source_lines(kernel, MAX_LOCATIONS))
+    comments = [f"// {comment(line)}" for line in (title, *origins)]
     # The extents of a block that launches give are 0 here.
     x, y, z = (0 if extent == DYNAMIC else extent for extent in kernel.block_dims)
     mode = "HIDET_COLLECTIVE" if _is_collective(kernel) else "HIDET_INDEPENDENT"
-    register = f"HIDET_KERNEL({name}, {x}, {y}, {z}, {mode})"
+    symbol = symbol_of(name)
+    register = f"HIDET_KERNEL({symbol}, {x}, {y}, {z}, {mode})"
     cluster = ", ".join(map(str, kernel.cluster))
     if kernel.cluster != (1, 1, 1):
-        register = f"HIDET_CLUSTER_KERNEL({name}, {x}, {y}, {z}, {cluster})"
+        register = f"HIDET_CLUSTER_KERNEL({symbol}, {x}, {y}, {z}, {cluster})"
     end = ["}", register]
     if ON_CPU in kernel.attributes:
-        end = ["}", f"HIDET_CPU_FUNCTION({name})"]
-    above = [*comment, *head]
+        end = ["}", f"HIDET_CPU_FUNCTION({symbol})"]
+    above = [*comments, *head]
     origins = map(_origin, writer.origins)
     return [*above, *writer.lines, *end], [*[""] * len(above), *origins, *[""] * len(end)]
 
@@ -120,7 +132,7 @@ def _head(kernel: KernelOp, parameters: Sequence[str]) -> list[str]:
     start = f'extern "C" __global__ void {cluster}__launch_bounds__({bounds})'
     if ON_CPU in kernel.attributes:
         start = "static void"
-    start += f" {kernel.sym_name.data}("
+    start += f" {symbol_of(kernel.sym_name.data)}("
     line = f"{start}{', '.join(parameters)}) {{"
     if len(line) <= MAX_LINE:
         return [line]

@@ -124,7 +124,7 @@ class Toolchain(ABC):
         folder = Path(tempfile.mkdtemp(prefix=f"hidet-{self.name}-"))
         source_path = folder / f"{output.stem}{self.source_suffix}"
         try:
-            source_path.write_text(source)
+            source_path.write_text(source, encoding="utf-8")
         except OSError:
             shutil.rmtree(folder)
             raise

@@ -45,6 +45,7 @@ from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.cuda.instructions import Collective
 from hidet.dialects.cuda.table_ops import Element, InstructionOp
 from hidet.dialects.shaped import memref_type
+from hidet.escape import from_ascii, to_ascii
 
 
 class AtomicKind(StrEnum):
@@ -266,7 +267,12 @@ class PrintfOp(IRDLOperation):
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
 
     def __init__(self, format: str, values: Sequence[SSAValue]) -> None:
-        super().__init__(properties={"format": StringAttr(format)}, operands=[values])
+        super().__init__(properties={"format": StringAttr(to_ascii(format))}, operands=[values])
+
+    @property
+    def text(self) -> str:
+        """The format, as the user wrote it."""
+        return from_ascii(self.format.data)
 
 
 @irdl_op_definition
@@ -286,4 +292,11 @@ class AssertOp(IRDLOperation):
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
 
     def __init__(self, condition: SSAValue | Operation, message: str) -> None:
-        super().__init__(operands=[condition], properties={"message": StringAttr(message)})
+        super().__init__(
+            operands=[condition], properties={"message": StringAttr(to_ascii(message))}
+        )
+
+    @property
+    def text(self) -> str:
+        """The message, as the user wrote it."""
+        return from_ascii(self.message.data)

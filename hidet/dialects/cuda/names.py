@@ -1,12 +1,17 @@
-"""Names of values in CUDA C++: what may be a name, and which one is still free.
+"""Names in CUDA C++: what may be a name, what becomes of a user's name, which one is still free.
 
-Names live in the name hints of values. xDSL's parser takes `_<digits>` off the end of a name, so
-names are made unique by a bare number: `acc1`, never `acc_1`.
+Names of values live in the name hints of values. xDSL's parser takes `_<digits>` off the end of a
+name, so names are made unique by a bare number: `acc1`, never `acc_1`. A kernel keeps the name that
+its user gave it, which may be any identifier of Python; in C++ it is called `symbol_of` that.
 """
 
 from __future__ import annotations
 
 import re
+import unicodedata
+import zlib
+
+from hidet.dialects.cuda.foreign_names import is_declared, is_macro
 
 _NOT_A_LETTER = re.compile(r"[^A-Za-z0-9_]+")
 _UNDERSCORES = re.compile(r"__+")
@@ -25,27 +30,86 @@ static_cast struct switch template this thread_local throw true try typedef type
 unsigned using virtual void volatile wchar_t while xor xor_eq
 """
 
-# Names that CUDA gives a meaning, and macros that the compilers define or their headers may.
+# Names that CUDA or the printed text gives a meaning, and common macros.
 _ENVIRONMENT = """
 blockDim blockIdx clusterDim clusterIdx gridDim threadIdx warpSize hidet std main
-EOF FILE I INFINITY NAN NULL assert errno linux major minor stderr stdin stdout unix
+EOF FILE I INFINITY NAN NULL assert errno linux major minor printf stderr stdin stdout unix
 """
 
 RESERVED = frozenset((_KEYWORDS + _ENVIRONMENT).split())
 
 
+MAX_SYMBOL = 200
+"""A name of a kernel longer than this is cut off in C++, which sets limits to names."""
+
+
 def is_identifier(name: str) -> bool:
-    """Return whether a name can be declared in CUDA C++."""
-    return _IDENTIFIER.fullmatch(name) is not None and name not in RESERVED
+    """Return whether a value can be declared under a name in CUDA C++."""
+    return _IDENTIFIER.fullmatch(name) is not None and not _is_reserved(name)
+
+
+def _is_reserved(name: str) -> bool:
+    return name in RESERVED or is_macro(name)
+
+
+def spelled(name: str) -> str:
+    """Return a name in letters of C++: `größe` as `groesse`, `λ` as `lamda`, `名` as `u540d`."""
+    if name.isascii():
+        return name
+    parts = unicodedata.normalize("NFKD", name.translate(_GERMAN))
+    return "".join(map(_letter, parts))
+
+
+_GERMAN = str.maketrans(
+    {"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue", "ß": "ss"}
+)
+
+
+def _letter(letter: str) -> str:
+    """Return a letter as such, by its Greek name, or by its number; nothing for an accent."""
+    if letter.isascii():
+        return letter
+    if unicodedata.combining(letter):
+        return ""
+    words = unicodedata.name(letter, "").split()
+    if len(words) == 4 and words[0] == "GREEK":
+        return words[3].lower() if words[1] == "SMALL" else words[3].capitalize()
+    return f"u{ord(letter):x}"
+
+
+def hint_of(name: str) -> str | None:
+    """Return the name hint for what a user calls `name`, or None if nothing is left of it."""
+    return (
+        _UNDERSCORES.sub("_", _NOT_A_LETTER.sub("_", spelled(name))).lstrip("_0123456789") or None
+    )
 
 
 def identifier_from(hint: str) -> str | None:
     """Return the identifier that is nearest to a name hint, or None if nothing is left of it."""
-    name = _UNDERSCORES.sub("_", _NOT_A_LETTER.sub("_", hint))
+    name = _UNDERSCORES.sub("_", _NOT_A_LETTER.sub("_", spelled(hint)))
     name = re.sub(r"_\d+$", "", name).lstrip("_0123456789")
     if not name:
         return None
-    return f"{name}_" if name in RESERVED else name
+    nearest = (name, f"{name}_", f"v_{name}")
+    return next(each for each in nearest if not any(map(_is_reserved, _with_number(each))))
+
+
+def _with_number(name: str) -> tuple[str, str]:
+    """Return a name, and what `NameScopes` makes of it where it is taken."""
+    return name, f"{_NUMBER_AT_END.sub('', name).rstrip('_')}1"
+
+
+def symbol_of(name: str) -> str:
+    """Return what the kernel of a name is called in C++ and in its binary.
+
+    It is the name itself, unless C++ does not take it or headers may declare it: then the nearest
+    identifier, with a number made of the name, so that no two kernels have the same symbol.
+    """
+    is_taken = is_declared(name) or name.endswith("_launch")  # what g++ makes of another kernel
+    if is_identifier(name) and not is_taken and len(name) <= MAX_SYMBOL:
+        return name
+    stem = (identifier_from(name) or "kernel")[:MAX_SYMBOL].rstrip("_")
+    return f"{stem}_{zlib.crc32(name.encode()):08x}"
 
 
 class NameScopes:
@@ -85,7 +149,7 @@ class NameScopes:
         for name in wanted:
             if self.claim(name):
                 return name
-        stem = _NUMBER_AT_END.sub("", wanted[-1])
+        stem = _NUMBER_AT_END.sub("", wanted[-1]).rstrip("_")  # `new_` becomes `new1`
         numbers = self._undo[-1][1]
         numbers.setdefault(stem, self._next.get(stem))
         number = self._next.get(stem, 1)

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+from hidet.dialects.cuda.names import hint_of
 from hidet.errors import ScriptError
 from hidet.frontends.script.attributes import Attributes, set_attribute
 from hidet.frontends.script.binding import unpack
@@ -133,9 +134,9 @@ class Assignments(Expressions):
         if name == "_":
             return value
         if isinstance(value, Scalar) and value.ssa.name_hint is None:
-            value.ssa.name_hint = name
+            value.ssa.name_hint = hint_of(name)
         elif isinstance(value, Tensor | Pointer) and value.memory.name_hint is None:
-            value.memory.name_hint = name
+            value.memory.name_hint = hint_of(name)
         return value
 
     def annotated(self, node: ast.AnnAssign) -> None:

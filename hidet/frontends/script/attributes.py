@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, TypeGuard, cast
 from hidet.arch.chips import MAX_SHARED_BYTES
 from hidet.arch.limits import MAX_THREADS_PER_BLOCK
 from hidet.dialects.cuda.kernel import MAX_CLUSTER, PORTABLE_CLUSTER
-from hidet.dialects.cuda.names import is_identifier
 from hidet.errors import ScriptError
 from hidet.frontends.script.launches import check_host_value
 from hidet.frontends.script.types import INDEX
@@ -111,10 +110,10 @@ def _set_block(emitter: Emitter, value: object) -> None:
 
 
 def _set_name(emitter: Emitter, value: object) -> None:
-    if not isinstance(value, str) or not is_identifier(value):
+    if not isinstance(value, str) or not value.isidentifier():
         raise ScriptError(
             f"{value!r} cannot be the name of a kernel",
-            hint="a name of C++ that means nothing else there",
+            hint="a name as Python has them, in letters, digits and underscores",
         )
     emitter.shape.name = value
 

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from xdsl.dialects import memref
+from collections.abc import Mapping
+
+from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import FileLineColLoc
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Operation
+from xdsl.ir import Block, Operation
 
 from hidet.analysis.divergence import analyse_divergence, divergent_op_around
+from hidet.analysis.forms import Range
 from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.memory import is_arithmetic
 from hidet.dialects.cuda import AssertOp, KernelOp, LaunchOp, PrintfOp, ViewOp
 from hidet.dialects.cuda.attributes import Space, is_variable, space_of
 from hidet.dialects.cuda.instructions import BlockBarrier
 from hidet.dialects.cuda.marks import PARALLEL
+from hidet.dialects.locations import file_of
+from hidet.dialects.shaped import memref_type
 from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, GroupOp, MatmulOp
 from hidet.dialects.task.group import group_around
 from hidet.errors import LegalityError, ScriptError
+from hidet.escape import one_line
 from hidet.frontends.script.source import Source
 from hidet.legality.workers import are_served, check_task_op
 
@@ -100,6 +106,77 @@ def check_workers(kernel: KernelOp, source: Source) -> None:
         )
 
 
+def check_accesses(kernel: KernelOp, source: Source) -> None:
+    """Check that loops with constant bounds do not pass the end of a tensor, where they surely run.
+
+    What stands in a branch, or behind an assertion or a loop that may not end, is left alone.
+
+    Raises:
+        ScriptError: an access lies outside.
+    """
+    _check_block(kernel.body.block, IndexForms(kernel), {}, source)
+
+
+def _check_block(
+    block: Block, forms: IndexForms, limits: Mapping[object, Range], source: Source
+) -> bool:
+    """Check the accesses of a block that surely runs; return whether what follows it does, too.
+
+    Args:
+        block: the block.
+        forms: the forms of its indices.
+        limits: the first and the last number of each loop around it.
+        source: the user's function.
+    """
+    for op in block.ops:
+        if isinstance(op, memref.LoadOp | memref.StoreOp):
+            _check_access(op, forms, limits, source)
+        elif isinstance(op, scf.ForOp) and (inner := _limits_of(op, forms)) is not None:
+            body = op.body.block
+            if not _check_block(body, forms, {**limits, body.args[0]: inner}, source):
+                return False
+        elif any(isinstance(each, AssertOp | scf.WhileOp) for each in op.walk()):
+            return False
+    return True
+
+
+def _limits_of(loop: scf.ForOp, forms: IndexForms) -> Range | None:
+    """Return the first and the last number of a loop, None where it may not run at all."""
+    count = forms.trip_count(loop)
+    if not count or not forms.form(loop.lb).is_number:
+        return None
+    first, step = forms.form(loop.lb).constant, forms.form(loop.step).constant
+    return Range(first, first + (count - 1) * step)
+
+
+def _check_access(
+    op: memref.LoadOp | memref.StoreOp,
+    forms: IndexForms,
+    limits: Mapping[object, Range],
+    source: Source,
+) -> None:
+    """Check the indices of an access that depend on numbers of loops alone."""
+    for index, extent in zip(op.indices, memref_type(op.memref).get_shape(), strict=True):
+        form = forms.form(index)
+        if not form.terms or extent < 0 or any(atom not in limits for atom in form.terms):
+            continue
+        ends = [
+            sorted((factor * limits[atom].lo, factor * limits[atom].hi))
+            for atom, factor in form.terms.items()
+        ]
+        low = form.constant + sum(lo for lo, _ in ends)
+        high = form.constant + sum(hi for _, hi in ends)
+        if low < 0 or high >= extent:
+            name = op.memref.name_hint
+            raise _error(
+                op,
+                source,
+                f"the loop takes an index of '{name}' from {low} to {high}, and its extent there "
+                f"is {extent}",
+                f"the last index is {extent - 1}; leave the others out by 'if'",
+            )
+
+
 def check_public(function: FuncOp, source: Source) -> None:
     """Check that a public function does only what the host can, wherever the tensors are.
 
@@ -177,11 +254,11 @@ def _error(op: Operation, source: Source, what: str, hint: str | None) -> Script
     location = op.location
     assert isinstance(location, FileLineColLoc)
     line, column = location.line.data, location.column.data
-    file = location.filename.data
+    file = file_of(location)
     inside = file == source.file and 0 <= line - source.first_line < len(source.lines)
     return ScriptError(
         what,
-        where=f"{file}:{line}",
+        where=f"{one_line(file)}:{line}",
         source=source.excerpt(line, column) if inside else None,
         hint=hint,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,7 +10,6 @@ from xdsl.ir import SSAValue
 from hidet.dialects.cuda import (
     BlockDimOp,
     GridDimOp,
-    PrintfOp,
     ShflOp,
     SyncThreadsOp,
     SyncWarpOp,
@@ -23,7 +21,7 @@ from hidet.dialects.cuda.instructions import SEGMENTS, WARP
 from hidet.errors import ScriptError
 from hidet.frontends.script.emitter import Emitter
 from hidet.frontends.script.tracing import current
-from hidet.frontends.script.types import BOOL, F64, I32, I64, U32, ScalarType
+from hidet.frontends.script.types import BOOL, I32, I64, U32, ScalarType
 from hidet.frontends.script.values import Index, Scalar, describe
 
 
@@ -208,52 +206,3 @@ def _vote(kind: VoteKind, mask: object, predicate: object, result: ScalarType) -
     lanes = _mask(emitter, mask)
     condition = emitter.cast(emitter.scalar_of(predicate), BOOL)
     return Scalar(emitter, emitter.insert(VoteOp(kind, condition.ssa, lanes)).result, result)
-
-
-# Text.
-
-_SPECIFICATION = re.compile(r"%(?:%|([-+ #0]*)(\d*)(\.\d+)?(hh|h|ll|l|z)?([a-zA-Z]))")
-
-_CONVERSIONS: dict[str, ScalarType] = {
-    **dict.fromkeys("dic", I32),
-    **dict.fromkeys("uxXo", I32),
-    **dict.fromkeys("fFeEgG", F64),
-}
-"""For each conversion of a format the type that C wants."""
-
-
-def printf(format: object, *values: object) -> None:
-    """Print text from a kernel, as C's `printf`.
-
-    Integers are printed by %d and %lld, floats by %f, %e or %g; values are converted to the types
-    that these take.
-
-    Raises:
-        ScriptError: the format is not known when the script is defined, or does not fit the values.
-    """
-    emitter = current("printf")
-    if not isinstance(format, str):
-        raise ScriptError(f"the format of printf is a string, not {describe(format)}")
-    found = [match for match in _SPECIFICATION.finditer(format) if match[0] != "%%"]
-    if len(found) != len(values):
-        raise ScriptError(
-            f"the format {format!r} takes {len(found)} values, and got {len(values)}",
-            hint="one %d, %lld or %f for each value; a percent sign is %%",
-        )
-    operands = [
-        _printed(emitter, match, value).ssa for match, value in zip(found, values, strict=True)
-    ]
-    emitter.insert(PrintfOp(format, operands))
-
-
-def _printed(emitter: Emitter, specification: re.Match[str], value: object) -> Scalar:
-    """Return a value in the type that its place in a format takes."""
-    scalar = emitter.scalar_of(value)
-    kind = _CONVERSIONS.get(specification[5])
-    if kind is None or (kind.is_float != scalar.type.is_float):
-        wanted = "%f, %e or %g" if scalar.type.is_float else "%d, %u, %x or %lld"
-        raise ScriptError(
-            f"{specification[0]} does not print {describe(scalar)}", hint=f"use {wanted}"
-        )
-    is_long = specification[4] in ("l", "ll")
-    return emitter.cast(scalar, I64 if is_long and kind is I32 else kind)

@@ -15,7 +15,6 @@ from xdsl.dialects.builtin import (
     IntAttr,
     IntegerAttr,
     LocationAttr,
-    StringAttr,
     TensorType,
     UnknownLoc,
 )
@@ -26,6 +25,8 @@ from hidet.dialects.compute import LoadOp, StoreOp
 from hidet.dialects.cuda import BlockDimOp, BlockIdOp, GridDimOp, ThreadIdOp
 from hidet.dialects.cuda.attributes import Dimension
 from hidet.dialects.cuda.instructions import IdOp
+from hidet.dialects.cuda.names import hint_of
+from hidet.dialects.locations import line_location
 from hidet.errors import ScriptError
 from hidet.frontends.script.conversions import conversion_path
 from hidet.frontends.script.operators import ARITHMETIC, COMPARISONS, FUNCTIONS, HINTS, OPPOSITES
@@ -113,7 +114,7 @@ class Emitter(KernelBuilder):
         """Note which line of the user is being traced."""
         known = self._locations.get((file, line))
         if known is None:
-            known = FileLineColLoc(StringAttr(file), IntAttr(line), IntAttr(0))
+            known = line_location(file, line)
             self._locations[file, line] = known
         self._location = known
 
@@ -438,7 +439,7 @@ class Emitter(KernelBuilder):
         scalar = None if value is None else self.scalar_of(value, kind)
         kind = kind or (scalar.type if scalar is not None else F32)
         memory = self.local_array(kind.ir, [])
-        memory.name_hint = name
+        memory.name_hint = hint_of(name)
         variable = Variable(memory, kind)
         if scalar is not None:
             self.write(scalar, variable)

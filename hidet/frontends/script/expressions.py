@@ -15,7 +15,8 @@ from xdsl.ir import Block, Region
 
 from hidet.errors import ScriptError
 from hidet.frontends.script.binding import unpack
-from hidet.frontends.script.builtins import WORKER_METHODS, substituted, tasks_of
+from hidet.frontends.script.builtins import WORKER_METHODS, tasks_of
+from hidet.frontends.script.conversions import common_kind
 from hidet.frontends.script.emitter import Emitter
 from hidet.frontends.script.facts import assigned_names
 from hidet.frontends.script.functional import address
@@ -23,6 +24,7 @@ from hidet.frontends.script.iterables import Range
 from hidet.frontends.script.keywords import named_as_here
 from hidet.frontends.script.operators import is_cheap
 from hidet.frontends.script.parts import attribute_of, is_part, lanes_of, moved, part_of
+from hidet.frontends.script.python_calls import called_for
 from hidet.frontends.script.refusals import refusal
 from hidet.frontends.script.scopes import Scopes
 from hidet.frontends.script.signature import Signature, evaluated_defaults
@@ -35,7 +37,6 @@ from hidet.frontends.script.values import (
     Scalar,
     Tensor,
     Variable,
-    common_kind,
     describe,
     is_number,
     is_offset,
@@ -386,7 +387,8 @@ class Expressions:
             return tasks_of(owner, name, *arguments, **keywords)
         if not callable(function):
             raise ScriptError(f"{describe(function)} is no function")
-        return substituted(function, arguments)(*arguments, **named_as_here(function, keywords))
+        called = called_for(function, arguments)
+        return called(*arguments, **named_as_here(function, keywords))
 
     def anonymous(self, node: ast.Lambda) -> object:
         """Return a lambda as a function of Python, whose body is evaluated at each call."""

@@ -7,9 +7,10 @@ from functools import reduce
 from xdsl.dialects import arith
 
 from hidet.errors import ScriptError
+from hidet.frontends.script.conversions import common_kind
 from hidet.frontends.script.tracing import current
 from hidet.frontends.script.types import BOOL, scalar_type
-from hidet.frontends.script.values import Pointer, Scalar, Tensor, common_kind, describe
+from hidet.frontends.script.values import Pointer, Scalar, Tensor, describe
 
 
 def if_then_else(condition: object, then: object, otherwise: object) -> object:

@@ -16,11 +16,18 @@ from xdsl.ir import Block, Region, SSAValue
 from hidet.dialects.cuda import KernelOp
 from hidet.dialects.cuda.kernel import DYNAMIC
 from hidet.dialects.cuda.marks import EXPLICIT, LABEL, MAY_ALIAS, MIN_BLOCKS, ON_CPU
-from hidet.dialects.cuda.names import is_identifier
+from hidet.dialects.cuda.names import hint_of
 from hidet.errors import ScriptError
+from hidet.escape import to_ascii
 from hidet.frontends.script.attributes import KERNELS, KINDS, Attributes
 from hidet.frontends.script.builtins import PYTHON_BUILTINS
-from hidet.frontends.script.checks import check_cpu_kernel, check_public, check_verbs, check_workers
+from hidet.frontends.script.checks import (
+    check_accesses,
+    check_cpu_kernel,
+    check_public,
+    check_verbs,
+    check_workers,
+)
 from hidet.frontends.script.emitter import Emitter
 from hidet.frontends.script.facts import are_assigned
 from hidet.frontends.script.hopper import fence_accumulators
@@ -217,7 +224,7 @@ class ScriptFunction:
         emitter.module = self.module
         arguments: list[object] = []
         for parameter, argument in zip(parameters, entry.args, strict=True):
-            argument.name_hint = parameter.name
+            argument.name_hint = hint_of(parameter.name)
             arguments.append(value_of(emitter, argument, parameter.type))
         given = grouped(self.source.function.args, self.annotations, arguments)
         with tracing(emitter):
@@ -233,7 +240,7 @@ class ScriptFunction:
             make = self._cpu_kernel if self.runs_as == "cpu_kernel" else self._kernel
             self.traced = make(emitter, entry, parameters)
         if emitter.shape.label is not None:
-            self.traced.op.attributes[LABEL] = StringAttr(emitter.shape.label)
+            self.traced.op.attributes[LABEL] = StringAttr(to_ascii(emitter.shape.label))
         return self.traced
 
     def _returns(self) -> ScalarType | None:
@@ -276,6 +283,7 @@ class ScriptFunction:
         tidy(op)
         check_workers(op, self.source)
         check_verbs(op, self.source)
+        check_accesses(op, self.source)
         return Kernel(name, parameters, op, launch)
 
     def _set_cluster(self, op: KernelOp, cluster: tuple[int, int, int]) -> None:
@@ -299,6 +307,7 @@ class ScriptFunction:
         emitter.locate(op)
         check_cpu_kernel(op, self.source)
         tidy(op)
+        check_accesses(op, self.source)
         return Kernel(op.sym_name.data, parameters, op, launch_function(parameters, op, ()))
 
     def _public(
@@ -335,10 +344,6 @@ class ScriptFunction:
                 node,
                 f"attrs.func_kind of '{self.name}' is set to what its text does not show",
                 "write the kind as a string",
-            )
-        if not is_identifier(name):
-            raise self.source.error(
-                node, f"'{name}' cannot be the name of a {self._what}", "set attrs.func_name"
             )
         emitter.set_line(self.source.file, self.source.line_of(node))
         return name

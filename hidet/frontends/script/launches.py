@@ -167,8 +167,8 @@ def launch_function(
     """
     entry = Block(arg_types=[parameter.type.ir for parameter in parameters])
     mapper: dict[SSAValue, SSAValue] = {}
-    for parameter, outer, inner in zip(parameters, entry.args, kernel.arguments, strict=True):
-        outer.name_hint = parameter.name
+    for outer, inner in zip(entry.args, kernel.arguments, strict=True):
+        outer.name_hint = inner.name_hint
         mapper[inner] = outer
     for op in _computing(extents):
         entry.add_op(op.clone(mapper))

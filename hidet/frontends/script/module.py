@@ -13,6 +13,7 @@ from hidet.dialects.alias_printer import module_text
 from hidet.errors import ScriptError
 from hidet.frontends.script.kernels import HostFunction, Kernel, ScriptFunction
 from hidet.frontends.script.launches import LAUNCH
+from hidet.tracebacks import public
 
 if TYPE_CHECKING:
     from hidet.driver.script import CompiledModule
@@ -90,6 +91,7 @@ class IRModule:
         """Return the program as a new module of xDSL."""
         return ModuleOp([each.op.clone() for each in (*self.kernels, *self.functions)])
 
+    @public
     def build(self) -> CompiledModule:
         """Build the kernels; see `hidet.driver.build_ir_module`.
 
@@ -141,6 +143,7 @@ class ScriptModule:
         function.is_free = False
         self._module.add(function)
 
+    @public
     def define_global_var(self, name: str, var_type: object) -> NoReturn:
         """Refuse a variable that all kernels of the module share, as the original Hidet had it.
 
@@ -152,6 +155,7 @@ class ScriptModule:
             hint="pass a tensor to the kernels that share it",
         )
 
+    @public
     def ir_module(self) -> IRModule:
         """Return the kernels and the functions of the host as IR.
 
@@ -166,6 +170,7 @@ class ScriptModule:
             )
         return self._module
 
+    @public
     def build(self) -> CompiledModule:
         """Build the kernels; see `hidet.driver.build_ir_module`."""
         return self.ir_module().build()
@@ -176,6 +181,7 @@ def script_module() -> ScriptModule:
     return ScriptModule()
 
 
+@public
 def script(function: Callable[..., object]) -> ScriptFunction:
     """Make a function a part of a script: a kernel, what calls kernels, or what they call.
 

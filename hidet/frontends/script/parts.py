@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 from hidet.errors import ScriptError
 from hidet.frontends.script.functional import logical_and
+from hidet.frontends.script.python_calls import python_attribute
 from hidet.frontends.script.tracing import current
 from hidet.frontends.script.values import (
     LANES,
@@ -182,7 +183,7 @@ def attribute_of(expressions: Expressions, base: object, name: str) -> object:
                 hint="a tensor has 'shape', 'dtype', 'on', 'read' and 'write'",
             )
         case _:
-            return getattr(base, name)
+            return python_attribute(base, name)
 
 
 ACCESSES = {"read": reader, "write": writer}

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from hidet.errors import HidetError, ScriptError
+from hidet.escape import one_line, without_addresses
 
 
 class LocatedError(ScriptError):
@@ -57,7 +58,7 @@ class Source:
         if not isinstance(tree, ast.FunctionDef):
             raise ScriptError(
                 f"'{name}' is no function that a script can be made of",
-                where=f"{file}:{first_line}",
+                where=f"{one_line(file)}:{first_line}",
                 hint="@hidet.script stands above a plain 'def'",
             )
         indent = len(lines[0]) - len(lines[0].lstrip())
@@ -73,7 +74,7 @@ class Source:
 
     def where(self, node: ast.AST) -> str:
         """Name the place of a node: `kernel.py:12`."""
-        return f"{self.file}:{self.line_of(node)}"
+        return f"{one_line(self.file)}:{self.line_of(node)}"
 
     def excerpt(self, line: int, column: int) -> str:
         """Return a line of the file by its numbers, with a caret under a column of it."""
@@ -85,7 +86,7 @@ class Source:
     def error(self, node: ast.AST, what: str, hint: str | None = None) -> ScriptError:
         """Return the error about a node."""
         return LocatedError(
-            what,
+            without_addresses(what),
             where=self.where(node),
             source=self.excerpt(self.line_of(node), self.column_of(node)),
             hint=hint,

@@ -10,8 +10,10 @@ from xdsl.dialects import scf
 from xdsl.ir import Block, Region
 
 from hidet.dialects.cuda import AssertOp
+from hidet.dialects.cuda.names import hint_of
 from hidet.errors import ScriptError
 from hidet.frontends.script.contexts import WarpGroups
+from hidet.frontends.script.conversions import common_kind
 from hidet.frontends.script.exits import Exits, Left
 from hidet.frontends.script.facts import are_assigned, exit_in, leaves, read_names
 from hidet.frontends.script.loops import Loops
@@ -32,7 +34,6 @@ from hidet.frontends.script.values import (
     Scalar,
     Tensor,
     Variable,
-    common_kind,
     describe,
     is_number,
 )
@@ -247,7 +248,7 @@ class Statements(Loops):
         pairs = list(merged.values()) + ([returned] if returned is not None else [])
         results = self._insert_branch(condition, blocks, pairs)
         for name, result in zip(merged, results, strict=False):
-            result.ssa.name_hint = name
+            result.ssa.name_hint = hint_of(name)
             self.assign_name(name, result)
         lefts = [left for left in ends if left is not None]
         if len(lefts) < len(ends):

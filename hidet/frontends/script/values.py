@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from types import ModuleType
 from typing import NoReturn, Protocol, TypeAlias, TypeVar, cast
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
@@ -12,15 +13,12 @@ from xdsl.rewriter import Rewriter
 
 from hidet.dialects.task import TaskMapAttr
 from hidet.errors import ScriptError
+from hidet.escape import one_line, without_addresses
 from hidet.frontends.script.tracing import current
 from hidet.frontends.script.types import (
-    BOOL,
-    F32,
-    I32,
     U8,
     ScalarType,
     VectorType,
-    common_type,
 )
 from hidet.mapping import SwizzledLayout, TaskMap
 
@@ -412,8 +410,27 @@ def describe(value: object) -> str:
             return "a pointer void_p"
         case Variable():
             return f"a variable of type {value.type}"
+        case type():
+            return f"the class {value.__qualname__}"
+        case ModuleType():
+            return f"the module {value.__name__}"
+        case _ if callable(value) and hasattr(value, "__name__"):
+            return f"the function {value.__name__}"
         case _:
-            return f"the {type(value).__name__} {value!r}"
+            return f"the {type(value).__name__} {_shown(value)}"
+
+
+for _kind in (Scalar, Tensor, Pointer, VoidPointer, Variable):
+    _kind.__repr__ = describe  # pyright: ignore[reportAttributeAccessIssue]
+
+MAX_SHOWN = 100
+"""So many letters of a value are shown in a message."""
+
+
+def _shown(value: object) -> str:
+    """Return a value as a short line."""
+    text = one_line(" ".join(without_addresses(repr(value)).split()))
+    return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 4]} ..."
 
 
 def layout_of(tensor: Tensor) -> TaskMap | None:
@@ -429,23 +446,6 @@ def _as_tuple(indices: object) -> tuple[object, ...]:
 
 def _extent(extent: Index) -> str:
     return str(extent) if isinstance(extent, int) else "?"
-
-
-def common_kind(one: object, other: object) -> ScalarType:
-    """Return the type in which two alternatives meet; numbers adapt."""
-    types = [value.type if isinstance(value, Scalar) else None for value in (one, other)]
-    kind = common_type(*types)
-    for value in (one, other):
-        if isinstance(value, Scalar):
-            continue
-        if not is_number(value):
-            raise ScriptError(f"{describe(value)} stands where a number should")
-        if isinstance(value, float) and (kind is None or not kind.is_float):
-            kind = F32
-        elif kind is None or (kind is BOOL and not isinstance(value, bool)):
-            kind = BOOL if isinstance(value, bool) else I32
-    assert kind is not None
-    return kind
 
 
 def is_number(value: object) -> bool:

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import torch
 from torch import fx
-from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr, UnknownLoc
+from xdsl.dialects.builtin import FileLineColLoc, UnknownLoc
 
 import hidet
+from hidet.dialects.locations import line_location
 
 _FRAME = re.compile(r'^\s*File "(?P<file>.*)", line (?P<line>\d+)', re.MULTILINE)
 _VARIANT = re.compile(r"^_?native_|_legit|_no_training|_default$")
@@ -18,7 +19,7 @@ _NUMBER_AT_END = re.compile(r"_(\d+)$")
 @cache
 def _passed_over() -> tuple[str, ...]:
     """Give the folders of torch itself, and of what calls kernels of scripts."""
-    return str(Path(torch.__file__).parent), str(Path(hidet.__file__).parent / "driver")
+    return str(Path(torch.__file__).parent), str(Path(hidet.__file__).parent)
 
 
 def user_frame(node: fx.Node) -> tuple[str, int] | None:
@@ -40,8 +41,7 @@ def location_of(node: fx.Node) -> FileLineColLoc | UnknownLoc:
     frame = user_frame(node)
     if frame is None:
         return UnknownLoc()
-    file, line = frame
-    return FileLineColLoc(StringAttr(file), IntAttr(line), IntAttr(0))
+    return line_location(*frame)
 
 
 def describe(node: fx.Node) -> str:

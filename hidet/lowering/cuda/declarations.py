@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
 
-from xdsl.dialects import arith, memref
+from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr, UnitAttr, i1
 from xdsl.ir import Block, Operation, SSAValue
 
@@ -74,8 +74,20 @@ def name_values(kernel: KernelOp, folded: AbstractSet[Operation]) -> None:
     _name_block(kernel.body.block, folded, scopes)
 
 
-def _name_block(block: Block, folded: AbstractSet[Operation], scopes: NameScopes) -> None:
-    """Name the values of a block, in a scope of its own."""
+def _name_block(
+    block: Block,
+    folded: AbstractSet[Operation],
+    scopes: NameScopes,
+    inside: Block | None = None,
+) -> None:
+    """Name the values of a block, in a scope of its own.
+
+    Args:
+        block: the block.
+        folded: what gets no name.
+        scopes: the names around the block.
+        inside: the body of a loop, which prints inside of the block that computes its condition.
+    """
     scopes.enter()
     ids = [op for op in block.ops if isinstance(op, IdOp)]
     for op in ids:
@@ -86,6 +98,9 @@ def _name_block(block: Block, folded: AbstractSet[Operation], scopes: NameScopes
                 result.name_hint = None
             elif not isinstance(op, IdOp):
                 _name(result, scopes, *_names_by_kind(op))
+        if isinstance(op, scf.WhileOp):
+            _name_block(op.before_region.block, folded, scopes, op.after_region.block)
+            continue
         for region in op.regions:
             for inner in region.blocks:
                 scopes.enter()
@@ -93,13 +108,16 @@ def _name_block(block: Block, folded: AbstractSet[Operation], scopes: NameScopes
                     _name(argument, scopes, *"ijklmn", "i")
                 _name_block(inner, folded, scopes)
                 scopes.exit()
+    if inside is not None:
+        _name_block(inside, folded, scopes)
     scopes.exit()
 
 
 def _name(value: SSAValue, scopes: NameScopes, *otherwise: str) -> None:
     """Name a value after its hint, else by the first free of some names."""
     wanted = identifier_from(value.name_hint) if value.name_hint is not None else None
-    value.name_hint = scopes.fresh(*((wanted,) if wanted is not None else otherwise))
+    nearest = (wanted,) if wanted is not None else map(identifier_from, otherwise)
+    value.name_hint = scopes.fresh(*(name for name in nearest if name is not None))
 
 
 def _name_of_id(op: IdOp, ids: list[IdOp]) -> str:

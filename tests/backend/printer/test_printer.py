@@ -47,7 +47,6 @@ LOOP = "%c = arith.constant 1 : index\n%r = scf.for %i = %c to %c step %c"
     ("program", "error", "message"),
     [
         (kernel("", "", ""), LegalityError, "hint: run form-expressions last"),
-        (kernel("", "").replace("@f", "@while"), LegalityError, "have the name 'while'"),
         (kernel("%float : f32", ""), LegalityError, "the name 'float', which is taken or reserved"),
         (kernel("%a : f32", "%a_1 = math.exp %a : f32"), LegalityError, "'a', which is taken"),
         (kernel("%0 : f32", ""), LegalityError, "has no name"),

@@ -8,10 +8,11 @@ import pytest
 import torch
 
 import hidet
+from hidet import option
 from hidet.backend.build import build_kernels
 from hidet.backend.cache import ArtifactCache
 from hidet.backend.toolchains import Nvcc
-from hidet.errors import CompilerNotFoundError, HidetError
+from hidet.errors import CompilationError, CompilerNotFoundError, HidetError
 from hidet.lang import attrs, f32, i32
 from hidet.lang.cuda import blockIdx, syncthreads, threadIdx
 
@@ -118,3 +119,54 @@ def test_on_a_gpu():
     )
     assert result.returncode != 0
     assert "the 64 elements are too many" in result.stdout
+
+
+def test_accesses_that_may_not_run():
+    """A loop past the end of a tensor is left alone where a branch or an assertion is before it."""
+    with hidet.script_module() as module:
+
+        @hidet.script
+        def kernel(x: f32[3], n: i32):
+            attrs.cuda.grid_dim = 1
+            attrs.cuda.block_dim = 1
+            for i in range(10):
+                if i < 3:
+                    x[i] = 1.0
+            for i in range(10):
+                if i == n:
+                    break
+                x[i] += 1.0
+            assert n < 3
+            for i in range(10):
+                x[i] += 1.0
+
+    x = torch.zeros(3)
+    with pytest.raises(HidetError, match="n < 3"):
+        module.build()(x, 3)
+
+
+def test_failures_name_the_line_of_the_script(tmp_path, monkeypatch):
+    """So do a launch that is not possible, and a compiler that refuses what is printed."""
+    with hidet.script_module() as module:
+
+        @hidet.script
+        def kernel(x: ~f32, n: i32):
+            attrs.cuda.grid_dim = n
+            attrs.cuda.block_dim = 32
+            x[threadIdx.x] = 1.0
+
+    built, x = module.build(), torch.zeros(32)
+    with pytest.raises(HidetError, match="the grid of kernel") as caught:
+        built(x, -1)
+    first = module.ir_module().kernels[0].op.location.line.data
+    assert caught.value.where == f"{__file__}:{first}"
+    compiler = tmp_path / "g++"
+    compiler.write_text(
+        '#!/bin/sh\nfor each; do case "$each" in *.cpp) sed -i "s/= 1.0f;/= nothing;/" "$each";; '
+        'esac; done\nexec g++ "$@"\n'
+    )
+    compiler.chmod(0o755)
+    monkeypatch.setenv("CXX", str(compiler))
+    with option.context(cache_dir=tmp_path / "cache"), pytest.raises(CompilationError) as caught:
+        module.build()(x, 1)
+    assert caught.value.where.startswith(f"{__file__}:{first + 3}, which became ")

@@ -1,0 +1,173 @@
+"""Formats of `printf`: text and conversions, and the values that these take."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from hidet.dialects.cuda import PrintfOp
+from hidet.errors import ScriptError
+from hidet.frontends.script.emitter import Emitter
+from hidet.frontends.script.tracing import current
+from hidet.frontends.script.types import F64, I32, I64, ScalarType, scalar_type
+from hidet.frontends.script.values import Pointer, Scalar, Tensor, describe
+
+MAX_VALUES = 32
+"""CUDA C++ Programming Guide, formatted output: so many values follow a format."""
+
+_CONVERSION = re.compile(
+    r"%(?P<position>\d+\$)?(?P<flags>[-+ #0]*)(?P<width>\*|\d*)(?P<precision>\.(?:\*|\d*))?"
+    r"(?P<length>hh|h|ll|l|j|z|t|q|L)?(?P<letter>.?)",
+    re.DOTALL,
+)
+
+SIGNED, UNSIGNED, FLOATS = "di", "uxXo", "fFeEgG"
+"""Conversions of integers with a sign, without one, and of floats."""
+
+_NARROW = {"hh": ("i8", "u8"), "h": ("i16", "u16")}
+_LONG = frozenset({"l", "ll", "j", "z", "t", "q"})
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """What prints one value: `%-8.3f`.
+
+    Attributes:
+        style: flags, width and precision: `-8.3`.
+        length: the width of the integer: `ll`, or nothing.
+        letter: the conversion: `f`.
+    """
+
+    style: str
+    length: str
+    letter: str
+
+    def __str__(self) -> str:
+        return f"%{self.style}{self.length}{self.letter}"
+
+
+def parse(text: str) -> list[str | Conversion]:
+    """Return the parts of a format; a percent sign that is meant stays `%%` in its text.
+
+    Raises:
+        ScriptError: something in it is no conversion that all targets know.
+    """
+    parts: list[str | Conversion] = []
+    end = 0
+    while (start := text.find("%", end)) >= 0:
+        parts.append(text[end:start])
+        if text.startswith("%%", start):
+            parts.append("%%")
+            end = start + 2
+            continue
+        match = _CONVERSION.match(text, start)
+        assert match is not None
+        parts.append(_conversion(match))
+        end = match.end()
+    return [part for part in (*parts, text[end:]) if part]
+
+
+def _conversion(match: re.Match[str]) -> Conversion:
+    """Return one conversion.
+
+    Raises:
+        ScriptError: it is none.
+    """
+    shown, letter = match[0], match["letter"]
+    if match["position"] is not None:
+        raise ScriptError(
+            f"{shown!r} in a format numbers its value",
+            hint="values are printed in their order: leave the number and the $ out",
+        )
+    style = f"{match['flags']}{match['width']}{match['precision'] or ''}"
+    if "*" in style:
+        raise ScriptError(
+            f"{shown!r} in a format takes a width from the values",
+            hint="write the width as a number: %8d; a number of Python by an f-string",
+        )
+    if letter == "" or letter not in SIGNED + UNSIGNED + FLOATS + "cs":
+        raise ScriptError(
+            f"{shown!r} in a format prints nothing",
+            hint="%d, %u, %x and %c print integers, %f, %e and %g floats, %s text that is known "
+            "when the script is defined; a percent sign is %%",
+        )
+    return Conversion(style, match["length"] or "", letter)
+
+
+def printf(format: object, *values: object) -> None:
+    """Print text from a kernel, as C's `printf`.
+
+    Integers are printed by %d, %u, %x, %o or %c, whatever their width and sign; floats by %f, %e
+    or %g; text that is known when the script is defined by %s.
+
+    Raises:
+        ScriptError: the format is not known when the script is defined, or does not fit the values.
+    """
+    emitter = current("printf")
+    if not isinstance(format, str):
+        raise ScriptError(f"the format of printf is a string, not {describe(format)}")
+    if "\0" in format:
+        raise ScriptError("the format of printf has a NUL, where C ends it", hint="leave it out")
+    parts = parse(format)
+    count = sum(isinstance(part, Conversion) for part in parts)
+    if count != len(values):
+        raise ScriptError(
+            f"the format {format!r} takes {count} values, and got {len(values)}",
+            hint="one %d or %f for each value; a percent sign is %%",
+        )
+    text: list[str] = []
+    operands: list[Scalar] = []
+    rest = iter(values)
+    for part in parts:
+        if isinstance(part, Conversion):
+            shown, printed = _printed(emitter, part, next(rest))
+            operands += printed
+            part = str(shown)
+        text.append(part)
+    if len(operands) > MAX_VALUES:
+        raise ScriptError(
+            f"{len(operands)} values in one printf", hint=f"CUDA prints {MAX_VALUES} at once"
+        )
+    emitter.insert(PrintfOp("".join(text), [operand.ssa for operand in operands]))
+
+
+def _printed(
+    emitter: Emitter, conversion: Conversion, value: object
+) -> tuple[Conversion | str, Sequence[Scalar]]:
+    """Return how a value is printed, and as which scalar; known text is a part of the format.
+
+    Raises:
+        ScriptError: the conversion does not print it.
+    """
+    letter = conversion.letter
+    if isinstance(value, str) and letter == "s":
+        return (f"%{conversion.style}s" % value).replace("%", "%%").replace("\0", "\\0"), ()
+    if isinstance(value, str | Pointer | Tensor):
+        raise _misfit(conversion, value, "%s prints text; load the element that a pointer is of")
+    scalar = emitter.scalar_of(value)
+    kind = scalar.type
+    if kind.is_float:
+        if letter not in FLOATS:
+            raise _misfit(conversion, scalar, "use %f, %e or %g, or convert it: i32(x)")
+        return replace(conversion, length=""), (emitter.cast(scalar, F64),)
+    if letter not in SIGNED + UNSIGNED + "c":
+        raise _misfit(conversion, scalar, "use %d, %u or %x, or convert it: f32(x)")
+    if letter == "c":
+        return replace(conversion, length=""), (emitter.cast(scalar, I32),)
+    if conversion.length in _NARROW:
+        narrow = scalar_type(_NARROW[conversion.length][letter in UNSIGNED])
+        scalar = emitter.cast(scalar, narrow)
+    elif kind.kind == "unsigned" and letter in SIGNED:
+        letter = "u"
+    is_long = conversion.length in _LONG or (kind.kind != "index" and kind.bits == 64)
+    wide: ScalarType = I64 if is_long else I32
+    shown = replace(conversion, length="ll" if is_long else "", letter=letter)
+    return shown, (emitter.cast(scalar, wide),)
+
+
+def _misfit(conversion: Conversion, value: object, hint: str) -> ScriptError:
+    return ScriptError(f"{conversion} does not print {describe(value)}", hint=hint)
+
+
+__all__ = ["Conversion", "parse", "printf"]

@@ -1,0 +1,110 @@
+"""Functions and attributes of Python that mean nothing in a kernel, and what to write instead."""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from collections.abc import Callable, Sequence
+
+from hidet.errors import ScriptError
+from hidet.frontends.script.builtins import substituted
+from hidet.frontends.script.types import SCALAR_TYPES
+from hidet.frontends.script.values import Pointer, Scalar, Tensor, describe
+from hidet.frontends.script.vectors import Vector
+
+LIBRARIES = ("math", "cmath", "numpy", "torch", "torch.nn.functional", "random")
+"""What computes with Python's values, where scripts have functions of their own."""
+
+MAX_LISTED = 40
+"""So many names an error lists."""
+
+_SAME = {
+    "absolute": "abs",
+    "arccos": "acos",
+    "arcsin": "asin",
+    "arctan": "atan",
+    "arctan2": "atan2",
+    "clamp": "max(low, min(x, high))",
+    "clip": "max(low, min(x, high))",
+    "fabs": "abs",
+    "maximum": "max",
+    "minimum": "min",
+    "power": "pow",
+    "relu": "max(x, 0.0)",
+    "sigmoid": "1.0 / (1.0 + exp(-x))",
+    "where": "a if c else b",
+}
+"""What a script has for functions that other libraries call otherwise."""
+
+
+def called_for(
+    function: Callable[..., object], arguments: Sequence[object]
+) -> Callable[..., object]:
+    """Return what is called for a function with these arguments: itself, or its substitute.
+
+    Raises:
+        ScriptError: a function of a library, which computes with Python's values, gets one of IR;
+            the error names what a script calls instead.
+    """
+    called = substituted(function, arguments)
+    if called is function:
+        _check_library_call(function, arguments)
+    return called
+
+
+def _check_library_call(function: Callable[..., object], arguments: Sequence[object]) -> None:
+    given = [each for each in arguments if isinstance(each, Scalar | Tensor | Pointer | Vector)]
+    name = getattr(function, "__name__", None)
+    if not given or not isinstance(name, str):
+        return
+    for library in LIBRARIES:
+        if getattr(sys.modules.get(library), name, None) is function:
+            raise ScriptError(
+                f"{library}.{name} computes when the script is defined, and got "
+                f"{describe(given[0])}",
+                hint=_instead(name),
+            )
+
+
+def _instead(name: str) -> str:
+    """Return what to write instead of a function of a library."""
+    from hidet.lang import math  # which is made of what this package defines
+
+    if name in SCALAR_TYPES:
+        return f"convert it by hidet.lang.{SCALAR_TYPES[name]}(x)"
+    other = _SAME.get(name, name)
+    if other in math.__all__:
+        return f"use hidet.lang.math.{other}"
+    if name in _SAME:
+        return f"write {other}"
+    near = difflib.get_close_matches(name, math.__all__, 1, 0.75)
+    if near:
+        return f"hidet.lang.math has {near[0]}"
+    return f"hidet.lang.math has {', '.join(math.__all__)}"
+
+
+def python_attribute(base: object, name: str) -> object:
+    """Return an attribute of what Python knows.
+
+    Raises:
+        ScriptError: there is none of this name; the error names those that there are.
+    """
+    try:
+        return getattr(base, name)
+    except AttributeError as error:
+        if "has no attribute" not in str(error):
+            raise  # it says itself what is wrong
+    found: Sequence[str] = getattr(base, "__all__", dir(base))
+    names = [each for each in found if not each.startswith("_") and each != "name"]
+    near = difflib.get_close_matches(name, names, 1)
+    hint = None
+    if near:
+        hint = f"did you mean '{near[0]}'?"
+    elif 0 < len(names) <= MAX_LISTED:
+        hint = f"it has {', '.join(names)}"
+    called = getattr(base, "name", None)
+    what = called if called in _IDS else describe(base)
+    raise ScriptError(f"{what} has no attribute '{name}'", hint=hint)
+
+
+_IDS = ("threadIdx", "blockIdx", "blockDim", "gridDim")
