@@ -61,6 +61,7 @@ from hidet.dialects.cuda.instructions import (
     SyncWarpOp,
     ThreadIdOp,
 )
+from hidet.dialects.cuda.integers import FloorModOp
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.cuda.leave import LeaveOp
 from hidet.dialects.cuda.mbarrier import (
@@ -118,6 +119,7 @@ Cuda = Dialect(
         DynamicSharedOp,
         FenceMbarrierInitOp,
         FenceProxyAsyncOp,
+        FloorModOp,
         GridDependencyWaitOp,
         GridDimOp,
         HintedCopyOp,

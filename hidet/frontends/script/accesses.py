@@ -18,6 +18,7 @@ from hidet.frontends.script.operands import operand_at
 from hidet.frontends.script.tracing import current
 from hidet.frontends.script.types import ScalarType
 from hidet.frontends.script.values import Pointer, Scalar, Tensor, describe
+from hidet.frontends.script.variables import marked
 from hidet.frontends.script.vectors import Vector, VectorType, vector_type
 
 _ANY_ORDER = "default"
@@ -235,7 +236,7 @@ def _space(pointer: Pointer) -> str:
 def _registers(emitter: Emitter, kind: VectorType) -> Pointer:
     """Return an array of the thread that holds a vector."""
     element: ScalarType = kind.element
-    return Pointer(emitter.local_array(element.ir, [kind.lanes]), element, (0,))
+    return Pointer(marked(emitter.local_array(element.ir, [kind.lanes]), element), element, (0,))
 
 
 def _align(array: SSAValue, size: int) -> None:

@@ -48,6 +48,7 @@ from hidet.frontends.script.values import (
     is_number,
     placed,
 )
+from hidet.frontends.script.variables import make_variable, read_variable, write_variable
 from hidet.frontends.script.vectors import Vector, elementwise
 from hidet.lowering.builder import KernelBuilder, integer_type
 
@@ -405,7 +406,8 @@ class Emitter(KernelBuilder):
         else:
             place: Index | None = None
             for index, extent in zip(indices, tensor.shape, strict=True):
-                place = index if place is None else self._as_index(place * extent + index)
+                size = self._as_index(extent)
+                place = index if place is None else self._as_index(place * size + index)
             terms = [] if place is None else [place]
         total = tensor.start
         for term in terms:
@@ -430,23 +432,15 @@ class Emitter(KernelBuilder):
 
     def variable(self, name: str, value: object, kind: ScalarType | None = None) -> Variable:
         """Make a variable of the thread; without a value it holds anything."""
-        scalar = None if value is None else self.scalar_of(value, kind)
-        kind = kind or (scalar.type if scalar is not None else F32)
-        memory = self.local_array(kind.ir, [])
-        memory.name_hint = name
-        variable = Variable(memory, kind)
-        if scalar is not None:
-            self.write(scalar, variable)
-        return variable
+        return make_variable(self, name, value, kind)
 
     def read(self, variable: Variable) -> Scalar:
         """Read a variable."""
-        return Scalar(self, self.load(variable.memory), variable.type)
+        return read_variable(self, variable)
 
     def write(self, value: object, variable: Variable) -> None:
         """Write a variable, converting the value to its type."""
-        scalar = self.cast(self.scalar_of(value, variable.type), variable.type)
-        self.insert(memref.StoreOp.get(scalar.ssa, variable.memory, []))
+        write_variable(self, value, variable)
 
     # Places.
 

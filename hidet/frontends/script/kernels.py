@@ -16,6 +16,7 @@ from hidet.dialects.cuda import KernelOp
 from hidet.dialects.cuda.kernel import DYNAMIC
 from hidet.dialects.cuda.marks import CLUSTER, EXPLICIT, LABEL, MIN_BLOCKS, ON_CPU
 from hidet.dialects.cuda.names import is_identifier
+from hidet.dialects.cuda.signs import mark_arguments
 from hidet.errors import ScriptError
 from hidet.frontends.script.attributes import KERNELS, KINDS, Attributes
 from hidet.frontends.script.builtins import PYTHON_BUILTINS
@@ -295,6 +296,7 @@ class ScriptFunction:
         given = [each.ssa for each in (*shape.grid, *shape.block) if isinstance(each, Scalar)]
         op = KernelOp(name, static[0], static[1], Region(entry))
         op.attributes[EXPLICIT] = UnitAttr()
+        mark_arguments(op, [_is_unsigned(each.type) for each in parameters])
         op.set_limits([largest(extent) for extent in given])
         if shape.min_blocks is not None:
             op.attributes[MIN_BLOCKS] = IntegerAttr(shape.min_blocks, i64)
@@ -328,6 +330,7 @@ class ScriptFunction:
         """Put the traced body under the head of a kernel of the CPU."""
         op = KernelOp(self._entry_name(emitter), (1,), (1,), Region(entry))
         op.attributes[ON_CPU] = UnitAttr()
+        mark_arguments(op, [_is_unsigned(each.type) for each in parameters])
         emitter.locate(op)
         check_cpu_kernel(op, self.source)
         tidy(op)
@@ -467,6 +470,12 @@ def _resolved(parameter: Parameter, argument: object) -> Parameter:
     if not isinstance(argument, VoidPointer) or argument.element is None:
         return parameter
     return Parameter(parameter.name, PointerType(argument.element, is_void=True))
+
+
+def _is_unsigned(kind: object) -> bool:
+    """Return whether a parameter is an unsigned integer, or leads to such."""
+    element = kind.element if isinstance(kind, TensorType | PointerType) else kind
+    return isinstance(element, ScalarType) and element.is_unsigned
 
 
 def _is_filled(cell: object) -> bool:

@@ -19,6 +19,7 @@ from hidet.frontends.script.emitter import Emitter
 from hidet.frontends.script.tracing import current
 from hidet.frontends.script.types import TensorType, check_shape, scalar_type
 from hidet.frontends.script.values import Index, Pointer, Scalar, Tensor, VoidPointer, describe
+from hidet.frontends.script.variables import marked
 from hidet.mapping import SwizzledLayout, TaskMap, repeat
 
 
@@ -39,9 +40,10 @@ def register_tensor(dtype: object, shape: object = None, layout: object = None) 
     emitter = current("register_tensor")
     element, (layout, swizzle) = scalar_type(dtype), _layout(shape, layout)
     if layout.spatial_digits or layout.replicate_digits:
-        return Tensor(emitter.register_tile(element.ir, layout), element, layout.shape)
+        tile = marked(emitter.register_tile(element.ir, layout), element)
+        return Tensor(tile, element, layout.shape)
     extents = _memory_shape(layout)
-    memory = emitter.local_array(element.ir, extents)
+    memory = marked(emitter.local_array(element.ir, extents), element)
     return Tensor(memory, element, layout.shape, _digits(layout, extents), swizzle=swizzle)
 
 
@@ -70,7 +72,7 @@ def shared_tensor(dtype: object, shape: object = None, layout: object = None) ->
     emitter.shared_bytes += prod(layout.shape) * max(element.bits // 8, 1)
     check_shared_bytes(emitter)
     extents = _memory_shape(layout)
-    memory = emitter.shared_tile(element.ir, extents)
+    memory = marked(emitter.shared_tile(element.ir, extents), element)
     return Tensor(memory, element, layout.shape, _digits(layout, extents), swizzle=swizzle)
 
 
@@ -102,7 +104,8 @@ def dynamic_shared_memory(byte_offset: object, dtype: object) -> Pointer:
         )
     count = (total - byte_offset) // size
     kind = MemRefType(element.ir, [count], NoneAttr(), SpaceAttr(Space.SHARED))
-    return Pointer(emitter.insert(DynamicSharedOp(byte_offset, kind)).result, element, (0,))
+    memory = marked(emitter.insert(DynamicSharedOp(byte_offset, kind)).result, element)
+    return Pointer(memory, element, (0,))
 
 
 def tensor(

@@ -66,6 +66,11 @@ class ScalarType:
         return self.kind in ("signed", "unsigned", "index")
 
     @property
+    def is_unsigned(self) -> bool:
+        """Whether it is an integer type without a sign."""
+        return self.kind == "unsigned"
+
+    @property
     def limits(self) -> tuple[int, int]:
         """The smallest and the largest number of an integer type."""
         if self.kind in ("unsigned", "bool"):

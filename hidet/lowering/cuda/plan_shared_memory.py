@@ -14,6 +14,7 @@ from xdsl.rewriter import Rewriter
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.cuda.dynamic_shared import DynamicSharedOp
 from hidet.dialects.cuda.kernel import KernelOp
+from hidet.dialects.cuda.signs import mark_unsigned
 from hidet.lowering.kernels import kernels_of
 from hidet.lowering.legality.tiles import bytes_of
 
@@ -66,6 +67,7 @@ def plan_shared_memory(kernel: KernelOp) -> None:
         placed = DynamicSharedOp(start, array.memref.type)
         placed.location = array.location
         placed.result.name_hint = array.memref.name_hint
+        mark_unsigned(placed.result, like=array.memref)
         Rewriter.replace_op(array, placed)
     kernel.shared_bytes = end
 

@@ -15,6 +15,7 @@ from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.materialize import Materializer
 from hidet.dialects.cuda import CopyVectorOp, KernelOp
 from hidet.dialects.cuda.attributes import Space, SpaceAttr
+from hidet.dialects.cuda.signs import mark_unsigned
 from hidet.dialects.cuda.table_ops import InstructionOp
 from hidet.dialects.shaped import element_of
 from hidet.lowering.cuda.unswitch import unswitch
@@ -151,6 +152,7 @@ class _Rewrite:
             result_types=[kind],
             properties={"alignment": IntegerAttr(access.size, i64)},
         )
+        mark_unsigned(op.memref, like=array)
         if array.name_hint is not None:
             op.memref.name_hint = f"{array.name_hint}_vector"
         self._insert(op)

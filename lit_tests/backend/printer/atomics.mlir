@@ -14,7 +14,7 @@ cuda.kernel @update(%x : memref<32xf32>, %p : i1) grid(1) block(32) attributes {
   %9 = cuda.atomic exchange %old, %x[%tid] : memref<32xf32>
   // CHECK-NEXT: const bool some = hidet::any(p);
   %some = cuda.vote any %p : i1
-  // CHECK-NEXT: const int lanes = hidet::ballot(p);
+  // CHECK-NEXT: const unsigned lanes = hidet::ballot(p);
   %lanes = cuda.vote ballot %p : i32
   // CHECK-NEXT: printf("%d \"%f\"\n", lanes, old);
   cuda.printf "%d \"%f\"\n" (%lanes, %old : i32, f32)

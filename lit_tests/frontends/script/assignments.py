@@ -14,7 +14,7 @@ with hidet.script_module() as module:
         attrs.cuda.block_dim = 1
         # A name that is assigned once is the value itself.
         # IR:     %{{.*}} = arith.addi %n, %n : i32
-        # SOURCE: n + n
+        # SOURCE: hidet::cast<unsigned>(n) + n
         twice = n + n
         x[twice, twice] = 1.0
         # One that is assigned again is a variable, with the type of its first value.
@@ -25,7 +25,7 @@ with hidet.script_module() as module:
         # SOURCE: count = hidet::cast<int>(x[0]);
         count = x[0, 0]
         # IR:     arith.addi
-        # SOURCE: count += 2;
+        # SOURCE: count += 2u;
         count += 2
         # IR:     arith.extf
         # SOURCE: x[28] = hidet::cast<float>(hidet::cast<double>(x[4]) * 2.0);
@@ -37,8 +37,8 @@ with hidet.script_module() as module:
         a, b = x[2, 0], x[3, 0]
         x[4, 0] = a + b + count
         # IR:     %{{.*}} = arith.muli %n, %n : i32
-        # SOURCE: const int square = n * n;
-        # SOURCE: x[20] = hidet::cast<float>(square + square % 7);
+        # SOURCE: const int square = hidet::cast<unsigned>(n) * n;
+        # SOURCE: x[20] = hidet::cast<float>(hidet::cast<int>(hidet::cast<unsigned>(square) + hidet::floormod(square, 7)));
         x[5, 0] = (square := n * n) + square % 7
         # A store converts to the type of the elements.
         # IR:     arith.truncf
