@@ -176,4 +176,5 @@ def _name_of_division(op: Operation) -> str | None:
     if dividend is None and isinstance(op.lhs.owner, Operation):
         dividend = _name_of_division(op.lhs.owner)
     word = "div" if isinstance(op, arith.DivSIOp | arith.FloorDivSIOp) else "mod"
-    return None if dividend is None else f"{dividend}_{word}{divisor.value.value.data}"
+    number = divisor.value.value.data
+    return None if dividend is None or number < 0 else f"{dividend}_{word}{number}"
