@@ -55,7 +55,10 @@ class IntegerRanges:
 
     def _compute(self, value: SSAValue) -> Range:
         if isinstance(value.type, IndexType):
-            return self._forms.range(value) or ANY
+            limits = self._forms.range(value) or ANY
+            if isinstance(value.owner, arith.IndexCastOp):
+                return limits.intersect(self.range(value.owner.input))
+            return limits
         whole = range_of_type(value.type)
         if not isinstance(value, OpResult) or not isinstance(value.type, IntegerType):
             return whole

@@ -184,7 +184,11 @@ class Generator:
             step = self.term(3)
             value = step.value.astype(TYPES[kind])
         self.names = {}
-        lines = [f"{name} = {start.text}", f"for k{number} in range(3):", f"    {name} = {step.text}"]
+        lines = [
+            f"{name} = {start.text}",
+            f"for k{number} in range(3):",
+            f"    {name} = {step.text}",
+        ]
         return [*lines, f"y_{kind}[{number}, t] = {name}"], kind, value
 
 

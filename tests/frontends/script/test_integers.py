@@ -10,9 +10,6 @@ import pytest
 import torch
 
 import hidet
-from hidet.lang import attrs, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64
-from hidet.lang.cuda import threadIdx
-from hidet.testing.numeric import poison
 
 
 def load(path):
