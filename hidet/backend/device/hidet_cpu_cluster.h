@@ -52,7 +52,7 @@ static inline void cluster_wait(unsigned line = __builtin_LINE()) {
 
 static inline void mbarrier_arrive_cluster(BarrierPointer bar, int number,
                                            unsigned line = __builtin_LINE()) {
-  mbarrier_arrive(cpu::in_block(bar, number), line);
+  mbarrier_arrive(cpu::in_block(bar.address, number), line);
 }
 
 template <typename T, typename... Coordinates>
@@ -60,7 +60,7 @@ static inline void tma_load_multicast(T* dst, BarrierPointer bar, MapArgument ma
                                       Coordinates... first) {
   for (int number = 0; blocks >> number != 0; ++number) {
     if ((blocks >> number & 1) == 0) continue;
-    tma_load(cpu::in_block(dst, number), cpu::in_block(bar, number), map, first...);
+    tma_load(cpu::in_block(dst, number), cpu::in_block(bar.address, number), map, first...);
   }
 }
 

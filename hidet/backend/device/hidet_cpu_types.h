@@ -89,7 +89,8 @@ HIDET_DEVICE bfloat16 to_bfloat16(float x) {
 template <typename T, typename S>
 HIDET_DEVICE T to_integer(S x) {
   constexpr bool is_signed = std::is_signed_v<T>;
-  constexpr T largest = static_cast<T>(~std::make_unsigned_t<T>(0) >> is_signed);
+  using U = std::make_unsigned_t<T>;
+  constexpr T largest = static_cast<T>(static_cast<U>(~U(0)) >> is_signed);
   constexpr S end = static_cast<S>(largest / 2 + 1) * 2;  // a power of two, the first beyond
   const T inside = (is_signed ? x >= -end : x > S(-1)) && x < end ? static_cast<T>(x) : T(0);
   const T above = x >= end ? largest : inside;

@@ -27,6 +27,7 @@ from hidet.dialects.cuda.attributes import Dimension
 from hidet.dialects.cuda.instructions import IdOp
 from hidet.errors import ScriptError
 from hidet.frontends.script.conversions import conversion_path
+from hidet.frontends.script.numbers import plain_number
 from hidet.frontends.script.operators import ARITHMETIC, COMPARISONS, FUNCTIONS, HINTS, OPPOSITES
 from hidet.frontends.script.types import (
     BOOL,
@@ -178,6 +179,7 @@ class Emitter(KernelBuilder):
             return value
         if isinstance(value, Variable):
             return self.read(value)
+        value = plain_number(value)
         if not isinstance(value, bool | int | float):
             raise ScriptError(
                 f"{describe(value)} stands where a number should",
@@ -245,6 +247,7 @@ class Emitter(KernelBuilder):
         Raises:
             ScriptError: there is no such operator for the types.
         """
+        lhs, rhs = plain_number(lhs), plain_number(rhs)
         if isinstance(lhs, Vector) or isinstance(rhs, Vector):  # it has the operators of a scalar
             return cast("Scalar", elementwise(self, name, lhs, rhs))
         for operand in (lhs, rhs):
@@ -391,6 +394,7 @@ class Emitter(KernelBuilder):
 
     def _as_index(self, value: object) -> Index:
         """Return an index as a known number or as a scalar of type index."""
+        value = plain_number(value)
         if isinstance(value, int) and not isinstance(value, bool):
             return value
         return self.cast(self.scalar_of(value), INDEX)

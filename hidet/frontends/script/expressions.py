@@ -20,6 +20,7 @@ from hidet.frontends.script.emitter import Emitter
 from hidet.frontends.script.facts import assigned_names
 from hidet.frontends.script.functional import address
 from hidet.frontends.script.iterables import Range
+from hidet.frontends.script.numbers import plain_number
 from hidet.frontends.script.operators import is_cheap
 from hidet.frontends.script.parts import ACCESSES, is_part, moved, part_of
 from hidet.frontends.script.refusals import refusal
@@ -68,7 +69,7 @@ class Expressions:
         if rule is None:
             raise self.source.error(node, *refusal(node))
         try:
-            return rule(self, node)
+            return plain_number(rule(self, node))
         except LocatedError:
             raise
         except Exception as error:

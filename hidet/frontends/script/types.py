@@ -26,6 +26,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 
 from hidet.errors import ScriptError
+from hidet.frontends.script.numbers import plain_number
 from hidet.mapping import SwizzledLayout, TaskMap
 
 if TYPE_CHECKING:
@@ -213,7 +214,7 @@ def check_shape(shape: tuple[object, ...]) -> tuple[int, ...]:
         ScriptError: an extent is no integer, or is negative.
     """
     extents: list[int] = []
-    for extent in shape:
+    for extent in map(plain_number, shape):
         if isinstance(extent, bool) or not isinstance(extent, int) or extent < 0:
             raise ScriptError(
                 f"the shape {shape} has the extent {extent!r}",

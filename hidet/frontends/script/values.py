@@ -48,6 +48,7 @@ class Scalar:
 
     __slots__ = ("emitter", "ssa", "type")
     __hash__ = None  # pyright: ignore[reportAssignmentType]  # `==` makes IR
+    __array_ufunc__ = None  # numbers of numpy leave operators to us
 
     def __init__(self, emitter: Arithmetic, ssa: SSAValue, kind: ScalarType) -> None:
         self.emitter = emitter
