@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import MemRefType, NoneAttr
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, MemRefType, NoneAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -152,6 +152,10 @@ def _change_stored(
     """Let a store have a value of another type."""
     value = store.value
     owner = value.owner
-    store.operands[0] = emitter.cast(Scalar(emitter, value, old), wanted).ssa
-    if isinstance(owner, arith.ConstantOp) and value.first_use is None:
+    if not isinstance(owner, arith.ConstantOp):
+        store.operands[0] = emitter.cast(Scalar(emitter, value, old), wanted).ssa
+        return
+    assert isinstance(owner.value, FloatAttr | IntegerAttr)
+    store.operands[0] = emitter.constant(owner.value.value.data, wanted).ssa
+    if value.first_use is None:
         Rewriter.erase_op(owner)

@@ -3,7 +3,7 @@
 """Assignments to names and elements."""
 
 import hidet
-from hidet.lang import attrs, f16, f32, f64, i32
+from hidet.lang import attrs, f16, f32, f64, i32, i64, u32
 
 with hidet.script_module() as module:
     # IR-LABEL:     cuda.kernel @names
@@ -49,3 +49,28 @@ with hidet.script_module() as module:
         # IR:     memref.store %{{.*}}, %x
         # SOURCE: x[24] *= 2.0f;
         x[6, 0] *= 2
+
+    # IR-LABEL:     cuda.kernel @sums
+    # SOURCE-LABEL: sums(
+    @hidet.script
+    def sums(x: f32[8], y: i64[8], z: u32[8], n: i64[2]):
+        attrs.cuda.grid_dim = 1
+        attrs.cuda.block_dim = 1
+        # A number of Python has the type of what is added to it, of unsigned numbers too.
+        # TASK:   memref.alloca() : memref<f32, #cuda.space<local>>
+        # SOURCE: float s = 0.0f;
+        s = 0
+        # SOURCE: long long wide = 0LL;
+        wide = 0
+        # TASK:   memref.alloca() {cuda.unsigned} : memref<i32, #cuda.space<local>>
+        # SOURCE: unsigned word = 1;
+        word = 1
+        for i in range(8):
+            # SOURCE: s += x_vector[i];
+            s += x[i]
+            # SOURCE: wide = hidet::maximum(wide, y_vector[i]);
+            wide = max(wide, y[i])
+            # SOURCE: word = word * 31 + z_vector[i];
+            word = word * 31 + z[i]
+        x[0] = s
+        n[0], n[1] = wide, word

@@ -212,7 +212,7 @@ def test_numbers_of_numpy():
             attrs.cuda.block_dim = size
             tile = hidet.lang.register_tensor("float32", sizes)
             tile[1, three] = x[three]
-            for i in range(three):
+            for _ in range(three):
                 tile[1, three] += 1
             if threadIdx.x == 0 and three == 3:
                 x[0] = add_three(tile[1, three]) + n
