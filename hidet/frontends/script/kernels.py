@@ -42,6 +42,7 @@ from hidet.frontends.script.tidy import tidy
 from hidet.frontends.script.tracing import current, tracing
 from hidet.frontends.script.types import (
     SCALAR_TYPES,
+    VOID_POINTER,
     PointerType,
     ScalarType,
     TensorType,
@@ -473,7 +474,9 @@ def _resolved(parameter: Parameter, argument: object) -> Parameter:
 
 
 def _is_unsigned(kind: object) -> bool:
-    """Return whether a parameter is an unsigned integer, or leads to such."""
+    """Return whether a parameter is an unsigned integer, or leads to such; bytes of anything not."""
+    if kind == VOID_POINTER:
+        return False
     element = kind.element if isinstance(kind, TensorType | PointerType) else kind
     return isinstance(element, ScalarType) and element.is_unsigned
 

@@ -222,6 +222,8 @@ with hidet.script_module() as module:
         # IR:     cuda.mbarrier_arrive_cluster %full[%{{.*}}] block %{{.*}} :
         # SOURCE: hidet::mbarrier_arrive_cluster(full, 1);
         mbarrier_arrive(full, 1)
+        # TASK:   cuda.floormodsi
+        # CUDA:   cuda.floormodsi
         # FINAL:  arith.remsi
         # SOURCE: out[bid] = bid % 2;
         out[blockIdx.x] = block_rank_in_cluster()
