@@ -474,8 +474,8 @@ def _resolved(parameter: Parameter, argument: object) -> Parameter:
 
 
 def _is_unsigned(kind: object) -> bool:
-    """Return whether a parameter is an unsigned integer, or leads to such; bytes of anything not."""
-    if kind == VOID_POINTER:
+    """Return whether a parameter is an unsigned integer, or leads to such."""
+    if kind == VOID_POINTER:  # which leads to anything
         return False
     element = kind.element if isinstance(kind, TensorType | PointerType) else kind
     return isinstance(element, ScalarType) and element.is_unsigned
