@@ -41,6 +41,7 @@ PASSES: dict[str, str] = {
     "plan-shared-memory": "hidet.lowering.cuda.plan_shared_memory:PlanSharedMemoryPass",
     "infer-readonly": "hidet.lowering.cuda.infer_readonly:InferReadonlyPass",
     "demote-scf-values": "hidet.lowering.cuda.demote_scf_values:DemoteScfValuesPass",
+    "integer-ranges": "hidet.lowering.cuda.integer_ranges:IntegerRangesPass",
     "index-width": "hidet.lowering.cuda.index_width:IndexWidthPass",
     "restore-exits": "hidet.lowering.cuda.restore_exits:RestoreExitsPass",
     "form-expressions": "hidet.lowering.cuda.form_expressions:FormExpressionsPass",

@@ -104,7 +104,7 @@ def consume(c, smem_a, smem_b, smem_c, full, empty, tiles):
     """Multiply 64 rows of each tile, and store them."""
     tiles_m, tiles_n, tiles_k = tiles
     consumer, thread = threadIdx.x // GROUP - 1, threadIdx.x % GROUP
-    stage = 0
+    stage = last = 0
     parity = 0
     for tile in range(blockIdx.x, tiles_m * tiles_n, gridDim.x):
         acc = register_tensor("float32", layout=ACCUMULATOR)
@@ -120,14 +120,15 @@ def consume(c, smem_a, smem_b, smem_c, full, empty, tiles):
                 # These products are under way; those of the stage before have ended.
                 wgmma_wait_group(1)
                 if thread == 0:
-                    mbarrier_arrive(~empty[(stage + STAGES - 1) % STAGES])
+                    mbarrier_arrive(~empty[last])
+            last = stage
             stage += 1
             if stage == STAGES:
                 stage = 0
                 parity ^= 1
         wgmma_wait_group(0)
         if thread == 0:
-            mbarrier_arrive(~empty[(stage + STAGES - 1) % STAGES])
+            mbarrier_arrive(~empty[last])
         row, column = place_of(tile, tiles_m, tiles_n)
         store(c, smem_c, acc, row, column)
     if thread == 0:

@@ -150,6 +150,10 @@ class FormAlgebra:
         single = self._single_quotient(form, divisor)
         if single is not None:
             return LinearForm.number(single), form - single * divisor
+        if self.range(form).hi <= 0:
+            # Divide what is not negative, which is cheaper: -(n // d) for -(-n // d) rounded up.
+            quotient, remainder = self._divide(-form + (divisor - 1), divisor)
+            return -quotient, -remainder + (divisor - 1)
         whole, rest = self._split(form, divisor)
         # What is a multiple of the divisor leaves no remainder; the quotient is split from it
         # only if that spares the division of the rest.

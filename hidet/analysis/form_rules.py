@@ -17,6 +17,7 @@ from hidet.arch.limits import MAX_GRID, MAX_THREADS_PER_BLOCK
 from hidet.dialects.cuda import BlockDimOp, BlockIdOp, GridDimOp, KernelOp, ThreadIdOp
 from hidet.dialects.cuda.attributes import Dimension
 from hidet.dialects.cuda.instructions import IdOp
+from hidet.dialects.cuda.integers import FloorModOp
 from hidet.dialects.cuda.kernel import DYNAMIC
 
 if TYPE_CHECKING:
@@ -93,8 +94,13 @@ def _divide(forms: IndexForms, op: Operation, algebra: FormAlgebra) -> LinearFor
 
 
 def _remainder(forms: IndexForms, op: Operation, algebra: FormAlgebra) -> LinearForm | None:
+    """Give what a division towards zero leaves, where nothing is negative."""
+    return _floor_remainder(forms, op, algebra) if _is_nonnegative(forms, op, algebra) else None
+
+
+def _floor_remainder(forms: IndexForms, op: Operation, algebra: FormAlgebra) -> LinearForm | None:
     lhs, rhs = _operands(forms, op)
-    if not rhs.is_number or rhs.constant < 1 or not algebra.is_nonnegative(lhs):
+    if not rhs.is_number or rhs.constant < 1:
         return None
     return algebra.merge(algebra.mod(lhs, rhs.constant))
 
@@ -207,6 +213,7 @@ FORM_RULES: dict[type[Operation], FormRule] = {
     arith.CeilDivSIOp: _ceil_divide,
     arith.CeilDivUIOp: _ceil_divide,
     arith.RemSIOp: _remainder,
+    FloorModOp: _floor_remainder,
     arith.RemUIOp: _remainder,
     arith.AndIOp: _bitwise_and,
     arith.MinSIOp: _extremum(1),

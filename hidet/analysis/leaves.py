@@ -16,6 +16,7 @@ from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
 from hidet.analysis.forms import ANY, Range
 from hidet.dialects.compute import GridOp, ReduceOp, SinkOp
+from hidet.dialects.cuda.integers import FloorModOp
 from hidet.dialects.task import ForeachOp, GroupOp
 
 if TYPE_CHECKING:
@@ -176,20 +177,30 @@ def _product(op: Operation, ranges: Sequence[Range]) -> Range:
     return Range(min(corners), max(corners))
 
 
-def _truncating_quotient(op: Operation, ranges: Sequence[Range]) -> Range:
+def _quotient(op: Operation, ranges: Sequence[Range]) -> Range:
+    """Return the range of a quotient; divided by 0, all numbers give -1."""
     lhs, rhs = ranges
     if rhs.lo < 1:
-        return ANY
-    corners = [abs(a) // b * (1 if a >= 0 else -1) for a in lhs for b in rhs]
+        limit = max(abs(lhs.lo), abs(lhs.hi), 1)
+        return Range(-limit, limit)
+    down = isinstance(op, arith.FloorDivSIOp)
+    corners = [a // b if down or a >= 0 else -(-a // b) for a in lhs for b in rhs]
     return Range(min(corners), max(corners))
 
 
-def _truncating_remainder(op: Operation, ranges: Sequence[Range]) -> Range:
+def _remainder(op: Operation, ranges: Sequence[Range]) -> Range:
+    """Return the range of what a division towards zero leaves; one by 0 leaves the number."""
+    lhs, rhs = ranges
+    limit = rhs.hi - 1 if rhs.lo > 0 else ANY.hi
+    return Range(max(lhs.lo, -limit) if lhs.lo < 0 else 0, max(0, min(lhs.hi, limit)))
+
+
+def _floor_remainder(op: Operation, ranges: Sequence[Range]) -> Range:
+    """Return the range of what a division that rounds down leaves, with the sign of the divisor."""
     lhs, rhs = ranges
     if rhs.lo < 1:
-        return ANY
-    limit = rhs.hi - 1
-    return Range(max(lhs.lo, -limit) if lhs.lo < 0 else 0, max(0, min(lhs.hi, limit)))
+        return Range(min(0, rhs.lo + 1, lhs.lo), max(0, rhs.hi - 1, lhs.hi))
+    return Range(0, min(lhs.hi, rhs.hi - 1) if lhs.lo >= 0 else rhs.hi - 1)
 
 
 def _bits(op: Operation, ranges: Sequence[Range]) -> Range:
@@ -245,10 +256,12 @@ RESULT_RULES: dict[type[Operation], tuple[_RangeRule, _DivisibilityRule]] = {
     arith.MaxUIOp: (_unsigned(_maximum), _any_of),
     arith.SelectOp: (lambda _, ranges: ranges[1].union(ranges[2]), _any_of),
     arith.MuliOp: (_product, prod),
-    arith.DivSIOp: (_truncating_quotient, _nothing),
-    arith.DivUIOp: (_unsigned(_truncating_quotient), _nothing),
-    arith.RemSIOp: (_truncating_remainder, _any_of),
-    arith.RemUIOp: (_unsigned(_truncating_remainder), _nothing),
+    arith.DivSIOp: (_quotient, _nothing),
+    arith.DivUIOp: (_unsigned(_quotient), _nothing),
+    arith.RemSIOp: (_remainder, _any_of),
+    arith.RemUIOp: (_unsigned(_remainder), _nothing),
+    arith.FloorDivSIOp: (_quotient, _nothing),
+    FloorModOp: (_floor_remainder, _any_of),
     arith.AndIOp: (_bits, _nothing),
     arith.OrIOp: (_bits, _power_of_two),
     arith.XOrIOp: (_bits, _power_of_two),

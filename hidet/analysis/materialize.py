@@ -14,6 +14,7 @@ from hidet.analysis.algebra import FormAlgebra
 from hidet.analysis.form_rules import IdVariable
 from hidet.analysis.forms import Atom, LinearForm, Quotient, Remainder, Variable
 from hidet.dialects.cuda import BlockIdOp
+from hidet.dialects.cuda.integers import FloorModOp
 
 _INDEX = IndexType()
 _NO_OVERFLOW_FLAGS: Mapping[str, Attribute] = {"overflowFlags": arith.IntegerOverflowAttr("none")}
@@ -25,6 +26,7 @@ _BinaryOp: TypeAlias = (
     | type[arith.DivSIOp]
     | type[arith.FloorDivSIOp]
     | type[arith.RemSIOp]
+    | type[FloorModOp]
 )
 _PROPERTIES: dict[type[Operation], Mapping[str, Attribute]] = {
     arith.AddiOp: _NO_OVERFLOW_FLAGS,
@@ -201,6 +203,4 @@ def _step_of_division(atom: Quotient | Remainder, algebra: FormAlgebra) -> Step:
     unsigned = algebra.is_nonnegative(form)
     if isinstance(atom, Quotient):
         return arith.DivSIOp if unsigned else arith.FloorDivSIOp, form, divisor
-    if unsigned:
-        return arith.RemSIOp, form, divisor
-    return arith.SubiOp, form, LinearForm.of(Quotient(form, atom.divisor), atom.divisor)
+    return arith.RemSIOp if unsigned else FloorModOp, form, divisor

@@ -13,6 +13,7 @@ from hidet.dialects import compute
 from hidet.dialects.cuda import CopyVectorOp, KernelOp, ShflOp
 from hidet.dialects.cuda.arithmetic import ScalarOp
 from hidet.dialects.cuda.attributes import Space, space_of
+from hidet.dialects.cuda.integers import FloorModOp
 from hidet.dialects.cuda.leave import LeaveOp
 from hidet.dialects.cuda.marks import MAY_ALIAS
 from hidet.dialects.cuda.table_ops import InstructionOp
@@ -31,7 +32,7 @@ class Accesses(NamedTuple):
 def is_arithmetic(op: Operation) -> bool:
     """Return whether an operation computes a value from its operands and does nothing else."""
     # By dialect and not by trait: some operations of arith have no traits (remui, extsi).
-    return op.dialect_name() in _ARITHMETIC_DIALECTS or isinstance(op, ScalarOp)
+    return op.dialect_name() in _ARITHMETIC_DIALECTS or isinstance(op, ScalarOp | FloorModOp)
 
 
 def accesses_of(op: Operation) -> Accesses | None:

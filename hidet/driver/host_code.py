@@ -20,6 +20,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue, Use
 
 from hidet.dialects.cuda import AssertOp, KernelOp, LaunchOp, PrintfOp, ViewOp
 from hidet.dialects.cuda.attributes import is_variable
+from hidet.dialects.cuda.integers import FloorModOp
 from hidet.dialects.cuda.names import symbol_of
 from hidet.dialects.cuda.tensor_copy import TensorMapType
 from hidet.dialects.cuda.views import is_compared_with_null
@@ -169,8 +170,10 @@ class _Writer:
             )
         kind = op.results[0].type
         bits = _bits(op.operands[0].type)
-        text = template.format(*names, mask=(1 << bits) - 1, bits=bits)
         width = _bits(kind) if isinstance(kind, FixedBitwidthType) else 0
+        half = 1 << max(width - 1, 0)
+        limits = {"low": -half, "high": half - 1, "all": 2 * half - 1}
+        text = template.format(*names, mask=(1 << bits) - 1, bits=bits, **limits)
         return f"wrap({text}, {width})" if type(op) in _WRAPPED and width > 1 else text
 
 
@@ -367,6 +370,35 @@ def remainder(a: int, b: int) -> int:
     return a - b * divide(a, b)
 
 
+def floor_divide(a: int, b: int) -> int:
+    """Divide rounding down."""
+    _check_divisor(b)
+    return a // b
+
+
+def floor_remainder(a: int, b: int) -> int:
+    """Return what `floor_divide` leaves."""
+    _check_divisor(b)
+    return a % b
+
+
+def to_integer(x: float, low: int, high: int) -> int:
+    """Return a float towards zero, within limits; NaN is 0."""
+    if math.isnan(x):
+        return 0
+    return low if x < low else high if x > high else int(x)
+
+
+def shift_left(a: int, count: int, bits: int) -> int:
+    """Shift by any number; one that is not less than the width moves all bits out."""
+    return a << count if 0 <= count < bits else 0
+
+
+def shift_right(a: int, count: int, bits: int) -> int:
+    """Shift to the right by any number."""
+    return a >> (count if 0 <= count < bits else bits)
+
+
 def _check_divisor(b: int) -> None:
     if b == 0:
         raise HidetError("a function of the host divides by zero")
@@ -388,6 +420,11 @@ _HELPERS: dict[str, Any] = {
     "divide": divide,
     "remainder": remainder,
     "divide_floats": divide_floats,
+    "floor_divide": floor_divide,
+    "floor_remainder": floor_remainder,
+    "shift_left": shift_left,
+    "shift_right": shift_right,
+    "to_integer": to_integer,
 }
 
 _EXPRESSIONS: dict[type[Operation], str] = {
@@ -400,8 +437,10 @@ _EXPRESSIONS: dict[type[Operation], str] = {
     arith.ExtFOp: "{0}",
     arith.ExtSIOp: "int({0})",
     arith.ExtUIOp: "{0} & {mask}",
-    arith.FPToSIOp: "int({0})",
-    arith.FPToUIOp: "int({0})",
+    arith.FloorDivSIOp: "floor_divide({0}, {1})",
+    arith.FPToSIOp: "to_integer({0}, {low}, {high})",
+    arith.FPToUIOp: "to_integer({0}, 0, {all})",
+    FloorModOp: "floor_remainder({0}, {1})",
     arith.IndexCastOp: "{0}",
     arith.MaxSIOp: "max({0}, {1})",
     arith.MaxUIOp: "max({0} & {mask}, {1} & {mask})",
@@ -417,9 +456,9 @@ _EXPRESSIONS: dict[type[Operation], str] = {
     arith.RemUIOp: "remainder({0} & {mask}, {1} & {mask})",
     arith.SIToFPOp: "float({0})",
     arith.SelectOp: "{1} if {0} else {2}",
-    arith.ShLIOp: "{0} << {1}",
-    arith.ShRSIOp: "{0} >> {1}",
-    arith.ShRUIOp: "({0} & {mask}) >> {1}",
+    arith.ShLIOp: "shift_left({0}, {1}, {bits})",
+    arith.ShRSIOp: "shift_right({0}, {1}, {bits})",
+    arith.ShRUIOp: "shift_right({0} & {mask}, {1}, {bits})",
     arith.SubfOp: "{0} - {1}",
     arith.SubiOp: "{0} - {1}",
     arith.TruncFOp: "{0}",
@@ -443,7 +482,8 @@ _EXPRESSIONS: dict[type[Operation], str] = {
 _WRAPPED = frozenset(
     {
         *(arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.ShLIOp, arith.TruncIOp),
-        *(arith.DivSIOp, arith.DivUIOp, arith.RemUIOp, arith.ShRUIOp, arith.ExtUIOp),
+        *(arith.DivSIOp, arith.FloorDivSIOp, arith.DivUIOp, arith.RemUIOp),
+        *(arith.ShRUIOp, arith.ExtUIOp),
         *(arith.MaxUIOp, arith.MinUIOp, arith.FPToSIOp, arith.FPToUIOp, arith.IndexCastOp),
     }
 )

@@ -12,6 +12,7 @@ from hidet.driver.host_code import wrap
 from hidet.driver.tensor_maps import TensorMaps
 from hidet.errors import DeviceMismatchError, HidetError, UnsupportedDtypeError
 from hidet.frontends.script.launches import Parameter
+from hidet.frontends.script.numbers import plain_number
 from hidet.frontends.script.tensor_maps import TensorMapType
 from hidet.frontends.script.types import PointerType, ScalarType, TensorType
 from hidet.runtime.tensors import POINTER_ALIGNMENT
@@ -178,6 +179,8 @@ class Arguments:
         return value
 
     def _check_number(self, parameter: Parameter, kind: ScalarType, value: object) -> None:
+        if not isinstance(value, int | float | bool):
+            value = plain_number(value)
         if not isinstance(value, int | float | bool) or (
             isinstance(value, float) and not kind.is_float
         ):
@@ -217,6 +220,8 @@ class Arguments:
         values: list[int | float | bytes] = []
         for number, (parameter, value) in enumerate(zip(self.parameters, arguments, strict=True)):
             if isinstance(parameter.type, ScalarType):
+                if not isinstance(value, int | float):
+                    value = plain_number(value)
                 assert isinstance(value, int | float)
                 values.append(_number(parameter.type, value))
                 continue

@@ -52,6 +52,7 @@ PLACES: Mapping[str, Mapping[str, Lifetime]] = {
         "graph.call_kernel": Lifetime(until="schedule"),
         "compute.grid": Lifetime(since="lower-graph-to-compute", until="fuse"),
         "compute.fusion": Lifetime(since="fuse", until="schedule"),
+        "cuda.floormodsi": FOREVER,
         "cuda.launch": Lifetime(since="schedule"),
         "cuda.view": FOREVER,
         "cuda.printf": FOREVER,
@@ -70,6 +71,7 @@ PLACES: Mapping[str, Mapping[str, Lifetime]] = {
         "compute.load": FOREVER,
         "compute.reduce": FOREVER,
         "compute.yield": FOREVER,
+        "cuda.floormodsi": FOREVER,
     },
     "a kernel": {
         "arith": FOREVER,

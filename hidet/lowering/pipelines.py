@@ -45,6 +45,7 @@ CUDA = (
     "demote-scf-values",  # results of branches and loops become variables
     "merge-equal-ops",
     "infer-readonly",  # all stores are final
+    "integer-ranges",  # all arithmetic is final
     "index-width",  # all index arithmetic is final
     "restore-exits",  # only the printer knows `break` and `return`
     "form-expressions",  # last: whatever moves an op after it breaks what it has decided

@@ -1,4 +1,7 @@
-"""What scalar operations of arith and math mean, on numpy arrays of scalars."""
+"""What scalar operations of arith and math mean, on numpy arrays of scalars.
+
+Integers wrap around.
+"""
 
 import math as python_math
 from collections.abc import Callable, Mapping
@@ -20,6 +23,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation
 
 from hidet.dialects.compute import ReduceKind
+from hidet.dialects.cuda.integers import FloorModOp
 
 Array: TypeAlias = NDArray[Any]
 Meaning: TypeAlias = Callable[..., Array]
@@ -116,10 +120,37 @@ _COMPARISONS: Mapping[str, Meaning] = {
 }
 
 
-def _quotient(op: Operation, lhs: Array, rhs: Array) -> Array:
+def _integer_division(divide: Meaning, *, leaves: bool = False) -> Meaning:
+    """Give the meaning of a division of integers, of which none traps.
+
+    Divided by 0, a number gives that whose bits are all set, and leaves itself. The smallest one
+    divided by -1 wraps around.
+    """
+
+    def meaning(op: Operation, lhs: Array, rhs: Array) -> Array:
+        is_zero = rhs == 0
+        with np.errstate(over="ignore"):
+            found = divide(lhs, np.where(is_zero, np.ones_like(rhs), rhs))
+        return np.where(is_zero, lhs if leaves else np.full_like(lhs, -1), found)
+
+    return meaning
+
+
+def _quotient(lhs: Array, rhs: Array) -> Array:
     """Divide integers, rounding towards 0."""
     down = np.floor_divide(lhs, rhs)
     return down + ((down * rhs != lhs) & ((lhs < 0) != (rhs < 0)))
+
+
+def _saturated(op: Operation, x: Array) -> Array:
+    """Convert floats to integers, towards 0: the nearest there is, and 0 for NaN."""
+    target = numpy_type(op.results[0].type)
+    limits = np.iinfo(target)
+    whole = np.trunc(np.where(np.isnan(x), 0, x).astype(np.float64))
+    inside = (whole > limits.min) & (whole < limits.max)
+    found = np.where(inside, whole, 0).astype(target)
+    edge = np.where(whole < 0, np.asarray(limits.min, target), np.asarray(limits.max, target))
+    return np.where(inside, found, edge)
 
 
 def _whole_power(op: Operation, base: Array, exponent: Array) -> Array:
@@ -166,7 +197,6 @@ _PLAIN: dict[type[Operation], Meaning] = {
     arith.AddiOp: np.add,
     arith.AndIOp: np.bitwise_and,
     arith.DivfOp: np.divide,
-    arith.FloorDivSIOp: np.floor_divide,
     arith.MaxSIOp: np.maximum,
     arith.MaximumfOp: np.maximum,
     arith.MaxnumfOp: np.fmax,
@@ -177,7 +207,6 @@ _PLAIN: dict[type[Operation], Meaning] = {
     arith.MuliOp: np.multiply,
     arith.NegfOp: np.negative,
     arith.OrIOp: np.bitwise_or,
-    arith.RemSIOp: np.fmod,
     arith.SelectOp: np.where,
     arith.SubfOp: np.subtract,
     arith.SubiOp: np.subtract,
@@ -216,16 +245,19 @@ SCALARS: Mapping[type[Operation], Meaning] = {
     arith.CmpfOp: _float_comparison,
     arith.CmpiOp: _integer_comparison,
     arith.ConstantOp: _constant,
-    arith.DivSIOp: _quotient,
+    arith.DivSIOp: _integer_division(_quotient),
     arith.ExtFOp: _rounded,
     arith.ExtSIOp: _converted,
     arith.ExtUIOp: _converted,
-    arith.FPToSIOp: _converted,
+    arith.FloorDivSIOp: _integer_division(np.floor_divide),
+    arith.FPToSIOp: _saturated,
     arith.IndexCastOp: _converted,
+    arith.RemSIOp: _integer_division(np.fmod, leaves=True),
     arith.SIToFPOp: _rounded,
     arith.TruncFOp: _rounded,
     arith.TruncIOp: _converted,
     arith.UIToFPOp: _rounded,
+    FloorModOp: _integer_division(np.remainder, leaves=True),
     math.ErfOp: _error_function,
     math.IPowIOp: _whole_power,
 }

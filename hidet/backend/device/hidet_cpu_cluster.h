@@ -50,17 +50,17 @@ static inline void cluster_wait(unsigned line = __builtin_LINE()) {
 #endif
 }
 
-static inline void mbarrier_arrive_cluster(long long* bar, int number,
+static inline void mbarrier_arrive_cluster(BarrierPointer bar, int number,
                                            unsigned line = __builtin_LINE()) {
-  mbarrier_arrive(cpu::in_block(bar, number), line);
+  mbarrier_arrive(cpu::in_block(bar.address, number), line);
 }
 
 template <typename T, typename... Coordinates>
-static inline void tma_load_multicast(T* dst, long long* bar, MapArgument map, int blocks,
+static inline void tma_load_multicast(T* dst, BarrierPointer bar, MapArgument map, int blocks,
                                       Coordinates... first) {
   for (int number = 0; blocks >> number != 0; ++number) {
     if ((blocks >> number & 1) == 0) continue;
-    tma_load(cpu::in_block(dst, number), cpu::in_block(bar, number), map, first...);
+    tma_load(cpu::in_block(dst, number), cpu::in_block(bar.address, number), map, first...);
   }
 }
 

@@ -9,8 +9,10 @@ namespace hidet {
 
 // Copy N elements as one access of 1, 2, 4, 8 or 16 bytes. Both addresses are multiples of the size;
 // g++ does not depend on it, and checks it where HIDET_CHECK is defined.
-template <typename T, int N>
-HIDET_DEVICE void copy_vector(T* dst, const T* src) {
+// Of integers one side may have a sign where the other has none.
+template <typename T, int N, typename D, typename S>
+HIDET_DEVICE void copy_vector(D* dst, const S* src) {
+  static_assert(sizeof(D) == sizeof(T) && sizeof(S) == sizeof(T), "both sides are of one size");
   constexpr std::size_t bytes = sizeof(T) * N;
   static_assert(bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16,
                 "one access moves 1, 2, 4, 8 or 16 bytes");

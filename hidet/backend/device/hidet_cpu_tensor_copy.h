@@ -55,18 +55,18 @@ static inline void come(long long* bar, int arrivals, int bytes) {
 
 // ---- mbarrier -------------------------------------------------------------------------------------
 
-static inline void mbarrier_init(long long* bar, int count, unsigned line = __builtin_LINE()) {
+static inline void mbarrier_init(BarrierPointer bar, int count, unsigned line = __builtin_LINE()) {
   cpu::saw_write(bar, sizeof(*bar), line);
   const cpu::Mbarrier b = {std::uint16_t(count), std::uint16_t(count), 0};
   *bar = __builtin_bit_cast(long long, b);
 }
 
-static inline void mbarrier_arrive(long long* bar, unsigned line = __builtin_LINE()) {
+static inline void mbarrier_arrive(BarrierPointer bar, unsigned line = __builtin_LINE()) {
   cpu::saw_read(bar, sizeof(*bar), line);
   cpu::come(bar, 1, 0);
 }
 
-static inline void mbarrier_arrive_expect_tx(long long* bar, int bytes,
+static inline void mbarrier_arrive_expect_tx(BarrierPointer bar, int bytes,
                                              unsigned line = __builtin_LINE()) {
   cpu::saw_read(bar, sizeof(*bar), line);
   cpu::come(bar, 1, -bytes);
@@ -188,12 +188,12 @@ struct MapArgument {
 };
 
 template <typename T, typename... Coordinates>
-static inline void tma_load(T* dst, long long* bar, MapArgument map, Coordinates... first) {
+static inline void tma_load(T* dst, BarrierPointer bar, MapArgument map, Coordinates... first) {
   cpu::saw_read(bar, sizeof(*bar), map.line);
   cpu::begin_load({dst, bar, map.map, {int(first)...}, map.line});
 }
 
-static inline void mbarrier_wait(long long* bar, int parity, unsigned line = __builtin_LINE()) {
+static inline void mbarrier_wait(BarrierPointer bar, int parity, unsigned line = __builtin_LINE()) {
   if (cpu::block == nullptr) {
     cpu::report(cpu::kNotCollective, "mbarrier_wait in %s needs HIDET_COLLECTIVE",
                 cpu::at(line).text);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 namespace hidet {
 
@@ -92,5 +93,25 @@ HIDET_DEVICE bfloat16 to_bfloat16(float x) {
   const std::uint32_t rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
   return {static_cast<std::uint16_t>(x != x ? 0x7fc0u : rounded)};
 }
+
+// The integer towards zero; the nearest one where T has none, and 0 for NaN.
+template <typename T, typename S>
+HIDET_DEVICE T to_integer(S x) {
+  constexpr bool is_signed = std::is_signed_v<T>;
+  using U = std::make_unsigned_t<T>;
+  constexpr T largest = static_cast<T>(static_cast<U>(~U(0)) >> is_signed);
+  constexpr S end = static_cast<S>(largest / 2 + 1) * 2;  // a power of two, the first beyond
+  const T inside = (is_signed ? x >= -end : x > S(-1)) && x < end ? static_cast<T>(x) : T(0);
+  const T above = x >= end ? largest : inside;
+  return is_signed && x < -end ? static_cast<T>(-largest - 1) : above;
+}
+
+// The address of a barrier, which is a number of 8 bytes with a sign or without.
+struct BarrierPointer {
+  long long* address;
+  HIDET_DEVICE BarrierPointer(long long* p) : address(p) {}
+  HIDET_DEVICE BarrierPointer(unsigned long long* p) : address(reinterpret_cast<long long*>(p)) {}
+  HIDET_DEVICE operator long long*() const { return address; }
+};
 
 }  // namespace hidet

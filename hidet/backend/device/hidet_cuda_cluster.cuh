@@ -18,7 +18,7 @@ HIDET_DEVICE void cluster_arrive() {
 HIDET_DEVICE void cluster_wait() { asm volatile("barrier.cluster.wait.aligned;" ::: "memory"); }
 
 // Arrive at the barrier of another block of the cluster, in the same place as this one.
-HIDET_DEVICE void mbarrier_arrive_cluster(long long* bar, int block) {
+HIDET_DEVICE void mbarrier_arrive_cluster(BarrierPointer bar, int block) {
   asm volatile(
       "{.reg .b32 remote;\n"
       "mapa.shared::cluster.u32 remote, %0, %1;\n"
@@ -39,27 +39,27 @@ HIDET_DEVICE void mbarrier_arrive_cluster(long long* bar, int block) {
 // Begin to copy a box to dst in each block of the cluster whose bit is set in `blocks`; the barrier in
 // the same place of each of them gets the bytes.
 template <typename T>
-HIDET_DEVICE void tma_load_multicast(T* dst, long long* bar, const TensorMap& map, int blocks,
+HIDET_DEVICE void tma_load_multicast(T* dst, BarrierPointer bar, const TensorMap& map, int blocks,
                                      int x) {
   HIDET_TMA_MULTICAST(1, "%4", "r"(x));
 }
 template <typename T>
-HIDET_DEVICE void tma_load_multicast(T* dst, long long* bar, const TensorMap& map, int blocks,
+HIDET_DEVICE void tma_load_multicast(T* dst, BarrierPointer bar, const TensorMap& map, int blocks,
                                      int x, int y) {
   HIDET_TMA_MULTICAST(2, "%4, %5", "r"(x), "r"(y));
 }
 template <typename T>
-HIDET_DEVICE void tma_load_multicast(T* dst, long long* bar, const TensorMap& map, int blocks,
+HIDET_DEVICE void tma_load_multicast(T* dst, BarrierPointer bar, const TensorMap& map, int blocks,
                                      int x, int y, int z) {
   HIDET_TMA_MULTICAST(3, "%4, %5, %6", "r"(x), "r"(y), "r"(z));
 }
 template <typename T>
-HIDET_DEVICE void tma_load_multicast(T* dst, long long* bar, const TensorMap& map, int blocks,
+HIDET_DEVICE void tma_load_multicast(T* dst, BarrierPointer bar, const TensorMap& map, int blocks,
                                      int x, int y, int z, int w) {
   HIDET_TMA_MULTICAST(4, "%4, %5, %6, %7", "r"(x), "r"(y), "r"(z), "r"(w));
 }
 template <typename T>
-HIDET_DEVICE void tma_load_multicast(T* dst, long long* bar, const TensorMap& map, int blocks,
+HIDET_DEVICE void tma_load_multicast(T* dst, BarrierPointer bar, const TensorMap& map, int blocks,
                                      int x, int y, int z, int w, int v) {
   HIDET_TMA_MULTICAST(5, "%4, %5, %6, %7, %8", "r"(x), "r"(y), "r"(z), "r"(w), "r"(v));
 }

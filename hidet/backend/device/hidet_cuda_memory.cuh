@@ -25,8 +25,10 @@ struct Vector<16> { using type = uint4; };
 }  // namespace cuda
 
 // Copy N elements as one access of 1, 2, 4, 8 or 16 bytes. Both addresses are multiples of the size.
-template <typename T, int N>
-HIDET_DEVICE void copy_vector(T* dst, const T* src) {
+// Of integers one side may have a sign where the other has none.
+template <typename T, int N, typename D, typename S>
+HIDET_DEVICE void copy_vector(D* dst, const S* src) {
+  static_assert(sizeof(D) == sizeof(T) && sizeof(S) == sizeof(T), "both sides are of one size");
   using V = typename cuda::Vector<sizeof(T) * N>::type;
   *reinterpret_cast<V*>(dst) = *reinterpret_cast<const V*>(src);
 }

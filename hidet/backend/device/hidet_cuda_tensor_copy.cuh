@@ -16,18 +16,18 @@ struct alignas(128) TensorMap {
 // ---- mbarrier -------------------------------------------------------------------------------------
 // PTX ISA, "mbarrier": a phase ends when `count` arrivals and all expected bytes have come.
 
-HIDET_DEVICE void mbarrier_init(long long* bar, int count) {
+HIDET_DEVICE void mbarrier_init(BarrierPointer bar, int count) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(cuda::shared_address(bar)), "r"(count)
                : "memory");
 }
 
-HIDET_DEVICE void mbarrier_arrive(long long* bar) {
+HIDET_DEVICE void mbarrier_arrive(BarrierPointer bar) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(cuda::shared_address(bar))
                : "memory");
 }
 
 // Arrive, and let the phase wait for so many bytes more.
-HIDET_DEVICE void mbarrier_arrive_expect_tx(long long* bar, int bytes) {
+HIDET_DEVICE void mbarrier_arrive_expect_tx(BarrierPointer bar, int bytes) {
   asm volatile(
       "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(cuda::shared_address(bar)),
       "r"(bytes)
@@ -36,7 +36,7 @@ HIDET_DEVICE void mbarrier_arrive_expect_tx(long long* bar, int bytes) {
 
 // Wait for the end of the phase with this parity. The default semantics, acquire.cta, is much
 // cheaper than acquire.cluster, which makes every wait invalidate the first cache.
-HIDET_DEVICE void mbarrier_wait(long long* bar, int parity) {
+HIDET_DEVICE void mbarrier_wait(BarrierPointer bar, int parity) {
   asm volatile(
       "{.reg .pred p;\n"
       "WAIT_%=:\n"
@@ -74,24 +74,24 @@ HIDET_DEVICE void fence_proxy_async() {
 // Begin to copy a box to dst, which starts at a multiple of 128 bytes (1024 where it is swizzled).
 // The barrier gets the bytes of the whole box, also of what is outside of the tensor, and zero.
 template <typename T>
-HIDET_DEVICE void tma_load(T* dst, long long* bar, const TensorMap& map, int x) {
+HIDET_DEVICE void tma_load(T* dst, BarrierPointer bar, const TensorMap& map, int x) {
   HIDET_TMA_LOAD(1, "%3", "r"(x));
 }
 template <typename T>
-HIDET_DEVICE void tma_load(T* dst, long long* bar, const TensorMap& map, int x, int y) {
+HIDET_DEVICE void tma_load(T* dst, BarrierPointer bar, const TensorMap& map, int x, int y) {
   HIDET_TMA_LOAD(2, "%3, %4", "r"(x), "r"(y));
 }
 template <typename T>
-HIDET_DEVICE void tma_load(T* dst, long long* bar, const TensorMap& map, int x, int y, int z) {
+HIDET_DEVICE void tma_load(T* dst, BarrierPointer bar, const TensorMap& map, int x, int y, int z) {
   HIDET_TMA_LOAD(3, "%3, %4, %5", "r"(x), "r"(y), "r"(z));
 }
 template <typename T>
-HIDET_DEVICE void tma_load(T* dst, long long* bar, const TensorMap& map, int x, int y, int z,
+HIDET_DEVICE void tma_load(T* dst, BarrierPointer bar, const TensorMap& map, int x, int y, int z,
                            int w) {
   HIDET_TMA_LOAD(4, "%3, %4, %5, %6", "r"(x), "r"(y), "r"(z), "r"(w));
 }
 template <typename T>
-HIDET_DEVICE void tma_load(T* dst, long long* bar, const TensorMap& map, int x, int y, int z, int w,
+HIDET_DEVICE void tma_load(T* dst, BarrierPointer bar, const TensorMap& map, int x, int y, int z, int w,
                            int v) {
   HIDET_TMA_LOAD(5, "%3, %4, %5, %6, %7", "r"(x), "r"(y), "r"(z), "r"(w), "r"(v));
 }

@@ -4,7 +4,8 @@
 //
 //     HIDET_DEVICE          the qualifiers of a function that a kernel may call
 //     HIDET_LIBM(name)      the function `name` of the C library, as the compiler knows it
-//     half, bfloat16        with to_float(half), to_float(bfloat16), to_half(float), to_bfloat16(float)
+//     half, bfloat16        with to_float(half), to_float(bfloat16), to_half(float), to_bfloat16(float),
+//                           and to_integer<T>(x) of float and double
 #pragma once
 
 #include <type_traits>
@@ -21,8 +22,9 @@ using if_float = std::enable_if_t<std::is_floating_point_v<T>, T>;
 template <typename T>
 inline constexpr bool is_2_byte_float = std::is_same_v<T, half> || std::is_same_v<T, bfloat16>;
 
-// Convert x to T: floats round to nearest even, float to integer truncates as in C, and a number is
-// true as bool unless it is zero (NaN is true). Arithmetic happens in float, so the 2-byte types are
+// Convert x to T: floats round to nearest even, integers keep their lower bits, and a number is true
+// as bool unless it is zero (NaN is true). A float becomes the integer towards zero, the nearest one
+// of T where T has none, and 0 if it is NaN. Arithmetic happens in float, so the 2-byte types are
 // converted by way of it, also from double and 64-bit integers (which rounds twice, as torch does).
 template <typename T, typename S>
 HIDET_DEVICE T cast(S x) {
@@ -36,6 +38,8 @@ HIDET_DEVICE T cast(S x) {
     return to_half(static_cast<float>(x));
   } else if constexpr (std::is_same_v<T, bfloat16>) {
     return to_bfloat16(static_cast<float>(x));
+  } else if constexpr (std::is_floating_point_v<S> && std::is_integral_v<T>) {
+    return to_integer<T>(x);
   } else {
     return static_cast<T>(x);
   }
@@ -88,18 +92,53 @@ HIDET_DEVICE if_integer<T> abs(T x) {
   return x < T(0) ? static_cast<T>(U(0) - static_cast<U>(x)) : x;
 }
 
+// Divisions of any numbers: nothing traps. The smallest integer divided by -1 wraps to itself, and
+// leaves 0. Divided by 0, x gives the number whose bits are all set, and leaves x: so that
+// x == q * b + rest holds always, as GPUs and some CPUs have it.
+
+template <typename T>
+HIDET_DEVICE if_integer<T> divide(T a, T b) {
+  using U = std::make_unsigned_t<T>;
+  if (b == T(0)) return static_cast<T>(-1);
+  if (std::is_signed_v<T> && b == static_cast<T>(-1)) return static_cast<T>(U(0) - static_cast<U>(a));
+  return static_cast<T>(a / b);
+}
+
+template <typename T>
+HIDET_DEVICE if_integer<T> remainder(T a, T b) {
+  if (b == T(0)) return a;
+  if (std::is_signed_v<T> && b == static_cast<T>(-1)) return T(0);
+  return static_cast<T>(a % b);
+}
+
 // Division rounded down, as `//` of Python. C rounds towards zero.
 template <typename T>
 HIDET_DEVICE if_integer<T> floordiv(T a, T b) {
-  const T rest = a % b;
-  return static_cast<T>(a / b - (rest != 0 && (rest < 0) != (b < 0)));
+  if (b == T(0)) return static_cast<T>(-1);
+  const T rest = remainder(a, b);
+  return static_cast<T>(divide(a, b) - (rest != 0 && (rest < 0) != (b < 0)));
 }
 
 // The rest of floordiv, with the sign of b, as `%` of Python.
 template <typename T>
 HIDET_DEVICE if_integer<T> floormod(T a, T b) {
-  const T rest = a % b;
-  return static_cast<T>(rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest);
+  const T rest = remainder(a, b);
+  return static_cast<T>(b != 0 && rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest);
+}
+
+// Shifts by any number: one that is negative, or not less than the width, moves all bits out.
+
+template <typename T, typename S>
+HIDET_DEVICE if_integer<T> shift_left(T a, S count) {
+  using U = std::make_unsigned_t<T>;
+  const bool is_inside = static_cast<std::make_unsigned_t<S>>(count) < sizeof(T) * 8;
+  return static_cast<T>(is_inside ? static_cast<U>(static_cast<U>(a) << count) : U(0));
+}
+
+template <typename T, typename S>
+HIDET_DEVICE if_integer<T> shift_right(T a, S count) {
+  const bool is_inside = static_cast<std::make_unsigned_t<S>>(count) < sizeof(T) * 8;
+  return static_cast<T>(is_inside ? a >> count : a < T(0) ? T(-1) : T(0));
 }
 
 // ---- elementary functions -------------------------------------------------------------------------

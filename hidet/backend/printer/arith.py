@@ -1,6 +1,8 @@
-"""How operations of `arith` print."""
+"""How operations of `arith` print, and of integers that it lacks."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from xdsl.dialects import arith
 from xdsl.ir import Operation
@@ -8,20 +10,31 @@ from xdsl.ir import Operation
 from hidet.backend.printer.literals import literal
 from hidet.backend.printer.operators import (
     BitOperator,
+    Division,
     ExpressionPrinter,
     FloatCall,
     FloatOperator,
     IntegerCall,
     IntegerOperator,
     Negation,
+    Shift,
     TextOf,
-    UnsignedOperator,
+    one_type,
     operands_of,
     promoted,
-    same_width,
 )
+from hidet.backend.printer.signs import as_unsigned, bits_of, is_unsigned, modular, number_of
 from hidet.backend.printer.text import Precedence, Text, binary, call, cast, conditional, prefix
-from hidet.backend.printer.types import BOOL, UNSIGNED, scalar_type, value_type
+from hidet.backend.printer.types import (
+    BOOL,
+    INT,
+    LONG_LONG,
+    UNSIGNED,
+    WORDS,
+    scalar_type,
+    value_type,
+)
+from hidet.dialects.cuda.integers import FloorModOp
 
 
 def _constant(op: Operation, text_of: TextOf) -> Text:
@@ -33,7 +46,7 @@ def _constant(op: Operation, text_of: TextOf) -> Text:
 def _select(op: Operation, text_of: TextOf) -> Text:
     """Print `c ? a : b`."""
     condition, *values = (text_of(operand) for operand in op.operands)
-    then, otherwise = same_width(values)
+    then, otherwise = one_type(values)
     return conditional(condition, then, otherwise, then.type)
 
 
@@ -51,9 +64,18 @@ def _compare_integers(op: Operation, text_of: TextOf) -> Text:
     if lhs.type == BOOL and symbol not in ("==", "!=") and number < _FIRST_UNSIGNED:
         lhs, rhs = rhs, lhs  # as a signed number of one bit, true is -1
     elif lhs.type != BOOL and number >= _FIRST_UNSIGNED:
-        lhs, rhs = same_width([lhs, rhs])
-        lhs, rhs = cast(lhs, UNSIGNED[lhs.type]), cast(rhs, UNSIGNED[rhs.type])
+        lhs, rhs = (_unsigned_side(text, other) for text, other in ((lhs, rhs), (rhs, lhs)))
+    elif symbol in ("==", "!=") and {lhs.type, rhs.type} <= {INT, LONG_LONG}:
+        lhs, rhs = modular(lhs, rhs)
     return binary(symbol, lhs, rhs, BOOL)
+
+
+def _unsigned_side(text: Text, other: Text) -> Text:
+    """Return a side of an unsigned comparison; next to an unsigned word C++ converts a literal."""
+    converts = other.bits is not None and other.bits.type in WORDS
+    if converts and (number_of(text) or -1) >= 0:
+        return text
+    return as_unsigned(text if other.type != LONG_LONG else cast(text, LONG_LONG))
 
 
 # A comparison of C++ is false where an operand is NaN, except !=. So the ordered predicates are
@@ -101,8 +123,12 @@ def _convert(op: Operation, text_of: TextOf) -> Text:
 
 def _convert_unsigned(op: Operation, text_of: TextOf) -> Text:
     """Print the conversion of an integer that is taken as unsigned."""
-    operand = text_of(op.operands[0])
-    return cast(cast(operand, UNSIGNED[operand.type]), value_type(op.results[0]))
+    operand = as_unsigned(text_of(op.operands[0]))
+    target = value_type(op.results[0])
+    converted = cast(operand, target)
+    if target not in (INT, LONG_LONG):
+        return converted
+    return replace(converted, bits=replace(cast(operand, UNSIGNED[target]), wraps=True))
 
 
 def _convert_to_unsigned(op: Operation, text_of: TextOf) -> Text:
@@ -114,8 +140,8 @@ def _truncate(op: Operation, text_of: TextOf) -> Text:
     """Print the lower bits of an integer; one bit is a boolean."""
     operand, target = text_of(op.operands[0]), value_type(op.results[0])
     if target != BOOL:
-        return cast(operand, target)
-    lowest = binary("&", operand, Text("1", "int"), promoted([operand]))
+        return cast(bits_of(operand), UNSIGNED[target] if is_unsigned(operand) else target)
+    lowest = binary("&", bits_of(operand), Text("1", "int"), promoted([operand]))
     return binary("!=", Text(lowest.at(Precedence.PRIMARY), lowest.type), Text("0", "int"), BOOL)
 
 
@@ -143,14 +169,15 @@ EXPRESSIONS: dict[type[Operation], ExpressionPrinter] = {
     arith.AddiOp: IntegerOperator("+"),
     arith.SubiOp: IntegerOperator("-"),
     arith.MuliOp: IntegerOperator("*"),
-    arith.DivSIOp: IntegerOperator("/"),
-    arith.RemSIOp: IntegerOperator("%"),
-    arith.ShLIOp: IntegerOperator("<<"),
-    arith.ShRSIOp: IntegerOperator(">>"),
-    arith.DivUIOp: UnsignedOperator("/"),
-    arith.RemUIOp: UnsignedOperator("%"),
-    arith.ShRUIOp: UnsignedOperator(">>"),
+    arith.DivSIOp: Division("/", "divide"),
+    arith.RemSIOp: Division("%", "remainder"),
+    arith.ShLIOp: Shift("<<", "shift_left"),
+    arith.ShRSIOp: Shift(">>", "shift_right"),
+    arith.DivUIOp: Division("/", "divide", unsigned=True),
+    arith.RemUIOp: Division("%", "remainder", unsigned=True),
+    arith.ShRUIOp: Shift(">>", "shift_right", unsigned=True),
     arith.FloorDivSIOp: IntegerCall("floordiv"),
+    FloorModOp: IntegerCall("floormod"),
     arith.MaxSIOp: IntegerCall("maximum"),
     arith.MinSIOp: IntegerCall("minimum"),
     arith.MaxUIOp: IntegerCall("maximum", unsigned=True),

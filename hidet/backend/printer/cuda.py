@@ -8,8 +8,9 @@ from xdsl.ir import Operation
 
 from hidet.backend.printer.memref import address
 from hidet.backend.printer.operators import ExpressionPrinter, TextOf
+from hidet.backend.printer.signs import as_unsigned, bits_of, is_unsigned
 from hidet.backend.printer.text import Text, call
-from hidet.backend.printer.types import BOOL, INT, LONG_LONG, element_type, value_type
+from hidet.backend.printer.types import BOOL, INT, LONG_LONG, UNSIGNED, element_type, value_type
 from hidet.dialects.cuda.atomics import (
     AssertOp,
     AtomicOp,
@@ -69,23 +70,26 @@ def _shuffle(op: Operation, text_of: TextOf) -> Text:
     kind = value_type(op.value)
     if kind in (BOOL, "signed char"):
         raise UnsupportedDtypeError(f"a shuffle moves 2, 4 or 8 bytes, not {op.value.type}")
-    arguments = [text_of(op.value), text_of(op.lane)]
+    value = text_of(op.value)
+    value = bits_of(value) if is_unsigned(value) else value
+    arguments = [value, text_of(op.lane)]
     if op.width is not None or op.mask is not None:
         width = WARP if op.width is None else op.width.value.data
         arguments.append(Text(str(width), INT))
     if op.mask is not None:
         arguments.append(text_of(op.mask))
-    return call(f"hidet::{_SHUFFLES[op.kind.data]}", arguments, kind)
+    return call(f"hidet::{_SHUFFLES[op.kind.data]}", arguments, value.type)
 
 
 def _atomic(op: Operation, text_of: TextOf) -> Text:
     """Print `hidet::atomic_add(&x[i], v)`."""
     assert isinstance(op, AtomicOp)
-    arguments = [address(op.memref, op.indices, text_of), text_of(op.value)]
-    if op.expected is not None:
-        arguments.insert(1, text_of(op.expected))
+    target = address(op.memref, op.indices, text_of)
+    values = [op.value] if op.expected is None else [op.expected, op.value]
+    as_there = as_unsigned if target.type in UNSIGNED.values() else lambda text: text
+    arguments = [target, *(as_there(text_of(value)) for value in values)]
     function = f"hidet::atomic_{op.kind.data.value}{scope_argument(op)}"
-    return call(function, arguments, value_type(op.value))
+    return call(function, arguments, target.type)
 
 
 def _vote(op: Operation, text_of: TextOf) -> Text:
@@ -99,7 +103,9 @@ def _vote(op: Operation, text_of: TextOf) -> Text:
 def _printf(op: Operation, writer: Writer) -> None:
     """Print `printf("%d", i);`, which C++ and CUDA C++ share."""
     assert isinstance(op, PrintfOp)
-    arguments = [Text(c_string(op.text), "char*"), *map(writer.text_of, op.values)]
+    values = (writer.text_of(value) for value in op.values)
+    arguments = [Text(c_string(op.text), "char*")]
+    arguments += [bits_of(value) if is_unsigned(value) else value for value in values]
     writer.line(f"{call('printf', arguments, INT).text};")
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import TYPE_CHECKING
 
 from xdsl.ir import Operation
 
 from hidet.backend.printer.memref import address
 from hidet.backend.printer.operators import ExpressionPrinter, TextOf
+from hidet.backend.printer.signs import as_unsigned, passed
 from hidet.backend.printer.text import Text, call
-from hidet.backend.printer.types import value_type
+from hidet.backend.printer.types import UNSIGNED, value_type
 from hidet.dialects.cuda.accesses import HintedCopyOp, OrderedLoadOp, OrderedStoreOp
 from hidet.dialects.cuda.arithmetic import FastOp, Lop3Op, PrmtOp
 from hidet.dialects.cuda.async_copy import CpAsyncCommitOp, CpAsyncOp, CpAsyncWaitOp
@@ -57,8 +59,11 @@ def _call(op: Operation, text_of: TextOf) -> Text:
     """Print `hidet::mma_m16n8k16(&c[i], &a[j], &b[k])`: addresses first, then scalars."""
     assert isinstance(op, InstructionOp)
     arguments = [address(element.memref, element.indices, text_of) for element in op.elements]
-    arguments += map(text_of, op.scalars)
+    elements = {argument.type for argument in arguments}
+    arguments += [_scalar(text_of(value), elements) for value in op.scalars]
     kind = value_type(op.results[0]) if op.results else "void"
+    if isinstance(op, _UNSIGNED):
+        kind = UNSIGNED[kind]
     return call(f"hidet::{op.function}", arguments, kind)
 
 
@@ -73,6 +78,16 @@ def _part(op: Operation, text_of: TextOf) -> Text:
     assert isinstance(op, PartOp)
     kind = value_type(op.result)
     return call(f"hidet::part<{kind}, {op.number.value.data}>", [text_of(op.whole)], kind)
+
+
+_UNSIGNED = Lop3Op | MatrixDescriptorOp | PrmtOp
+"""What gives bits."""
+
+
+def _scalar(value: Text, elements: Set[str]) -> Text:
+    """Return a scalar, of the type of the elements where it is one of them."""
+    unsigned = UNSIGNED.get(value.type)
+    return as_unsigned(value) if unsigned in elements else passed(value, value.type)
 
 
 def _statement(op: Operation, writer: Writer) -> None:

@@ -111,12 +111,12 @@ def _origin(op: Operation | None) -> str:
 def _parameter(kernel: KernelOp, number: int, writer: Writer) -> str:
     """Return the declaration of a parameter. Those that may not overlap are restricted."""
     value = kernel.arguments[number]
+    if not isinstance(value.type, MemRefType | TensorMapType):
+        return writer.parameter(value)
     name = writer.declare(value)
     if isinstance(value.type, TensorMapType):
         # The copier reads it where the launch has put it, so there must be no copy.
         return f"const __grid_constant__ {value_type(value)} {name}"
-    if not isinstance(value.type, MemRefType):
-        return f"{value_type(value)} {name}"
     const = "const " if kernel.is_readonly(number) else ""
     restrict = "" if MAY_ALIAS in kernel.attributes else "__restrict__ "
     return f"{const}{element_type(value)}* {restrict}{name}"

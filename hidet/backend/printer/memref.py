@@ -18,7 +18,8 @@ from hidet.backend.printer.operators import (
     TextOf,
     refuse_storage_only,
 )
-from hidet.backend.printer.text import Precedence, Text, cast, prefix
+from hidet.backend.printer.signs import passed
+from hidet.backend.printer.text import Precedence, Text, prefix
 from hidet.backend.printer.types import element_type
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.cuda.marks import DECLARES, DEFERRED, UPDATE
@@ -71,15 +72,15 @@ def _store(op: Operation, writer: Writer) -> None:
     assert isinstance(op, memref.StoreOp)
     target = element(op.memref, op.indices, writer.text_of)
     if UPDATE in op.attributes:
-        symbol, operand = _update(op, writer)
+        symbol, operand = _update(op, writer, target.type)
         writer.line(f"{target.text} {symbol}= {operand.text};")
         return
     declared = f"{target.type} " if DECLARES in op.attributes else ""
-    value = cast(writer.text_of(op.value), target.type)
+    value = passed(writer.text_of(op.value), target.type)
     writer.line(f"{declared}{target.text} = {value.text};")
 
 
-def _update(op: memref.StoreOp, writer: Writer) -> tuple[str, Text]:
+def _update(op: memref.StoreOp, writer: Writer, target: str) -> tuple[str, Text]:
     """Return the operator of a compound assignment and what stands to its right."""
     computed = op.value.owner
     number = op.attributes[UPDATE]
@@ -89,7 +90,7 @@ def _update(op: memref.StoreOp, writer: Writer) -> tuple[str, Text]:
     if not isinstance(entry, FloatOperator | IntegerOperator | BitOperator):
         raise LegalityError(f"{UPDATE} marks a store of {computed.name}, which C++ cannot contract")
     refuse_storage_only(computed)
-    return entry.symbol, writer.text_of(computed.operands[1 - number.value.data])
+    return entry.update(computed, target, writer.text_of(computed.operands[1 - number.value.data]))
 
 
 def _alloca(op: Operation, writer: Writer) -> None:

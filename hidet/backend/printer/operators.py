@@ -8,20 +8,32 @@ the writer converts where the operation's own type is another one.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import FixedBitwidthType, IndexType, IntegerAttr
 from xdsl.ir import Operation, SSAValue
 
+from hidet.backend.printer.signs import (
+    as_unsigned,
+    bits_of,
+    is_unsigned,
+    modular,
+    modular_type,
+    number_of,
+)
 from hidet.backend.printer.text import Text, binary, call, cast, prefix
 from hidet.backend.printer.types import (
     BOOL,
     INT,
+    INT_LIMIT,
     LONG_LONG,
     STORAGE_ONLY,
-    UNSIGNED,
+    WORDS,
     value_type,
 )
+from hidet.dialects.cuda.marks import SAFE
 from hidet.errors import UnsupportedDtypeError
 
 TextOf: TypeAlias = Callable[[SSAValue], Text]
@@ -67,6 +79,13 @@ def same_width(texts: list[Text]) -> list[Text]:
     return texts
 
 
+def one_type(texts: list[Text]) -> list[Text]:
+    """Return alternatives in one type: unsigned if one of them is so by nature, else the widest."""
+    if any(is_unsigned(text) for text in texts):
+        return [as_unsigned(text) for text in texts]
+    return same_width(texts)
+
+
 @dataclass(frozen=True)
 class FloatOperator:
     """`a + b` on floats."""
@@ -78,10 +97,18 @@ class FloatOperator:
         lhs, rhs = operands_of(op, text_of)
         return binary(self.symbol, lhs, rhs, lhs.type)
 
+    def update(self, op: Operation, target: str, value: Text) -> tuple[str, Text]:
+        """Return the operator and the right side of `x += v`."""
+        return self.symbol, value
+
 
 @dataclass(frozen=True)
 class IntegerOperator:
-    """`a + b` on integers and indices; computed in 64 bits where the result has 64."""
+    """`a + b` on integers and indices.
+
+    Integers wrap around, but where the operation says that no overflow happens; the arithmetic of
+    indices never overflows, and has 64 bits where the result has.
+    """
 
     symbol: str
 
@@ -89,30 +116,120 @@ class IntegerOperator:
         """Print the operation."""
         lhs, rhs = operands_of(op, text_of)
         _refuse(op, lhs.type == BOOL, op.operands[0])
-        if value_type(op.results[0]) == LONG_LONG and promoted([lhs, rhs]) == INT:
-            # Widen a literal if there is one: `i * 4096LL`. A shift has the type of its left side.
-            if rhs.text.lstrip("-").isdigit() and self.symbol not in ("<<", ">>"):
-                rhs = cast(rhs, LONG_LONG)
-            else:
-                lhs = cast(lhs, LONG_LONG)
+        if isinstance(op.results[0].type, IndexType):
+            lhs, rhs = widened(op, [lhs, rhs])
+        elif value_type(op.results[0]) in (INT, LONG_LONG):
+            additive = self.symbol in ("+", "-")
+            operands = modular(lhs, rhs, additive=additive, wrap=wraps_around(op))
+            kind, wraps = modular_type(operands, promoted(operands))
+            return replace(binary(self.symbol, *operands, kind), wraps=wraps)
         return binary(self.symbol, lhs, rhs, promoted([lhs, rhs]))
+
+    def update(self, op: Operation, target: str, value: Text) -> tuple[str, Text]:
+        """Return the operator and the right side of `x += v`, for an x of a type."""
+        number = number_of(value)
+        symbol = self.symbol
+        if number is not None and -INT_LIMIT < number < 0 and symbol in ("+", "-"):
+            symbol = "-" if symbol == "+" else "+"
+            value = Text(value.text.removeprefix("-"), value.type)
+        if target in WORDS:
+            return symbol, modular(Text("", target), value)[1]
+        if target in (INT, LONG_LONG) and wraps_around(op):
+            return symbol, as_unsigned(value)
+        return symbol, value
+
+
+def wraps_around(op: Operation) -> bool:
+    """Return whether an operation on integers may overflow, for all that the IR says."""
+    if not isinstance(op, arith.AddiOp | arith.SubiOp | arith.MuliOp):
+        return False
+    if isinstance(op.results[0].type, IndexType):
+        return False
+    return arith.IntegerOverflowFlag.NSW not in op.overflow_flags.data
+
+
+def widened(op: Operation, operands: list[Text]) -> list[Text]:
+    """Return operands of which one has 64 bits if the result has."""
+    lhs, rhs = operands
+    if value_type(op.results[0]) == LONG_LONG and promoted(operands) == INT:
+        # Widen a literal if there is one: `i * 4096LL`. A shift has the type of its left side.
+        if rhs.text.lstrip("-").isdigit() and not isinstance(op, _SHIFTS):
+            return [lhs, cast(rhs, LONG_LONG)]
+        return [cast(lhs, LONG_LONG), rhs]
+    return operands
+
+
+_SHIFTS = arith.ShLIOp | arith.ShRSIOp | arith.ShRUIOp
 
 
 @dataclass(frozen=True)
-class UnsignedOperator:
-    """`a / b` on integers as unsigned numbers of the same width."""
+class Division:
+    """`a / b`, or a function where nothing is known of `b`: C++ traps, or worse, for some."""
 
     symbol: str
+    function: str
+    unsigned: bool = False
 
     def __call__(self, op: Operation, text_of: TextOf) -> Text:
         """Print the operation."""
-        lhs, rhs = same_width(operands_of(op, text_of))
-        _refuse(op, lhs.type == BOOL, op.operands[0])
-        unsigned = UNSIGNED[lhs.type]
-        lhs, rhs = cast(lhs, unsigned), cast(rhs, unsigned)
+        operands = operands_of(op, text_of)
+        _refuse(op, operands[0].type == BOOL, op.operands[0])
+        if isinstance(op.results[0].type, IndexType):
+            operands = widened(op, operands)
+        safe = is_safe(op)
+        if self.unsigned:
+            operands = same_width(operands)
+            unsigned = [as_unsigned(operand) for operand in operands]
+            if safe and (number_of(operands[1]) or -1) >= 0 and unsigned[0].type in WORDS:
+                unsigned[1] = operands[1]
+            operands = unsigned
+        if not safe:
+            operands = operands if self.unsigned else same_width(operands)
+            return call(f"hidet::{self.function}", operands, operands[0].type)
         # C++ promotes types that are smaller than int to int, which keeps their values.
-        result = INT if unsigned in ("unsigned char", "unsigned short") else unsigned
-        return binary(self.symbol, lhs, rhs, result)
+        kind = operands[0].type if operands[0].type in WORDS else promoted(operands)
+        return binary(self.symbol, *operands, kind)
+
+
+@dataclass(frozen=True)
+class Shift:
+    """`a << b`, or a function where the count may be negative or not less than the width."""
+
+    symbol: str
+    function: str
+    unsigned: bool = False
+
+    def __call__(self, op: Operation, text_of: TextOf) -> Text:
+        """Print the operation."""
+        lhs, rhs = operands_of(op, text_of)
+        _refuse(op, lhs.type == BOOL, op.operands[0])
+        if isinstance(op.results[0].type, IndexType):
+            lhs, rhs = widened(op, [lhs, rhs])
+        wraps = False
+        if self.unsigned:
+            lhs = as_unsigned(lhs)
+        elif self.symbol == "<<" and value_type(op.results[0]) in (INT, LONG_LONG):
+            lhs = bits_of(lhs)
+            wraps = lhs.wraps
+        if not is_safe(op):
+            return replace(
+                call(f"hidet::{self.function}", [lhs, bits_of(rhs)], lhs.type), wraps=wraps
+            )
+        kind = lhs.type if lhs.type in WORDS else promoted([lhs])
+        return replace(binary(self.symbol, lhs, bits_of(rhs), kind), wraps=wraps)
+
+
+def is_safe(op: Operation) -> bool:
+    """Return whether C++'s own operator divides or shifts as the IR does."""
+    if SAFE in op.attributes:
+        return True
+    owner = op.operands[1].owner
+    if not isinstance(owner, arith.ConstantOp) or not isinstance(owner.value, IntegerAttr):
+        return False
+    number, kind = owner.value.value.data, op.results[0].type
+    if not isinstance(op, _SHIFTS):
+        return number not in (0, -1)
+    return 0 <= number < (kind.bitwidth if isinstance(kind, FixedBitwidthType) else 64)
 
 
 @dataclass(frozen=True)
@@ -130,8 +247,16 @@ class BitOperator:
                 return prefix("!", lhs if rhs.text == "true" else rhs, BOOL)
             return binary(self.boolean, lhs, rhs, BOOL)
         if self.symbol == "^" and rhs.text in ("-1", "-1LL"):
-            return prefix("~", lhs, promoted([lhs]))
-        return binary(self.symbol, lhs, rhs, promoted([lhs, rhs]))
+            operand = bits_of(lhs) if lhs.type in (INT, LONG_LONG) else lhs
+            kind = operand.type if operand.type in WORDS else promoted([lhs])
+            return replace(prefix("~", operand, kind), wraps=operand.wraps)
+        operands = modular(lhs, rhs) if lhs.type in (INT, LONG_LONG) else [lhs, rhs]
+        kind, wraps = modular_type(operands, promoted(operands))
+        return replace(binary(self.symbol, *operands, kind), wraps=wraps)
+
+    def update(self, op: Operation, target: str, value: Text) -> tuple[str, Text]:
+        """Return the operator and the right side of `x &= v`, for an x of a type."""
+        return self.symbol, modular(Text("", target), value)[1] if target in WORDS else value
 
 
 @dataclass(frozen=True)
@@ -168,5 +293,5 @@ class IntegerCall:
         arguments = same_width(operands_of(op, text_of))
         _refuse(op, arguments[0].type == BOOL, op.operands[0])
         if self.unsigned:
-            arguments = [cast(argument, UNSIGNED[argument.type]) for argument in arguments]
+            arguments = [as_unsigned(argument) for argument in arguments]
         return call(f"hidet::{self.function}", arguments, arguments[0].type)

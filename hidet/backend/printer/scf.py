@@ -8,7 +8,7 @@ from xdsl.dialects import scf
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
 
-from hidet.backend.printer.operators import ExpressionPrinter, TextOf, same_width
+from hidet.backend.printer.operators import ExpressionPrinter, TextOf, one_type
 from hidet.backend.printer.text import Precedence, Text, cast, conditional
 from hidet.backend.printer.types import value_type
 from hidet.dialects.cuda.marks import PARALLEL, UNROLL
@@ -29,7 +29,7 @@ def _yielded(block: Block) -> SSAValue:
 def _conditional(op: Operation, text_of: TextOf) -> Text:
     """Print a branch with a value as `c ? a : b`."""
     assert isinstance(op, scf.IfOp)
-    then, otherwise = same_width(
+    then, otherwise = one_type(
         [text_of(_yielded(op.true_region.block)), text_of(_yielded(op.false_region.block))]
     )
     return conditional(text_of(op.cond), then, otherwise, then.type)

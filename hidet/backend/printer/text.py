@@ -33,12 +33,17 @@ class Text:
         type: the C++ type that the compiler gives it, after its promotions.
         precedence: of the outermost operator.
         operator: the outermost operator if it is binary, else nothing.
+        wraps: of an unsigned type: whether this is a number with a sign, of which only the
+            arithmetic is unsigned, so that it wraps around.
+        bits: the same bits as an unsigned number, where the text is that one converted.
     """
 
     text: str
     type: str
     precedence: Precedence = Precedence.PRIMARY
     operator: str = ""
+    wraps: bool = False
+    bits: Text | None = None
 
     def at(self, minimum: Precedence) -> str:
         """Return the text where an operand of this precedence or a tighter one stands."""

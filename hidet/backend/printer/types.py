@@ -21,6 +21,7 @@ from xdsl.ir import Attribute, Block, SSAValue
 
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.cuda.marks import LONG
+from hidet.dialects.cuda.signs import is_unsigned
 from hidet.dialects.cuda.tensor_copy import TensorMapType
 from hidet.dialects.shaped import memref_type
 from hidet.errors import UnsupportedDtypeError
@@ -51,6 +52,9 @@ UNSIGNED: dict[str, str] = {
 }
 """The unsigned type of the same width."""
 
+WORDS = frozenset({"unsigned", "unsigned long long"})
+"""The unsigned types that C++ computes in; smaller ones it turns into `int`."""
+
 STORAGE_ONLY = frozenset({"hidet::half", "hidet::bfloat16"})
 """Types that are loaded, stored and converted, and have no arithmetic."""
 
@@ -73,7 +77,10 @@ def scalar_type(kind: Attribute) -> str:
 def element_type(memref: SSAValue) -> str:
     """Return the C++ type of a memref's elements; an index has 64 bits in memory."""
     kind = memref_type(memref).get_element_type()
-    return LONG_LONG if isinstance(kind, IndexType) else scalar_type(kind)
+    if isinstance(kind, IndexType):
+        return LONG_LONG
+    element = scalar_type(kind)
+    return UNSIGNED[element] if is_unsigned(memref) else element
 
 
 def value_type(value: SSAValue) -> str:

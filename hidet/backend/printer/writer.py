@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TypeAlias
 
 from xdsl.dialects.arith import ConstantOp
-from xdsl.dialects.builtin import MemRefType
+from xdsl.dialects.builtin import IndexType, MemRefType
 from xdsl.dialects.scf import YieldOp
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.traits import is_side_effect_free
@@ -15,9 +15,11 @@ from xdsl.traits import is_side_effect_free
 from hidet.backend.printer import arith, checks, cuda, instructions, math, memref, scf
 from hidet.backend.printer.locations import source_lines
 from hidet.backend.printer.operators import ExpressionPrinter
+from hidet.backend.printer.signs import with_type
 from hidet.backend.printer.text import Text, cast
-from hidet.backend.printer.types import value_type
+from hidet.backend.printer.types import UNSIGNED, value_type
 from hidet.dialects.cuda.names import NameScopes, is_identifier
+from hidet.dialects.cuda.signs import is_unsigned
 from hidet.errors import HidetError, LegalityError, UnsupportedOperatorError
 
 StatementPrinter: TypeAlias = "Callable[[Operation, Writer], None]"
@@ -58,6 +60,7 @@ class Writer:
         self._depth = 0
         self._scopes = NameScopes()
         self._declared: dict[SSAValue, str] = {}
+        self._unsigned: set[SSAValue] = set()
         self._folded: set[Operation] = set()
 
     def line(self, text: str) -> None:
@@ -95,7 +98,8 @@ class Writer:
         """
         if value in self._declared:
             kind = "" if isinstance(value.type, MemRefType) else value_type(value)
-            return Text(self._declared[value], kind)
+            declared = UNSIGNED[kind] if value in self._unsigned else kind
+            return with_type(Text(self._declared[value], declared), kind)
         op = value.owner
         if not isinstance(value, OpResult) or not isinstance(op, Operation):
             raise LegalityError("an argument of a block is not declared", hint=_FORM)
@@ -104,7 +108,7 @@ class Writer:
         if op in self._folded and not isinstance(op, ConstantOp):
             raise LegalityError(f"a value of {op.name} has no name and two uses", hint=_FORM)
         self._folded.add(op)
-        return cast(self._computed(op), value_type(value))
+        return with_type(self._computed(op), value_type(value))
 
     def _computed(self, op: Operation) -> Text:
         """Return how an operation computes its result, with the type that C++ gives it."""
@@ -143,12 +147,24 @@ class Writer:
         (result,) = op.results
         kind = value_type(result)
         computed = self._computed(op)
-        # An id is unsigned for C++; a declaration converts it as a cast would.
-        text = computed.text if computed.type == "unsigned" else cast(computed, kind).text
+        # A declaration converts what is unsigned as a cast would: an id, or what wraps around.
+        same = computed.type == UNSIGNED.get(kind)
+        text = computed.text if same or computed.type == "unsigned" else cast(computed, kind).text
         if result.name_hint is None:
             self.line(f"{text};")
-        else:
-            self.line(f"const {kind} {self.declare(result)} = {text};")
+            return
+        if same and not computed.wraps and not isinstance(result.type, IndexType):
+            self._unsigned.add(result)
+            kind = computed.type
+        self.line(f"const {kind} {self.declare(result)} = {text};")
+
+    def parameter(self, value: SSAValue) -> str:
+        """Return the declaration of a scalar that the launch gives."""
+        kind = value_type(value)
+        if is_unsigned(value):
+            self._unsigned.add(value)
+            kind = UNSIGNED[kind]
+        return f"{kind} {self.declare(value)}"
 
 
 _FORM = "run form-expressions, and no pass after it"

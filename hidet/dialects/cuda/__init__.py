@@ -63,6 +63,7 @@ from hidet.dialects.cuda.instructions import (
     SyncWarpOp,
     ThreadIdOp,
 )
+from hidet.dialects.cuda.integers import FloorModOp
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.cuda.leave import LeaveOp
 from hidet.dialects.cuda.mbarrier import (
@@ -127,6 +128,7 @@ Cuda = Dialect(
         FenceMbarrierInitOp,
         FenceProxyAsyncOp,
         FunctionOp,
+        FloorModOp,
         GridDependencyWaitOp,
         GridDimOp,
         HintedCopyOp,

@@ -41,6 +41,14 @@ LONG = "cuda.long"
 """Unit, of an operation with a result of type `index`, or of `scf.for` for its variable: the value
 may not fit in 32 bits and prints as `long long`."""
 
+SAFE = "cuda.safe"
+"""Unit, of a division or a shift: the divisor is known to divide, the count to be less than the
+width, so that C++'s own operator does. Without it a function prints, which no number traps in."""
+
+UNSIGNED = "cuda.unsigned"
+"""Unit, of an argument of a kernel, or of what allocates memory: integers there have no sign. The
+IR's integers have none at all, its operations do; the mark is for who reads the source."""
+
 UPDATE = "cuda.update"
 """Of `memref.store`, prints as `x[i] += v`: which operand of the operation that computes the stored
 value is the old value of the element."""

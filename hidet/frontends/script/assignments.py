@@ -25,6 +25,7 @@ from hidet.frontends.script.values import (
     Variable,
     describe,
 )
+from hidet.frontends.script.variables import adapt
 from hidet.frontends.script.vectors import Vector, VectorVariable, vector_variable
 
 Result = TypeVar("Result")
@@ -168,16 +169,20 @@ class Assignments(Expressions):
             if isinstance(base, Tensor | Pointer):
                 pointer = self._at(target, lambda: self.address(base, target))
                 old = self.emitter.load_at(pointer)
-                self.emitter.store_at(self._changed(node, old), pointer)
+                changed = self._changed(node, old, self.evaluate(node.value))
+                self.emitter.store_at(changed, pointer)
                 return
         if not isinstance(target, ast.Name):
             raise self.source.error(target, "this cannot be changed")
-        old = self.evaluate(target)
-        self.assign_name(target.id, self._changed(node, old))
-
-    def _changed(self, node: ast.AugAssign, old: object) -> object:
-        """Return what an augmented assignment makes of a value."""
         value = self.evaluate(node.value)
+        scope = self.scopes.find(target.id)
+        bound = None if scope is None else scope.names[target.id]
+        if isinstance(bound, Variable):
+            adapt(self.emitter, bound, value)
+        self.assign_name(target.id, self._changed(node, self.evaluate(target), value))
+
+    def _changed(self, node: ast.AugAssign, old: object, value: object) -> object:
+        """Return what an augmented assignment makes of a value."""
         match old, value, node.op:
             case Scalar(type=kind), Scalar(type=other), ast.Add() | ast.Sub() | ast.Mult():
                 # The result is cut off to 32 bits anyway; these operators may cut off before.

@@ -30,7 +30,9 @@ def conversion_path(source: ScalarType, target: ScalarType) -> list[Step]:
     if target.kind == "index":
         if source.is_float:
             return [(arith.FPToSIOp, I64), (arith.IndexCastOp, target)]
-        wide = I64 if source.kind == "unsigned" else I32 if source.kind == "bool" else source
+        wide = source
+        if source.kind in ("unsigned", "bool"):
+            wide = I32 if source.bits < 32 else I64
         return [*_between_integers(source, wide), (arith.IndexCastOp, target)]
     if source.is_float:
         make = arith.FPToUIOp if target.kind == "unsigned" else arith.FPToSIOp

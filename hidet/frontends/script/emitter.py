@@ -25,10 +25,10 @@ from hidet.dialects.compute import LoadOp, StoreOp
 from hidet.dialects.cuda import BlockDimOp, BlockIdOp, GridDimOp, ThreadIdOp
 from hidet.dialects.cuda.attributes import Dimension
 from hidet.dialects.cuda.instructions import IdOp
-from hidet.dialects.cuda.names import hint_of
 from hidet.dialects.locations import line_location
 from hidet.errors import ScriptError
 from hidet.frontends.script.conversions import conversion_path
+from hidet.frontends.script.numbers import plain_number
 from hidet.frontends.script.operators import ARITHMETIC, COMPARISONS, FUNCTIONS, HINTS, OPPOSITES
 from hidet.frontends.script.places import digits_of, placed
 from hidet.frontends.script.types import (
@@ -49,6 +49,7 @@ from hidet.frontends.script.values import (
     describe,
     is_number,
 )
+from hidet.frontends.script.variables import make_variable, read_variable, write_variable
 from hidet.frontends.script.vector_memory import load_vector, store_vector
 from hidet.frontends.script.vectors import Vector, elementwise
 from hidet.rewriting.builder import KernelBuilder, integer_type
@@ -172,6 +173,7 @@ class Emitter(KernelBuilder):
             return value
         if isinstance(value, Variable):
             return self.read(value)
+        value = plain_number(value)
         if not isinstance(value, bool | int | float):
             raise ScriptError(
                 f"{describe(value)} stands where a number should",
@@ -239,6 +241,7 @@ class Emitter(KernelBuilder):
         Raises:
             ScriptError: there is no such operator for the types.
         """
+        lhs, rhs = plain_number(lhs), plain_number(rhs)
         if isinstance(lhs, Vector) or isinstance(rhs, Vector):  # it has the operators of a scalar
             return cast("Scalar", elementwise(self, name, lhs, rhs))
         for operand in (lhs, rhs):
@@ -389,6 +392,7 @@ class Emitter(KernelBuilder):
 
     def _as_index(self, value: object) -> Index:
         """Return an index as a known number or as a scalar of type index."""
+        value = plain_number(value)
         if isinstance(value, int) and not isinstance(value, bool):
             return value
         return self.cast(self.scalar_of(value), INDEX)
@@ -404,7 +408,8 @@ class Emitter(KernelBuilder):
         else:
             place: Index | None = None
             for index, extent in zip(indices, tensor.shape, strict=True):
-                place = index if place is None else self._as_index(place * extent + index)
+                size = self._as_index(extent)
+                place = index if place is None else self._as_index(place * size + index)
             terms = [] if place is None else [place]
         total = tensor.start
         if tensor.lanes > 1:
@@ -436,23 +441,15 @@ class Emitter(KernelBuilder):
 
     def variable(self, name: str, value: object, kind: ScalarType | None = None) -> Variable:
         """Make a variable of the thread; without a value it holds anything."""
-        scalar = None if value is None else self.scalar_of(value, kind)
-        kind = kind or (scalar.type if scalar is not None else F32)
-        memory = self.local_array(kind.ir, [])
-        memory.name_hint = hint_of(name)
-        variable = Variable(memory, kind)
-        if scalar is not None:
-            self.write(scalar, variable)
-        return variable
+        return make_variable(self, name, value, kind)
 
     def read(self, variable: Variable) -> Scalar:
         """Read a variable."""
-        return Scalar(self, self.load(variable.memory), variable.type)
+        return read_variable(self, variable)
 
     def write(self, value: object, variable: Variable) -> None:
         """Write a variable, converting the value to its type."""
-        scalar = self.cast(self.scalar_of(value, variable.type), variable.type)
-        self.insert(memref.StoreOp.get(scalar.ssa, variable.memory, []))
+        write_variable(self, value, variable)
 
     # Branches.
 

@@ -22,6 +22,7 @@ from hidet.frontends.script.facts import assigned_names
 from hidet.frontends.script.functional import address
 from hidet.frontends.script.iterables import Range
 from hidet.frontends.script.keywords import named_as_here
+from hidet.frontends.script.numbers import plain_number
 from hidet.frontends.script.operators import is_cheap
 from hidet.frontends.script.parts import attribute_of, is_part, lanes_of, moved, part_of
 from hidet.frontends.script.python_calls import called_for
@@ -72,7 +73,7 @@ class Expressions:
         if rule is None:
             raise self.source.error(node, *refusal(node))
         try:
-            return rule(self, node)
+            return plain_number(rule(self, node))
         except LocatedError:
             raise
         except Exception as error:

@@ -17,6 +17,7 @@ from hidet.dialects.cuda import KernelOp
 from hidet.dialects.cuda.kernel import DYNAMIC
 from hidet.dialects.cuda.marks import EXPLICIT, LABEL, MAY_ALIAS, MIN_BLOCKS, ON_CPU
 from hidet.dialects.cuda.names import hint_of
+from hidet.dialects.cuda.signs import mark_arguments
 from hidet.errors import ScriptError
 from hidet.escape import to_ascii
 from hidet.frontends.script.attributes import KERNELS, KINDS, Attributes
@@ -51,8 +52,10 @@ from hidet.frontends.script.tracing import current, tracing
 from hidet.frontends.script.types import (
     BOOL,
     SCALAR_TYPES,
+    VOID_POINTER,
     PointerType,
     ScalarType,
+    TensorType,
     VectorType,
     is_of_python,
     scalar_type,
@@ -267,6 +270,7 @@ class ScriptFunction:
         given = [each.ssa for each in (*shape.grid, *shape.block) if isinstance(each, Scalar)]
         op = KernelOp(name, static[0], static[1], Region(entry))
         op.attributes[EXPLICIT] = UnitAttr()
+        mark_arguments(op, [_is_unsigned(each.type) for each in parameters])
         op.set_limits([largest(extent) for extent in given])
         if shape.min_blocks is not None:
             op.attributes[MIN_BLOCKS] = IntegerAttr(shape.min_blocks, i64)
@@ -304,6 +308,7 @@ class ScriptFunction:
         """Put the traced body under the head of a kernel of the CPU."""
         op = KernelOp(self._entry_name(emitter), (1,), (1,), Region(entry))
         op.attributes[ON_CPU] = UnitAttr()
+        mark_arguments(op, [_is_unsigned(each.type) for each in parameters])
         emitter.locate(op)
         check_cpu_kernel(op, self.source)
         tidy(op)
@@ -457,6 +462,14 @@ def _resolved(parameter: Parameter, argument: object) -> Parameter:
     if not isinstance(argument, VoidPointer) or argument.element is None:
         return parameter
     return Parameter(parameter.name, PointerType(argument.element, is_void=True))
+
+
+def _is_unsigned(kind: object) -> bool:
+    """Return whether a parameter is an unsigned integer, or leads to such."""
+    if kind == VOID_POINTER:  # which leads to anything
+        return False
+    element = kind.element if isinstance(kind, TensorType | PointerType) else kind
+    return isinstance(element, ScalarType) and element.is_unsigned
 
 
 def _is_filled(cell: object) -> bool:

@@ -121,7 +121,13 @@ def _limits(value: SSAValue) -> tuple[int, int] | None:
             return (number.value.data, number.value.data)
         case arith.IndexCastOp() | arith.ExtSIOp():
             return _limits(op.operands[0])
-        case arith.AddiOp() | arith.SubiOp() | arith.MuliOp() | arith.DivSIOp():
+        case (
+            arith.AddiOp()
+            | arith.SubiOp()
+            | arith.MuliOp()
+            | arith.DivSIOp()
+            | arith.FloorDivSIOp()
+        ):
             left, right = (_limits(operand) for operand in op.operands)
         case _:
             return own
@@ -135,6 +141,8 @@ def _limits(value: SSAValue) -> tuple[int, int] | None:
         case arith.MuliOp():
             products = [one * other for one in left for other in right]
             found = (min(products), max(products))
+        case arith.FloorDivSIOp() if right[0] == right[1] > 0:
+            found = (left[0] // right[0], left[1] // right[0])
         case _ if right[0] == right[1] > 0:
             found = (-(-left[0] // right[0]) if left[0] < 0 else 0, left[1] // right[0])
         case _:

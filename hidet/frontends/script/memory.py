@@ -26,6 +26,7 @@ from hidet.frontends.script.types import (
     element_type,
 )
 from hidet.frontends.script.values import Index, Pointer, Scalar, Tensor, VoidPointer, describe
+from hidet.frontends.script.variables import marked
 from hidet.frontends.script.vector_memory import access_bytes, align
 from hidet.mapping import SwizzledLayout, TaskMap, repeat
 
@@ -48,10 +49,10 @@ def register_tensor(dtype: object, shape: object = None, layout: object = None) 
     (element, lanes), (layout, swizzle) = element_type(dtype), _layout(shape, layout)
     if layout.spatial_digits or layout.replicate_digits:
         tasks = layout if lanes == 1 else layout.lift(0, 1) * _lanes_of(layout, lanes)
-        memory = emitter.register_tile(element.ir, tasks)
+        memory = marked(emitter.register_tile(element.ir, tasks), element)
         return Tensor(memory, element, layout.shape, lanes=lanes)
     extents = _memory_shape(layout)
-    memory = emitter.local_array(element.ir, _with_lanes(extents, lanes))
+    memory = marked(emitter.local_array(element.ir, _with_lanes(extents, lanes)), element)
     return _tensor_in(memory, element, lanes, layout, extents, swizzle)
 
 
@@ -80,7 +81,7 @@ def shared_tensor(dtype: object, shape: object = None, layout: object = None) ->
     emitter.shared_bytes += prod(layout.shape) * lanes * element.nbytes
     check_shared_bytes(emitter)
     extents = _memory_shape(layout)
-    memory = emitter.shared_tile(element.ir, _with_lanes(extents, lanes))
+    memory = marked(emitter.shared_tile(element.ir, _with_lanes(extents, lanes)), element)
     if lanes > 1:
         align(memory, access_bytes(element.nbytes * lanes))
     return _tensor_in(memory, element, lanes, layout, extents, swizzle)
@@ -137,7 +138,8 @@ def dynamic_shared_memory(byte_offset: object, dtype: object) -> Pointer:
         )
     count = (total - byte_offset) // size * lanes
     kind = MemRefType(element.ir, [count], NoneAttr(), SpaceAttr(Space.SHARED))
-    return Pointer(emitter.insert(DynamicSharedOp(byte_offset, kind)).result, element, (0,), lanes)
+    memory = marked(emitter.insert(DynamicSharedOp(byte_offset, kind)).result, element)
+    return Pointer(memory, element, (0,), lanes)
 
 
 def tensor(

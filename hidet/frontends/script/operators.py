@@ -10,6 +10,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from hidet.analysis.memory import is_arithmetic
 from hidet.dialects.cuda.attributes import is_variable
+from hidet.dialects.cuda.integers import FloorModOp
 
 Binary = Callable[[SSAValue, SSAValue], Operation]
 """Makes an operation of two operands."""
@@ -29,10 +30,10 @@ ARITHMETIC: dict[str, Operator] = {
     "+": Operator(arith.AddfOp, arith.AddiOp, arith.AddiOp),
     "-": Operator(arith.SubfOp, arith.SubiOp, arith.SubiOp),
     "*": Operator(arith.MulfOp, arith.MuliOp, arith.MuliOp),
-    # Integers divide as in CUDA, by both operators: towards zero.
+    # `/` of integers divides as in CUDA, towards zero; `//` and `%` as in Python, down.
     "/": Operator(arith.DivfOp, arith.DivSIOp, arith.DivUIOp),
-    "//": Operator(None, arith.DivSIOp, arith.DivUIOp),
-    "%": Operator(None, arith.RemSIOp, arith.RemUIOp),
+    "//": Operator(None, arith.FloorDivSIOp, arith.DivUIOp),
+    "%": Operator(None, FloorModOp, arith.RemUIOp),
     "**": Operator(math.PowFOp, None, None),
     "<<": Operator(None, arith.ShLIOp, arith.ShLIOp),
     ">>": Operator(None, arith.ShRSIOp, arith.ShRUIOp),
@@ -120,4 +121,6 @@ def is_cheap(block: Block) -> bool:
     )
 
 
-_DIVISIONS = arith.DivSIOp | arith.DivUIOp | arith.RemSIOp | arith.RemUIOp
+_DIVISIONS = (
+    arith.DivSIOp | arith.DivUIOp | arith.FloorDivSIOp | FloorModOp | arith.RemSIOp | arith.RemUIOp
+)

@@ -14,6 +14,7 @@ from hidet.frontends.script.emitter import Emitter
 from hidet.frontends.script.tracing import current
 from hidet.frontends.script.types import U64, PointerType, ScalarType
 from hidet.frontends.script.values import Pointer, Scalar, Tensor, VoidPointer, describe
+from hidet.frontends.script.variables import marked
 from hidet.frontends.script.vector_memory import align
 
 
@@ -68,7 +69,7 @@ def retyped(pointer: Pointer, element: ScalarType, lanes: int = 1) -> Pointer:
     target = MemRefType(element.ir, [DYNAMIC_INDEX], NoneAttr(), kind.memory_space)
     indices = [emitter.index_of(index) for index in pointer.indices]
     view = emitter.insert(ViewOp(pointer.memory, indices, target))
-    return Pointer(view.result, element, (0,), lanes)
+    return Pointer(marked(view.result, element), element, (0,), lanes)
 
 
 def is_null(value: object) -> bool:

@@ -28,6 +28,7 @@ from xdsl.ir import Attribute
 
 from hidet.errors import ScriptError
 from hidet.frontends.script.data_types import Answer, DataTypeNames
+from hidet.frontends.script.numbers import plain_number
 from hidet.mapping import SwizzledLayout, TaskMap
 
 if TYPE_CHECKING:
@@ -67,6 +68,11 @@ class ScalarType(DataTypeNames):
     def is_integer(self) -> Answer:
         """Whether it is an integer or an index."""
         return Answer(self.kind in ("signed", "unsigned", "index"))
+
+    @property
+    def is_unsigned(self) -> bool:
+        """Whether it is an integer type without a sign."""
+        return self.kind == "unsigned"
 
     @property
     def limits(self) -> tuple[int, int]:
@@ -288,7 +294,7 @@ def check_shape(shape: tuple[object, ...]) -> tuple[int, ...]:
         ScriptError: an extent is no integer, or is negative.
     """
     extents: list[int] = []
-    for extent in shape:
+    for extent in map(plain_number, shape):
         if isinstance(extent, bool) or not isinstance(extent, int) or extent < 0:
             raise ScriptError(
                 f"the shape {shape} has the extent {extent!r}",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import NoReturn, Protocol, TypeAlias, TypeVar, cast
 
@@ -60,6 +60,7 @@ class Scalar:
 
     __slots__ = ("emitter", "ssa", "type")
     __hash__ = None  # pyright: ignore[reportAssignmentType]  # `==` makes IR
+    __array_ufunc__ = None  # numbers of numpy leave operators to us
 
     def __init__(self, emitter: Arithmetic, ssa: SSAValue, kind: ScalarType) -> None:
         self.emitter = emitter
@@ -384,17 +385,21 @@ class VoidPointer:
         )
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Variable:
     """A name of a script that is assigned several times: a variable of the thread.
 
     Attributes:
         memory: the memref of rank 0 that holds it.
         type: its type, that of the first value.
+        number: the number of Python that it begins with, if it does; its type may then change.
+        reads: what has been read of it so far, where its type may change.
     """
 
     memory: SSAValue
     type: ScalarType
+    number: float | None = None
+    reads: list[Scalar] = field(default_factory=list[Scalar])
 
 
 def describe(value: object) -> str:

@@ -15,6 +15,7 @@ from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.cuda.instructions import CopyVectorOp
 from hidet.frontends.script.types import VectorType
 from hidet.frontends.script.values import Pointer, Scalar
+from hidet.frontends.script.variables import marked
 from hidet.frontends.script.vectors import Vector
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def store_vector(emitter: Emitter, pointer: Pointer, value: object) -> None:
 
 def registers_of(emitter: Emitter, kind: VectorType) -> Pointer:
     """Return an array of the thread that can hold a vector."""
-    memory = emitter.local_array(kind.element.ir, [kind.lanes])
+    memory = marked(emitter.local_array(kind.element.ir, [kind.lanes]), kind.element)
     return Pointer(memory, kind.element, (0,), kind.lanes)
 
 

@@ -16,6 +16,7 @@ from hidet.dialects.cuda.instructions import (
     IdOp,
     ThreadIdOp,
 )
+from hidet.dialects.cuda.integers import FloorModOp
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.cuda.marks import DECLARES, DEFERRED, UPDATE
 from hidet.dialects.cuda.names import NameScopes, identifier_from
@@ -149,7 +150,7 @@ def _names_by_kind(op: Operation) -> tuple[str, ...]:
             return ("cond",)
         case arith.AndIOp() | arith.OrIOp() if op.result.type == i1:
             return ("cond",)
-        case arith.DivSIOp() | arith.RemSIOp():
+        case arith.DivSIOp() | arith.RemSIOp() | arith.FloorDivSIOp() | FloorModOp():
             name = _name_of_division(op)
             return ("v",) if name is None else (name, "v")
         case arith.AddiOp() | arith.SubiOp() | arith.MuliOp() if _is_offset(op.result):
@@ -186,7 +187,7 @@ def _name_by_target(alloca: memref.AllocaOp) -> str | None:
 
 def _name_of_division(op: Operation) -> str | None:
     """Return `thread_div16` or `thread_mod16` for a division of what has a name."""
-    if not isinstance(op, arith.DivSIOp | arith.RemSIOp):
+    if not isinstance(op, arith.DivSIOp | arith.RemSIOp | arith.FloorDivSIOp | FloorModOp):
         return None
     divisor = op.rhs.owner
     if not isinstance(divisor, arith.ConstantOp) or not isinstance(divisor.value, IntegerAttr):
@@ -194,5 +195,6 @@ def _name_of_division(op: Operation) -> str | None:
     dividend = op.lhs.name_hint
     if dividend is None and isinstance(op.lhs.owner, Operation):
         dividend = _name_of_division(op.lhs.owner)
-    word = "div" if isinstance(op, arith.DivSIOp) else "mod"
-    return None if dividend is None else f"{dividend}_{word}{divisor.value.value.data}"
+    word = "div" if isinstance(op, arith.DivSIOp | arith.FloorDivSIOp) else "mod"
+    number = divisor.value.value.data
+    return None if dividend is None or number < 0 else f"{dividend}_{word}{number}"

@@ -17,6 +17,7 @@ from hidet.analysis.memory_order import (
     writes_of,
 )
 from hidet.dialects.cuda.instructions import IdOp, ShflOp
+from hidet.dialects.cuda.integers import FloorModOp
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.cuda.marks import UPDATE
 from hidet.lowering.cuda.expressions import operators_of, prints_operands_twice
@@ -194,7 +195,7 @@ def _may_sink(op: Operation, root: Operation) -> bool:
     Into a branch always. Into a loop only what compilers are sure to take out of it again, and
     what is so cheap that a reader does not mind.
     """
-    is_division = isinstance(op, arith.DivSIOp | arith.RemSIOp)
+    is_division = isinstance(op, arith.DivSIOp | arith.RemSIOp | arith.FloorDivSIOp | FloorModOp)
     if isinstance(op.results[0].type, IndexType | IntegerType) and not is_division:
         return True
     parent = root.parent_op()

@@ -16,6 +16,7 @@ from hidet.arch.limits import STATIC_SHARED_BYTES
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.cuda.dynamic_shared import DynamicSharedOp
 from hidet.dialects.cuda.kernel import KernelOp
+from hidet.dialects.cuda.signs import mark_unsigned
 from hidet.dialects.shaped import bytes_of
 
 
@@ -63,6 +64,7 @@ def plan_shared_memory(kernel: KernelOp) -> None:
         placed = DynamicSharedOp(start, array.memref.type)
         placed.location = array.location
         placed.result.name_hint = array.memref.name_hint
+        mark_unsigned(placed.result, like=array.memref)
         Rewriter.replace_op(array, placed)
     kernel.shared_bytes = end
 

@@ -16,6 +16,7 @@ from hidet.analysis.form_rules import FORM_RULES, IdVariable
 from hidet.analysis.forms import LinearForm
 from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.materialize import Materializer
+from hidet.dialects.cuda.integers import FloorModOp
 from hidet.lowering.cuda.hoisting import hoist_index_arithmetic
 from hidet.rewriting.dead_code import drop_dead_code
 
@@ -48,6 +49,10 @@ def simplify_index(op: Operation) -> None:
         simplifier.visit_region(region)
     drop_dead_code(op)
     hoist_index_arithmetic(op)
+
+
+_TOWARDS_ZERO = {arith.FloorDivSIOp: arith.DivSIOp, FloorModOp: arith.RemSIOp}
+"""For divisions that round down those that do the same where nothing is negative."""
 
 
 class _Simplifier:
@@ -108,7 +113,7 @@ class _Simplifier:
         """
         value = self._materializer.lookup(form)
         if value is None and self._is_as_computed(op, form, block):
-            self._materializer.remember(form, result)
+            self._materializer.remember(form, self._divided_towards_zero(op, form, block))
             return
         if value is None and all(
             use.operation.parent is block and type(use.operation) in FORM_RULES
@@ -124,10 +129,24 @@ class _Simplifier:
         if isinstance(form.atom, IdVariable):
             return type(op) is form.atom.op_type
         op_type, *parts = self._materializer.last_step(form, self._forms.algebra(block))
-        return type(op) is op_type and all(
+        return op_type in (type(op), _TOWARDS_ZERO.get(type(op))) and all(
             self._materializer.lookup(part) is operand
             for part, operand in zip(parts, op.operands, strict=True)
         )
+
+    def _divided_towards_zero(self, op: Operation, form: LinearForm, block: Block) -> SSAValue:
+        """Return the result of an op, of one towards zero in its place where that does the same."""
+        result = op.results[0]
+        if form.is_number or isinstance(form.atom, IdVariable):
+            return result
+        op_type = self._materializer.last_step(form, self._forms.algebra(block))[0]
+        if op_type is type(op):
+            return result
+        new = op_type(*op.operands)
+        new.location, new.result.name_hint = op.location, result.name_hint
+        block.insert_op_before(new, op)
+        result.replace_all_uses_with(new.result)
+        return new.result
 
     def _rebuild_operands(self, op: Operation, block: Block) -> None:
         """Let an op use indices that are computed from their forms."""

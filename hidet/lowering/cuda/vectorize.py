@@ -18,6 +18,7 @@ from hidet.arch.instructions import CP_ASYNC
 from hidet.dialects.cuda import CopyVectorOp, KernelOp
 from hidet.dialects.cuda.async_copy import CopyCache, CpAsyncOp
 from hidet.dialects.cuda.attributes import Space, SpaceAttr, space_of
+from hidet.dialects.cuda.signs import mark_unsigned
 from hidet.dialects.cuda.table_ops import Element, InstructionOp
 from hidet.dialects.shaped import bytes_of, element_of
 from hidet.dialects.task.marks import ASYNC
@@ -154,6 +155,7 @@ class _Rewrite:
             result_types=[kind],
             properties={"alignment": IntegerAttr(access.size, i64)},
         )
+        mark_unsigned(op.memref, like=array)
         if array.name_hint is not None:
             op.memref.name_hint = f"{array.name_hint}_vector"
         self._insert(op)

@@ -24,6 +24,7 @@ from hidet.arch.limits import WARP
 from hidet.dialects.compute import LoadOp, ReduceKind, StoreOp
 from hidet.dialects.cuda import ShflOp, ThreadIdOp
 from hidet.dialects.cuda.attributes import Dimension, ShuffleKind, Space, space_of
+from hidet.dialects.cuda.signs import mark_unsigned
 from hidet.dialects.cuda.table_ops import Element, InstructionOp
 from hidet.dialects.shaped import element_of, is_memref
 from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, GroupOp, MatmulOp
@@ -306,6 +307,7 @@ class LowerTile(RewritePattern):
         builder = KernelBuilder(InsertPoint.before(op))
         array = builder.local_array(element_of(op.memref), shape)
         array.name_hint = op.memref.name_hint
+        mark_unsigned(array, like=op.memref)
         if op.alignment is not None and isinstance(array.owner, memref.AllocaOp):
             array.owner.alignment = op.alignment
         for access in list(dict.fromkeys(use.operation for use in op.memref.uses)):

@@ -58,20 +58,27 @@ cuda.kernel @floats(%a : f32, %b : f32, %x : memref<64xf32>) grid(1) block(1) at
 cuda.kernel @integers(%i : i32, %j : i32, %x : memref<64xi32>) grid(1) block(1) attributes {cuda.formed} {
   %0 = arith.constant 0 : index
   %4 = arith.constant 4 : i32
-  // CHECK: x[0] = i * 4 + j - 4;
+  // Integers wrap around, which in C++ unsigned ones do.
+  // CHECK: x[0] = i * 4u + j - 4;
   %1 = arith.muli %i, %4 : i32
   %2 = arith.addi %1, %j : i32
   %3 = arith.subi %2, %4 : i32
   memref.store %3, %x[%0] : memref<64xi32>
-  // CHECK: x[0] = i / 4 % j;
+  // Where no overflow happens they may stay what they are.
+  // CHECK: x[0] = i * j + 4;
+  %product = arith.muli %i, %j overflow<nsw> : i32
+  %sum = arith.addi %product, %4 overflow<nsw> : i32
+  memref.store %sum, %x[%0] : memref<64xi32>
+  // A divisor that may be 0, or -1, is nothing for C++.
+  // CHECK: x[0] = hidet::remainder(i / 4, j);
   %5 = arith.divsi %i, %4 : i32
   %6 = arith.remsi %5, %j : i32
   memref.store %6, %x[%0] : memref<64xi32>
   // CHECK: x[0] = i / (4 % j);
-  %7 = arith.remsi %4, %j : i32
-  %8 = arith.divsi %i, %7 : i32
+  %7 = arith.remsi %4, %j {cuda.safe} : i32
+  %8 = arith.divsi %i, %7 {cuda.safe} : i32
   memref.store %8, %x[%0] : memref<64xi32>
-  // CHECK: x[0] = (i << 4) + ((j & 4) >> 4);
+  // CHECK: x[0] = hidet::cast<unsigned>(i << 4) + ((j & 4) >> 4);
   %9 = arith.shli %i, %4 : i32
   %10 = arith.andi %j, %4 : i32
   %11 = arith.shrsi %10, %4 : i32
@@ -89,21 +96,32 @@ cuda.kernel @integers(%i : i32, %j : i32, %x : memref<64xi32>) grid(1) block(1) 
   %18 = arith.minsi %j, %4 : i32
   %19 = arith.floordivsi %17, %18 : i32
   memref.store %19, %x[%0] : memref<64xi32>
+  // CHECK: x[0] = hidet::floormod(i, j);
+  %rest = cuda.floormodsi %i, %j : i32
+  memref.store %rest, %x[%0] : memref<64xi32>
+  // CHECK: x[0] = hidet::shift_left(i, j) | hidet::shift_right(i, j);
+  %left = arith.shli %i, %j : i32
+  %right = arith.shrsi %i, %j : i32
+  %either = arith.ori %left, %right : i32
+  memref.store %either, %x[%0] : memref<64xi32>
+  // CHECK: x[0] = i << j;
+  %shifted = arith.shli %i, %j {cuda.safe} : i32
+  memref.store %shifted, %x[%0] : memref<64xi32>
 
   // Unsigned numbers are converted to and from.
-  // CHECK: x[0] = hidet::cast<int>(hidet::cast<unsigned>(i) / hidet::cast<unsigned>(j));
+  // CHECK: x[0] = hidet::divide(hidet::cast<unsigned>(i), hidet::cast<unsigned>(j));
   %20 = arith.divui %i, %j : i32
   memref.store %20, %x[%0] : memref<64xi32>
-  // CHECK: x[0] = hidet::cast<int>(hidet::cast<unsigned>(i) % hidet::cast<unsigned>(4));
+  // CHECK: x[0] = hidet::cast<unsigned>(i) % 4;
   %21 = arith.remui %i, %4 : i32
   memref.store %21, %x[%0] : memref<64xi32>
-  // CHECK: x[0] = hidet::cast<int>(hidet::cast<unsigned>(i) >> hidet::cast<unsigned>(4));
+  // CHECK: x[0] = hidet::cast<unsigned>(i) >> 4;
   %22 = arith.shrui %i, %4 : i32
   memref.store %22, %x[%0] : memref<64xi32>
-  // CHECK: x[0] = hidet::cast<int>(hidet::maximum(hidet::cast<unsigned>(i), hidet::cast<unsigned>(j)));
+  // CHECK: x[0] = hidet::maximum(hidet::cast<unsigned>(i), hidet::cast<unsigned>(j));
   %23 = arith.maxui %i, %j : i32
   memref.store %23, %x[%0] : memref<64xi32>
-  // CHECK: x[0] = hidet::cast<int>(hidet::minimum(hidet::cast<unsigned>(i), hidet::cast<unsigned>(j)));
+  // CHECK: x[0] = hidet::minimum(hidet::cast<unsigned>(i), hidet::cast<unsigned>(j));
   %24 = arith.minui %i, %j : i32
   memref.store %24, %x[%0] : memref<64xi32>
 }

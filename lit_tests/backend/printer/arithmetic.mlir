@@ -7,8 +7,8 @@ cuda.kernel @arithmetic(%a : i32, %b : i32, %x : f32, %y : memref<1xf32>, %z : m
   %s = cuda.prmt %r, %b, %a
   %e = cuda.fast exp2 %x
   %f = cuda.fast rcp %e
-  // CHECK: const int r = hidet::lop3<0x96>(a, b, a);
-  // CHECK-NEXT: const int s = hidet::prmt(r, b, a);
+  // CHECK: const unsigned r = hidet::lop3<0x96>(a, b, a);
+  // CHECK-NEXT: const unsigned s = hidet::prmt(r, b, a);
   // CHECK-NEXT: const float e = hidet::fast_exp2(x);
   // CHECK-NEXT: const float f = hidet::fast_rcp(e);
   memref.store %f, %y[%0] : memref<1xf32>

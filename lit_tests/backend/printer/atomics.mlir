@@ -20,7 +20,7 @@ cuda.kernel @update(%x : memref<32xf32>, %p : i1, %z : memref<32xf16>, %h : f16)
   cuda.atomic_pair %h, %h, %z[%tid] scope sys : memref<32xf16>
   // CHECK-NEXT: const bool some = hidet::any(p);
   %some = cuda.vote any %p : i1
-  // CHECK-NEXT: const int lanes = hidet::ballot(p);
+  // CHECK-NEXT: const unsigned lanes = hidet::ballot(p);
   %lanes = cuda.vote ballot %p : i32
   // CHECK-NEXT: const bool every = hidet::sync_threads_and(p);
   %every = cuda.sync_vote and %p : i1

@@ -86,7 +86,7 @@ cuda.kernel @open(%x : memref<?xi32>) grid(?, ?) block(?, 4) attributes {cuda.fo
   %grid_dim = cuda.grid_dim x
   // CHECK-NEXT: const int block_dim = blockDim.x;
   %block_dim = cuda.block_dim x
-  // CHECK-NEXT: x[grid_dim + block_dim] = hidet::cast<int>(gridDim.y);
+  // CHECK-NEXT: x[grid_dim + block_dim] = gridDim.y;
   %0 = arith.addi %grid_dim, %block_dim : index
   %1 = cuda.grid_dim y
   %2 = arith.index_cast %1 : index to i32

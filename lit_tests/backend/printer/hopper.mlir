@@ -25,7 +25,7 @@ cuda.kernel @hopper(%map : !cuda.tensor_map, %p : i1, %n : i32) grid(1) block(12
   cuda.tma_load %map(%n, %n) to %s[%0, %0] barrier %b[%0] : memref<128x64xf16, #shared>, memref<4xi64, #shared>
   // CHECK-NEXT: hidet::mbarrier_wait(b, n);
   cuda.mbarrier_wait %b[%0] parity %n : memref<4xi64, #shared>
-  // CHECK-NEXT: const long long a = hidet::matrix_descriptor<16, 1024, 128>(&s[0][0]);
+  // CHECK-NEXT: const unsigned long long a = hidet::matrix_descriptor<16, 1024, 128>(&s[0][0]);
   %a = cuda.matrix_descriptor %s[%0, %0] leading 16 stride 1024 swizzle 128 : memref<128x64xf16, #shared>
   // CHECK-NEXT: hidet::wgmma_fence();
   cuda.wgmma_fence

@@ -30,7 +30,7 @@ with hidet.script_module() as module:
         # SOURCE: hidet::cp_async_commit();
         cp_async_commit_group()
         # IR:     cuda.cp_async ca %p[%{{.*}}] to %smem[%{{.*}}] width 2 valid %{{.*}} :
-        # SOURCE: hidet::cp_async_ca<2>(&smem[1][i], &p[i], size / 4);
+        # SOURCE: hidet::cp_async_ca<2>(&smem[1][i], &p[i], size >> 2);
         cp_async(~smem[1, i], p + i, cp_size=8, src_size=size)
         # IR:     cuda.cp_async_wait 1
         # SOURCE: hidet::cp_async_wait<1>();

@@ -42,7 +42,7 @@ with hidet.script_module() as module:
         # TASK:   %a = scf.if %{{.*}} -> (i32) {
         # CUDA:   %a = scf.if %{{.*}} -> (i32) {
         # FINAL:  scf.if
-        # SOURCE: x[3] = hidet::cast<float>(n == 7 ? (x[2] > 0.0f ? 1 : 2) : n * n);
+        # SOURCE: x[3] = hidet::cast<float>(n == 7 ? (x[2] > 0.0f ? 1 : 2) : hidet::cast<int>(hidet::cast<unsigned>(n) * n));
         if n == 7:
             a = 1 if x[2] > 0 else 2
         else:
@@ -99,8 +99,8 @@ with hidet.script_module() as module:
         # IR:          scf.condition
         # SOURCE-NEXT: while (k > 1) {
         while k > 1:
-            # IR:          arith.divsi
-            # SOURCE-NEXT: k = k / 2;
+            # TASK:        arith.floordivsi
+            # SOURCE-NEXT: k = k >> 1;
             k //= 2
         # IR:     scf.for %c =
         # SOURCE: for (int c = 0; c < 8; ++c) {

@@ -60,7 +60,7 @@ with hidet.script_module() as module:
         box = shared_tensor("float16", [64, 64])
         full = shared_tensor("uint64", [2])
         # SOURCE: __shared__ __align__(1024) hidet::half box[64][64];
-        # SOURCE: __shared__ __align__(8) long long full[2];
+        # SOURCE: __shared__ __align__(8) unsigned long long full[2];
         if threadIdx.x == 0:
             # IR:     cuda.mbarrier_init %full[%{{.*}}] count %{{.*}} : memref<2xi64, #cuda.space<shared>>
             # SOURCE: hidet::mbarrier_init(&full[1], 1);
@@ -110,7 +110,7 @@ with hidet.script_module() as module:
         # SOURCE: hidet::wgmma_fence();
         wgmma_fence()
         # IR:     %desc_a = cuda.matrix_descriptor %a[%{{.*}}, %{{.*}}] leading 16 stride 1024 swizzle 128 :
-        # SOURCE: const long long desc_a = hidet::matrix_descriptor<16, 1024, 128>(&a[0][16]);
+        # SOURCE: const unsigned long long desc_a = hidet::matrix_descriptor<16, 1024, 128>(&a[0][16]);
         desc_a = matrix_descriptor(~a[0, 16])
         desc_b = matrix_descriptor(b, swizzle=128, stride=1024, leading=16)
         # IR:     cuda.wgmma "m64n128k16_f16_f32" %desc_a, %desc_b, %acc[%{{.*}}] accumulate %{{.*}} : memref<64xf32, #cuda.space<local>>
@@ -225,7 +225,9 @@ with hidet.script_module() as module:
         # IR:     cuda.mbarrier_arrive_cluster %full[%{{.*}}] block %{{.*}} :
         # SOURCE: hidet::mbarrier_arrive_cluster(full, 1);
         mbarrier_arrive(full, 1)
-        # IR:     arith.remsi
+        # TASK:   cuda.floormodsi
+        # CUDA:   cuda.floormodsi
+        # FINAL:  arith.remsi
         # SOURCE: out[bid] = bid % 2;
         out[blockIdx.x] = block_rank_in_cluster()
         # IR:     cuda.cluster_arrive

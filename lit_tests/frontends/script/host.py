@@ -13,7 +13,7 @@ with hidet.script_module() as module:
     @hidet.script
     def scale(x: ~f32, n: i32):
         # What the extents are computed by moves to the host.
-        # IR-NOT:       arith.divsi
+        # IR-NOT:       arith.floordivsi
         # IR:           cuda.grid_dim x
         # SOURCE:       const int grid_dim = gridDim.x;
         attrs.cuda.grid_dim = cdiv(n, 128), 4
@@ -79,7 +79,7 @@ with hidet.script_module() as module:
             # IR:           scf.if
             if i < n:
                 # IR:           cuda.view %x[%i, %{{.*}}] : memref<4x256xf32> to memref<?xf32>
-                # IR:           arith.divsi
+                # IR:           arith.floordivsi
                 # IR:           cuda.launch @scale(%{{.*}}, %n) extents(%{{.*}}) :
                 scale(~x[i, 0], n)
         # IR:           cuda.launch @fill(%{{.*}}, %{{.*}}) extents(%{{.*}}) :
@@ -87,7 +87,7 @@ with hidet.script_module() as module:
 
     # Every kernel has a function that launches it alone.
     # IR-LABEL:     func.func @launch_scale(%x: memref<?xf32>, %n: i32) {
-    # IR:           arith.divsi
+    # IR:           arith.floordivsi
     # IR:           cuda.launch @scale(%x, %n) extents(%{{.*}}) :
     # IR-LABEL:     func.func @launch_fill(%x: memref<?xf32>, %n: i32) {
     # IR:           cuda.launch @fill(%x, %n) extents(%{{.*}}) :

@@ -155,8 +155,8 @@ with hidet.script_module() as module:
         # SOURCE: y[9] = hidet::cast<float>(hidet::minimum(n, 4));
         y[9] = cuda_math.min(n, 4)
         # IR:     arith.addi %n
-        # IR:     arith.divsi
-        # SOURCE: y[10] = hidet::cast<float>((n + 7) / 8);
+        # TASK:   arith.floordivsi
+        # SOURCE: y[10] = hidet::cast<float>(hidet::cast<int>(n + 7u) >> 3);
         y[10] = cdiv(n, 8)
         # IR:     arith.extf %h : f16 to f32
         # IR:     math.tanh %{{.*}} : f32

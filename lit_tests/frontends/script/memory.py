@@ -101,11 +101,11 @@ with hidet.script_module() as module:
         ranked[i, n] = x[i, n + 1]
         syncthreads()
         # IR:     memref.load %p
-        # SOURCE: x[i * 4] = p[{{.*}} + 8] +
+        # SOURCE: x[i * 4] = p[v + 8LL] +
         x[i, 0] = as_tensor_pointer(p + 8, "float32", [4, n])[0, n] + columns[n, i]
         # IR:     memref.load %p
-        # SOURCE: x[i * 4 + 1] = p[v + 8LL] +
-        x[i, 1] = tensor_pointer("float32", [4, 8], init=p)[1, n] + ranked[n, i]
+        # SOURCE: x[i * 4 + 1] = p[v + 16LL] +
+        x[i, 1] = tensor_pointer("float32", [4, 8], init=p)[2, n] + ranked[n, i]
         # IR:     memref.store %{{.*}}, %p
         # SOURCE: p[9] = 4.0f;
         (p + 9)[0] = 4.0

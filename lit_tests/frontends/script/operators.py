@@ -27,14 +27,14 @@ with hidet.script_module() as module:
         # IR:     math.powf %a, %{{.*}} : f32
         # SOURCE: x[4] = hidet::pow(a, 3.0f);
         x[4] = a**3
-        # IR:     arith.divsi %n, %{{.*}} : i32
-        # SOURCE: y[0] = n / 3;
+        # IR:     arith.floordivsi %n, %{{.*}} : i32
+        # SOURCE: y[0] = hidet::floordiv(n, 3);
         y[0] = n // 3
         # IR:     arith.divui %u, %{{.*}} : i32
-        # SOURCE: y[1] = hidet::cast<int>(hidet::cast<unsigned>(u) / hidet::cast<unsigned>(3));
+        # SOURCE: y[1] = u / 3;
         y[1] = u // 3
-        # IR:     arith.remsi %n, %{{.*}} : i32
-        # SOURCE: y[2] = n % 3;
+        # IR:     cuda.floormodsi %n, %{{.*}} : i32
+        # SOURCE: y[2] = hidet::floormod(n, 3);
         y[2] = n % 3
         # IR:     arith.shli %n, %{{.*}} : i32
         # SOURCE: y[3] = n << 3;
@@ -52,7 +52,7 @@ with hidet.script_module() as module:
         # SOURCE: y[7] = n ^ 3;
         y[7] = n ^ 3
         # IR:     arith.subi %{{.*}}, %n : i32
-        # SOURCE: y[8] = 0 - n;
+        # SOURCE: y[8] = 0u - n;
         y[8] = -n
         # IR:     arith.xori %n, %{{.*}} : i32
         # SOURCE: y[9] = ~n;
@@ -77,7 +77,7 @@ with hidet.script_module() as module:
         # SOURCE: y[2] = hidet::cast<int>(n < 3);
         y[2] = n < 3
         # IR:     arith.cmpi ule, %u, %{{.*}} : i32
-        # SOURCE: y[3] = hidet::cast<int>(hidet::cast<unsigned>(u) <= hidet::cast<unsigned>(3));
+        # SOURCE: y[3] = hidet::cast<int>(u <= 3);
         y[3] = u <= 3
         # IR:     arith.cmpf ogt, %a, %{{.*}} : f32
         # SOURCE: y[4] = hidet::cast<int>(a > 3.0f);

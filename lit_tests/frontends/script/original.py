@@ -36,7 +36,7 @@ with hidet.script_module() as module:
         # SOURCE: float regs[2];
         regs = tensor("float32", [2])
         # IR:     memref.load %x
-        # SOURCE: regs[0] = x[n];
+        # SOURCE: regs[0] = x[v];
         regs[0] = deref(address(x[n]))
         # IR:     memref.store %{{.*}}, %smem
         # SOURCE: smem[tid] = regs[0];
@@ -47,7 +47,7 @@ with hidet.script_module() as module:
         t = tensor_pointer("float32", shape=[2, n])
         t = x
         # IR:     memref.store %{{.*}}, %x
-        # SOURCE: x[1 * n + 5] = 1.0f;
+        # SOURCE: x[v + 5LL] = 1.0f;
         t[1, 5] = 1.0
 
     # IR-LABEL:     cuda.kernel @loops
@@ -91,7 +91,7 @@ with hidet.script_module() as module:
         attrs.cuda.block_dim = 32
         tile = x[1, n:, 4:]
         # IR:     memref.load %x
-        # SOURCE: y[3] = x[(n + 1) * 8LL + 68];
+        # SOURCE: y[3] = x[hidet::cast<int>(n + 1u) * 8LL + 68];
         y[0][3] = tile[1, 0]
         # IR:     scf.if
         # SOURCE: y[4] = v < 8 ? x[v * 8LL + 68] : 0.0f;

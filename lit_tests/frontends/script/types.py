@@ -104,13 +104,13 @@ with hidet.script_module() as module:
         # SOURCE: whole[10] = hidet::cast<long long>(hidet::cast<unsigned>(n[10]));
         whole[10] = u32(n[10])
         # IR:     arith.fptoui %{{.*}} : f32 to i64
-        # SOURCE: whole[11] = hidet::cast<long long>(hidet::cast<unsigned long long>(x[11]));
+        # SOURCE: whole[11] = hidet::cast<unsigned long long>(x[11]);
         whole[11] = u64(x[11])
         # IR:     arith.cmpi ne, %{{.*}}, %{{.*}} : i32
         # SOURCE: whole[12] = hidet::cast<long long>(n[12] != 0);
         whole[12] = boolean(n[12])
         # IR:     arith.fptosi %{{.*}} : f32 to i32
-        # SOURCE: out[13] = hidet::cast<double>(hidet::cast<int>(x[13]) + 1);
+        # SOURCE: out[13] = hidet::cast<double>(hidet::cast<int>(hidet::cast<int>(x[13]) + 1u));
         out[13] = int(x[13]) + 1
         # IR:     arith.sitofp %{{.*}} : i32 to f32
         # SOURCE: out[14] = hidet::cast<double>(hidet::cast<float>(n[14]) * 0.5f);

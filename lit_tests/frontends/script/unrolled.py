@@ -33,7 +33,7 @@ with hidet.script_module() as module:
         for k in meta.range(6, 10, 2):
             x[k] = 0.0
         # IR:          arith.muli %n, %{{.*}} : i32
-        # SOURCE:      x[9] = hidet::cast<float>(0 + n * 1 + n * 2);
+        # SOURCE:      x[9] = hidet::cast<float>(hidet::cast<int>(0 + n * 1 + n * 2u));
         x[9] = sum([n * k for k in (1, 2)])
         # IR:          arith.constant 1.{{0*}}e+01 : f32
         # SOURCE:      x[10] = 10.0f;

@@ -102,7 +102,7 @@ with hidet.script_module() as module:
         # SOURCE: hidet::copy_vector<signed char, 4>(c, buf7);
         store(~c[0], i8x4(n[0]))
         # IR:     cuda.copy_vector %{{.*}} to %d[%{{.*}}] width 4
-        # SOURCE: hidet::copy_vector<signed char, 4>(d, buf8);
+        # SOURCE: hidet::copy_vector<unsigned char, 4>(d, buf8);
         store(~d[0], u8x4(n[0]))
         # IR:     cuda.copy_vector %{{.*}} to %n[%{{.*}}] width 2
         # SOURCE: hidet::copy_vector<int, 2>(n, buf9);
@@ -111,10 +111,10 @@ with hidet.script_module() as module:
         # SOURCE: hidet::copy_vector<int, 4>(&n[4], buf10);
         store(~n[4], i32x4(3))
         # IR:     cuda.copy_vector %{{.*}} to %m[%{{.*}}] width 2
-        # SOURCE: hidet::copy_vector<int, 2>(m, buf11);
+        # SOURCE: hidet::copy_vector<unsigned, 2>(m, buf11);
         store(~m[0], u32x2(1, 2))
         # IR:     cuda.copy_vector %{{.*}} to %m[%{{.*}}] width 4
-        # SOURCE: hidet::copy_vector<int, 4>(&m[4], buf12);
+        # SOURCE: hidet::copy_vector<unsigned, 4>(&m[4], buf12);
         store(~m[4], u32x4(3))
 
     # IR-LABEL:     cuda.kernel @ordered

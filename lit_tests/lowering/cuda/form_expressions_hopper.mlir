@@ -33,7 +33,7 @@ cuda.kernel @barriers(%x : memref<128xf32>) grid(1) block(128) {
 // fence on them; a descriptor is a value with a name.
 
 // CHECK-LABEL: // products
-// CHECK:      const long long descriptor = hidet::matrix_descriptor<16, 1024, 128>(s);
+// CHECK:      const unsigned long long descriptor = hidet::matrix_descriptor<16, 1024, 128>(s);
 // CHECK-NEXT: const float d_value = d[0];
 // CHECK-NEXT: hidet::wgmma_m64n8k16_f16_f32<0, 0>(d, descriptor, descriptor + 2LL, true);
 // CHECK-NEXT: hidet::wgmma_wait<0>();

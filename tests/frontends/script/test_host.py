@@ -38,12 +38,12 @@ def test_grid_of_arguments():
     """The grid is computed by the host at each launch; the IR shows how."""
     # CHECK:      cuda.kernel @scale(%x : memref<?xf32>, %y : memref<?xf32>, %n : i32,
     # CHECK-SAME: grid(?) block(256) limits(8388607) attributes {cuda.explicit} {
-    # CHECK-NOT:  arith.divsi
+    # CHECK-NOT:  arith.floordivsi
     # CHECK:      func.func @launch(%x: memref<?xf32>, %y: memref<?xf32>, %n: i32, %factor: f32) {
     # CHECK-NEXT:   %[[C255:.*]] = arith.constant 255 : i32
     # CHECK-NEXT:   %[[SUM:.*]] = arith.addi %n, %[[C255]] : i32
     # CHECK-NEXT:   %[[C256:.*]] = arith.constant 256 : i32
-    # CHECK-NEXT:   %[[BLOCKS:.*]] = arith.divsi %[[SUM]], %[[C256]] : i32
+    # CHECK-NEXT:   %[[BLOCKS:.*]] = arith.floordivsi %[[SUM]], %[[C256]] : i32
     # CHECK-NEXT:   %[[GRID:.*]] = arith.index_cast %[[BLOCKS]] : i32 to index
     # CHECK-NEXT:   cuda.launch @scale(%x, %y, %n, %factor) extents(%[[GRID]]) : (
     # CHECK-NEXT:   func.return
@@ -173,7 +173,7 @@ def test_part_of_a_tensor_at_an_odd_address():
 
 
 def test_arithmetic_of_the_host(capfd):
-    """The host computes as kernels do: integers wrap and divide towards zero."""
+    """The host computes as kernels do: integers wrap, and `//` rounds down."""
     with hidet.script_module() as module:
 
         @hidet.script

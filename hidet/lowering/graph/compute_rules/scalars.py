@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import i1
 from xdsl.ir import Operation, SSAValue
 
 from hidet.dialects import graph
+from hidet.dialects.cuda.integers import FloorModOp
 from hidet.dialects.graph.base import computation_type, is_float, python_number
 from hidet.dialects.locations import source_line
 from hidet.errors import UnsupportedDtypeError, UnsupportedOperatorError
@@ -191,9 +192,10 @@ def rounds_down(b: GridBuilder, op: Any, rest: SSAValue, divisor: SSAValue) -> S
 
 def remainder(b: GridBuilder, op: graph.GraphOp, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
     """What a division rounded down leaves, with the sign of the divisor."""
+    if not is_float(lhs.type):
+        return b.apply(FloorModOp, lhs, rhs)
     rest = fmod(b, op, lhs, rhs)
-    add = arith.AddfOp if is_float(rest.type) else arith.AddiOp
-    return select(b, rounds_down(b, op, rest, rhs), b.apply(add, rest, rhs), rest)
+    return select(b, rounds_down(b, op, rest, rhs), b.apply(arith.AddfOp, rest, rhs), rest)
 
 
 def floor_divide(b: GridBuilder, op: graph.GraphOp, lhs: SSAValue, rhs: SSAValue) -> SSAValue:

@@ -1,0 +1,143 @@
+"""`IntegerRanges`: the limits of integers of 1 to 64 bits, which wrap around, and of indices.
+
+Unlike the arithmetic of indices, that of other integers may overflow. Where it may, nothing but
+the limits of the type is known of the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+
+from hidet.analysis.forms import ANY, Range
+from hidet.analysis.index_forms import IndexForms
+from hidet.analysis.leaves import RESULT_RULES
+
+_Rule: TypeAlias = Callable[[Operation, Sequence[Range]], Range | None]
+
+
+def range_of_type(kind: Attribute) -> Range:
+    """Return the limits of an integer type, taken as signed; a truth value is 0 or 1."""
+    if not isinstance(kind, IntegerType):
+        return ANY
+    if kind.width.data == 1:
+        return Range(0, 1)
+    half = 1 << (kind.width.data - 1)
+    return Range(-half, half - 1)
+
+
+class IntegerRanges:
+    """The limits of integers of a program, taken as signed, found on demand and remembered.
+
+    Args:
+        forms: the analysis of the program's indices.
+    """
+
+    def __init__(self, forms: IndexForms) -> None:
+        self._forms = forms
+        self._known: dict[SSAValue, Range] = {}
+
+    def range(self, value: SSAValue) -> Range:
+        """Return the limits of an integer or an index."""
+        known = self._known.get(value)
+        if known is None:
+            known = self._known[value] = self._compute(value)
+        return known
+
+    def exact(self, op: Operation) -> Range | None:
+        """Return the limits of a sum, difference or product that is not cut off, if known."""
+        rule = _RULES.get(type(op))
+        return None if rule is None else rule(op, [self.range(each) for each in op.operands])
+
+    def _compute(self, value: SSAValue) -> Range:
+        if isinstance(value.type, IndexType):
+            limits = self._forms.range(value) or ANY
+            if isinstance(value.owner, arith.IndexCastOp):
+                return limits.intersect(self.range(value.owner.input))
+            return limits
+        whole = range_of_type(value.type)
+        if not isinstance(value, OpResult) or not isinstance(value.type, IntegerType):
+            return whole
+        op = value.op
+        if isinstance(op, scf.IfOp):
+            found = self._of_branches(op, value.index)
+        else:
+            found = self.exact(op)
+        if found is None or found.lo < whole.lo or found.hi > whole.hi:
+            return whole
+        return found
+
+    def _of_branches(self, op: scf.IfOp, index: int) -> Range | None:
+        """Return the limits of a result of a branch."""
+        found = None
+        for region in op.regions:
+            end = region.block.last_op
+            assert end is not None
+            limits = self.range(end.operands[index])
+            found = limits if found is None else found.union(limits)
+        return found
+
+
+def _constant(op: Operation, ranges: Sequence[Range]) -> Range | None:
+    assert isinstance(op, arith.ConstantOp)
+    if not isinstance(op.value, IntegerAttr):
+        return None
+    number = op.value.value.data
+    return Range(abs(number), abs(number)) if op.value.type == _TRUTH else Range(number, number)
+
+
+_TRUTH = IntegerType(1)
+
+
+def _add(op: Operation, ranges: Sequence[Range]) -> Range:
+    lhs, rhs = ranges
+    return Range(lhs.lo + rhs.lo, lhs.hi + rhs.hi)
+
+
+def _subtract(op: Operation, ranges: Sequence[Range]) -> Range:
+    lhs, rhs = ranges
+    return Range(lhs.lo - rhs.hi, lhs.hi - rhs.lo)
+
+
+def _same(op: Operation, ranges: Sequence[Range]) -> Range:
+    return ranges[0]
+
+
+def _extend_unsigned(op: Operation, ranges: Sequence[Range]) -> Range:
+    kind = op.operands[0].type
+    if ranges[0].lo >= 0 or not isinstance(kind, IntegerType):
+        return ranges[0]
+    return Range(0, (1 << kind.width.data) - 1)
+
+
+def _shift(op: Operation, ranges: Sequence[Range]) -> Range | None:
+    """Return the limits of a number that is shifted by a known count."""
+    lhs, (count, most) = ranges
+    kind = op.results[0].type
+    if count != most or not isinstance(kind, IntegerType) or not 0 <= count < kind.width.data:
+        return None
+    if isinstance(op, arith.ShLIOp):
+        return Range(lhs.lo << count, lhs.hi << count)
+    if isinstance(op, arith.ShRUIOp) and lhs.lo < 0:
+        return Range(0, ((1 << kind.width.data) - 1) >> count) if count else None
+    return Range(lhs.lo >> count, lhs.hi >> count)
+
+
+_RULES: dict[type[Operation], _Rule] = {
+    **{kind: rules[0] for kind, rules in RESULT_RULES.items()},
+    arith.ConstantOp: _constant,
+    arith.AddiOp: _add,
+    arith.SubiOp: _subtract,
+    arith.ShLIOp: _shift,
+    arith.ShRSIOp: _shift,
+    arith.ShRUIOp: _shift,
+    arith.ExtSIOp: _same,
+    arith.TruncIOp: _same,
+    arith.IndexCastOp: _same,
+    arith.ExtUIOp: _extend_unsigned,
+}
+"""The limits of a result before it is cut off to its type, from those of the operands."""

@@ -1,0 +1,162 @@
+"""The variables of a script: how they get their type, from the values that are assigned to them.
+
+A variable has the type of its first value. A number of Python has no type of its own: `s = 0` is an
+i32 as long as nothing else is assigned, and becomes what is added to it. Its type is then changed
+in the IR that has been written so far, which must not have used it as what it was before.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, MemRefType, NoneAttr
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from hidet.dialects.cuda.attributes import Space, SpaceAttr
+from hidet.dialects.cuda.names import hint_of
+from hidet.dialects.cuda.signs import mark_unsigned
+from hidet.errors import ScriptError
+from hidet.frontends.script.types import F32, F64, ScalarType, common_type
+from hidet.frontends.script.values import Scalar, Variable, is_number
+
+if TYPE_CHECKING:
+    from hidet.frontends.script.emitter import Emitter
+
+_CONVERSIONS = arith.SIToFPOp | arith.UIToFPOp | arith.ExtFOp | arith.ExtSIOp | arith.ExtUIOp
+
+_WITH_SIGN = (
+    *(arith.DivSIOp, arith.FloorDivSIOp, arith.RemSIOp, arith.ShRSIOp, arith.MaxSIOp),
+    *(arith.MinSIOp, arith.CmpiOp, arith.SIToFPOp, arith.ExtSIOp, arith.IndexCastOp),
+)
+"""Operations on an integer that see its sign."""
+
+
+def marked(memory: SSAValue, kind: ScalarType) -> SSAValue:
+    """Return memory that was allocated for numbers of a type; unsigned ones show in the IR."""
+    if kind.is_unsigned:
+        mark_unsigned(memory)
+    return memory
+
+
+def make_variable(
+    emitter: Emitter, name: str, value: object, kind: ScalarType | None = None
+) -> Variable:
+    """Make a variable of the thread; without a value it holds anything."""
+    scalar = None if value is None else emitter.scalar_of(value, kind)
+    is_open = kind is None and isinstance(value, int | float) and not isinstance(value, bool)
+    kind = kind or (scalar.type if scalar is not None else F32)
+    memory = marked(emitter.local_array(kind.ir, []), kind)
+    memory.name_hint = hint_of(name)
+    variable = Variable(memory, kind)
+    if scalar is not None:
+        write_variable(emitter, scalar, variable)
+    variable.number = value if is_open and isinstance(value, int | float) else None
+    return variable
+
+
+def read_variable(emitter: Emitter, variable: Variable) -> Scalar:
+    """Read a variable."""
+    scalar = Scalar(emitter, emitter.load(variable.memory), variable.type)
+    if variable.number is not None:
+        variable.reads.append(scalar)
+    return scalar
+
+
+def write_variable(emitter: Emitter, value: object, variable: Variable) -> None:
+    """Write a variable; the value is converted to its type, or its type changes."""
+    adapt(emitter, variable, value)
+    scalar = emitter.cast(emitter.scalar_of(value, variable.type), variable.type)
+    emitter.insert(memref.StoreOp.get(scalar.ssa, variable.memory, []))
+
+
+def adapt(emitter: Emitter, variable: Variable, value: object) -> None:
+    """Give a variable that began with a number the type that a value of it, or a summand, wants.
+
+    Raises:
+        ScriptError: it has been used as what it was before.
+    """
+    if variable.number is None or not (isinstance(value, Scalar) or is_number(value)):
+        return
+    wanted = _wanted(variable.type, value)
+    if wanted == variable.type:
+        return
+    if not all(_can_become(read.ssa, variable.type, wanted) for read in variable.reads):
+        name, found = variable.memory.name_hint, "a fraction"
+        if isinstance(value, Scalar):
+            found = f"a value of type {value.type}"
+        raise ScriptError(
+            f"'{name}' begins with the number {variable.number}, so that it is of type "
+            f"{variable.type}, is used as that, and then gets {found}",
+            hint=f"say which type it has: {name} = {wanted}({variable.number})",
+        )
+    _change_type(emitter, variable, wanted)
+
+
+def _wanted(kind: ScalarType, value: object) -> ScalarType:
+    """Return the type of a variable that began with a number, and now gets a value too.
+
+    Sums of f16 and bf16 are f32, those of small integers and of indices i32.
+    """
+    if not isinstance(value, Scalar):
+        return F32 if isinstance(value, float) and not kind.is_float else kind
+    if value.type.is_float:
+        is_double = F64 in (kind, value.type)
+        return F64 if is_double else F32
+    if kind.is_float or value.type.kind == "index" or value.type.bits < 32:
+        return kind
+    return common_type(kind, value.type)
+
+
+def _can_become(value: SSAValue, kind: ScalarType, wanted: ScalarType) -> bool:
+    """Return whether all uses of what was read take it as a value of the type that is wanted."""
+    if kind.ir == wanted.ir:
+        return not any(isinstance(use.operation, _WITH_SIGN) for use in value.uses)
+    return all(_converts(use.operation, wanted) for use in value.uses)
+
+
+def _converts(op: Operation, wanted: ScalarType) -> bool:
+    """Return whether an operation converts to a type, and nothing rounds the result further."""
+    return (
+        isinstance(op, _CONVERSIONS)
+        and op.result.type == wanted.ir
+        and not any(isinstance(use.operation, arith.TruncFOp) for use in op.result.uses)
+    )
+
+
+def _change_type(emitter: Emitter, variable: Variable, wanted: ScalarType) -> None:
+    """Change the type of a variable in what has been written so far."""
+    old, memory = variable.type, variable.memory
+    variable.type = wanted
+    if old.ir != wanted.ir:
+        place = emitter.insertion_point
+        for store in [use.operation for use in memory.uses]:
+            if isinstance(store, memref.StoreOp):
+                emitter.insertion_point = InsertPoint.before(store)
+                _change_stored(emitter, store, old, wanted)
+        emitter.insertion_point = place
+        kind = MemRefType(wanted.ir, [], NoneAttr(), SpaceAttr(Space.LOCAL))
+        variable.memory = memory = Rewriter.replace_value_with_new_type(memory, kind)
+    for read in variable.reads:
+        read.type = wanted
+        if old.ir != wanted.ir:
+            read.ssa = Rewriter.replace_value_with_new_type(read.ssa, wanted.ir)
+            for op in [use.operation for use in read.ssa.uses]:
+                Rewriter.replace_op(op, [], [read.ssa])
+    marked(memory, wanted)
+
+
+def _change_stored(
+    emitter: Emitter, store: memref.StoreOp, old: ScalarType, wanted: ScalarType
+) -> None:
+    """Let a store have a value of another type."""
+    value = store.value
+    owner = value.owner
+    if not isinstance(owner, arith.ConstantOp):
+        store.operands[0] = emitter.cast(Scalar(emitter, value, old), wanted).ssa
+        return
+    assert isinstance(owner.value, FloatAttr | IntegerAttr)
+    store.operands[0] = emitter.constant(owner.value.value.data, wanted).ssa
+    if value.first_use is None:
+        Rewriter.erase_op(owner)

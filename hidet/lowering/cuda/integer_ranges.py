@@ -1,0 +1,107 @@
+"""The pass `integer-ranges`: what ranges prove about divisions, shifts and overflow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, ModuleOp, UnitAttr
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from hidet.analysis.index_forms import IndexForms
+from hidet.analysis.integer_ranges import IntegerRanges, range_of_type
+from hidet.analysis.kernels import kernels_of
+from hidet.dialects.cuda.integers import FloorModOp
+from hidet.dialects.cuda.kernel import KernelOp
+from hidet.dialects.cuda.marks import SAFE
+from hidet.rewriting.builder import integer_type
+
+_SUMS = arith.AddiOp | arith.SubiOp | arith.MuliOp
+_UNSIGNED = arith.DivUIOp | arith.RemUIOp
+_DIVISIONS = arith.DivSIOp | arith.RemSIOp | _UNSIGNED
+_SHIFTS = arith.ShLIOp | arith.ShRSIOp | arith.ShRUIOp
+
+
+@dataclass(frozen=True)
+class IntegerRangesPass(ModulePass):
+    """Use what ranges prove of integers: divisions and sums become those of C.
+
+    Division rounded down becomes one towards zero where nothing is negative, and a shift or a mask
+    for a power of two. Divisions whose divisor divides, and shifts by less than the width, get
+    `cuda.safe`; sums and products that do not overflow get `overflow<nsw>`. What is left without a
+    mark prints as a function, or as unsigned arithmetic, which C++ defines for all numbers.
+
+    Expects: kernels at the `cuda` level with all their arithmetic. Leaves: no `arith.floordivsi`
+    and no `cuda.floormodsi` that could be cheaper, and the marks.
+    """
+
+    name = "integer-ranges"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Run on all kernels of a module."""
+        for kernel in kernels_of(op):
+            use_ranges(kernel)
+
+
+def use_ranges(kernel: KernelOp) -> None:
+    """Use the ranges of the integers of one kernel."""
+    ranges = IntegerRanges(IndexForms(kernel))
+    for op in list(kernel.body.walk()):
+        if isinstance(op, arith.FloorDivSIOp | FloorModOp):
+            _cheaper_division(op, ranges)
+        elif isinstance(op, _DIVISIONS):
+            _mark(op, _divides(op, ranges))
+        elif isinstance(op, _SHIFTS):
+            _mark(op, _is_inside(op, ranges))
+        elif isinstance(op, _SUMS) and isinstance(op.result.type, IntegerType):
+            found, whole = ranges.exact(op), range_of_type(op.result.type)
+            fits = found is not None and whole.lo <= found.lo and found.hi <= whole.hi
+            flag = arith.IntegerOverflowFlag.NSW
+            op.overflow_flags = arith.IntegerOverflowAttr([flag] if fits else "none")
+
+
+def _mark(op: Operation, is_safe: bool) -> None:
+    """Set or remove the mark of what C++'s own operator does; literals speak for themselves."""
+    op.attributes.pop(SAFE, None)
+    if is_safe and not isinstance(op.operands[1].owner, arith.ConstantOp):
+        op.attributes[SAFE] = UnitAttr()
+
+
+def _cheaper_division(op: arith.FloorDivSIOp | FloorModOp, ranges: IntegerRanges) -> None:
+    """Replace a division rounded down by a cheaper op, where one does the same."""
+    is_quotient = isinstance(op, arith.FloorDivSIOp)
+    divisor = ranges.range(op.rhs)
+    if ranges.range(op.lhs).lo >= 0 and divisor.lo > 0:
+        new = (arith.DivSIOp if is_quotient else arith.RemSIOp)(op.lhs, op.rhs)
+        _mark(new, True)
+    elif divisor.lo == divisor.hi > 0 and divisor.lo & (divisor.lo - 1) == 0:
+        number = divisor.lo.bit_length() - 1 if is_quotient else divisor.lo - 1
+        constant = arith.ConstantOp(IntegerAttr(number, integer_type(op.result.type)))
+        Rewriter.insert_op(constant, InsertPoint.before(op))
+        new = (arith.ShRSIOp if is_quotient else arith.AndIOp)(op.lhs, constant.result)
+    else:
+        return
+    new.location = op.location
+    new.result.name_hint = op.result.name_hint
+    Rewriter.replace_op(op, new)
+
+
+def _divides(op: Operation, ranges: IntegerRanges) -> bool:
+    """Return whether a divisor is never 0, and never -1 where that overflows."""
+    lhs, rhs = (ranges.range(operand) for operand in op.operands)
+    if rhs.lo <= 0 <= rhs.hi:
+        return False
+    if isinstance(op, _UNSIGNED) or not rhs.lo <= -1 <= rhs.hi:
+        return True
+    return lhs.lo > range_of_type(op.results[0].type).lo
+
+
+def _is_inside(op: Operation, ranges: IntegerRanges) -> bool:
+    """Return whether a shift is by less than the width."""
+    kind = op.results[0].type
+    width = 64 if isinstance(kind, IndexType) else integer_type(kind).bitwidth
+    count = ranges.range(op.operands[1])
+    return count.lo >= 0 and count.hi < width
