@@ -8,7 +8,7 @@ from xdsl.ir import Operation
 
 from hidet.backend.printer.memref import address
 from hidet.backend.printer.operators import ExpressionPrinter, TextOf
-from hidet.backend.printer.signs import as_unsigned, bits_of, is_unsigned
+from hidet.backend.printer.signs import as_unsigned, bits_of, is_unsigned, passed
 from hidet.backend.printer.text import Text, call
 from hidet.backend.printer.types import BOOL, INT, LONG_LONG, UNSIGNED, element_type, value_type
 from hidet.dialects.cuda.atomics import (
@@ -77,7 +77,7 @@ def _shuffle(op: Operation, text_of: TextOf) -> Text:
         width = WARP if op.width is None else op.width.value.data
         arguments.append(Text(str(width), INT))
     if op.mask is not None:
-        arguments.append(text_of(op.mask))
+        arguments.append(passed(text_of(op.mask), INT))
     return call(f"hidet::{_SHUFFLES[op.kind.data]}", arguments, value.type)
 
 
@@ -96,7 +96,7 @@ def _vote(op: Operation, text_of: TextOf) -> Text:
     """Print `hidet::any(p)`; a ballot is an unsigned number for C++."""
     assert isinstance(op, VoteOp)
     kind = "unsigned" if op.kind.data is VoteKind.BALLOT else BOOL
-    arguments = [text_of(operand) for operand in op.operands]
+    arguments = [passed(text, text.type) for text in map(text_of, op.operands)]
     return call(f"hidet::{op.kind.data.value}", arguments, kind)
 
 
@@ -129,7 +129,7 @@ def _sync_threads(op: Operation, writer: Writer) -> None:
 
 def _sync_warp(op: Operation, writer: Writer) -> None:
     """Print the barrier of a warp, `hidet::sync_warp(lanes);`."""
-    arguments = [writer.text_of(operand) for operand in op.operands]
+    arguments = [passed(writer.text_of(operand), INT) for operand in op.operands]
     writer.line(f"{call('hidet::sync_warp', arguments, 'void').text};")
 
 

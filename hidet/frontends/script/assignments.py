@@ -159,12 +159,14 @@ class Assignments(Expressions):
         """Change a variable or an element."""
         target = node.target
         if isinstance(target, ast.Attribute) and target.attr in LANES:
-            self.assign_attribute(target, self._changed(node, self.evaluate(target)))
+            value = self.evaluate(node.value)
+            self.assign_attribute(target, self._changed(node, self.evaluate(target), value))
             return
         if isinstance(target, ast.Subscript):
             base = self.component(target)
             if isinstance(base, VectorVariable):
-                self.store(target, self._changed(node, self.evaluate(target)))
+                value = self.evaluate(node.value)
+                self.store(target, self._changed(node, self.evaluate(target), value))
                 return
             if isinstance(base, Tensor | Pointer):
                 pointer = self._at(target, lambda: self.address(base, target))

@@ -388,8 +388,7 @@ class Expressions:
             return tasks_of(owner, name, *arguments, **keywords)
         if not callable(function):
             raise ScriptError(f"{describe(function)} is no function")
-        called = called_for(function, arguments)
-        return called(*arguments, **named_as_here(function, keywords))
+        return called_for(function, arguments)(*arguments, **named_as_here(function, keywords))
 
     def anonymous(self, node: ast.Lambda) -> object:
         """Return a lambda as a function of Python, whose body is evaluated at each call."""

@@ -142,7 +142,7 @@ def _mma(problem: Problem, arch: Arch) -> Iterator[Blocking]:
         return
     wanted = f"m16n8k{32 // problem.element_bytes}_{problem.kind}_{problem.total}"
     for instruction in MMA_SYNC.values():
-        if instruction.name != wanted or not instruction.runs_on(arch.name):
+        if instruction.name != wanted or not instruction.runs_on(arch):
             continue
         for tile, depth, stages in product(MMA_TILES, DEPTHS, STAGES):
             block_m, block_n, rows, columns = tile

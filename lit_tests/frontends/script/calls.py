@@ -96,7 +96,7 @@ with hidet.script_module() as module:
         attrs.cuda.grid_dim = 1
         attrs.cuda.block_dim = 32
         # IR:         memref.store %{{.*}}, %x
-        # SOURCE:     x[n * 8{{.*}} + 3] = 1.0f;
+        # SOURCE:     x[hidet::cast<int>(n * 8u + 3)] = 1.0f;
         x[row_major(8, 8)(n, 3)] = 1.0
         # TASK:       task.foreach (%{{.*}}, %{{.*}}) in #task.map<spatial(4, 8)>
         # CUDA:       memref.store %{{.*}}, %x

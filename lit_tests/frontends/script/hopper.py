@@ -249,7 +249,7 @@ with hidet.script_module() as module:
         # IR:     cuda.block_id
         # SOURCE: out[0] = bz_mod4 * 2 + bx % 2;
         out[0] = block_rank_in_cluster()
-        # IR:     arith.divsi
+        # IR:     arith.{{(floor)?}}divsi
         # SOURCE: out[1] = bx / 2;
         out[1] = clusterIdx.x
         # IR:     memref.store
