@@ -232,7 +232,7 @@ class CompiledFunction:
             CompilerNotFoundError: nvcc or g++ is missing.
             CompilationError: nvcc or g++ failed.
         """
-        if not torch.compiler.is_compiling() and not _is_traced(arguments):
+        if not torch.compiler.is_dynamo_compiling() and not _is_traced(arguments):
             return self.run(tuple(map(plain, arguments)))
         if self._result is not None:  # no operator gives a number that is known now
             return self._run_outside(arguments)
