@@ -30,6 +30,9 @@ DEFAULT_SHARED_BYTES = 48 * 1024
 """The dynamic shared memory that a block may use without asking for more (CUDA C++ Programming
 Guide, compute capabilities)."""
 
+DEFAULT_STREAM = 0
+"""The handle of the stream that torch takes where nobody asks for another."""
+
 
 class CudaGraphExecutor(Executor):
     """A plan on one GPU.
@@ -135,9 +138,12 @@ class CudaGraphExecutor(Executor):
         super()._bind_constants(constants, copied)
         self._stream = stream
         # The stream may be another one than that which this memory was allocated on.
-        for memory in (self._arena, self._weights and self._weights.prepared):
-            if memory is not None:
-                self._services.keep_until_done(memory)
+        memory = [self._arena, self._weights and self._weights.prepared]
+        if stream != DEFAULT_STREAM:  # where weights are made, as a rule
+            memory += constants
+        for tensor in memory:
+            if tensor is not None:
+                self._services.keep_until_done(tensor)
 
     def _prepare(self, constants: Sequence[torch.Tensor]) -> torch.Tensor:
         prepared = super()._prepare(constants)
