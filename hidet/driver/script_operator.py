@@ -12,7 +12,6 @@ import builtins
 import hashlib
 from collections.abc import Sequence
 from itertools import count
-from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 from weakref import WeakValueDictionary
 
@@ -20,6 +19,7 @@ import torch
 from torch.fx.node import has_side_effect
 from torch.library import Library
 
+from hidet.forks import FAMILY
 from hidet.frontends.script.launches import Parameter
 from hidet.frontends.script.types import ScalarType
 from hidet.tensor import Tensor
@@ -34,7 +34,7 @@ Operator: TypeAlias = torch._ops.OpOverload[..., Any]  # pyright: ignore[reportP
 """An operator of torch."""
 
 _LIBRARY = Library(NAMESPACE, "FRAGMENT")
-_LOCK = Lock()
+_LOCK = FAMILY.lock()
 # A registry, as torch's own: an operator lives as long as the process, and its kernel with it.
 _FUNCTIONS: dict[Operator, CompiledFunction] = {}
 _OPERATORS: dict[str, Operator] = {}

@@ -20,6 +20,7 @@ from typing import Any
 
 import torch
 
+from hidet.forks import FAMILY
 from hidet.runtime.addresses import Addresses
 from hidet.runtime.arguments import ArgumentTable
 from hidet.runtime.cuda_services import CudaServices
@@ -78,6 +79,10 @@ class CudaGraphExecutor(Executor):
         with self._services.attach():
             return super().run(inputs, constants)
 
+    def after_fork(self) -> None:
+        """Leave to the parent what it has on the GPU, which a child cannot reach."""
+        self._finalizer.detach()
+
     def _load(self, cubins: Mapping[str, bytes]) -> None:
         """Load the kernels into the GPU's context."""
         call = self._services.call
@@ -108,10 +113,11 @@ class CudaGraphExecutor(Executor):
             before = [self._nodes[number] for number in launch.dependencies]
             self._nodes.append(call("cuGraphAddKernelNode", graph, before, len(before), parameters))
         self._executable = call("cuGraphInstantiate", graph, 0)
-        release = weakref.finalize(
+        self._finalizer = weakref.finalize(
             self, _release, self._services, self._executable, graph, list(self._modules.values())
         )
-        release.atexit = False  # the driver may be gone by then, and frees all of it itself
+        self._finalizer.atexit = False  # the driver may be gone by then, and frees all itself
+        FAMILY.add(self)
 
     def _node_parameters(self, launch: Launch, address: int) -> Any:
         kernel = self.plan.kernels[launch.kernel]

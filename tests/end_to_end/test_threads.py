@@ -50,3 +50,44 @@ def test_first_compilations_at_once(run_program):
     """No thread meets what another one has half done: registration, tracing, caches."""
     output = run_program(FIRST_COMPILATIONS)
     assert output.endswith("0 failed\n"), output
+
+# Children are forked off while two threads are in calls, and call themselves. They call the graph,
+# not the function that torch made of it: torch has a lock of its own around its guards.
+FORKS = """
+import os, signal, threading
+import torch, hidet
+
+torch.set_num_threads(2)
+model = torch.nn.Sequential(torch.nn.Linear(256, 256), torch.nn.ReLU()).eval()
+x = torch.randn(64, 256)
+with torch.no_grad():
+    expected = torch.compile(model, backend="hidet")(x)
+(graph,) = hidet.torch.compiled_graphs()
+weights = {tuple(p.shape): p for p in model.parameters()}
+constants = [weights[spec.shape] for spec in graph.plan.constants.values()]
+stop = threading.Event()
+
+def work():
+    y = torch.randn(64, 256)
+    while not stop.is_set():
+        graph.run([y], constants)
+
+threads = [threading.Thread(target=work) for _ in range(2)]
+for thread in threads: thread.start()
+failed = 0
+for _ in range(12):
+    child = os.fork()
+    if child == 0:
+        signal.alarm(30)
+        (y,) = graph.run([x], constants)
+        os._exit(0 if torch.equal(y, expected) else 1)
+    failed += os.waitpid(child, 0)[1] != 0
+stop.set()
+for thread in threads: thread.join()
+print(failed, "failed")
+"""
+
+
+def test_children_of_a_fork(run_program):
+    """No lock that another thread held, and no thread of OpenMP, is missed in a child."""
+    assert run_program(FORKS) == "0 failed\n"

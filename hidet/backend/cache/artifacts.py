@@ -6,7 +6,6 @@ import hashlib
 import os
 import re
 import tempfile
-import threading
 import time
 import warnings
 from collections.abc import Generator, Mapping
@@ -26,6 +25,7 @@ from hidet.backend.cache.folder import (
     remove_tree,
 )
 from hidet.errors import CacheError
+from hidet.forks import FAMILY
 
 DEFAULT_MAX_BYTES = 4 << 30
 
@@ -61,7 +61,7 @@ class Store:
     def __init__(self, root: Path, *, max_bytes: int = DEFAULT_MAX_BYTES) -> None:
         self.folder = CacheFolder(root.expanduser().absolute())
         self.max_bytes = max_bytes
-        self._mutex = threading.Lock()
+        self._mutex = FAMILY.lock()
         self._unchecked_bytes = max_bytes  # written since the size was last looked at
         self._private: Path | None = None
 

@@ -156,6 +156,8 @@ class CacheFolder:
             fcntl.flock(descriptor, fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH)
             yield
         finally:
+            # Closing is not enough: the child of a fork has the same descriptor, and thus the lock.
+            fcntl.flock(descriptor, fcntl.LOCK_UN)
             os.close(descriptor)
 
     def entries(self) -> list[EntryInfo]:

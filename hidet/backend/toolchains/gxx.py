@@ -33,8 +33,6 @@ COMMON_OPTIONS = (
     # Only the launch functions are seen from outside, so everything else can be inlined.
     "-fvisibility=hidden",
     "-ftls-model=local-dynamic",
-    # Threads keep pointers into the library (hidet_fiber_memory.h).
-    "-Wl,-z,nodelete",
     # The stack of a fiber has 64 KiB.
     "-Werror=frame-larger-than=49152",
     # `#pragma unroll` is for nvcc. g++ unrolls register tiles by itself; where it is made to unroll
