@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
 from hidet.backend.build import build_kernels
-from hidet.backend.cache import Store, artifact_key
+from hidet.backend.cache import artifact_key, open_store
 from hidet.backend.printer import print_kernel, print_kernels
 from hidet.context import make_context
 from hidet.dialects.alias_printer import module_text
@@ -324,10 +324,17 @@ def _load(ops: Sequence[KernelOp], device: torch.device, dump: Dump) -> list[Lau
                 hint="pass tensors on the CPU",
             )
         check_architecture(op, target)
-    store = Store(options.cache_dir, max_bytes=options.cache_size_limit)
+    store = open_store(options.cache_dir, options.cache_size_limit)
     # A kernel without blocks has nothing to do.
     sources = {op.sym_name.data: print_kernel(op) for op in ops if 0 not in op.grid_dims}
-    paths = build_kernels(sources, toolchain, store.kernels, progress=False)
+    paths = build_kernels(
+        sources,
+        toolchain,
+        store.kernels,
+        symbols={name: toolchain.symbol(name) for name in sources},
+        progress=False,
+        time_limit=options.compile_time_limit,
+    )
     if dump.folder is not None:
         fingerprint = toolchain.fingerprint()
         keys = {name: artifact_key(source, fingerprint) for name, source in sources.items()}

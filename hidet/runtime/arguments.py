@@ -10,7 +10,6 @@ from collections.abc import Sequence
 
 from hidet.runtime.plan import Argument, Launch, Plan
 
-
 NOWHERE = -1
 """An address that no tensor has."""
 
@@ -71,7 +70,7 @@ class ArgumentTable:
         """Note that a tensor, by its number in `Sources`, is at this address now."""
         if pointer == self._pointers[source]:
             return
-        # Whoever is interrupted in here leaves no address, which the next call does not take for its own.
+        # An interrupt in here leaves an address that no later call takes for that of its tensor.
         self._pointers[source] = NOWHERE
         for slot, offset in self._slots[source]:
             self._values[slot] = pointer + offset

@@ -5,8 +5,8 @@ old memory is freed, unless somebody else holds it. To take hold of hundreds of 
 call would take long. To hold them between calls as well would keep memory that nobody uses, as that
 of a model that has been moved away.
 
-So what is held is a cycle, which the executor refers to weakly: it is there for the next call, which
-takes hold of all of it at once, or else Python's garbage collector has freed it meanwhile.
+So what is held is a cycle, which the executor refers to weakly: the next call takes hold of all of
+it at once, or else Python's garbage collector has freed it meanwhile.
 """
 
 import weakref

@@ -51,6 +51,7 @@ def test_first_compilations_at_once(run_program):
     output = run_program(FIRST_COMPILATIONS)
     assert output.endswith("0 failed\n"), output
 
+
 # Children are forked off while two threads are in calls, and call themselves. They call the graph,
 # not the function that torch made of it: torch has a lock of its own around its guards.
 FORKS = """

@@ -86,6 +86,15 @@ class Gxx(Toolchain):
     source_suffix: ClassVar[str] = ".cpp"
 
     @property
+    def machine(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """That of this processor."""
+        return platform.machine()
+
+    def symbol(self, kernel: str) -> str:
+        """Give the name of the function that launches a kernel."""
+        return f"{kernel}_launch"
+
+    @property
     def target(self) -> str:
         """Kernels for the processor."""
         return "cpu"

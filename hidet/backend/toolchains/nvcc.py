@@ -43,6 +43,7 @@ class Nvcc(Toolchain):
     name: ClassVar[str] = "nvcc"
     suffix: ClassVar[str] = ".cubin"
     source_suffix: ClassVar[str] = ".cu"
+    machine: ClassVar[str] = "cuda"
 
     @property
     def target(self) -> str:
