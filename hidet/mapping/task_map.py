@@ -24,6 +24,9 @@ from hidet.mapping.factors import (
 if TYPE_CHECKING:
     from hidet.mapping.swizzle import SwizzledLayout
 
+MAX_LISTED = 1 << 16
+"""So many tasks are listed at most."""
+
 Task = tuple[int, ...]
 """A task: its index in each dimension of the tile."""
 
@@ -132,8 +135,13 @@ class TaskMap:
         """Return the tasks of a worker, in order.
 
         Raises:
-            MappingError: if there is no such worker.
+            MappingError: if there is no such worker, or so many tasks that nobody wants a list.
         """
+        if self.tasks_per_worker > MAX_LISTED:
+            raise MappingError(
+                f"a worker of {self} has {self.tasks_per_worker} tasks, too many to list",
+                hint=f"up to {MAX_LISTED} are listed; a loop over the tasks needs no list",
+            )
         if not 0 <= worker < self.workers:
             raise MappingError(
                 f"{self} has no worker {worker}", hint=f"its workers are 0 to {self.workers - 1}"
