@@ -40,6 +40,9 @@ from hidet.lowering.templates.base import Config, KernelScope, Template, Templat
 MAX_NAME = 48
 """Longer names are cut off."""
 
+MAX_CHOICE = 1 << 16
+"""No choice of a template is a larger number: threads, elements of a vector, rows of a tile."""
+
 
 def choose(fusion: FusionOp, arch: Arch) -> tuple[Template, Config]:
     """Return the template and the config of a fusion: its own, else the cost model's first.
@@ -72,6 +75,11 @@ def config_of(attribute: DictionaryAttr) -> tuple[str, Config]:
     for key, value in entries.items():
         if not isinstance(value, IntegerAttr):
             raise ScheduleError(f"{key} of the config {attribute} is no integer")
+        if not 0 < value.value.data <= MAX_CHOICE:
+            raise ScheduleError(
+                f"{key} of the config {attribute} is {value.value.data}",
+                hint=f"it is a count, from 1 to {MAX_CHOICE}",
+            )
         config[key] = value.value.data
     return name.data, config
 

@@ -47,6 +47,8 @@ def test_no_template_accepts(lower):
         ('{template = "row"}', "the template 'row' of the config does not fit the fusion"),
         ("{threads = 4 : i64}", "names no template"),
         ('{template = "elementwise", threads = "many"}', "threads of the config .* is no integer"),
+        ('{template = "elementwise", threads = 0 : i64}', "threads of the config .* is 0"),
+        ('{template = "elementwise", threads = 1099511627776 : i64}', "is 1099511627776"),
     ],
 )
 def test_config_that_does_not_fit(lower, config, message):
