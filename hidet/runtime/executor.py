@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from itertools import chain
+from typing import Any
 
 import torch
 
@@ -81,7 +82,7 @@ class Executor(ABC):
             if held is None or not (self._constants.same(constants) and self._is_ready(constants)):
                 held = self._hold(constants, copied)
             # In one call of native code: no thread comes between what is held and where it is.
-            found = list(
+            found: list[Any] = list(
                 chain(map(_storage, inputs), map(_data_ptr, inputs), map(_data_ptr, outputs))
             )
             pointers = found[len(inputs) :]

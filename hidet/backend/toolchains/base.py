@@ -67,8 +67,10 @@ class Toolchain(ABC):
     source_suffix: ClassVar[str]
     """How the names of its sources end."""
 
-    machine: str | None = None
-    """What its binaries are for, as `hidet.backend.elf` names it; None where they are no ELF."""
+    @property
+    def machine(self) -> str | None:
+        """What its binaries are for, as `hidet.backend.elf` names it; None: they are no ELF."""
+        return None
 
     @property
     @abstractmethod

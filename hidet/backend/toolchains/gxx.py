@@ -86,7 +86,7 @@ class Gxx(Toolchain):
     source_suffix: ClassVar[str] = ".cpp"
 
     @property
-    def machine(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def machine(self) -> str:
         """That of this processor."""
         return platform.machine()
 

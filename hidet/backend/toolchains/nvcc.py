@@ -43,7 +43,11 @@ class Nvcc(Toolchain):
     name: ClassVar[str] = "nvcc"
     suffix: ClassVar[str] = ".cubin"
     source_suffix: ClassVar[str] = ".cu"
-    machine: ClassVar[str] = "cuda"
+
+    @property
+    def machine(self) -> str:
+        """That of GPUs."""
+        return "cuda"
 
     @property
     def target(self) -> str:
