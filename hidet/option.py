@@ -174,6 +174,13 @@ OPTIONS: dict[str, Option] = {
             "how many compilers run side by side",
         ),
         Option(
+            "compile_time_limit",
+            "HIDET_COMPILE_TIME_LIMIT",
+            _positive_integer(),
+            lambda: 600,
+            "how many seconds nvcc or g++ may take for one kernel",
+        ),
+        Option(
             "search_space",
             "HIDET_SEARCH_SPACE",
             _choice(0, 1, 2),

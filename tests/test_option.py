@@ -15,6 +15,7 @@ EXAMPLES = {
     "cache_dir": ("/tmp/cache", Path("/tmp/cache"), 3),
     "cache_size_limit": (1000, 1000, 0),
     "num_workers": ("3", 3, True),
+    "compile_time_limit": (60, 60, 0),
     "search_space": (2, 2, 3),
     "verify_level": ("on", True, "perhaps"),
     "strict": (True, True, "very"),

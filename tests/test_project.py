@@ -34,7 +34,7 @@ def test_constraints_pin_what_is_required(requirement):
 def test_entry_points_load(path):
     """What the metadata promises to other tools is there."""
     module, _, attribute = path.partition(":")
-    assert getattr(importlib.import_module(module), attribute) is not None
+    assert hasattr(importlib.import_module(module), attribute)
 
 
 def test_version():

@@ -1,18 +1,18 @@
 """Building the kernels of a program: side by side, each distinct one once, or out of the cache."""
 
 import os
-import tempfile
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import asdict
-from functools import partial
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from tqdm import tqdm
 
-from hidet.backend.cache import ArtifactCache, artifact_key
-from hidet.backend.toolchains import Toolchain
-from hidet.errors import CompilationError
+from hidet.backend.cache import ArtifactCache, DamagedEntryError, Entry, artifact_key
+from hidet.backend.elf import BadObjectError, check_object
+from hidet.backend.temporary import temporary_folder
+from hidet.backend.toolchains import TIME_LIMIT, Processes, Toolchain
+from hidet.errors import CompilationError, HidetError
 from hidet.escape import file_name
 
 
@@ -21,8 +21,10 @@ def build_kernels(
     toolchain: Toolchain,
     cache: ArtifactCache,
     *,
+    symbols: Mapping[str, str] | None = None,
     workers: int | None = None,
     progress: bool | None = None,
+    time_limit: float = TIME_LIMIT,
 ) -> dict[str, Path]:
     """Build files of kernels.
 
@@ -33,38 +35,71 @@ def build_kernels(
         sources: the text of each file, by a name for messages, as a rule that of its kernel.
         toolchain: the compiler.
         cache: where binaries are looked for and go to.
+        symbols: by name, the function that the binary must define.
         workers: how many compilers run side by side; None: one for each core.
         progress: whether to show a progress bar; None: on a terminal.
+        time_limit: the seconds that each compiler may take.
 
     Returns:
         The path of the binary, by name.
 
     Raises:
         CompilerNotFoundError: there is no compiler, whose version is part of all keys.
-        CompilationError: the compiler failed; the error names the kernel. What had not begun by
-            then is not begun.
+        CompilationError: the compiler failed, took too long, or wrote something else than the
+            binary; the error names the kernel. What had not begun by then is not begun.
         CacheError: the binaries can be stored nowhere.
     """
     fingerprint = toolchain.fingerprint()
     keys = {name: artifact_key(source, fingerprint) for name, source in sources.items()}
     names = {key: name for name, key in reversed(keys.items())}  # the first name of each key
-    entries: dict[str, Path] = {}
+    binaries: dict[str, Path] = {}
     jobs: dict[str, Callable[[], Path]] = {}
+    processes = Processes(time_limit)
     for name, key in keys.items():
         if names[key] != name:
             continue
-        if (entry := cache.get(key)) is not None:
-            entries[key] = entry
+        job = _Job(name, sources[name], key, (symbols or {}).get(name), toolchain, cache, processes)
+        if (binary := find_binary(cache, key, toolchain, job.symbol)) is not None:
+            binaries[key] = binary
         else:
-            jobs[key] = partial(_build, name, sources[name], key, toolchain, cache)
-    entries.update(_run_all(jobs, workers, progress))
-    return {name: entries[key] / _binary_name(toolchain) for name, key in keys.items()}
+            jobs[key] = job.build
+    binaries.update(_run_all(jobs, workers, progress, processes))
+    return {name: binaries[key] for name, key in keys.items()}
+
+
+def find_binary(
+    cache: ArtifactCache, key: str, toolchain: Toolchain, symbol: str | None
+) -> Path | None:
+    """Give the path of a binary in the cache, or None where it has to be built.
+
+    Args:
+        cache: where it is looked for.
+        key: its key.
+        toolchain: what made it.
+        symbol: the function that it must define.
+    """
+    name = _binary_name(toolchain)
+
+    def check(entry: Entry) -> None:
+        if name not in entry.files:
+            raise DamagedEntryError("it has no binary")
+        try:
+            if toolchain.machine is not None:
+                check_object(entry.file(name).read_bytes(), toolchain.machine, symbol)
+        except BadObjectError as error:
+            raise DamagedEntryError(f"{name}: {error}") from error
+
+    entry = cache.entry(key, check)
+    return None if entry is None else entry.file(name)
 
 
 def _run_all(
-    jobs: Mapping[str, Callable[[], Path]], workers: int | None, progress: bool | None
+    jobs: Mapping[str, Callable[[], Path]],
+    workers: int | None,
+    progress: bool | None,
+    processes: Processes,
 ) -> dict[str, Path]:
-    """Run jobs side by side under a progress bar; after an error, begin no more of them."""
+    """Run jobs side by side under a progress bar; after an error, end them and begin no more."""
     if not jobs:
         return {}
     bar = tqdm(
@@ -81,6 +116,11 @@ def _run_all(
         for future in as_completed(futures):
             results[futures[future]] = future.result()
             bar.update()
+    except HidetError:
+        raise  # what has begun may be of use later
+    except BaseException:  # a Ctrl-C, as a rule, for which nobody waits until compilers are done
+        processes.end()
+        raise
     finally:
         pool.shutdown(cancel_futures=True)
         bar.close()
@@ -91,36 +131,63 @@ def _binary_name(toolchain: Toolchain) -> str:
     return f"kernel{toolchain.suffix}"
 
 
-def _build(name: str, source: str, key: str, toolchain: Toolchain, cache: ArtifactCache) -> Path:
-    """Build one file, unless another process has done so meanwhile; give its entry."""
-    with cache.building(key):
-        if (entry := cache.get(key)) is not None:
-            return entry
+@dataclass(frozen=True)
+class _Job:
+    """One file to build."""
+
+    name: str
+    source: str
+    key: str
+    symbol: str | None
+    toolchain: Toolchain
+    cache: ArtifactCache
+    processes: Processes
+
+    def build(self) -> Path:
+        """Build it, unless another process has done so meanwhile; give the binary."""
+        toolchain = self.toolchain
+        with self.cache.building(self.key, give_up=lambda: self.processes.is_ended):
+            binary = find_binary(self.cache, self.key, toolchain, self.symbol)
+            if binary is not None:
+                return binary
+            try:
+                return self._compile()
+            except CompilationError as error:
+                raise CompilationError(
+                    f"kernel '{self.name}': {error.what}",
+                    log=error.log,
+                    source_path=error.source_path,
+                    hint=error.hint,
+                ) from None  # it says all that the first one did
+            except OSError as error:
+                raise CompilationError(
+                    f"kernel '{self.name}': the files of {toolchain.name} cannot be written: "
+                    f"{error}",
+                    log="",
+                    hint="make room for temporary files, or set TMPDIR to a folder that has some",
+                ) from error
+
+    def _compile(self) -> Path:
+        """Compile it and store it; give the binary."""
+        toolchain = self.toolchain
+        with temporary_folder() as folder:
+            output = folder / f"{file_name(self.name)}{toolchain.suffix}"
+            report = toolchain.compile(self.source, output, self.processes)
+            binary = output.read_bytes()
         try:
-            return _compile(name, source, key, toolchain, cache)
-        except CompilationError as error:
+            if toolchain.machine is not None:
+                check_object(binary, toolchain.machine, self.symbol)
+        except BadObjectError as error:
             raise CompilationError(
-                f"kernel '{name}': {error.what}",
-                log=error.log,
-                source_path=error.source_path,
-                hint=error.hint,
-            ) from None  # it says all that the first one did
-        except OSError as error:
-            raise CompilationError(
-                f"kernel '{name}': the files of {toolchain.name} cannot be written: {error}",
-                log="",
-                hint="make room for temporary files, or set TMPDIR to a folder that has some",
+                f"{toolchain.name} ended well, but what it wrote cannot be used: {error}",
+                log=report.log,
+                hint=f"see whether '{' '.join(toolchain.command)}' is the compiler that it should "
+                "be, and whether there is room in the folder of temporary files",
             ) from error
-
-
-def _compile(name: str, source: str, key: str, toolchain: Toolchain, cache: ArtifactCache) -> Path:
-    """Compile one file and store it; give its entry."""
-    with tempfile.TemporaryDirectory(prefix="hidet-") as folder:
-        output = Path(folder) / f"{file_name(name)}{toolchain.suffix}"
-        report = toolchain.compile(source, output)
-        meta = {"name": name, "compiler": toolchain.name, "target": toolchain.target}
+        meta = {"name": self.name, "compiler": toolchain.name, "target": toolchain.target}
         files: dict[str, Path | bytes] = {
-            _binary_name(toolchain): output,
-            f"kernel{toolchain.source_suffix}": source.encode(),
+            _binary_name(toolchain): binary,
+            f"kernel{toolchain.source_suffix}": self.source.encode(),
         }
-        return cache.put(key, files, {**meta, **asdict(report)})
+        entry = self.cache.put(self.key, files, {**meta, **asdict(report)})
+        return entry / _binary_name(toolchain)

@@ -68,8 +68,10 @@ def compile_program(
             sources,
             toolchain,
             store.kernels,
+            symbols={symbol: toolchain.symbol(symbol) for symbol in sources},
             workers=options.num_workers,
             progress=_PROGRESS[options.progress],
+            time_limit=options.compile_time_limit,
         )
     with report.stage("plan"):
         fingerprint = toolchain.fingerprint()

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hidet.backend.build import build_kernels
-from hidet.backend.cache import Store
+from hidet.backend.cache import Store, open_store
 from hidet.backend.toolchains import Gxx
 from hidet.driver.options import CompileOptions
 from hidet.driver.programs import ProgramCache, program_key
 from hidet.driver.target import find_arch, find_toolchain
 from hidet.errors import CompilationError, CompilerNotFoundError
-from hidet.runtime.addresses import SOURCE
+from hidet.runtime.addresses import FUNCTION, SOURCE
 from hidet.runtime.compiled_graph import CompiledGraph
 from hidet.runtime.times import CompileTimes
 
@@ -52,7 +52,7 @@ def compile_graph(
         text = str(module)
         arch = find_arch(device, settings)
         key = program_key(text, toolchain, arch, settings)
-        store = _open_store(settings.cache_dir, settings.cache_size_limit)
+        store = open_store(settings.cache_dir, settings.cache_size_limit)
         programs = ProgramCache(store, toolchain)
         # Whoever wants to see the passes wants them to run.
         program = programs.load(key) if settings.dump_dir is None else None
@@ -78,7 +78,8 @@ def compile_graph(
 def _address_library(store: Store) -> Path | None:
     """Build what compares addresses; where there is no g++, Python does without."""
     try:
-        return build_kernels({"addresses": SOURCE.read_text()}, Gxx(), store.kernels)["addresses"]
+        sources, symbols = {"addresses": SOURCE.read_text()}, {"addresses": FUNCTION}
+        return build_kernels(sources, Gxx(), store.kernels, symbols=symbols)["addresses"]
     except (CompilerNotFoundError, CompilationError) as error:
         warnings.warn(
             f"without g++, each call looks for moved weights a little slower: {error.what}",
@@ -86,9 +87,3 @@ def _address_library(store: Store) -> Path | None:
             stacklevel=2,
         )
         return None
-
-
-@cache
-def _open_store(root: Path, max_bytes: int) -> Store:
-    """Open each cache once a process."""
-    return Store(root, max_bytes=max_bytes)

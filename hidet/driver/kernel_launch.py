@@ -20,6 +20,7 @@ from hidet.dialects.locations import lines_of
 from hidet.driver.tensor_maps import MAP_BYTES
 from hidet.errors import HidetError
 from hidet.runtime.cuda_services import CudaServices
+from hidet.runtime.library import Library
 from hidet.runtime.strict import StrictLaunches
 from hidet.runtime.tensors import POINTER_ALIGNMENT
 
@@ -51,10 +52,8 @@ class CpuKernel:
     ) -> None:
         self._symbol = symbol
         self._shared_bytes = shared_bytes
-        try:
-            library = ctypes.CDLL(str(path))
-        except OSError as error:
-            raise HidetError(f"cannot load the kernel of {path}: {error}") from error
+        self._library = Library(path)
+        library = self._library.native
         # int <symbol>_launch(void** arguments, grid x, y, z, shared bytes); 0 where all went well.
         self._launch: Callable[..., int] = ctypes.CFUNCTYPE(
             ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint] * 4

@@ -19,6 +19,7 @@ class CompileOptions:
         cache_dir: the folder of the cache.
         cache_size_limit: the bytes that the cache may take.
         num_workers: how many compilers run side by side.
+        compile_time_limit: the seconds that a compiler may take for one kernel.
         progress: "auto", "on" or "off".
         search_space: how schedules are chosen; 0 asks the cost model.
         verify_level: check between stages that the program is legal there.
@@ -32,6 +33,7 @@ class CompileOptions:
     cache_dir: Path
     cache_size_limit: int
     num_workers: int
+    compile_time_limit: int
     progress: str
     search_space: int
     verify_level: bool

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hidet.arch.chips import Arch
+from hidet.backend.build import find_binary
 from hidet.backend.cache import ArtifactCache, CacheWarning, Store
 from hidet.backend.toolchains import Toolchain
 from hidet.driver.fingerprint import source_fingerprint
@@ -56,7 +57,7 @@ class ProgramCache:
     def __init__(self, store: Store, toolchain: Toolchain) -> None:
         self._programs: ArtifactCache = store.programs
         self._kernels: ArtifactCache = store.kernels
-        self._suffix = toolchain.suffix
+        self._toolchain = toolchain
 
     def load(self, key: str) -> Program | None:
         """Give a program, or None where it, or one of its binaries, is not there or damaged."""
@@ -73,21 +74,15 @@ class ProgramCache:
             )
             return None
         artifacts: dict[str, Path] = {}
-        for artifact_key in sorted({kernel.artifact_key for kernel in plan.kernels}):
-            path = self._binary(artifact_key)
+        for kernel in plan.kernels:
+            symbol = self._toolchain.symbol(kernel.symbol)
+            path = find_binary(self._kernels, kernel.artifact_key, self._toolchain, symbol)
             if path is None:
                 return None
-            artifacts[artifact_key] = path
+            artifacts[kernel.artifact_key] = path
         return Program(plan, artifacts)
 
     def save(self, key: str, plan: Plan) -> None:
         """Keep a plan, whose binaries are in the cache already."""
         meta = {"target": plan.target, "kernels": len(plan.kernels)}
         self._programs.put(key, {PLAN_FILE: plan.to_json().encode()}, meta)
-
-    def _binary(self, artifact_key: str) -> Path | None:
-        """Find the binary of a kernel, among the files of its entry."""
-        entry = self._kernels.entry(artifact_key)
-        if entry is None:
-            return None
-        return next((entry.file(n) for n in entry.files if n.endswith(self._suffix)), None)

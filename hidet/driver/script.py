@@ -16,7 +16,7 @@ from xdsl.dialects.func import FuncOp
 from hidet.analysis.kernels import kernels_of
 from hidet.arch.chips import Arch
 from hidet.backend.build import build_kernels
-from hidet.backend.cache import Store, artifact_key
+from hidet.backend.cache import artifact_key, open_store
 from hidet.backend.printer import print_kernel, print_kernels
 from hidet.context import make_context
 from hidet.dialects.alias_printer import module_text
@@ -240,7 +240,7 @@ class CompiledFunction:
             CompilerNotFoundError: nvcc or g++ is missing.
             CompilationError: nvcc or g++ failed.
         """
-        if not torch.compiler.is_compiling() and not _is_traced(arguments):
+        if not torch.compiler.is_dynamo_compiling() and not _is_traced(arguments):
             return self.run(tuple(map(plain, arguments)))
         from hidet.driver.script_operator import call_operator, run_outside  # which loads dynamo
 
@@ -343,11 +343,18 @@ def _load(ops: Sequence[KernelOp], device: torch.device, dump: Dump) -> list[Lau
                 hint="pass tensors on the CPU",
             )
         check_architecture(op, arch)
-    store = Store(options.cache_dir, max_bytes=options.cache_size_limit)
+    store = open_store(options.cache_dir, options.cache_size_limit)
     # A kernel without blocks has nothing to do.
     sources = {op.sym_name.data: print_kernel(op) for op in ops if 0 not in op.grid_dims}
     try:
-        paths = build_kernels(sources, toolchain, store.kernels, progress=False)
+        paths = build_kernels(
+            sources,
+            toolchain,
+            store.kernels,
+            symbols={name: toolchain.symbol(name) for name in sources},
+            progress=False,
+            time_limit=options.compile_time_limit,
+        )
     except CompilationError as error:
         name_line(error, ops)
         raise

@@ -14,7 +14,6 @@ from __future__ import annotations
 import builtins
 import hashlib
 from collections.abc import Sequence
-from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import torch
@@ -23,6 +22,7 @@ from torch.library import Library
 
 from hidet.dialects.cuda.names import is_identifier, symbol_of
 from hidet.driver.script_keys import function_of
+from hidet.forks import FAMILY
 from hidet.frontends.script.launches import Parameter
 from hidet.frontends.script.types import ScalarType
 from hidet.tensor import Tensor, plain
@@ -37,7 +37,7 @@ Operator: TypeAlias = torch._ops.OpOverload[..., Any]  # pyright: ignore[reportP
 """An operator of torch."""
 
 _LIBRARY = Library(NAMESPACE, "FRAGMENT")
-_LOCK = Lock()
+_LOCK = FAMILY.lock()
 # A registry, as torch's own: an operator lives as long as the process, and its kernel with it.
 _FUNCTIONS: dict[Operator, CompiledFunction] = {}
 _OPERATORS: dict[str, Operator] = {}

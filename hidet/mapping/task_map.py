@@ -25,6 +25,9 @@ from hidet.mapping.places import is_inside, place_in
 if TYPE_CHECKING:
     from hidet.mapping.swizzle import SwizzledLayout
 
+MAX_LISTED = 1 << 16
+"""So many tasks are listed at most."""
+
 Task = tuple[int, ...]
 """A task: its index in each dimension of the tile."""
 
@@ -146,8 +149,13 @@ class TaskMap:
         What stands for a number in a program, and has its operators, makes tasks of such.
 
         Raises:
-            MappingError: if there is no such worker.
+            MappingError: if there is no such worker, or so many tasks that nobody wants a list.
         """
+        if self.tasks_per_worker > MAX_LISTED:
+            raise MappingError(
+                f"a worker of {self} has {self.tasks_per_worker} tasks, too many to list",
+                hint=f"up to {MAX_LISTED} are listed; a loop over the tasks needs no list",
+            )
         if isinstance(worker, int) and not 0 <= worker < self.workers:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise MappingError(
                 f"{self} has no worker {worker}", hint=f"its workers are 0 to {self.workers - 1}"

@@ -14,6 +14,9 @@ import torch
 SOURCE = Path(__file__).with_name("addresses.cpp")
 """The native code, for g++."""
 
+FUNCTION = "hidet_same_addresses"
+"""The function that it defines."""
+
 _data_ptr = torch.Tensor.data_ptr
 
 

@@ -10,6 +10,9 @@ from collections.abc import Sequence
 
 from hidet.runtime.plan import Argument, Launch, Plan
 
+NOWHERE = -1
+"""An address that no tensor has."""
+
 
 class Sources:
     """The tensors behind the arguments, numbered: inputs, constants, outputs, arena, prepared.
@@ -67,7 +70,9 @@ class ArgumentTable:
         """Note that a tensor, by its number in `Sources`, is at this address now."""
         if pointer == self._pointers[source]:
             return
-        self._pointers[source] = pointer
+        # An interrupt in here leaves an address that no later call takes for that of its tensor.
+        self._pointers[source] = NOWHERE
         for slot, offset in self._slots[source]:
             self._values[slot] = pointer + offset
         self.outdated |= self._users[source]
+        self._pointers[source] = pointer

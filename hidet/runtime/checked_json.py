@@ -8,6 +8,8 @@ Understood are int, str, `Literal`, unions of these, `tuple[X, ...]`, `dict[str,
 """
 
 import dataclasses
+import json
+import reprlib
 import types
 import typing
 from collections.abc import Mapping, Sequence
@@ -35,6 +37,24 @@ def encode(value: Any) -> Json:
     return value
 
 
+def parse(text: str, path: str) -> object:
+    """Read JSON.
+
+    Args:
+        text: the text.
+        path: how errors name the value.
+
+    Raises:
+        CacheError: it is no JSON, or nested more deeply than Python's reader goes.
+    """
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise CacheError(f"'{path}' is no JSON: {error}") from error
+    except RecursionError as error:
+        raise CacheError(f"'{path}' is nested too deeply") from error
+
+
 def decode(expected: type[T], value: object, path: str) -> T:
     """Check `value`, read from JSON, against the type `expected` and convert it.
 
@@ -50,8 +70,7 @@ def decode(expected: type[T], value: object, path: str) -> T:
 
 
 def _refuse(path: str, wanted: str, value: object) -> NoReturn:
-    text = repr(value)
-    shown = text if len(text) <= 60 else f"{text[:57]}..."
+    shown = reprlib.repr(value)  # of a few elements and levels
     raise CacheError(f"field '{path}' must be {wanted}, but is {shown}")
 
 

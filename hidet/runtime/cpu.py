@@ -10,6 +10,7 @@ from hidet.dialects.cuda.names import symbol_of
 from hidet.errors import HidetError
 from hidet.runtime.arguments import ArgumentTable
 from hidet.runtime.executor import Executor
+from hidet.runtime.library import Library
 from hidet.runtime.plan import ALIGNMENT, Kernel, Launch, Plan
 from hidet.runtime.strict import StrictLaunches
 
@@ -24,8 +25,11 @@ class CpuExecutor(Executor):
 
     def __init__(self, plan: Plan, artifacts: Mapping[str, Path]) -> None:
         super().__init__(plan, torch.device("cpu"))
-        libraries = {key: _load(artifacts[key]) for key in {k.artifact_key for k in plan.kernels}}
-        self._functions = [_Function(libraries[k.artifact_key], k) for k in plan.kernels]
+        keys = {kernel.artifact_key for kernel in plan.kernels}
+        self._libraries = {key: Library(artifacts[key]) for key in keys}
+        self._functions = [
+            _Function(self._libraries[k.artifact_key].native, k) for k in plan.kernels
+        ]
 
     def _allocate(self, size: int) -> torch.Tensor:
         memory = torch.empty(size + ALIGNMENT, dtype=torch.uint8)
@@ -61,11 +65,3 @@ class _Function:
         if self._launch(arguments, *self._shape) != 0:
             reason = self._last_error().decode(errors="replace")
             raise HidetError(f"kernel '{self._symbol}' failed on the CPU: {reason}")
-
-
-def _load(path: Path) -> ctypes.CDLL:
-    """Load a shared library, with errors that name it."""
-    try:
-        return ctypes.CDLL(str(path))
-    except OSError as error:
-        raise HidetError(f"cannot load the kernels of {path}: {error}") from error

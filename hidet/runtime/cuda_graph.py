@@ -22,11 +22,15 @@ import torch
 
 from hidet.arch.limits import STATIC_SHARED_BYTES
 from hidet.dialects.cuda.names import symbol_of
+from hidet.forks import FAMILY
 from hidet.runtime.addresses import Addresses
 from hidet.runtime.arguments import ArgumentTable
 from hidet.runtime.cuda_services import CudaServices
 from hidet.runtime.executor import Executor
 from hidet.runtime.plan import Kernel, Launch, Plan
+
+DEFAULT_STREAM = 0
+"""The handle of the stream that torch takes where nobody asks for another."""
 
 
 class CudaGraphExecutor(Executor):
@@ -73,6 +77,10 @@ class CudaGraphExecutor(Executor):
         with self._services.attach():
             return super().run(inputs, constants)
 
+    def after_fork(self) -> None:
+        """Leave to the parent what it has on the GPU, which a child cannot reach."""
+        self._finalizer.detach()
+
     def _load(self, cubins: Mapping[str, bytes]) -> None:
         """Load the kernels into the GPU's context."""
         call = self._services.call
@@ -103,10 +111,11 @@ class CudaGraphExecutor(Executor):
             before = [self._nodes[number] for number in launch.dependencies]
             self._nodes.append(call("cuGraphAddKernelNode", graph, before, len(before), parameters))
         self._executable = call("cuGraphInstantiate", graph, 0)
-        release = weakref.finalize(
+        self._finalizer = weakref.finalize(
             self, _release, self._services, self._executable, graph, list(self._modules.values())
         )
-        release.atexit = False  # the driver may be gone by then, and frees all of it itself
+        self._finalizer.atexit = False  # the driver may be gone by then, and frees all itself
+        FAMILY.add(self)
 
     def _node_parameters(self, launch: Launch, address: int) -> Any:
         kernel = self.plan.kernels[launch.kernel]
@@ -133,9 +142,12 @@ class CudaGraphExecutor(Executor):
         super()._bind_constants(constants, copied)
         self._stream = stream
         # The stream may be another one than that which this memory was allocated on.
-        for memory in (self._arena, self._weights and self._weights.prepared):
-            if memory is not None:
-                self._services.keep_until_done(memory)
+        memory = [self._arena, self._weights and self._weights.prepared]
+        if stream != DEFAULT_STREAM:  # where weights are made, as a rule
+            memory += constants
+        for tensor in memory:
+            if tensor is not None:
+                self._services.keep_until_done(tensor)
 
     def _prepare(self, constants: Sequence[torch.Tensor]) -> torch.Tensor:
         prepared = super()._prepare(constants)

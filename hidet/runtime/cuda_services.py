@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from hidet.errors import CudaError
+from hidet.forks import FAMILY
 
 
 class CudaServices:
@@ -25,6 +26,7 @@ class CudaServices:
         self.device = device
         self._index = device.index
         self._thread = _Thread()
+        FAMILY.add(self)
         with torch.cuda.device(device):
             torch.empty(1, device=device)  # makes the primary context, and makes it current
             self._context = self.call("cuCtxGetCurrent")
@@ -66,11 +68,16 @@ class CudaServices:
         torch makes a thread's context current at some calls of its own only, so a new thread may
         have none yet.
         """
+        torch.cuda.init()  # in the child of a fork, torch's own error says why this cannot work
         with torch.cuda.device(self.device):
             if not self._thread.attached:
                 self.call("cuCtxSetCurrent", self._context)
                 self._thread.attached = True
             yield
+
+    def after_fork(self) -> None:
+        """Forget that this thread was attached: the child of a fork has no context."""
+        self._thread.attached = False
 
     def allocate(self, size: int) -> torch.Tensor:
         """Give a tensor of bytes out of torch's allocator, which aligns to 512 bytes."""

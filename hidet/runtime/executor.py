@@ -2,12 +2,15 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from threading import Lock
+from itertools import chain
+from typing import Any
 
 import torch
 
+from hidet.forks import FAMILY
 from hidet.runtime.addresses import Addresses
 from hidet.runtime.arguments import ArgumentTable, Sources
+from hidet.runtime.held import Held, nothing_held
 from hidet.runtime.plan import Copy, Launch, Plan
 from hidet.runtime.tensors import (
     POINTER_ALIGNMENT,
@@ -19,6 +22,7 @@ from hidet.runtime.tensors import (
 from hidet.runtime.weights import WeightSet, WeightSets
 
 _data_ptr = torch.Tensor.data_ptr
+_storage = torch.Tensor.untyped_storage
 
 
 class Executor(ABC):
@@ -29,7 +33,9 @@ class Executor(ABC):
     arguments are checked and written. A tensor of another type at the very address of the last call
     is therefore not noticed: callers that are not guarded, as torch.compile's are, check first.
 
-    Calls from several threads take turns, since they share the arguments and the arena.
+    Calls from several threads take turns, since they share the arguments and the arena. Meanwhile
+    any thread may put other data into a tensor (`weight.data = ...`): a call holds the memory whose
+    addresses it has read, and mixes old and new weights at worst.
 
     Args:
         plan: what to run.
@@ -42,7 +48,7 @@ class Executor(ABC):
     ) -> None:
         self.plan = plan
         self.device = device
-        self._lock = Lock()
+        self._lock = FAMILY.lock()
         self._sources = Sources(plan)
         self._table = ArgumentTable(plan.forward, self._sources)
         self._new_outputs = output_factories(plan.outputs, device)
@@ -55,6 +61,7 @@ class Executor(ABC):
         self._constants = addresses or Addresses()
         # None is unlike any other list, so that the next call binds all of them.
         self._moving_pointers: list[int] | None = None
+        self._held = nothing_held
 
     def run(
         self, inputs: Sequence[torch.Tensor], constants: Sequence[torch.Tensor]
@@ -71,16 +78,31 @@ class Executor(ABC):
         outputs = [new() for new in self._new_outputs]
         with self._lock:
             copied: list[torch.Tensor] = []
-            if not (self._constants.same(constants) and self._is_ready(constants)):
-                self._bind_constants(constants, copied)
-            pointers = [*map(_data_ptr, inputs), *map(_data_ptr, outputs)]
+            held = self._held()
+            if held is None or not (self._constants.same(constants) and self._is_ready(constants)):
+                held = self._hold(constants, copied)
+            # In one call of native code: no thread comes between what is held and where it is.
+            found: list[Any] = list(
+                chain(map(_storage, inputs), map(_data_ptr, inputs), map(_data_ptr, outputs))
+            )
+            pointers = found[len(inputs) :]
             if pointers != self._moving_pointers:
                 self._bind_moving(inputs, pointers, copied)
             self._launch()
             for copy in self.plan.copies:
                 outputs[copy.output].copy_(self._source(copy, inputs, constants, outputs))
-            del copied  # what was copied for its alignment has to live until here
+            del copied, held, found  # what the kernels read has to live until here
         return outputs
+
+    def _hold(self, constants: Sequence[torch.Tensor], copied: list[torch.Tensor]) -> Held:
+        """Hold the memory of the constants, and make it that of the launches unless it is."""
+        held = Held(constants)
+        if not (self._constants.same(held.tensors) and self._is_ready(held.tensors)):
+            self._bind_constants(held.tensors, copied)
+        if (before := self._held()) is not None:
+            before.release()
+        self._held = held.reference
+        return held
 
     def _is_ready(self, constants: Sequence[torch.Tensor]) -> bool:
         """Tell whether nothing but addresses can have changed since the last call."""
@@ -107,7 +129,7 @@ class Executor(ABC):
             assert self._weights.prepared is not None, "the caller holds the weights"
             self._table.move(self._sources.prepared, self._weights.prepared.data_ptr())
         for number, tensor in enumerate(constants):
-            pointer = _aligned_pointer(tensor, copied)
+            pointer = _aligned(tensor.data_ptr(), tensor, copied)
             self._table.move(self._sources.constant_base + number, pointer)
         if not copied:
             self._constants.keep(constants)
@@ -128,7 +150,7 @@ class Executor(ABC):
                 continue
             tensor, spec = inputs[number], self.plan.inputs[number]
             check_tensor(tensor, spec, self.device, f"input {number}")
-            self._table.move(number, _aligned_pointer(tensor, copied))
+            self._table.move(number, _aligned(pointer, tensor, copied))
         if len(copied) == misaligned:
             self._moving_pointers = pointers
 
@@ -142,7 +164,7 @@ class Executor(ABC):
         copied: list[torch.Tensor] = []
         table = ArgumentTable(self.plan.prepare, self._sources)
         for number, weight in enumerate(constants, start=self._sources.constant_base):
-            table.move(number, _aligned_pointer(weight, copied))
+            table.move(number, _aligned(weight.data_ptr(), weight, copied))
         table.move(self._sources.arena, arena.data_ptr())
         table.move(self._sources.prepared, prepared.data_ptr())
         self._launch_in_order(self.plan.prepare, table)
@@ -176,9 +198,8 @@ class Executor(ABC):
         """Run launches one after the other, with the arguments in `table`."""
 
 
-def _aligned_pointer(tensor: torch.Tensor, copied: list[torch.Tensor]) -> int:
+def _aligned(pointer: int, tensor: torch.Tensor, copied: list[torch.Tensor]) -> int:
     """Give the address of a tensor, or of a copy, put into `copied`, where it is misaligned."""
-    pointer = tensor.data_ptr()
     if pointer % POINTER_ALIGNMENT == 0:
         return pointer
     copied.append(tensor.detach().clone())

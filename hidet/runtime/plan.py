@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from hidet.errors import CacheError
-from hidet.runtime.checked_json import decode, encode
+from hidet.runtime.checked_json import decode, encode, parse
 
 SCHEMA = 1
 """The version of the JSON form. A plan of another version is refused."""
@@ -146,11 +146,7 @@ class Plan:
             CacheError: the text is not JSON, is of another schema, a field is missing, unknown or
                 of a wrong type, or refers to what is not there.
         """
-        try:
-            document: object = json.loads(text)
-        except ValueError as error:
-            raise CacheError(f"the plan is not valid JSON: {error}") from error
-        wrapper = decode(_Document, document, "document")
+        wrapper = decode(_Document, parse(text, "document"), "document")
         plan = wrapper.plan
         for problem in find_problems(plan):
             raise CacheError(f"the plan contradicts itself: {problem}")

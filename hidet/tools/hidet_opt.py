@@ -10,13 +10,16 @@ and with errors shown as hidet shows them. `HIDET_TRACEBACK=1` shows the Python 
 import os
 import re
 import sys
+import traceback
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
+from io import BytesIO
 from itertools import chain
 from time import perf_counter
 from typing import IO
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass, PassPipeline
 from xdsl.utils.arg_spec import parse_spec
 from xdsl.utils.exceptions import (
@@ -24,6 +27,7 @@ from xdsl.utils.exceptions import (
     DiagnosticException,
     ParseError,
     ShrinkException,
+    VerifyException,
 )
 from xdsl.xdsl_opt_main import xDSLOptMain
 
@@ -34,6 +38,7 @@ from hidet.lowering.blame import blame
 from hidet.lowering.pipelines import PIPELINES, PassOptions, passes_of
 from hidet.tools.pass_times import PassTime, count_operations, format_pass_times
 from hidet.tools.pipes import leave_pipe
+from hidet.tools.program_text import broken_string, deepest
 from hidet.universe import multiverse
 
 # How xDSL underlines the operation that does not verify, in a note with the whole program.
@@ -46,6 +51,23 @@ def _failing_operation(error: DiagnosticException) -> str | None:
         if match := _UNDERLINE.search(note):
             return match["operation"].strip()
     return None
+
+
+def _verify(program: ModuleOp) -> None:
+    """Verify a program.
+
+    Raises:
+        DiagnosticException: it does not verify; some of xDSL's verifiers raise other errors, which
+            name no operation.
+    """
+    try:
+        program.verify()
+    except DiagnosticException:
+        raise
+    except Exception as error:
+        ops = [frame.f_locals.get("self") for frame, _ in traceback.walk_tb(error.__traceback__)]
+        names = [op.name for op in ops if isinstance(op, Operation)]
+        raise VerifyException(f"'{names[-1]}' does not verify: {error}") from error
 
 
 def _is_expected(error: Exception) -> bool:
@@ -126,6 +148,32 @@ class HidetOptMain(xDSLOptMain):
             return self.stdin, "mlir"
         return super().get_input_stream()
 
+    def parse_chunk(
+        self, chunk: IO[bytes], file_extension: str, start_offset: int = 0
+    ) -> ModuleOp | None:
+        """Parse a program.
+
+        Raises:
+            HidetError: a string has no end, or the program is nested more deeply than the parser
+                goes.
+        """
+        data = chunk.read()
+        text = data.decode(errors="replace")
+
+        def where(place: tuple[int, int]) -> str:
+            return f"{self.args.input_file or '<stdin>'}:{place[0] + start_offset}:{place[1]}"
+
+        if (place := broken_string(text)) is not None:
+            raise HidetError(
+                "a string does not end in its line, or has an unknown escape", where=where(place)
+            )
+        try:
+            return super().parse_chunk(BytesIO(data), file_extension, start_offset)
+        except RecursionError as error:
+            raise HidetError(
+                "the program is nested too deeply", where=where(deepest(text))
+            ) from error
+
     def apply_passes(self, prog: ModuleOp) -> None:
         """Apply the passes in order, verifying after each."""
         times: list[PassTime] = []
@@ -148,7 +196,7 @@ class HidetOptMain(xDSLOptMain):
         if self.args.disable_verify:
             return
         try:
-            prog.verify()
+            _verify(prog)
         except DiagnosticException as error:
             if after is None or self.args.verify_diagnostics:
                 raise

@@ -48,7 +48,7 @@ class CopyingToolchain(Toolchain):
         """The version is all that counts."""
         return f"copier {self.version}"
 
-    def compile(self, source, output):
+    def compile(self, source, output, processes=None):
         """Copy the source."""
         self.compiled.append(source)
         self.during(source)

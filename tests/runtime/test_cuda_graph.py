@@ -1,6 +1,7 @@
 """The CUDA Graph: what reaches the driver, on a fake one; and the real thing, marked gpu."""
 
 import gc
+import os
 import threading
 from dataclasses import replace
 
@@ -226,6 +227,22 @@ def test_gpu_new_thread(load_on_gpu, plans):
     thread.start()
     thread.join()
     torch.testing.assert_close(results[1], 2 * (x + w))
+
+
+@pytest.mark.gpu
+def test_gpu_child_of_a_fork(load_on_gpu, plans):
+    """A child cannot use the GPU, and hears so from torch."""
+    executor = load_on_gpu(plans.simple())
+    x, w = (torch.randn(plans.size, device="cuda") for _ in range(2))
+    executor.run([x], [w])
+    child = os.fork()
+    if child == 0:
+        try:
+            executor.run([x], [w])
+        except RuntimeError as error:
+            os._exit(0 if "forked subprocess" in str(error) else 1)
+        os._exit(2)
+    assert os.waitpid(child, 0)[1] == 0
 
 
 @pytest.mark.gpu

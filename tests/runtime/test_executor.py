@@ -1,6 +1,8 @@
 """Both executors on the same plans: the CPU's with real kernels, the CUDA one on a fake driver."""
 
+import gc
 import threading
+import weakref
 
 import pytest
 import torch
@@ -224,6 +226,42 @@ def test_threads_take_turns(load, plans):
     for thread in threads:
         thread.join()
     assert not failures
+
+
+@pytest.mark.parametrize("calls_before", [0, 1])
+def test_memory_of_a_call_is_held(load, plans, monkeypatch, calls_before):
+    """Another thread may give the tensors of a call other memory; nothing is kept for longer."""
+    executor = load(plans.prepared())
+    x, p0, p1 = tensors = [_vector(plans) for _ in range(3)]
+    for _ in range(calls_before):
+        executor.run([x], [p0, p1])
+    expected = x + 4 * p1 + p0
+    storages = [weakref.ref(tensor.untyped_storage()) for tensor in tensors]
+    launch = executor._launch
+
+    def replace_and_launch():
+        for tensor in tensors:
+            tensor.data = torch.full_like(tensor, torch.nan)
+        gc.collect()
+        assert all(storage() is not None for storage in storages)
+        launch()
+
+    monkeypatch.setattr(executor, "_launch", replace_and_launch)
+    (y,) = executor.run([x], [p0, p1])
+    torch.testing.assert_close(y, expected)
+    gc.collect()
+    assert all(storage() is None for storage in storages)
+
+
+def test_what_was_freed_meanwhile_is_held_again(load, plans):
+    """A collection between calls costs no binding, and takes no hold away from later calls."""
+    executor = load(plans.prepared())
+    x, p0, p1 = (_vector(plans) for _ in range(3))
+    _check_prepared(executor, x, p0, p1)
+    gc.collect()
+    assert executor._held() is None
+    _check_prepared(executor, x, p0, p1)
+    assert executor._held() is not None
 
 
 def test_failing_kernel_is_named(plans, cpu_library):

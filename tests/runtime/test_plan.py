@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hidet.errors import CacheError
+from hidet.runtime.checked_json import decode
 from hidet.runtime.plan import ITEM_SIZES, Argument, Plan, TensorSpec
 from hidet.runtime.tensors import DTYPES
 
@@ -103,6 +104,17 @@ def test_text_cut_anywhere_is_refused(plans, data):
     cut = data.draw(st.integers(0, len(text) - 1))
     with pytest.raises(CacheError):
         Plan.from_json(text[:cut])
+
+
+@pytest.mark.parametrize("text", ["[" * 200_000, '{"plan":' * 200_000, '{"schema":' + "[" * 900])
+def test_text_of_any_depth_is_refused(text):
+    with pytest.raises(CacheError):
+        Plan.from_json(text)
+    deep = []
+    for _ in range(900):
+        deep = [deep]
+    with pytest.raises(CacheError, match="must be an object"):
+        decode(Plan, deep, "plan")
 
 
 def test_arguments_are_plain_pairs():

@@ -5,8 +5,23 @@ the passes made of a graph. An `ArtifactCache` is one namespace. All of it is sa
 threads and processes, which may be killed at any moment.
 """
 
-from hidet.backend.cache.artifacts import ArtifactCache, CacheWarning, Store, artifact_key
-from hidet.backend.cache.entry import Entry
+from hidet.backend.cache.artifacts import (
+    ArtifactCache,
+    CacheWarning,
+    Store,
+    artifact_key,
+    open_store,
+)
+from hidet.backend.cache.entry import DamagedEntryError, Entry
 from hidet.backend.cache.folder import EntryInfo
 
-__all__ = ["ArtifactCache", "CacheWarning", "Entry", "EntryInfo", "Store", "artifact_key"]
+__all__ = [
+    "ArtifactCache",
+    "CacheWarning",
+    "DamagedEntryError",
+    "Entry",
+    "EntryInfo",
+    "Store",
+    "artifact_key",
+    "open_store",
+]

@@ -6,11 +6,11 @@ import hashlib
 import os
 import re
 import tempfile
-import threading
 import time
 import warnings
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +23,12 @@ from hidet.backend.cache.folder import (
     CacheFolder,
     EntryInfo,
     mark_used,
-    remove_tree,
 )
+from hidet.backend.temporary import make_folder, remove_tree, sweep
 from hidet.errors import CacheError
+from hidet.forks import FAMILY
 
 DEFAULT_MAX_BYTES = 4 << 30
-
-_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 
 
 class CacheWarning(UserWarning):
@@ -61,7 +60,7 @@ class Store:
     def __init__(self, root: Path, *, max_bytes: int = DEFAULT_MAX_BYTES) -> None:
         self.folder = CacheFolder(root.expanduser().absolute())
         self.max_bytes = max_bytes
-        self._mutex = threading.Lock()
+        self._mutex = FAMILY.lock()
         self._unchecked_bytes = max_bytes  # written since the size was last looked at
         self._private: Path | None = None
 
@@ -99,6 +98,7 @@ class Store:
     def evict(self) -> None:
         """Remove leftovers, and what was not used for the longest time where there is too much."""
         self.folder.remove_leftovers()
+        sweep()
         entries = self.entries()
         excess = sum(info.bytes for info in entries) - self.max_bytes
         if excess <= 0:
@@ -123,14 +123,14 @@ class Store:
 
     @property
     def private_folder(self) -> Path | None:
-        """The folder of this process for what the disk has no room for, if it was needed."""
+        """The folder of this process for what cannot go to the cache, if it was needed."""
         return self._private
 
     def make_private_folder(self, reason: OSError) -> Path:
         """Give that folder, and make it, with a warning, if it is needed for the first time."""
         with self._mutex:
             if self._private is None:
-                self._private = Path(tempfile.mkdtemp(prefix="hidet-cache-"))
+                self._private, _ = make_folder()  # its lock lasts as long as the process
                 atexit.register(_remove_own_folder, self._private, os.getpid())
                 warnings.warn(
                     f"the cache {self.folder.root} cannot be written ({reason.strerror}): what is "
@@ -139,6 +139,16 @@ class Store:
                     stacklevel=2,
                 )
             return self._private
+
+
+@cache
+def open_store(root: Path, max_bytes: int) -> Store:
+    """Open each cache once a process.
+
+    Raises:
+        CacheError: others than the user can write to the folder.
+    """
+    return Store(root, max_bytes=max_bytes)
 
 
 class ArtifactCache:
@@ -163,30 +173,37 @@ class ArtifactCache:
         entry = self.entry(key)
         return None if entry is None else entry.path
 
-    def entry(self, key: str) -> Entry | None:
+    def entry(self, key: str, check: Callable[[Entry], None] | None = None) -> Entry | None:
         """Give an entry, or None. Its files stay for ten minutes at least.
 
         A damaged entry is removed, with a warning.
+
+        Args:
+            key: its key.
+            check: raises `DamagedEntryError` for an entry that is intact, but of no use.
+
+        Raises:
+            CacheError: others can write to the cache, or to the entry.
         """
         place = self._place(key)
-        if not place.exists():
-            return self._private_entry(key)
+        if (private := self._private_entry(key)) is not None:
+            return private
         try:
             with self.store.folder.lock(exclusive=False):
-                entry = read_entry(place, key)
+                entry = self._read(key, check)
                 mark_used(place)
                 return entry
-        except FileNotFoundError:
-            return None
         except DamagedEntryError as damage:
-            self._remove_damaged(key, damage)
+            self._remove_damaged(key, check, damage)
+            return None
+        except OSError:  # there is none, or no access; where that matters, `put` says so
             return None
 
     def put(self, key: str, files: Mapping[str, Path | bytes], meta: Mapping[str, Any]) -> Path:
         """Store an entry; give its folder. The same key always stands for the same content.
 
-        Where the disk is full or read-only, the entry goes to a temporary folder that lasts as long
-        as the process, with one warning.
+        Where the cache cannot be written (the disk is full, there is no permission, ...), the entry
+        goes to a temporary folder that lasts as long as the process, with one warning.
 
         Args:
             key: a sha256 in hexadecimal.
@@ -194,35 +211,37 @@ class ArtifactCache:
             meta: what JSON can hold.
 
         Raises:
-            CacheError: there is no permission to write, or no room in the temporary folder either.
+            CacheError: others can write to the cache, or there is no room in the temporary folder
+                either.
         """
         place = self._place(key)
         try:
             return self._put(place, key, files, meta)
         except OSError as error:
-            if error.errno not in _NO_ROOM:
-                raise CacheError(
-                    f"cannot write to the cache: {error}", where=str(self.store.folder.root)
-                ) from error
             return self._put_private(key, files, meta, error)
 
     @contextmanager
-    def building(self, key: str) -> Generator[None]:
+    def building(self, key: str, give_up: Callable[[], bool] = lambda: False) -> Generator[None]:
         """Hold a lock while building an entry, so that others wait for it instead of building too.
 
-        It only saves work: where the disk has no room for the file of a lock, there is none.
+        It only saves work: where the file of a lock cannot be, there is none.
+
+        Args:
+            key: the key of the entry.
+            give_up: whether not to wait for the lock any longer.
         """
-        lock = FileLock(self.store.folder.root / "locks" / self._place(key).parent.name)
+        lock: FileLock | None = None
         try:
             self.store.folder.prepare()
-            lock.acquire()
-        except OSError as error:
-            if error.errno not in _NO_ROOM:
-                raise
+            lock = FileLock(self.store.folder.lock_file(self._place(key).parent.name))
+            lock.acquire(cancel_check=give_up)
+        except (OSError, NotImplementedError):  # there are file systems without locks
+            lock = None
         try:
             yield
         finally:
-            lock.release()  # nothing happens if it is not held
+            if lock is not None:
+                lock.release()
 
     def _place(self, key: str) -> Path:
         if re.fullmatch(r"[0-9a-f]{64}", key) is None:
@@ -245,13 +264,30 @@ class ArtifactCache:
                 if folder.publish(temporary, place) or self.entry(key) is not None:
                     break
             else:
-                raise CacheError("an entry of the cache cannot be replaced", where=str(place))
+                raise OSError(errno.EEXIST, f"{place} cannot be replaced")
         finally:
             remove_tree(temporary)
         self.store.note_written(size)
         return place
 
-    def _remove_damaged(self, key: str, damage: DamagedEntryError) -> None:
+    def _read(self, key: str, check: Callable[[Entry], None] | None) -> Entry:
+        """Read and check an entry.
+
+        Raises:
+            CacheError: others can write to it.
+            DamagedEntryError: it is not what was written, or `check` does not want it.
+            OSError: there is none, or no access.
+        """
+        place = self._place(key)
+        self.store.folder.check_way(place)
+        entry = read_entry(place, key)
+        if check is not None:
+            check(entry)
+        return entry
+
+    def _remove_damaged(
+        self, key: str, check: Callable[[Entry], None] | None, damage: DamagedEntryError
+    ) -> None:
         """Remove an entry that is damaged, unless somebody has replaced it meanwhile."""
         place = self._place(key)
         warnings.warn(
@@ -259,19 +295,24 @@ class ArtifactCache:
             CacheWarning,
             stacklevel=2,
         )
-        with self.store.folder.lock(exclusive=True):
-            try:
-                read_entry(place, key)
-            except FileNotFoundError:
-                return
-            except DamagedEntryError:
-                self.store.folder.take_away(place)
+        folder = self.store.folder
+        try:
+            with folder.lock(exclusive=True):
+                try:
+                    self._read(key, check)
+                except DamagedEntryError:
+                    folder.take_away(place if _is_folder(place.parent) else place.parent)
+        except OSError:  # it is gone, or cannot be removed, nor replaced, as `put` will find
+            return
 
     def _private_entry(self, key: str) -> Entry | None:
         """Give an entry that this process could not put on the disk."""
         folder = self.store.private_folder
         place = None if folder is None else folder / self.namespace / key
-        return read_entry(place, key) if place is not None and place.exists() else None
+        try:
+            return None if place is None else read_entry(place, key)
+        except (FileNotFoundError, DamagedEntryError):
+            return None
 
     def _put_private(
         self, key: str, files: Mapping[str, Path | bytes], meta: Mapping[str, Any], reason: OSError
@@ -280,7 +321,8 @@ class ArtifactCache:
             folder = self.store.make_private_folder(reason)
             place = folder / self.namespace / key
             place.parent.mkdir(exist_ok=True)
-            if not place.exists():
+            if self._private_entry(key) is None:
+                remove_tree(place)
                 temporary = Path(tempfile.mkdtemp(dir=folder))
                 write_entry(temporary, key, files, meta)
                 temporary.rename(place)
@@ -291,6 +333,10 @@ class ArtifactCache:
                 hint="free some space, or set HIDET_CACHE_DIR and TMPDIR to folders that have some",
             ) from error
         return place
+
+
+def _is_folder(path: Path) -> bool:
+    return path.is_dir() and not path.is_symlink()
 
 
 def _remove_own_folder(folder: Path, owner: int) -> None:

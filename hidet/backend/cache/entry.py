@@ -8,6 +8,7 @@ gives what was written or says that it is damaged.
 import hashlib
 import json
 import os
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,9 @@ from typing import Any, cast
 
 DESCRIPTION = "entry.json"
 FORMAT = 1
+
+MAX_DESCRIPTION_BYTES = 64 << 20
+"""A larger description is no description; most of it is what the compiler has printed."""
 
 
 @dataclass(frozen=True)
@@ -71,25 +75,60 @@ def read_entry(folder: Path, key: str) -> Entry:
         FileNotFoundError: there is none.
         DamagedEntryError: it is not what was written.
     """
+    payload = _open_sealed(_read_file(folder, DESCRIPTION, MAX_DESCRIPTION_BYTES))
+    if payload.get("format") != FORMAT or payload.get("key") != key:
+        raise DamagedEntryError(f"{DESCRIPTION} is of another format or key")
+    files, meta = payload.get("files"), payload.get("meta")
+    if not isinstance(files, dict) or not isinstance(meta, dict):
+        raise DamagedEntryError(f"{DESCRIPTION} lacks files or meta")
+    for name, record in cast("dict[str, Any]", files).items():
+        if not isinstance(record, dict) or name != os.path.basename(name):
+            raise DamagedEntryError(f"{DESCRIPTION} does not describe {name!r}")
+        _check_file(folder, name, cast("dict[str, Any]", record))
+    return Entry(folder, tuple(payload["files"]), payload["meta"])
+
+
+def _check_file(folder: Path, name: str, record: dict[str, Any]) -> None:
+    """Check that a file is what its record in the description says."""
+    size = record.get("size")
+    if not isinstance(size, int):
+        raise DamagedEntryError(f"{DESCRIPTION} does not tell the size of {name}")
+    data = _read_file(folder, name, size)
+    if len(data) != size:
+        raise DamagedEntryError(f"{name} has {len(data)} bytes, not {size}")
+    if hashlib.sha256(data).hexdigest() != record.get("sha256"):
+        raise DamagedEntryError(f"{name} has another checksum")
+
+
+def _read_file(folder: Path, name: str, limit: int) -> bytes:
+    """Read a file of an entry, of so many bytes at most.
+
+    Raises:
+        FileNotFoundError: there is no entry.
+        DamagedEntryError: it is missing, larger, no plain file, or not of this user alone.
+    """
+    # Without waiting for who writes to a FIFO, and without following links.
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
-        description = (folder / DESCRIPTION).read_bytes()
+        descriptor = os.open(folder / name, flags)
     except FileNotFoundError as error:
         if not folder.exists():
             raise
-        raise DamagedEntryError(f"{DESCRIPTION} is missing") from error
-    payload = _open_sealed(description)
-    if payload.get("format") != FORMAT or payload.get("key") != key:
-        raise DamagedEntryError(f"{DESCRIPTION} is of another format or key")
-    for name, record in payload["files"].items():
-        try:
-            data = (folder / name).read_bytes()
-        except FileNotFoundError as error:
-            raise DamagedEntryError(f"{name} is missing") from error
-        if len(data) != record["size"]:
-            raise DamagedEntryError(f"{name} has {len(data)} bytes, not {record['size']}")
-        if hashlib.sha256(data).hexdigest() != record["sha256"]:
-            raise DamagedEntryError(f"{name} has another checksum")
-    return Entry(folder, tuple(payload["files"]), payload["meta"])
+        raise DamagedEntryError(f"{name} is missing") from error
+    except OSError as error:
+        raise DamagedEntryError(f"{name} cannot be read: {error.strerror}") from error
+    try:
+        with open(descriptor, "rb") as file:
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode):
+                raise DamagedEntryError(f"{name} is no plain file")
+            if status.st_uid != os.geteuid() or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+                raise DamagedEntryError(f"{name} is, or can be, written by others")
+            if status.st_size > limit:
+                raise DamagedEntryError(f"{name} has {status.st_size} bytes, not {limit}")
+            return file.read()
+    except OSError as error:
+        raise DamagedEntryError(f"{name} cannot be read: {error.strerror}") from error
 
 
 def sync_folder(folder: Path) -> None:
@@ -103,7 +142,8 @@ def sync_folder(folder: Path) -> None:
 
 def _write_file(path: Path, data: bytes) -> None:
     """Write a new file, down to the disk."""
-    with path.open("xb") as file:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    with open(descriptor, "wb") as file:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
@@ -122,14 +162,17 @@ def _open_sealed(data: bytes) -> dict[str, Any]:
     """
     try:
         sealed: object = json.loads(data)
+        fields = cast("dict[str, Any]", sealed) if isinstance(sealed, dict) else {}
+        payload = fields.get("payload")
+        if not isinstance(payload, dict):
+            raise DamagedEntryError(f"{DESCRIPTION} has no payload")
+        payload = cast("dict[str, Any]", payload)
+        checksum = hashlib.sha256(_canonical(payload)).hexdigest()
     except ValueError as error:  # neither JSON nor, before that, UTF-8
         raise DamagedEntryError(f"{DESCRIPTION} is no JSON: {error}") from error
-    fields = cast("dict[str, Any]", sealed) if isinstance(sealed, dict) else {}
-    payload = fields.get("payload")
-    if not isinstance(payload, dict):
-        raise DamagedEntryError(f"{DESCRIPTION} has no payload")
-    payload = cast("dict[str, Any]", payload)
-    if hashlib.sha256(_canonical(payload)).hexdigest() != fields.get("sha256"):
+    except RecursionError as error:
+        raise DamagedEntryError(f"{DESCRIPTION} is nested too deeply") from error
+    if checksum != fields.get("sha256"):
         raise DamagedEntryError(f"{DESCRIPTION} has another checksum")
     return payload
 

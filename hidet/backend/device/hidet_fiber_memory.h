@@ -1,6 +1,7 @@
 // CPU: memory for the stacks of fibers and the dynamic shared memory of a block.
 #pragma once
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <sys/mman.h>
 
@@ -49,13 +50,21 @@ class Arena {
 // Under this key each thread finds its arena. g++ makes the static variable of an inline function
 // with default visibility unique in the process (STB_GNU_UNIQUE), so the kernels of all libraries
 // share one arena a thread. Change the name when the layout of Arena changes.
+//
+// Threads may end after this library has been unloaded, so the one library whose code ends their
+// arenas is not.
 __attribute__((visibility("default"))) inline pthread_key_t arena_key_v1() {
   static const pthread_key_t key = [] {
     pthread_key_t created;
-    pthread_key_create(&created, [](void* arena) {
+    void (*const end)(void*) = [](void* arena) {
       static_cast<Arena*>(arena)->release();
       delete static_cast<Arena*>(arena);
-    });
+    };
+    Dl_info self;
+    if (dladdr(reinterpret_cast<void*>(end), &self) != 0) {
+      dlopen(self.dli_fname, RTLD_LAZY | RTLD_NODELETE);
+    }
+    pthread_key_create(&created, end);
     return created;
   }();
   return key;

@@ -3,5 +3,14 @@
 from hidet.backend.toolchains.base import CompileReport, KernelResources, Toolchain
 from hidet.backend.toolchains.gxx import Gxx
 from hidet.backend.toolchains.nvcc import Nvcc
+from hidet.backend.toolchains.processes import TIME_LIMIT, Processes
 
-__all__ = ["CompileReport", "Gxx", "KernelResources", "Nvcc", "Toolchain"]
+__all__ = [
+    "TIME_LIMIT",
+    "CompileReport",
+    "Gxx",
+    "KernelResources",
+    "Nvcc",
+    "Processes",
+    "Toolchain",
+]

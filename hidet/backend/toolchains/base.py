@@ -4,7 +4,6 @@ import functools
 import hashlib
 import os
 import shutil
-import subprocess
 import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -14,7 +13,13 @@ from time import perf_counter
 from typing import ClassVar
 
 from hidet.backend.device import INCLUDE_DIR, header_digest
+from hidet.backend.temporary import temporary_folder
+from hidet.backend.toolchains.processes import Processes
+from hidet.dialects.cuda.names import symbol_of
 from hidet.errors import CompilationError, CompilerNotFoundError
+
+VERSION_SECONDS = 60.0
+"""The seconds that a compiler may take to tell its version."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +67,11 @@ class Toolchain(ABC):
 
     source_suffix: ClassVar[str]
     """How the names of its sources end."""
+
+    @property
+    def machine(self) -> str | None:
+        """What its binaries are for, as `hidet.backend.elf` names it; None: they are no ELF."""
+        return None
 
     @property
     @abstractmethod
@@ -113,64 +123,65 @@ class Toolchain(ABC):
         ]
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
-    def compile(self, source: str, output: Path) -> CompileReport:
+    def symbol(self, kernel: str) -> str:
+        """Give the name of the function that a binary defines for a kernel."""
+        return symbol_of(kernel)
+
+    def compile(
+        self, source: str, output: Path, processes: Processes | None = None
+    ) -> CompileReport:
         """Compile `source` to the file `output`, which is there complete or not at all.
+
+        Args:
+            source: the text of a file of kernels.
+            output: the file to make.
+            processes: what runs the compiler.
 
         Raises:
             CompilerNotFoundError: there is no compiler on this machine.
             CompilationError: the compiler failed. The error names the file that keeps the source.
             OSError: there is no room for the source.
         """
-        folder = Path(tempfile.mkdtemp(prefix=f"hidet-{self.name}-"))
-        source_path = folder / f"{output.stem}{self.source_suffix}"
-        try:
+        with temporary_folder() as folder:
+            source_path = folder / f"{output.stem}{self.source_suffix}"
             source_path.write_text(source, encoding="utf-8")
-        except OSError:
-            shutil.rmtree(folder)
-            raise
-        unfinished = output.with_name(f"{output.name}.part")
-        files = [f"-I{INCLUDE_DIR}", str(source_path), "-o", str(unfinished)]
-        start = perf_counter()
-        status, log = _run([*self.command, *self.options, *files], folder)
-        seconds = perf_counter() - start
-        if status != 0:
-            unfinished.unlink(missing_ok=True)
-            how = f"exit status {status}" if status > 0 else f"ended by signal {-status}"
-            raise CompilationError(
-                f"{self.name} could not compile {source_path.name} for {self.target} ({how})",
-                log=log,
-                source_path=str(source_path),
-                hint=self.hint(log),
-            )
-        os.replace(unfinished, output)
-        shutil.rmtree(folder)
-        return CompileReport(log, seconds, self.resources(log))
+            unfinished = output.with_name(f"{output.name}.part")
+            files = [f"-I{INCLUDE_DIR}", str(source_path), "-o", str(unfinished)]
+            start = perf_counter()
+            try:
+                status, log = (processes or Processes()).run(
+                    [*self.command, *self.options, *files], folder
+                )
+                seconds = perf_counter() - start
+                if status == 0:
+                    os.replace(unfinished, output)
+                    return CompileReport(log, seconds, self.resources(log))
+            except FileNotFoundError:
+                status, log = 0, ""
+            finally:
+                unfinished.unlink(missing_ok=True)
+            raise self._failure(status, log, source_path)
 
-
-def _run(command: Sequence[str], folder: Path) -> tuple[int, str]:
-    """Run a compiler, its temporary files in `folder`; give its exit status and what it printed."""
-    environment = {**os.environ, "LC_ALL": "C", "TMPDIR": str(folder)}
-    try:
-        result = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            env=environment,
-            check=False,
+    def _failure(self, status: int, log: str, source_path: Path) -> CompilationError:
+        """Return the error of a compiler that failed; the source is kept for whoever reads it."""
+        kept = Path(tempfile.mkdtemp(prefix=f"hidet-{self.name}-")) / source_path.name
+        shutil.copyfile(source_path, kept)
+        how = f"exit status {status}" if status > 0 else f"ended by signal {-status}"
+        if status == 0:
+            how = "it ended well, but wrote no file"
+        return CompilationError(
+            f"{self.name} could not compile {source_path.name} for {self.target} ({how})",
+            log=log.replace(str(source_path), str(kept)),
+            source_path=str(kept),
+            hint=self.hint(log),
         )
-    except OSError as error:
-        raise CompilerNotFoundError(
-            f"{command[0]} cannot be run: {error.strerror}", where=command[0]
-        ) from error
-    return result.returncode, result.stdout.decode(errors="replace")
 
 
 @functools.cache
 def compiler_version(command: tuple[str, ...]) -> str:
     """Ask a compiler for its version; once a process."""
-    with tempfile.TemporaryDirectory(prefix="hidet-") as folder:
-        status, text = _run([*command, "--version"], Path(folder))
+    with temporary_folder() as folder:
+        status, text = Processes(VERSION_SECONDS).run([*command, "--version"], folder)
     if status != 0:
         raise CompilerNotFoundError(
             f"'{' '.join(command)} --version' fails with exit status {status}: {text.strip()}",

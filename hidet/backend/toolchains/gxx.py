@@ -35,8 +35,6 @@ COMMON_OPTIONS = (
     # Only the launch functions are seen from outside, so everything else can be inlined.
     "-fvisibility=hidden",
     "-ftls-model=local-dynamic",
-    # Threads keep pointers into the library (hidet_fiber_memory.h).
-    "-Wl,-z,nodelete",
     # The stack of a fiber has 64 KiB.
     "-Werror=frame-larger-than=49152",
     # `#pragma unroll` is for nvcc. g++ unrolls register tiles by itself; where it is made to unroll
@@ -88,6 +86,15 @@ class Gxx(Toolchain):
     name: ClassVar[str] = "g++"
     suffix: ClassVar[str] = ".so"
     source_suffix: ClassVar[str] = ".cpp"
+
+    @property
+    def machine(self) -> str:
+        """That of this processor."""
+        return platform.machine()
+
+    def symbol(self, kernel: str) -> str:
+        """Give the name of the function that launches a kernel."""
+        return f"{super().symbol(kernel)}_launch"
 
     @property
     def target(self) -> str:

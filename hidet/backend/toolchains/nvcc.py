@@ -45,6 +45,11 @@ class Nvcc(Toolchain):
     source_suffix: ClassVar[str] = ".cu"
 
     @property
+    def machine(self) -> str:
+        """That of GPUs."""
+        return "cuda"
+
+    @property
     def target(self) -> str:
         """The architecture."""
         return self.arch

@@ -10,6 +10,7 @@ Read in this order: `backend` (the entry), `decompositions` (which operators arr
 """
 
 from functools import cache
+from importlib import import_module
 
 NAME = "hidet"
 """The name of the backend."""
@@ -27,8 +28,4 @@ def register() -> None:
 
     if any(entry_points(group=ENTRY_POINTS, name=NAME)):
         return
-    from torch._dynamo import register_backend
-
-    from hidet.frontends.torch.backend import hidet_backend
-
-    register_backend(compiler_fn=hidet_backend, name=NAME)  # pyright: ignore[reportArgumentType]
+    import_module("hidet.frontends.torch.entry")

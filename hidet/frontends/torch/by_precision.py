@@ -4,10 +4,10 @@ dynamo traces a function again when the flag for matrix products changes, but do
 for convolutions, `torch.backends.cudnn.conv.fp32_precision` (also set by `cudnn.allow_tf32`).
 """
 
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from hidet.frontends.torch.late import compiling
 from hidet.frontends.torch.operators.emitter import fp32_precision
 
 Boxed = Callable[[list[Any]], Sequence[Any]]
@@ -25,7 +25,6 @@ class ProgramsByPrecision:
         self._boxed_call = True  # tells torch to pass one list
         self._compile_now = compile_now
         self._programs: dict[str, Boxed] = {}
-        self._lock = threading.Lock()
         self._program()
 
     def __call__(self, arguments: list[Any]) -> Sequence[Any]:
@@ -36,7 +35,7 @@ class ProgramsByPrecision:
         """Give the program for torch's flag, compiled if this is the first time."""
         precision = fp32_precision("conv")
         if precision not in self._programs:
-            with self._lock:
+            with compiling():
                 if precision not in self._programs:
                     self._programs[precision] = self._compile_now()
         return self._programs[precision]

@@ -6,7 +6,6 @@ the graph waits for a call, is compiled for its sizes, and kept by them; dynamo,
 compiling after a few shapes, sees one graph.
 """
 
-import threading
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -17,6 +16,7 @@ from torch._guards import TracingContext, tracing
 from torch._subclasses import FakeTensorMode
 
 from hidet.frontends.torch.aot import compile_torch
+from hidet.frontends.torch.late import compiling
 from hidet.frontends.torch.notices import ManyShapesWarning
 from hidet.frontends.torch.settings import Settings
 
@@ -64,7 +64,6 @@ class ProgramsByShape:
             n for n, value in enumerate(example_inputs) if is_symbolic(value) or n in self._numbers
         ]
         self._programs: dict[tuple[object, ...], Callable[..., Any]] = {}
-        self._lock = threading.Lock()
 
     def __call__(self, *arguments: Any) -> Any:
         """Run the program for the sizes of the arguments."""
@@ -82,7 +81,7 @@ class ProgramsByShape:
 
     def _compile(self, key: tuple[object, ...], arguments: Sequence[Any]) -> Callable[..., Any]:
         """Compile for the sizes of the arguments."""
-        with self._lock:
+        with compiling():
             if key not in self._programs:
                 if len(self._programs) == MANY_SHAPES:
                     self._warn()

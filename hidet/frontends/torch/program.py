@@ -45,7 +45,9 @@ def compiled_graphs() -> list["CompiledGraph"]:
     what it launches. Listing keeps nothing alive: a graph is there as long as torch holds it, at
     most until `torch.compiler.reset()`.
     """
-    return list(_LIVE.values())
+    # The list of references is made at once, while other threads may compile.
+    graphs = (reference() for reference in _LIVE.valuerefs())
+    return [graph for graph in graphs if graph is not None]
 
 
 def compile_module(imported: ImportedGraph, settings: Settings) -> Runnable:

@@ -10,6 +10,9 @@ from xdsl.ir import Attribute
 
 from hidet.errors import ScheduleError
 
+MAX_CHOICE = 1 << 16
+"""No count of a config is larger."""
+
 
 @dataclass(frozen=True)
 class Config:
@@ -46,6 +49,11 @@ class Config:
             match entries[name]:
                 case IntegerAttr() as number if kind is int:
                     values[name] = number.value.data
+                    if not 0 < number.value.data <= MAX_CHOICE:
+                        raise ScheduleError(
+                            f"{name} of the config {attribute} is {number.value.data}",
+                            hint=f"it is a count, from 1 to {MAX_CHOICE}",
+                        )
                 case StringAttr() as text if kind is str:
                     values[name] = text.data
                 case _:

@@ -136,7 +136,7 @@ cuda.kernel @small(%i : i8, %j : i8, %x : memref<64xi8>) grid(1) block(1) attrib
   %2 = arith.addi %i, %j : i8
   %3 = arith.divsi %2, %1 : i8
   memref.store %3, %x[%0] : memref<64xi8>
-  // CHECK: x[0] = hidet::cast<signed char>(hidet::cast<unsigned char>(i) >> hidet::cast<unsigned char>(j));
+  // CHECK: x[0] = hidet::shift_right(hidet::cast<unsigned char>(i), j);
   %4 = arith.shrui %i, %j : i8
   memref.store %4, %x[%0] : memref<64xi8>
 }

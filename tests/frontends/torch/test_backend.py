@@ -413,7 +413,7 @@ def test_registered_through_the_entry_point(tmp_path):
     metadata.mkdir()
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: hidet-xdsl\nVersion: 0.1.0\n")
     (metadata / "entry_points.txt").write_text(
-        "[torch_dynamo_backends]\nhidet = hidet.frontends.torch.backend:hidet_backend\n"
+        "[torch_dynamo_backends]\nhidet = hidet.frontends.torch.entry:NOTHING_LEFT\n"
     )
     result = run_python(
         f"import sys; sys.path.append({str(tmp_path)!r}); "

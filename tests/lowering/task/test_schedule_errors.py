@@ -48,6 +48,11 @@ def test_no_template_accepts(lower):
         ("{threads = 4 : i64}", "names no template"),
         ('{template = "elementwise", threads = "many", vector = 1 : i64}', "threads .* no integer"),
         ('{template = "elementwise", threads = 64 : i64}', "does not say what the template asks"),
+        ('{template = "elementwise", threads = 0 : i64, vector = 1 : i64}', "threads of .* is 0"),
+        (
+            '{template = "elementwise", threads = 1099511627776 : i64, vector = 1 : i64}',
+            "is 109951",
+        ),
     ],
 )
 def test_config_that_does_not_fit(lower, config, message):

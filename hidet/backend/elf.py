@@ -1,0 +1,112 @@
+"""Looks into what compilers make: whether it is complete, and what it defines.
+
+Shared libraries and cubins are ELF files (System V ABI, chapters 4 and 5). A loader that gets half
+of one may end the process (SIGBUS), and one without the kernel fails at every call; so a binary is
+looked at before it is kept, and when it comes out of the cache.
+"""
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+MACHINES = {"x86_64": 62, "aarch64": 183, "cuda": 190}
+"""The numbers of machines (e_machine) by their names."""
+
+_HEADER = struct.Struct("<4sBB10xHHIQQQIHHHHHH")
+_SEGMENT = struct.Struct("<IIQQQQQQ")
+_SECTION = struct.Struct("<IIQQQQIIQQ")
+_SYMBOL = struct.Struct("<IBBHQQ")
+
+_CLASS_64, _LITTLE_ENDIAN = 2, 1
+_SYMBOLS, _NO_BITS, _DYNAMIC_SYMBOLS = 2, 8, 11  # types of sections
+_UNDEFINED = 0  # the section of a symbol that is defined elsewhere
+
+
+class BadObjectError(Exception):
+    """A binary is not what it should be; the text says why."""
+
+
+class _Section(NamedTuple):
+    name: int
+    type: int
+    flags: int
+    address: int
+    offset: int
+    size: int
+    link: int
+    info: int
+    alignment: int
+    entry_size: int
+
+
+@dataclass(frozen=True)
+class _Table:
+    """Where a table of the file is: its records, each of the layout."""
+
+    layout: struct.Struct
+    offset: int
+    count: int
+    stride: int
+
+    def rows(self, data: bytes) -> Iterator[tuple[int, ...]]:
+        """Give the records; they are in the file, or it is cut."""
+        end = self.offset + self.count * self.stride
+        if self.stride < self.layout.size or end > len(data):
+            raise BadObjectError(f"it is cut: a table ends at byte {end} of {len(data)}")
+        for number in range(self.count):
+            yield self.layout.unpack_from(data, self.offset + number * self.stride)
+
+
+def check_object(data: bytes, machine: str, symbol: str | None) -> None:
+    """Check that a binary is complete, and defines a function.
+
+    Args:
+        data: the binary.
+        machine: what it is for, one of `MACHINES`; others are not compared.
+        symbol: the name of the function; None: any binary will do.
+
+    Raises:
+        BadObjectError: it is not, or does not.
+    """
+    if len(data) < _HEADER.size:
+        raise BadObjectError(f"it has {len(data)} bytes only")
+    magic, width, order, _, number, *rest = _HEADER.unpack_from(data)
+    if (magic, width, order) != (b"\x7fELF", _CLASS_64, _LITTLE_ENDIAN):
+        raise BadObjectError("it is no ELF file of 64 bits")
+    if number != MACHINES.get(machine, number):
+        raise BadObjectError(f"it is for machine {number}, not {MACHINES[machine]} ({machine})")
+    _, _, segments_at, sections_at, _, _, *shape = rest
+    segment_size, segment_count, section_size, section_count, _ = shape
+    for _, _, offset, _, _, size, _, _ in _Table(
+        _SEGMENT, segments_at, segment_count, segment_size or _SEGMENT.size
+    ).rows(data):
+        _require(data, offset, size)
+    table = _Table(_SECTION, sections_at, section_count, section_size or _SECTION.size)
+    sections = [_Section(*row) for row in table.rows(data)]
+    for section in sections:
+        if section.type != _NO_BITS:
+            _require(data, section.offset, section.size)
+    if symbol is not None and symbol.encode() not in _defined(data, sections):
+        raise BadObjectError(f"it does not define '{symbol}'")
+
+
+def _require(data: bytes, offset: int, size: int) -> None:
+    if offset + size > len(data):
+        raise BadObjectError(f"it is cut: it has {len(data)} bytes, not {offset + size}")
+
+
+def _defined(data: bytes, sections: list[_Section]) -> Iterator[bytes]:
+    """Give the names of the symbols that a binary defines."""
+    for section in sections:
+        if section.type not in (_SYMBOLS, _DYNAMIC_SYMBOLS) or section.link >= len(sections):
+            continue
+        names = sections[section.link]
+        count = section.size // _SYMBOL.size
+        for name, _, _, where, _, _ in _Table(_SYMBOL, section.offset, count, _SYMBOL.size).rows(
+            data
+        ):
+            if where != _UNDEFINED and name < names.size:
+                start = names.offset + name
+                end = data.find(b"\0", start, names.offset + names.size)
+                yield data[start:end]

@@ -1,0 +1,19 @@
+"""Compiling outside of dynamo: graphs whose shapes or flags are known only when they are called."""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+
+import torch
+from torch._dynamo.convert_frame import compile_lock
+
+
+@contextmanager
+def compiling() -> Generator[None]:
+    """Compile inside of a `with` block, as dynamo does: one thread at a time.
+
+    Tracing changes what all threads see: classes of torch are patched, and a flag says that it goes
+    on. So dynamo holds a lock, and tells compiled functions that are called meanwhile, by another
+    flag, that they are not what is being traced.
+    """
+    with compile_lock, torch.compiler._compile_session_context():  # pyright: ignore[reportPrivateUsage]
+        yield

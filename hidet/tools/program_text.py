@@ -1,0 +1,38 @@
+"""Looks at the text of a program, where the parser would not come back from it with an error."""
+
+import re
+
+# Strings as xDSL's lexer has them, comments and arrows are read over.
+_TOKEN = re.compile(
+    r'"(?:[^"\\\n\v\f]|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*+"|//[^\n]*|->'
+    r'|(?P<open>[(\[{<])|(?P<close>[)\]}>])|(?P<quote>")'
+)
+
+
+def broken_string(text: str) -> tuple[int, int] | None:
+    """Give the line and the column of a string that is none, without an end, say, if there is one.
+
+    The time that xDSL's lexer takes for it doubles with each character.
+    """
+    for match in _TOKEN.finditer(text):
+        if match["quote"]:
+            return _place(text, match.start())
+    return None
+
+
+def deepest(text: str) -> tuple[int, int]:
+    """Give the line and the column of the innermost bracket."""
+    depth, most, position = 0, 0, 0
+    for match in _TOKEN.finditer(text):
+        if match["open"]:
+            depth += 1
+            if depth > most:
+                most, position = depth, match.start()
+        elif match["close"]:
+            depth -= 1
+    return _place(text, position)
+
+
+def _place(text: str, position: int) -> tuple[int, int]:
+    """Give the line and the column of a position, counted from 1."""
+    return text.count("\n", 0, position) + 1, position - text.rfind("\n", 0, position)

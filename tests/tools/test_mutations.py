@@ -1,0 +1,67 @@
+"""hidet-opt on malformed programs: an error with a place, in little time and memory."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hidet.tools import hidet_opt
+
+MUTATIONS = Path(__file__).with_name("mutations.py")
+
+
+@pytest.mark.parametrize(
+    ("seed", "count"), [(1_000_000, 100), pytest.param(0, 4000, marks=pytest.mark.slow)]
+)
+def test_mutations(seed, count):
+    """Tokens of the lit tests that are dropped, doubled, swapped, huge, deep."""
+    command = [sys.executable, str(MUTATIONS), str(seed), str(count)]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.stdout.endswith("\n0 failed\n") or result.stdout == "0 failed\n", (
+        result.stdout + result.stderr
+    )
+
+
+BROKEN = {
+    "string": (
+        '"test.op"() {a = "' + "a" * 60 + "} : () -> ()",
+        18,
+    ),
+    "escape": (
+        '"test.op"() {a = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\\q"} : () -> ()',
+        18,
+    ),
+    "deep": ('"test.op"() : ' + "(" * 5000, 5014),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_place_of_what_the_parser_does_not_survive(name, tmp_path, capsys):
+    """Strings that xDSL's lexer would not be done with, and depth."""
+    text, column = BROKEN[name]
+    path = tmp_path / "program.mlir"
+    path.write_text(f"\n{text}\n")
+    assert hidet_opt.main([str(path)]) == 1
+    assert f"at: {path}:2:{column}" in capsys.readouterr().err
+
+
+def test_verifiers_that_raise_anything(tmp_path, capsys):
+    """xDSL's own raise plain exceptions here and there; the error names the operation."""
+    path = tmp_path / "program.mlir"
+    path.write_text(
+        "func.func @f(%m : memref<4x4xf32>, %i : index) {\n"
+        "  %v = memref.load %m[%i] : memref<4x4xf32>\n  func.return\n}\n"
+    )
+    assert hidet_opt.main([str(path)]) == 1
+    assert "'memref.load' does not verify: expected an index" in capsys.readouterr().err
+
+
+def test_tasks_are_not_listed_without_end(tmp_path, capsys):
+    """A map may have any extents, of which no list is made."""
+    path = tmp_path / "program.mlir"
+    text = (Path(__file__).parents[2] / "lit_tests/lowering/task/lower_task.mlir").read_text()
+    part = next(part for part in text.split("// -----") if "32x16xf16, #task.map" in part)
+    path.write_text(part.replace("repeat(2, 2) *", "repeat(2, 1099511627776) *"))
+    assert hidet_opt.main([str(path), "-p", "lower-task"]) == 1
+    assert "too many to list" in capsys.readouterr().err
