@@ -50,6 +50,9 @@ HIDET_DEVICE T bit_cast(S x) {
   return result;
 }
 
+// The truth of a byte in memory: all but 0 is true, as for torch, while C++ knows 0 and 1 alone.
+HIDET_DEVICE bool truth(const bool* x) { return *reinterpret_cast<const unsigned char*>(x) != 0; }
+
 // ---- integers -------------------------------------------------------------------------------------
 
 template <typename T>
