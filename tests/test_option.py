@@ -17,6 +17,7 @@ EXAMPLES = {
     "num_workers": ("3", 3, True),
     "search_space": (2, 2, 3),
     "verify_level": ("on", True, "perhaps"),
+    "checks": (False, False, "perhaps"),
     "strict": (True, True, "very"),
     "strict_seed": ("7", 7, -1),
     "dump_dir": ("/tmp/dump", Path("/tmp/dump"), 3),

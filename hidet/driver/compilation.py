@@ -48,7 +48,9 @@ def compile_program(
     """
     dump = Dump(options.dump_dir, key)
     with report.stage("passes"):
-        settings = PassOptions(toolchain.target, options.verify_level, options.strict)
+        settings = PassOptions(
+            toolchain.target, options.verify_level, options.strict, options.checks
+        )
 
         def passes(current: ModuleOp, on_pass: OnPass) -> None:
             run_pipeline(current, make_context(), settings, on_pass=on_pass)

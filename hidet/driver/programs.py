@@ -35,7 +35,7 @@ def program_key(text: str, toolchain: Toolchain, options: CompileOptions) -> str
     its options, this compiler's own source, and the options that passes look at. Flags of torch
     that change the program, such as those of TF32, are in its text.
     """
-    of_passes = f"{options.search_space} {options.strict}"
+    of_passes = f"{options.search_space} {options.strict} {options.checks}"
     parts = (text, toolchain.fingerprint(), source_fingerprint(), of_passes)
     digest = hashlib.sha256()
     for part in parts:

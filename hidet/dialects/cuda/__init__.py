@@ -50,6 +50,7 @@ from hidet.dialects.cuda.cluster import (
     MbarrierArriveClusterOp,
 )
 from hidet.dialects.cuda.dynamic_shared import DynamicSharedOp
+from hidet.dialects.cuda.faults import CheckedDivisorOp, CheckedIndexOp
 from hidet.dialects.cuda.host import BufferOp, LaunchOp, ViewOp
 from hidet.dialects.cuda.instructions import (
     BlockDimOp,
@@ -63,6 +64,7 @@ from hidet.dialects.cuda.instructions import (
 )
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.cuda.leave import LeaveOp
+from hidet.dialects.cuda.library import ErfcOp, FmodOp
 from hidet.dialects.cuda.mbarrier import (
     FenceMbarrierInitOp,
     FenceProxyAsyncOp,
@@ -108,6 +110,8 @@ Cuda = Dialect(
         CheckAccessOp,
         CheckBoundsOp,
         CheckOwnerOp,
+        CheckedDivisorOp,
+        CheckedIndexOp,
         ClusterArriveOp,
         ClusterWaitOp,
         CopyVectorOp,
@@ -116,8 +120,10 @@ Cuda = Dialect(
         CpAsyncWaitOp,
         FastOp,
         DynamicSharedOp,
+        ErfcOp,
         FenceMbarrierInitOp,
         FenceProxyAsyncOp,
+        FmodOp,
         GridDependencyWaitOp,
         GridDimOp,
         HintedCopyOp,

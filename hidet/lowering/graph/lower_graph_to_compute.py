@@ -15,6 +15,7 @@ from hidet.dialects.compute import GridOp
 from hidet.dialects.graph.base import element_type, shape_of
 from hidet.errors import PassError
 from hidet.lowering.graph.compute_rules import (
+    checks,
     contraction,
     creation,
     elementwise,
@@ -29,6 +30,7 @@ from hidet.lowering.locations import location_setter, source_line
 
 RULES: dict[type[Operation], Rule[GridBuilder]] = {
     **elementwise.RULES,
+    **checks.RULES,
     **creation.RULES,
     **shape.RULES,
     **reduction.RULES,
@@ -73,13 +75,19 @@ class LowerGraphToComputePass(ModulePass):
     cut when a tensor is complete; between the grids of one operator everything is f32. Operations
     of the graph dialect that nothing uses are dropped. A kernel that writes over a tensor which is
     needed elsewhere gets a copy.
+
+    Args:
+        checks: whether kernels check positions of look-ups and divisors.
     """
 
     name = "lower-graph-to-compute"
 
+    checks: bool = True
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Lower all functions of a module."""
-        rules = {kind: partial(lower, rule) for kind, rule in RULES.items()}
+        chosen = RULES if self.checks else {**RULES, **checks.UNCHECKED_RULES}
+        rules = {kind: partial(lower, rule) for kind, rule in chosen.items()}
         apply_rules(op, GridBuilder, rules)
         for call in list(op.walk()):
             if isinstance(call, graph.CallKernelOp):

@@ -145,3 +145,18 @@ cuda.kernel @instructions(%x : memref<32xf32>, %y : memref<32xf32>) grid(1) bloc
   %6 = memref.load %s[%i] : memref<32xf32, #cuda.space<shared>>
   "test.op"(%0, %1, %2, %3, %4, %5, %6) : (f32, f32, f32, f32, f32, f32, f32) -> ()
 }
+
+// To check an index twice is to check it once.
+
+// CHECK-LABEL: cuda.kernel @checks
+// CHECK-NEXT:    %a = cuda.checked_index %i below 8 "x"
+// CHECK-NEXT:    %c = cuda.checked_index %i below 8 "y"
+// CHECK-NEXT:    memref.store %f, %x[%a]
+// CHECK-NEXT:    memref.store %f, %x[%a]
+cuda.kernel @checks(%x : memref<8xf32>, %f : f32, %i : index) grid(1) block(64) {
+  %a = cuda.checked_index %i below 8 "x"
+  %b = cuda.checked_index %i below 8 "x"
+  %c = cuda.checked_index %i below 8 "y"
+  memref.store %f, %x[%a] : memref<8xf32>
+  memref.store %f, %x[%b] : memref<8xf32>
+}
