@@ -86,6 +86,22 @@ HIDET_DEVICE if_integer<T> floormod(T a, T b) {
   return static_cast<T>(rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest);
 }
 
+// The power, which wraps around. Of negative exponents, those of 1 and -1 are whole and all else is 0,
+// as for torch.pow.
+template <typename T>
+HIDET_DEVICE if_integer<T> ipow(T base, T exponent) {
+  if (exponent < 0) {
+    if (base == 1) return 1;
+    return base == T(-1) ? static_cast<T>(exponent % 2 != 0 ? -1 : 1) : T(0);
+  }
+  unsigned long long result = 1, factor = static_cast<unsigned long long>(base);
+  for (auto rest = static_cast<unsigned long long>(exponent); rest != 0; rest >>= 1) {
+    if (rest & 1) result *= factor;
+    factor *= factor;
+  }
+  return static_cast<T>(result);
+}
+
 // ---- elementary functions -------------------------------------------------------------------------
 
 // One function of the C library under the name `name`, for float and for double.
