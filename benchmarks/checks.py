@@ -7,12 +7,16 @@ python benchmarks/checks.py --cpu
 import argparse
 import statistics
 import time
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import torch
 from torch.nn import functional as F
 
+Model = tuple[str, Callable[..., torch.Tensor], tuple[torch.Tensor, ...]]
 
-def models(device: torch.device):
+
+def models(device: torch.device) -> Iterator[Model]:
     """Give name, function and arguments of each model."""
     table, places = (torch.randn(size, 768, device=device) for size in (50257, 1024))
     weight = torch.randn(768, device=device)
@@ -20,7 +24,7 @@ def models(device: torch.device):
     bags = torch.randint(0, 50257, (512, 16), device=device)
     picked = torch.randint(0, 50257, (4096,), device=device)
 
-    def gpt2(tokens, table, places):
+    def gpt2(tokens: torch.Tensor, table: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
         x = F.embedding(tokens, table) + F.embedding(torch.arange(1024, device=device), places)
         return F.layer_norm(x, (768,), weight, weight)
 
@@ -30,7 +34,9 @@ def models(device: torch.device):
     yield "gather", lambda i, x: x.gather(1, i) * 2, (tokens.view(-1, 1) % 768, places)
 
 
-def measure(function, arguments, device: torch.device, rounds: int) -> dict[bool, float]:
+def measure(
+    function: Callable[..., Any], arguments: tuple[Any, ...], device: torch.device, rounds: int
+) -> dict[bool, float]:
     """Give the median time of a call in microseconds, with and without checks."""
     times: dict[bool, list[float]] = {True: [], False: []}
     compiled = {}
