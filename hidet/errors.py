@@ -158,6 +158,18 @@ class ScriptError(HidetError):
         return "\n".join(lines)
 
 
+class IndexOutOfRangeError(HidetError, IndexError, RuntimeError):
+    """A program looked something up at an index that is out of bounds.
+
+    Eager torch raises an `IndexError` or a `RuntimeError`, which depends on the operator; this is
+    both.
+    """
+
+
+class DivisionByZeroError(HidetError, ZeroDivisionError, RuntimeError):
+    """A program divided an integer by zero; eager torch raises a `RuntimeError`."""
+
+
 class CudaError(HidetError):
     """A call of the CUDA driver or runtime failed.
 

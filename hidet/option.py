@@ -195,6 +195,14 @@ OPTIONS: dict[str, Option] = {
             "check between stages that the program is legal there; on where dump_dir is set",
         ),
         Option(
+            "checks",
+            "HIDET_CHECKS",
+            _flag(),
+            lambda: True,
+            "kernels of models check the indices of look-ups and, on the CPU, the divisors of "
+            "integers",
+        ),
+        Option(
             "strict",
             "HIDET_STRICT",
             _flag(),

@@ -18,6 +18,7 @@ EXAMPLES = {
     "compile_time_limit": (60, 60, 0),
     "search_space": (2, 2, 3),
     "verify_level": ("on", True, "perhaps"),
+    "checks": (False, False, "perhaps"),
     "strict": (True, True, "very"),
     "strict_seed": ("7", 7, -1),
     "dump_dir": ("/tmp/dump", Path("/tmp/dump"), 3),

@@ -16,6 +16,7 @@ from hidet.analysis.forms import ZERO, LinearForm, Variable
 from hidet.arch.limits import MAX_GRID, MAX_THREADS_PER_BLOCK
 from hidet.dialects.cuda import BlockDimOp, BlockIdOp, GridDimOp, KernelOp, ThreadIdOp
 from hidet.dialects.cuda.attributes import Dimension
+from hidet.dialects.cuda.faults import CheckedIndexOp
 from hidet.dialects.cuda.instructions import IdOp
 from hidet.dialects.cuda.integers import FloorModOp
 from hidet.dialects.cuda.kernel import DYNAMIC
@@ -169,6 +170,18 @@ def _cast(forms: IndexForms, op: Operation, algebra: FormAlgebra) -> LinearForm 
     return form if -half <= lo and hi < half else None
 
 
+def _checked(forms: IndexForms, op: Operation, algebra: FormAlgebra) -> LinearForm | None:
+    """Give the index itself where ranges prove that it is in bounds."""
+    assert isinstance(op, CheckedIndexOp)
+    return forms.form(op.index) if is_proven(forms, op) else None
+
+
+def is_proven(forms: IndexForms, op: CheckedIndexOp) -> bool:
+    """Return whether the ranges of indices prove that a checked one is in bounds."""
+    lo, hi = forms.algebra(op.parent).range(forms.form(op.index))
+    return lo >= 0 and hi < op.size.value.data
+
+
 def _id(forms: IndexForms, op: Operation, algebra: FormAlgebra) -> LinearForm:
     assert isinstance(op, IdOp)
     dimension = Dimension(op.dimension.data)
@@ -221,6 +234,7 @@ FORM_RULES: dict[type[Operation], FormRule] = {
     arith.MinUIOp: _extremum(1),
     arith.MaxUIOp: _extremum(-1),
     arith.SelectOp: _select,
+    CheckedIndexOp: _checked,
     arith.IndexCastOp: _cast,
     BlockDimOp: _id,
     BlockIdOp: _id,

@@ -12,6 +12,7 @@ from hidet.analysis.forms import LinearForm
 from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.numbering import number_of, number_of_load
 from hidet.dialects.compute import GridOp, LoadOp, ReduceOp, YieldOp
+from hidet.dialects.cuda.faults import CheckedIndexOp
 from hidet.dialects.graph import ConstantOp
 
 _ARITHMETIC = (
@@ -23,6 +24,9 @@ _ARITHMETIC = (
     arith.MinimumfOp,
 )
 _MOVES = (arith.ConstantOp, arith.SelectOp, arith.ExtFOp, LoadOp, YieldOp, scf.IfOp, scf.YieldOp)
+
+_POSITIONS = (arith.IndexCastOp, CheckedIndexOp)
+"""What is done with integers that are positions in a tensor."""
 
 
 MAX_COPIED = 10
@@ -75,10 +79,11 @@ def is_weight_vector(grid: GridOp) -> bool:
 def is_cheap(grid: GridOp, *, rounds: bool = False) -> bool:
     """Whether evaluating an element twice is better than storing it: a few plain operations.
 
-    Casts to a narrower float are among them where `rounds` says so.
+    The check of an index is one: it costs less than to read what it gave before. Casts to a
+    narrower float are among them where `rounds` says so.
     """
     costs = [op for op in grid.body.walk() if isinstance(op, _ARITHMETIC)]
-    moves = (*_MOVES, arith.TruncFOp) if rounds else _MOVES
+    moves = (*_MOVES, *_POSITIONS, arith.TruncFOp) if rounds else (*_MOVES, *_POSITIONS)
     return len(costs) <= 4 and all(
         isinstance(op, (*moves, *_ARITHMETIC)) or _is_index_arithmetic(op)
         for op in grid.body.walk()
@@ -144,7 +149,7 @@ def has_reduction(grid: GridOp) -> bool:
 
 def _is_index_arithmetic(op: Operation) -> bool:
     """Whether an op computes an index or compares some."""
-    if not op.results:
+    if not op.results or isinstance(op, CheckedIndexOp):
         return False
     if isinstance(op, arith.CmpiOp):
         return isinstance(op.lhs.type, IndexType)

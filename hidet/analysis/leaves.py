@@ -16,6 +16,7 @@ from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
 from hidet.analysis.forms import ANY, Range
 from hidet.dialects.compute import GridOp, ReduceOp, SinkOp
+from hidet.dialects.cuda.faults import CheckedIndexOp
 from hidet.dialects.cuda.integers import FloorModOp
 from hidet.dialects.task import ForeachOp, GroupOp
 
@@ -222,6 +223,12 @@ def _cast(op: Operation, ranges: Sequence[Range]) -> Range:
     return Range(-half, half - 1)
 
 
+def _checked(op: Operation, ranges: Sequence[Range]) -> Range:
+    """Return the range of an index that a kernel checks, whatever it is given."""
+    assert isinstance(op, CheckedIndexOp)
+    return Range(0, op.size.value.data - 1)
+
+
 def _minimum(op: Operation, ranges: Sequence[Range]) -> Range:
     return Range(min(r.lo for r in ranges), min(r.hi for r in ranges))
 
@@ -266,5 +273,6 @@ RESULT_RULES: dict[type[Operation], tuple[_RangeRule, _DivisibilityRule]] = {
     arith.OrIOp: (_bits, _power_of_two),
     arith.XOrIOp: (_bits, _power_of_two),
     arith.IndexCastOp: (_cast, _nothing),
+    CheckedIndexOp: (_checked, _nothing),
 }
 """Range and divisibility of a result of type index, from those of the operands."""

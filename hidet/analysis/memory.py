@@ -13,8 +13,10 @@ from hidet.dialects import compute
 from hidet.dialects.cuda import CopyVectorOp, KernelOp, ShflOp
 from hidet.dialects.cuda.arithmetic import ScalarOp
 from hidet.dialects.cuda.attributes import Space, space_of
+from hidet.dialects.cuda.faults import FaultCheckOp
 from hidet.dialects.cuda.integers import FloorModOp
 from hidet.dialects.cuda.leave import LeaveOp
+from hidet.dialects.cuda.library import LibraryOp
 from hidet.dialects.cuda.marks import MAY_ALIAS
 from hidet.dialects.cuda.table_ops import InstructionOp
 from hidet.dialects.shaped import memref_type
@@ -32,7 +34,8 @@ class Accesses(NamedTuple):
 def is_arithmetic(op: Operation) -> bool:
     """Return whether an operation computes a value from its operands and does nothing else."""
     # By dialect and not by trait: some operations of arith have no traits (remui, extsi).
-    return op.dialect_name() in _ARITHMETIC_DIALECTS or isinstance(op, ScalarOp | FloorModOp)
+    kinds = ScalarOp | FloorModOp | LibraryOp
+    return op.dialect_name() in _ARITHMETIC_DIALECTS or isinstance(op, kinds)
 
 
 def accesses_of(op: Operation) -> Accesses | None:
@@ -57,7 +60,7 @@ def accesses_of(op: Operation) -> Accesses | None:
             return Accesses(reads=(op.source,), writes=(op.target,))
         case InstructionOp() if not op.instruction.orders:
             return Accesses(op.reads, op.writes)
-        case ShflOp() | LeaveOp() | memref.AllocaOp():
+        case ShflOp() | LeaveOp() | FaultCheckOp() | memref.AllocaOp():
             return Accesses()
         case _ if op.has_trait(RecursiveMemoryEffect, value_if_unregistered=False):
             return Accesses()

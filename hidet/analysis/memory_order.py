@@ -13,6 +13,7 @@ from xdsl.traits import is_side_effect_free
 from hidet.analysis.memory import is_arithmetic, root_of
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.cuda.dynamic_shared import DynamicSharedOp
+from hidet.dialects.cuda.faults import FaultCheckOp
 from hidet.dialects.cuda.instructions import (
     Collective,
     CopyVectorOp,
@@ -69,7 +70,7 @@ def writes_of(op: Operation) -> set[Memory]:
             return {*map(memory_of, op.writes), *others, *convergent}
         case ShflOp():
             return {Everything.CONVERGENT}
-        case memref.LoadOp() | memref.AllocaOp() | scf.ForOp() | scf.IfOp():
+        case memref.LoadOp() | memref.AllocaOp() | FaultCheckOp() | scf.ForOp() | scf.IfOp():
             return set()
         case _ if is_arithmetic(op) or is_side_effect_free(op):
             return set()

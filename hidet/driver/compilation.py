@@ -51,7 +51,7 @@ def compile_program(
     """
     dump = Dump(options.dump_dir, key)
     with report.stage("passes"):
-        settings = PassOptions(str(arch), options.verify_level, options.strict)
+        settings = PassOptions(str(arch), options.verify_level, options.strict, options.checks)
 
         def again() -> ModuleOp:
             return Parser(make_context(), text).parse_module()

@@ -24,6 +24,7 @@ class CompileOptions:
         search_space: how schedules are chosen; 0 asks the cost model.
         verify_level: check between stages that the program is legal there.
         strict: compile kernels that check their memory accesses; for the CPU only.
+        checks: compile kernels that check positions of look-ups and divisors.
         dump_dir: where to write the program after every pass, or None.
         use_cuda_graph: replay a CUDA Graph; otherwise launch kernel by kernel.
     """
@@ -38,6 +39,7 @@ class CompileOptions:
     search_space: int
     verify_level: bool
     strict: bool
+    checks: bool
     dump_dir: Path | None
     use_cuda_graph: bool = True
 

@@ -38,7 +38,7 @@ def program_key(text: str, toolchain: Toolchain, arch: Arch, options: CompileOpt
     that passes look at. Flags of torch that change the program, such as those of TF32, are in its
     text.
     """
-    of_passes = f"{arch} {options.search_space} {options.strict}"
+    of_passes = f"{arch} {options.search_space} {options.strict} {options.checks}"
     parts = (text, toolchain.fingerprint(), source_fingerprint(), of_passes)
     digest = hashlib.sha256()
     for part in parts:

@@ -67,6 +67,10 @@ PLACES: Mapping[str, Mapping[str, Lifetime]] = {
     "the body of a grid": {
         "arith": FOREVER,
         "math": FOREVER,
+        "cuda.checked_divisor": FOREVER,
+        "cuda.checked_index": FOREVER,
+        "cuda.erfc": FOREVER,
+        "cuda.fmod": FOREVER,
         "scf": FOREVER,
         "compute.load": FOREVER,
         "compute.reduce": FOREVER,

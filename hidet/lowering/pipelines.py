@@ -97,11 +97,13 @@ class PassOptions:
         arch: the machine that kernels are for: `cpu`, `sm_90a`, ...
         verify: whether `verify-level` runs between the stages.
         strict: whether `instrument-memory` puts checks into the kernels, which run on the CPU.
+        checks: whether kernels check positions of look-ups and divisors.
     """
 
     arch: str = "sm_90a"
     verify: bool = False
     strict: bool = False
+    checks: bool = True
 
 
 def passes_of(pipeline: str, options: PassOptions) -> Iterator[ModulePass]:
@@ -112,8 +114,8 @@ def passes_of(pipeline: str, options: PassOptions) -> Iterator[ModulePass]:
         if options.strict and name in (OWNERS_AHEAD_OF, ACCESSES_AHEAD_OF):
             yield load(PASSES["instrument-memory"])(owners=name == OWNERS_AHEAD_OF)
         pass_class = load(PASSES[name])
-        takes_arch = any(entry.name == "arch" for entry in fields(pass_class))
-        yield pass_class(arch=options.arch) if takes_arch else pass_class()
+        taken = {entry.name for entry in fields(pass_class)} & {"arch", "checks"}
+        yield pass_class(**{name: getattr(options, name) for name in taken})
         if options.verify and name in LEVEL_AFTER:
             yield load(PASSES["verify-level"])(level=LEVEL_AFTER[name], after=name)
 
@@ -148,10 +150,11 @@ class _Pipeline(ModulePass):
     arch: str = "sm_90a"
     verify: bool = False
     strict: bool = False
+    checks: bool = True
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run the pipeline of this pass's name."""
-        options = PassOptions(self.arch, self.verify, self.strict)
+        options = PassOptions(self.arch, self.verify, self.strict, self.checks)
         run_pipeline(op, ctx, options, pipeline=self.name)
 
 

@@ -7,12 +7,16 @@ from pathlib import Path
 import torch
 
 from hidet.dialects.cuda.names import symbol_of
-from hidet.errors import HidetError
+from hidet.errors import DivisionByZeroError, HidetError, IndexOutOfRangeError
 from hidet.runtime.arguments import ArgumentTable
 from hidet.runtime.executor import Executor
 from hidet.runtime.library import Library
 from hidet.runtime.plan import ALIGNMENT, Kernel, Launch, Plan
 from hidet.runtime.strict import StrictLaunches
+
+_FAULTS: dict[int, type[HidetError]] = {13: IndexOutOfRangeError, 14: DivisionByZeroError}
+"""Errors that are about what a program is given, by the number that a launch returns
+(hidet_cpu_thread.h, Error). The message has two lines: what is wrong, and where."""
 
 
 class CpuExecutor(Executor):
@@ -62,6 +66,10 @@ class _Function:
     def __call__(self, arguments: int) -> None:
         """Run the kernel over its grid; `arguments` is the `void**`."""
         self._strict.prepare()
-        if self._launch(arguments, *self._shape) != 0:
+        status = self._launch(arguments, *self._shape)
+        if status != 0:
             reason = self._last_error().decode(errors="replace")
+            if status in _FAULTS:
+                what, _, where = reason.partition("\n")
+                raise _FAULTS[status](what, where=where)
             raise HidetError(f"kernel '{self._symbol}' failed on the CPU: {reason}")

@@ -23,7 +23,10 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation
 
 from hidet.dialects.compute import ReduceKind
+from hidet.dialects.cuda.faults import CheckedDivisorOp, CheckedIndexOp
 from hidet.dialects.cuda.integers import FloorModOp
+from hidet.dialects.cuda.library import ErfcOp, FmodOp
+from hidet.errors import DivisionByZeroError, IndexOutOfRangeError
 
 Array: TypeAlias = NDArray[Any]
 Meaning: TypeAlias = Callable[..., Array]
@@ -185,11 +188,30 @@ def _inverse_root(x: Array) -> Array:
     return np.asarray(1, x.dtype) / np.sqrt(x)
 
 
-_erf = np.vectorize(python_math.erf, otypes=[np.float64])
+def _in_doubles(function: Callable[[float], float]) -> Meaning:
+    """Give the meaning of a function that Python has for float64."""
+    vectorized = np.vectorize(function, otypes=[np.float64])
+
+    def meaning(op: Operation, x: Array) -> Array:
+        return np.asarray(vectorized(x.astype(np.float64))).astype(x.dtype)
+
+    return meaning
 
 
-def _error_function(op: Operation, x: Array) -> Array:
-    return np.asarray(_erf(x.astype(np.float64))).astype(x.dtype)
+def _checked_index(op: CheckedIndexOp, index: Array) -> Array:
+    """Count positions from the front; raise where one is out of bounds."""
+    size = op.size.value.data
+    position = index if op.from_end is None else np.where(index < 0, index + size, index)
+    if np.any((position < 0) | (position >= size)):
+        raise IndexOutOfRangeError(f"an index is not below {size}", where=op.where.data)
+    return position
+
+
+def _checked_divisor(op: CheckedDivisorOp, divisor: Array) -> Array:
+    """Give divisors; raise where one is 0."""
+    if np.any(divisor == 0):
+        raise DivisionByZeroError("an integer is divided by zero", where=op.where.data)
+    return divisor
 
 
 _PLAIN: dict[type[Operation], Meaning] = {
@@ -238,6 +260,7 @@ _PLAIN: dict[type[Operation], Meaning] = {
     math.TanOp: np.tan,
     math.TanhOp: np.tanh,
     math.TruncOp: np.trunc,
+    FmodOp: np.fmod,
 }
 
 SCALARS: Mapping[type[Operation], Meaning] = {
@@ -258,7 +281,10 @@ SCALARS: Mapping[type[Operation], Meaning] = {
     arith.TruncIOp: _converted,
     arith.UIToFPOp: _rounded,
     FloorModOp: _integer_division(np.remainder, leaves=True),
-    math.ErfOp: _error_function,
+    math.ErfOp: _in_doubles(python_math.erf),
+    CheckedDivisorOp: _checked_divisor,
+    CheckedIndexOp: _checked_index,
+    ErfcOp: _in_doubles(python_math.erfc),
     math.IPowIOp: _whole_power,
 }
 """`meaning(op, *operands)` for each class of scalar operations."""

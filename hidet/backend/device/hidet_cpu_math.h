@@ -25,17 +25,18 @@ HIDET_DEVICE double rsqrt(double x) { return 1.0 / __builtin_sqrt(x); }
 // `x != x` is true for NaN alone. Written as two steps, the functions below become a few instructions
 // without a branch and vectorise.
 
-// The larger or smaller number, NaN if one of them is NaN: as torch.maximum and torch.minimum.
+// The larger or smaller number, NaN if one of them is NaN: as torch.maximum and torch.minimum. Of two
+// zeros the first one, as in torch.clamp.
 template <typename T>
 HIDET_DEVICE if_float<T> maximum(T a, T b) {
-  const T larger = a > b ? a : b;  // b if one of them is NaN
-  return a != a ? a : larger;
+  const T larger = a < b ? b : a;  // a if one of them is NaN
+  return b != b ? b : larger;
 }
 
 template <typename T>
 HIDET_DEVICE if_float<T> minimum(T a, T b) {
-  const T smaller = a < b ? a : b;
-  return a != a ? a : smaller;
+  const T smaller = b < a ? b : a;
+  return b != b ? b : smaller;
 }
 
 // The larger or smaller number, the other one if one of them is NaN: as torch.fmax and torch.fmin

@@ -64,6 +64,9 @@ enum Error : int {
   kRace = 10,           // two accesses of which nothing says which comes first
   kUnderWay = 11,      // an access to what an asynchronous copy or product still works on
   kWrongOwner = 12,    // an access to an element of a register tile that another thread holds
+  // What a program is given, whose message is in the words of the program's author:
+  kBadIndex = 13,     // an index of a look-up that is out of bounds
+  kZeroDivisor = 14,  // an integer is divided by zero
 };
 
 // Whether the threads of a block meet.
@@ -177,10 +180,13 @@ __attribute__((noinline, cold, format(printf, 2, 3))) static void report(Error e
     std::snprintf(where, sizeof(where), ", block (%d, %d, %d)", blockIdx.x, blockIdx.y, blockIdx.z);
   }
   char what[kMessageBytes - 192];
+  const bool of_program = error == kBadIndex || error == kZeroDivisor;
   std::va_list values;
   va_start(values, format);
-  std::vsnprintf(what, sizeof(what), format, values);
+  std::vsnprintf(of_program ? launch->message : what,
+                 of_program ? kMessageBytes : sizeof(what), format, values);
   va_end(values);
+  if (of_program) return;
 #if defined(HIDET_STRICT)
   std::snprintf(launch->message, kMessageBytes, "kernel %.100s%s: %s (seed %llu)", launch->kernel,
                 where, what, launch->seed);

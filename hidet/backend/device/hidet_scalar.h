@@ -73,6 +73,9 @@ HIDET_DEVICE T part(S x) {
   return parts[number];
 }
 
+// The truth of a byte in memory: all but 0 is true, as for torch, while C++ knows 0 and 1 alone.
+HIDET_DEVICE bool truth(const bool* x) { return *reinterpret_cast<const unsigned char*>(x) != 0; }
+
 // ---- integers -------------------------------------------------------------------------------------
 
 template <typename T>
@@ -139,6 +142,22 @@ template <typename T, typename S>
 HIDET_DEVICE if_integer<T> shift_right(T a, S count) {
   const bool is_inside = static_cast<std::make_unsigned_t<S>>(count) < sizeof(T) * 8;
   return static_cast<T>(is_inside ? a >> count : a < T(0) ? T(-1) : T(0));
+}
+
+// The power, which wraps around. Of negative exponents, those of 1 and -1 are whole and all else is 0,
+// as for torch.pow.
+template <typename T>
+HIDET_DEVICE if_integer<T> ipow(T base, T exponent) {
+  if (exponent < 0) {
+    if (base == 1) return 1;
+    return base == T(-1) ? static_cast<T>(exponent % 2 != 0 ? -1 : 1) : T(0);
+  }
+  unsigned long long result = 1, factor = static_cast<unsigned long long>(base);
+  for (auto rest = static_cast<unsigned long long>(exponent); rest != 0; rest >>= 1) {
+    if (rest & 1) result *= factor;
+    factor *= factor;
+  }
+  return static_cast<T>(result);
 }
 
 // ---- elementary functions -------------------------------------------------------------------------

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation
 
 from hidet.backend.printer.memref import address
-from hidet.backend.printer.operators import ExpressionPrinter, TextOf
+from hidet.backend.printer.operators import ExpressionPrinter, FloatCall, TextOf
 from hidet.backend.printer.signs import as_unsigned, bits_of, is_unsigned, passed
 from hidet.backend.printer.text import Text, call
 from hidet.backend.printer.types import BOOL, INT, LONG_LONG, UNSIGNED, element_type, value_type
@@ -21,6 +22,7 @@ from hidet.dialects.cuda.atomics import (
 )
 from hidet.dialects.cuda.attributes import ShuffleKind
 from hidet.dialects.cuda.dynamic_shared import DynamicSharedOp
+from hidet.dialects.cuda.faults import CheckedDivisorOp, CheckedIndexOp
 from hidet.dialects.cuda.instructions import (
     WARP,
     BlockDimOp,
@@ -34,6 +36,7 @@ from hidet.dialects.cuda.instructions import (
     ThreadIdOp,
 )
 from hidet.dialects.cuda.leave import LeaveOp
+from hidet.dialects.cuda.library import ErfcOp, FmodOp
 from hidet.dialects.cuda.views import AddressOfOp, ViewOp
 from hidet.errors import UnsupportedDtypeError
 from hidet.escape import c_string
@@ -116,6 +119,26 @@ def _assert(op: Operation, writer: Writer) -> None:
     writer.line(f"{call('hidet::check', arguments, 'void').text};")
 
 
+def _checked_index(op: Operation, text_of: TextOf) -> Text:
+    """Print `hidet::checked_index(ids[i], 50257, "aten.embedding (model.py:4)")`."""
+    assert isinstance(op, CheckedIndexOp)
+    index = text_of(op.index)
+    function = "checked_index" if op.from_end is None else "checked_index_from_end"
+    size = Text(str(op.size.value.data), LONG_LONG)
+    return call(f"hidet::{function}", [index, size, _quoted(op.where)], index.type)
+
+
+def _checked_divisor(op: Operation, text_of: TextOf) -> Text:
+    """Print `hidet::checked_divisor(d[i], "aten.remainder (model.py:4)")`."""
+    assert isinstance(op, CheckedDivisorOp)
+    divisor = text_of(op.divisor)
+    return call("hidet::checked_divisor", [divisor, _quoted(op.where)], divisor.type)
+
+
+def _quoted(text: StringAttr) -> Text:
+    return Text(c_string(text.data), "char*")
+
+
 def _leave(op: Operation, writer: Writer) -> None:
     """Print `break;`, `continue;` or `return;`."""
     assert isinstance(op, LeaveOp)
@@ -168,6 +191,10 @@ def _address_of(op: Operation, text_of: TextOf) -> Text:
 EXPRESSIONS: dict[type[Operation], ExpressionPrinter] = {
     AddressOfOp: _address_of,
     AtomicOp: _atomic,
+    CheckedDivisorOp: _checked_divisor,
+    CheckedIndexOp: _checked_index,
+    ErfcOp: FloatCall("erfc"),
+    FmodOp: FloatCall("fmod"),
     **dict.fromkeys(_IDS, _id),
     ShflOp: _shuffle,
     VoteOp: _vote,

@@ -28,6 +28,7 @@ EXPRESSIONS: dict[type[Operation], ExpressionPrinter] = {
     math.ExpM1Op: FloatCall("expm1"),
     math.FloorOp: FloatCall("floor"),
     math.FmaOp: FloatCall("fma"),
+    math.IPowIOp: IntegerCall("ipow"),
     math.LogOp: FloatCall("log"),
     math.Log10Op: FloatCall("log10"),
     math.Log1pOp: FloatCall("log1p"),

@@ -19,8 +19,8 @@ from hidet.backend.printer.operators import (
     refuse_storage_only,
 )
 from hidet.backend.printer.signs import passed
-from hidet.backend.printer.text import Precedence, Text, prefix
-from hidet.backend.printer.types import element_type
+from hidet.backend.printer.text import Precedence, Text, call, prefix
+from hidet.backend.printer.types import BOOL, element_type
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.cuda.marks import DECLARES, DEFERRED, UPDATE
 from hidet.dialects.shaped import memref_type
@@ -62,9 +62,11 @@ def address(base: SSAValue, indices: Sequence[SSAValue], text_of: TextOf) -> Tex
 
 
 def _load(op: Operation, text_of: TextOf) -> Text:
-    """Print the element that is loaded."""
+    """Print the element that is loaded: `x[i]`, or `hidet::truth(&x[i])` of booleans."""
     assert isinstance(op, memref.LoadOp)
-    return element(op.memref, op.indices, text_of)
+    if element_type(op.memref) != BOOL or not op.indices:
+        return element(op.memref, op.indices, text_of)
+    return call("hidet::truth", [address(op.memref, op.indices, text_of)], BOOL)
 
 
 def _store(op: Operation, writer: Writer) -> None:

@@ -51,6 +51,7 @@ from hidet.dialects.cuda.cluster import (
     MbarrierArriveClusterOp,
 )
 from hidet.dialects.cuda.dynamic_shared import DynamicSharedOp
+from hidet.dialects.cuda.faults import CheckedDivisorOp, CheckedIndexOp
 from hidet.dialects.cuda.functions import FunctionOp
 from hidet.dialects.cuda.host import BufferOp, LaunchOp
 from hidet.dialects.cuda.instructions import (
@@ -66,6 +67,7 @@ from hidet.dialects.cuda.instructions import (
 from hidet.dialects.cuda.integers import FloorModOp
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.cuda.leave import LeaveOp
+from hidet.dialects.cuda.library import ErfcOp, FmodOp
 from hidet.dialects.cuda.mbarrier import (
     FenceMbarrierInitOp,
     FenceProxyAsyncOp,
@@ -116,6 +118,8 @@ Cuda = Dialect(
         CheckAccessOp,
         CheckBoundsOp,
         CheckOwnerOp,
+        CheckedDivisorOp,
+        CheckedIndexOp,
         ClusterArriveOp,
         ClusterWaitOp,
         CopyVectorOp,
@@ -129,6 +133,8 @@ Cuda = Dialect(
         FenceProxyAsyncOp,
         FunctionOp,
         FloorModOp,
+        ErfcOp,
+        FmodOp,
         GridDependencyWaitOp,
         GridDimOp,
         HintedCopyOp,

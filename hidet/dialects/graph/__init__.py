@@ -41,6 +41,7 @@ from hidet.dialects.graph.binary import (
     SubOp,
     WhereOp,
 )
+from hidet.dialects.graph.checks import CheckedDivisorOp, CheckedPositionsOp
 from hidet.dialects.graph.contraction import (
     LinearOp,
     MatmulOp,
@@ -156,6 +157,8 @@ __all__ = [
     "CallKernelOp",
     "CastOp",
     "CeilOp",
+    "CheckedDivisorOp",
+    "CheckedPositionsOp",
     "ClampOp",
     "ConcatOp",
     "ConstantOp",
@@ -260,6 +263,8 @@ Graph = Dialect(
         CallKernelOp,
         CastOp,
         CeilOp,
+        CheckedDivisorOp,
+        CheckedPositionsOp,
         ClampOp,
         ConcatOp,
         ConstantOp,

@@ -1,6 +1,6 @@
 """Operators that read a tensor at positions given by another tensor of integers.
 
-A position must be in range and not negative; what is read elsewhere is unspecified.
+A position must be in range and not negative, for which `graph.checked_positions` cares.
 """
 
 from abc import ABC, abstractmethod

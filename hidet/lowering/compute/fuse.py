@@ -29,7 +29,8 @@ from hidet.rewriting.inlining import inline_into_loads
 class Fuser:
     """Partitions the ops of one function into groups, then makes each a fusion."""
 
-    def __init__(self, function: FuncOp) -> None:
+    def __init__(self, function: FuncOp, *, checks_apart: bool) -> None:
+        self.checks_apart = checks_apart
         self.block = function.body.block
         self.groups: list[Group] = []
         self.group_of: dict[Operation, Group] = {}
@@ -118,7 +119,13 @@ class Fuser:
             assert isinstance(op, GridOp)
             rows = rows_of_grid(op)
             kind = Kind.ELEMENTS if rows is None else Kind.ROWS
-            group = Group(len(self.groups), kind, rows=rows, size=size_of(op.result))
+            group = Group(
+                len(self.groups),
+                kind,
+                rows=rows,
+                size=size_of(op.result),
+                checks_apart=self.checks_apart,
+            )
         group.ops[op] = None
         self.groups.append(group)
         self.group_of[op] = group
@@ -240,12 +247,20 @@ class FusePass(ModulePass):
     kernel that reads them. Calls of kernels stay as they are, between fusions. Leaves functions of
     `compute.fusion`,
     `graph.constant` and `graph.call_kernel`.
+
+    On the CPU a check of an index that would be done for many elements again is a kernel of its
+    own: it is a branch that the loop over the threads would have to take.
+
+    Args:
+        arch: the machine that kernels are for: `cpu`, `sm_90a`, ...
     """
 
     name = "fuse"
+
+    arch: str = "sm_90a"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Fuse every function of the module."""
         for function in op.ops:
             if isinstance(function, FuncOp) and function.body.blocks:
-                Fuser(function).run()
+                Fuser(function, checks_apart=self.arch == "cpu").run()

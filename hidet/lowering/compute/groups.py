@@ -21,10 +21,17 @@ from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.numbering import number_of, number_of_load
 from hidet.analysis.rows import Rows, row_reduces, rows_of_grid
 from hidet.dialects.compute import GridOp, LoadOp, ReduceOp
+from hidet.dialects.cuda.faults import FaultCheckOp
 from hidet.dialects.graph import MatmulOp
 from hidet.dialects.shaped import shape_of, size_of
 from hidet.lowering.compute.growth import grows_little
 from hidet.rewriting.inlining import inline_into_loads
+
+MIN_CHECKS = 1 << 16
+"""So many checks take longer than the launch of a kernel."""
+
+MIN_REPEATED = 8
+"""A check that is done so often is worth a kernel of its own."""
 
 
 class Kind(Enum):
@@ -46,6 +53,7 @@ class Group:
         ops: the members, in the order of joining.
         rows: the rows of a group of reductions.
         size: the number of elements that all results of a group of elements have.
+        checks_apart: whether checks of indices stay ahead of what would repeat them often.
     """
 
     number: int
@@ -53,6 +61,7 @@ class Group:
     ops: dict[Operation, None] = field(default_factory=lambda: dict[Operation, None]())
     rows: Rows | None = None
     size: int = 0
+    checks_apart: bool = False
 
     @property
     def anchor(self) -> MatmulOp:
@@ -178,10 +187,24 @@ def consumes(op: Operation, group: Group, others: Iterable[Operation] = ()) -> b
     if users != {op}:
         return False
     if isinstance(op, GridOp):
+        if group.checks_apart and _repeats_checks(op, group):
+            return False
         sources = {load.source for load in loads_of(op) if group.holds(load.source)}
         few = cheap or _evaluations(op, group) <= group.size * len(sources)
         return few and grows_little(op, [*group.ops, *others])
     return cheap
+
+
+def _repeats_checks(grid: GridOp, group: Group) -> bool:
+    """Return whether a grid would do the checks of a group again and again, element by element.
+
+    Grids of rows do not, as a check that is the same along a row is done once.
+    """
+    if not any(isinstance(op, FaultCheckOp) for member in group.ops for op in member.walk()):
+        return False
+    if rows_of_grid(grid) is not None:
+        return False
+    return _evaluations(grid, group) >= max(MIN_CHECKS, MIN_REPEATED * group.size)
 
 
 def _evaluations(grid: GridOp, group: Group) -> int:

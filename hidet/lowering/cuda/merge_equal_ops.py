@@ -18,6 +18,7 @@ from xdsl.traits import (
 )
 
 from hidet.analysis.memory import accesses_of, is_arithmetic, may_alias, root_of
+from hidet.dialects.cuda.faults import FaultCheckOp
 from hidet.rewriting.dead_code import drop_dead_code
 
 
@@ -25,9 +26,9 @@ from hidet.rewriting.dead_code import drop_dead_code
 class MergeEqualOpsPass(ModulePass):
     """Replace an op by an equal one that has run before.
 
-    Equal are ops of one class with the same operands and properties. Those without effects are
-    merged wherever the first is visible; those that read memory if nothing may have written it in
-    between. Ops with regions stay as they are. Dead code is dropped.
+    Equal are ops of one class with the same operands and properties. Those without effects, and
+    checks of values, are merged wherever the first is visible; those that read memory if nothing
+    may have written it in between. Ops with regions stay as they are. Dead code is dropped.
 
     xDSL's `cse` does the same, but looks for writes by walking from one read to the other, which
     is quadratic in the number of reads; here memory has version numbers.
@@ -134,7 +135,8 @@ class _Merger:
         if not op.results or op.has_trait(IsTerminator) or op.has_trait(MemoryAllocEffect):
             return None
         version = 0
-        if not is_arithmetic(op) and not is_side_effect_free(op):
+        is_repeatable = is_arithmetic(op) or isinstance(op, FaultCheckOp)
+        if not is_repeatable and not is_side_effect_free(op):
             accesses = accesses_of(op)
             if accesses is None or accesses.writes or not accesses.reads:
                 return None

@@ -12,11 +12,13 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import IsolatedFromAbove
 
-from hidet.analysis.form_rules import FORM_RULES, IdVariable
+from hidet.analysis.form_rules import FORM_RULES, IdVariable, is_proven
 from hidet.analysis.forms import LinearForm
 from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.materialize import Materializer
+from hidet.dialects.cuda.faults import CheckedIndexOp
 from hidet.dialects.cuda.integers import FloorModOp
+from hidet.lowering.cuda.hoist_checks import hoist_checks
 from hidet.lowering.cuda.hoisting import hoist_index_arithmetic
 from hidet.rewriting.dead_code import drop_dead_code
 
@@ -28,8 +30,9 @@ class SimplifyIndexPass(ModulePass):
     Every index that something other than arithmetic uses is computed from its form, the parts of
     outer loops first and ahead of the inner ones, and equal parts once. Comparisons that ranges
     decide become constants, and branches, loops and selections go with them: a branch whose
-    condition is known is replaced by what it does, a loop of one iteration by its body. Dead code
-    is dropped.
+    condition is known is replaced by what it does, a loop of one iteration by its body. Checks of
+    indices go where ranges prove them, and else ahead of loops that do them again. Dead code is
+    dropped.
 
     Expects any program; ops that it does not know are left alone, but for the indices that they
     use. Leaves the same kinds of ops, and no division that could be avoided.
@@ -49,6 +52,7 @@ def simplify_index(op: Operation) -> None:
         simplifier.visit_region(region)
     drop_dead_code(op)
     hoist_index_arithmetic(op)
+    hoist_checks(op)
 
 
 _TOWARDS_ZERO = {arith.FloorDivSIOp: arith.DivSIOp, FloorModOp: arith.RemSIOp}
@@ -73,7 +77,10 @@ class _Simplifier:
     def _visit(self, op: Operation, block: Block) -> Operation | None:
         """Simplify an op and what is inside of it; return the op to go on with."""
         if len(op.results) == 1 and self._simplify_result(op, op.results[0], block):
-            return op.next_op
+            following = op.next_op
+            if isinstance(op, CheckedIndexOp) and is_proven(self._forms, op):
+                block.erase_op(op)
+            return following
         self._rebuild_operands(op, block)
         body = self._region_to_inline(op)
         if body is not None:

@@ -16,6 +16,7 @@ from hidet.dialects.graph.base import element_type, shape_of
 from hidet.dialects.locations import source_line
 from hidet.errors import PassError
 from hidet.lowering.graph.compute_rules import (
+    checks,
     contraction,
     creation,
     elementwise,
@@ -30,6 +31,7 @@ from hidet.rewriting.locations import location_setter
 
 RULES: dict[type[Operation], Rule[GridBuilder]] = {
     **elementwise.RULES,
+    **checks.RULES,
     **creation.RULES,
     **shape.RULES,
     **reduction.RULES,
@@ -74,13 +76,19 @@ class LowerGraphToComputePass(ModulePass):
     cut when a tensor is complete; between the grids of one operator everything is f32. Operations
     of the graph dialect that nothing uses are dropped. A kernel that writes over a tensor which is
     needed elsewhere gets a copy.
+
+    Args:
+        checks: whether kernels check positions of look-ups and divisors.
     """
 
     name = "lower-graph-to-compute"
 
+    checks: bool = True
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Lower all functions of a module."""
-        rules = {kind: partial(lower, rule) for kind, rule in RULES.items()}
+        chosen = RULES if self.checks else {**RULES, **checks.UNCHECKED_RULES}
+        rules = {kind: partial(lower, rule) for kind, rule in chosen.items()}
         apply_rules(op, GridBuilder, rules)
         for call in list(op.walk()):
             if isinstance(call, graph.CallKernelOp):

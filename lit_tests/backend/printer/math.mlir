@@ -28,6 +28,8 @@ cuda.kernel @functions(%a : f32, %b : f32, %i : i32) grid(1) block(1) attributes
   %v10 = math.expm1 %a : f32
   // CHECK: const float v11 = hidet::floor(a);
   %v11 = math.floor %a : f32
+  // CHECK: const int power = hidet::ipow(i, i);
+  %power = math.ipowi %i, %i : i32
   // CHECK: const float v12 = hidet::log(a);
   %v12 = math.log %a : f32
   // CHECK: const float v13 = hidet::log10(a);

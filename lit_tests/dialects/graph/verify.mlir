@@ -543,3 +543,19 @@ func.func @type_of_init(%x : tensor<4xf32>) {
   %0 = graph.call_kernel @f(%x) {inits = array<i64: 0>} : (tensor<4xf32>) -> tensor<8xf32>
   func.return
 }
+
+// -----
+
+// CHECK: graph.checked_positions: nothing has a position below 0
+func.func @no_positions(%x : tensor<4xi64>) {
+  %0 = graph.checked_positions %x {size = 0 : i64, operator = "aten.index"} : tensor<4xi64>
+  func.return
+}
+
+// -----
+
+// CHECK: graph.checked_divisor: needs integers, got tensor<4xf32>
+func.func @real_divisor(%x : tensor<4xf32>) {
+  %0 = graph.checked_divisor %x {operator = "aten.div"} : tensor<4xf32>
+  func.return
+}

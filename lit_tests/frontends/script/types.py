@@ -61,7 +61,7 @@ with hidet.script_module() as module:
         # SOURCE: hidet::cast<hidet::bfloat16>(hidet::cast<float>(d[0]) * hidet::cast<float>(d[1]))
         out[1] = d[0] * d[1]
         # IR:     arith.select
-        # SOURCE: out[2] = hidet::cast<double>(c[0] ? 1 : 2);
+        # SOURCE: out[2] = hidet::cast<double>(hidet::truth(c) ? 1 : 2);
         out[2] = 1 if c[0] else 2
 
     # IR-LABEL:     cuda.kernel @conversions

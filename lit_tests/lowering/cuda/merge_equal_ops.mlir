@@ -179,3 +179,20 @@ cuda.kernel @apart(%x : memref<4xf32>, %y : memref<4xf32>) grid(4) block(1) {
   %b = memref.load %x[%i] : memref<4xf32>
   memref.store %b, %y[%i] : memref<4xf32>
 }
+
+
+
+// To check an index twice is to check it once.
+
+// CHECK-LABEL: cuda.kernel @checks
+// CHECK-NEXT:    %a = cuda.checked_index %i below 8 "x"
+// CHECK-NEXT:    %c = cuda.checked_index %i below 8 "y"
+// CHECK-NEXT:    memref.store %f, %x[%a]
+// CHECK-NEXT:    memref.store %f, %x[%a]
+cuda.kernel @checks(%x : memref<8xf32>, %f : f32, %i : index) grid(1) block(64) {
+  %a = cuda.checked_index %i below 8 "x"
+  %b = cuda.checked_index %i below 8 "x"
+  %c = cuda.checked_index %i below 8 "y"
+  memref.store %f, %x[%a] : memref<8xf32>
+  memref.store %f, %x[%b] : memref<8xf32>
+}

@@ -257,7 +257,7 @@ cuda.kernel @bits(%x : memref<64xf32>, %c : f32) grid(1) block(32) {
   }
 }
 
-// -----
+
 
 // What a branch says of a multiple of 32 is rounded to one: k + 64 below 256 is at most 224.
 
@@ -281,5 +281,56 @@ cuda.kernel @rounded(%x : memref<256xf32>, %v : f32) grid(1) block(32) {
         memref.store %v, %x[%i] : memref<256xf32>
       }
     }
+  }
+}
+
+// Checks that ranges prove to succeed go; all others stay, also where the index is known, as that of
+// a dimension of size 1, or needed by nobody.
+
+// CHECK-LABEL: cuda.kernel @checked_index
+// CHECK-NEXT:    %t = cuda.thread_id x
+// CHECK-NEXT:    memref.store %c, %x[%t]
+// CHECK-NEXT:    %[[ZERO:.*]] = arith.constant 0 : index
+// CHECK-NEXT:    %{{.*}} = cuda.checked_index %n below 1 "one"
+// CHECK-NEXT:    %unused = cuda.checked_index %n below 64 "unused"
+// CHECK-NEXT:    memref.store %c, %x[%[[ZERO]]]
+cuda.kernel @checked_index(%x : memref<64xf32>, %c : f32, %n : index) grid(1) block(64) {
+  %t = cuda.thread_id x
+  %i = cuda.checked_index %t below 64 "proven"
+  memref.store %c, %x[%i] : memref<64xf32>
+  %one = cuda.checked_index %n below 1 "one"
+  %unused = cuda.checked_index %n below 64 "unused"
+  memref.store %c, %x[%one] : memref<64xf32>
+}
+
+// An index that is the same in all iterations is loaded and checked ahead of the loop, where the loop
+// is sure to run.
+
+// CHECK-LABEL: cuda.kernel @check_ahead_of_loop
+// CHECK:         %id = memref.load %ids[%t]
+// CHECK-NEXT:    %index = arith.index_cast %id
+// CHECK-NEXT:    %i = cuda.checked_index %index below 50 "aten.embedding"
+// CHECK:         scf.for
+// CHECK-NOT:     cuda.checked_index
+// CHECK:         scf.for
+// CHECK:           cuda.checked_index
+cuda.kernel @check_ahead_of_loop(%x : memref<50x4xf32>, %ids : memref<64xi64>, %y : memref<64x4xf32>, %n : index) grid(1) block(64) {
+  %t = cuda.thread_id x
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  scf.for %v = %c0 to %c4 step %c1 {
+    %id = memref.load %ids[%t] : memref<64xi64>
+    %index = arith.index_cast %id : i64 to index
+    %i = cuda.checked_index %index below 50 "aten.embedding"
+    %e = memref.load %x[%i, %v] : memref<50x4xf32>
+    memref.store %e, %y[%t, %v] : memref<64x4xf32>
+  }
+  scf.for %v = %c0 to %n step %c1 {
+    %id = memref.load %ids[%t] : memref<64xi64>
+    %index = arith.index_cast %id : i64 to index
+    %i = cuda.checked_index %index below 50 "aten.embedding"
+    %e = memref.load %x[%i, %c0] : memref<50x4xf32>
+    memref.store %e, %y[%t, %c0] : memref<64x4xf32>
   }
 }

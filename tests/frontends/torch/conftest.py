@@ -95,6 +95,18 @@ def trailing(op, x: torch.Tensor) -> tuple[int, ...]:
     return tuple(x.shape[x.dim() - op.normalized_rank.value.data :])
 
 
+def checked_positions(op: graph.CheckedPositionsOp, x: torch.Tensor) -> torch.Tensor:
+    size = op.size.value.data
+    positions = x if op.from_end is None else torch.where(x < 0, x + size, x)
+    assert bool(((positions >= 0) & (positions < size)).all())
+    return positions
+
+
+def checked_divisor(op: graph.CheckedDivisorOp, x: torch.Tensor) -> torch.Tensor:
+    assert bool((x != 0).all())
+    return x
+
+
 def optional(attribute):
     return None if attribute is None else python_number(attribute)
 
@@ -117,6 +129,8 @@ SPECIAL = {
     ),
     graph.ConcatOp: lambda op, *parts: torch.cat(parts, op.axis.value.data),
     graph.PadOp: pad,
+    graph.CheckedPositionsOp: checked_positions,
+    graph.CheckedDivisorOp: checked_divisor,
     graph.EmbeddingOp: lambda op, table, ids: table[ids],
     graph.IndexSelectOp: lambda op, x, ids: x.index_select(op.axis.value.data, ids),
     graph.GatherOp: lambda op, x, ids: x.gather(op.axis.value.data, ids),

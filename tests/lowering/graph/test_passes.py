@@ -10,7 +10,7 @@ from xdsl.parser import Parser
 
 from hidet.context import make_context
 from hidet.dialects import graph
-from hidet.errors import PassError, UnsupportedOperatorError
+from hidet.errors import DivisionByZeroError, IndexOutOfRangeError, PassError
 from hidet.lowering.graph.decompose_graph import DECOMPOSITIONS, DecomposeGraphPass
 from hidet.lowering.graph.hoist_constants import HoistConstantsPass
 from hidet.lowering.graph.lower_graph_to_compute import RULES, STAY, LowerGraphToComputePass
@@ -80,10 +80,25 @@ def test_composite_operators_are_refused():
         run_passes(parse(program), [LowerGraphToComputePass()])
 
 
-@pytest.mark.parametrize("op", [graph.ErfcOp, lambda x: graph.FmodOp(x, x)])
-def test_functions_without_an_instruction_are_named(run_graph, op):
-    with pytest.raises(UnsupportedOperatorError, match=r"graph\.\w+ has no instruction for f64"):
-        run_graph(lambda program, x: op(x), torch.randn(3, dtype=torch.float64))
+def test_checks_can_be_left_out():
+    """Without checks a position is counted from the front, and a divisor is what it is."""
+    program = """
+      func.func @forward(%ids: tensor<3xi64>, %d: tensor<3xi32>) -> tensor<3xi64> {
+        %p = graph.checked_positions %ids
+          {size = 5 : i64, from_end, operator = "aten.index"} : tensor<3xi64>
+        %q = graph.checked_divisor %d {operator = "aten.div"} : tensor<3xi32>
+        %c = graph.cast %q : (tensor<3xi32>) -> tensor<3xi64>
+        %y = graph.add %p, %c : (tensor<3xi64>, tensor<3xi64>) -> tensor<3xi64>
+        func.return %y : tensor<3xi64>
+      }"""
+    module = run_passes(parse(program), [LowerGraphToComputePass(checks=False)])
+    inputs = [np.array([-1, 4, 7]), np.array([0, 1, 2], np.int32)]
+    assert evaluate(module, inputs)[0].tolist() == [4, 5, 9]
+    module = run_passes(parse(program), [LowerGraphToComputePass()])
+    with pytest.raises(IndexOutOfRangeError, match="below 5"):
+        evaluate(module, inputs)
+    with pytest.raises(DivisionByZeroError, match="divided by zero"):
+        evaluate(module, [np.array([-1, 4, 0]), inputs[1]])
 
 
 def test_locations_are_carried_over():

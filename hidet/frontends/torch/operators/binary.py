@@ -23,6 +23,13 @@ def function(op: type[BinaryOp], g: Emitter, lhs: Operand, rhs: Operand) -> SSAV
     return g.emit(op(g.operand(lhs, g.element), g.operand(rhs, g.element)))
 
 
+def remainder(
+    op: type[graph.FmodOp | graph.RemainderOp], g: Emitter, lhs: Operand, rhs: Operand
+) -> SSAValue:
+    """What a division leaves."""
+    return g.emit(op(g.operand(lhs, g.element), g.divisor(rhs)))
+
+
 def sum_with_factor(
     op: type[BinaryOp], g: Emitter, lhs: Operand, rhs: Operand, alpha: Number = 1
 ) -> SSAValue:
@@ -35,7 +42,7 @@ def sum_with_factor(
 
 def divide(g: Emitter, lhs: Operand, rhs: Operand, *, rounding_mode: str | None = None) -> SSAValue:
     """A quotient: exact, rounded down, or rounded towards 0."""
-    left, right = g.operand(lhs, g.element), g.operand(rhs, g.element)
+    left, right = g.operand(lhs, g.element), g.divisor(rhs)
     if rounding_mode == "floor":
         return g.emit(graph.FloorDivideOp(left, right))
     if rounding_mode is None:
@@ -80,11 +87,14 @@ FUNCTIONS: dict[type[BinaryOp], tuple[Overload, ...]] = {
     graph.BitwiseAndOp: (aten.bitwise_and.Tensor, aten.bitwise_and.Scalar),
     graph.BitwiseOrOp: (aten.bitwise_or.Tensor, aten.bitwise_or.Scalar),
     graph.BitwiseXorOp: (aten.bitwise_xor.Tensor, aten.bitwise_xor.Scalar),
-    graph.FmodOp: (aten.fmod.Tensor, aten.fmod.Scalar),
     graph.MaximumOp: (aten.maximum.default,),
     graph.MinimumOp: (aten.minimum.default,),
     graph.MulOp: (aten.mul.Tensor, aten.mul.Scalar),
     graph.PowOp: (aten.pow.Tensor_Tensor, aten.pow.Tensor_Scalar, aten.pow.Scalar),
+}
+
+REMAINDERS: dict[type[graph.FmodOp | graph.RemainderOp], tuple[Overload, ...]] = {
+    graph.FmodOp: (aten.fmod.Tensor, aten.fmod.Scalar),
     graph.RemainderOp: (
         aten.remainder.Tensor,
         aten.remainder.Scalar,
@@ -108,6 +118,7 @@ COMPARISONS: dict[type[ComparisonOp], tuple[Overload, ...]] = {
 
 BINARY: Table = {
     **{target: partial(function, op) for op, targets in FUNCTIONS.items() for target in targets},
+    **{target: partial(remainder, op) for op, targets in REMAINDERS.items() for target in targets},
     **{target: partial(sum_with_factor, op) for op, targets in SUMS.items() for target in targets},
     **{
         target: partial(comparison, op) for op, targets in COMPARISONS.items() for target in targets

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import LocationAttr, TensorType, UnknownLoc
 from xdsl.ir import Attribute, Block, SSAValue
 
 from hidet.dialects import graph
-from hidet.dialects.graph.base import Number, element_type, is_float, shape_of
+from hidet.dialects.graph.base import Number, element_type, is_float, is_integer, shape_of
 from hidet.errors import UnsupportedOperatorError
 from hidet.frontends.torch.dtypes import element_of, type_of
 from hidet.frontends.torch.locations import location_of, name_hint
@@ -193,6 +193,43 @@ class Emitter:
         starts, stops, steps = [0] * len(sizes), list(sizes), [1] * len(sizes)
         starts[axis], stops[axis], steps[axis] = start, stop, step
         return self.emit(graph.SliceOp(x, starts, stops, steps))
+
+    # ------------------------------------------------------------------ checks
+
+    @property
+    def operator_name(self) -> str:
+        """The operator of the current node as users know it: `aten.index_select`."""
+        return str(self.node.target).rpartition(".")[0]
+
+    def positions(self, ids: SSAValue, size: int, *, from_end: bool = False) -> SSAValue:
+        """Check positions in a dimension of a size.
+
+        Args:
+            ids: the positions.
+            size: the size of the dimension.
+            from_end: whether negative positions count from the end; what is given counts from the
+                front in any case.
+
+        Raises:
+            UnsupportedOperatorError: there is nothing to be found, which eager torch refuses when
+                it is asked to.
+        """
+        if size == 0 and 0 not in shape_of(ids):
+            raise unsupported("it looks for something in a dimension of size 0")
+        if size == 0:
+            return ids
+        return self.emit(graph.CheckedPositionsOp(ids, size, self.operator_name, from_end=from_end))
+
+    def divisor(self, x: Operand) -> SSAValue:
+        """Give a divisor of the type of the result; integers are checked where torch does so.
+
+        Torch's kernels for GPUs, which cannot report an error, do not.
+        """
+        result = self.operand(x, self.element)
+        may_be_zero = isinstance(x, SSAValue) or x == 0
+        if not is_integer(self.element) or not may_be_zero or self.meta.device.type != "cpu":
+            return result
+        return self.emit(graph.CheckedDivisorOp(result, self.operator_name))
 
 
 def holds_floats(x: SSAValue) -> bool:

@@ -7,7 +7,12 @@ import torch
 from xdsl.ir import SSAValue
 
 from hidet.dialects import graph
-from hidet.dialects.graph.base import broadcast_shapes, element_type, shape_of
+from hidet.dialects.graph.base import (
+    broadcast_shapes,
+    element_type,
+    normalized_axis,
+    shape_of,
+)
 from hidet.frontends.torch.operators.emitter import Emitter, Table, unsupported
 
 aten = torch.ops.aten
@@ -22,19 +27,25 @@ def embedding(
     sparse: bool = False,
 ) -> SSAValue:
     """Rows of a table; the other arguments concern gradients only."""
-    return g.emit(graph.EmbeddingOp(table, ids))
+    return g.emit(graph.EmbeddingOp(table, g.positions(ids, shape_of(table)[0])))
 
 
 def index_select(g: Emitter, x: SSAValue, dim: int, ids: SSAValue) -> SSAValue:
     """Slices of a dimension at given positions."""
-    return g.emit(graph.IndexSelectOp(x, ids, dim))
+    return g.emit(graph.IndexSelectOp(x, _checked(g, x, dim, ids), dim))
 
 
 def gather(
     g: Emitter, x: SSAValue, dim: int, ids: SSAValue, *, sparse_grad: bool = False
 ) -> SSAValue:
     """One element for each position."""
-    return g.emit(graph.GatherOp(x, ids, dim))
+    return g.emit(graph.GatherOp(x, _checked(g, x, dim, ids), dim))
+
+
+def _checked(g: Emitter, x: SSAValue, dim: int, ids: SSAValue) -> SSAValue:
+    """Check positions in a dimension of x."""
+    sizes = shape_of(x)
+    return g.positions(ids, sizes[normalized_axis(dim, len(sizes))])
 
 
 def index(g: Emitter, x: SSAValue, indices: Sequence[SSAValue | None]) -> SSAValue:
@@ -71,12 +82,9 @@ def _linear_positions(g: Emitter, sizes: Sequence[int], indices: Sequence[SSAVal
     element = element_type(indices[0])
     result: SSAValue | None = None
     for size, ids in zip(sizes, indices, strict=True):
-        extent = g.scalar(size, element)
-        ids = g.cast(ids, element)
-        negative = g.emit(graph.LtOp(ids, g.scalar(0, element)))
-        ids = g.emit(graph.WhereOp(negative, g.emit(graph.AddOp(ids, extent)), ids))
+        ids = g.cast(g.positions(ids, size, from_end=True), element)
         if result is not None:
-            ids = g.emit(graph.AddOp(g.emit(graph.MulOp(result, extent)), ids))
+            ids = g.emit(graph.AddOp(g.emit(graph.MulOp(result, g.scalar(size, element))), ids))
         result = ids
     if result is None:
         raise unsupported("an index without a tensor")

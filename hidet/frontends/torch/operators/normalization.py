@@ -89,12 +89,20 @@ def batch_norm(
     variance: SSAValue,
     momentum: float,
     eps: float,
-) -> tuple[SSAValue, SSAValue, SSAValue]:
-    """The batch norm of inference; statistics for a gradient are there, but empty."""
+) -> tuple[SSAValue | None, ...]:
+    """The batch norm of inference, with mean and inverse deviation where its gradient wants them.
+
+    They are empty on the CPU, as in eager torch.
+    """
     weight = _weight_for_bias(g, weight, bias)
     result = g.emit(graph.BatchNormOp(x, weight, bias, mean, variance, eps=eps))
-    empty = g.emit(graph.FillOp(0, TensorType(element_type(mean), [0])))
-    return result, empty, empty
+    element = g.statistics_element()
+    if element is None:
+        return result, None, None
+    if g.meta.device.type == "cpu":
+        empty = g.emit(graph.FillOp(0, TensorType(element, [0])))
+        return result, empty, empty
+    return result, g.cast(mean, element), _inverse_root(g, g.cast(variance, element), eps)
 
 
 def _mean_and_scale(

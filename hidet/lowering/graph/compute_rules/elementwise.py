@@ -1,16 +1,17 @@
 """Elementwise operators: one grid that loads the operands' elements and applies a scalar rule."""
 
+from functools import partial
+
 from xdsl.ir import Operation, SSAValue
 
 from hidet.dialects.graph.base import GraphOp
 from hidet.lowering.graph.compute_rules.grid_builder import GridBuilder, Indices
-from hidet.lowering.graph.compute_rules.scalars import SCALAR_RULES
+from hidet.lowering.graph.compute_rules.scalars import SCALAR_RULES, ScalarRule
 from hidet.lowering.graph.rules import Rule
 
 
-def elementwise(b: GridBuilder, op: GraphOp) -> SSAValue:
+def elementwise(rule: ScalarRule, b: GridBuilder, op: GraphOp) -> SSAValue:
     """One grid over the result; operands broadcast to it, each is loaded once."""
-    rule = SCALAR_RULES[type(op)]
 
     def scalar_at(indices: Indices) -> SSAValue:
         loaded = {x: b.read_broadcast(x, indices) for x in dict.fromkeys(op.operands)}
@@ -19,4 +20,6 @@ def elementwise(b: GridBuilder, op: GraphOp) -> SSAValue:
     return b.grid(op.result_type.get_shape(), op.result_type.element_type, scalar_at)
 
 
-RULES: dict[type[Operation], Rule[GridBuilder]] = dict.fromkeys(SCALAR_RULES, elementwise)
+RULES: dict[type[Operation], Rule[GridBuilder]] = {
+    kind: partial(elementwise, rule) for kind, rule in SCALAR_RULES.items()
+}

@@ -16,9 +16,10 @@ from xdsl.ir import Operation, SSAValue
 
 from hidet.dialects import graph
 from hidet.dialects.cuda.integers import FloorModOp
+from hidet.dialects.cuda.library import ErfcOp, FmodOp
 from hidet.dialects.graph.base import computation_type, is_float, python_number
 from hidet.dialects.locations import source_line
-from hidet.errors import UnsupportedDtypeError, UnsupportedOperatorError
+from hidet.errors import UnsupportedDtypeError
 from hidet.lowering.graph.compute_rules.conversion import convert
 from hidet.lowering.graph.compute_rules.grid_builder import GridBuilder
 
@@ -176,11 +177,7 @@ def power(b: GridBuilder, op: Any, base: SSAValue, exponent: SSAValue) -> SSAVal
 
 def fmod(b: GridBuilder, op: graph.GraphOp, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
     """What a division rounded towards 0 leaves."""
-    return (
-        library_function(b, op, lhs, rhs)
-        if is_float(lhs.type)
-        else b.apply(arith.RemSIOp, lhs, rhs)
-    )
+    return b.apply(FmodOp if is_float(lhs.type) else arith.RemSIOp, lhs, rhs)
 
 
 def rounds_down(b: GridBuilder, op: Any, rest: SSAValue, divisor: SSAValue) -> SSAValue:
@@ -220,17 +217,6 @@ def floor_divide(b: GridBuilder, op: graph.GraphOp, lhs: SSAValue, rhs: SSAValue
     return select(b, IS_EQUAL(b, op, rhs, zero), plain, whole)
 
 
-def library_function(b: GridBuilder, op: graph.GraphOp, *scalars: SSAValue) -> SSAValue:
-    """Functions of the C library that neither arith nor math has.
-
-    Raises:
-        UnsupportedOperatorError: always, as long as no dialect has them.
-    """
-    raise UnsupportedOperatorError(
-        f"{op.name} has no instruction for {scalars[0].type}", where=source_line(op)
-    )
-
-
 def where(b: GridBuilder, op: Any, condition: SSAValue, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
     """One of two scalars."""
     return select(b, condition, lhs, rhs)
@@ -252,7 +238,7 @@ SCALAR_RULES: dict[type[Operation], ScalarRule] = {
     graph.CosOp: ByType(math.CosOp),
     graph.CoshOp: ByType(math.CoshOp),
     graph.ErfOp: ByType(math.ErfOp),
-    graph.ErfcOp: library_function,
+    graph.ErfcOp: ByType(ErfcOp),
     graph.Exp2Op: ByType(math.Exp2Op),
     graph.ExpOp: ByType(math.ExpOp),
     graph.Expm1Op: ByType(math.ExpM1Op),

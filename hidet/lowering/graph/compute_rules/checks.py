@@ -1,0 +1,59 @@
+"""Checks of integers: an element is the integer itself, or a harmless one and an error."""
+
+from functools import partial
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IndexType, StringAttr
+from xdsl.ir import Operation, SSAValue
+
+from hidet.dialects import graph
+from hidet.dialects.cuda.faults import CheckedDivisorOp, CheckedIndexOp
+from hidet.lowering.graph.compute_rules.elementwise import elementwise
+from hidet.lowering.graph.compute_rules.grid_builder import GridBuilder
+from hidet.lowering.graph.compute_rules.scalars import IS_LESS, select
+from hidet.lowering.graph.rules import Rule
+from hidet.rewriting.locations import source_line
+
+
+def checked_positions(b: GridBuilder, op: graph.CheckedPositionsOp, x: SSAValue) -> SSAValue:
+    """X, checked to be in bounds, counted from the front."""
+    index = b.insert(arith.IndexCastOp(x, IndexType())).result
+    checked = CheckedIndexOp(
+        index, op.size.value.data, named(op, op.operator), from_end=op.from_end is not None
+    )
+    return b.insert(arith.IndexCastOp(b.insert(checked).result, x.type)).result
+
+
+def checked_divisor(b: GridBuilder, op: graph.CheckedDivisorOp, x: SSAValue) -> SSAValue:
+    """X, checked not to be 0."""
+    return b.insert(CheckedDivisorOp(x, named(op, op.operator))).result
+
+
+def named(op: graph.GraphOp, operator: StringAttr) -> str:
+    """Name an operator and the source line of an operation, for an error."""
+    line = source_line(op)
+    return operator.data if line is None else f"{operator.data} ({line})"
+
+
+def position_from_front(b: GridBuilder, op: graph.CheckedPositionsOp, x: SSAValue) -> SSAValue:
+    """X counted from the front, unchecked."""
+    if op.from_end is None:
+        return x
+    moved = b.apply(arith.AddiOp, x, b.constant(op.size.value.data, x.type))
+    return select(b, IS_LESS(b, op, x, b.constant(0, x.type)), moved, x)
+
+
+def unchecked_divisor(b: GridBuilder, op: graph.CheckedDivisorOp, x: SSAValue) -> SSAValue:
+    """X, whatever it is."""
+    return x
+
+
+RULES: dict[type[Operation], Rule[GridBuilder]] = {
+    graph.CheckedDivisorOp: partial(elementwise, checked_divisor),
+    graph.CheckedPositionsOp: partial(elementwise, checked_positions),
+}
+
+UNCHECKED_RULES: dict[type[Operation], Rule[GridBuilder]] = {
+    graph.CheckedDivisorOp: partial(elementwise, unchecked_divisor),
+    graph.CheckedPositionsOp: partial(elementwise, position_from_front),
+}

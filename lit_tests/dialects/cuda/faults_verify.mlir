@@ -1,0 +1,6 @@
+// RUN: HIDET_VERIFY
+
+cuda.kernel @f(%i : index) grid(1) block(32) {
+  // CHECK: no index is below 0
+  %j = cuda.checked_index %i below 0 "aten.gather"
+}
