@@ -66,9 +66,9 @@ cuda.kernel @integers(%i : i32, %j : i32, %x : memref<64xi32>) grid(1) block(1) 
   memref.store %3, %x[%0] : memref<64xi32>
   // Where no overflow happens they may stay what they are.
   // CHECK: x[0] = i * j + 4;
-  %product = arith.muli %i, %j overflow<nsw> : i32
-  %sum = arith.addi %product, %4 overflow<nsw> : i32
-  memref.store %sum, %x[%0] : memref<64xi32>
+  %101 = arith.muli %i, %j overflow<nsw> : i32
+  %102 = arith.addi %101, %4 overflow<nsw> : i32
+  memref.store %102, %x[%0] : memref<64xi32>
   // A divisor that may be 0, or -1, is nothing for C++.
   // CHECK: x[0] = hidet::remainder(i / 4, j);
   %5 = arith.divsi %i, %4 : i32
@@ -97,16 +97,16 @@ cuda.kernel @integers(%i : i32, %j : i32, %x : memref<64xi32>) grid(1) block(1) 
   %19 = arith.floordivsi %17, %18 : i32
   memref.store %19, %x[%0] : memref<64xi32>
   // CHECK: x[0] = hidet::floormod(i, j);
-  %rest = cuda.floormodsi %i, %j : i32
-  memref.store %rest, %x[%0] : memref<64xi32>
+  %103 = cuda.floormodsi %i, %j : i32
+  memref.store %103, %x[%0] : memref<64xi32>
   // CHECK: x[0] = hidet::shift_left(i, j) | hidet::shift_right(i, j);
-  %left = arith.shli %i, %j : i32
-  %right = arith.shrsi %i, %j : i32
-  %either = arith.ori %left, %right : i32
-  memref.store %either, %x[%0] : memref<64xi32>
+  %104 = arith.shli %i, %j : i32
+  %105 = arith.shrsi %i, %j : i32
+  %106 = arith.ori %104, %105 : i32
+  memref.store %106, %x[%0] : memref<64xi32>
   // CHECK: x[0] = i << j;
-  %shifted = arith.shli %i, %j {cuda.safe} : i32
-  memref.store %shifted, %x[%0] : memref<64xi32>
+  %107 = arith.shli %i, %j {cuda.safe} : i32
+  memref.store %107, %x[%0] : memref<64xi32>
 
   // Unsigned numbers are converted to and from.
   // CHECK: x[0] = hidet::divide(hidet::cast<unsigned>(i), hidet::cast<unsigned>(j));
