@@ -24,9 +24,10 @@ def range_of_type(kind: Attribute) -> Range:
     """Return the limits of an integer type, taken as signed; a truth value is 0 or 1."""
     if not isinstance(kind, IntegerType):
         return ANY
-    if kind.width.data == 1:
+    width = kind.bitwidth
+    if width == 1:
         return Range(0, 1)
-    half = 1 << (kind.width.data - 1)
+    half = 1 << (width - 1)
     return Range(-half, half - 1)
 
 
@@ -111,19 +112,19 @@ def _extend_unsigned(op: Operation, ranges: Sequence[Range]) -> Range:
     kind = op.operands[0].type
     if ranges[0].lo >= 0 or not isinstance(kind, IntegerType):
         return ranges[0]
-    return Range(0, (1 << kind.width.data) - 1)
+    return Range(0, (1 << kind.bitwidth) - 1)
 
 
 def _shift(op: Operation, ranges: Sequence[Range]) -> Range | None:
     """Return the limits of a number that is shifted by a known count."""
     lhs, (count, most) = ranges
     kind = op.results[0].type
-    if count != most or not isinstance(kind, IntegerType) or not 0 <= count < kind.width.data:
+    if count != most or not isinstance(kind, IntegerType) or not 0 <= count < kind.bitwidth:
         return None
     if isinstance(op, arith.ShLIOp):
         return Range(lhs.lo << count, lhs.hi << count)
     if isinstance(op, arith.ShRUIOp) and lhs.lo < 0:
-        return Range(0, ((1 << kind.width.data) - 1) >> count) if count else None
+        return Range(0, ((1 << kind.bitwidth) - 1) >> count) if count else None
     return Range(lhs.lo >> count, lhs.hi >> count)
 
 

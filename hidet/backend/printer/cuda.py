@@ -89,10 +89,11 @@ def _atomic(op: Operation, text_of: TextOf) -> Text:
     assert isinstance(op, AtomicOp)
     target = address(op.memref, op.indices, text_of)
     values = [op.value] if op.expected is None else [op.expected, op.value]
-    as_there = as_unsigned if target.type in UNSIGNED.values() else lambda text: text
-    arguments = [target, *(as_there(text_of(value)) for value in values)]
+    texts = [text_of(value) for value in values]
+    if target.type in UNSIGNED.values():
+        texts = [as_unsigned(text) for text in texts]
     function = f"hidet::atomic_{op.kind.data.value}{scope_argument(op)}"
-    return call(function, arguments, target.type)
+    return call(function, [target, *texts], target.type)
 
 
 def _vote(op: Operation, text_of: TextOf) -> Text:

@@ -122,7 +122,7 @@ class IntegerOperator:
             additive = self.symbol in ("+", "-")
             operands = modular(lhs, rhs, additive=additive, wrap=wraps_around(op))
             kind, wraps = modular_type(operands, promoted(operands))
-            return replace(binary(self.symbol, *operands, kind), wraps=wraps)
+            return replace(binary(self.symbol, operands[0], operands[1], kind), wraps=wraps)
         return binary(self.symbol, lhs, rhs, promoted([lhs, rhs]))
 
     def update(self, op: Operation, target: str, value: Text) -> tuple[str, Text]:
@@ -188,7 +188,7 @@ class Division:
             return call(f"hidet::{self.function}", operands, operands[0].type)
         # C++ promotes types that are smaller than int to int, which keeps their values.
         kind = operands[0].type if operands[0].type in WORDS else promoted(operands)
-        return binary(self.symbol, *operands, kind)
+        return binary(self.symbol, operands[0], operands[1], kind)
 
 
 @dataclass(frozen=True)
@@ -252,7 +252,7 @@ class BitOperator:
             return replace(prefix("~", operand, kind), wraps=operand.wraps)
         operands = modular(lhs, rhs) if lhs.type in (INT, LONG_LONG) else [lhs, rhs]
         kind, wraps = modular_type(operands, promoted(operands))
-        return replace(binary(self.symbol, *operands, kind), wraps=wraps)
+        return replace(binary(self.symbol, operands[0], operands[1], kind), wraps=wraps)
 
     def update(self, op: Operation, target: str, value: Text) -> tuple[str, Text]:
         """Return the operator and the right side of `x &= v`, for an x of a type."""

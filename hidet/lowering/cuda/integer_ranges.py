@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, ModuleOp, UnitAttr
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, ModuleOp, UnitAttr
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -102,6 +102,6 @@ def _divides(op: Operation, ranges: IntegerRanges) -> bool:
 def _is_inside(op: Operation, ranges: IntegerRanges) -> bool:
     """Return whether a shift is by less than the width."""
     kind = op.results[0].type
-    width = 64 if isinstance(kind, IndexType) else integer_type(kind).bitwidth
+    width = kind.bitwidth if isinstance(kind, IntegerType) else 64
     count = ranges.range(op.operands[1])
     return count.lo >= 0 and count.hi < width

@@ -55,7 +55,10 @@ def simplify_index(op: Operation) -> None:
     hoist_checks(op)
 
 
-_TOWARDS_ZERO = {arith.FloorDivSIOp: arith.DivSIOp, FloorModOp: arith.RemSIOp}
+_TOWARDS_ZERO: dict[type[Operation], type[Operation]] = {
+    arith.FloorDivSIOp: arith.DivSIOp,
+    FloorModOp: arith.RemSIOp,
+}
 """For divisions that round down those that do the same where nothing is negative."""
 
 
@@ -149,7 +152,8 @@ class _Simplifier:
         op_type = self._materializer.last_step(form, self._forms.algebra(block))[0]
         if op_type is type(op):
             return result
-        new = op_type(*op.operands)
+        lhs, rhs = op.operands
+        new = op_type(lhs, rhs)
         new.location, new.result.name_hint = op.location, result.name_hint
         block.insert_op_before(new, op)
         result.replace_all_uses_with(new.result)
