@@ -311,7 +311,7 @@ def cast(value: object, kind: object) -> object:
     return scalar_type(kind)(value)  # pyright: ignore[reportArgumentType]
 
 
-def cvt(src: object, dtype: object) -> Scalar | Pointer:
+def cvt(src: object, dtype: object) -> object:
     """Convert a value to a type, as `cast` does."""
     return cast(src, dtype)
 

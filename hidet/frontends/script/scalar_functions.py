@@ -97,7 +97,7 @@ def _of_words(emitter: Emitter, entry: ScalarFunction, operands: Sequence[object
 def _is_word(value: object, most: int) -> bool:
     if isinstance(value, Scalar):
         known = value.type
-        return known.kind in ("index", "bool") or (known.is_integer and known.bits <= most)
+        return known.kind in ("index", "bool") or (bool(known.is_integer) and known.bits <= most)
     return isinstance(value, int) and -(1 << most - 1) <= value < 1 << most
 
 

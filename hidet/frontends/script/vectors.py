@@ -264,7 +264,7 @@ _PACKED = {
 
 def is_paired(kind: VectorType) -> bool:
     """Return whether vectors of a type are computed in pairs of elements."""
-    return kind.element.is_float and kind.element.bits == 16 and kind.lanes % 2 == 0
+    return bool(kind.element.is_float) and kind.element.bits == 16 and kind.lanes % 2 == 0
 
 
 def pair_type(element: ScalarType) -> BuiltinVectorType[Attribute]:

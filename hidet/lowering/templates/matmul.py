@@ -60,7 +60,7 @@ def matmul(lhs: Tensor, rhs: Tensor, product: Tensor, problem: Problem, choice: 
     row = blockIdx.x // tiles_n % tiles_m * tile_m
     column = blockIdx.x % tiles_n * tile_n
 
-    acc = accumulator(product.dtype, tile_m, tile_n)
+    acc = accumulator(product, tile_m, tile_n)
     sa = shared_tensor(lhs.dtype, [tile_m, choice.block_k])
     sb = shared_tensor(rhs.dtype, [choice.block_k, tile_n])
     a, b, c = (matrix_of(operand, batch, product) for operand in (lhs, rhs, product))

@@ -12,7 +12,7 @@ from hidet.dialects.shaped import element_of, shape_of
 from hidet.dialects.task import ForeachOp
 from hidet.frontends.script.cuda import blockDim, blockIdx, threadIdx
 from hidet.frontends.script.tracing import current
-from hidet.frontends.script.types import INDEX, ScalarType, type_of_ir
+from hidet.frontends.script.types import INDEX, type_of_ir
 from hidet.frontends.script.values import Index, Scalar, Tensor
 
 
@@ -38,10 +38,10 @@ def place(number: Index | SSAValue, shape: Sequence[int]) -> tuple[Scalar, ...]:
     return tuple(Scalar(emitter, index, INDEX) for index in indices)
 
 
-def accumulator(element: ScalarType, *shape: int) -> Tensor:
-    """Return a tile in registers whose map `map-tensor-cores` chooses."""
-    memory = current("accumulator").register_tile(element.ir, shape)
-    return Tensor(memory, element, shape)
+def accumulator(product: Tensor, *shape: int) -> Tensor:
+    """Return a tile of a product in registers, whose map `map-tensor-cores` chooses."""
+    memory = current("accumulator").register_tile(product.element.ir, shape)
+    return Tensor(memory, product.element, shape)
 
 
 def fill(tile: Tensor, value: float, worker: Scalar) -> None:
@@ -65,7 +65,8 @@ def combined(kind: ReduceKind, one: Scalar, other: Scalar) -> Scalar:
     return Scalar(emitter, emitter.combine(kind, one.ssa, other.ssa), one.type)
 
 
-def neutral(kind: ReduceKind, element: ScalarType) -> Scalar:
-    """Return the value that a reduction of this kind starts from."""
+def neutral(kind: ReduceKind, tile: Tensor) -> Scalar:
+    """Return the value that a reduction of this kind into a tile starts from."""
+    element = tile.element
     emitter = current("neutral")
     return Scalar(emitter, emitter.neutral(kind, element.ir), element)

@@ -128,7 +128,7 @@ def reduce_rows(
 ) -> None:
     """Reduce a term over each row: every worker over its elements, then all lanes of the row."""
     for row in tile.on(worker):
-        tile[row] = neutral(kind, tile.dtype)
+        tile[row] = neutral(kind, tile)
     for row, element in elements.on(worker, bound=extents):
         value = term(row, element)
         tile[row] = combined(kind, tile[row], value)
