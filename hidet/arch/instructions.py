@@ -180,6 +180,10 @@ MMA_SYNC: dict[str, MmaInstruction] = _by_name(
 )
 """The products of a warp, by name."""
 
+FMA = "fma"
+"""What configs of products call multiply-adds of single elements, where they name no instruction
+of tensor cores."""
+
 # ---- ldmatrix -----------------------------------------------------------------------------------
 
 

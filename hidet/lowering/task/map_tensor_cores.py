@@ -25,16 +25,13 @@ from xdsl.pattern_rewriter import (
 
 from hidet.analysis.contiguity import contiguous_run
 from hidet.analysis.kernels import kernel_of, kernels_of
-from hidet.arch.instructions import MMA_SYNC, MmaInstruction
+from hidet.arch.instructions import FMA, MMA_SYNC, MmaInstruction
 from hidet.dialects.cuda import KernelOp
 from hidet.dialects.shaped import bytes_of, memref_type, shape_of
 from hidet.dialects.task import CopyOp, MatmulOp, SharedLayoutAttr, TaskMapAttr
 from hidet.dialects.task.layout import SWIZZLES, SharedLayout
 from hidet.errors import ScheduleError
 from hidet.mapping import TaskMap, repeat, spatial
-
-FMA = "fma"
-"""The name in a config for multiply-adds of single elements."""
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,10 @@ from itertools import product
 from math import prod
 
 from hidet.arch.chips import Arch
-from hidet.arch.instructions import MMA_SYNC
+from hidet.arch.instructions import FMA, MMA_SYNC
 from hidet.arch.limits import WARP
 from hidet.dialects.graph import MatmulOp
 from hidet.dialects.shaped import bytes_of, element_of, shape_of
-from hidet.lowering.task.map_tensor_cores import FMA
 from hidet.lowering.templates.base import ceil_div
 from hidet.lowering.templates.config import Config
 

@@ -1,0 +1,131 @@
+"""Which packages of hidet may import which: downwards only, and no cycle between packages."""
+
+import ast
+from collections import defaultdict
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+LAYERS = {
+    "errors": "",
+    "escape": "",
+    "forks": "",
+    "option": "errors",
+    "tracebacks": "errors option",
+    "mapping": "errors",
+    "arch": "errors mapping",
+    "dialects": "arch errors escape mapping",
+    "analysis": "arch dialects errors",
+    "legality": "analysis arch dialects errors mapping",
+    "rewriting": "analysis dialects mapping",
+    "frontends.script": (
+        "analysis arch dialects errors escape legality mapping rewriting tracebacks"
+    ),
+    "original": "frontends.script",
+    "lang": "arch frontends.script mapping original",
+    "tensor": "errors frontends.script",
+    "utils": "errors original tensor",
+    "lowering.templates": "analysis arch dialects errors frontends.script lang mapping rewriting",
+    "universe": "",
+    "context": "universe",
+    "lowering": (
+        "analysis arch dialects errors frontends.script legality lowering.templates mapping option "
+        "rewriting universe"
+    ),
+    "backend": "arch dialects errors escape forks",
+    "runtime": "arch errors forks option",
+    "driver": (
+        "analysis arch backend context dialects errors escape forks frontends.script legality "
+        "lowering option runtime tensor tracebacks utils"
+    ),
+    "frontends.torch": "dialects driver errors frontends.script option runtime",
+    "tools": (
+        "backend context dialects driver errors frontends.script lowering mapping option universe"
+    ),
+    "testing": "dialects driver errors frontends.script mapping option tools",
+    "ir": "frontends.script lang original",
+    "drivers": "driver",
+    "torch": "frontends.torch",
+    "cuda": "runtime",
+}
+"""What each package may import. `hidet` itself, which hands out names, may import all of them."""
+
+EXCEPTIONS = {
+    # The method `build` of a module of scripts hands it to the driver.
+    ("frontends.script", "driver"),
+    # What the functions of the language are called, for the hint of an error.
+    ("frontends.script", "lang"),
+    # Under which symbol the binary has a kernel.
+    ("runtime", "dialects"),
+}
+"""Imports against the order that are still there; no other is added."""
+
+
+def package_of(module):
+    """Return the package of a module, by its name in the table."""
+    parts = module.split(".")[1:]
+    for count in (2, 1):
+        name = ".".join(parts[:count])
+        if name in LAYERS and len(parts) >= count:
+            return name
+    return None
+
+
+def imported_by(path):
+    """Give the modules of hidet that a file imports, also inside of functions."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.level == 0 and node.module is not None:
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+            yield from names if node.module == "hidet" else [node.module]
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+
+
+@cache
+def edges():
+    """Return for each pair of packages one import of the second by the first."""
+    found = defaultdict(dict)
+    for path in sorted((ROOT / "hidet").rglob("*.py")):
+        own = package_of(".".join(path.relative_to(ROOT).with_suffix("").parts))
+        if own is None:
+            continue
+        for module in imported_by(path):
+            other = package_of(module) if module.startswith("hidet.") else None
+            if other is not None and other != own:
+                found[own].setdefault(other, f"{path.relative_to(ROOT)} imports {module}")
+    return found
+
+
+@pytest.mark.parametrize("package", LAYERS)
+def test_imports(package):
+    """A package imports what lies below it."""
+    allowed = LAYERS[package].split()
+    wrong = [
+        where
+        for other, where in edges()[package].items()
+        if other not in allowed and (package, other) not in EXCEPTIONS
+    ]
+    assert not wrong
+
+
+def test_exceptions_are_needed():
+    """What is no longer imported is no exception any more."""
+    found = edges()
+    assert all(other in found[package] for package, other in EXCEPTIONS)
+
+
+def test_no_cycle():
+    """The table has an order: each package is listed after those that it may import."""
+    known = set()
+    for package, others in LAYERS.items():
+        assert set(others.split()) <= known, f"{package} stands above what it imports"
+        known.add(package)
+
+
+def test_every_package_is_in_the_table():
+    names = {path.stem for path in (ROOT / "hidet").iterdir() if path.name[0] not in "_."}
+    packages = {name.partition(".")[0] for name in LAYERS}
+    assert names - packages <= {"py"}
