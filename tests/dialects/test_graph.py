@@ -48,6 +48,8 @@ EXAMPLES: list[tuple[Build, tuple[int, ...]]] = [
     ),
     (lambda: graph.GeluOp(value([2]), "tanh"), (2,)),
     (lambda: graph.BitwiseNotOp(value([2], i1)), (2,)),
+    (lambda: graph.CheckedDivisorOp(value([2], i64), "aten.remainder"), (2,)),
+    (lambda: graph.CheckedPositionsOp(value([2], i64), 8, "aten.gather", from_end=True), (2,)),
     (lambda: graph.LogicalNotOp(value([2])), (2,)),
     (lambda: graph.IsnanOp(value([2])), (2,)),
     (lambda: graph.IsinfOp(value([2])), (2,)),

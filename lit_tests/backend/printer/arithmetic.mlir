@@ -15,8 +15,8 @@ cuda.kernel @arithmetic(%a : i32, %b : i32, %x : f32, %y : memref<1xf32>, %z : m
   memref.store %s, %z[%0] : memref<1xi32>
 }
 
-// CHECK-LABEL: // functions
-cuda.kernel @functions(%a : i32, %x : f32, %y : memref<1xf32>) grid(1) block(1) attributes {cuda.formed} {
+// CHECK-LABEL: // scalar_functions
+cuda.kernel @scalar_functions(%a : i32, %x : f32, %y : memref<1xf32>) grid(1) block(1) attributes {cuda.formed} {
   %0 = arith.constant 0 : index
   %n = cuda.function "popc"(%a) : (i32) -> i32
   %s = cuda.function "funnelshift_rc"(%a, %n, %a) : (i32, i32, i32) -> i32

@@ -3,8 +3,8 @@
 // The text names the operator and the line. What a check gives is used as any other value; where
 // nobody uses it, the check is a statement.
 
-// CHECK: void __launch_bounds__(32) checked(
-cuda.kernel @checked(%ids : memref<8xi64>, %d : i32, %x : f32) grid(1) block(32) attributes {cuda.formed} {
+// CHECK: void __launch_bounds__(32) faults(
+cuda.kernel @faults(%ids : memref<8xi64>, %d : i32, %x : f32) grid(1) block(32) attributes {cuda.formed} {
   %c1 = arith.constant 1 : index
   %0 = memref.load %ids[%c1] : memref<8xi64>
   %1 = arith.index_cast %0 {cuda.long} : i64 to index
@@ -19,4 +19,4 @@ cuda.kernel @checked(%ids : memref<8xi64>, %d : i32, %x : f32) grid(1) block(32)
   %r = cuda.fmod %x, %3 : f32
   // CHECK-NEXT: }
 }
-// CHECK-NEXT: HIDET_KERNEL(checked, 32, 1, 1, HIDET_INDEPENDENT)
+// CHECK-NEXT: HIDET_KERNEL(faults, 32, 1, 1, HIDET_INDEPENDENT)

@@ -54,6 +54,14 @@ cuda.kernel @functions(%a : f32, %b : f32, %i : i32) grid(1) block(1) attributes
   %v22 = math.tanh %a : f32
   // CHECK: const float v23 = hidet::trunc(a);
   %v23 = math.trunc %a : f32
+  // CHECK: const float v24 = hidet::acosh(a);
+  %v24 = math.acosh %a : f32
+  // CHECK: const float v25 = hidet::asinh(a);
+  %v25 = math.asinh %a : f32
+  // CHECK: const float v26 = hidet::atanh(a);
+  %v26 = math.atanh %a : f32
+  // CHECK: const float v27 = hidet::cbrt(a);
+  %v27 = math.cbrt %a : f32
   // CHECK: const float w0 = hidet::atan2(a, b);
   %w0 = math.atan2 %a, %b : f32
   // CHECK: const float w1 = hidet::pow(a, b);

@@ -66,9 +66,9 @@ LOOP = "%c = arith.constant 1 : index\n%r = scf.for %i = %c to %c step %c"
             "does not know test.op with 0 results\n  at: model.py:7",
         ),
         (
-            kernel("%a : f32", "%v = math.cbrt %a : f32"),
+            kernel("%a : i32", "%v = math.ctpop %a : i32"),
             UnsupportedOperatorError,
-            "does not know math.cbrt with 1 results",
+            "does not know math.ctpop with 1 results",
         ),
         (
             kernel("%a : f16", '%v = arith.addf %a, %a : f16 loc("model.py":8:1)'),
