@@ -160,7 +160,9 @@ class Arguments:
         assert not isinstance(kind, ScalarType)
         wanted = TORCH_TYPES[kind.element.short_name]
         takes_any = isinstance(kind, PointerType) and kind.is_void
-        if not takes_any and value.dtype != wanted:
+        # torch computes little with unsigned integers: signed ones of the width hold the same bits.
+        as_well = TORCH_TYPES.get(kind.element.short_name.replace("u", "i", 1), wanted)
+        if not takes_any and value.dtype not in (wanted, as_well):
             raise UnsupportedDtypeError(
                 f"{self._name_of(parameter)} has data type {value.dtype}, not {wanted}"
             )

@@ -17,6 +17,7 @@ from hidet.lang import (
     i8,
     i32,
     u8,
+    u32,
     void_p,
 )
 from hidet.lang.cuda import blockIdx, threadIdx
@@ -122,3 +123,22 @@ def test_wrong_arguments(module, arguments, error, message):
         module.build()(*arguments)
     assert message in str(caught.value)
     assert X.eq(0).all()
+
+
+def test_bits_of_unsigned_numbers():
+    """Unsigned numbers may lie in a tensor of signed ones, of which torch has more operators."""
+    with hidet.script_module() as module:
+
+        @hidet.script
+        def halve(x: ~u32, y: u32[4]):
+            attrs.cuda.grid_dim = 1
+            attrs.cuda.block_dim = 4
+            y[threadIdx.x] = x[threadIdx.x] // 2
+
+    built = module.build()
+    x = torch.tensor([-1, -2, 3, 1 << 30], dtype=torch.int32)
+    y = torch.full((4,), -7, dtype=torch.int32)
+    built(x, y)
+    assert y.tolist() == [(value % (1 << 32)) // 2 for value in x.tolist()]
+    with pytest.raises(UnsupportedDtypeError, match=r"torch.int64, not torch.uint32"):
+        built(x.long(), y)
