@@ -16,7 +16,6 @@ from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.cuda.faults import FaultCheckOp
 from hidet.dialects.cuda.integers import FloorModOp
 from hidet.dialects.cuda.leave import LeaveOp
-from hidet.dialects.cuda.library import LibraryOp
 from hidet.dialects.cuda.marks import MAY_ALIAS
 from hidet.dialects.cuda.table_ops import InstructionOp
 from hidet.dialects.shaped import memref_type
@@ -34,8 +33,7 @@ class Accesses(NamedTuple):
 def is_arithmetic(op: Operation) -> bool:
     """Return whether an operation computes a value from its operands and does nothing else."""
     # By dialect and not by trait: some operations of arith have no traits (remui, extsi).
-    kinds = ScalarOp | FloorModOp | LibraryOp
-    return op.dialect_name() in _ARITHMETIC_DIALECTS or isinstance(op, kinds)
+    return op.dialect_name() in _ARITHMETIC_DIALECTS or isinstance(op, ScalarOp | FloorModOp)
 
 
 def accesses_of(op: Operation) -> Accesses | None:

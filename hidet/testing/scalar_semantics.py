@@ -24,8 +24,8 @@ from xdsl.ir import Attribute, Operation
 
 from hidet.dialects.compute import ReduceKind
 from hidet.dialects.cuda.faults import CheckedDivisorOp, CheckedIndexOp
+from hidet.dialects.cuda.functions import FunctionOp
 from hidet.dialects.cuda.integers import FloorModOp
-from hidet.dialects.cuda.library import ErfcOp, FmodOp
 from hidet.errors import DivisionByZeroError, IndexOutOfRangeError
 
 Array: TypeAlias = NDArray[Any]
@@ -198,6 +198,13 @@ def _in_doubles(function: Callable[[float], float]) -> Meaning:
     return meaning
 
 
+def _function(op: FunctionOp, *values: Array) -> Array:
+    """Call a function of the table, in float64."""
+    vectorized = np.vectorize(op.instruction.meaning, otypes=[np.float64])
+    found = vectorized(*(value.astype(np.float64) for value in values))
+    return np.asarray(found).astype(values[0].dtype)
+
+
 def _checked_index(op: CheckedIndexOp, index: Array) -> Array:
     """Count positions from the front; raise where one is out of bounds."""
     size = op.size.value.data
@@ -260,7 +267,6 @@ _PLAIN: dict[type[Operation], Meaning] = {
     math.TanOp: np.tan,
     math.TanhOp: np.tanh,
     math.TruncOp: np.trunc,
-    FmodOp: np.fmod,
 }
 
 SCALARS: Mapping[type[Operation], Meaning] = {
@@ -284,7 +290,7 @@ SCALARS: Mapping[type[Operation], Meaning] = {
     math.ErfOp: _in_doubles(python_math.erf),
     CheckedDivisorOp: _checked_divisor,
     CheckedIndexOp: _checked_index,
-    ErfcOp: _in_doubles(python_math.erfc),
+    FunctionOp: _function,
     math.IPowIOp: _whole_power,
 }
 """`meaning(op, *operands)` for each class of scalar operations."""

@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation
 
 from hidet.backend.printer.memref import address
-from hidet.backend.printer.operators import ExpressionPrinter, FloatCall, TextOf
+from hidet.backend.printer.operators import ExpressionPrinter, TextOf
 from hidet.backend.printer.signs import as_unsigned, bits_of, is_unsigned, passed
 from hidet.backend.printer.text import Text, call
 from hidet.backend.printer.types import BOOL, INT, LONG_LONG, UNSIGNED, element_type, value_type
@@ -36,7 +36,6 @@ from hidet.dialects.cuda.instructions import (
     ThreadIdOp,
 )
 from hidet.dialects.cuda.leave import LeaveOp
-from hidet.dialects.cuda.library import ErfcOp, FmodOp
 from hidet.dialects.cuda.views import AddressOfOp, ViewOp
 from hidet.errors import UnsupportedDtypeError
 from hidet.escape import c_string
@@ -194,8 +193,6 @@ EXPRESSIONS: dict[type[Operation], ExpressionPrinter] = {
     AtomicOp: _atomic,
     CheckedDivisorOp: _checked_divisor,
     CheckedIndexOp: _checked_index,
-    ErfcOp: FloatCall("erfc"),
-    FmodOp: FloatCall("fmod"),
     **dict.fromkeys(_IDS, _id),
     ShflOp: _shuffle,
     VoteOp: _vote,

@@ -67,7 +67,6 @@ from hidet.dialects.cuda.instructions import (
 from hidet.dialects.cuda.integers import FloorModOp
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.cuda.leave import LeaveOp
-from hidet.dialects.cuda.library import ErfcOp, FmodOp
 from hidet.dialects.cuda.mbarrier import (
     FenceMbarrierInitOp,
     FenceProxyAsyncOp,
@@ -133,8 +132,6 @@ Cuda = Dialect(
         FenceProxyAsyncOp,
         FunctionOp,
         FloorModOp,
-        ErfcOp,
-        FmodOp,
         GridDependencyWaitOp,
         GridDimOp,
         HintedCopyOp,

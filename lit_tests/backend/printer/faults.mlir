@@ -15,8 +15,8 @@ cuda.kernel @faults(%ids : memref<8xi64>, %d : i32, %x : f32) grid(1) block(32) 
   // CHECK-NEXT: hidet::checked_divisor(d, "aten.div");
   %2 = cuda.checked_divisor %d "aten.div" : i32
   // CHECK-NEXT: const float r = hidet::fmod(x, hidet::erfc(x));
-  %3 = cuda.erfc %x : f32
-  %r = cuda.fmod %x, %3 : f32
+  %3 = cuda.function "erfc"(%x) : (f32) -> f32
+  %r = cuda.function "fmod"(%x, %3) : (f32, f32) -> f32
   // CHECK-NEXT: }
 }
 // CHECK-NEXT: HIDET_KERNEL(faults, 32, 1, 1, HIDET_INDEPENDENT)

@@ -15,8 +15,8 @@ from xdsl.dialects.builtin import i1
 from xdsl.ir import Operation, SSAValue
 
 from hidet.dialects import graph
+from hidet.dialects.cuda.functions import FunctionOp
 from hidet.dialects.cuda.integers import FloorModOp
-from hidet.dialects.cuda.library import ErfcOp, FmodOp
 from hidet.dialects.graph.base import computation_type, is_float, python_number
 from hidet.dialects.locations import source_line
 from hidet.errors import UnsupportedDtypeError
@@ -25,6 +25,15 @@ from hidet.lowering.graph.compute_rules.grid_builder import GridBuilder
 
 ScalarRule = Callable[..., SSAValue]
 """`rule(builder, op, *scalars)`."""
+
+
+def library(name: str) -> Callable[..., FunctionOp]:
+    """Return what builds a function of `hidet.arch.functions` on floats of one type."""
+
+    def build(*values: SSAValue) -> FunctionOp:
+        return FunctionOp(name, values, values[0].type)
+
+    return build
 
 
 @dataclass(frozen=True)
@@ -177,7 +186,7 @@ def power(b: GridBuilder, op: Any, base: SSAValue, exponent: SSAValue) -> SSAVal
 
 def fmod(b: GridBuilder, op: graph.GraphOp, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
     """What a division rounded towards 0 leaves."""
-    return b.apply(FmodOp if is_float(lhs.type) else arith.RemSIOp, lhs, rhs)
+    return b.apply(library("fmod") if is_float(lhs.type) else arith.RemSIOp, lhs, rhs)
 
 
 def rounds_down(b: GridBuilder, op: Any, rest: SSAValue, divisor: SSAValue) -> SSAValue:
@@ -238,7 +247,7 @@ SCALAR_RULES: dict[type[Operation], ScalarRule] = {
     graph.CosOp: ByType(math.CosOp),
     graph.CoshOp: ByType(math.CoshOp),
     graph.ErfOp: ByType(math.ErfOp),
-    graph.ErfcOp: ByType(ErfcOp),
+    graph.ErfcOp: ByType(library("erfc")),
     graph.Exp2Op: ByType(math.Exp2Op),
     graph.ExpOp: ByType(math.ExpOp),
     graph.Expm1Op: ByType(math.ExpM1Op),
