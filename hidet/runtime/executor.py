@@ -2,6 +2,8 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from itertools import chain
+from typing import Any
 
 import torch
 
@@ -20,6 +22,7 @@ from hidet.runtime.tensors import (
 from hidet.runtime.weights import WeightSet, WeightSets
 
 _data_ptr = torch.Tensor.data_ptr
+_storage = torch.Tensor.untyped_storage
 
 
 class Executor(ABC):
@@ -31,9 +34,8 @@ class Executor(ABC):
     is therefore not noticed: callers that are not guarded, as torch.compile's are, check first.
 
     Calls from several threads take turns, since they share the arguments and the arena. Meanwhile
-    any thread may put other data into a weight (`weight.data = ...`): a call holds the memory whose
-    addresses it has read, and mixes old and new weights at worst. Inputs keep their data as long as
-    a call takes: to hold theirs as well would cost each call half a microsecond.
+    any thread may put other data into a tensor (`weight.data = ...`): a call holds the memory whose
+    addresses it has read, and mixes old and new weights at worst.
 
     Args:
         plan: what to run.
@@ -79,13 +81,17 @@ class Executor(ABC):
             held = self._held()
             if held is None or not (self._constants.same(constants) and self._is_ready(constants)):
                 held = self._hold(constants, copied)
-            pointers = [*map(_data_ptr, inputs), *map(_data_ptr, outputs)]
+            # In one call of native code: no thread comes between what is held and where it is.
+            found: list[Any] = list(
+                chain(map(_storage, inputs), map(_data_ptr, inputs), map(_data_ptr, outputs))
+            )
+            pointers = found[len(inputs) :]
             if pointers != self._moving_pointers:
                 self._bind_moving(inputs, pointers, copied)
             self._launch()
             for copy in self.plan.copies:
                 outputs[copy.output].copy_(self._source(copy, inputs, constants, outputs))
-            del copied, held  # what the kernels read has to live until here
+            del copied, held, found  # what the kernels read has to live until here
         return outputs
 
     def _hold(self, constants: Sequence[torch.Tensor], copied: list[torch.Tensor]) -> Held:

@@ -230,10 +230,9 @@ def test_threads_take_turns(load, plans):
 
 @pytest.mark.parametrize("calls_before", [0, 1])
 def test_memory_of_a_call_is_held(load, plans, monkeypatch, calls_before):
-    """Another thread may give the weights of a call other memory; nothing is kept for longer."""
+    """Another thread may give the tensors of a call other memory; nothing is kept for longer."""
     executor = load(plans.prepared())
-    x, p0, p1 = (_vector(plans) for _ in range(3))
-    tensors = [p0, p1]
+    x, p0, p1 = tensors = [_vector(plans) for _ in range(3)]
     for _ in range(calls_before):
         executor.run([x], [p0, p1])
     expected = x + 4 * p1 + p0
