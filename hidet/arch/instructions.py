@@ -106,6 +106,13 @@ class MmaInstruction(Instruction):
     name: str = ""
     shape: tuple[int, int, int] = (0, 0, 0)
 
+    @property
+    def accumulator(self) -> TaskMap:
+        """Which thread of the group holds which element of C and D."""
+        (fragment,) = (o.fragment for o in self.operands if o.access is Access.UPDATE)
+        assert fragment is not None, "accumulators are fragments"
+        return fragment
+
 
 @dataclass(frozen=True)
 class LdmatrixInstruction(Instruction):

@@ -70,6 +70,7 @@ class MatrixDescriptorOp(InstructionOp):
     indices = var_operand_def(IndexType)
     result = result_def(i64)
 
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
     assembly_format = (
         "$source `[` $indices `]` `leading` $leading `stride` $stride `swizzle` $swizzle "
         "attr-dict `:` type($source)"

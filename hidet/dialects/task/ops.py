@@ -40,6 +40,9 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
+from hidet.arch.instructions import MmaInstruction
+from hidet.arch.limits import WARP_GROUP
+from hidet.arch.products import PRODUCTS
 from hidet.dialects.compute import ReduceKind, ReduceKindAttr, single_block
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.shaped import is_memref, memref_type, shaped_type
@@ -340,7 +343,8 @@ class MatmulOp(IRDLOperation):
     `%a` (M x K) and `%b` (K x N) are shared tiles, `%c` (M x N) is a register tile, whose map says
     which worker computes which elements. `%a[%stage]` is one of several tiles of a ring. By FMA K
     is summed in ascending order; `via "m16n8k16_f16_f32"` names an instruction of tensor cores
-    (`hidet.arch.instructions.MMA_SYNC`), which sums as it likes.
+    (`hidet.arch.products.PRODUCTS`), which sums as it likes. With `async` the product is only
+    begun, by `wgmma`: tiles and `%c` are left alone until a `cuda.wgmma_wait` for its group.
     """
 
     name = "task.matmul"
@@ -352,11 +356,12 @@ class MatmulOp(IRDLOperation):
     accumulator = operand_def(MemRefType)
     worker = operand_def(IndexType)
     via = opt_prop_def(StringAttr)
+    is_async = opt_prop_def(UnitAttr, prop_name="async")
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     assembly_format = (
         "$lhs (`[` $lhs_offsets^ `]`)? `,` $rhs (`[` $rhs_offsets^ `]`)? `to` $accumulator "
-        "`on` $worker (`via` $via^)? attr-dict "
+        "`on` $worker (`via` $via^)? (`async` $async^)? attr-dict "
         "`:` type($lhs) `,` type($rhs) `to` type($accumulator)"
     )
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
@@ -371,11 +376,26 @@ class MatmulOp(IRDLOperation):
         lhs_offsets: Sequence[SSAValue] = (),
         rhs_offsets: Sequence[SSAValue] = (),
         via: str | None = None,
+        is_async: bool = False,
     ) -> None:
         super().__init__(
             operands=[lhs, lhs_offsets, rhs, rhs_offsets, accumulator, worker],
-            properties={"via": None if via is None else StringAttr(via)},
+            properties={
+                "via": None if via is None else StringAttr(via),
+                "async": UnitAttr() if is_async else None,
+            },
         )
+
+    @property
+    def instruction(self) -> MmaInstruction | None:
+        """The instruction of tensor cores, None for FMA."""
+        return None if self.via is None else PRODUCTS[self.via.data]
+
+    @property
+    def can_be_async(self) -> bool:
+        """Whether the instruction only begins a product: `wgmma`."""
+        instruction = self.instruction
+        return instruction is not None and instruction.group == WARP_GROUP
 
     @property
     def depth(self) -> int:
@@ -384,6 +404,10 @@ class MatmulOp(IRDLOperation):
 
     def verify_(self) -> None:
         """Check where the three tiles are, and that their shapes and elements belong together."""
+        if self.via is not None and self.via.data not in PRODUCTS:
+            raise VerifyException(f"there is no instruction {self.via.data!r} of tensor cores")
+        if self.is_async is not None and not self.can_be_async:
+            raise VerifyException("only products of warp groups (wgmma) are asynchronous")
         lhs, rhs, result = map(memref_type, (self.lhs, self.rhs, self.accumulator))
         leads = len(self.lhs_offsets), len(self.rhs_offsets), 0
         spaces = Space.SHARED, Space.SHARED, Space.REGISTER

@@ -1,15 +1,16 @@
-"""How a product of tiles on tensor cores is spelled out: fragments by `ldmatrix`, and `mma`."""
+"""How a product of tiles by warps is spelled out: fragments by `ldmatrix`, and `mma.sync`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 
 from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint
 
 from hidet.arch.fragments import ends_in
-from hidet.arch.instructions import MMA_SYNC, MmaInstruction
+from hidet.arch.instructions import MmaInstruction
 from hidet.arch.limits import WARP
 from hidet.dialects.cuda.table_ops import Element
 from hidet.dialects.cuda.tensor_core import LdmatrixOp, MmaSyncOp
@@ -24,21 +25,15 @@ ROW_BYTES = 16
 """The bytes of a row of a matrix that `ldmatrix` loads (PTX ISA, ldmatrix); it has 8 rows."""
 
 
-def lower_mma(op: MatmulOp) -> None:
+def lower_mma(op: MatmulOp, instruction: MmaInstruction) -> None:
     """Insert before a product via `mma.sync` what the warps do: load fragments, multiply them.
 
     For each step of k the fragments of all rows and of all columns of the warp are loaded, each of
     them once, by `ldmatrix`.
 
     Raises:
-        ScheduleError: there is no such instruction, or the tiles are not what it takes.
+        ScheduleError: the tiles are not what the instruction takes.
     """
-    assert op.via is not None, "a product of tensor cores names its instruction"
-    instruction = MMA_SYNC.get(op.via.data)
-    if instruction is None:
-        raise ScheduleError(
-            f"there is no instruction {op.via.data!r}", hint=f"there is {', '.join(MMA_SYNC)}"
-        )
     _Product(op, instruction).build()
 
 
@@ -54,9 +49,9 @@ class _Product:
         op, (m, n, k) = self.op, self.instruction.shape
         builder = KernelBuilder(InsertPoint.before(op))
         tasks = map_of(op.accumulator.type)
-        self._check(tasks)
-        row, column = warp_start(builder, tasks, op.worker)
-        warps = [warps_along(tasks, dim) for dim in (0, 1)]
+        check_fragments(op, self.instruction)
+        row, column = group_start(builder, tasks, op.worker, WARP)
+        warps = [groups_along(tasks, dim, WARP) for dim in (0, 1)]
         rows, columns = (
             extent // (count * part)
             for extent, count, part in zip(tasks.shape, warps, (m, n), strict=True)
@@ -88,40 +83,45 @@ class _Product:
                     )
                 )
 
-    def _check(self, tasks: TaskMap) -> None:
-        """Check that the accumulator consists of fragments of the instruction, and the depth."""
-        fragment = next(o.fragment for o in self.instruction.operands if o.name == "c")
-        assert fragment is not None, "operands of products are fragments"
-        if tasks.workers % WARP or not ends_in(tasks, fragment):
-            raise ScheduleError(
-                f"the accumulator {tasks} does not consist of fragments of {self.instruction.ptx}"
-            )
-        if self.op.depth % self.instruction.shape[2]:
-            raise ScheduleError(
-                f"{self.instruction.ptx} cannot sum over {self.op.depth} elements",
-                hint=f"a multiple of {self.instruction.shape[2]}",
-            )
+
+def check_fragments(op: MatmulOp, instruction: MmaInstruction) -> None:
+    """Check that the accumulator of a product consists of fragments, and the depth.
+
+    Raises:
+        ScheduleError: it does not, or the instruction does not divide the depth.
+    """
+    tasks = map_of(op.accumulator.type)
+    if tasks.workers % instruction.group or not ends_in(tasks, instruction.accumulator):
+        raise ScheduleError(
+            f"the accumulator {tasks} does not consist of fragments of {instruction.ptx}"
+        )
+    if op.depth % instruction.shape[2]:
+        raise ScheduleError(
+            f"{instruction.ptx} cannot sum over {op.depth} elements",
+            hint=f"a multiple of {instruction.shape[2]}",
+        )
 
 
-def warp_start(builder: KernelBuilder, tasks: TaskMap, worker: SSAValue) -> list[Index]:
-    """Return the first task of the warp of a worker."""
+def group_start(
+    builder: KernelBuilder, tasks: TaskMap, worker: SSAValue, group: int
+) -> list[Index]:
+    """Return the first task of the warp or warp group of a worker, by the threads of one."""
     task: list[Index] = [0] * tasks.rank
     for digit in tasks.spatial_digits:
-        if digit.weight >= WARP:
-            number = builder.div(worker, digit.weight)
+        inside = max(group // digit.weight, 1)  # of the digit's values, so many are one group's
+        if inside < digit.extent:
+            number = builder.div(worker, digit.weight * inside)
             if digit.weight * digit.extent < tasks.workers:
-                number = builder.mod(number, digit.extent)
-            task[digit.dim] = builder.add(task[digit.dim], builder.mul(number, digit.stride))
+                number = builder.mod(number, digit.extent // inside)
+            start = builder.mul(number, digit.stride * inside)
+            task[digit.dim] = builder.add(task[digit.dim], start)
     return task
 
 
-def warps_along(tasks: TaskMap, dim: int) -> int:
-    """Return how many warps share a dimension of a tile."""
-    count = 1
-    for digit in tasks.spatial_digits:
-        if digit.weight >= WARP and digit.dim == dim:
-            count *= digit.extent
-    return count
+def groups_along(tasks: TaskMap, dim: int, group: int) -> int:
+    """Return how many warps or warp groups share a dimension of a tile."""
+    digits = [digit for digit in tasks.spatial_digits if digit.dim == dim]
+    return prod(max(d.extent // max(group // d.weight, 1), 1) for d in digits)
 
 
 @dataclass

@@ -37,6 +37,7 @@ from hidet.lowering.task.expand import expand_copy
 from hidet.lowering.task.groups import insert_barrier
 from hidet.lowering.task.lower_mma import lower_mma
 from hidet.lowering.task.lower_shared import LowerSharedTile
+from hidet.lowering.task.lower_wgmma import lower_wgmma
 from hidet.mapping import TaskMap
 from hidet.mapping.factors import UNROLLED
 from hidet.rewriting.builder import Index, KernelBuilder
@@ -115,7 +116,7 @@ class LowerCopy(RewritePattern):
 
 
 class LowerMatmul(RewritePattern):
-    """A product of tiles becomes what its instruction takes: fragments for `mma`, or FMA.
+    """A product of tiles becomes what its instruction takes: fragments, descriptors, or elements.
 
     By FMA, k is the loop outside, the worker's elements are inside.
     """
@@ -123,8 +124,9 @@ class LowerMatmul(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: MatmulOp, rewriter: PatternRewriter) -> None:
         """Rewrite one product."""
-        if op.via is not None:
-            lower_mma(op)
+        if op.instruction is not None:
+            lower = lower_wgmma if op.can_be_async else lower_mma
+            lower(op, op.instruction)
             rewriter.erase(op)
             return
         builder = KernelBuilder(InsertPoint.before(op))

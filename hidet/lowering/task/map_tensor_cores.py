@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import gcd
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
@@ -25,7 +26,8 @@ from xdsl.pattern_rewriter import (
 
 from hidet.analysis.contiguity import contiguous_run
 from hidet.analysis.kernels import kernel_of, kernels_of
-from hidet.arch.instructions import FMA, MMA_SYNC, MmaInstruction
+from hidet.arch.instructions import FMA
+from hidet.arch.products import product_named
 from hidet.dialects.cuda import KernelOp
 from hidet.dialects.shaped import bytes_of, memref_type, shape_of
 from hidet.dialects.task import CopyOp, MatmulOp, SharedLayoutAttr, TaskMapAttr
@@ -39,8 +41,9 @@ class Workers:
     """What the config of a kernel says about its product.
 
     Attributes:
-        instruction: `fma`, or a name of `hidet.arch.instructions.MMA_SYNC`.
-        rows: how many workers share the rows of a tile: threads, or warps of tensor cores.
+        instruction: `fma`, or a name of `hidet.arch.products.PRODUCTS`.
+        rows: how many workers share the rows of a tile: threads; warps or warp groups of products
+            on tensor cores.
         columns: how many share its columns.
     """
 
@@ -74,7 +77,7 @@ class Workers:
         """
         inner = spatial(1, 1)
         if self.instruction != FMA:
-            inner = _fragment(mma_named(self.instruction), "c")
+            inner = product_named(self.instruction).accumulator
         each = [self.rows * inner.shape[0], self.columns * inner.shape[1]]
         if any(extent % part for extent, part in zip(shape, each, strict=True)):
             raise ScheduleError(
@@ -83,25 +86,6 @@ class Workers:
             )
         repeats = (extent // part for extent, part in zip(shape, each, strict=True))
         return spatial(self.rows, self.columns) * repeat(*repeats) * inner
-
-
-def mma_named(name: str) -> MmaInstruction:
-    """Return an instruction of tensor cores by its name.
-
-    Raises:
-        ScheduleError: there is none.
-    """
-    if name not in MMA_SYNC:
-        raise ScheduleError(
-            f"there is no instruction {name!r}", hint=f"{FMA}, {', '.join(MMA_SYNC)}"
-        )
-    return MMA_SYNC[name]
-
-
-def _fragment(instruction: MmaInstruction, operand: str) -> TaskMap:
-    found = next(each.fragment for each in instruction.operands if each.name == operand)
-    assert found is not None, "operands of products are fragments"
-    return found
 
 
 class MapMatmul(RewritePattern):
@@ -122,12 +106,15 @@ class MapMatmul(RewritePattern):
         tasks = TaskMapAttr(workers.accumulator_map((rows, columns)))
         _set_layout(rewriter, op.accumulator, tasks)
         if workers.instruction != FMA:
-            op.via = StringAttr(mma_named(workers.instruction).name)
-            for tile, depth in ((op.lhs, 1), (op.rhs, 0)):
-                # ldmatrix transposes elements of two bytes only.
+            op.via = StringAttr(workers.instruction)
+            side_m, side_n, _ = product_named(workers.instruction).shape
+            for tile, depth, side in ((op.lhs, 1, side_m), (op.rhs, 0, side_n)):
+                # ldmatrix and wgmma transpose elements of two bytes only.
                 is_short = bytes_of(memref_type(tile).element_type) == 2
                 contiguous = _contiguous_dim(tile) if is_short else depth
-                _set_layout(rewriter, tile, SharedLayoutAttr(_swizzled(tile, contiguous)))
+                # A product of a warp group takes whole panels.
+                unit = side if op.can_be_async and contiguous != depth else 0
+                _set_layout(rewriter, tile, SharedLayoutAttr(_swizzled(tile, contiguous, unit)))
         elif _contiguous_dim(op.rhs) == 0:
             # Rows of k are read, columns are written: they trade places to lie in all banks.
             _set_layout(rewriter, op.rhs, SharedLayoutAttr(_swizzled(op.rhs, 1)))
@@ -142,10 +129,10 @@ def _contiguous_dim(tile: SSAValue) -> int:
     return 1
 
 
-def _swizzled(tile: SSAValue, contiguous: int) -> SharedLayout:
-    """Return the layout of a tile with the largest swizzle that divides its rows."""
+def _swizzled(tile: SSAValue, contiguous: int, unit: int = 0) -> SharedLayout:
+    """Return the layout of a tile with the largest swizzle that divides its rows, and a unit."""
     kind = memref_type(tile)
-    row = kind.get_shape()[contiguous - 2] * bytes_of(kind.element_type)
+    row = gcd(kind.get_shape()[contiguous - 2], unit) * bytes_of(kind.element_type)
     return SharedLayout(contiguous, max(size for size in SWIZZLES if size == 0 or row % size == 0))
 
 

@@ -29,12 +29,20 @@ from xdsl.rewriter import InsertPoint
 from hidet.analysis.kernels import kernel_of, kernels_of
 from hidet.analysis.memory import is_arithmetic
 from hidet.dialects.compute import GridOp, LoadOp, YieldOp
-from hidet.dialects.cuda import CpAsyncCommitOp, CpAsyncWaitOp, KernelOp, SyncThreadsOp
+from hidet.dialects.cuda import (
+    CpAsyncCommitOp,
+    CpAsyncWaitOp,
+    FenceProxyAsyncOp,
+    KernelOp,
+    SyncThreadsOp,
+    WgmmaWaitOp,
+)
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.cuda.table_ops import known_index
 from hidet.dialects.shaped import element_of, is_memref, memref_type
 from hidet.dialects.task import CopyOp, MatmulOp
 from hidet.dialects.task.marks import RING
+from hidet.lowering.task.lower_wgmma import wait_for_products
 from hidet.rewriting.builder import Index, KernelBuilder
 from hidet.rewriting.locations import location_setter
 
@@ -61,6 +69,12 @@ class PipelineLoop(RewritePattern):
 
     What is copied as it is goes to shared memory on its own (`async`). What has to be computed is
     loaded to registers before the product, and stored to its tile after it.
+
+    A product that its instruction only begins (`async`) is still under way in the next step; its
+    tiles are free one step later, so one tile less is under way:
+
+        for k0 { wait   sync   matmul a[k0 % 3] async   copy x[k0 + 1] to a[(k0 + 1) % 3] async
+                 wait for the product of the step before }
     """
 
     @op_type_rewrite_pattern
@@ -106,6 +120,10 @@ class _Ring:
     def __post_init__(self) -> None:
         body = self.loop.body.block
         self.offsets = [op for op in body.ops if is_arithmetic(op)]
+        self.products = [op for op in body.ops if isinstance(op, MatmulOp)]
+        self.is_async = all(op.can_be_async for op in self.products)
+        self.pending = int(self.is_async and self.stages > 2)
+        self.ahead = self.stages - 1 - self.pending
         step = known_index(self.loop.step)
         assert step is not None, "the loop has a known step"
         self.step = step
@@ -118,7 +136,7 @@ class _Ring:
         copies = [op for op in loop.body.block.ops if isinstance(op, CopyOp)]
         width = self.step
         tiles = {copy.tile: self._ring_of(builder, copy.tile) for copy in copies}
-        for stage in range(self.stages - 1):
+        for stage in range(self.ahead):
             k = builder.add(loop.lb, width * stage)
             self._copy(builder, copies, tiles, builder.index(k), stage)
             builder.insert(CpAsyncCommitOp())
@@ -128,42 +146,62 @@ class _Ring:
         assert first is not None, "a loop ends in scf.yield"
         inner = KernelBuilder(InsertPoint.before(first))
         inner.operation_insertion_handler = [location_setter(loop.location)]
-        inner.insert(CpAsyncWaitOp(self.stages - 2))
+        inner.insert(CpAsyncWaitOp(self.ahead - 1))
+        if self.is_async:
+            inner.insert(FenceProxyAsyncOp())
         inner.insert(SyncThreadsOp())
         number = inner.index(inner.div(inner.index(inner.subtract(variable, loop.lb)), width))
-        ahead = inner.index(inner.add(variable, width * (self.stages - 1)))
-        free = inner.mod(inner.index(inner.add(number, self.stages - 1)), self.stages)
+        now = inner.index(inner.mod(number, self.stages))
+        if self.is_async:
+            self._multiply(rewriter, inner, tiles, now)
+        ahead = inner.index(inner.add(variable, width * self.ahead))
+        free = inner.mod(inner.index(inner.add(number, self.ahead)), self.stages)
         with inner.when(inner.less(ahead, loop.ub)):
             direct = [copy for copy in copies if can_be_async(copy)]
             self._copy(inner, direct, tiles, ahead, free)
         staged = self._load(inner, [copy for copy in copies if copy not in direct], ahead)
         inner.insert(CpAsyncCommitOp())
-        now = [inner.index(inner.mod(number, self.stages))]
-        for op in list(body.ops):
-            if isinstance(op, MatmulOp):
-                product = MatmulOp(
-                    tiles[op.lhs],
-                    tiles[op.rhs],
-                    op.accumulator,
-                    op.worker,
-                    lhs_offsets=now,
-                    rhs_offsets=now,
-                    via=None if op.via is None else op.via.data,
-                )
-                rewriter.replace(op, product)
-        end = body.last_op
-        assert end is not None, "a loop ends in scf.yield"
-        inner.insertion_point = InsertPoint.before(end)
+        if not self.is_async:
+            self._multiply(rewriter, inner, tiles, now)
         if staged:
             with inner.when(inner.less(ahead, loop.ub)):
                 for registers, copy in staged:
                     offsets = [inner.index(free), inner.index(0), inner.index(0)]
                     inner.insert(CopyOp(registers, [], tiles[copy.tile], offsets, copy.worker))
+        if self.is_async:
+            inner.insert(WgmmaWaitOp(self.pending))
         for copy in copies:
             rewriter.erase(copy)
         for tile in tiles:
             rewriter.erase(cast("Operation", tile.owner))
-        rewriter.insert(CpAsyncWaitOp(0), InsertPoint.after(loop))
+        builder.insertion_point = InsertPoint.after(loop)
+        builder.insert(CpAsyncWaitOp(0))
+        if self.is_async:
+            for accumulator in dict.fromkeys(op.accumulator for op in self.products):
+                wait_for_products(builder, accumulator, 0)
+
+    def _multiply(
+        self,
+        rewriter: PatternRewriter,
+        builder: KernelBuilder,
+        tiles: dict[SSAValue, SSAValue],
+        stage: SSAValue,
+    ) -> None:
+        """Multiply the tiles of a stage."""
+        for op in self.products:
+            builder.insert(
+                MatmulOp(
+                    tiles[op.lhs],
+                    tiles[op.rhs],
+                    op.accumulator,
+                    op.worker,
+                    lhs_offsets=[stage],
+                    rhs_offsets=[stage],
+                    via=None if op.via is None else op.via.data,
+                    is_async=self.is_async,
+                )
+            )
+            rewriter.erase(op)
 
     def _ring_of(self, builder: KernelBuilder, tile: SSAValue) -> SSAValue:
         """Allocate the tiles of all stages in the place of one."""

@@ -8,8 +8,10 @@ from itertools import product
 from math import prod
 
 from hidet.arch.chips import Arch
+from hidet.arch.hopper import WGMMA
 from hidet.arch.instructions import FMA, MMA_SYNC
-from hidet.arch.limits import WARP
+from hidet.arch.limits import WARP, WARP_GROUP
+from hidet.arch.products import product_named
 from hidet.dialects.graph import MatmulOp
 from hidet.dialects.shaped import bytes_of, element_of, shape_of
 from hidet.lowering.templates.base import ceil_div
@@ -59,11 +61,12 @@ class Blocking(Config):
     """How a product is cut into blocks, and who computes what of one.
 
     Attributes:
-        instruction: `fma`, or a name of `hidet.arch.instructions.MMA_SYNC`.
+        instruction: `fma`, or a name of `hidet.arch.products.PRODUCTS`.
         block_m: the rows of the tile of a block.
         block_n: its columns.
         block_k: how much of k is in shared memory at a time.
-        rows: how many workers share the rows of a tile: threads, or warps of tensor cores.
+        rows: how many workers share the rows of a tile: threads; warps or warp groups of products
+            on tensor cores.
         columns: how many share its columns.
         stages: how many tiles of each operand are in shared memory.
     """
@@ -79,7 +82,8 @@ class Blocking(Config):
     @property
     def threads(self) -> int:
         """The threads of a block."""
-        return self.rows * self.columns * (1 if self.instruction == FMA else WARP)
+        worker = 1 if self.instruction == FMA else product_named(self.instruction).group
+        return self.rows * self.columns * worker
 
     def shared_bytes(self, problem: Problem) -> int:
         """Return the shared memory of a block."""
@@ -123,6 +127,20 @@ MMA_TILES = (
 )
 """Tiles for tensor cores: rows and columns, and how many warps share each."""
 
+WGMMA_TILES = (
+    (128, 256, 2, 1),
+    (256, 128, 2, 1),
+    (128, 192, 2, 1),
+    (128, 128, 2, 1),
+    (128, 64, 2, 1),
+    (64, 256, 1, 2),
+    (64, 256, 1, 1),
+    (64, 128, 1, 1),
+    (64, 64, 1, 1),
+    (64, 32, 1, 1),
+)
+"""Tiles for warp groups of tensor cores: rows and columns, and how many groups share each."""
+
 DEPTHS = (64, 128)
 """The bytes of k of a tile for tensor cores: half a line of the banks, or a whole one."""
 
@@ -131,7 +149,7 @@ STAGES = (2, 3, 4, 5)
 
 def candidates(problem: Problem, arch: Arch) -> list[Blocking]:
     """Return the blockings of a problem that a machine can run, the best estimate first."""
-    found = list(_mma(problem, arch)) or (CPU_FMA if arch.is_cpu else GPU_FMA)
+    found = [*_mma(problem, arch), *_wgmma(problem, arch)] or (CPU_FMA if arch.is_cpu else GPU_FMA)
     return sorted(found, key=lambda each: estimate(each, problem, arch))
 
 
@@ -157,13 +175,36 @@ def _mma(problem: Problem, arch: Arch) -> Iterator[Blocking]:
                 yield choice
 
 
-PRODUCTS = 1.5e6
-"""Multiply-adds of 16-bit numbers by `mma.sync` in a microsecond on a multiprocessor of an H200."""
+def _wgmma(problem: Problem, arch: Arch) -> Iterator[Blocking]:
+    """Give the blockings of a problem for warp groups."""
+    if arch.is_cpu or problem.element_bytes != SHORT:
+        return
+    for (block_m, block_n, rows, columns), stages in product(WGMMA_TILES, STAGES):
+        name = f"m64n{block_n // columns}k16_{problem.kind}_{problem.total}"
+        if name not in WGMMA or not WGMMA[name].runs_on(arch):
+            continue
+        choice = Blocking(name, block_m, block_n, 64, rows, columns, stages)
+        if choice.shared_bytes(problem) <= arch.shared_bytes_per_block - ALIGNMENT:
+            yield choice
+
+
+SHORT = 2
+"""The bytes of the elements that wgmma takes in either order."""
+
+ALIGNMENT = 1024
+"""What is kept free for shared tiles to start at a multiple of so many bytes."""
+
+PRODUCTS = {WARP: 1.5e6, WARP_GROUP: 3.3e6}
+"""Multiply-adds of 16-bit numbers in a microsecond on a multiprocessor of an H200, by the threads
+that share an instruction: `mma.sync` and `wgmma`."""
 
 TRAFFIC = 64e3
 """Bytes that it reads from the L2 cache in a microsecond."""
 
-LATENCY = 0.8
+STORES = 20e3
+"""Bytes of results that it writes in a microsecond."""
+
+LATENCY = {WARP: 0.8, WARP_GROUP: 0.9}
 """Microseconds from the request of a tile to its product, where nothing else is in the way."""
 
 
@@ -171,30 +212,51 @@ def estimate(choice: Blocking, problem: Problem, arch: Arch) -> float:
     """Return about how many microseconds a product takes, measured on an H200 (TF32: twice that).
 
     The largest of three times counts, and a part of the others: those of the products, of the
-    traffic with L2, and of waiting for one tile after the other.
+    traffic with L2, and of waiting for one tile after the other. The results are written after it.
     """
     blocks = choice.blocks(problem)
     if choice.instruction == FMA:
         # Time of a block: products, and the loads that they wait for.
         work = choice.block_m * choice.block_n + 16 * (choice.block_m + choice.block_n)
         return ceil_div(blocks, 2 * arch.processors) * work
+    group = product_named(choice.instruction).group
     steps = ceil_div(problem.k, choice.block_k)
     share = ceil_div(blocks, arch.processors)  # what one multiprocessor has to do
-    warp_m, warp_n = choice.block_m / choice.rows, choice.block_n / choice.columns
-    # Fragments are read from shared memory for each warp, the more often the smaller its tile is.
-    efficiency = 1.5 * warp_m * warp_n / (warp_m * warp_n + 16 * (warp_m + warp_n))
     work = share * steps * choice.block_k * problem.element_bytes / 2
-    products = work * choice.block_m * choice.block_n / (PRODUCTS * efficiency)
+    products = work * choice.block_m * choice.block_n / (PRODUCTS[group] * _efficiency(choice))
     traffic = work * 2 * (choice.block_m + choice.block_n) / TRAFFIC
+    resident = _resident(choice, problem, arch)
+    ahead = choice.stages - 1
+    if (
+        group == WARP_GROUP and choice.stages > 2
+    ):  # a product is under way, as `pipeline-copies` has it
+        ahead -= 1
+    waiting = ceil_div(share, resident) * (steps + choice.stages) * LATENCY[group] / ahead
+    times = sorted((products, traffic, waiting))
+    stores = share * choice.block_m * choice.block_n * problem.element_bytes / STORES
+    return times[2] + 0.3 * times[1] + 0.1 * times[0] + stores / min(resident, share)
+
+
+def _efficiency(choice: Blocking) -> float:
+    """Return what part of their rate products reach, for what they read from shared memory.
+
+    Warps read fragments, the more often the smaller their tile is; warp groups 64 rows of the left
+    operand for as many columns as an instruction has.
+    """
+    warp_m, warp_n = choice.block_m / choice.rows, choice.block_n / choice.columns
+    if product_named(choice.instruction).group == WARP_GROUP:
+        return warp_n / (warp_n + 32)
+    return 1.5 * warp_m * warp_n / (warp_m * warp_n + 16 * (warp_m + warp_n))
+
+
+def _resident(choice: Blocking, problem: Problem, arch: Arch) -> int:
+    """Return how many blocks a multiprocessor holds at a time."""
     registers = 48 + choice.block_m * choice.block_n // choice.threads * 5 // 4
-    resident = max(
+    shared = choice.shared_bytes(problem) + ALIGNMENT
+    return max(
         1,
         min(
-            arch.shared_bytes_per_processor // choice.shared_bytes(problem),
+            arch.shared_bytes_per_processor // shared,
             arch.registers_per_processor // (registers * choice.threads),
         ),
     )
-    waves = ceil_div(share, resident)
-    waiting = waves * (steps + choice.stages) * LATENCY / (choice.stages - 1)
-    times = sorted((products, traffic, waiting))
-    return times[2] + 0.3 * times[1] + 0.1 * times[0]

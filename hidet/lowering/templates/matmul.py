@@ -56,9 +56,10 @@ def matmul(lhs: Tensor, rhs: Tensor, product: Tensor, problem: Problem, choice: 
     tile_m, tile_n = choice.block_m, choice.block_n
     tiles_m, tiles_n = ceil_div(problem.m, tile_m), ceil_div(problem.n, tile_n)
     thread = threadIdx.x
-    batch = blockIdx.x // (tiles_m * tiles_n)
-    row = blockIdx.x // tiles_n % tiles_m * tile_m
-    column = blockIdx.x % tiles_n * tile_n
+    batch, tile = blockIdx.x // (tiles_m * tiles_n), blockIdx.x % (tiles_m * tiles_n)
+    band = band_of(tiles_m)
+    row = (tile // (band * tiles_n) * band + tile % band) * tile_m
+    column = tile % (band * tiles_n) // band * tile_n
 
     acc = accumulator(product, tile_m, tile_n)
     sa = shared_tensor(lhs.dtype, [tile_m, choice.block_k])
@@ -70,6 +71,19 @@ def matmul(lhs: Tensor, rhs: Tensor, product: Tensor, problem: Problem, choice: 
         task.copy(task.window(rhs, *b, k0, column), sb, on=thread)
         task.matmul(sa, sb, acc, on=thread)
     task.copy(acc, task.window(product, *c, row, column), on=thread)
+
+
+def band_of(tiles: int) -> int:
+    """Return of how many rows of tiles a band consists, through which blocks go column by column.
+
+    Blocks that work side by side so share rows and columns of the operands, in the L2 cache.
+    """
+    return max(rows for rows in range(1, BAND + 1) if tiles % rows == 0)
+
+
+BAND = 8
+"""The most rows of tiles of a band; as many columns of 256 fill the 132 multiprocessors of an H200
+about twice."""
 
 
 def matrix_of(operand: Tensor, batch: Index, product: Tensor) -> list[Index]:

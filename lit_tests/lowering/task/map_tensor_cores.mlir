@@ -71,3 +71,25 @@ cuda.kernel @fma(%w : memref<16x8xf32>) grid(1) block(32) attributes {config = {
   task.matmul %a, %b to %d on %t : memref<8x8xf32, #cuda.space<shared>>, memref<8x16xf32, #cuda.space<shared>> to memref<8x16xf32, #task.map<spatial(8, 4) * repeat(1, 4)>, #cuda.space<register>>
   task.matmul %a, %b to %c on %t : memref<8x8xf32, #cuda.space<shared>>, memref<8x16xf32, #cuda.space<shared>> to memref<8x16xf32, #task.map<?>, #cuda.space<register>>
 }
+
+// -----
+
+// Products of warp groups (wgmma). A tile that is contiguous along its side is cut into panels that
+// a product takes whole: 32 columns have rows of 64 bytes.
+
+// CHECK:       #[[C:.*]] = #task.map<spatial(2, 2) * repeat(1, 4) * spatial(4, 1) * repeat(2, 1) * spatial(8, 4) * repeat(1, 2)>
+// CHECK-LABEL: cuda.kernel @wgmma
+// CHECK:         %c = memref.alloca() : memref<128x64xf32, #[[C]], #cuda.space<register>>
+// CHECK-NEXT:    %a = memref.alloca() : memref<128x64xf16, #task.tile<row_major, swizzle 128>, #cuda.space<shared>>
+// CHECK-NEXT:    %b = memref.alloca() : memref<64x64xf16, #task.tile<row_major, swizzle 64>, #cuda.space<shared>>
+// CHECK:         task.matmul %a, %b to %c on %t via "m64n32k16_f16_f32"
+cuda.kernel @wgmma(%x : memref<128x64xf16>, %w : memref<64x64xf16>) grid(1) block(512) attributes {config = {instruction = "m64n32k16_f16_f32", rows = 2 : i64, columns = 2 : i64}} {
+  %t = cuda.thread_id x
+  %z = arith.constant 0 : index
+  %c = memref.alloca() : memref<128x64xf32, #task.map<?>, #cuda.space<register>>
+  %a = memref.alloca() : memref<128x64xf16, #cuda.space<shared>>
+  %b = memref.alloca() : memref<64x64xf16, #cuda.space<shared>>
+  task.copy %x[%z, %z] to %a[] in #task.map<?> on %t : memref<128x64xf16> to memref<128x64xf16, #cuda.space<shared>>
+  task.copy %w[%z, %z] to %b[] in #task.map<?> on %t : memref<64x64xf16> to memref<64x64xf16, #cuda.space<shared>>
+  task.matmul %a, %b to %c on %t : memref<128x64xf16, #cuda.space<shared>>, memref<64x64xf16, #cuda.space<shared>> to memref<128x64xf32, #task.map<?>, #cuda.space<register>>
+}

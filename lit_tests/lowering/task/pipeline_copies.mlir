@@ -79,3 +79,36 @@ cuda.kernel @other_reader(%x : memref<16x64xf16>) grid(1) block(32) attributes {
   }
   %v = memref.load %a[%z, %z] : memref<16x16xf16, #cuda.space<shared>>
 }
+
+// -----
+
+// A product of a warp group goes on while the next tile is asked for: of four tiles two are being
+// copied, one is multiplied, and one may still be by another group. What was copied is to be seen
+// by the product (fence_proxy_async); a step later the product of the step before has ended.
+
+// CHECK-LABEL: cuda.kernel @begun
+// CHECK-COUNT-2: cuda.cp_async_commit
+// CHECK:         scf.for
+// CHECK-NEXT:      cuda.cp_async_wait 1
+// CHECK-NEXT:      cuda.fence_proxy_async
+// CHECK-NEXT:      cuda.sync_threads
+// CHECK:           task.matmul %a[%[[NOW:.*]]], %a[%[[NOW]]] to %c on %t via "m64n64k16_f16_f32" async
+// CHECK:           scf.if
+// CHECK:             task.copy
+// CHECK:           cuda.cp_async_commit
+// CHECK-NEXT:      cuda.wgmma_wait 1
+// CHECK:         cuda.cp_async_wait 0
+// CHECK-NEXT:    cuda.wgmma_wait 0
+// CHECK:         cuda.wgmma_fence_operand %c[%{{.*}}, %{{.*}}] count 32
+cuda.kernel @begun(%x : memref<64x256xf16>) grid(1) block(128) attributes {config = {stages = 4 : i64}} {
+  %t = cuda.thread_id x
+  %z = arith.constant 0 : index
+  %n = arith.constant 256 : index
+  %s = arith.constant 64 : index
+  %c = memref.alloca() : memref<64x64xf32, #task.map<spatial(4, 1) * repeat(1, 8) * repeat(2, 1) * spatial(8, 4) * repeat(1, 2)>, #cuda.space<register>>
+  %a = memref.alloca() : memref<64x64xf16, #task.tile<row_major, swizzle 128>, #cuda.space<shared>>
+  scf.for %k0 = %z to %n step %s {
+    task.copy %x[%z, %k0] to %a[] in #task.map<repeat(4, 1) * spatial(16, 8) * repeat(1, 8)> on %t : memref<64x256xf16> to memref<64x64xf16, #task.tile<row_major, swizzle 128>, #cuda.space<shared>>
+    task.matmul %a, %a to %c on %t via "m64n64k16_f16_f32" : memref<64x64xf16, #task.tile<row_major, swizzle 128>, #cuda.space<shared>>, memref<64x64xf16, #task.tile<row_major, swizzle 128>, #cuda.space<shared>> to memref<64x64xf32, #task.map<spatial(4, 1) * repeat(1, 8) * repeat(2, 1) * spatial(8, 4) * repeat(1, 2)>, #cuda.space<register>>
+  }
+}

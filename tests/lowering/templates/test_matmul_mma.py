@@ -20,9 +20,16 @@ def choose(monkeypatch, tmp_path):
 
 
 F16, BF16, TF32 = "m16n8k16_f16_f32", "m16n8k16_bf16_f32", "m16n8k8_tf32_f32"
-DTYPES = {F16: torch.float16, BF16: torch.bfloat16, TF32: torch.float32}
+WGMMA_F16, WGMMA_BF16 = "m64n64k16_f16_f32", "m64n32k16_bf16_f32"
+DTYPES = {
+    F16: torch.float16,
+    BF16: torch.bfloat16,
+    TF32: torch.float32,
+    WGMMA_F16: torch.float16,
+    WGMMA_BF16: torch.bfloat16,
+}
 NAMES = {torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32"}
-TOLERANCES = {F16: 2e-3, BF16: 1.6e-2, TF32: 1e-5}
+TOLERANCES = {F16: 2e-3, BF16: 1.6e-2, TF32: 1e-5, WGMMA_F16: 2e-3, WGMMA_BF16: 1.6e-2}
 
 
 def seen(x):
@@ -40,9 +47,14 @@ BLOCKINGS = (
     Blocking(F16, 32, 24, 128, 2, 1, 1),
     Blocking(TF32, 32, 32, 32, 2, 2, 2),
     Blocking(TF32, 16, 16, 8, 1, 1, 1),
+    Blocking(WGMMA_F16, 64, 64, 64, 1, 1, 4),
+    Blocking(WGMMA_F16, 128, 64, 32, 1, 1, 3),
+    Blocking(WGMMA_F16, 64, 128, 128, 1, 1, 1),
+    Blocking(WGMMA_BF16, 128, 64, 64, 2, 2, 2),
+    Blocking(WGMMA_BF16, 64, 32, 16, 1, 1, 5),
 )
 ORIENTATIONS = ("nn", "nt", "tn", "tt")
-QUICK = {(0, "nt"), (0, "tn"), (3, "nn"), (5, "nt")}
+QUICK = {(0, "nt"), (0, "tn"), (3, "nn"), (5, "nt"), (7, "nt"), (8, "tn"), (10, "nn")}
 
 
 @pytest.mark.parametrize(
@@ -112,7 +124,10 @@ def test_sizes(check, choose, m, n, k):
     )
 
 
-def test_convolution(check, choose):
+@pytest.mark.parametrize(
+    "blocking", [Blocking(F16, 16, 32, 32, 1, 2, 2), Blocking(WGMMA_F16, 64, 64, 64, 1, 1, 3)]
+)
+def test_convolution(check, choose, blocking):
     """The im2col view of a convolution is copied element by element, pixels side by side."""
     x, w = torch.randn(2, 5, 9, 8).half(), torch.randn(12, 5, 3, 3).half()
     check(
@@ -124,5 +139,5 @@ def test_convolution(check, choose):
         {"y": functional.conv2d(x.double(), w.double(), stride=(2, 1), padding=1)},
         dtype=torch.float16,
         tolerance=4e-3,
-        options=choose(Blocking(F16, 16, 32, 32, 1, 2, 2)),
+        options=choose(blocking),
     )

@@ -1,0 +1,27 @@
+"""The products of matrices on tensor cores, of warps and of warp groups, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from hidet.arch.hopper import WGMMA
+from hidet.arch.instructions import MMA_SYNC, MmaInstruction
+from hidet.errors import ScheduleError
+
+PRODUCTS: Mapping[str, MmaInstruction] = MappingProxyType({**MMA_SYNC, **WGMMA})
+"""What configs may name as their instruction: `m16n8k16_f16_f32`, `m64n256k16_f16_f32`."""
+
+
+def product_named(name: str) -> MmaInstruction:
+    """Return an instruction of tensor cores by its name.
+
+    Raises:
+        ScheduleError: there is none.
+    """
+    if name not in PRODUCTS:
+        raise ScheduleError(
+            f"there is no instruction {name!r}",
+            hint=f"one of {', '.join(MMA_SYNC)}, or m64n<columns>k16_<f16 or bf16>_f32",
+        )
+    return PRODUCTS[name]

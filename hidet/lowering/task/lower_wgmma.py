@@ -1,0 +1,162 @@
+"""How a product of tiles by warp groups is spelled out: descriptors of both tiles, and `wgmma`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IntegerAttr, i1, i64
+from xdsl.ir import SSAValue
+from xdsl.rewriter import InsertPoint
+
+from hidet.arch.instructions import MmaInstruction
+from hidet.dialects.cuda import FenceProxyAsyncOp
+from hidet.dialects.cuda.table_ops import Element
+from hidet.dialects.cuda.warp_group import (
+    MatrixDescriptorOp,
+    WgmmaCommitOp,
+    WgmmaFenceOp,
+    WgmmaFenceOperandOp,
+    WgmmaOp,
+    WgmmaWaitOp,
+)
+from hidet.dialects.shaped import bytes_of, element_of, shape_of
+from hidet.dialects.task import MatmulOp
+from hidet.dialects.task.layout import map_of, shared_layout_of
+from hidet.errors import ScheduleError
+from hidet.lowering.task.groups import insert_barrier
+from hidet.lowering.task.lower_mma import check_fragments, group_start, groups_along
+from hidet.rewriting.builder import Index, KernelBuilder
+
+GROUP_ROWS = 8
+"""The rows of a panel whose segments trade places (PTX ISA, Matrix Descriptor, stride)."""
+
+
+def lower_wgmma(op: MatmulOp, instruction: MmaInstruction) -> None:
+    """Insert before a product via `wgmma` what the warp groups do: describe tiles, multiply them.
+
+    The products of one op are a group. An `async` one is only begun, its tiles are ordered by who
+    has made the ring; any other one waits until all have stored its tiles, and for its end.
+
+    Raises:
+        ScheduleError: the tiles are not what the instruction takes.
+    """
+    check_fragments(op, instruction)
+    builder = KernelBuilder(InsertPoint.before(op))
+    m, n, k = instruction.shape
+    tasks = map_of(op.accumulator.type)
+    row, column = group_start(builder, tasks, op.worker, instruction.group)
+    rows, columns = (
+        extent // (groups_along(tasks, dim, instruction.group) * part)
+        for dim, (extent, part) in enumerate(zip(tasks.shape, (m, n), strict=True))
+    )
+    left, right = _Factor(op.lhs, 1, m, instruction.ptx), _Factor(op.rhs, 0, n, instruction.ptx)
+    if op.is_async is None:
+        builder.insert(FenceProxyAsyncOp())
+        insert_barrier(builder, op)
+    a = left.descriptor(builder, op.lhs_offsets, row)
+    b = right.descriptor(builder, op.rhs_offsets, column)
+    add = builder.insert(arith.ConstantOp(IntegerAttr(1, i1))).result
+    builder.insert(WgmmaFenceOp())
+    for step in range(0, op.depth, k):
+        for i in range(rows):
+            for j in range(columns):
+                place = (builder.add(row, i * m), builder.add(column, j * n))
+                builder.insert(
+                    WgmmaOp(
+                        instruction.name,
+                        _moved(builder, a, left.distance(i * m, step)),
+                        _moved(builder, b, right.distance(j * n, step)),
+                        Element(op.accumulator, [builder.index(each) for each in place]),
+                        add,
+                        trans_a=left.is_transposed,
+                        trans_b=right.is_transposed,
+                    )
+                )
+    builder.insert(WgmmaCommitOp())
+    if op.is_async is None:
+        wait_for_products(builder, op.accumulator, 0)
+
+
+def wait_for_products(builder: KernelBuilder, accumulator: SSAValue, pending: int) -> None:
+    """Wait until so many groups of products are under way; with 0 accumulators may be read."""
+    builder.insert(WgmmaWaitOp(pending))
+    if pending == 0:
+        count = map_of(accumulator.type).tasks_per_worker
+        first = [builder.index(0)] * len(shape_of(accumulator))
+        builder.insert(WgmmaFenceOperandOp(count, Element(accumulator, first)))
+
+
+def _moved(builder: KernelBuilder, descriptor: SSAValue, distance: int) -> SSAValue:
+    """Return the descriptor of a matrix that starts some bytes further on."""
+    if distance == 0:
+        return descriptor
+    units = builder.insert(arith.ConstantOp(IntegerAttr(distance // 16, i64)))
+    return builder.insert(arith.AddiOp(descriptor, units)).result
+
+
+@dataclass(frozen=True)
+class _Factor:
+    """A factor of a product in shared memory (PTX ISA, Matrix Descriptor, canonical layouts).
+
+    Attributes:
+        tile: the tile, in panels of swizzled rows.
+        depth: its dimension of k; the other one is called its side.
+        extent: how much of its side an instruction takes.
+        ptx: the instruction, for messages.
+    """
+
+    tile: SSAValue
+    depth: int
+    extent: int
+    ptx: str
+
+    def __post_init__(self) -> None:
+        layout = shared_layout_of(self.tile)
+        if not layout.swizzle:
+            raise ScheduleError(
+                f"{self.ptx} takes swizzled tiles, not {self.tile.type}",
+                hint="rows of a multiple of 32 bytes",
+            )
+        if self.is_transposed and self.extent % layout.span(element_of(self.tile)):
+            raise ScheduleError(
+                f"{self.ptx} cannot take panels of {layout.swizzle} bytes of {self.tile.type}"
+            )
+
+    @property
+    def is_transposed(self) -> bool:
+        """Whether neighbours along the side, not along k, are neighbours in memory."""
+        return shared_layout_of(self.tile).contiguous != self.depth
+
+    @property
+    def _row(self) -> int:
+        """The bytes of a row of a panel."""
+        return shared_layout_of(self.tile).swizzle
+
+    @property
+    def _panel(self) -> int:
+        """The bytes of a panel."""
+        size = prod(shape_of(self.tile)[-2:]) * bytes_of(element_of(self.tile))
+        run = shape_of(self.tile)[shared_layout_of(self.tile).contiguous - 2]
+        return size * self._row // (run * bytes_of(element_of(self.tile)))
+
+    def descriptor(
+        self, builder: KernelBuilder, stage: Sequence[SSAValue], start: Index
+    ) -> SSAValue:
+        """Return the descriptor of what starts somewhere on the side, at the first k."""
+        place = [start, 0] if self.depth == 1 else [0, start]
+        source = Element(self.tile, [*stage, *map(builder.index, place)])
+        leading = self._panel if self.is_transposed else 16  # not read where k lies in one row
+        op = MatrixDescriptorOp(
+            source, leading=leading, stride=GROUP_ROWS * self._row, swizzle=self._row
+        )
+        return builder.insert(op).result
+
+    def distance(self, side: int, k: int) -> int:
+        """Return how many bytes lie between the first element and another one of whole panels."""
+        run, row = (side, k) if self.is_transposed else (k, side)
+        span = shared_layout_of(self.tile).span(element_of(self.tile))
+        inner = run % span * bytes_of(element_of(self.tile))
+        return run // span * self._panel + row * self._row + inner
