@@ -46,6 +46,8 @@ PASSES: dict[str, str] = {
     "restore-exits": "hidet.lowering.cuda.restore_exits:RestoreExitsPass",
     "form-expressions": "hidet.lowering.cuda.form_expressions:FormExpressionsPass",
     "plan-memory": "hidet.lowering.host.plan_memory:PlanMemoryPass",
+    "pass-tensor-maps": "hidet.lowering.host.pass_tensor_maps:PassTensorMapsPass",
+    "overlap-launches": "hidet.lowering.host.overlap_launches:OverlapLaunchesPass",
     "verify-level": "hidet.lowering.verify_level:VerifyLevelPass",
     "graph-pipeline": "hidet.lowering.pipelines:GraphPipeline",
     "compute-pipeline": "hidet.lowering.pipelines:ComputePipeline",

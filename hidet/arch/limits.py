@@ -22,5 +22,11 @@ MAX_GRID = ((1 << 31) - 1, 65535, 65535)
 MAX_BLOCK = (1024, 1024, 64)
 """The largest extents of a block."""
 
+MAX_CLUSTER = 16
+"""Blocks that a cluster has at most."""
+
+PORTABLE_CLUSTER = 8
+"""Blocks of a cluster that every GPU with clusters can have; of more a kernel that says so."""
+
 STATIC_SHARED_BYTES = 48 * 1024
 """Shared memory that a kernel may declare with a fixed size; for more the launch has to ask."""

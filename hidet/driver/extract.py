@@ -1,17 +1,18 @@
 """Reads the plan of a program off its host functions, as `plan-memory` leaves them."""
 
 from collections.abc import Iterator, Mapping
-from typing import cast
 
-from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.memref import CopyOp
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.utils.symbol_table import SymbolTable
 
 from hidet.dialects.cuda.attributes import BufferKind
 from hidet.dialects.cuda.host import BufferOp, LaunchOp
 from hidet.dialects.cuda.kernel import KernelOp
+from hidet.dialects.cuda.tensor_map import TensorMapOp
 from hidet.dialects.host_functions import (
     ARENA_BYTES,
     FORWARD,
@@ -19,9 +20,19 @@ from hidet.dialects.host_functions import (
     PREPARE,
     PREPARED_BYTES,
 )
-from hidet.errors import LegalityError, UnsupportedDtypeError
+from hidet.driver.plan_types import scalar, tensor_map_spec, tensor_spec
+from hidet.errors import LegalityError
 from hidet.runtime.dependencies import Access, find_dependencies
-from hidet.runtime.plan import ITEM_SIZES, Argument, Copy, Kernel, Launch, Plan, TensorSpec
+from hidet.runtime.plan import (
+    Argument,
+    Copy,
+    Kernel,
+    Launch,
+    Plan,
+    Scalar,
+    TensorMap,
+    TensorSpec,
+)
 
 
 def extract_plan(module: ModuleOp, *, target: str, artifact_keys: Mapping[str, str]) -> Plan:
@@ -56,7 +67,7 @@ class _Extraction:
             raise LegalityError(f"the program has no host function @{FORWARD}")
         prepare = self._function(PREPARE)
         output_count = _attribute(forward, OUTPUT_COUNT)
-        specs = [_spec(argument.type) for argument in forward.body.block.args]
+        specs = [tensor_spec(argument.type) for argument in forward.body.block.args]
         input_count = len(specs) - output_count
         hosts = [_Host(function) for function in (prepare, forward) if function is not None]
         for host in hosts:
@@ -86,7 +97,7 @@ class _Extraction:
         for value, argument in host.arguments.items():
             if argument.space != "constant":
                 continue
-            spec = _spec(value.type)
+            spec = tensor_spec(value.type)
             name = str(argument.at)
             if self.constants.setdefault(name, spec) != spec:
                 raise LegalityError(f"constant '{name}' is {self.constants[name]} and {spec}")
@@ -103,9 +114,10 @@ class _Extraction:
         return tuple(
             Launch(
                 kernel=self._kernel_number(kernel),
-                arguments=tuple(host.argument(value) for value in op.arguments),
+                arguments=tuple(host.passed(value) for value in op.arguments),
                 writes=tuple(_written(op, kernel)),
                 dependencies=waits_for,
+                edges="full" if op.programmatic is None else "programmatic",
             )
             for (op, kernel), waits_for in zip(found, dependencies, strict=True)
         )
@@ -117,9 +129,9 @@ class _Extraction:
             raise LegalityError(f"a launch names @{name}, which is no kernel")
         if op.results or len(kernel.arguments) != len(op.arguments):
             raise LegalityError(
-                f"a launch of @{name} passes {len(op.arguments)} buffers and returns "
+                f"a launch of @{name} passes {len(op.arguments)} arguments and returns "
                 f"{len(op.results)} tensors, where the kernel takes {len(kernel.arguments)} "
-                "buffers and plan-memory leaves nothing to return"
+                "arguments and plan-memory leaves nothing to return"
             )
         return kernel
 
@@ -134,7 +146,7 @@ class _Extraction:
                     artifact_key=self.artifact_keys[symbol],
                     grid=kernel.grid_dims,
                     block=kernel.block_dims,
-                    cluster=(1, 1, 1),
+                    cluster=kernel.cluster,
                     shared_bytes=kernel.shared_bytes,
                 )
             )
@@ -160,12 +172,24 @@ class _Host:
             if isinstance(op, BufferOp):
                 self.arguments[op.result] = _buffer(op)
 
+    def passed(self, value: SSAValue) -> Argument | Scalar | TensorMap:
+        """Give what a launch passes for a value."""
+        match value.owner:
+            case arith.ConstantOp() as op:
+                return scalar(op)
+            case TensorMapOp() as op:
+                spec = tensor_map_spec(op.kind, op.steps)
+                offset = op.first * op.kind.element_bytes
+                return TensorMap(self.argument(op.buffer), offset, spec)
+            case _:
+                return self.argument(value)
+
     def argument(self, value: SSAValue) -> Argument:
-        """Give what a launch passes for a memref."""
+        """Give where a memref lies."""
         if value not in self.arguments:
             raise LegalityError(
                 f"a launch in @{self.function.sym_name.data} uses a value that is no buffer, "
-                "input or output"
+                "input, output, constant or tensor map"
             )
         return self.arguments[value]
 
@@ -174,11 +198,15 @@ class _Host:
         written = set(_written(op, kernel))
         found: list[Access] = []
         for number, value in enumerate(op.arguments):
+            if isinstance(value.owner, arith.ConstantOp):
+                continue
+            if isinstance(value.owner, TensorMapOp):
+                value = value.owner.buffer
             space, at = self.argument(value)
             if space in ("arena", "prepared") and isinstance(at, int):
-                stop = at + _spec(value.type).nbytes
+                stop = at + tensor_spec(value.type).nbytes
                 found.append(Access(space, at, stop, number in written))
-            elif space == "output" and _spec(value.type).nbytes:
+            elif space == "output" and tensor_spec(value.type).nbytes:
                 found.append(Access((space, at), 0, 1, number in written))
         return found
 
@@ -194,7 +222,9 @@ class _Host:
 
 def _written(op: LaunchOp, kernel: KernelOp) -> Iterator[int]:
     """Give the positions of the arguments that the kernel writes."""
-    return (number for number in range(len(op.arguments)) if not kernel.is_readonly(number))
+    for number, value in enumerate(op.arguments):
+        if not kernel.is_readonly(number) and not isinstance(value.owner, arith.ConstantOp):
+            yield number
 
 
 def _buffer(op: BufferOp) -> Argument:
@@ -208,17 +238,6 @@ def _buffer(op: BufferOp) -> Argument:
 def _attribute(op: FuncOp, name: str) -> int:
     value = op.attributes.get(name)
     return value.value.data if isinstance(value, IntegerAttr) else 0
-
-
-def _spec(memref: Attribute) -> TensorSpec:
-    """Give shape and element type of a memref, with the element type named as in the IR."""
-    if not isinstance(memref, MemRefType):
-        raise LegalityError(f"a host function passes {memref}, which is no memref")
-    shaped = cast("MemRefType[Attribute]", memref)
-    name = str(shaped.element_type)
-    if name not in ITEM_SIZES:
-        raise UnsupportedDtypeError(f"torch has no tensors of {name}")
-    return TensorSpec(shaped.get_shape(), name)
 
 
 def _natural(name: str) -> tuple[int, str]:

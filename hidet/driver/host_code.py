@@ -22,7 +22,7 @@ from hidet.dialects.cuda import AssertOp, KernelOp, LaunchOp, PrintfOp, ViewOp
 from hidet.dialects.cuda.attributes import is_variable
 from hidet.dialects.cuda.integers import FloorModOp
 from hidet.dialects.cuda.names import symbol_of
-from hidet.dialects.cuda.tensor_copy import TensorMapType
+from hidet.dialects.cuda.tensor_map import TensorMapType
 from hidet.dialects.cuda.views import is_compared_with_null
 from hidet.dialects.shaped import memref_type
 from hidet.errors import HidetError, UnsupportedOperatorError

@@ -6,158 +6,38 @@ import ctypes
 import struct
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import torch
-from xdsl.dialects.builtin import IntegerType, MemRefType
+from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute
 
-from hidet.arch.limits import MAX_THREADS_PER_BLOCK, STATIC_SHARED_BYTES
-from hidet.dialects.cuda.kernel import DYNAMIC, PORTABLE_CLUSTER, KernelOp
-from hidet.dialects.cuda.names import symbol_of
-from hidet.dialects.cuda.tensor_copy import TensorMapType
+from hidet.arch.limits import MAX_THREADS_PER_BLOCK
+from hidet.dialects.cuda.kernel import DYNAMIC, KernelOp
+from hidet.dialects.cuda.tensor_map import TensorMapType
 from hidet.dialects.locations import lines_of
-from hidet.driver.tensor_maps import MAP_BYTES
+from hidet.driver.plan_types import converter_of, letter_of
 from hidet.errors import HidetError
 from hidet.runtime.cuda_services import CudaServices
+from hidet.runtime.kernels import CpuKernel, CudaKernel, Extents
 from hidet.runtime.library import Library
-from hidet.runtime.strict import StrictLaunches
+from hidet.runtime.tensor_maps import MAP_BYTES
 from hidet.runtime.tensors import POINTER_ALIGNMENT
 
-Extents: TypeAlias = tuple[int, int, int]
-"""How many blocks, or threads of a block, along x, y and z."""
 
-
-class CpuKernel:
-    """A kernel that g++ has compiled.
-
-    Args:
-        path: the shared library.
-        symbol: the name of the kernel.
-        device: the CPU.
-        shared_bytes: the shared memory that each launch states.
-        cluster: how many blocks are a cluster; the kernel knows it itself.
+def load_kernel(path: Path, op: KernelOp, device: torch.device) -> CpuKernel | CudaKernel:
+    """Load a kernel out of a file of its own.
 
     Raises:
-        HidetError: the library cannot be loaded.
+        HidetError: it cannot be loaded, or wants more shared memory than there is.
     """
-
-    def __init__(
-        self,
-        path: Path,
-        symbol: str,
-        device: torch.device,
-        shared_bytes: int = 0,
-        cluster: int = 1,
-    ) -> None:
-        self._symbol = symbol
-        self._shared_bytes = shared_bytes
-        self._library = Library(path)
-        library = self._library.native
-        # int <symbol>_launch(void** arguments, grid x, y, z, shared bytes); 0 where all went well.
-        self._launch: Callable[..., int] = ctypes.CFUNCTYPE(
-            ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint] * 4
-        )((f"{symbol_of(symbol)}_launch", library))
-        self._strict = StrictLaunches(library)
-        self._last_error: Callable[[], bytes] = ctypes.CFUNCTYPE(ctypes.c_char_p)(
-            ("hidet_last_error", library)
-        )
-        # What a kernel prints waits in the buffer of C's standard output.
-        self._flush: Callable[[object], int] = ctypes.CDLL(None).fflush
-
-    def launch(self, arguments: int, grid: Extents, block: Extents) -> None:
-        """Run the kernel over a grid; `arguments` is the address of a `void**`.
-
-        Raises:
-            HidetError: it failed.
-        """
-        self._strict.prepare()
-        status = self._launch(arguments, *grid, self._shared_bytes)
-        self._flush(None)
-        if status != 0:
-            reason = self._last_error().decode(errors="replace")
-            raise HidetError(f"kernel '{self._symbol}' failed on the CPU: {reason}")
-
-
-class CudaKernel:
-    """A kernel that nvcc has compiled, in the context of a GPU.
-
-    Args:
-        path: the compiled code.
-        symbol: the name of the kernel.
-        device: the GPU, with its index.
-        shared_bytes: the shared memory that each launch states.
-        cluster: how many blocks are a cluster.
-
-    Raises:
-        CudaError: it cannot be loaded.
-        HidetError: it wants more shared memory than there is.
-    """
-
-    def __init__(
-        self,
-        path: Path,
-        symbol: str,
-        device: torch.device,
-        shared_bytes: int = 0,
-        cluster: int = 1,
-    ) -> None:
-        self._symbol = symbol
-        self._shared_bytes = shared_bytes
-        self._services = CudaServices(device)
-        with self._services.attach():
-            self._module = self._services.call("cuModuleLoadData", path.read_bytes())
-            self._function = self._services.call(
-                "cuModuleGetFunction", self._module, symbol_of(symbol).encode()
-            )
-            if shared_bytes > STATIC_SHARED_BYTES:
-                self._allow_shared_memory()
-            if cluster > PORTABLE_CLUSTER:
-                self._allow_large_clusters()
-
-    def _allow_large_clusters(self) -> None:
-        """Let clusters have more blocks than every GPU can have them; a launch fails on others."""
-        kinds = self._services.driver.CUfunction_attribute
-        attribute = kinds.CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
-        self._services.call("cuFuncSetAttribute", self._function, attribute, 1)
-
-    def _allow_shared_memory(self) -> None:
-        """Let blocks have more shared memory than they have without asking.
-
-        Raises:
-            HidetError: the GPU has less.
-        """
-        services, driver = self._services, self._services.driver
-        most = services.call(
-            "cuDeviceGetAttribute",
-            driver.CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN,
-            services.call("cuCtxGetDevice"),
-        )
-        if self._shared_bytes > most:
-            raise HidetError(
-                f"kernel '{self._symbol}' takes {self._shared_bytes} bytes of shared memory; a "
-                f"block on {services.device} has {most}",
-                hint="use smaller tiles",
-            )
-        attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-        services.call("cuFuncSetAttribute", self._function, attribute, self._shared_bytes)
-
-    def launch(self, arguments: int, grid: Extents, block: Extents) -> None:
-        """Put the kernel on torch's current stream; `arguments` is the address of a `void**`.
-
-        Raises:
-            CudaError: the launch failed.
-        """
-        if self._services.is_attached():
-            self._launch(arguments, grid, block)
-        else:
-            with self._services.attach():
-                self._launch(arguments, grid, block)
-
-    def _launch(self, arguments: int, grid: Extents, block: Extents) -> None:
-        services, shared = self._services, self._shared_bytes
-        stream = services.driver.CUstream(services.current_stream())
-        services.call("cuLaunchKernel", self._function, *grid, *block, shared, stream, arguments, 0)
+    symbol: str = op.sym_name.data
+    if device.type == "cpu":
+        return CpuKernel(Library(path), symbol, op.shared_bytes)
+    services = CudaServices(device)
+    with services.attach():
+        module = services.call("cuModuleLoadData", path.read_bytes())
+        return CudaKernel(services, module, symbol, op.shared_bytes, op.cluster)
 
 
 class Launcher:
@@ -247,14 +127,6 @@ class Launcher:
 
 # Arguments as `struct` takes them.
 
-_LETTERS = {"i1": "?", "i8": "B", "i16": "H", "i32": "I", "i64": "Q"} | {
-    "f16": "H",
-    "bf16": "H",
-    "f32": "f",
-    "f64": "d",
-}
-
-
 _MAP = f"0Q{MAP_BYTES}s"  # at a multiple of 8 bytes
 
 
@@ -262,19 +134,14 @@ def _letter(kind: Attribute) -> str:
     """Return the letter of `struct` for the type of a parameter."""
     if isinstance(kind, TensorMapType):
         return _MAP
-    return "Q" if isinstance(kind, MemRefType) else _LETTERS[str(kind)]
+    return "Q" if isinstance(kind, MemRefType) else letter_of(kind)
 
 
 def _converter(kind: Attribute) -> Callable[[Any], Any]:
-    """Return what makes a value what `struct` takes: integers and short floats by their bits."""
+    """Return what makes a value what `struct` takes."""
     if isinstance(kind, TensorMapType):
         return bytes
-    if isinstance(kind, MemRefType):
-        return _address
-    if isinstance(kind, IntegerType):
-        mask = (1 << kind.bitwidth) - 1
-        return lambda value: int(value) & mask
-    return {"f16": _float16_bits, "bf16": _bfloat16_bits, "f32": _float32}.get(str(kind), float)
+    return _address if isinstance(kind, MemRefType) else converter_of(kind)
 
 
 def _address(value: int | float) -> int:
@@ -286,20 +153,3 @@ def _address(value: int | float) -> int:
             hint=f"addresses of tensors, and of their parts, are multiples of {POINTER_ALIGNMENT}",
         )
     return address
-
-
-def _float32(value: int | float) -> float:
-    """Round to float32; what is too large becomes infinite."""
-    return ctypes.c_float(value).value
-
-
-def _bfloat16_bits(value: int | float) -> int:
-    return _bits_of(value, torch.bfloat16)
-
-
-def _float16_bits(value: int | float) -> int:
-    return _bits_of(value, torch.float16)
-
-
-def _bits_of(value: int | float, kind: torch.dtype) -> int:
-    return int(torch.tensor(value, dtype=kind).view(torch.int16)) & 0xFFFF

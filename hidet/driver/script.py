@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from math import prod
 from typing import Any, Literal
 
 import torch
@@ -33,7 +32,7 @@ from hidet.driver.host_code import (
     optional_arguments,
     written_arguments,
 )
-from hidet.driver.kernel_launch import CpuKernel, CudaKernel, Launcher
+from hidet.driver.kernel_launch import Launcher, load_kernel
 from hidet.driver.options import CompileOptions
 from hidet.driver.passes import lower
 from hidet.driver.script_arguments import Arguments, number_of, sizes_of
@@ -362,9 +361,8 @@ def _load(ops: Sequence[KernelOp], device: torch.device, dump: Dump) -> list[Lau
         fingerprint = toolchain.fingerprint()
         keys = {name: artifact_key(source, fingerprint) for name, source in sources.items()}
         dump.logs(read_logs(store, keys))
-    make = CpuKernel if target == "cpu" else CudaKernel
     return [
-        Launcher(op, make(paths[name], name, device, op.shared_bytes, prod(op.cluster)))
+        Launcher(op, load_kernel(paths[name], op, device))
         if (name := op.sym_name.data) in paths
         else _nothing
         for op in ops

@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, ModuleOp, TensorTyp
 from xdsl.ir import Attribute
 
 from hidet.analysis.kernels import kernels_of
-from hidet.dialects.cuda import LaunchOp
+from hidet.dialects.cuda import LaunchOp, TensorMapType
 from hidet.legality.report import illegal
 
 
@@ -38,6 +38,8 @@ def check_launches(module: ModuleOp) -> None:
 
 def _content(kind: Attribute) -> str:
     """Return what a tensor or buffer holds, apart from its shape; '?' are any number."""
+    if isinstance(kind, TensorMapType):
+        kind = kind.tensor
     if isinstance(kind, TensorType | MemRefType):
         shape = kind.get_shape()
         size = "?" if DYNAMIC_INDEX in shape else prod(shape)

@@ -57,6 +57,7 @@ PLACES: Mapping[str, Mapping[str, Lifetime]] = {
         "cuda.view": FOREVER,
         "cuda.printf": FOREVER,
         "cuda.buffer": Lifetime(since="plan-memory"),
+        "cuda.tensor_map": Lifetime(since="pass-tensor-maps"),
         "memref.copy": Lifetime(since="plan-memory"),
     },
     "a fusion": {
@@ -84,6 +85,7 @@ PLACES: Mapping[str, Mapping[str, Lifetime]] = {
         "memref.load": FOREVER,
         "memref.store": FOREVER,
         "cuda": FOREVER,
+        "cuda.tensor_map": Lifetime(until="pass-tensor-maps"),
         "compute.grid": Lifetime(until="inline-compute"),
         "compute.reduce": Lifetime(until="inline-compute"),
         "compute.sink": Lifetime(until="inline-compute"),

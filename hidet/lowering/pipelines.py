@@ -59,7 +59,11 @@ SCRIPT = (
     "lower-task",
 )
 
-HOST = ("plan-memory",)  # launches are final
+HOST = (
+    "plan-memory",  # launches are final
+    "pass-tensor-maps",  # maps are made of buffers, which have their places now
+    "overlap-launches",  # no kernel changes any more
+)
 
 PIPELINES: dict[str, tuple[str, ...]] = {
     "graph-pipeline": GRAPH,

@@ -1,14 +1,18 @@
-"""The pointers that kernels get, laid out once as both launchers want them.
+"""The arguments that kernels get, laid out once as both launchers want them.
 
-A launch takes `void**`: the address of an array that holds the address of each argument. All
-arguments here are pointers. One array holds all of them, for every launch; a second array points at
-its entries. A call only writes the entries whose tensor has moved, which is mostly none.
+A launch takes `void**`: the address of an array that holds the address of each argument: of a
+pointer, a number or a tensor map. One array of words holds all of them, for every launch; a second
+array points into it. A call only writes the entries whose tensor has moved, which is mostly none.
 """
 
 import ctypes
 from collections.abc import Sequence
 
-from hidet.runtime.plan import Argument, Launch, Plan
+from hidet.runtime.plan import Argument, Launch, Plan, Scalar, TensorMap, TensorMapSpec
+from hidet.runtime.tensor_maps import MAP_BYTES, Encode
+
+WORD = 8
+"""The bytes of a word: of a pointer, and of the widest number."""
 
 NOWHERE = -1
 """An address that no tensor has."""
@@ -41,38 +45,73 @@ class Sources:
 
 
 class ArgumentTable:
-    """The arguments of the launches of one list."""
+    """The arguments of the launches of one list.
 
-    def __init__(self, launches: Sequence[Launch], sources: Sources) -> None:
-        total = sum(len(launch.arguments) for launch in launches)
-        self._values = (ctypes.c_uint64 * total)()
-        self._addresses = (ctypes.c_uint64 * total)()
+    Args:
+        launches: the launches.
+        sources: the tensors behind the arguments.
+        encode: makes tensor maps.
+    """
+
+    def __init__(self, launches: Sequence[Launch], sources: Sources, encode: Encode) -> None:
+        arguments = [argument for launch in launches for argument in launch.arguments]
+        self._values = (ctypes.c_uint64 * sum(map(_words, arguments)))()
+        self._addresses = (ctypes.c_uint64 * len(arguments))()
+        self._encode = encode
         self._pointers = [0] * sources.count
         self._slots: list[list[tuple[int, int]]] = [[] for _ in range(sources.count)]
+        self._maps: list[list[tuple[int, int, TensorMapSpec]]] = [[] for _ in range(sources.count)]
         self._users: list[set[int]] = [set() for _ in range(sources.count)]
         self.launch_addresses: list[int] = []
         """For each launch the `void**` to pass; the table must outlive its use."""
         self.outdated: set[int] = set()
         """The launches that have got other arguments; who passes them on takes them out."""
 
-        slot = 0
+        entry = slot = 0
         for number, launch in enumerate(launches):
-            self.launch_addresses.append(ctypes.addressof(self._addresses) + 8 * slot)
-            for argument in launch.arguments:
+            self.launch_addresses.append(ctypes.addressof(self._addresses) + WORD * entry)
+            for argument, buffer in zip(launch.arguments, launch.buffers, strict=True):
+                self._addresses[entry] = self._address(slot)
+                if buffer is not None:
+                    self._users[sources.locate(buffer)[0]].add(number)
+                self._fill(slot, argument, sources)
+                entry += 1
+                slot += _words(argument)
+
+    def _fill(self, slot: int, argument: Argument | Scalar | TensorMap, sources: Sources) -> None:
+        """Write what does not move into the words of an argument, and note what does."""
+        match argument:
+            case Scalar(bits=bits):
+                self._values[slot] = bits
+            case TensorMap(buffer, start, spec):
+                source, offset = sources.locate(buffer)
+                self._maps[source].append((slot, offset + start, spec))
+            case _:
                 source, offset = sources.locate(argument)
                 self._values[slot] = offset
-                self._addresses[slot] = ctypes.addressof(self._values) + 8 * slot
                 self._slots[source].append((slot, offset))
-                self._users[source].add(number)
-                slot += 1
+
+    def _address(self, slot: int) -> int:
+        return ctypes.addressof(self._values) + WORD * slot
 
     def move(self, source: int, pointer: int) -> None:
-        """Note that a tensor, by its number in `Sources`, is at this address now."""
+        """Note that a tensor, by its number in `Sources`, is at this address now.
+
+        Raises:
+            CudaError: a tensor map cannot be encoded.
+        """
         if pointer == self._pointers[source]:
             return
         # An interrupt in here leaves an address that no later call takes for that of its tensor.
         self._pointers[source] = NOWHERE
         for slot, offset in self._slots[source]:
             self._values[slot] = pointer + offset
+        for slot, offset, spec in self._maps[source]:
+            ctypes.memmove(self._address(slot), self._encode(spec, pointer + offset), MAP_BYTES)
         self.outdated |= self._users[source]
         self._pointers[source] = pointer
+
+
+def _words(argument: Argument | Scalar | TensorMap) -> int:
+    """Give the number of words that an argument takes."""
+    return MAP_BYTES // WORD if isinstance(argument, TensorMap) else 1

@@ -3,8 +3,9 @@
 Metadata in the cache may be cut, edited or written by another version. Reading it either gives
 values of exactly the annotated types or raises `CacheError` with the path of the offending field.
 
-Understood are int, str, `Literal`, unions of these, `tuple[X, ...]`, `dict[str, X]`, named tuples
-(as lists) and dataclasses (as objects; a missing or an unknown field is an error).
+Understood are int, str, `Literal`, `tuple[X, ...]`, `dict[str, X]`, named tuples (as lists),
+dataclasses (as objects; a missing or an unknown field is an error), and unions of int, str, named
+tuples and dataclasses, which the form tells apart.
 """
 
 import dataclasses
@@ -118,9 +119,17 @@ def _object(value: object, path: str) -> dict[str, object]:
 
 def _decode_union(expected: Any, value: object, path: str) -> object:
     choices = typing.get_args(expected)
-    if type(value) not in choices:
-        _refuse(path, f"of type {' or '.join(choice.__name__ for choice in choices)}", value)
-    return value
+    for choice in choices:
+        if _has_form(choice, value):
+            return _decode(choice, value, path)
+    _refuse(path, f"of type {' or '.join(choice.__name__ for choice in choices)}", value)
+
+
+def _has_form(choice: Any, value: object) -> bool:
+    """Tell whether a value is of the form of one member of a union."""
+    if dataclasses.is_dataclass(choice):
+        return isinstance(value, dict) and value.keys() == _field_types(choice).keys()
+    return type(value) is (list if hasattr(choice, "_fields") else choice)
 
 
 @cache

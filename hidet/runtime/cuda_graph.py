@@ -1,8 +1,9 @@
 """Runs a plan on a GPU as one CUDA Graph, built launch by launch from the plan.
 
 The graph has a kernel node for each launch and an edge for each dependency, so that independent
-branches overlap. It is instantiated once. Where a tensor is at another address than in the last
-call, the nodes that use it get new parameters; nothing is copied.
+branches overlap. A programmatic edge lets a kernel begin when those before it allow it, and wait
+itself (CUDA driver API, CUgraphEdgeData). The graph is instantiated once. Where a tensor is at
+another address than in the last call, the nodes that use it get new parameters; nothing is copied.
 
 Several streams may call: CUDA orders each launch of an executable graph behind the previous launch
 of the same one, whatever their streams (CUDA driver API, cuGraphLaunch). So one arena serves all
@@ -16,21 +17,25 @@ of different streams: each change of stream takes a new arena, and prepared memo
 
 import weakref
 from collections.abc import Mapping, Sequence
+from functools import lru_cache, partial
 from typing import Any
 
 import torch
 
-from hidet.arch.limits import STATIC_SHARED_BYTES
-from hidet.dialects.cuda.names import symbol_of
 from hidet.forks import FAMILY
 from hidet.runtime.addresses import Addresses
 from hidet.runtime.arguments import ArgumentTable
 from hidet.runtime.cuda_services import CudaServices
 from hidet.runtime.executor import Executor
-from hidet.runtime.plan import Kernel, Launch, Plan
+from hidet.runtime.kernels import CudaKernel
+from hidet.runtime.plan import Launch, Plan
+from hidet.runtime.tensor_maps import encode_for_gpu
 
 DEFAULT_STREAM = 0
 """The handle of the stream that torch takes where nobody asks for another."""
+
+MAX_KEPT_MAPS = 256
+"""So many tensor maps are kept; outputs come back to a few addresses."""
 
 
 class CudaGraphExecutor(Executor):
@@ -55,9 +60,10 @@ class CudaGraphExecutor(Executor):
         use_graph: bool = True,
         addresses: Addresses | None = None,
     ) -> None:
-        super().__init__(plan, device, addresses)
         self._use_graph = use_graph
         self._services = services or CudaServices(device)
+        encode = lru_cache(MAX_KEPT_MAPS)(partial(encode_for_gpu, self._services))
+        super().__init__(plan, device, encode, addresses)
         with self._services.attach():
             self._load(cubins)
             self._build()
@@ -86,16 +92,16 @@ class CudaGraphExecutor(Executor):
         call = self._services.call
         keys = {kernel.artifact_key for kernel in self.plan.kernels}
         self._modules = {key: call("cuModuleLoadData", cubins[key]) for key in sorted(keys)}
-        self._functions = [self._function(kernel) for kernel in self.plan.kernels]
-
-    def _function(self, kernel: Kernel) -> Any:
-        call, driver = self._services.call, self._services.driver
-        module = self._modules[kernel.artifact_key]
-        function = call("cuModuleGetFunction", module, symbol_of(kernel.symbol).encode())
-        if kernel.shared_bytes > STATIC_SHARED_BYTES:
-            attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-            call("cuFuncSetAttribute", function, attribute, kernel.shared_bytes)
-        return function
+        self._kernels = [
+            CudaKernel(
+                self._services,
+                self._modules[kernel.artifact_key],
+                kernel.symbol,
+                kernel.shared_bytes,
+                kernel.cluster,
+            )
+            for kernel in self.plan.kernels
+        ]
 
     def _build(self) -> None:
         """Make the graph and instantiate it; its pointers are null until the first call."""
@@ -108,8 +114,12 @@ class CudaGraphExecutor(Executor):
         ]
         self._nodes: list[Any] = []
         for launch, parameters in zip(launches, self._parameters, strict=True):
+            node = call("cuGraphAddKernelNode", graph, [], 0, parameters)
             before = [self._nodes[number] for number in launch.dependencies]
-            self._nodes.append(call("cuGraphAddKernelNode", graph, before, len(before), parameters))
+            if before:
+                nodes, edges = [node] * len(before), [self._edge(launch)] * len(before)
+                call("cuGraphAddDependencies", graph, before, nodes, edges, len(before))
+            self._nodes.append(node)
         self._executable = call("cuGraphInstantiate", graph, 0)
         self._finalizer = weakref.finalize(
             self, _release, self._services, self._executable, graph, list(self._modules.values())
@@ -117,10 +127,19 @@ class CudaGraphExecutor(Executor):
         self._finalizer.atexit = False  # the driver may be gone by then, and frees all itself
         FAMILY.add(self)
 
+    def _edge(self, launch: Launch) -> Any:
+        """Give what an edge to a launch is like."""
+        driver = self._services.driver
+        edge = driver.CUgraphEdgeData()
+        if launch.edges == "programmatic":
+            edge.type = driver.CUgraphDependencyType.CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC
+            edge.from_port = driver.CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC
+        return edge
+
     def _node_parameters(self, launch: Launch, address: int) -> Any:
         kernel = self.plan.kernels[launch.kernel]
         parameters = self._services.driver.CUDA_KERNEL_NODE_PARAMS()
-        parameters.func = self._functions[launch.kernel]
+        parameters.func = self._kernels[launch.kernel].function
         parameters.gridDimX, parameters.gridDimY, parameters.gridDimZ = kernel.grid
         parameters.blockDimX, parameters.blockDimY, parameters.blockDimZ = kernel.block
         parameters.sharedMemBytes = kernel.shared_bytes
@@ -176,16 +195,8 @@ class CudaGraphExecutor(Executor):
     def _launch_in_order(self, launches: Sequence[Launch], table: ArgumentTable) -> None:
         for launch, address in zip(launches, table.launch_addresses, strict=True):
             kernel = self.plan.kernels[launch.kernel]
-            self._services.call(
-                "cuLaunchKernel",
-                self._functions[launch.kernel],
-                *kernel.grid,
-                *kernel.block,
-                kernel.shared_bytes,
-                self._stream_handle,
-                address,
-                0,
-            )
+            call = self._kernels[launch.kernel].launch_on
+            call(self._stream_handle, address, kernel.grid, kernel.block)
 
 
 def _release(services: CudaServices, executable: Any, graph: Any, modules: list[Any]) -> None:

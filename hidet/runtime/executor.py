@@ -12,6 +12,7 @@ from hidet.runtime.addresses import Addresses
 from hidet.runtime.arguments import ArgumentTable, Sources
 from hidet.runtime.held import Held, nothing_held
 from hidet.runtime.plan import Copy, Launch, Plan
+from hidet.runtime.tensor_maps import Encode
 from hidet.runtime.tensors import (
     POINTER_ALIGNMENT,
     check_count,
@@ -40,17 +41,23 @@ class Executor(ABC):
     Args:
         plan: what to run.
         device: where, with an index unless it is the CPU.
+        encode: makes tensor maps for it.
         addresses: what compares the addresses of the weights.
     """
 
     def __init__(
-        self, plan: Plan, device: torch.device, addresses: Addresses | None = None
+        self,
+        plan: Plan,
+        device: torch.device,
+        encode: Encode,
+        addresses: Addresses | None = None,
     ) -> None:
         self.plan = plan
         self.device = device
         self._lock = FAMILY.lock()
         self._sources = Sources(plan)
-        self._table = ArgumentTable(plan.forward, self._sources)
+        self._encode = encode
+        self._table = ArgumentTable(plan.forward, self._sources, encode)
         self._new_outputs = output_factories(plan.outputs, device)
         self._arena: torch.Tensor | None = None
         self._weights: WeightSet | None = None
@@ -162,7 +169,7 @@ class Executor(ABC):
         prepared = self._allocate(self.plan.prepared_bytes)
         arena = self._allocate(self.plan.arena_bytes)
         copied: list[torch.Tensor] = []
-        table = ArgumentTable(self.plan.prepare, self._sources)
+        table = ArgumentTable(self.plan.prepare, self._sources, self._encode)
         for number, weight in enumerate(constants, start=self._sources.constant_base):
             table.move(number, _aligned(weight.data_ptr(), weight, copied))
         table.move(self._sources.arena, arena.data_ptr())
@@ -208,9 +215,9 @@ def _aligned(pointer: int, tensor: torch.Tensor, copied: list[torch.Tensor]) -> 
 
 def _positions(plan: Plan, sources: Sources) -> list[int]:
     """Find the constants that the `prepare` launches read."""
-    arguments = {argument for launch in plan.prepare for argument in launch.arguments}
+    buffers = {buffer for launch in plan.prepare for buffer in launch.buffers}
     return sorted(
-        sources.locate(argument)[0] - sources.constant_base
-        for argument in arguments
-        if argument.space == "constant"
+        sources.locate(buffer)[0] - sources.constant_base
+        for buffer in buffers
+        if buffer is not None and buffer.space == "constant"
     )

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 from hidet.errors import CacheError
 from hidet.runtime.checked_json import decode, encode, parse
 
-SCHEMA = 1
+SCHEMA = 2
 """The version of the JSON form. A plan of another version is refused."""
 
 ALIGNMENT = 256
@@ -80,6 +80,45 @@ class Argument(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Scalar:
+    """A number that a kernel gets by value, as the bits of its type."""
+
+    dtype: DtypeName
+    bits: int
+
+
+@dataclass(frozen=True)
+class TensorMapSpec:
+    """A tensor in memory and the boxes of it that kernels copy, as a tensor map says it.
+
+    Attributes:
+        dtype: the element type.
+        shape: the extents, the fastest dimension last.
+        strides: the bytes from one element to the next, for each dimension but the last.
+        box: the extents of a box.
+        swizzle: the span in bytes that the pieces of a row are permuted in; 0 for none.
+    """
+
+    dtype: DtypeName
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    box: tuple[int, ...]
+    swizzle: int
+
+
+@dataclass(frozen=True)
+class TensorMap:
+    """A tensor map that a kernel gets by value; the executor encodes it for the buffer's address.
+
+    `offset` is where in the buffer the tensor begins, in bytes.
+    """
+
+    buffer: Argument
+    offset: int
+    spec: TensorMapSpec
+
+
+@dataclass(frozen=True)
 class Launch:
     """One launch of a kernel.
 
@@ -89,12 +128,30 @@ class Launch:
         writes: the positions of the arguments that the kernel writes.
         dependencies: earlier launches of the same list that must be over before this one starts;
             what these wait for in turn is left out.
+        edges: the kind of these dependencies. Where they are programmatic the kernel begins
+            earlier, and waits itself.
     """
 
     kernel: int
-    arguments: tuple[Argument, ...]
+    arguments: tuple[Argument | Scalar | TensorMap, ...]
     writes: tuple[int, ...]
     dependencies: tuple[int, ...]
+    edges: Literal["full", "programmatic"] = "full"
+
+    @property
+    def buffers(self) -> tuple[Argument | None, ...]:
+        """The memory behind each argument; None for numbers."""
+        return tuple(map(_buffer, self.arguments))
+
+
+def _buffer(argument: Argument | Scalar | TensorMap) -> Argument | None:
+    match argument:
+        case Scalar():
+            return None
+        case TensorMap(buffer):
+            return buffer
+        case _:
+            return argument
 
 
 @dataclass(frozen=True)
@@ -157,7 +214,7 @@ class Plan:
 class _Document:
     """The outermost object of the JSON form."""
 
-    schema: Literal[1]
+    schema: Literal[2]
     plan: Plan
 
 
@@ -188,17 +245,31 @@ def _launch_problems(plan: Plan, stage: str, number: int, launch: Launch) -> Ite
     if not 0 <= launch.kernel < len(plan.kernels):
         yield f"uses kernel {launch.kernel} of {len(plan.kernels)}"
     forbidden = ("input", "output") if stage == "prepare" else ()
-    for argument in launch.arguments:
-        if argument.space in forbidden or not _exists(plan, argument):
+    buffers = launch.buffers
+    for argument, buffer in zip(launch.arguments, buffers, strict=True):
+        if buffer is not None and (buffer.space in forbidden or not _exists(plan, buffer)):
             yield f"has the argument {argument}"
+        if isinstance(argument, TensorMap) and not _is_possible(argument):
+            yield f"has the impossible tensor map {argument}"
+        if isinstance(argument, Scalar) and argument.bits >> 8 * ITEM_SIZES[argument.dtype]:
+            yield f"has the impossible number {argument}"
     writable = ("arena", "prepared") if stage == "prepare" else ("arena", "output")
     for position in launch.writes:
         if not 0 <= position < len(launch.arguments):
             yield f"writes argument {position} of {len(launch.arguments)}"
-        elif launch.arguments[position].space not in writable:
+        elif (buffer := buffers[position]) is None or buffer.space not in writable:
             yield f"writes {launch.arguments[position]}"
     if any(not 0 <= dependency < number for dependency in launch.dependencies):
         yield f"waits for {launch.dependencies}"
+
+
+def _is_possible(tensor_map: TensorMap) -> bool:
+    """Tell whether the numbers of a tensor map are such that it can be encoded."""
+    spec = tensor_map.spec
+    extents = (*spec.shape, *spec.strides, *spec.box)
+    ranks = {len(spec.shape), len(spec.box), len(spec.strides) + 1}
+    is_known = spec.swizzle in (0, 32, 64, 128) and tensor_map.offset >= 0
+    return is_known and len(ranks) == 1 and min(extents, default=0) > 0
 
 
 def _exists(plan: Plan, argument: Argument) -> bool:

@@ -23,9 +23,11 @@ from hidet.lowering.pipelines import PassOptions, run_pipeline
 PROGRAM = """
 #shared = #cuda.space<shared>
 #local = #cuda.space<local>
+!x = !cuda.tensor_map<tensor<{M}x{K}xf16>, box [64, 64], swizzle 128>
+!w = !cuda.tensor_map<tensor<{N}x{K}xf16>, box [64, 64], swizzle 128>
 
 // y = x @ w.T: 64x64 elements a block of one warp group, 64 steps of k at a time in two stages.
-cuda.kernel @product(%x : !cuda.tensor_map, %w : !cuda.tensor_map, %y : memref<{M}x{N}xf32>)
+cuda.kernel @product(%x : !x, %w : !w, %y : memref<{M}x{N}xf32>)
     grid({N64}, {M64}) block(128) {{
   %0 = arith.constant 0 : index
   %1 = arith.constant 1 : index
@@ -60,9 +62,9 @@ cuda.kernel @product(%x : !cuda.tensor_map, %w : !cuda.tensor_map, %y : memref<{
     %k0 = arith.constant 0 : i32
     cuda.mbarrier_arrive_expect_tx %full[%0] bytes %bytes : memref<2xi64, #shared>
     cuda.tma_load %x(%k0, %bm32) to %sa[%0, %0, %0] barrier %full[%0]
-      : memref<2x64x64xf16, #shared>, memref<2xi64, #shared>
+      : memref<2x64x64xf16, #shared>, memref<2xi64, #shared>, !x
     cuda.tma_load %w(%k0, %bn32) to %sb[%0, %0, %0] barrier %full[%0]
-      : memref<2x64x64xf16, #shared>, memref<2xi64, #shared>
+      : memref<2x64x64xf16, #shared>, memref<2xi64, #shared>, !w
   }}
   scf.for %k = %0 to %K step %64 {{
     %step = arith.divsi %k, %64 : index
@@ -78,9 +80,9 @@ cuda.kernel @product(%x : !cuda.tensor_map, %w : !cuda.tensor_map, %y : memref<{
       %next32 = arith.index_cast %next : index to i32
       cuda.mbarrier_arrive_expect_tx %full[%other] bytes %bytes : memref<2xi64, #shared>
       cuda.tma_load %x(%next32, %bm32) to %sa[%other, %0, %0] barrier %full[%other]
-        : memref<2x64x64xf16, #shared>, memref<2xi64, #shared>
+        : memref<2x64x64xf16, #shared>, memref<2xi64, #shared>, !x
       cuda.tma_load %w(%next32, %bn32) to %sb[%other, %0, %0] barrier %full[%other]
-        : memref<2x64x64xf16, #shared>, memref<2xi64, #shared>
+        : memref<2x64x64xf16, #shared>, memref<2xi64, #shared>, !w
     }}
     cuda.mbarrier_wait %full[%stage] parity %parity : memref<2xi64, #shared>
     cuda.wgmma_fence

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
+from cuda.bindings import driver as bindings
 
 from hidet.backend.toolchains import Nvcc
 from hidet.driver.options import CompileOptions
@@ -183,6 +184,7 @@ class _Node:
     function: str
     arguments: list
     before: list = field(default_factory=list)
+    edges: list = field(default_factory=list)
 
 
 class FakeDriver:
@@ -202,9 +204,20 @@ class FakeDriver:
         """Attributes of functions."""
 
         CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8
+        CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED = 14
 
     CUDA_KERNEL_NODE_PARAMS = SimpleNamespace
     CUstream = int
+    CUdevice_attribute = bindings.CUdevice_attribute
+    CUgraphDependencyType = bindings.CUgraphDependencyType
+    CUgraphEdgeData = bindings.CUgraphEdgeData
+    CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC = bindings.CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC
+    CUtensorMapDataType = bindings.CUtensorMapDataType
+    CUtensorMapFloatOOBfill = bindings.CUtensorMapFloatOOBfill
+    CUtensorMapInterleave = bindings.CUtensorMapInterleave
+    CUtensorMapL2promotion = bindings.CUtensorMapL2promotion
+    CUtensorMapSwizzle = bindings.CUtensorMapSwizzle
+    cuuint32_t = cuuint64_t = int
 
     def __init__(self, kernels, seed=0):
         self.kernels = kernels
@@ -212,13 +225,14 @@ class FakeDriver:
         self.log = []
         self.graph = []
         self.executable = []
-        self.shared_bytes = {}
+        self.attributes = {}
+        self.encoded = []
         self.streams = []
         self.failing = None
 
     def __getattribute__(self, name):
         value = super().__getattribute__(name)
-        if not name.startswith("cu") or name == "cuGetErrorString":
+        if not name.startswith("cu") or name in ("cuGetErrorString", "cuuint32_t", "cuuint64_t"):
             return value
 
         def call(*arguments):
@@ -240,8 +254,20 @@ class FakeDriver:
         return (name.decode(),)
 
     def cuFuncSetAttribute(self, function, attribute, value):
-        self.shared_bytes[function] = value
+        self.attributes[function, attribute.name] = value
         return ()
+
+    def cuCtxGetDevice(self):
+        return (0,)
+
+    def cuDeviceGetAttribute(self, attribute, device):
+        return (227 * 1024,)
+
+    def cuTensorMapEncodeTiled(self, kind, rank, address, *rest):
+        """Note what is encoded; the map begins with the address."""
+        self.encoded.append((kind.name, rank, address, *rest))
+        words = (ctypes.c_uint64 * 16)(address)
+        return (SimpleNamespace(getPtr=lambda: ctypes.addressof(words)),)
 
     def cuGraphCreate(self, flags):
         return (self.graph,)
@@ -250,6 +276,13 @@ class FakeDriver:
         assert len(before) == count
         graph.append(_Node(parameters.func, self._read(parameters), before))
         return (len(graph) - 1,)
+
+    def cuGraphAddDependencies(self, graph, sources, targets, edges, count):
+        assert len(sources) == len(targets) == len(edges) == count
+        for source, target, edge in zip(sources, targets, edges, strict=True):
+            graph[target].before.append(source)
+            graph[target].edges.append((int(edge.type), edge.from_port, edge.to_port))
+        return ()
 
     def cuGraphInstantiate(self, graph, flags):
         self.executable = [_Node(n.function, n.arguments, n.before) for n in graph]

@@ -11,8 +11,12 @@ import torch
 from hidet.errors import CudaError
 from hidet.runtime.compiled_graph import CompiledGraph
 from hidet.runtime.cuda_graph import CudaGraphExecutor
+from hidet.runtime.plan import Argument, Scalar, TensorMap, TensorMapSpec
 
 CPU = torch.device("cpu")
+
+NUMBER = 5 << 61
+"""The bits of a number that a kernel gets."""
 
 
 def _load(plan, services):
@@ -31,6 +35,87 @@ def test_graph_has_the_edges_of_the_plan(services, plans):
     assert [node.before for node in services.driver.graph] == [[], [0], [1]]
     assert services.driver.log.count("cuModuleLoadData") == 1
     assert services.driver.log.count("cuGraphInstantiate") == 1
+
+
+def test_programmatic_edges(services, plans):
+    first, second, third = plans.simple().forward
+    forward = (first, replace(second, edges="programmatic"), third)
+    executor = _load(plans.simple(forward=forward), services)
+    full, programmatic = (0, 0, 0), (1, 1, 0)  # type, port of the first kernel, of the second
+    assert [node.before for node in services.driver.graph] == [[], [0], [1]]
+    assert [node.edges for node in services.driver.graph] == [[], [programmatic], [full]]
+    x, w = torch.randn(plans.size), torch.randn(plans.size)
+    _, z = executor.run([x], [w])
+    torch.testing.assert_close(z, 2 * (x + w))
+
+
+@pytest.fixture
+def with_maps(make_services, plans):
+    """Give z = 2 * (x + w), y = z + x on a fake GPU, where y's kernel gets maps of x and z, too.
+
+    Beside it there is a list, which gets the arguments of each launch of that kernel.
+    """
+    got = []
+    known = make_services().driver.kernels
+
+    def add(*arguments):
+        known["add"][1](*arguments[:3])
+        got.append(arguments)
+
+    services = make_services({**known, "mapped": (6, add)})
+    first, second, third = plans.simple().forward
+    spec = TensorMapSpec("f32", (2, 4), (64,), (1, 4), 32)
+    x = TensorMap(Argument("input", 0), 16, replace(spec, dtype="bf16", swizzle=0))
+    z = TensorMap(Argument("output", 1), 0, spec)
+    arguments = (*third.arguments, x, Scalar("f64", NUMBER), z)
+    third = replace(third, kernel=2, arguments=arguments, writes=(2,))
+    kernels = (*plans.simple().kernels, plans.kernel("mapped"))
+    return _load(plans.simple(forward=(first, second, third), kernels=kernels), services), got
+
+
+def test_maps_are_encoded_where_tensors_are(plans, with_maps):
+    """A map is encoded when its tensor moves, and kept: tensors come back to their addresses."""
+    executor, got = with_maps
+    driver = executor._services.driver
+    assert driver.encoded == []
+    y, z = (torch.empty(plans.size) for _ in range(2))
+    executor._new_outputs = [lambda: y, lambda: z]
+    w = torch.randn(plans.size)
+    inputs = [torch.randn(plans.size) for _ in range(2)]
+    for x in (inputs[0], inputs[0], inputs[1], inputs[0]):
+        executor.run([x], [w])
+        torch.testing.assert_close(z, 2 * (x + w))
+        torch.testing.assert_close(y, z + x)
+        pointers = (z.data_ptr(), x.data_ptr(), y.data_ptr())
+        assert got[-1] == (*pointers, x.data_ptr() + 16, NUMBER, z.data_ptr())
+    rest = [[4, 2], [64], [4, 1], [1, 1], driver.CUtensorMapInterleave(0)]
+    swizzle = driver.CUtensorMapSwizzle
+    encoded = [entry[:9] for entry in driver.encoded]
+    name = "CU_TENSOR_MAP_DATA_TYPE_"
+    assert len(encoded) == 3
+    assert (f"{name}FLOAT32", 2, z.data_ptr(), *rest, swizzle(1)) in encoded
+    for x in inputs:
+        assert (f"{name}BFLOAT16", 2, x.data_ptr() + 16, *rest, swizzle(0)) in encoded
+
+
+def test_a_refused_map_is_an_error_until_it_is_encoded(plans, with_maps):
+    executor, _ = with_maps
+    x, w = torch.randn(plans.size), torch.randn(plans.size)
+    driver = executor._services.driver
+    driver.failing = "cuTensorMapEncodeTiled"
+    for _ in range(2):
+        with pytest.raises(CudaError, match="cuTensorMapEncodeTiled failed"):
+            executor.run([x], [w])
+    driver.failing = None
+    y, z = executor.run([x], [w])
+    torch.testing.assert_close(y, z + x)
+
+
+def test_large_clusters_are_asked_for(services, plans):
+    kernels = (plans.kernel("add", cluster=(8, 1, 1)), plans.kernel("twice", cluster=(4, 4, 1)))
+    _load(plans.simple(kernels=kernels), services)
+    name = "CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED"
+    assert services.driver.attributes == {("twice", name): 1}
 
 
 def test_nothing_but_the_launch_where_nothing_moved(services, plans):
@@ -56,7 +141,8 @@ def test_large_shared_memory_is_asked_for(make_services, plans):
         plans.kernel("twice", shared_bytes=limit + 16),
     )
     _load(plans.simple(kernels=kernels), services)
-    assert services.driver.shared_bytes == {"twice": limit + 16}
+    name = "CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES"
+    assert services.driver.attributes == {("twice", name): limit + 16}
 
 
 def test_independent_launches_run_in_any_order(make_services, plans):

@@ -15,7 +15,15 @@ from hidet.driver.extract import extract_plan
 from hidet.errors import LegalityError, UnsupportedDtypeError
 from hidet.lowering.host.plan_memory import PlanMemoryPass
 from hidet.runtime.cuda_graph import CudaGraphExecutor
-from hidet.runtime.plan import Argument, Copy, Plan, TensorSpec
+from hidet.runtime.plan import (
+    Argument,
+    Copy,
+    Plan,
+    Scalar,
+    TensorMap,
+    TensorMapSpec,
+    TensorSpec,
+)
 
 CONTEXT = make_context()
 
@@ -121,7 +129,7 @@ def test_other_operations_are_refused():
         (
             KERNELS + "func.func @forward() { cuda.launch @f() : () -> () func.return }",
             LegalityError,
-            "a launch of @f passes 0 buffers",
+            "a launch of @f passes 0 arguments",
         ),
         (
             "func.func @forward() { cuda.launch @g() : () -> () func.return }",
@@ -282,3 +290,54 @@ def test_random_programs(make_services, data, seed):
         outputs = executor.run(inputs, constants)
         for name, output in zip(program.outputs, outputs, strict=True):
             assert torch.equal(output, program.values[name]), name
+
+
+VALUES = """
+cuda.kernel @f(%x : !cuda.tensor_map<tensor<8x32xf16>, box [8, 32]> {cuda.readonly}, %n : i32,
+    %s : f32, %y : !cuda.tensor_map<tensor<4x32xf16>, box [4, 32]>)
+    grid(2, 4) block(64) attributes {cuda.cluster = array<i64: 2, 1, 1>} {
+  cuda.grid_dependency_wait
+}
+cuda.kernel @g(%x : memref<256xf16> {cuda.readonly}, %h : f16, %b : bf16, %y : memref<256xf16>)
+    grid(2) block(64) { %c = arith.constant 0 : index }
+func.func @forward(%x : memref<256xf16>, %out0 : memref<256xf16>)
+    attributes {outputs = 1 : i64, arena_bytes = 1024 : i64, prepared_bytes = 0 : i64} {
+  %n = arith.constant -2 : i32
+  %s = arith.constant 1.5 : f32
+  %h = arith.constant 1.0 : f16
+  %b = arith.constant 1.0 : bf16
+  %a = cuda.buffer arena offset 512 : memref<256xf16>
+  %m = cuda.tensor_map %x : memref<256xf16>
+      -> !cuda.tensor_map<tensor<8x32xf16>, box [8, 32], swizzle 64>
+  %t = cuda.tensor_map %a offset 32 strides [64, 1] : memref<256xf16>
+      -> !cuda.tensor_map<tensor<3x32xf16>, box [4, 32]>
+  cuda.launch @f(%m, %n, %s, %t) : (!cuda.tensor_map<tensor<8x32xf16>, box [8, 32], swizzle 64>,
+      i32, f32, !cuda.tensor_map<tensor<3x32xf16>, box [4, 32]>) -> ()
+  cuda.launch @g(%a, %h, %b, %out0) programmatic
+      : (memref<256xf16>, f16, bf16, memref<256xf16>) -> ()
+  func.return
+}
+"""
+
+
+def test_numbers_maps_clusters_and_edges():
+    plan = _plan(VALUES, planned=True)
+    first, second = plan.forward
+    assert first.arguments == (
+        TensorMap(Argument("input", 0), 0, TensorMapSpec("f16", (8, 32), (64,), (8, 32), 64)),
+        Scalar("i32", 0xFFFFFFFE),
+        Scalar("f32", 0x3FC00000),
+        TensorMap(Argument("arena", 512), 64, TensorMapSpec("f16", (3, 32), (128,), (4, 32), 0)),
+    )
+    assert second.arguments[1:3] == (Scalar("f16", 0x3C00), Scalar("bf16", 0x3F80))
+    assert [kernel.cluster for kernel in plan.kernels] == [(2, 1, 1), (1, 1, 1)]
+    # The second launch reads what the first one writes through a map.
+    assert [launch.writes for launch in plan.forward] == [(3,), (3,)]
+    assert [launch.dependencies for launch in plan.forward] == [(), (0,)]
+    assert [launch.edges for launch in plan.forward] == ["full", "programmatic"]
+
+
+def test_a_number_that_no_kernel_takes_is_refused():
+    text = VALUES.replace("arith.constant -2 : i32", "arith.constant -2 : i7").replace("i32", "i7")
+    with pytest.raises(LegalityError, match="a launch passes the constant -2 : i7"):
+        _plan(text, planned=True)

@@ -8,7 +8,16 @@ from hypothesis import strategies as st
 
 from hidet.errors import CacheError
 from hidet.runtime.checked_json import decode
-from hidet.runtime.plan import ITEM_SIZES, Argument, Plan, TensorSpec
+from hidet.runtime.plan import (
+    ITEM_SIZES,
+    Argument,
+    Launch,
+    Plan,
+    Scalar,
+    TensorMap,
+    TensorMapSpec,
+    TensorSpec,
+)
 from hidet.runtime.tensors import DTYPES
 
 
@@ -16,6 +25,47 @@ def test_round_trip(plans):
     for plan in (plans.simple(), plans.prepared(), plans.copying()):
         assert Plan.from_json(plan.to_json()) == plan
         assert Plan.from_json(plan.to_json()).to_json() == plan.to_json()
+
+
+def _with_values(plans):
+    """Give a plan of one launch that gets a number and the map of an output."""
+    spec = TensorMapSpec("f32", (4, 16), (64,), (4, 16), 64)
+    arguments = (
+        Argument("input", 0),
+        Scalar("f16", 0x3C00),
+        TensorMap(Argument("output", 0), 0, spec),
+        TensorMap(Argument("arena", 256), 16, spec),
+    )
+    forward = (Launch(0, arguments, (2, 3), ()), Launch(0, arguments, (2,), (0,), "programmatic"))
+    return plans.simple(forward=forward)
+
+
+def test_values_survive(plans):
+    plan = _with_values(plans)
+    assert Plan.from_json(plan.to_json()) == plan
+    buffers = (("input", 0), None, ("output", 0), ("arena", 256))
+    assert plan.forward[0].buffers == buffers
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        (["arguments", 1, "dtype"], "f99", "must be one of"),
+        (["arguments", 1, "bits"], 1 << 16, "has the impossible number"),
+        (["arguments", 1, "bits"], -1, "has the impossible number"),
+        (["arguments", 2, "buffer", 1], 2, "has the argument TensorMap("),
+        (["arguments", 2, "offset"], -16, "has the impossible tensor map"),
+        (["arguments", 2, "spec", "swizzle"], 16, "has the impossible tensor map"),
+        (["arguments", 2, "spec", "shape"], [64], "has the impossible tensor map"),
+        (["arguments", 2, "spec", "strides"], [], "has the impossible tensor map"),
+        (["arguments", 2, "spec", "box", 0], 0, "has the impossible tensor map"),
+        (["writes"], [1], "writes Scalar("),
+    ],
+)
+def test_damaged_values_are_refused(plans, path, value, message):
+    with pytest.raises(CacheError) as raised:
+        Plan.from_json(_damage(_with_values(plans), ["plan", "forward", 0, *path], value))
+    assert message in str(raised.value)
 
 
 def test_order_of_constants_survives(plans):
@@ -52,7 +102,7 @@ _ABSENT = object()
 @pytest.mark.parametrize(
     ("path", "value", "message"),
     [
-        (["schema"], 2, "'document.schema' must be one of 1"),
+        (["schema"], 1, "'document.schema' must be one of 2"),
         (["schema"], _ABSENT, "lacks fields ['schema']"),
         (["plan", "target"], 90, "'document.plan.target' must be of type str"),
         (["plan", "extra"], 0, "unknown ones ['extra']"),
@@ -74,6 +124,8 @@ _ABSENT = object()
         (["plan", "forward", 0, "arguments", 0, 1], "p0", "has the argument"),
         (["plan", "forward", 0, "arguments", 1, 1], "p1", "has the argument"),
         (["plan", "forward", 0, "arguments", 2, 1], 513, "has the argument"),
+        (["plan", "forward", 0, "arguments", 0], {"dtype": "i32"}, "of type Argument or Scalar or"),
+        (["plan", "forward", 0, "edges"], "loose", "must be one of 'full', 'programmatic'"),
         (["plan", "forward", 0, "writes"], [3], "writes argument 3 of 3"),
         (["plan", "forward", 0, "writes"], [0], "writes Argument(space='input'"),
         (["plan", "forward", 0, "writes"], [1], "writes Argument(space='constant'"),

@@ -19,7 +19,7 @@ from hidet.dialects.cuda.instructions import Collective
 from hidet.dialects.cuda.kernel import DYNAMIC, KernelOp
 from hidet.dialects.cuda.marks import FORMED, INSTRUMENTED, LABEL, MAY_ALIAS, MIN_BLOCKS, ON_CPU
 from hidet.dialects.cuda.names import symbol_of
-from hidet.dialects.cuda.tensor_copy import TensorMapType
+from hidet.dialects.cuda.tensor_map import TensorMapType
 from hidet.dialects.locations import lines_of
 from hidet.errors import LegalityError
 from hidet.escape import comment, from_ascii

@@ -22,7 +22,7 @@ from xdsl.ir import Attribute, Block, SSAValue
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.cuda.marks import LONG
 from hidet.dialects.cuda.signs import is_unsigned
-from hidet.dialects.cuda.tensor_copy import TensorMapType
+from hidet.dialects.cuda.tensor_map import TensorMapType
 from hidet.dialects.shaped import memref_type
 from hidet.errors import UnsupportedDtypeError
 
@@ -40,7 +40,6 @@ _SCALARS: dict[Attribute, str] = {
     f64: "double",
     VectorType(f16, [2]): "hidet::half2",
     VectorType(bf16, [2]): "hidet::bfloat162",
-    TensorMapType(): "hidet::TensorMap",
 }
 
 UNSIGNED: dict[str, str] = {
@@ -84,11 +83,13 @@ def element_type(memref: SSAValue) -> str:
 
 
 def value_type(value: SSAValue) -> str:
-    """Return the C++ type of a scalar value.
+    """Return the C++ type of a scalar value, or of a tensor map.
 
     An `index` is an `int` unless its operation (its loop, for a loop's variable) is marked
     `cuda.long`; as an argument of a kernel it has 64 bits.
     """
+    if isinstance(value.type, TensorMapType):
+        return "hidet::TensorMap"
     if not isinstance(value.type, IndexType):
         return scalar_type(value.type)
     owner = value.owner

@@ -77,13 +77,13 @@ from hidet.dialects.cuda.mbarrier import (
 )
 from hidet.dialects.cuda.sync import BlockVoteAttr, EffectOp, SyncVoteOp
 from hidet.dialects.cuda.tensor_copy import (
-    TensorMapType,
     TmaCommitOp,
     TmaLoadOp,
     TmaStoreOp,
     TmaWaitOp,
 )
 from hidet.dialects.cuda.tensor_core import LdmatrixOp, MmaSyncOp
+from hidet.dialects.cuda.tensor_map import TensorMapOp, TensorMapType
 from hidet.dialects.cuda.views import AddressOfOp, ViewOp
 from hidet.dialects.cuda.warp_group import (
     MatrixDescriptorOp,
@@ -160,6 +160,7 @@ Cuda = Dialect(
         SyncThreadsOp,
         SyncVoteOp,
         SyncWarpOp,
+        TensorMapOp,
         ThreadIdOp,
         TmaCommitOp,
         TmaLoadOp,

@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import (
     MemRefType,
     StringAttr,
     SymbolRefAttr,
+    UnitAttr,
     i64,
 )
 from xdsl.ir import Attribute, SSAValue
@@ -37,20 +38,23 @@ class LaunchOp(KernelCall):
     """`cuda.launch @f(%x, %w)`: runs a kernel over its grid.
 
     On tensors the launch returns what the kernel writes; what a result holds at first lies where
-    the result does. After `plan-memory` everything is a memref operand. `extents` are the
-    extents that the kernel leaves open, `grid(?)`, those of the grid first:
-    `cuda.launch @f(%x, %n) extents(%blocks)`.
+    the result does. After `plan-memory` everything is an operand: memrefs, constants, which are
+    passed by value, and maps of tensors. `extents` are the extents that the kernel leaves open,
+    `grid(?)`, those of the grid first: `cuda.launch @f(%x, %n) extents(%blocks)`. Where the launch
+    is `programmatic` the kernel may begin before the launches that it depends on are over, and
+    waits for them itself (`cuda.grid_dependency_wait`).
     """
 
     name = "cuda.launch"
 
     arguments = var_operand_def()
     extents = var_operand_def(IndexType)
+    programmatic = opt_prop_def(UnitAttr)
 
     irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
     assembly_format = (
-        "$kernel `(` $arguments `)` (`extents` `(` $extents^ `)`)? attr-dict `:` "
-        "functional-type($arguments, $results_)"
+        "$kernel `(` $arguments `)` (`extents` `(` $extents^ `)`)? "
+        "(`programmatic` $programmatic^)? attr-dict `:` functional-type($arguments, $results_)"
     )
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
 

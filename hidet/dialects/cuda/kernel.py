@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import (
     UnitAttr,
     i64,
 )
-from xdsl.ir import Attribute, Region, SSAValue
+from xdsl.ir import Attribute, BlockArgument, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
@@ -32,19 +32,12 @@ from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove, NoTerminator, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
-from hidet.arch.limits import MAX_BLOCK, MAX_GRID, MAX_THREADS_PER_BLOCK
+from hidet.arch.limits import MAX_BLOCK, MAX_CLUSTER, MAX_GRID, MAX_THREADS_PER_BLOCK
 from hidet.dialects.cuda.marks import CLUSTER, SHARED_BYTES
 from hidet.dialects.syntax import parse_body, print_body
 
 DYNAMIC = -1
 """An extent of grid or block that the launch gives; prints as `?`."""
-
-MAX_CLUSTER = 16
-"""CUDA C++ Programming Guide, compute capabilities: blocks of a cluster."""
-
-PORTABLE_CLUSTER = 8
-"""The same: of so many blocks every GPU that has clusters can have them; of more a kernel that says
-so."""
 
 READONLY = "cuda.readonly"
 """Unit attribute of a kernel argument that the kernel only reads."""
@@ -197,6 +190,21 @@ class KernelOp(IRDLOperation):
             others = {name: value for name, value in attributes.data.items() if name != READONLY}
             marked.append(DictionaryAttr(others | argument_attributes(flag)))
         self.arg_attrs = ArrayAttr(marked)
+
+    def add_argument(self, kind: Attribute, name: str, like: int) -> BlockArgument:
+        """Add an argument at the end, with the attributes of the argument of a number."""
+        argument = self.body.block.insert_arg(kind, len(self.arguments))
+        argument.name_hint = name
+        if self.arg_attrs is not None:
+            self.arg_attrs = ArrayAttr((*self.arg_attrs.data, self.arg_attrs.data[like]))
+        return argument
+
+    def drop_argument(self, number: int) -> None:
+        """Drop an argument that nothing uses."""
+        self.body.block.erase_arg(self.body.block.args[number])
+        if self.arg_attrs is not None:
+            attributes = self.arg_attrs.data
+            self.arg_attrs = ArrayAttr((*attributes[:number], *attributes[number + 1 :]))
 
     def verify_(self) -> None:
         """Check the extents of grid and block and the number of argument attributes."""

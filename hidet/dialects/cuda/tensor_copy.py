@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import IndexType, MemRefType, i32
-from xdsl.ir import ParametrizedAttribute, SSAValue, TypeAttribute
+from xdsl.ir import SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
-    irdl_attr_definition,
     irdl_op_definition,
     operand_def,
     opt_operand_def,
@@ -21,16 +20,7 @@ from xdsl.utils.exceptions import VerifyException
 from hidet.arch import hopper
 from hidet.arch.instructions import Instruction
 from hidet.dialects.cuda.table_ops import Element, GroupWaitOp, InstructionOp, PlainOp
-
-
-@irdl_attr_definition
-class TensorMapType(ParametrizedAttribute, TypeAttribute):
-    """`!cuda.tensor_map`: a tensor in global memory and the box that one copy takes out of it.
-
-    An argument of a kernel of 128 bytes, which the host encodes (cuTensorMapEncodeTiled).
-    """
-
-    name = "cuda.tensor_map"
+from hidet.dialects.cuda.tensor_map import TensorMapType
 
 
 @irdl_op_definition
@@ -57,7 +47,7 @@ class TmaLoadOp(InstructionOp):
     assembly_format = (
         "$map `(` $coordinates `)` `to` $target `[` $target_indices `]` `barrier` $barrier "
         "`[` $barrier_indices `]` (`blocks` $blocks^)? attr-dict `:` type($target) `,` "
-        "type($barrier)"
+        "type($barrier) `,` type($map)"
     )
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
 
@@ -114,7 +104,8 @@ class TmaStoreOp(InstructionOp):
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     assembly_format = (
-        "$source `[` $source_indices `]` `to` $map `(` $coordinates `)` attr-dict `:` type($source)"
+        "$source `[` $source_indices `]` `to` $map `(` $coordinates `)` attr-dict `:` "
+        "type($source) `,` type($map)"
     )
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
 

@@ -8,8 +8,7 @@ from math import prod
 from typing import TYPE_CHECKING, TypeGuard, cast
 
 from hidet.arch.chips import MAX_SHARED_BYTES
-from hidet.arch.limits import MAX_THREADS_PER_BLOCK
-from hidet.dialects.cuda.kernel import MAX_CLUSTER, PORTABLE_CLUSTER
+from hidet.arch.limits import MAX_CLUSTER, MAX_THREADS_PER_BLOCK, PORTABLE_CLUSTER
 from hidet.errors import ScriptError
 from hidet.frontends.script.launches import check_host_value
 from hidet.frontends.script.types import INDEX

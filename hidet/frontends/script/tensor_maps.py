@@ -6,17 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.ir import Attribute, SSAValue
+from xdsl.dialects import builtin
+from xdsl.ir import SSAValue
 
-from hidet.dialects.cuda.tensor_copy import TensorMapType as TensorMapAttr
-from hidet.dialects.cuda.warp_group import SWIZZLES
+from hidet.dialects.cuda.tensor_map import MAX_BOX, box_problem
+from hidet.dialects.cuda.tensor_map import TensorMapType as TensorMapAttr
 from hidet.errors import ScriptError
 from hidet.frontends.script.types import TensorType
 from hidet.frontends.script.values import describe
-
-MAX_RANK, MAX_BOX = 5, 256
-"""The dimensions of a tensor, and the elements of a box along each (CUDA driver API,
-cuTensorMapEncodeTiled)."""
 
 
 @dataclass(frozen=True)
@@ -45,9 +42,10 @@ class TensorMapType:
     swizzle: int = 0
 
     @property
-    def ir(self) -> Attribute:
+    def ir(self) -> TensorMapAttr:
         """The type of the parameter in the IR."""
-        return TensorMapAttr()
+        tensor = builtin.TensorType(self.tensor.element.ir, self.tensor.shape)
+        return TensorMapAttr(tensor, self.extents, self.swizzle)
 
     @property
     def extents(self) -> tuple[int, ...]:
@@ -65,24 +63,11 @@ class TensorMapType:
         Raises:
             ScriptError: it cannot.
         """
-        shape, box = self.tensor.shape, self.extents
-        if not 1 <= len(shape) <= MAX_RANK or len(box) != len(shape):
-            raise ScriptError(
-                f"a box with {len(box)} extents of a tensor with {len(shape)} dimensions",
-                hint=f"as many extents as dimensions, of which there are 1 to {MAX_RANK}",
-            )
-        if self.swizzle not in SWIZZLES:
-            raise ScriptError(
-                f"a box cannot be swizzled in {self.swizzle!r} bytes",
-                hint=f"there is {', '.join(map(str, SWIZZLES))}",
-            )
-        row = box[-1] * self.tensor.element.bits // 8
-        if row % 16 != 0 or row > (self.swizzle or row):
-            limit = f", and no more than the {self.swizzle} of the swizzle" if self.swizzle else ""
-            raise ScriptError(
-                f"a row of the box has {row} bytes",
-                hint=f"a multiple of 16{limit}",
-            )
+        size = max(self.tensor.element.bits // 8, 1)
+        problem = box_problem(self.tensor.shape, self.extents, size, self.swizzle)
+        if problem is not None:
+            what, hint = problem
+            raise ScriptError(what, hint=hint)
 
     def __str__(self) -> str:
         return f"tensor_map({self.tensor}, box={self.box}, swizzle={self.swizzle})"

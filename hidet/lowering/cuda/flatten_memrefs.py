@@ -18,6 +18,7 @@ from hidet.dialects.cuda.atomics import AtomicOp, scope_of
 from hidet.dialects.cuda.instructions import CopyVectorOp
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.cuda.table_ops import Element, InstructionOp
+from hidet.dialects.cuda.tensor_map import TensorMapOp
 from hidet.dialects.cuda.views import AddressOfOp, ViewOp
 from hidet.dialects.locations import source_line
 from hidet.dialects.shaped import memref_type
@@ -134,6 +135,8 @@ def _flatten_access(
             for element in op.elements:
                 if element.memref is argument:
                     op.move(argument, Element(argument, [flat(element.indices)]))
+        case TensorMapOp():
+            pass  # it says itself where its tensor lies
         case _:
             raise LegalityError(
                 f"flatten-memrefs does not know how {op.name} uses a memref", where=source_line(op)

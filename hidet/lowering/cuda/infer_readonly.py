@@ -14,7 +14,8 @@ from hidet.analysis.kernels import kernels_of
 from hidet.dialects.cuda.checks import CheckBoundsOp
 from hidet.dialects.cuda.instructions import CopyVectorOp
 from hidet.dialects.cuda.table_ops import InstructionOp
-from hidet.dialects.cuda.tensor_copy import TensorMapType, TmaStoreOp
+from hidet.dialects.cuda.tensor_copy import TmaStoreOp
+from hidet.dialects.cuda.tensor_map import TensorMapOp, TensorMapType
 from hidet.dialects.cuda.views import AddressOfOp, ViewOp
 
 
@@ -22,7 +23,7 @@ from hidet.dialects.cuda.views import AddressOfOp, ViewOp
 class InferReadonlyPass(ModulePass):
     """Mark the memref arguments of kernels that are only read with `cuda.readonly`.
 
-    So are tensor maps whose tensors are only read.
+    So are tensor maps whose tensors are only read, and what such a map is made of.
 
     An operation that is not known to only read its operand counts as writing it. The printer makes
     such an argument `const`, the runtime orders launches by what they write.
@@ -51,7 +52,7 @@ def _reads(use: Use) -> bool:
         return user.map is not user.operands[use.index]
     if isinstance(user, CopyVectorOp):
         return user.target is not user.operands[use.index]
-    if isinstance(user, ViewOp):
+    if isinstance(user, ViewOp | TensorMapOp):
         return all(map(_reads, user.result.uses))
     if isinstance(user, InstructionOp):
         return user.operands[use.index] not in user.writes

@@ -7,6 +7,7 @@ from typing import cast
 
 from typing_extensions import override
 from xdsl.context import Context
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     AnyFloat,
     FunctionType,
@@ -43,7 +44,8 @@ class PlanMemoryPass(ModulePass):
     """Give every tensor of the host functions its place in memory.
 
     Expects `@forward`, and `@prepare` where something depends on weights alone, made of
-    `graph.constant`, `cuda.launch` and `func.return` on tensors. Leaves them on memrefs:
+    `graph.constant`, `cuda.launch` and `func.return` on tensors, and of the numbers that launches
+    pass, `arith.constant`. Leaves them on memrefs:
 
     - inputs are arguments, outputs are further arguments at the end, nothing is returned;
     - a weight is `cuda.buffer constant "p0"`, a result of `@prepare` is
@@ -115,6 +117,8 @@ class _Function:
         for op in operations:
             if isinstance(op, ConstantOp):
                 self._place_constant(op)
+            elif isinstance(op, arith.ConstantOp):
+                self.buffers[op.result] = op.result  # a number, which is passed as it is
         if not self.is_prepare:
             self._bind_outputs(returned, operations[-1])
         self._place_in_arena(launches, homes)
@@ -123,7 +127,8 @@ class _Function:
             self._insert(LaunchOp(op.kernel.root_reference.data, buffers), before=op)
         self._insert(ReturnOp(), before=operations[-1])
         for op in reversed(operations):
-            Rewriter.erase_op(op)
+            if not isinstance(op, arith.ConstantOp):
+                Rewriter.erase_op(op)
         types = [argument.type for argument in self.block.args]
         self.function.properties["function_type"] = FunctionType.from_lists(types, [])
         output_count = 0 if self.is_prepare else len(returned)
@@ -133,10 +138,11 @@ class _Function:
     def _check(self, operations: list[Operation]) -> None:
         """Refuse operations that an earlier pass should have taken."""
         for op in operations:
-            if not isinstance(op, ConstantOp | LaunchOp | ReturnOp):
+            if not isinstance(op, ConstantOp | arith.ConstantOp | LaunchOp | ReturnOp):
                 raise VerifyException(
                     f"'{op.name}' in host function @{self.function.sym_name.data}: only "
-                    "graph.constant, cuda.launch and func.return can be there at this stage"
+                    "graph.constant, arith.constant, cuda.launch and func.return can be there at "
+                    "this stage"
                 )
 
     def _keep_results(self, launches: list[LaunchOp], returned: tuple[SSAValue, ...]) -> None:

@@ -10,7 +10,7 @@
 // CHECK-LABEL: // hopper
 // CHECK-NEXT:  extern "C" __global__ void __launch_bounds__(128) hopper(
 // CHECK-NEXT:      const __grid_constant__ hidet::TensorMap map,
-cuda.kernel @hopper(%map : !cuda.tensor_map, %p : i1, %n : i32) grid(1) block(128) attributes {cuda.formed} {
+cuda.kernel @hopper(%map : !cuda.tensor_map<tensor<128x64xf16>, box [64, 64], swizzle 128>, %p : i1, %n : i32) grid(1) block(128) attributes {cuda.formed} {
   %0 = arith.constant 0 : index
   %s = memref.alloca() : memref<128x64xf16, #shared>
   %b = memref.alloca() : memref<4xi64, #shared>
@@ -22,7 +22,7 @@ cuda.kernel @hopper(%map : !cuda.tensor_map, %p : i1, %n : i32) grid(1) block(12
   // CHECK-NEXT: hidet::mbarrier_arrive_expect_tx(b, n);
   cuda.mbarrier_arrive_expect_tx %b[%0] bytes %n : memref<4xi64, #shared>
   // CHECK-NEXT: hidet::tma_load(&s[0][0], b, map, n, n);
-  cuda.tma_load %map(%n, %n) to %s[%0, %0] barrier %b[%0] : memref<128x64xf16, #shared>, memref<4xi64, #shared>
+  cuda.tma_load %map(%n, %n) to %s[%0, %0] barrier %b[%0] : memref<128x64xf16, #shared>, memref<4xi64, #shared>, !cuda.tensor_map<tensor<128x64xf16>, box [64, 64], swizzle 128>
   // CHECK-NEXT: hidet::mbarrier_wait(b, n);
   cuda.mbarrier_wait %b[%0] parity %n : memref<4xi64, #shared>
   // CHECK-NEXT: const unsigned long long a = hidet::matrix_descriptor<16, 1024, 128>(&s[0][0]);
@@ -42,7 +42,7 @@ cuda.kernel @hopper(%map : !cuda.tensor_map, %p : i1, %n : i32) grid(1) block(12
   // CHECK-NEXT: hidet::fence_proxy_async();
   cuda.fence_proxy_async
   // CHECK-NEXT: hidet::tma_store(&s[0][0], map, n);
-  cuda.tma_store %s[%0, %0] to %map(%n) : memref<128x64xf16, #shared>
+  cuda.tma_store %s[%0, %0] to %map(%n) : memref<128x64xf16, #shared>, !cuda.tensor_map<tensor<128x64xf16>, box [64, 64], swizzle 128>
   // CHECK-NEXT: hidet::tma_commit();
   cuda.tma_commit
   // CHECK-NEXT: hidet::tma_wait<0>();
@@ -70,7 +70,7 @@ cuda.kernel @roles(%n : i32) grid(1) block(256) attributes {cuda.formed} {
 // Clusters of blocks.
 
 // CHECK-LABEL: extern "C" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(128) cluster(
-cuda.kernel @cluster(%map : !cuda.tensor_map, %n : i32) grid(2) block(128) attributes {cuda.cluster = array<i64: 2, 1, 1>, cuda.formed} {
+cuda.kernel @cluster(%map : !cuda.tensor_map<tensor<128x64xf16>, box [64, 64], swizzle 128>, %n : i32) grid(2) block(128) attributes {cuda.cluster = array<i64: 2, 1, 1>, cuda.formed} {
   %0 = arith.constant 0 : index
   %s = cuda.dynamic_shared offset 0 : memref<128x64xf16, #shared>
   %b = cuda.dynamic_shared offset 16384 : memref<4xi64, #shared>
@@ -81,7 +81,7 @@ cuda.kernel @cluster(%map : !cuda.tensor_map, %n : i32) grid(2) block(128) attri
   // CHECK-NEXT: hidet::mbarrier_arrive_cluster(b, n);
   cuda.mbarrier_arrive_cluster %b[%0] block %n : memref<4xi64, #shared>
   // CHECK-NEXT: hidet::tma_load_multicast(&s[0][0], b, map, n, n, n);
-  cuda.tma_load %map(%n, %n) to %s[%0, %0] barrier %b[%0] blocks %n : memref<128x64xf16, #shared>, memref<4xi64, #shared>
+  cuda.tma_load %map(%n, %n) to %s[%0, %0] barrier %b[%0] blocks %n : memref<128x64xf16, #shared>, memref<4xi64, #shared>, !cuda.tensor_map<tensor<128x64xf16>, box [64, 64], swizzle 128>
 }
 // CHECK-NEXT: }
 // CHECK-NEXT: HIDET_CLUSTER_KERNEL(cluster, 128, 1, 1, 2, 1, 1)

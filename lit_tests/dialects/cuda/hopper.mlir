@@ -24,8 +24,8 @@ cuda.kernel @wgmma(%i : index, %p : i1) grid(1) block(128) {
 
 // Barriers in memory, and copies of boxes of tensors.
 
-// CHECK-LABEL: cuda.kernel @copy(%map : !cuda.tensor_map, %i : index, %n : i32) grid(1) block(128) {
-cuda.kernel @copy(%map : !cuda.tensor_map, %i : index, %n : i32) grid(1) block(128) {
+// CHECK-LABEL: cuda.kernel @copy(%map : !cuda.tensor_map<tensor<128x64xf16>, box [64, 64], swizzle 128>, %i : index, %n : i32) grid(1) block(128) {
+cuda.kernel @copy(%map : !cuda.tensor_map<tensor<128x64xf16>, box [64, 64], swizzle 128>, %i : index, %n : i32) grid(1) block(128) {
   %s = memref.alloca() : memref<128x64xf16, #cuda.space<shared>>
   %b = memref.alloca() : memref<4xi64, #cuda.space<shared>>
   // CHECK:      cuda.mbarrier_init %b[%i] count %n : memref<4xi64, #cuda.space<shared>>
@@ -34,16 +34,16 @@ cuda.kernel @copy(%map : !cuda.tensor_map, %i : index, %n : i32) grid(1) block(1
   cuda.fence_mbarrier_init
   // CHECK-NEXT: cuda.mbarrier_arrive_expect_tx %b[%i] bytes %n : memref<4xi64, #cuda.space<shared>>
   cuda.mbarrier_arrive_expect_tx %b[%i] bytes %n : memref<4xi64, #cuda.space<shared>>
-  // CHECK-NEXT: cuda.tma_load %map(%n, %n) to %s[%i, %i] barrier %b[%i] : memref<128x64xf16, #cuda.space<shared>>, memref<4xi64, #cuda.space<shared>>
-  cuda.tma_load %map(%n, %n) to %s[%i, %i] barrier %b[%i] : memref<128x64xf16, #cuda.space<shared>>, memref<4xi64, #cuda.space<shared>>
+  // CHECK-NEXT: cuda.tma_load %map(%n, %n) to %s[%i, %i] barrier %b[%i] : memref<128x64xf16, #cuda.space<shared>>, memref<4xi64, #cuda.space<shared>>, !cuda.tensor_map<tensor<128x64xf16>, box [64, 64], swizzle 128>
+  cuda.tma_load %map(%n, %n) to %s[%i, %i] barrier %b[%i] : memref<128x64xf16, #cuda.space<shared>>, memref<4xi64, #cuda.space<shared>>, !cuda.tensor_map<tensor<128x64xf16>, box [64, 64], swizzle 128>
   // CHECK-NEXT: cuda.mbarrier_wait %b[%i] parity %n : memref<4xi64, #cuda.space<shared>>
   cuda.mbarrier_wait %b[%i] parity %n : memref<4xi64, #cuda.space<shared>>
   // CHECK-NEXT: cuda.mbarrier_arrive %b[%i] : memref<4xi64, #cuda.space<shared>>
   cuda.mbarrier_arrive %b[%i] : memref<4xi64, #cuda.space<shared>>
   // CHECK-NEXT: cuda.fence_proxy_async
   cuda.fence_proxy_async
-  // CHECK-NEXT: cuda.tma_store %s[%i, %i] to %map(%n) : memref<128x64xf16, #cuda.space<shared>>
-  cuda.tma_store %s[%i, %i] to %map(%n) : memref<128x64xf16, #cuda.space<shared>>
+  // CHECK-NEXT: cuda.tma_store %s[%i, %i] to %map(%n) : memref<128x64xf16, #cuda.space<shared>>, !cuda.tensor_map<tensor<128x64xf16>, box [64, 64], swizzle 128>
+  cuda.tma_store %s[%i, %i] to %map(%n) : memref<128x64xf16, #cuda.space<shared>>, !cuda.tensor_map<tensor<128x64xf16>, box [64, 64], swizzle 128>
   // CHECK-NEXT: cuda.tma_commit
   cuda.tma_commit
   // CHECK-NEXT: cuda.tma_wait 0
@@ -72,7 +72,7 @@ cuda.kernel @roles(%n : i32) grid(1) block(256) {
 
 // CHECK-LABEL: cuda.kernel @cluster
 // CHECK-SAME: attributes {cuda.cluster = array<i64: 2, 1, 1>}
-cuda.kernel @cluster(%map : !cuda.tensor_map, %i : index, %n : i32) grid(2) block(128) attributes {cuda.cluster = array<i64: 2, 1, 1>} {
+cuda.kernel @cluster(%map : !cuda.tensor_map<tensor<128x64xf16>, box [64, 64], swizzle 128>, %i : index, %n : i32) grid(2) block(128) attributes {cuda.cluster = array<i64: 2, 1, 1>} {
   %s = memref.alloca() : memref<128x64xf16, #cuda.space<shared>>
   %b = memref.alloca() : memref<4xi64, #cuda.space<shared>>
   // CHECK:      cuda.cluster_arrive
@@ -81,6 +81,6 @@ cuda.kernel @cluster(%map : !cuda.tensor_map, %i : index, %n : i32) grid(2) bloc
   cuda.cluster_wait
   // CHECK-NEXT: cuda.mbarrier_arrive_cluster %b[%i] block %n : memref<4xi64, #cuda.space<shared>>
   cuda.mbarrier_arrive_cluster %b[%i] block %n : memref<4xi64, #cuda.space<shared>>
-  // CHECK-NEXT: cuda.tma_load %map(%n, %n) to %s[%i, %i] barrier %b[%i] blocks %n : memref<128x64xf16, #cuda.space<shared>>, memref<4xi64, #cuda.space<shared>>
-  cuda.tma_load %map(%n, %n) to %s[%i, %i] barrier %b[%i] blocks %n : memref<128x64xf16, #cuda.space<shared>>, memref<4xi64, #cuda.space<shared>>
+  // CHECK-NEXT: cuda.tma_load %map(%n, %n) to %s[%i, %i] barrier %b[%i] blocks %n : memref<128x64xf16, #cuda.space<shared>>, memref<4xi64, #cuda.space<shared>>, !cuda.tensor_map<tensor<128x64xf16>, box [64, 64], swizzle 128>
+  cuda.tma_load %map(%n, %n) to %s[%i, %i] barrier %b[%i] blocks %n : memref<128x64xf16, #cuda.space<shared>>, memref<4xi64, #cuda.space<shared>>, !cuda.tensor_map<tensor<128x64xf16>, box [64, 64], swizzle 128>
 }

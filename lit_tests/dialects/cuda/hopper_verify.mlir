@@ -69,10 +69,10 @@ cuda.kernel @f(%i : index, %n : i32) grid(1) block(128) {
 
 // -----
 
-cuda.kernel @f(%map : !cuda.tensor_map, %i : index) grid(1) block(128) {
+cuda.kernel @f(%map : !cuda.tensor_map<tensor<128x64xf16>, box [64, 64], swizzle 128>, %i : index) grid(1) block(128) {
   %s = memref.alloca() : memref<64xf16, #cuda.space<shared>>
   // CHECK: tensors of rank 1 to 5 are copied, not of rank 0
-  cuda.tma_store %s[%i] to %map() : memref<64xf16, #cuda.space<shared>>
+  cuda.tma_store %s[%i] to %map() : memref<64xf16, #cuda.space<shared>>, !cuda.tensor_map<tensor<128x64xf16>, box [64, 64], swizzle 128>
 }
 
 // -----

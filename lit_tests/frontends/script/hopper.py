@@ -44,9 +44,9 @@ with hidet.script_module() as module:
     # A tensor map is a parameter, marked where its tensor is only read. Its coordinates are in the
     # order of the dimensions; the instruction takes the fastest one first.
 
-    # TASK-LABEL:   cuda.kernel @copy(%a : !cuda.tensor_map, %b : !cuda.tensor_map)
-    # CUDA-LABEL:   cuda.kernel @copy(%a : !cuda.tensor_map, %b : !cuda.tensor_map)
-    # FINAL-LABEL:  cuda.kernel @copy(%a : !cuda.tensor_map {cuda.readonly}, %b : !cuda.tensor_map)
+    # TASK-LABEL:   cuda.kernel @copy(%a : !cuda.tensor_map<tensor<128x64xf16>, box [64, 64], swizzle 128>, %b : !cuda.tensor_map<tensor<128x64xf16>, box [64, 64], swizzle 128>)
+    # CUDA-LABEL:   cuda.kernel @copy(%a : !cuda.tensor_map<tensor<128x64xf16>, box [64, 64], swizzle 128>, %b : !cuda.tensor_map<tensor<128x64xf16>, box [64, 64], swizzle 128>)
+    # FINAL-LABEL:  cuda.kernel @copy(%a : !cuda.tensor_map<tensor<128x64xf16>, box [64, 64], swizzle 128> {cuda.readonly}, %b : !cuda.tensor_map<tensor<128x64xf16>, box [64, 64], swizzle 128>)
     # SOURCE-LABEL: copy(
     # SOURCE-NEXT:  const __grid_constant__ hidet::TensorMap a,
     # SOURCE-NEXT:  const __grid_constant__ hidet::TensorMap b) {

@@ -55,14 +55,14 @@ cuda.kernel @instruction(%x : memref<64xf32>) grid(1) block(64) {
 
 // A tensor map is read where its tensor is: boxes are loaded, and none is stored.
 
-// CHECK-LABEL: cuda.kernel @boxes(%a : !cuda.tensor_map {cuda.readonly}, %b : !cuda.tensor_map, %n : i32)
-cuda.kernel @boxes(%a : !cuda.tensor_map, %b : !cuda.tensor_map, %n : i32) grid(1) block(32) {
+// CHECK-LABEL: cuda.kernel @boxes(%a : !cuda.tensor_map<tensor<128x64xf16>, box [64, 64], swizzle 128> {cuda.readonly}, %b : !cuda.tensor_map<tensor<128x64xf16>, box [64, 64], swizzle 128>, %n : i32)
+cuda.kernel @boxes(%a : !cuda.tensor_map<tensor<128x64xf16>, box [64, 64], swizzle 128>, %b : !cuda.tensor_map<tensor<128x64xf16>, box [64, 64], swizzle 128>, %n : i32) grid(1) block(32) {
   %0 = arith.constant 0 : index
   %s = memref.alloca() : memref<64xf16, #cuda.space<shared>>
   %bar = memref.alloca() : memref<1xi64, #cuda.space<shared>>
-  cuda.tma_load %a(%n) to %s[%0] barrier %bar[%0] : memref<64xf16, #cuda.space<shared>>, memref<1xi64, #cuda.space<shared>>
-  cuda.tma_load %b(%n) to %s[%0] barrier %bar[%0] : memref<64xf16, #cuda.space<shared>>, memref<1xi64, #cuda.space<shared>>
-  cuda.tma_store %s[%0] to %b(%n) : memref<64xf16, #cuda.space<shared>>
+  cuda.tma_load %a(%n) to %s[%0] barrier %bar[%0] : memref<64xf16, #cuda.space<shared>>, memref<1xi64, #cuda.space<shared>>, !cuda.tensor_map<tensor<128x64xf16>, box [64, 64], swizzle 128>
+  cuda.tma_load %b(%n) to %s[%0] barrier %bar[%0] : memref<64xf16, #cuda.space<shared>>, memref<1xi64, #cuda.space<shared>>, !cuda.tensor_map<tensor<128x64xf16>, box [64, 64], swizzle 128>
+  cuda.tma_store %s[%0] to %b(%n) : memref<64xf16, #cuda.space<shared>>, !cuda.tensor_map<tensor<128x64xf16>, box [64, 64], swizzle 128>
 }
 
 // -----

@@ -123,3 +123,21 @@ func.func @forward(%x : tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>) {
 // CHECK-NEXT:   cuda.launch @g(%d, %out0) : (memref<64xf32>, memref<64xf32>) -> ()
 // CHECK-NEXT:   cuda.launch @g(%x, %out0) : (memref<64xf32>, memref<64xf32>) -> ()
 // CHECK-NEXT:   "memref.copy"(%out0, %out1)
+
+// -----
+
+// Numbers are passed as they are.
+
+cuda.kernel @f(%x : memref<64xf32> {cuda.readonly}, %n : i32, %y : memref<64xf32>) grid(1) block(64) {
+  %0 = arith.constant 0 : index
+}
+func.func @forward(%x : tensor<64xf32>) -> tensor<64xf32> {
+  %n = arith.constant 7 : i32
+  %a = cuda.launch @f(%x, %n) : (tensor<64xf32>, i32) -> tensor<64xf32>
+  func.return %a : tensor<64xf32>
+}
+
+// CHECK:      func.func @forward(%x: memref<64xf32>, %out0: memref<64xf32>)
+// CHECK-NEXT:   %n = arith.constant 7 : i32
+// CHECK-NEXT:   cuda.launch @f(%x, %n, %out0) : (memref<64xf32>, i32, memref<64xf32>) -> ()
+// CHECK-NEXT:   func.return

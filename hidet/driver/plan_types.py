@@ -1,0 +1,106 @@
+"""Types and constants of the IR as plans have them."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Sequence
+from ctypes import c_float
+from typing import cast
+
+import torch
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType, MemRefType
+from xdsl.ir import Attribute
+
+from hidet.dialects.cuda.tensor_map import TensorMapType
+from hidet.errors import LegalityError, UnsupportedDtypeError
+from hidet.runtime.plan import ITEM_SIZES, DtypeName, Scalar, TensorMapSpec, TensorSpec
+
+
+def dtype_name(kind: Attribute) -> DtypeName:
+    """Return the name of an element type.
+
+    Raises:
+        UnsupportedDtypeError: torch has no tensors of it.
+    """
+    name = str(kind)
+    if name not in ITEM_SIZES:
+        raise UnsupportedDtypeError(f"torch has no tensors of {name}")
+    return name
+
+
+def tensor_spec(kind: Attribute) -> TensorSpec:
+    """Return shape and element type of a memref.
+
+    Raises:
+        LegalityError: it is none.
+        UnsupportedDtypeError: torch has no tensors of its elements.
+    """
+    if not isinstance(kind, MemRefType):
+        raise LegalityError(f"a host function passes {kind}, which is no memref")
+    memref = cast("MemRefType[Attribute]", kind)
+    return TensorSpec(memref.get_shape(), dtype_name(memref.element_type))
+
+
+def tensor_map_spec(kind: TensorMapType, strides: Sequence[int]) -> TensorMapSpec:
+    """Return what a tensor map says of a tensor with these strides, in elements."""
+    return TensorMapSpec(
+        dtype=dtype_name(kind.tensor.get_element_type()),
+        shape=kind.tensor.get_shape(),
+        strides=tuple(stride * kind.element_bytes for stride in strides[:-1]),
+        box=kind.box_extents,
+        swizzle=kind.swizzle.data,
+    )
+
+
+def scalar(op: arith.ConstantOp) -> Scalar:
+    """Return a constant as what a kernel gets by value.
+
+    Raises:
+        LegalityError: it is no number of a type that kernels get.
+    """
+    kind, value = op.result.type, op.value
+    if isinstance(value, IntegerAttr | FloatAttr) and str(kind) in ITEM_SIZES:
+        data = struct.pack(f"<{letter_of(kind)}", converter_of(kind)(value.value.data))
+        return Scalar(dtype_name(kind), int.from_bytes(data, "little"))
+    raise LegalityError(f"a launch passes the constant {value}, which is no number")
+
+
+# Numbers as `struct` takes them.
+
+_LETTERS = {"i1": "?", "i8": "B", "i16": "H", "i32": "I", "i64": "Q"} | {
+    "f16": "H",
+    "bf16": "H",
+    "f32": "f",
+    "f64": "d",
+}
+
+
+def letter_of(kind: Attribute) -> str:
+    """Return the letter of `struct` for a type of numbers."""
+    return _LETTERS[str(kind)]
+
+
+def converter_of(kind: Attribute) -> Callable[[int | float], int | float]:
+    """Return what makes a number what `struct` takes: integers and short floats by their bits."""
+    if isinstance(kind, IntegerType):
+        mask = (1 << kind.bitwidth) - 1
+        return lambda value: int(value) & mask
+    return {"f16": _float16_bits, "bf16": _bfloat16_bits, "f32": _float32}.get(str(kind), float)
+
+
+def _float32(value: int | float) -> float:
+    """Round to float32; what is too large becomes infinite."""
+    return c_float(value).value
+
+
+def _bfloat16_bits(value: int | float) -> int:
+    return _bits_of(value, torch.bfloat16)
+
+
+def _float16_bits(value: int | float) -> int:
+    return _bits_of(value, torch.float16)
+
+
+def _bits_of(value: int | float, kind: torch.dtype) -> int:
+    return int(torch.tensor(value, dtype=kind).view(torch.int16)) & 0xFFFF

@@ -1,0 +1,142 @@
+"""Kernels that are loaded on a device and launched there, of compiled graphs and of scripts."""
+
+import ctypes
+from collections.abc import Callable
+from math import prod
+from typing import Any, TypeAlias
+
+from hidet.arch.limits import PORTABLE_CLUSTER, STATIC_SHARED_BYTES
+from hidet.dialects.cuda.names import symbol_of
+from hidet.errors import DivisionByZeroError, HidetError, IndexOutOfRangeError
+from hidet.runtime.cuda_services import CudaServices
+from hidet.runtime.library import Library
+from hidet.runtime.strict import StrictLaunches
+
+Extents: TypeAlias = tuple[int, ...]
+"""How many blocks, or threads of a block, along x, y and z."""
+
+_FAULTS: dict[int, type[HidetError]] = {13: IndexOutOfRangeError, 14: DivisionByZeroError}
+"""Errors that are about what a program is given, by the number that a launch returns
+(hidet_cpu_thread.h, Error). The message has two lines: what is wrong, and where."""
+
+
+class CpuKernel:
+    """A kernel that g++ has compiled; it knows the extents of its blocks and clusters itself.
+
+    Args:
+        library: what it lies in.
+        symbol: its name.
+        shared_bytes: the shared memory that each launch states.
+    """
+
+    def __init__(self, library: Library, symbol: str, shared_bytes: int) -> None:
+        self._symbol = symbol
+        self._shared_bytes = shared_bytes
+        self._library = library
+        native = library.native
+        # int <symbol>_launch(void** arguments, grid x, y, z, shared bytes); 0 where all went well.
+        self._launch: Callable[..., int] = ctypes.CFUNCTYPE(
+            ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint] * 4
+        )((f"{symbol_of(symbol)}_launch", native))
+        self._strict = StrictLaunches(native)
+        self._last_error: Callable[[], bytes] = ctypes.CFUNCTYPE(ctypes.c_char_p)(
+            ("hidet_last_error", native)
+        )
+        # What a kernel prints waits in the buffer of C's standard output.
+        self._flush: Callable[[object], int] = ctypes.CDLL(None).fflush
+
+    def launch(self, arguments: int, grid: Extents, block: Extents) -> None:
+        """Run the kernel over a grid; `arguments` is the address of a `void**`.
+
+        Raises:
+            HidetError: it failed.
+        """
+        self._strict.prepare()
+        status = self._launch(arguments, *grid, self._shared_bytes)
+        self._flush(None)
+        if status != 0:
+            reason = self._last_error().decode(errors="replace")
+            if status in _FAULTS:
+                what, _, where = reason.partition("\n")
+                raise _FAULTS[status](what, where=where)
+            raise HidetError(f"kernel '{self._symbol}' failed on the CPU: {reason}")
+
+
+class CudaKernel:
+    """A kernel that nvcc has compiled, in the context of a GPU, which the caller is attached to.
+
+    Args:
+        services: the GPU.
+        module: what the kernel lies in, loaded.
+        symbol: its name.
+        shared_bytes: the shared memory that each launch states.
+        cluster: the blocks along x, y and z that are a cluster, which the kernel states itself.
+
+    Attributes:
+        function: the driver's handle.
+
+    Raises:
+        CudaError: it is not in the module.
+        HidetError: it wants more shared memory than there is.
+    """
+
+    def __init__(
+        self,
+        services: CudaServices,
+        module: Any,
+        symbol: str,
+        shared_bytes: int,
+        cluster: Extents,
+    ) -> None:
+        self._services = services
+        self._symbol = symbol
+        self._shared_bytes = shared_bytes
+        self.function: Any = services.call(
+            "cuModuleGetFunction", module, symbol_of(symbol).encode()
+        )
+        if shared_bytes > STATIC_SHARED_BYTES:
+            self._check_shared_memory()
+            self._allow("MAX_DYNAMIC_SHARED_SIZE_BYTES", shared_bytes)
+        if prod(cluster) > PORTABLE_CLUSTER:
+            self._allow("NON_PORTABLE_CLUSTER_SIZE_ALLOWED", 1)
+
+    def _allow(self, what: str, value: int) -> None:
+        """Let launches have more of something than they have without asking."""
+        kinds = self._services.driver.CUfunction_attribute
+        attribute = getattr(kinds, f"CU_FUNC_ATTRIBUTE_{what}")
+        self._services.call("cuFuncSetAttribute", self.function, attribute, value)
+
+    def _check_shared_memory(self) -> None:
+        """Check that the GPU has as much shared memory as a block asks for."""
+        services, kinds = self._services, self._services.driver.CUdevice_attribute
+        most = services.call(
+            "cuDeviceGetAttribute",
+            kinds.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN,
+            services.call("cuCtxGetDevice"),
+        )
+        if self._shared_bytes > most:
+            raise HidetError(
+                f"kernel '{self._symbol}' takes {self._shared_bytes} bytes of shared memory; a "
+                f"block on {services.device} has {most}",
+                hint="use smaller tiles",
+            )
+
+    def launch(self, arguments: int, grid: Extents, block: Extents) -> None:
+        """Put the kernel on torch's current stream; `arguments` is the address of a `void**`.
+
+        Raises:
+            CudaError: the launch failed.
+        """
+        services = self._services
+        stream = services.driver.CUstream(services.current_stream())
+        if services.is_attached():
+            self.launch_on(stream, arguments, grid, block)
+        else:
+            with services.attach():
+                self.launch_on(stream, arguments, grid, block)
+
+    def launch_on(self, stream: Any, arguments: int, grid: Extents, block: Extents) -> None:
+        """Put the kernel on a stream, in a thread that is attached; see `launch`."""
+        shared = self._shared_bytes
+        call = self._services.call
+        call("cuLaunchKernel", self.function, *grid, *block, shared, stream, arguments, 0)

@@ -1,0 +1,88 @@
+"""Tensor maps, encoded as the kernels of a GPU and of the CPU read them."""
+
+import ctypes
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from hidet.runtime.cuda_services import CudaServices
+from hidet.runtime.plan import ITEM_SIZES, DtypeName, TensorMapSpec
+
+MAP_BYTES = 128
+"""The size of a tensor map (CUDA driver API, CUtensorMap)."""
+
+MAX_RANK = 5
+"""The dimensions of a tensor (CUDA driver API, cuTensorMapEncodeTiled)."""
+
+Encode: TypeAlias = Callable[[TensorMapSpec, int], bytes]
+"""Makes the map, of `MAP_BYTES`, of a tensor at an address."""
+
+_DRIVER_TYPES: dict[DtypeName, str] = {
+    "i1": "UINT8",
+    "i8": "UINT8",
+    "i16": "UINT16",
+    "i32": "INT32",
+    "i64": "INT64",
+    "f16": "FLOAT16",
+    "bf16": "BFLOAT16",
+    "f32": "FLOAT32",
+    "f64": "FLOAT64",
+}
+"""For each element type its name in CUtensorMapDataType; copies do not look at signs."""
+
+
+class CpuTensorMap(ctypes.Structure):
+    """A tensor map as the device header of the CPU reads it (hidet_cpu_tensor_copy.h)."""
+
+    _fields_ = (
+        ("base", ctypes.c_void_p),
+        ("strides", ctypes.c_longlong * (MAX_RANK - 1)),
+        ("rank", ctypes.c_int),
+        ("element_bytes", ctypes.c_int),
+        ("swizzle", ctypes.c_int),
+        ("extents", ctypes.c_int * MAX_RANK),
+        ("box", ctypes.c_int * MAX_RANK),
+        ("unused", ctypes.c_int * 9),
+    )
+
+
+def encode_for_cpu(spec: TensorMapSpec, address: int) -> bytes:
+    """Make the map of a tensor at an address of the CPU."""
+    rank = len(spec.shape)
+    rest = MAX_RANK - rank
+    return bytes(
+        CpuTensorMap(
+            address,
+            (*spec.strides[::-1], *[0] * rest),
+            rank,
+            ITEM_SIZES[spec.dtype],
+            spec.swizzle,
+            (*spec.shape[::-1], *[1] * rest),
+            (*spec.box[::-1], *[1] * rest),
+        )
+    )
+
+
+def encode_for_gpu(services: CudaServices, spec: TensorMapSpec, address: int) -> bytes:
+    """Have the driver make the map of a tensor at an address of a GPU.
+
+    Raises:
+        CudaError: the driver refuses it.
+    """
+    driver: Any = services.driver
+    rank, swizzle = len(spec.shape), f"{spec.swizzle}B" if spec.swizzle else "NONE"
+    element = f"CU_TENSOR_MAP_DATA_TYPE_{_DRIVER_TYPES[spec.dtype]}"
+    encoded = services.call(
+        "cuTensorMapEncodeTiled",
+        getattr(driver.CUtensorMapDataType, element),
+        rank,
+        address,
+        [driver.cuuint64_t(extent) for extent in spec.shape[::-1]],
+        [driver.cuuint64_t(stride) for stride in spec.strides[::-1]],
+        [driver.cuuint32_t(extent) for extent in spec.box[::-1]],
+        [driver.cuuint32_t(1)] * rank,
+        driver.CUtensorMapInterleave.CU_TENSOR_MAP_INTERLEAVE_NONE,
+        getattr(driver.CUtensorMapSwizzle, f"CU_TENSOR_MAP_SWIZZLE_{swizzle}"),
+        driver.CUtensorMapL2promotion.CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+        driver.CUtensorMapFloatOOBfill.CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
+    )
+    return ctypes.string_at(encoded.getPtr(), MAP_BYTES)
