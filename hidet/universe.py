@@ -30,6 +30,8 @@ PASSES: dict[str, str] = {
     "map-tensor-cores": "hidet.lowering.task.map_tensor_cores:MapTensorCoresPass",
     "map-copies": "hidet.lowering.task.map_copies:MapCopiesPass",
     "pipeline-copies": "hidet.lowering.task.pipeline_copies:PipelineCopiesPass",
+    "specialize-warps": "hidet.lowering.task.specialize_warps:SpecializeWarpsPass",
+    "stage-epilogue": "hidet.lowering.task.stage_epilogue:StageEpiloguePass",
     "inline-compute": "hidet.lowering.task.inline_compute:InlineComputePass",
     "insert-barriers": "hidet.lowering.task.insert_barriers:InsertBarriersPass",
     "lower-task": "hidet.lowering.task.lower_task:LowerTaskPass",

@@ -1,11 +1,15 @@
 """What all tests share."""
 
+import importlib.util
 import os
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
 from hidet import option
+
+EXAMPLES = Path(__file__).parents[1] / "examples" / "script"
 
 # No test asserts a time, so none may fail for being slow.
 settings.register_profile("hidet", deadline=None, max_examples=50)
@@ -36,3 +40,16 @@ def _own_settings(tmp_path_factory, monkeypatch):
     yield
     option._PROCESS_SCOPE.clear()
     option._PROCESS_SCOPE.update(before)
+
+
+@pytest.fixture
+def load_example():
+    """Give a function that imports an example of scripts by its name."""
+
+    def load(name):
+        specification = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
+        module = importlib.util.module_from_spec(specification)
+        specification.loader.exec_module(module)
+        return module
+
+    return load

@@ -56,10 +56,10 @@ def lower_wgmma(op: MatmulOp, instruction: MmaInstruction) -> None:
     if op.is_async is None:
         builder.insert(FenceProxyAsyncOp())
         insert_barrier(builder, op)
+    builder.insert(WgmmaFenceOp())
     a = left.descriptor(builder, op.lhs_offsets, row)
     b = right.descriptor(builder, op.rhs_offsets, column)
     add = builder.insert(arith.ConstantOp(IntegerAttr(1, i1))).result
-    builder.insert(WgmmaFenceOp())
     for step in range(0, op.depth, k):
         for i in range(rows):
             for j in range(columns):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
 
@@ -15,7 +15,7 @@ from hidet.arch.products import product_named
 from hidet.dialects.graph import MatmulOp
 from hidet.dialects.shaped import bytes_of, element_of, shape_of
 from hidet.lowering.templates.base import ceil_div
-from hidet.lowering.templates.config import Config
+from hidet.lowering.templates.config import MAX_CHOICE, Config
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,10 @@ class Problem:
         )
 
 
+STAGED = "staged"
+"""The epilogue of results that go through shared memory."""
+
+
 @dataclass(frozen=True)
 class Blocking(Config):
     """How a product is cut into blocks, and who computes what of one.
@@ -69,6 +73,8 @@ class Blocking(Config):
             on tensor cores.
         columns: how many share its columns.
         stages: how many tiles of each operand are in shared memory.
+        grid: the most blocks that are launched; they go on to further tiles until none is left.
+        epilogue: `direct`, or `staged`: results go through shared memory, and from there by TMA.
     """
 
     instruction: str
@@ -78,6 +84,8 @@ class Blocking(Config):
     rows: int
     columns: int
     stages: int
+    grid: int = MAX_CHOICE
+    epilogue: str = "direct"
 
     @property
     def threads(self) -> int:
@@ -87,10 +95,12 @@ class Blocking(Config):
 
     def shared_bytes(self, problem: Problem) -> int:
         """Return the shared memory of a block."""
-        return (self.block_m + self.block_n) * self.block_k * self.stages * problem.element_bytes
+        factors = (self.block_m + self.block_n) * self.block_k * self.stages
+        results = self.block_m * self.block_n if self.epilogue == STAGED else 0
+        return (factors + results) * problem.element_bytes
 
-    def blocks(self, problem: Problem) -> int:
-        """Return how many blocks there are."""
+    def tiles(self, problem: Problem) -> int:
+        """Return how many tiles the results have."""
         tiles = ceil_div(problem.m, self.block_m) * ceil_div(problem.n, self.block_n)
         return problem.batch * tiles
 
@@ -186,6 +196,11 @@ def _wgmma(problem: Problem, arch: Arch) -> Iterator[Blocking]:
         choice = Blocking(name, block_m, block_n, 64, rows, columns, stages)
         if choice.shared_bytes(problem) <= arch.shared_bytes_per_block - ALIGNMENT:
             yield choice
+            if choice.tiles(problem) > arch.processors:
+                yield replace(choice, grid=arch.processors)
+                staged = replace(choice, grid=arch.processors, epilogue=STAGED)
+                if staged.shared_bytes(problem) <= arch.shared_bytes_per_block - ALIGNMENT:
+                    yield staged
 
 
 SHORT = 2
@@ -208,13 +223,17 @@ LATENCY = {WARP: 0.8, WARP_GROUP: 0.9}
 """Microseconds from the request of a tile to its product, where nothing else is in the way."""
 
 
+START = 0.5
+"""Microseconds that a block takes to begin."""
+
+
 def estimate(choice: Blocking, problem: Problem, arch: Arch) -> float:
     """Return about how many microseconds a product takes, measured on an H200 (TF32: twice that).
 
     The largest of three times counts, and a part of the others: those of the products, of the
     traffic with L2, and of waiting for one tile after the other. The results are written after it.
     """
-    blocks = choice.blocks(problem)
+    blocks = choice.tiles(problem)
     if choice.instruction == FMA:
         # Time of a block: products, and the loads that they wait for.
         work = choice.block_m * choice.block_n + 16 * (choice.block_m + choice.block_n)
@@ -225,16 +244,17 @@ def estimate(choice: Blocking, problem: Problem, arch: Arch) -> float:
     work = share * steps * choice.block_k * problem.element_bytes / 2
     products = work * choice.block_m * choice.block_n / (PRODUCTS[group] * _efficiency(choice))
     traffic = work * 2 * (choice.block_m + choice.block_n) / TRAFFIC
-    resident = _resident(choice, problem, arch)
-    ahead = choice.stages - 1
-    if (
-        group == WARP_GROUP and choice.stages > 2
-    ):  # a product is under way, as `pipeline-copies` has it
-        ahead -= 1
-    waiting = ceil_div(share, resident) * (steps + choice.stages) * LATENCY[group] / ahead
+    stays = choice.grid < blocks  # the tiles of the next result are fetched while one is stored
+    beside = 1 if stays else min(_resident(choice, problem, arch), share)
+    rounds = share if stays else ceil_div(share, beside)
+    fetched = share * steps + choice.stages if stays else rounds * (steps + choice.stages)
+    waiting = fetched * LATENCY[group] / (choice.stages - 1)
+    stores = share * choice.block_m * choice.block_n * problem.element_bytes / STORES / beside
+    if choice.epilogue == STAGED:
+        stores /= 2  # they go on beside the next product
     times = sorted((products, traffic, waiting))
-    stores = share * choice.block_m * choice.block_n * problem.element_bytes / STORES
-    return times[2] + 0.3 * times[1] + 0.1 * times[0] + stores / min(resident, share)
+    start = START * (1 if stays else rounds)
+    return times[2] + 0.3 * times[1] + 0.1 * times[0] + stores + start
 
 
 def _efficiency(choice: Blocking) -> float:

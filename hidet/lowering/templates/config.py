@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from typing import Self, get_type_hints
 
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, StringAttr, i64
@@ -19,6 +19,7 @@ class Config:
     """The choices of a template; its fields are integers and names.
 
     In the IR they are the `config` of a fusion, or of its kernel: `{template = "row", lanes = 32}`.
+    What is as its default is left out.
     """
 
     def attribute(self, template: str) -> DictionaryAttr:
@@ -26,6 +27,8 @@ class Config:
         entries: dict[str, Attribute] = {"template": StringAttr(template)}
         for each in fields(self):
             value = getattr(self, each.name)
+            if value == each.default:
+                continue
             is_name = isinstance(value, str)
             entries[each.name] = StringAttr(value) if is_name else IntegerAttr(value, i64)
         return DictionaryAttr(entries)
@@ -39,13 +42,15 @@ class Config:
         """
         entries = {key: value for key, value in attribute.data.items() if key != "template"}
         kinds = get_type_hints(cls)
-        if set(entries) != set(kinds):
+        wanted = {each.name for each in fields(cls) if each.default is MISSING}
+        if not wanted <= set(entries) <= set(kinds):
             raise ScheduleError(
                 f"the config {attribute} does not say what the template asks",
                 hint=f"it says {', '.join(kinds)}",
             )
         values: dict[str, int | str] = {}
-        for name, kind in kinds.items():
+        for name in entries:
+            kind = kinds[name]
             match entries[name]:
                 case IntegerAttr() as number if kind is int:
                     values[name] = number.value.data

@@ -36,8 +36,9 @@ class MatmulTemplate(Template[Blocking]):
         return candidates(Problem.of(anchor_of(fusion)), arch)
 
     def launch(self, fusion: FusionOp, config: Blocking) -> Launch:
-        """Return one block for each tile of each matrix of the batch, in one dimension."""
-        return Launch((config.blocks(Problem.of(anchor_of(fusion))),), (config.threads,))
+        """Return one block for each tile of each matrix of the batch, or fewer that stay."""
+        tiles = config.tiles(Problem.of(anchor_of(fusion)))
+        return Launch((min(tiles, config.grid),), (config.threads,))
 
     def build(self, scope: KernelScope, fusion: FusionOp, config: Blocking) -> None:
         """Write the kernel's body."""
@@ -52,18 +53,38 @@ class MatmulTemplate(Template[Blocking]):
 
 @script
 def matmul(lhs: Tensor, rhs: Tensor, product: Tensor, problem: Problem, choice: Blocking) -> None:
-    """Multiply matrices, or batches of them: a block computes one tile of one product."""
+    """Multiply matrices, or batches of them: a block computes tiles of products, one by one."""
+    acc = accumulator(product, choice.block_m, choice.block_n)
+    sa = shared_tensor(lhs.dtype, [choice.block_m, choice.block_k])
+    sb = shared_tensor(rhs.dtype, [choice.block_k, choice.block_n])
+    tiles = choice.tiles(problem)
+    if tiles <= choice.grid:
+        multiply_tile(blockIdx.x, lhs, rhs, product, acc, sa, sb, problem, choice)
+    else:
+        for tile in range(blockIdx.x, tiles, choice.grid):
+            multiply_tile(tile, lhs, rhs, product, acc, sa, sb, problem, choice)
+
+
+@script
+def multiply_tile(
+    number: Index,
+    lhs: Tensor,
+    rhs: Tensor,
+    product: Tensor,
+    acc: Tensor,
+    sa: Tensor,
+    sb: Tensor,
+    problem: Problem,
+    choice: Blocking,
+) -> None:
+    """Compute one tile of one product."""
     tile_m, tile_n = choice.block_m, choice.block_n
     tiles_m, tiles_n = ceil_div(problem.m, tile_m), ceil_div(problem.n, tile_n)
     thread = threadIdx.x
-    batch, tile = blockIdx.x // (tiles_m * tiles_n), blockIdx.x % (tiles_m * tiles_n)
+    batch, tile = number // (tiles_m * tiles_n), number % (tiles_m * tiles_n)
     band = band_of(tiles_m)
     row = (tile // (band * tiles_n) * band + tile % band) * tile_m
     column = tile % (band * tiles_n) // band * tile_n
-
-    acc = accumulator(product, tile_m, tile_n)
-    sa = shared_tensor(lhs.dtype, [tile_m, choice.block_k])
-    sb = shared_tensor(rhs.dtype, [choice.block_k, tile_n])
     a, b, c = (matrix_of(operand, batch, product) for operand in (lhs, rhs, product))
     fill(acc, 0, thread)
     for k0 in range(0, problem.k, choice.block_k):

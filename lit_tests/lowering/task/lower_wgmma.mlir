@@ -9,9 +9,9 @@
 // CHECK-DAG:     %[[A:.*]] = memref.alloca() : memref<2x128x32xf16, #cuda.space<shared>>
 // CHECK-DAG:     %[[B:.*]] = memref.alloca() : memref<32x32xf16, #cuda.space<shared>>
 // CHECK-NOT:     cuda.sync_threads
+// CHECK:         cuda.wgmma_fence
 // CHECK:         %[[DA:.*]] = cuda.matrix_descriptor %[[A]][%{{.*}}, %{{.*}}, %{{.*}}] leading 16 stride 512 swizzle 64
 // CHECK:         %[[DB:.*]] = cuda.matrix_descriptor %[[B]][%{{.*}}, %{{.*}}] leading 2048 stride 512 swizzle 64
-// CHECK:         cuda.wgmma_fence
 // CHECK:         cuda.wgmma "m64n32k16_f16_f32" %[[DA]], %[[DB]] trans_b, %{{.*}}[%{{.*}}] accumulate %[[YES:.*]] :
 // CHECK:         %[[TWO:.*]] = arith.constant 2 : i64
 // CHECK:         %[[DA2:.*]] = arith.addi %[[DA]], %[[TWO]] : i64

@@ -172,7 +172,7 @@ func.func @window(%x : tensor<6x8xf32>) -> tensor<6xf32> {
 // CHECK:         %acc = memref.alloca() : memref<16x32xf32, #task.map<?>, #cuda.space<register>>
 // CHECK-NEXT:    %sa = memref.alloca() : memref<16x64xf16, #cuda.space<shared>>
 // CHECK-NEXT:    %sb = memref.alloca() : memref<64x32xf16, #cuda.space<shared>>
-// CHECK-NEXT:    task.foreach (%{{.*}}, %{{.*}}) of %acc
+// CHECK:         task.foreach (%{{.*}}, %{{.*}}) of %acc
 // CHECK:         scf.for %k0
 // CHECK-NEXT:      task.copy %x_[%row, %k0] to %sa[] in #task.map<?> on %thread
 // CHECK-NEXT:      task.copy %w_[%k0, %column] to %sb[]

@@ -52,9 +52,22 @@ BLOCKINGS = (
     Blocking(WGMMA_F16, 64, 128, 128, 1, 1, 1),
     Blocking(WGMMA_BF16, 128, 64, 64, 2, 2, 2),
     Blocking(WGMMA_BF16, 64, 32, 16, 1, 1, 5),
+    Blocking(WGMMA_F16, 64, 64, 64, 1, 1, 4, grid=2),
+    Blocking(WGMMA_F16, 128, 64, 32, 2, 1, 3, grid=1, epilogue="staged"),
+    Blocking(F16, 64, 64, 32, 2, 2, 3, grid=2),
 )
 ORIENTATIONS = ("nn", "nt", "tn", "tt")
-QUICK = {(0, "nt"), (0, "tn"), (3, "nn"), (5, "nt"), (7, "nt"), (8, "tn"), (10, "nn")}
+QUICK = {
+    (0, "nt"),
+    (0, "tn"),
+    (3, "nn"),
+    (5, "nt"),
+    (7, "nt"),
+    (8, "tn"),
+    (10, "nn"),
+    (12, "tt"),
+    (13, "nt"),
+}
 
 
 @pytest.mark.parametrize(
@@ -106,8 +119,15 @@ def test_orientations(check, choose, blocking, transposed):
     )
 
 
-@pytest.mark.parametrize(("m", "n", "k"), [(33, 51, 41), (5, 200, 300)])
-def test_sizes(check, choose, m, n, k):
+SMALL = Blocking(F16, 32, 32, 32, 2, 2, 3)
+STAGED = Blocking(WGMMA_F16, 64, 64, 64, 1, 1, 3, grid=3, epilogue="staged")
+
+
+@pytest.mark.parametrize(
+    ("m", "n", "k", "blocking"),
+    [(33, 51, 41, SMALL), (5, 200, 300, SMALL), (5, 200, 304, STAGED), (130, 51, 41, STAGED)],
+)
+def test_sizes(check, choose, m, n, k, blocking):
     """Rows that are no multiple of 16 bytes, deep and flat products, with an epilogue."""
     x, w, b = (torch.randn(*shape).half() for shape in ((m, k), (k, n), (n,)))
     check(
@@ -120,7 +140,7 @@ def test_sizes(check, choose, m, n, k):
         {"y": (x.double() @ w.double() + b.double()).relu()},
         dtype=torch.float16,
         tolerance=4e-3,
-        options=choose(Blocking(F16, 32, 32, 32, 2, 2, 3)),
+        options=choose(blocking),
     )
 
 
@@ -140,4 +160,22 @@ def test_convolution(check, choose, blocking):
         dtype=torch.float16,
         tolerance=4e-3,
         options=choose(blocking),
+    )
+
+
+def test_batches(check, choose):
+    """Tensor maps of batches have three dimensions; a batch of one is read by all."""
+    x, w = torch.randn(3, 70, 72).half(), torch.randn(1, 80, 72).half()
+    check(
+        """
+        %t = graph.permute %w {dims = array<i64: 0, 2, 1>}
+          : (tensor<1x80x72xf16>) -> tensor<1x72x80xf16>
+        %y = graph.matmul %x, %t
+          : (tensor<3x70x72xf16>, tensor<1x72x80xf16>) -> tensor<3x70x80xf16>
+        """,
+        {"x": x, "w": w},
+        {"y": x.double() @ w.double().mT},
+        dtype=torch.float16,
+        tolerance=2e-3,
+        options=choose(STAGED),
     )

@@ -1,0 +1,89 @@
+"""Views whose elements are elements of a buffer at fixed distances: what TMA can copy boxes of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from hidet.analysis.forms import LinearForm
+from hidet.analysis.index_forms import IndexForms
+from hidet.analysis.memory import is_arithmetic
+from hidet.dialects.compute import GridOp, LoadOp, SinkOp, StoreOp, YieldOp
+from hidet.dialects.shaped import is_memref, shape_of
+
+
+@dataclass(frozen=True)
+class Window:
+    """A view of a buffer: element i of the view is element `offset + i * strides` of the buffer.
+
+    Attributes:
+        buffer: the buffer, an argument of the kernel.
+        offset: the first element of the view, in elements of the buffer.
+        strides: from one element to the next, along each dimension of the view.
+    """
+
+    buffer: SSAValue
+    offset: int
+    strides: tuple[int, ...]
+
+
+def window_of(view: SSAValue) -> Window | None:
+    """Return the window that a view is, None where its elements are computed or lie elsewhere."""
+    return _Windows().of(view)
+
+
+def sink_window(sink: SinkOp) -> tuple[StoreOp, Window] | None:
+    """Return the only store of a sink and the window that it stores to, None for other sinks."""
+    stores = [op for op in sink.body.block.ops if isinstance(op, StoreOp)]
+    others = [op for op in sink.body.block.ops if not isinstance(op, StoreOp | LoadOp)]
+    if len(stores) != 1 or not all(map(is_arithmetic, others)):
+        return None
+    (store,) = stores
+    windows = _Windows()
+    target = windows.of(store.target)
+    window = None if target is None else windows.moved(target, store.indices, sink.indices)
+    return None if window is None else (store, window)
+
+
+class _Windows:
+    """Follows views down to buffers."""
+
+    def __init__(self) -> None:
+        self._forms = IndexForms()
+
+    def of(self, view: SSAValue) -> Window | None:
+        """Return the window that a view is."""
+        shape = shape_of(view)
+        if is_memref(view.type):
+            return Window(view, 0, tuple(prod(shape[dim + 1 :]) for dim in range(len(shape))))
+        grid, load = view.owner, only_load(view.owner)
+        source = None if load is None else self.of(load.source)
+        if not isinstance(grid, GridOp) or load is None or source is None:
+            return None
+        return self.moved(source, load.indices, grid.indices)
+
+    def moved(
+        self, source: Window, places: Sequence[SSAValue], indices: Sequence[SSAValue]
+    ) -> Window | None:
+        """Return the window of elements of a window at places that follow from indices."""
+        algebra = self._forms.algebra(None)
+        place = LinearForm.number(source.offset)
+        for index, stride in zip(places, source.strides, strict=True):
+            place = algebra.add(place, self._forms.form(index), stride)
+        if any(atom not in indices for atom in place.terms):
+            return None
+        strides = tuple(place.terms.get(index, 0) for index in indices)
+        return Window(source.buffer, place.constant, strides)
+
+
+def only_load(op: Operation | Block) -> LoadOp | None:
+    """Return the load whose value a grid gives, if the op is a grid that does nothing else."""
+    if not isinstance(op, GridOp):
+        return None
+    loads = [each for each in op.body.block.ops if isinstance(each, LoadOp)]
+    others = [each for each in op.body.block.ops if not isinstance(each, LoadOp | YieldOp)]
+    is_plain = len(loads) == 1 and op.yielded is loads[0].result
+    return loads[0] if is_plain and all(map(is_arithmetic, others)) else None

@@ -1,0 +1,119 @@
+"""Loops that copy tiles and multiply them: `pipeline-copies`, `specialize-warps` rewrite them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+from xdsl.dialects import memref, scf
+from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, MemRefType, UnitAttr
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from hidet.analysis.memory import is_arithmetic
+from hidet.dialects.cuda import KernelOp
+from hidet.dialects.cuda.table_ops import known_index
+from hidet.dialects.shaped import memref_type
+from hidet.dialects.task import CopyOp, MatmulOp
+from hidet.dialects.task.marks import RING
+from hidet.rewriting.builder import KernelBuilder
+
+
+def stages_of(kernel: KernelOp) -> int:
+    """Return how many tiles a kernel has of each operand, as its config says; else 1."""
+    config = kernel.attributes.get("config")
+    stages = config.data.get("stages") if isinstance(config, DictionaryAttr) else None
+    return stages.value.data if isinstance(stages, IntegerAttr) else 1
+
+
+class ProductLoop:
+    """A loop of copies into tiles of its own, products of these, and arithmetic of their offsets.
+
+    Attributes:
+        op: the loop.
+        copies: what fetches the tiles.
+        products: what multiplies them.
+        offsets: the arithmetic.
+        step: that of the loop.
+    """
+
+    def __init__(self, op: scf.ForOp) -> None:
+        body = op.body.block
+        self.op = op
+        self.copies = [each for each in body.ops if isinstance(each, CopyOp)]
+        self.products = [each for each in body.ops if isinstance(each, MatmulOp)]
+        self.offsets = [each for each in body.ops if is_arithmetic(each)]
+        self.step = known_index(op.step) or 0
+
+    @property
+    def is_one(self) -> bool:
+        """Whether the loop consists of nothing else, and nothing else uses its tiles."""
+        body = self.op.body.block
+        tiles = {copy.tile for copy in self.copies}
+        factors = {factor for each in self.products for factor in (each.lhs, each.rhs)}
+        known = [*self.copies, *self.products, *self.offsets]
+        return (
+            bool(self.products)
+            and not self.op.iter_args
+            and self.step > 0
+            and tiles == factors
+            and len(tiles) == len(self.copies)
+            and all(op in known or isinstance(op, scf.YieldOp) for op in body.ops)
+            and all(isinstance(tile.owner, memref.AllocaOp) for tile in tiles)
+            and all(use.operation.parent is body for tile in tiles for use in tile.uses)
+            and all(copy.reads and not copy.tile_offsets for copy in self.copies)
+        )
+
+    def at(
+        self, builder: KernelBuilder, k: SSAValue, outside: dict[SSAValue, SSAValue] | None = None
+    ) -> dict[SSAValue, SSAValue]:
+        """Compute the offsets of a step of the loop; return what has which value there.
+
+        Args:
+            builder: where to compute.
+            k: the variable of the loop.
+            outside: what stands for the values from outside of the loop, where it is copied.
+        """
+        values = {**(outside or {}), self.op.body.block.args[0]: k}
+        for op in self.offsets:
+            builder.insert(op.clone(values))
+        return values
+
+    def multiply(
+        self,
+        builder: KernelBuilder,
+        tiles: dict[SSAValue, SSAValue],
+        stage: SSAValue,
+        *,
+        is_async: bool,
+    ) -> None:
+        """Insert the products of the tiles of a stage."""
+        for op in self.products:
+            builder.insert(
+                MatmulOp(
+                    tiles[op.lhs],
+                    tiles[op.rhs],
+                    op.accumulator,
+                    op.worker,
+                    lhs_offsets=[stage],
+                    rhs_offsets=[stage],
+                    via=None if op.via is None else op.via.data,
+                    is_async=is_async,
+                )
+            )
+
+    @property
+    def accumulators(self) -> Sequence[SSAValue]:
+        """What the products are added to."""
+        return list(dict.fromkeys(op.accumulator for op in self.products))
+
+
+def ring_of(tile: SSAValue, stages: int) -> SSAValue:
+    """Allocate the tiles of all stages beside one of them."""
+    kind = memref_type(tile)
+    shape = [stages, *kind.get_shape()]
+    builder = KernelBuilder(InsertPoint.before(cast("Operation", tile.owner)))
+    ring = builder.allocate(MemRefType(kind.element_type, shape, kind.layout, kind.memory_space))
+    ring.name_hint = tile.name_hint
+    cast("Operation", ring.owner).attributes[RING] = UnitAttr()
+    return ring

@@ -1,0 +1,141 @@
+"""How tiles come and go by TMA: tensor maps of windows of buffers, and copies of boxes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import TensorType, i32
+from xdsl.ir import SSAValue
+
+from hidet.analysis.windows import Window, window_of
+from hidet.dialects.cuda import TensorMapOp, TensorMapType, TmaLoadOp, TmaStoreOp
+from hidet.dialects.cuda.table_ops import Element
+from hidet.dialects.cuda.tensor_map import ALIGNMENT, MAX_BOX, MAX_RANK
+from hidet.dialects.shaped import bytes_of, element_of, shape_of
+from hidet.dialects.task import CopyOp
+from hidet.dialects.task.layout import SharedLayout, shared_layout_of
+from hidet.rewriting.builder import Index, KernelBuilder
+
+
+@dataclass(frozen=True)
+class TmaWindow:
+    """A window of which TMA can copy a tile, in one box for each panel of the tile.
+
+    Attributes:
+        window: where it lies.
+        shape: its extents.
+        layout: that of the tile.
+        panel: the rows of a panel of the tile, and the elements of one.
+        dims: the dimensions of the window in the order of the tensor map, the contiguous one last;
+            those of extent 1 are left out.
+    """
+
+    window: Window
+    shape: tuple[int, ...]
+    layout: SharedLayout
+    panel: tuple[int, int]
+    dims: tuple[int, ...]
+
+    @staticmethod
+    def of(window: Window | None, shape: tuple[int, ...], tile: SSAValue) -> TmaWindow | None:
+        """Return how TMA copies a tile from or to a window, None where it cannot.
+
+        The tile is swizzled; the window is contiguous where the tile is, all its other strides are
+        multiples of 16 bytes.
+        """
+        layout, rank = shared_layout_of(tile), len(shape)
+        if window is None or not layout.swizzle or 0 in shape:
+            return None
+        inner, outer = rank - 2 + layout.contiguous, rank - 1 - layout.contiguous
+        dims = (*(dim for dim in range(rank - 2) if shape[dim] > 1), outer, inner)
+        size = bytes_of(element_of(tile))
+        steps = [window.strides[dim] * size for dim in dims[:-1]]
+        panel = shape_of(tile)[-1 - layout.contiguous], layout.span(element_of(tile))
+        is_possible = (
+            window.strides[inner] == 1
+            and len(dims) <= MAX_RANK
+            and all(step > 0 and step % ALIGNMENT == 0 for step in steps)
+            and window.offset >= 0
+            and window.offset * size % ALIGNMENT == 0
+            and panel[0] <= MAX_BOX
+        )
+        return TmaWindow(window, shape, layout, panel, dims) if is_possible else None
+
+    def build_map(self, builder: KernelBuilder) -> SSAValue:
+        """Build the tensor map."""
+        tensor = TensorType(element_of(self.window.buffer), [self.shape[dim] for dim in self.dims])
+        box = [1] * (len(self.dims) - 2) + list(self.panel)
+        kind = TensorMapType(tensor, box, self.layout.swizzle)
+        strides = [self.window.strides[dim] for dim in self.dims]
+        return builder.insert(
+            TensorMapOp(self.window.buffer, kind, self.window.offset, strides)
+        ).result
+
+    def build_loads(
+        self,
+        builder: KernelBuilder,
+        tensor_map: SSAValue,
+        offsets: Sequence[SSAValue],
+        tile: Element,
+        barrier: Element,
+    ) -> None:
+        """Build the copies of all panels to a tile; the barrier gets their bytes."""
+        for place, panel in self._panels(builder, offsets, tile):
+            builder.insert(TmaLoadOp(tensor_map, place, panel, barrier))
+
+    def build_stores(
+        self,
+        builder: KernelBuilder,
+        tensor_map: SSAValue,
+        offsets: Sequence[SSAValue],
+        tile: Element,
+    ) -> None:
+        """Build the copies of all panels of a tile to the window."""
+        for place, panel in self._panels(builder, offsets, tile):
+            builder.insert(TmaStoreOp(panel, tensor_map, place))
+
+    def _panels(
+        self, builder: KernelBuilder, offsets: Sequence[SSAValue], tile: Element
+    ) -> Iterator[tuple[list[SSAValue], Element]]:
+        """Give the coordinates of each panel of a tile, and its first element."""
+        run = shape_of(tile.memref)[self.layout.contiguous - 2]
+        for start in range(0, run, self.panel[1]):
+            place: list[Index] = [offsets[dim] for dim in self.dims]
+            place[-1] = builder.add(place[-1], start)
+            first = [0, start] if self.layout.contiguous else [start, 0]
+            yield (
+                [_coordinate(builder, index) for index in reversed(place)],
+                Element(tile.memref, [*tile.indices, *map(builder.index, first)]),
+            )
+
+
+@dataclass(frozen=True)
+class TmaCopy:
+    """A copy of a tile to shared memory that TMA can make.
+
+    Attributes:
+        op: the copy.
+        window: what it copies.
+    """
+
+    op: CopyOp
+    window: TmaWindow
+
+    @staticmethod
+    def of(op: CopyOp) -> TmaCopy | None:
+        """Return how TMA makes a copy, None where its source is computed or badly aligned."""
+        window = TmaWindow.of(window_of(op.source), shape_of(op.source), op.tile)
+        return None if window is None or op.sizes else TmaCopy(op, window)
+
+    @property
+    def bytes(self) -> int:
+        """The bytes of the tile."""
+        return prod(shape_of(self.op.tile)[-2:]) * bytes_of(element_of(self.op.tile))
+
+
+def _coordinate(builder: KernelBuilder, index: Index) -> SSAValue:
+    """Return an index as a coordinate."""
+    return builder.insert(arith.IndexCastOp(builder.index(index), i32)).result
