@@ -10,6 +10,7 @@ from itertools import product
 
 from hidet.arch.chips import Arch
 from hidet.arch.limits import WARP
+from hidet.errors import ScheduleError
 from hidet.lowering.templates.base import ceil_div
 from hidet.lowering.templates.blocking import LATENCY, Problem
 from hidet.lowering.templates.config import Config
@@ -35,6 +36,13 @@ class Sharing(Config):
     groups: int
     unroll: int
     columns: int
+
+    def __post_init__(self) -> None:
+        if self.along not in ("k", "n"):
+            raise ScheduleError(
+                f"a matrix of the template gemv does not lie along {self.along!r}",
+                hint="along = k or n, the dimension whose neighbours are neighbours in memory",
+            )
 
     @property
     def threads(self) -> int:

@@ -87,3 +87,21 @@ func.func @others(%x : tensor<1x512xf16>, %xs : tensor<16x512xf16>, %w : tensor<
   }
   func.return %y, %z, %u : tensor<1x512xf32>, tensor<16x512xf32>, tensor<1x512xf32>
 }
+
+// -----
+
+// A config decides, for any number of rows.
+
+// CHECK-LABEL: cuda.kernel @p_kernel
+// CHECK-SAME:    grid(5) block(64)
+// CHECK-SAME:    config = {template = "gemv", along = "k", vector = 4 : i64, lanes = 16 : i64, groups = 4 : i64, unroll = 1 : i64, columns = 2 : i64}
+// CHECK:         %acc = memref.alloca() : memref<9x8xf32
+// CHECK:         %x = memref.alloca() : memref<9x64xf32
+// CHECK:         %w = memref.alloca() : memref<64x8xf32
+func.func @config(%x : tensor<9x128xf32>, %w : tensor<128x40xf32>) -> tensor<9x40xf32> {
+  %y = compute.fusion (%x_ = %x : tensor<9x128xf32>, %w_ = %w : tensor<128x40xf32>) -> (tensor<9x40xf32>) config {template = "gemv", along = "k", vector = 4 : i64, lanes = 16 : i64, groups = 4 : i64, unroll = 1 : i64, columns = 2 : i64} {
+    %p = graph.matmul %x_, %w_ : (tensor<9x128xf32>, tensor<128x40xf32>) -> tensor<9x40xf32>
+    compute.yield %p : tensor<9x40xf32>
+  }
+  func.return %y : tensor<9x40xf32>
+}
