@@ -19,6 +19,7 @@ from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import astuple
 from pathlib import Path
+from unittest.mock import patch
 
 import torch
 from xdsl.parser import Parser
@@ -26,7 +27,9 @@ from xdsl.parser import Parser
 from hidet.arch.chips import Arch
 from hidet.context import make_context
 from hidet.driver import compile_graph
+from hidet.lowering.compute import split_products
 from hidet.lowering.templates.blocking import Blocking, Problem, candidates
+from hidet.lowering.templates.gemv import GemvTemplate
 from hidet.lowering.templates.matmul import MatmulTemplate
 from hidet.runtime.compiled_graph import CompiledGraph
 
@@ -54,14 +57,14 @@ def program(m: int, n: int, k: int) -> str:
 
 def build(sizes: tuple[int, int, int], blocking: Blocking, folder: str) -> CompiledGraph:
     """Compile a product with a blocking; the second time it comes out of the folder."""
-    template = MatmulTemplate.configs
-    MatmulTemplate.configs = lambda *_: [blocking]  # pyright: ignore[reportAttributeAccessIssue]
-    try:
+    with (
+        patch.object(MatmulTemplate, "configs", lambda *_: [blocking]),
+        patch.object(GemvTemplate, "configs", lambda *_: []),
+        patch.object(split_products, "best_split", lambda *_: 1),
+    ):
         module = Parser(make_context(), program(*sizes)).parse_module()
         options = {"cache_dir": folder, "progress": "off"}
         return compile_graph(module, device=torch.device("cuda"), options=options)
-    finally:
-        MatmulTemplate.configs = template
 
 
 def prepare(job: tuple[tuple[int, int, int], Blocking, str]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.ir import SSAValue
+from xdsl.ir import Block, SSAValue
 
 from hidet.analysis.forms import Variable
 from hidet.analysis.index_forms import IndexForms
@@ -41,7 +41,8 @@ def contiguous_run(view: SSAValue, dims: Sequence[int]) -> Run:
     places, not proved: a guess for who should copy what, which `vectorize` checks.
 
     Args:
-        view: a buffer or a view in a kernel; its memory begins at a multiple of 16 bytes.
+        view: a buffer or a view in a kernel, or an argument or a grid of a fusion; its memory
+            begins at a multiple of 16 bytes.
         dims: the dimensions that count, the preferred one last.
     """
     follower = _Follower()
@@ -70,7 +71,7 @@ class _Follower:
         What is not known, such as the variable of a loop, counts as 0; None for an element that
         is read from nowhere.
         """
-        if is_memref(view.type):
+        if is_memref(view.type) or isinstance(view.owner, Block):
             place = 0
             for extent, at in zip(shape_of(view), index, strict=True):
                 place = place * max(extent, 1) + at

@@ -24,6 +24,15 @@ PRMT = Instruction(
 )
 """Four of the eight bytes of two words."""
 
+ROUND_TF32 = Instruction(
+    "round_tf32",
+    (),
+    ptx="cvt.rna.tf32.f32",
+    section="Data Movement and Conversion Instructions: cvt",
+    arch=80,
+)
+"""An f32 rounded to the 19 bits that tensor cores take of it, ties away from zero."""
+
 
 @dataclass(frozen=True)
 class FunctionInstruction(Instruction):

@@ -261,6 +261,23 @@ def test_casts(device, rng):
         assert (_convert(device, name, source, np.int16) == expected).all()
 
 
+def test_tf32(device, rng):
+    """Of the mantissa 10 bits are left, ties are rounded away from zero; NaN and infinity stay."""
+    random = rng.integers(0, 1 << 32, 1 << 16, np.uint32)
+    middle = (random & 0xFFFFE000) | 0x1000
+    edges = np.array([0, 1e-45, 1e-40, np.inf, np.nan, np.finfo(np.float32).max], np.float32)
+    words = np.concatenate([random, middle, middle - 1]).view(np.float32)
+    x = np.concatenate([words, edges, -edges])
+    got = _convert(device, "float_to_tf32", x, np.float32)
+    with np.errstate(all="ignore"):
+        wide = x.astype(np.float64)
+        unit = 2.0 ** (np.maximum(np.frexp(wide)[1], -125) - 11)
+        expected = (np.trunc(wide / unit + np.copysign(0.5, wide)) * unit).astype(np.float32)
+    nan = np.isnan(x)
+    assert (np.isnan(got) == nan).all()
+    assert (got[~nan] == expected[~nan]).all()
+
+
 def test_truth(device):
     """A number is true unless it is zero; NaN is true."""
     x = np.array([0.0, -0.0, 1e-45, -3.0, np.nan, np.inf], np.float32)

@@ -29,6 +29,13 @@ HIDET_DEVICE int prmt(int a, int b, int selector) {
   return static_cast<int>(result);
 }
 
+// To 10 bits of mantissa, to the nearest and away from zero between two (PTX ISA, cvt.rna.tf32).
+HIDET_DEVICE float round_tf32(float x) {
+  if (x != x) return x;
+  const auto bits = __builtin_bit_cast(unsigned, x);
+  return __builtin_bit_cast(float, (bits + 0x1000u) & ~0x1fffu);
+}
+
 // ---- bits of words of 32 or 64 bits ------------------------------------------------------------------
 
 template <typename T>

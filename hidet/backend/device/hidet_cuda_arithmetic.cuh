@@ -16,6 +16,15 @@ HIDET_DEVICE int prmt(int a, int b, int selector) {
   return static_cast<int>(::__byte_perm(a, b, selector));
 }
 
+#if __CUDA_ARCH__ >= 800
+// To 10 bits of mantissa, to the nearest and away from zero between two (PTX ISA, cvt.rna.tf32).
+HIDET_DEVICE float round_tf32(float x) {
+  unsigned bits;
+  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(x));
+  return ::__uint_as_float(bits);
+}
+#endif
+
 // ---- bits of words of 32 or 64 bits ------------------------------------------------------------------
 // CUDA Math API, "Integer Intrinsics".
 

@@ -13,7 +13,7 @@ from hidet.backend.printer.signs import as_unsigned, passed
 from hidet.backend.printer.text import Text, call
 from hidet.backend.printer.types import UNSIGNED, value_type
 from hidet.dialects.cuda.accesses import HintedCopyOp, OrderedLoadOp, OrderedStoreOp
-from hidet.dialects.cuda.arithmetic import FastOp, Lop3Op, PrmtOp
+from hidet.dialects.cuda.arithmetic import FastOp, Lop3Op, PrmtOp, RoundTf32Op
 from hidet.dialects.cuda.async_copy import CpAsyncCommitOp, CpAsyncOp, CpAsyncWaitOp
 from hidet.dialects.cuda.atomics import AtomicPairOp
 from hidet.dialects.cuda.cluster import (
@@ -97,7 +97,7 @@ def _statement(op: Operation, writer: Writer) -> None:
 
 EXPRESSIONS: dict[type[Operation], ExpressionPrinter] = {
     **dict.fromkeys((FastOp, FunctionOp, Lop3Op, MatrixDescriptorOp, OrderedLoadOp), _call),
-    **dict.fromkeys((PackedOp, PrmtOp, SyncVoteOp), _call),
+    **dict.fromkeys((PackedOp, PrmtOp, RoundTf32Op, SyncVoteOp), _call),
     JoinOp: _join,
     PartOp: _part,
 }

@@ -15,7 +15,7 @@ from hidet.dialects.cuda.accesses import (
     OrderedLoadOp,
     OrderedStoreOp,
 )
-from hidet.dialects.cuda.arithmetic import FastFunctionAttr, FastOp, Lop3Op, PrmtOp
+from hidet.dialects.cuda.arithmetic import FastFunctionAttr, FastOp, Lop3Op, PrmtOp, RoundTf32Op
 from hidet.dialects.cuda.async_copy import (
     CopyCacheAttr,
     CpAsyncCommitOp,
@@ -155,6 +155,7 @@ Cuda = Dialect(
         PartOp,
         PrintfOp,
         PrmtOp,
+        RoundTf32Op,
         SetMaxNregOp,
         ShflOp,
         SyncThreadsOp,

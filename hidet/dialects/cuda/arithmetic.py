@@ -20,7 +20,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
-from hidet.arch.arithmetic import FAST, LOP3, PRMT
+from hidet.arch.arithmetic import FAST, LOP3, PRMT, ROUND_TF32
 from hidet.arch.instructions import Instruction
 from hidet.dialects.cuda.table_ops import InstructionOp
 
@@ -109,6 +109,29 @@ class PrmtOp(ScalarOp):
     def instruction(self) -> Instruction:
         """The entry of the table."""
         return PRMT
+
+
+@irdl_op_definition
+class RoundTf32Op(ScalarOp):
+    """`cuda.round_tf32 %x`: an f32 rounded to the nearest number of TF32, ties away from zero.
+
+    Tensor cores ignore the lower 13 bits of a factor, which cuts it off; they are zero here.
+    """
+
+    name = "cuda.round_tf32"
+
+    value = operand_def(f32)
+    result = result_def(f32)
+
+    assembly_format = "$value attr-dict"
+
+    def __init__(self, value: SSAValue | Operation) -> None:
+        super().__init__(operands=[value], result_types=[f32])
+
+    @property
+    def instruction(self) -> Instruction:
+        """The entry of the table."""
+        return ROUND_TF32
 
 
 class FastFunction(StrEnum):

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
+from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint
 
 from hidet.arch.fragments import ends_in
 from hidet.arch.instructions import MmaInstruction
 from hidet.arch.limits import WARP
+from hidet.dialects.cuda.arithmetic import RoundTf32Op
 from hidet.dialects.cuda.table_ops import Element
 from hidet.dialects.cuda.tensor_core import LdmatrixOp, MmaSyncOp
 from hidet.dialects.shaped import bytes_of, element_of
@@ -29,7 +31,7 @@ def lower_mma(op: MatmulOp, instruction: MmaInstruction) -> None:
     """Insert before a product via `mma.sync` what the warps do: load fragments, multiply them.
 
     For each step of k the fragments of all rows and of all columns of the warp are loaded, each of
-    them once, by `ldmatrix`.
+    them once, by `ldmatrix`. Those of f32 are rounded to TF32 there: the instruction cuts them off.
 
     Raises:
         ScheduleError: the tiles are not what the instruction takes.
@@ -183,5 +185,9 @@ class _Operand:
             at_k = b.add(k, b.add(b.mul(along_k, 8), line))
         place = (at_side, at_k) if is_left else (at_k, at_side)
         source = Element(self.tile, [*self.stage, *map(b.index, place)])
-        target = Element(regs, [b.index(b.mul(number, fragments * self.elements))])
-        b.insert(LdmatrixOp(count, source, target, trans=not contiguous_k))
+        first = b.index(b.mul(number, fragments * self.elements))
+        b.insert(LdmatrixOp(count, source, Element(regs, [first]), trans=not contiguous_k))
+        if element_of(self.tile) == f32:
+            with b.loop(fragments * self.elements, unroll=True) as each:
+                at = [b.index(b.add(first, each))]
+                b.store(b.insert(RoundTf32Op(b.load(regs, at))).result, regs, at)

@@ -56,8 +56,8 @@ def choose(fusion: FusionOp, arch: Arch) -> tuple[Template[Any], Config]:
         return template, template.config.read(fusion.config)
     for name in TEMPLATES:
         template = load_template(name)
-        if template.accepts(fusion):
-            return template, template.configs(fusion, arch)[0]
+        if template.accepts(fusion) and (configs := template.configs(fusion, arch)):
+            return template, configs[0]
     raise ScheduleError("no template accepts the fusion", hint=f"there are {', '.join(TEMPLATES)}")
 
 

@@ -1,6 +1,7 @@
 """Kernel templates: how a fusion becomes a kernel, written in the verbs of the task dialect.
 
-The registry is the table below; the first template that accepts a fusion builds its kernel.
+The registry is the table below; the first template that accepts a fusion and has a config for it
+builds its kernel.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 from hidet.lowering.templates.base import Template
 
 TEMPLATES: dict[str, str] = {
+    "gemv": "hidet.lowering.templates.gemv:GemvTemplate",
     "matmul": "hidet.lowering.templates.matmul:MatmulTemplate",
     "row": "hidet.lowering.templates.row:RowTemplate",
     "elementwise": "hidet.lowering.templates.elementwise:ElementwiseTemplate",

@@ -91,7 +91,10 @@ class Template(ABC, Generic[ConfigT]):
 
     @abstractmethod
     def configs(self, fusion: FusionOp, arch: Arch) -> Sequence[ConfigT]:
-        """Return the configs that are worth a try, the one with the best estimate first."""
+        """Return the configs that are worth a try, the one with the best estimate first.
+
+        None where a template that is less special does better.
+        """
 
     @abstractmethod
     def launch(self, fusion: FusionOp, config: ConfigT) -> Launch:

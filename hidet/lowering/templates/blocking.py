@@ -164,13 +164,8 @@ def candidates(problem: Problem, arch: Arch) -> list[Blocking]:
 
 
 def _mma(problem: Problem, arch: Arch) -> Iterator[Blocking]:
-    """Give the blockings of a problem for tensor cores.
-
-    None for TF32: `mma.sync` cuts factors off where torch rounds them, and the passes do not round
-    them yet. A config may ask for it all the same.
-    """
-    # A CPU has their instructions, but they cost it what FMA costs.
-    if arch.is_cpu or problem.kind == "tf32":
+    """Give the blockings of a problem for tensor cores."""
+    if arch.is_cpu:  # which has their instructions, but they cost it what FMA costs
         return
     wanted = f"m16n8k{32 // problem.element_bytes}_{problem.kind}_{problem.total}"
     for instruction in MMA_SYNC.values():

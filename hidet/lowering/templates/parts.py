@@ -12,8 +12,9 @@ from hidet.dialects.shaped import element_of, shape_of
 from hidet.dialects.task import ForeachOp
 from hidet.frontends.script.cuda import blockDim, blockIdx, threadIdx
 from hidet.frontends.script.tracing import current
-from hidet.frontends.script.types import INDEX, type_of_ir
+from hidet.frontends.script.types import INDEX, ScalarType, type_of_ir
 from hidet.frontends.script.values import Index, Scalar, Tensor
+from hidet.mapping import TaskMap
 
 
 def tensor(value: SSAValue) -> Tensor:
@@ -42,6 +43,12 @@ def accumulator(product: Tensor, *shape: int) -> Tensor:
     """Return a tile of a product in registers, whose map `map-tensor-cores` chooses."""
     memory = current("accumulator").register_tile(product.element.ir, shape)
     return Tensor(memory, product.element, shape)
+
+
+def register_tile(element: ScalarType, layout: TaskMap) -> Tensor:
+    """Return a tile in registers that a map spreads over workers."""
+    memory = current("register_tile").register_tile(element.ir, layout)
+    return Tensor(memory, element, layout.shape)
 
 
 def fill(tile: Tensor, value: float, worker: Scalar) -> None:

@@ -7,11 +7,13 @@ cuda.kernel @arithmetic(%a : i32, %b : i32, %x : f32, %y : memref<1xf32>, %z : m
   %s = cuda.prmt %r, %b, %a
   %e = cuda.fast exp2 %x
   %f = cuda.fast rcp %e
+  %t = cuda.round_tf32 %f
   // CHECK: const unsigned r = hidet::lop3<0x96>(a, b, a);
   // CHECK-NEXT: const unsigned s = hidet::prmt(r, b, a);
   // CHECK-NEXT: const float e = hidet::fast_exp2(x);
   // CHECK-NEXT: const float f = hidet::fast_rcp(e);
-  memref.store %f, %y[%0] : memref<1xf32>
+  // CHECK-NEXT: const float t = hidet::round_tf32(f);
+  memref.store %t, %y[%0] : memref<1xf32>
   memref.store %s, %z[%0] : memref<1xi32>
 }
 

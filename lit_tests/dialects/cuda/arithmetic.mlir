@@ -13,4 +13,6 @@ cuda.kernel @arithmetic(%a : i32, %b : i32, %x : f32) grid(1) block(32) {
   %y = cuda.fast exp2 %x
   // CHECK-NEXT: %z = cuda.fast tanh %y
   %z = cuda.fast tanh %y
+  // CHECK-NEXT: %t = cuda.round_tf32 %z
+  %t = cuda.round_tf32 %z
 }

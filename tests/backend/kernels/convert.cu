@@ -27,6 +27,13 @@ CONVERT(int_to_bool, int, bool)
 CONVERT(bool_to_half, bool, hidet::half)
 
 extern "C" __global__ void __launch_bounds__(128)
+float_to_tf32(const float* __restrict__ x, float* __restrict__ out, int n) {
+  const int i = blockIdx.x * 128 + threadIdx.x;
+  if (i < n) out[i] = hidet::round_tf32(x[i]);
+}
+HIDET_KERNEL(float_to_tf32, 128, 1, 1, HIDET_INDEPENDENT)
+
+extern "C" __global__ void __launch_bounds__(128)
 bits(const float* __restrict__ x, int* __restrict__ to_int, float* __restrict__ back, int n) {
   const int i = blockIdx.x * 128 + threadIdx.x;
   if (i < n) {

@@ -36,7 +36,7 @@ def test_no_template_accepts(lower):
     """Results of several sizes that are no rows belong into several kernels."""
     with pytest.raises(ScheduleError, match="no template accepts the fusion") as raised:
         lower(fusion([4, 8]), "schedule")
-    assert raised.value.hint == "there are matmul, row, elementwise"
+    assert raised.value.hint == "there are gemv, matmul, row, elementwise"
 
 
 @pytest.mark.parametrize(
@@ -58,6 +58,26 @@ def test_no_template_accepts(lower):
 def test_config_that_does_not_fit(lower, config, message):
     with pytest.raises(ScheduleError, match=message):
         lower(fusion([8], f"config {config}"), "schedule")
+
+
+def test_matrix_that_lies_along_nothing(lower):
+    """A config of `gemv` says along which dimension of the matrix there are vectors."""
+    counts = ", ".join(f"{name} = 1 : i64" for name in ("vector", "lanes", "groups", "unroll"))
+    config = f'{{template = "gemv", along = "m", {counts}, columns = 1 : i64}}'
+    with pytest.raises(ScheduleError, match="does not lie along 'm'"):
+        lower(
+            f"""
+            func.func @forward(%x : tensor<1x8xf32>, %w : tensor<8x8xf32>) {{
+              %y = compute.fusion (%x_ = %x : tensor<1x8xf32>, %w_ = %w : tensor<8x8xf32>)
+                -> (tensor<1x8xf32>) config {config} {{
+                %p = graph.matmul %x_, %w_
+                  : (tensor<1x8xf32>, tensor<8x8xf32>) -> tensor<1x8xf32>
+                compute.yield %p : tensor<1x8xf32>
+              }}
+              func.return
+            }}""",
+            "schedule",
+        )
 
 
 def test_epilogue_that_cannot_be_inverted(lower):

@@ -1,0 +1,110 @@
+"""The pass `split-products`: a long sum in several blocks, which work side by side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+
+from xdsl.context import Context
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import (
+    PatternRewriter,
+    RewritePattern,
+    op_type_rewrite_pattern,
+)
+from xdsl.rewriter import InsertPoint
+
+from hidet.arch.chips import Arch
+from hidet.dialects.graph import MatmulOp
+from hidet.dialects.graph.base import computation_type
+from hidet.dialects.shaped import element_of, shape_of
+from hidet.lowering.graph.compute_rules.grid_builder import GridBuilder, Indices
+from hidet.lowering.single_walk import rewrite_once
+from hidet.lowering.templates.blocking import Problem
+from hidet.lowering.templates.splits import best_split
+from hidet.rewriting.locations import location_setter
+
+
+@dataclass
+class SplitProduct(RewritePattern):
+    """A product becomes a batch of products, each over a part of k, and the sum of these.
+
+    `[m, k] x [k, n]` is the sum over the parts of `[parts, m, k / parts] x [parts, k / parts, n]`.
+    """
+
+    arch: Arch
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: MatmulOp, rewriter: PatternRewriter) -> None:
+        """Rewrite one product."""
+        parts = best_split(Problem.of(op), self.arch)
+        if parts == 1:
+            return
+        b = GridBuilder(InsertPoint.before(op))
+        b.operation_insertion_handler = [location_setter(op.location)]
+        rank = len(shape_of(op.result))
+        product = b.insert(
+            MatmulOp(
+                parts_of(b, op.lhs, rank, parts, 1),
+                parts_of(b, op.rhs, rank, parts, 0),
+                precision=op.precision.data,
+                result_element=computation_type(element_of(op.result)),
+            )
+        ).result
+        product.name_hint = "parts"
+
+        def total(indices: Indices) -> SSAValue:
+            values = [b.element(product, [part, *indices]) for part in range(parts)]
+            return reduce(lambda one, other: b.apply(arith.AddfOp, one, other), values)
+
+        result = b.grid(shape_of(op.result), element_of(op.result), total)
+        result.name_hint = op.result.name_hint
+        rewriter.replace(op, [], [result])
+
+
+def parts_of(b: GridBuilder, operand: SSAValue, rank: int, parts: int, dim: int) -> SSAValue:
+    """Return the view of a batch of matrices in parts, with one dimension for these in front.
+
+    Args:
+        b: builds the view.
+        operand: the matrices.
+        rank: the dimensions of the product; the operand may have fewer.
+        parts: how many there are.
+        dim: the dimension of a matrix that is cut.
+    """
+    shape = [*(1,) * (rank - len(shape_of(operand))), *shape_of(operand)]
+    at = rank - 2 + dim
+    length = shape[at] // parts
+    missing = rank - len(shape_of(operand))
+
+    def scalar_at(indices: Indices) -> SSAValue:
+        part, *place = indices
+        index = b.index(b.add(b.mul(part, length), place[at]))
+        return b.element(operand, [*place[:at], index, *place[at + 1 :]][missing:])
+
+    return b.grid([parts, *shape[:at], length, *shape[at + 1 :]], element_of(operand), scalar_at)
+
+
+@dataclass(frozen=True)
+class SplitProductsPass(ModulePass):
+    """Split long sums of products that have too few tiles for the machine.
+
+    Expects functions of grids and anchors. A product that is faster in parts, by the cost model of
+    its template, becomes a batch of products over views of its operands, and a grid that adds up
+    the parts, in their order: results are the same at every run. Its epilogue goes on there, in a
+    kernel of its own (`fuse`); the sums of the parts are an ordinary tensor between the two.
+
+    Args:
+        arch: the machine that kernels are for: `cpu`, `sm_90a`, ...
+    """
+
+    name = "split-products"
+
+    arch: str = "sm_90a"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Split the products of a module."""
+        rewrite_once(op.body, {MatmulOp: SplitProduct(Arch.parse(self.arch))})

@@ -1,0 +1,51 @@
+"""Into how many parts a product's k is split, so that there is work for the whole machine."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hidet.arch.chips import Arch
+from hidet.arch.instructions import FMA
+from hidet.lowering.templates.blocking import Problem, candidates, estimate
+from hidet.lowering.templates.gemv_sharing import is_bound_by_memory
+
+SPLITS = (2, 4, 8, 16)
+
+PART_BYTES = 128
+"""A part has a multiple of so many bytes of each row: a line of the caches."""
+
+SECOND_KERNEL = 2.0
+"""Microseconds until a kernel runs that adds up what another one has computed."""
+
+GAIN = 0.9
+"""The share of a product's time that one in parts takes at most, else it is not worth it."""
+
+
+def best_split(problem: Problem, arch: Arch) -> int:
+    """Return into how many parts k is split, 1 where that saves nothing."""
+    if arch.is_cpu or is_bound_by_memory(problem, arch):
+        return 1
+    whole = candidates(problem, arch)[0]
+    if whole.instruction == FMA:
+        return 1  # whose estimates are no times
+    times = {
+        parts: time_in_parts(problem, parts, arch)
+        for parts in SPLITS
+        if problem.k * problem.element_bytes % (parts * PART_BYTES) == 0
+    }
+    best = min(times, key=times.__getitem__, default=1)
+    return best if best > 1 and times[best] < GAIN * time_of(problem, arch) else 1
+
+
+def time_of(problem: Problem, arch: Arch) -> float:
+    """Return the microseconds of a product by its best blocking; memory may take longer."""
+    elements = problem.m * problem.k + problem.k * problem.n + problem.m * problem.n
+    from_memory = problem.batch * elements * problem.element_bytes / arch.bandwidth * 1e6
+    return max(estimate(candidates(problem, arch)[0], problem, arch), from_memory)
+
+
+def time_in_parts(problem: Problem, parts: int, arch: Arch) -> float:
+    """Return the microseconds of a product in parts: with the sums of f32 that go to memory."""
+    split = replace(problem, batch=problem.batch * parts, k=problem.k // parts)
+    sums = 2 * 4 * split.batch * split.m * split.n / arch.bandwidth * 1e6
+    return time_of(split, arch) + sums + SECOND_KERNEL

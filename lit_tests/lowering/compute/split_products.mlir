@@ -1,0 +1,72 @@
+// RUN: hidet-opt %s -p 'split-products{arch="sm_90a"}' --split-input-file | filecheck %s
+// RUN: hidet-opt %s -p 'split-products{arch="cpu"}' --split-input-file | filecheck %s --check-prefix CPU
+
+// 128 tiles at most, and a sum over 8192: four batches of products over views of the operands, and a
+// grid that adds them up in their order. On a CPU every product stays as it is.
+
+// CHECK-LABEL: func.func @long
+// CHECK-NEXT:    %[[X:.*]] = compute.grid (%i, %j, %k) {
+// CHECK-NEXT:      %[[PART:.*]] = arith.constant 2048 : index
+// CHECK-NEXT:      %[[FIRST:.*]] = arith.muli %i, %[[PART]] : index
+// CHECK-NEXT:      %[[K:.*]] = arith.addi %[[FIRST]], %k : index
+// CHECK-NEXT:      %[[V:.*]] = compute.load %x[%j, %[[K]]]
+// CHECK-NEXT:      compute.yield %[[V]] : f16
+// CHECK-NEXT:    } : tensor<4x16x2048xf16>
+// CHECK-NEXT:    %[[W:.*]] = compute.grid
+// CHECK:           compute.load %w[%{{.*}}, %{{.*}}]
+// CHECK:         } : tensor<4x2048x4096xf16>
+// CHECK-NEXT:    %parts = graph.matmul %[[X]], %[[W]] : (tensor<4x16x2048xf16>, tensor<4x2048x4096xf16>) -> tensor<4x16x4096xf32>
+// CHECK-NEXT:    %y = compute.grid (%[[I:.*]], %[[J:.*]]) {
+// CHECK-NEXT:      %[[C0:.*]] = arith.constant 0 : index
+// CHECK-NEXT:      %[[P0:.*]] = compute.load %parts[%[[C0]], %[[I]], %[[J]]]
+// CHECK:           %[[P1:.*]] = compute.load %parts[
+// CHECK:           %[[P2:.*]] = compute.load %parts[
+// CHECK:           %[[P3:.*]] = compute.load %parts[
+// CHECK-NEXT:      %[[S1:.*]] = arith.addf %[[P0]], %[[P1]] : f32
+// CHECK-NEXT:      %[[S2:.*]] = arith.addf %[[S1]], %[[P2]] : f32
+// CHECK-NEXT:      %[[S3:.*]] = arith.addf %[[S2]], %[[P3]] : f32
+// CHECK-NEXT:      compute.yield %[[S3]] : f32
+// CHECK-NEXT:    } : tensor<16x4096xf32>
+// CHECK-NEXT:    func.return %y
+// CPU-LABEL: func.func @long
+// CPU-NEXT:    %y = graph.matmul %x, %w
+func.func @long(%x : tensor<16x8192xf16>, %w : tensor<8192x4096xf16>) -> tensor<16x4096xf32> {
+  %y = graph.matmul %x, %w : (tensor<16x8192xf16>, tensor<8192x4096xf16>) -> tensor<16x4096xf32>
+  func.return %y : tensor<16x4096xf32>
+}
+
+// -----
+
+// A batch stays one, with the parts in front of it; an operand without batch has dimensions of 1. What
+// is narrower than the sums is rounded when they are complete.
+
+// CHECK-LABEL: func.func @batch
+// CHECK:         } : tensor<[[P:[0-9]+]]x2x16x[[K:[0-9]+]]xf16>
+// CHECK:         } : tensor<[[P]]x1x[[K]]x256xf16>
+// CHECK:         %parts = graph.matmul {{.*}} -> tensor<[[P]]x2x16x256xf32>
+// CHECK:         arith.truncf %{{.*}} : f32 to f16
+// CHECK:         } : tensor<2x16x256xf16>
+func.func @batch(%x : tensor<2x16x8192xf16>, %w : tensor<8192x256xf16>) -> tensor<2x16x256xf16> {
+  %y = graph.matmul %x, %w : (tensor<2x16x8192xf16>, tensor<8192x256xf16>) -> tensor<2x16x256xf16>
+  func.return %y : tensor<2x16x256xf16>
+}
+
+// -----
+
+// Left alone: what has tiles for the whole machine; sums that do not come out even; a single row,
+// which `gemv` shares among threads; what no tensor core computes.
+
+// CHECK-LABEL: func.func @left
+// CHECK-NEXT:    graph.matmul
+// CHECK-NEXT:    graph.matmul
+// CHECK-NEXT:    graph.matmul
+// CHECK-NEXT:    graph.matmul
+// CHECK-NEXT:    func.return
+func.func @left(%x : tensor<4096x4096xf16>, %u : tensor<16x8190xf16>, %v : tensor<8190x4096xf16>, %r : tensor<1x8192xf16>,
+    %w : tensor<8192x4096xf16>, %a : tensor<16x8192xf32>, %b : tensor<8192x512xf32>) -> (tensor<4096x4096xf32>, tensor<16x4096xf32>, tensor<1x4096xf32>, tensor<16x512xf32>) {
+  %0 = graph.matmul %x, %x : (tensor<4096x4096xf16>, tensor<4096x4096xf16>) -> tensor<4096x4096xf32>
+  %1 = graph.matmul %u, %v : (tensor<16x8190xf16>, tensor<8190x4096xf16>) -> tensor<16x4096xf32>
+  %2 = graph.matmul %r, %w : (tensor<1x8192xf16>, tensor<8192x4096xf16>) -> tensor<1x4096xf32>
+  %3 = graph.matmul %a, %b : (tensor<16x8192xf32>, tensor<8192x512xf32>) -> tensor<16x512xf32>
+  func.return %0, %1, %2, %3 : tensor<4096x4096xf32>, tensor<16x4096xf32>, tensor<1x4096xf32>, tensor<16x512xf32>
+}
