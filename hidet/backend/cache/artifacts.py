@@ -74,6 +74,11 @@ class Store:
         """What the passes made of graphs."""
         return ArtifactCache(self, "programs")
 
+    @property
+    def winners(self) -> "ArtifactCache":
+        """What the tuner has found."""
+        return ArtifactCache(self, "winners")
+
     def entries(self) -> list[EntryInfo]:
         """List all entries, the one that was not used for the longest time first."""
         return self.folder.entries()
@@ -156,7 +161,7 @@ class ArtifactCache:
 
     Args:
         store: the store, or its root folder.
-        namespace: "kernels" or "programs".
+        namespace: a name of `NAMESPACES`.
 
     Raises:
         CacheError: there is no such namespace, or the root folder is not safe to use.

@@ -14,6 +14,7 @@ from hidet.dialects.graph import MatmulOp
 from hidet.dialects.shaped import bytes_of, element_of, shape_of
 from hidet.lowering.templates.base import ceil_div
 from hidet.lowering.templates.config import Config
+from hidet.lowering.templates.legality import Footprint, Rejected
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,11 @@ class Blocking(Config):
         """Return the shared memory of a block."""
         return (self.block_m + self.block_n) * self.block_k * self.stages * problem.element_bytes
 
+    def refusal(self, problem: Problem, arch: Arch) -> str | None:
+        """Return why a machine cannot run it, or None where it can."""
+        sums = self.block_m * self.block_n // self.threads
+        return Footprint(self.threads, self.shared_bytes(problem), sums).refusal(arch)
+
     def blocks(self, problem: Problem) -> int:
         """Return how many blocks there are."""
         tiles = ceil_div(problem.m, self.block_m) * ceil_div(problem.n, self.block_n)
@@ -131,8 +137,15 @@ STAGES = (2, 3, 4, 5)
 
 def candidates(problem: Problem, arch: Arch) -> list[Blocking]:
     """Return the blockings of a problem that a machine can run, the best estimate first."""
-    found = list(_mma(problem, arch)) or (CPU_FMA if arch.is_cpu else GPU_FMA)
+    fitting = [each for each in _mma(problem, arch) if each.refusal(problem, arch) is None]
+    found = fitting or (CPU_FMA if arch.is_cpu else GPU_FMA)
     return sorted(found, key=lambda each: estimate(each, problem, arch))
+
+
+def refused(problem: Problem, arch: Arch) -> list[Rejected]:
+    """Return the blockings of a problem that a machine cannot run, with why."""
+    reasons = ((each, each.refusal(problem, arch)) for each in _mma(problem, arch))
+    return [Rejected(each, reason) for each, reason in reasons if reason is not None]
 
 
 def _mma(problem: Problem, arch: Arch) -> Iterator[Blocking]:
@@ -150,11 +163,9 @@ def _mma(problem: Problem, arch: Arch) -> Iterator[Blocking]:
             continue
         for tile, depth, stages in product(MMA_TILES, DEPTHS, STAGES):
             block_m, block_n, rows, columns = tile
-            choice = Blocking(
+            yield Blocking(
                 wanted, block_m, block_n, depth // problem.element_bytes, rows, columns, stages
             )
-            if choice.shared_bytes(problem) <= arch.shared_bytes_per_block:
-                yield choice
 
 
 PRODUCTS = 1.5e6
