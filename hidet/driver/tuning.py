@@ -51,7 +51,14 @@ def with_tuner(passes: Iterable[ModulePass], tuner: Tuner) -> Iterator[ModulePas
 
 
 def make_tuner(
-    toolchain: Toolchain, arch: Arch, store: Store, options: CompileOptions, device: str
+    toolchain: Toolchain,
+    arch: Arch,
+    store: Store,
+    options: CompileOptions,
+    device: str,
+    *,
+    again: bool = False,
+    cold: bool = False,
 ) -> Tuner:
     """Return the tuner of a compilation.
 
@@ -63,6 +70,8 @@ def make_tuner(
         store: the cache.
         options: the options.
         device: where candidates are measured, as torch names it.
+        again: search also for what has a winner, and replace that.
+        cold: measure with weights from memory, however small they are.
     """
     return Tuner(
         Conditions(
@@ -71,6 +80,8 @@ def make_tuner(
             f"{source_fingerprint()} {toolchain.fingerprint()}",
             device,
             options.progress,
+            again,
+            cold,
         ),
         Winners(store),
         partial(

@@ -106,6 +106,8 @@ class Bench:
             HidetError: a kernel could not be loaded or launched.
         """
         device = torch.device(request["device"])
+        if device.type == "cuda":
+            device = torch.device("cuda", device.index or 0)
         candidates = [Candidate(each) for each in request["candidates"]]
         plan = candidates[0].plan
         problem = (plan.inputs, plan.outputs, plan.constants, request["seed"], str(device))

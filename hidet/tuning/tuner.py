@@ -65,6 +65,8 @@ class Conditions:
         version: what stands for the compiler, with nvcc or g++.
         device: where candidates are measured, as torch names it.
         progress: the option `progress`.
+        again: search also for what has a winner, and replace that.
+        cold: whether weights come from memory however small they are.
     """
 
     space: int
@@ -72,6 +74,8 @@ class Conditions:
     version: str
     device: str
     progress: str
+    again: bool = False
+    cold: bool = False
 
 
 class Tuner:
@@ -107,7 +111,7 @@ class Tuner:
         A fusion stays without where it has no choice, or where there is no winner.
         """
         conditions = self._conditions
-        cold = weight_bytes(module) > conditions.arch.l2_bytes
+        cold = conditions.cold or weight_bytes(module) > conditions.arch.l2_bytes
         setting = Setting(conditions.arch, conditions.version, cold)
         problems: dict[str, Problem] = {}
         fusions: list[tuple[FusionOp, str]] = []
@@ -116,7 +120,8 @@ class Tuner:
             if len(problem.configs) > 1:
                 problems.setdefault(problem.key, problem)
                 fusions.append((fusion, problem.key))
-        self._look_up(problems)
+        if not conditions.again:
+            self._look_up(problems)
         missing = [problem for key, problem in problems.items() if key not in self._found]
         if missing and conditions.space > 0:
             self._search([Search(problem, conditions.space) for problem in missing])
@@ -162,6 +167,8 @@ class Tuner:
             return
         config = str(problem.attribute(best.config))
         winner = Winner(config, best.microseconds, search.measured, problem.title)
+        if self._conditions.again:
+            self._winners.forget(problem.key, self._conditions.space)
         self._winners.save(problem.key, self._conditions.space, winner)
         self._found[problem.key] = config
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from hidet.backend.cache import Store
@@ -61,14 +62,26 @@ class Winners:
         """
         self._entries.put(_key(problem, space), {}, asdict(winner))
 
+    def forget(self, problem: str, space: int) -> None:
+        """Remove the winner of a problem from a search of this space, if there is one."""
+        self._entries.remove(_key(problem, space))
+
     def state(self) -> str:
         """Give what changes when winners come and go: "" where there are none."""
-        names = sorted(path.name for path in self._folder.glob("??/*"))
-        return hashlib.sha256("".join(names).encode()).hexdigest() if names else ""
+        found = sorted(_version(place) for place in self._folder.glob("??/*"))
+        return hashlib.sha256("".join(found).encode()).hexdigest() if found else ""
 
 
 def _key(problem: str, space: int) -> str:
     return hashlib.sha256(f"{problem}\0{space}".encode()).hexdigest()
+
+
+def _version(place: Path) -> str:
+    """Tell an entry from others and from one that replaces it; "" if it is gone."""
+    try:
+        return f"{place.name} {place.stat().st_mtime_ns} "
+    except FileNotFoundError:
+        return ""
 
 
 def _winner(meta: dict[str, Any]) -> Winner:

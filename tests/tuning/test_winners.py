@@ -56,6 +56,18 @@ def test_the_first_stays(winners):
     assert winners.find("problem", 2) == WINNER
 
 
+def test_a_new_search_replaces(winners):
+    """A winner that is forgotten makes room, and programs that looked it up are outdated."""
+    winners.forget("problem", 2)  # there is none
+    winners.save("problem", 2, WINNER)
+    state = winners.state()
+    winners.forget("problem", 2)
+    assert winners.find("problem", 0) is None
+    winners.save("problem", 2, Winner("{}", 1.0, 1, "later"))
+    assert winners.find("problem", 0) == Winner("{}", 1.0, 1, "later")
+    assert winners.state() != state
+
+
 def test_state_changes_with_what_is_there(winners, tmp_path):
     assert winners.state() == ""
     states = {winners.state()}

@@ -225,6 +225,15 @@ class ArtifactCache:
         except OSError as error:
             return self._put_private(key, files, meta, error)
 
+    def remove(self, key: str) -> None:
+        """Remove an entry, if it is there."""
+        folder = self.store.folder
+        try:
+            with folder.lock(exclusive=True):
+                folder.take_away(self._place(key))
+        except OSError:  # there is no cache, or it cannot be written, as `put` will find
+            return
+
     @contextmanager
     def building(self, key: str, give_up: Callable[[], bool] = lambda: False) -> Generator[None]:
         """Hold a lock while building an entry, so that others wait for it instead of building too.
