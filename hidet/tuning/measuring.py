@@ -25,11 +25,14 @@ from hidet.tuning.workers import Message, serve
 LAUNCHES = 20
 """So many launches in a CUDA Graph are measured together: where they take long, fewer."""
 
-SAMPLE_SECONDS = 0.05
+SAMPLE_SECONDS = 0.03
 """About how long one measurement may take."""
 
 SAMPLES = 5
 """The median of so many is the time of a candidate."""
+
+LONG_SECONDS = 1.0
+"""A launch that takes as long is measured once."""
 
 COLD_CACHES = 2
 """All copies of a weight take so many times the L2 cache, so that no launch finds its own there."""
@@ -154,6 +157,8 @@ class Bench:
         weights = data.weights[: len(candidate.plan.constants)]
         once.run(arguments, weights)
         seconds = _seconds(lambda: once.run(arguments, weights), data.device)
+        if seconds > LONG_SECONDS:
+            return lambda: seconds
         launches = max(1, min(LAUNCHES, int(SAMPLE_SECONDS / max(seconds, 1e-7))))
         copies = min(data.copies, launches)
         weights = data.weights[: copies * len(candidate.plan.constants)]

@@ -22,7 +22,15 @@ class Progress:
         shown = PROGRESS[mode]
         disabled = None if shown is None else not shown
         self._bars: list[Any] = [
-            tqdm(total=0, desc=text, unit="kernel", leave=False, disable=disabled, position=place)
+            tqdm(
+                total=0,
+                desc=text,
+                unit="kernel",
+                leave=False,
+                disable=disabled,
+                position=place,
+                mininterval=0,  # there are few candidates, and each takes its time
+            )
             for place, text in enumerate(("Building", "Measuring"))
         ]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hidet.lowering.templates.config import Config
@@ -40,15 +41,22 @@ class Search:
 
     Args:
         problem: the problem.
-        space: 1 or 2.
+        first: the candidates to begin with.
+        descends: whether the direct neighbours of the best follow, until none is better.
     """
 
-    def __init__(self, problem: Problem, space: int) -> None:
+    def __init__(self, problem: Problem, first: Sequence[Config], *, descends: bool) -> None:
         self.problem = problem
         self._space = Space(problem.configs)
-        self._descends = space in DESCENDS
-        self._first = seeds(problem.configs, SEEDS[space])
+        self._descends = descends
+        self._first = list(first)
         self._known: dict[Config, Timed | Rejected] = {}
+
+    @staticmethod
+    def of(problem: Problem, space: int) -> Search:
+        """Return the search of a space, 1 or 2."""
+        first = seeds(problem.configs, SEEDS[space])
+        return Search(problem, first, descends=space in DESCENDS)
 
     def next_round(self) -> list[Config]:
         """Return the candidates to measure next; none where the search is over."""
@@ -62,6 +70,10 @@ class Search:
     def add(self, outcome: Timed | Rejected) -> None:
         """Take down what became of a candidate, or a new time of it."""
         self._known[outcome.config] = outcome
+
+    def outcome(self, config: Config) -> Timed | Rejected | None:
+        """Return what is known of a config; None where it is no candidate so far."""
+        return self._known.get(config)
 
     @property
     def ranking(self) -> list[Timed]:

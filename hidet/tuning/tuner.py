@@ -124,7 +124,7 @@ class Tuner:
             self._look_up(problems)
         missing = [problem for key, problem in problems.items() if key not in self._found]
         if missing and conditions.space > 0:
-            self._search([Search(problem, conditions.space) for problem in missing])
+            self.search([Search.of(problem, conditions.space) for problem in missing])
         for fusion, key in fusions:
             if key in self._found:
                 fusion.config = _attribute(self._found[key])
@@ -136,8 +136,8 @@ class Tuner:
             if winner is not None:
                 self._found[key] = winner.config
 
-    def _search(self, searches: Sequence[Search]) -> None:
-        """Search for winners, side by side, and keep them."""
+    def search(self, searches: Sequence[Search]) -> None:
+        """Make searches, side by side, and keep the winners."""
         conditions = self._conditions
         with Progress(conditions.progress) as progress, self._make_builder() as builder:
             bench = _Bench(conditions)

@@ -101,7 +101,7 @@ def test_report_of_a_gpu():
     ((fusion, template),) = open_fusions(module)
     assert isinstance(fusion, FusionOp)
     problem = Problem(fusion, template, Setting(Arch.parse(arch), "1", False))
-    search = Search(problem, 1)
+    search = Search.of(problem, 1)
     first, second, *others = search.next_round()
     floor = problem.work.floor(problem.setting.arch)
     search.add(Timed(first, 4 * floor, 0))

@@ -32,7 +32,7 @@ def test_rounds(problem, space, first):
     the_problem = problem(F16, arch="sm_80")
     order = random.sample(range(1000), len(the_problem.configs))
     times = dict(zip(the_problem.configs, order, strict=True))
-    search = Search(the_problem, space)
+    search = Search.of(the_problem, space)
     rounds = run(search, times.__getitem__)
     assert rounds[0] == first
     assert (len(rounds) > 1) == (space == 2)
@@ -47,19 +47,19 @@ def test_rounds(problem, space, first):
 def test_descent_finds_the_minimum_of_a_bowl(problem):
     the_problem = problem(F16, arch="sm_80")
     goal = the_problem.configs[-1]
-    search = Search(the_problem, 2)
+    search = Search.of(the_problem, 2)
     run(search, lambda config: 1.0 + search._space._distance(config, goal))
     assert search.best.config == goal
 
 
 def test_the_first_is_the_cost_models(problem):
     the_problem = problem()
-    assert Search(the_problem, 1).next_round()[0] == the_problem.configs[0]
+    assert Search.of(the_problem, 1).next_round()[0] == the_problem.configs[0]
 
 
 def test_the_most_are_right(problem):
     """A fast candidate with other results than the most does not win, and says why."""
-    search = Search(problem(), 1)
+    search = Search.of(problem(), 1)
     odd = search.next_round()[2]
     run(
         search,
@@ -73,14 +73,14 @@ def test_the_most_are_right(problem):
 
 
 def test_a_wrong_first_candidate_is_outvoted(problem):
-    search = Search(problem(), 1)
+    search = Search.of(problem(), 1)
     first = search.next_round()[0]
     run(search, lambda config: 1.0, lambda config: 0 if config == first else 1)
     assert [each.config for each in search.rejected()] == [first]
 
 
 def test_of_two_opinions_the_cost_models_counts(problem):
-    search = Search(problem(), 1)
+    search = Search.of(problem(), 1)
     first, second, *_ = search.next_round()
     search.add(Timed(first, 2.0, 0))
     search.add(Timed(second, 1.0, 1))
@@ -88,7 +88,7 @@ def test_of_two_opinions_the_cost_models_counts(problem):
 
 
 def test_all_rejected(problem):
-    search = Search(problem(), 2)
+    search = Search.of(problem(), 2)
     for config in search.next_round():
         search.add(Rejected(config, "no"))
     assert search.next_round() == []
@@ -98,7 +98,7 @@ def test_all_rejected(problem):
 
 
 def test_finalists(problem):
-    search = Search(problem(), 1)
+    search = Search.of(problem(), 1)
     configs = search.next_round()
     for number, config in enumerate(configs):
         search.add(Timed(config, 10.0 + number, 0))
@@ -106,3 +106,12 @@ def test_finalists(problem):
     search.add(Timed(configs[2], 1.0, 0))  # a new time counts in the place of the old one
     assert search.best.config == configs[2]
     assert search.measured == len(configs)
+
+
+def test_all_candidates_at_once(problem):
+    """A search may also be told where to begin, and to stop there."""
+    the_problem = problem(F16, arch="sm_80")
+    search = Search(the_problem, the_problem.configs, descends=False)
+    assert run(search, lambda config: 1.0) == [len(the_problem.configs)]
+    assert search.outcome(the_problem.configs[3]) == Timed(the_problem.configs[3], 1.0, 0)
+    assert Search.of(the_problem, 1).outcome(the_problem.configs[3]) is None

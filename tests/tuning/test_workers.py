@@ -1,5 +1,8 @@
 """Workers answer, and die without harm."""
 
+import os
+import subprocess
+import sys
 import time
 
 import pytest
@@ -98,3 +101,33 @@ def test_workers_do_not_outlive_the_pool(module):
     assert len(replies) == 2
     assert processes
     assert all(process.returncode is not None for process in processes)
+
+
+def test_workers_end_with_a_process_that_is_killed(module, tmp_path):
+    """A worker whose requests come from nobody any more goes."""
+    program = (
+        "import sys, time\n"
+        f"sys.path.insert(0, {str(tmp_path)!r})\n"
+        "from hidet.tuning.workers import Worker\n"
+        f"print(Worker({module!r}, 60).ask({{'do': 'double', 'value': 1}})['pid'], flush=True)\n"
+        "time.sleep(1000)\n"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    pid = int(parent.stdout.readline())
+    os.kill(pid, 0)
+    parent.kill()
+    parent.communicate()
+    for _ in range(200):
+        if not is_running(pid):
+            return
+        time.sleep(0.05)
+    pytest.fail("the worker is still there")
+
+
+def is_running(pid):
+    """Return whether a process is there, and not only its exit status."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
