@@ -29,11 +29,14 @@ class Timed:
         config: its config.
         microseconds: the median time of a launch.
         results: which candidates it agrees with: equal numbers stand for equal results.
+        apart: how far its results are from the nearest of those before, if there are any, as a
+            multiple of what is allowed.
     """
 
     config: Config
     microseconds: float
     results: int
+    apart: float = 0.0
 
 
 class Search:
@@ -97,13 +100,14 @@ class Search:
     def rejected(self) -> list[Rejected]:
         """Return the candidates that failed, and those whose results are not those of the most."""
         ranking = self.ranking
-        odd = f"its results differ from those of {len(ranking)} other candidates"
         found: list[Rejected] = []
         for each in self._known.values():
             if isinstance(each, Rejected):
                 found.append(each)
             elif each not in ranking:
-                found.append(Rejected(each.config, odd))
+                odd = f"its results differ from those of {len(ranking)} other candidates"
+                far = f", by {each.apart:.2g} times what is allowed" if each.apart > 1 else ""
+                found.append(Rejected(each.config, odd + far))
         return found
 
     def finalists(self) -> list[Timed]:

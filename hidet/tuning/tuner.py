@@ -96,7 +96,8 @@ class Tuner:
         self._conditions = conditions
         self._winners = winners
         self._make_builder = make_builder
-        self._found: dict[str, str] = {}
+        # By the key of the problem; None where a search has found nothing.
+        self._found: dict[str, str | None] = {}
         self.searches: list[Search] = []
         """The searches that were made, each at its end."""
 
@@ -126,8 +127,8 @@ class Tuner:
         if missing and conditions.space > 0:
             self.search([Search.of(problem, conditions.space) for problem in missing])
         for fusion, key in fusions:
-            if key in self._found:
-                fusion.config = _attribute(self._found[key])
+            if (config := self._found.get(key)) is not None:
+                fusion.config = _attribute(config)
 
     def _look_up(self, problems: Mapping[str, Problem]) -> None:
         """Take over the winners that are known."""
@@ -164,6 +165,7 @@ class Tuner:
                 TuningWarning,
                 stacklevel=2,
             )
+            self._found[problem.key] = None
             return
         config = str(problem.attribute(best.config))
         winner = Winner(config, best.microseconds, search.measured, problem.title)
@@ -217,7 +219,7 @@ class _Bench:
         if reply["results"] == len(others):
             others.append(built)
         self._built[search, config] = built
-        return Timed(config, reply["microseconds"][0], reply["results"])
+        return Timed(config, reply["microseconds"][0], reply["results"], reply["apart"])
 
     def time_again(self, search: Search) -> None:
         """Time the best candidates of a search once more, in turns."""
