@@ -1,6 +1,12 @@
 """`hidet tune` and `hidet bench`: tables of candidates, with a line to paste."""
 
+import os
+import random
 import re
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import pytest
 from xdsl.parser import Parser
@@ -117,3 +123,33 @@ def test_report_of_a_gpu():
     assert all(reason.endswith(" bytes of shared memory, of 65536") for reason in reasons[1:])
     assert len(reasons) > 3
     assert last == f"config {problem.attribute(second)}"
+
+
+@pytest.mark.slow
+def test_killed_at_any_moment(tmp_path):
+    """Whenever a search is killed, the next one works, and no process is left."""
+    file = tmp_path / "program.mlir"
+    file.write_text(FUSIONS)
+    command = [sys.executable, "-m", "hidet.tools.cli", "tune", str(file), "--space", "1"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    for _ in range(5):
+        search = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE)
+        with pytest.raises(subprocess.TimeoutExpired):
+            search.communicate(timeout=random.uniform(0.5, 4))
+        children = Path(f"/proc/{search.pid}/task/{search.pid}/children").read_text().split()
+        search.kill()
+        search.communicate()
+        deadline = time.monotonic() + 30
+        while any(_is_running(pid) for pid in children):
+            assert time.monotonic() < deadline, "a worker is left"
+            time.sleep(0.1)
+    result = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
+    assert "config {template" in result.stdout
+    Store(tmp_path / "cache").evict()
+
+
+def _is_running(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
