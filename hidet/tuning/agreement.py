@@ -17,6 +17,9 @@ DIFFERENT_STEPS = 1e-3
 """The share of whole numbers that may differ: a comparison or a rounding in the epilogue turns the
 least difference of sums into another number."""
 
+PART = 1 << 24
+"""So many elements are compared at a time, for the memory that it takes."""
+
 
 def difference(one: Sequence[torch.Tensor], other: Sequence[torch.Tensor], length: int) -> float:
     """Return how far results are apart, as a multiple of what is allowed: 1 or less is agreement.
@@ -36,16 +39,28 @@ def _difference(a: torch.Tensor, b: torch.Tensor, length: int) -> float:
         return 0.0
     if not a.dtype.is_floating_point:
         return float((a != b).float().mean()) / DIFFERENT_STEPS
-    wide = torch.promote_types(a.dtype, torch.float32)
     rounding = torch.finfo(a.dtype).eps
-    a, b = a.to(wide), b.to(wide)
+    wide = torch.promote_types(a.dtype, torch.float32)
+    parts = list(zip(_parts(a), _parts(b), strict=True))
+    squares = sum(float(y[y.isfinite()].to(wide).square().sum()) for _, y in parts)
+    size = (squares / b.numel()) ** 0.5
+    sums = SUM_ROUNDINGS * torch.finfo(wide).eps * max(length, 1) ** 0.5
+    relative = ROUNDINGS * rounding + sums
+    return max(_part_difference(x.to(wide), y.to(wide), relative, size) for x, y in parts)
+
+
+def _parts(tensor: torch.Tensor) -> list[torch.Tensor]:
+    """Cut the elements of a tensor."""
+    flat = tensor.flatten()
+    return [flat[start : start + PART] for start in range(0, flat.numel(), PART)]
+
+
+def _part_difference(a: torch.Tensor, b: torch.Tensor, relative: float, size: float) -> float:
+    """Return how far parts of results are apart; the root of the mean square of all is `size`."""
     finite = a.isfinite() & b.isfinite()
     same = (a == b) | (a.isnan() & b.isnan())
     if not bool((finite | same).all()):
         return float("inf")
     a, b = torch.where(finite, a, 0), torch.where(finite, b, 0)
-    size = float(b.square().mean().sqrt())
-    sums = SUM_ROUNDINGS * torch.finfo(wide).eps * max(length, 1) ** 0.5
-    relative = ROUNDINGS * rounding + sums
-    allowed = relative * (b.abs() + size) + torch.finfo(wide).tiny
+    allowed = relative * (b.abs() + size) + torch.finfo(b.dtype).tiny
     return float(((a - b).abs() / allowed).max())

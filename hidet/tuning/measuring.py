@@ -113,7 +113,8 @@ class Bench:
             device = torch.device("cuda", device.index or 0)
         candidates = [Candidate(each) for each in request["candidates"]]
         plan = candidates[0].plan
-        problem = (plan.inputs, plan.outputs, plan.constants, request["seed"], str(device))
+        specs = (plan.inputs, plan.outputs, plan.constants)
+        problem = (*specs, request["seed"], request["l2_bytes"], device)
         if self._data is None or self._problem != problem:
             self._results.clear()
             self._data, self._problem = Data(plan, request, device), problem

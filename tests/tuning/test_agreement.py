@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from hidet.tuning import agreement
 from hidet.tuning.agreement import difference
 
 KINDS = {torch.float64: 1e-15, torch.float32: 1e-7, torch.float16: 1e-3, torch.bfloat16: 1e-2}
@@ -43,6 +44,17 @@ def test_poison_and_infinities(value):
     assert difference([other], [other.clone()], 8) == 0
     if value == value:
         assert difference([other], [torch.where(other == value, -other, other)], 8) > 1
+
+
+def test_parts(monkeypatch):
+    """Large results are compared part by part, with the same outcome."""
+    one = torch.randn(50, 7)
+    other = one + 1e-5 * torch.randn(50, 7)
+    other[0, 0] = one[0, 0] = float("inf")
+    whole = difference([one], [other], 9)
+    monkeypatch.setattr(agreement, "PART", 16)
+    assert difference([one], [other], 9) == pytest.approx(whole)
+    assert 0 < whole < float("inf")
 
 
 def test_the_worst_result_counts():
