@@ -138,19 +138,20 @@ class Tuner:
                 self._found[key] = winner.config
 
     def search(self, searches: Sequence[Search]) -> None:
-        """Make searches, side by side, and keep the winners."""
+        """Make searches, side by side, and keep each winner when its search is over."""
         conditions = self._conditions
         with Progress(conditions.progress) as progress, self._make_builder() as builder:
             bench = _Bench(conditions)
             try:
-                while _round(searches, builder, bench, progress):
-                    pass
-                for search in searches:
-                    bench.time_again(search)
+                going = list(searches)
+                while going:
+                    _round(going, builder, bench, progress)
+                    for search in [each for each in going if not each.next_round()]:
+                        bench.time_again(search)
+                        self._keep(search)
+                        going.remove(search)
             finally:
                 bench.close()
-        for search in searches:
-            self._keep(search)
         self.searches.extend(searches)
 
     def _keep(self, search: Search) -> None:
@@ -175,16 +176,15 @@ class Tuner:
         self._found[problem.key] = config
 
 
-def _round(searches: Sequence[Search], builder: Builder, bench: _Bench, progress: Progress) -> bool:
-    """Build and measure what the searches want next; return whether that was anything."""
+def _round(searches: Sequence[Search], builder: Builder, bench: _Bench, progress: Progress) -> None:
+    """Build and measure what the searches want next."""
     wanted = [(search, config) for search in searches for config in search.next_round()]
     progress.expect(len(wanted))
     texts = [(s.problem.text, str(s.problem.attribute(config))) for s, config in wanted]
-    candidates = builder.build(texts, progress.built) if wanted else []
+    candidates = builder.build(texts, progress.built)
     for (search, config), built in zip(wanted, candidates, strict=True):
         search.add(bench.measure(search, config, built))
         progress.measured(_best(search))
-    return bool(wanted)
 
 
 def _best(search: Search) -> str:

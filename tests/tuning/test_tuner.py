@@ -142,6 +142,25 @@ def test_equal_fusions_are_searched_once(store, candidate, fusions):
     assert None not in (first, second)
 
 
+def test_what_is_over_is_kept(store, candidate, fusions, monkeypatch):
+    """A tuning that is interrupted keeps the winners of the searches that were over."""
+    keep = Tuner._keep
+
+    def interrupt(self, search):
+        keep(self, search)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Tuner, "_keep", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        make_tuner(store, FakeBuilder(lambda _: candidate("good"))).tune(fusions(TWO))
+    monkeypatch.undo()
+    builder = FakeBuilder(lambda _: candidate("good"))
+    module = fusions(TWO)
+    make_tuner(store, builder).tune(module)
+    assert builder.built == 8
+    assert None not in configs(module)
+
+
 def test_a_hanging_finalist(store, candidate, fusions, monkeypatch, caplog):
     """Where the finalists cannot be timed again, the first times count."""
     ask = tuner_module.Worker.ask
