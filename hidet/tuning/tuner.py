@@ -117,8 +117,8 @@ class Tuner:
         problems: dict[str, Problem] = {}
         fusions: list[tuple[FusionOp, str]] = []
         for fusion, template in open_fusions(module):
-            problem = Problem(fusion, template, setting)
-            if len(problem.configs) > 1:
+            if len(template.configs(fusion, conditions.arch)) > 1:
+                problem = Problem(fusion, template, setting)
                 problems.setdefault(problem.key, problem)
                 fusions.append((fusion, problem.key))
         if not conditions.again:
@@ -132,10 +132,11 @@ class Tuner:
 
     def _look_up(self, problems: Mapping[str, Problem]) -> None:
         """Take over the winners that are known."""
-        for key in problems.keys() - self._found.keys():
-            winner = self._winners.find(key, self._conditions.space)
-            if winner is not None:
-                self._found[key] = winner.config
+        for key in problems:
+            if key not in self._found:
+                winner = self._winners.find(key, self._conditions.space)
+                if winner is not None:
+                    self._found[key] = winner.config
 
     def search(self, searches: Sequence[Search]) -> None:
         """Make searches, side by side, and keep each winner when its search is over."""
