@@ -56,6 +56,7 @@ PASSES: dict[str, str] = {
     "compute-pipeline": "hidet.lowering.pipelines:ComputePipeline",
     "task-pipeline": "hidet.lowering.pipelines:TaskPipeline",
     "cuda-pipeline": "hidet.lowering.pipelines:CudaPipeline",
+    "kernels-pipeline": "hidet.lowering.pipelines:KernelsPipeline",
     "script-to-cuda": "hidet.lowering.pipelines:ScriptToCuda",
     "script-pipeline": "hidet.lowering.pipelines:ScriptPipeline",
     "hidet-pipeline": "hidet.lowering.pipelines:HidetPipeline",

@@ -37,13 +37,15 @@ LAYERS = {
     ),
     "backend": "arch dialects errors escape forks",
     "runtime": "arch errors forks option",
+    "tuning": "arch backend context dialects errors lowering.templates runtime",
     "driver": (
         "analysis arch backend context dialects errors escape forks frontends.script legality "
-        "lowering option runtime tensor tracebacks utils"
+        "lowering option runtime tensor tracebacks tuning utils"
     ),
     "frontends.torch": "dialects driver errors frontends.script option runtime",
     "tools": (
-        "backend context dialects driver errors frontends.script lowering mapping option universe"
+        "backend context dialects driver errors frontends.script lowering mapping option tuning "
+        "universe"
     ),
     "testing": "dialects driver errors frontends.script mapping option tools",
     "ir": "frontends.script lang original",

@@ -7,6 +7,7 @@
 - `options`, `target`: what is compiled for what;
 - `programs`: the cache of whole programs, which makes a warm start run no pass;
 - `compilation`: the stages of a cold start;
+- `tuning`, `candidates`: the tuner's place among the passes, and what builds its candidates;
 - `passes`: runs the pipeline, with times, dumps, and errors that say where;
 - `dump`: what `HIDET_DUMP` writes;
 - `script`: functions of scripts, which run on the host and launch kernels: `script_arguments` are
@@ -15,12 +16,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from hidet.driver.compiler import compile_graph
 from hidet.driver.options import CompileOptions
 
 if TYPE_CHECKING:
+    from hidet.driver.compiler import compile_graph
     from hidet.driver.script import CompiledModule
     from hidet.frontends.script import IRModule
 
@@ -33,3 +34,12 @@ def build_ir_module(ir_module: IRModule) -> CompiledModule:
     from hidet.driver.script import build_ir_module as build
 
     return build(ir_module)
+
+
+def __getattr__(name: str) -> Any:
+    """Load what needs torch when it is asked for: the workers of the tuner do without."""
+    if name == "compile_graph":
+        from hidet.driver.compiler import compile_graph
+
+        return compile_graph
+    raise AttributeError(f"module 'hidet.driver' has no attribute '{name}'")

@@ -17,6 +17,7 @@ from hidet.driver.extract import extract_plan
 from hidet.driver.options import CompileOptions
 from hidet.driver.passes import lower
 from hidet.driver.programs import Program
+from hidet.driver.tuning import make_tuner, with_tuner
 from hidet.legality.architecture import check_architecture
 from hidet.lowering.pipelines import PassOptions, passes_of
 from hidet.runtime.times import CompileTimes
@@ -34,6 +35,7 @@ def compile_program(
     store: Store,
     options: CompileOptions,
     report: CompileTimes,
+    device: str,
 ) -> Program:
     """Lower a program in place, print and build its kernels, and read its plan.
 
@@ -46,6 +48,7 @@ def compile_program(
         store: the cache; it gets the binaries.
         options: the options.
         report: gets the times of the stages and passes.
+        device: where it is going to run, and where the tuner measures.
 
     Raises: see `hidet.driver.compile_graph`.
     """
@@ -56,7 +59,8 @@ def compile_program(
         def again() -> ModuleOp:
             return Parser(make_context(), text).parse_module()
 
-        passes = passes_of("hidet-pipeline", settings)
+        tuner = make_tuner(toolchain, arch, store, options, device)
+        passes = with_tuner(passes_of("hidet-pipeline", settings), tuner)
         lower(module, passes, dump, report, again=again, verify=settings.verify)
     with report.stage("print"):
         for kernel in kernels_of(module):

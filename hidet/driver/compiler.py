@@ -18,6 +18,7 @@ from hidet.errors import CompilationError, CompilerNotFoundError
 from hidet.runtime.addresses import FUNCTION, SOURCE
 from hidet.runtime.compiled_graph import CompiledGraph
 from hidet.runtime.times import CompileTimes
+from hidet.tuning.winners import Winners
 
 if TYPE_CHECKING:
     import torch
@@ -51,8 +52,10 @@ def compile_graph(
         toolchain = find_toolchain(device, settings)
         text = str(module)
         arch = find_arch(device, settings)
-        key = program_key(text, toolchain, arch, settings)
         store = open_store(settings.cache_dir, settings.cache_size_limit)
+        # What is searched for is found again; what is only looked up may be another one by now.
+        winners = Winners(store).state() if settings.search_space == 0 else ""
+        key = program_key(text, toolchain, arch, settings, winners)
         programs = ProgramCache(store, toolchain)
         # Whoever wants to see the passes wants them to run.
         program = programs.load(key) if settings.dump_dir is None else None
@@ -60,7 +63,9 @@ def compile_graph(
     if program is None:
         with report.stage("import"):  # the compiler, which a warm start does without
             from hidet.driver.compilation import compile_program
-        program = compile_program(module, text, key, toolchain, arch, store, settings, report)
+        program = compile_program(
+            module, text, key, toolchain, arch, store, settings, report, str(device)
+        )
         with report.stage("store"):
             programs.save(key, program.plan)
     with report.stage("load"):

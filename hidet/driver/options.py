@@ -21,7 +21,7 @@ class CompileOptions:
         num_workers: how many compilers run side by side.
         compile_time_limit: the seconds that a compiler may take for one kernel.
         progress: "auto", "on" or "off".
-        search_space: how schedules are chosen; 0 asks the cost model.
+        search_space: how schedules are chosen; 0 measures nothing.
         verify_level: check between stages that the program is legal there.
         strict: compile kernels that check their memory accesses; for the CPU only.
         checks: compile kernels that check positions of look-ups and divisors.

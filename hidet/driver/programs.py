@@ -30,16 +30,18 @@ class Program:
     artifacts: dict[str, Path]
 
 
-def program_key(text: str, toolchain: Toolchain, arch: Arch, options: CompileOptions) -> str:
+def program_key(
+    text: str, toolchain: Toolchain, arch: Arch, options: CompileOptions, winners: str = ""
+) -> str:
     """Give the key of a program in the cache.
 
     Everything that decides over the result is in it: the program, the target with the compiler and
-    its options, the machine that schedules are for, this compiler's own source, and the options
-    that passes look at. Flags of torch that change the program, such as those of TF32, are in its
-    text.
+    its options, the machine that schedules are for, this compiler's own source, the options that
+    passes look at, and the state of the tuner's `winners` where these are looked up. Flags of torch
+    that change the program, such as those of TF32, are in its text.
     """
     of_passes = f"{arch} {options.search_space} {options.strict} {options.checks}"
-    parts = (text, toolchain.fingerprint(), source_fingerprint(), of_passes)
+    parts = (text, toolchain.fingerprint(), source_fingerprint(), of_passes, winners)
     digest = hashlib.sha256()
     for part in parts:
         digest.update(f"{len(part)}\0{part}".encode())

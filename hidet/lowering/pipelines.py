@@ -73,6 +73,7 @@ PIPELINES: dict[str, tuple[str, ...]] = {
     "compute-pipeline": COMPUTE,
     "task-pipeline": TASK,
     "cuda-pipeline": CUDA,
+    "kernels-pipeline": (*TASK, *CUDA, *HOST),
     "script-to-cuda": SCRIPT,
     "script-pipeline": (*SCRIPT, *CUDA),
     "hidet-pipeline": (*GRAPH, *COMPUTE, *TASK, *CUDA, *HOST),
@@ -187,6 +188,12 @@ class CudaPipeline(_Pipeline):
     """From kernels of one thread to what the printer prints."""
 
     name = "cuda-pipeline"
+
+
+class KernelsPipeline(_Pipeline):
+    """From fusions to what the printer and the runtime take."""
+
+    name = "kernels-pipeline"
 
 
 class ScriptToCuda(_Pipeline):

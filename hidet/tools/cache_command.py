@@ -40,6 +40,8 @@ def _name(info: EntryInfo) -> str:
         return f"({error})"
     if info.namespace == "programs":
         return f"{meta.get('kernels')} kernels for {meta.get('target')}"
+    if info.namespace == "winners":
+        return f"{meta.get('title')}: {meta.get('config')}"
     return str(meta.get("name", ""))
 
 

@@ -12,6 +12,8 @@
 // RUN:   | hidet-opt -p 'script-to-cuda{verify=true}' | filecheck %s --check-prefix TASK
 // RUN: hidet-opt %s -p graph-pipeline,compute-pipeline,schedule \
 // RUN:   | hidet-opt -p 'script-pipeline{verify=true}' -t cuda | filecheck %s --check-prefix SOURCE
+// RUN: hidet-opt %s -p graph-pipeline,compute-pipeline \
+// RUN:   | hidet-opt -p 'kernels-pipeline{verify=true}' -t cuda | filecheck %s --check-prefix SOURCE
 // RUN: hidet-opt %s -p hidet-pipeline -t cuda | filecheck %s --check-prefix SOURCE
 
 func.func @forward(%x : tensor<33x40xf32>) -> tensor<33x50xf32> {

@@ -25,7 +25,7 @@ def test_no_command(capsys):
     with pytest.raises(SystemExit) as caught:
         cli.main([])
     assert caught.value.code == 2
-    assert "{cache,script,option,env}" in capsys.readouterr().err
+    assert "{cache,script,tune,bench,option,env}" in capsys.readouterr().err
 
 
 def test_option(capsys):
@@ -96,10 +96,11 @@ def test_cache_show(capsys, cache):
     used = artifact_key("add", "")
     age = time.time() + 60
     os.utime(cache.kernels.get(used) / "entry.json", (age, age))
-    folder, kernels, programs, total, *latest = run_cache(capsys, cache, "show")
+    folder, kernels, programs, winners, total, *latest = run_cache(capsys, cache, "show")
     assert folder == str(cache.folder.root)
     assert kernels.split() == ["kernels", "2", "entries", "4.00", "MB"]
     assert programs.split() == ["programs", "1", "entries", "0.00", "MB"]
+    assert winners.split() == ["winners", "0", "entries", "0.00", "MB"]
     assert total.split() == ["total", "3", "entries", "4.00", "MB"]
     assert len(latest) == 3
     assert latest[0].split()[2:] == ["kernels", used[:12], "2.00", "MB", "add"]

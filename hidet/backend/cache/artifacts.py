@@ -74,6 +74,11 @@ class Store:
         """What the passes made of graphs."""
         return ArtifactCache(self, "programs")
 
+    @property
+    def winners(self) -> "ArtifactCache":
+        """What the tuner has found."""
+        return ArtifactCache(self, "winners")
+
     def entries(self) -> list[EntryInfo]:
         """List all entries, the one that was not used for the longest time first."""
         return self.folder.entries()
@@ -156,7 +161,7 @@ class ArtifactCache:
 
     Args:
         store: the store, or its root folder.
-        namespace: "kernels" or "programs".
+        namespace: a name of `NAMESPACES`.
 
     Raises:
         CacheError: there is no such namespace, or the root folder is not safe to use.
@@ -219,6 +224,15 @@ class ArtifactCache:
             return self._put(place, key, files, meta)
         except OSError as error:
             return self._put_private(key, files, meta, error)
+
+    def remove(self, key: str) -> None:
+        """Remove an entry, if it is there."""
+        folder = self.store.folder
+        try:
+            with folder.lock(exclusive=True):
+                folder.take_away(self._place(key))
+        except OSError:  # there is no cache, or it cannot be written, as `put` will find
+            return
 
     @contextmanager
     def building(self, key: str, give_up: Callable[[], bool] = lambda: False) -> Generator[None]:

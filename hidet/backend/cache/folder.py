@@ -3,6 +3,7 @@
     <root>/                       mode 0700
         kernels/<kk>/<key>/       an entry; kk are the first two digits of the key
         programs/<kk>/<key>/
+        winners/<kk>/<key>/
         temporary/                entries that are being written or removed
         locks/<kk>                held while an entry is being built
 
@@ -32,7 +33,7 @@ from hidet.backend.cache.entry import DESCRIPTION, DamagedEntryError, sync_folde
 from hidet.backend.temporary import remove_tree
 from hidet.errors import CacheError
 
-NAMESPACES = ("kernels", "programs")
+NAMESPACES = ("kernels", "programs", "winners")
 
 GRACE_SECONDS = 600.0
 """An entry that was used in this time is not evicted: somebody may be about to open its files."""

@@ -1,13 +1,11 @@
 """What `torch.compile(..., backend="hidet", mode=..., options=...)` may say."""
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from hidet import option
 from hidet.errors import OptionError
 from hidet.frontends.torch.config import dynamo_config
-from hidet.frontends.torch.notices import NoEffectWarning
 
 MODES: dict[str, dict[str, object]] = {
     "default": {},
@@ -58,12 +56,6 @@ class Settings:
                 )
         others = {name: value for name, value in given.items() if name not in OWN_OPTIONS}
         with option.context(**others):  # refuses values that an option cannot take
-            if option.get_option("search_space") != 0:
-                warnings.warn(
-                    "search_space has no effect: nothing is measured yet, the cost model decides",
-                    NoEffectWarning,
-                    stacklevel=3,
-                )
             return Settings(
                 fallback=bool(given.get("fallback", True)),
                 use_cuda_graph=bool(given.get("use_cuda_graph", dynamo_config["use_cuda_graph"])),

@@ -18,6 +18,7 @@ from hidet.dialects.compute import FusionOp, GridOp
 from hidet.frontends.script.emitter import Emitter, LaunchShape
 from hidet.frontends.script.values import Tensor
 from hidet.lowering.templates.config import Config
+from hidet.lowering.templates.legality import Rejected
 from hidet.lowering.templates.parts import tensor
 
 Results = Sequence[tuple[Tensor, Tensor]]
@@ -95,6 +96,10 @@ class Template(ABC, Generic[ConfigT]):
 
         None where a template that is less special does better.
         """
+
+    def rejected(self, fusion: FusionOp, arch: Arch) -> Sequence[Rejected]:
+        """Return the configs that would be among them if the machine could run them, with why."""
+        return ()
 
     @abstractmethod
     def launch(self, fusion: FusionOp, config: ConfigT) -> Launch:

@@ -16,6 +16,7 @@ from hidet.dialects.graph import MatmulOp
 from hidet.dialects.shaped import bytes_of, element_of, shape_of
 from hidet.lowering.templates.base import ceil_div
 from hidet.lowering.templates.config import MAX_CHOICE, Config
+from hidet.lowering.templates.legality import Footprint, Rejected
 
 
 @dataclass(frozen=True)
@@ -99,6 +100,14 @@ class Blocking(Config):
         results = self.block_m * self.block_n if self.epilogue == STAGED else 0
         return (factors + results) * problem.element_bytes
 
+    def refusal(self, problem: Problem, arch: Arch) -> str | None:
+        """Return why a machine cannot run it, or None where it can."""
+        sums = self.block_m * self.block_n // self.threads
+        # Tiles that warp groups take start at a multiple of so many bytes.
+        spare = ALIGNMENT if self.instruction in WGMMA else 0
+        shared = self.shared_bytes(problem) + spare
+        return Footprint(self.threads, shared, sums).refusal(arch)
+
     def tiles(self, problem: Problem) -> int:
         """Return how many tiles the results have."""
         tiles = ceil_div(problem.m, self.block_m) * ceil_div(problem.n, self.block_n)
@@ -159,8 +168,17 @@ STAGES = (2, 3, 4, 5)
 
 def candidates(problem: Problem, arch: Arch) -> list[Blocking]:
     """Return the blockings of a problem that a machine can run, the best estimate first."""
-    found = [*_mma(problem, arch), *_wgmma(problem, arch)] or (CPU_FMA if arch.is_cpu else GPU_FMA)
+    every = [*_mma(problem, arch), *_wgmma(problem, arch)]
+    fitting = [each for each in every if each.refusal(problem, arch) is None]
+    found = fitting or (CPU_FMA if arch.is_cpu else GPU_FMA)
     return sorted(found, key=lambda each: estimate(each, problem, arch))
+
+
+def refused(problem: Problem, arch: Arch) -> list[Rejected]:
+    """Return the blockings of a problem that a machine cannot run, with why."""
+    every = [*_mma(problem, arch), *_wgmma(problem, arch)]
+    reasons = ((each, each.refusal(problem, arch)) for each in every)
+    return [Rejected(each, reason) for each, reason in reasons if reason is not None]
 
 
 def _mma(problem: Problem, arch: Arch) -> Iterator[Blocking]:
@@ -173,11 +191,9 @@ def _mma(problem: Problem, arch: Arch) -> Iterator[Blocking]:
             continue
         for tile, depth, stages in product(MMA_TILES, DEPTHS, STAGES):
             block_m, block_n, rows, columns = tile
-            choice = Blocking(
+            yield Blocking(
                 wanted, block_m, block_n, depth // problem.element_bytes, rows, columns, stages
             )
-            if choice.shared_bytes(problem) <= arch.shared_bytes_per_block:
-                yield choice
 
 
 def _wgmma(problem: Problem, arch: Arch) -> Iterator[Blocking]:
@@ -189,13 +205,10 @@ def _wgmma(problem: Problem, arch: Arch) -> Iterator[Blocking]:
         if name not in WGMMA or not WGMMA[name].runs_on(arch):
             continue
         choice = Blocking(name, block_m, block_n, 64, rows, columns, stages)
-        if choice.shared_bytes(problem) <= arch.shared_bytes_per_block - ALIGNMENT:
-            yield choice
-            if choice.tiles(problem) > arch.processors:
-                yield replace(choice, grid=arch.processors)
-                staged = replace(choice, grid=arch.processors, epilogue=STAGED)
-                if staged.shared_bytes(problem) <= arch.shared_bytes_per_block - ALIGNMENT:
-                    yield staged
+        yield choice
+        if choice.tiles(problem) > arch.processors:
+            yield replace(choice, grid=arch.processors)
+            yield replace(choice, grid=arch.processors, epilogue=STAGED)
 
 
 SHORT = 2

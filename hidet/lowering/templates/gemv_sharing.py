@@ -188,7 +188,7 @@ def estimate(choice: Sharing, problem: Problem, arch: Arch) -> float:
     )
     step = choice.depth * choice.width * problem.element_bytes
     work = share * ceil_div(problem.k, choice.depth)
-    speed = min(arch.bandwidth / arch.processors * 1e-6, LOADING * resident * step / LATENCY)
+    speed = min(arch.bandwidth / arch.processors * 1e-6, LOADING * resident * step / LATENCY[WARP])
     instructions = choice.threads * ((problem.m + 1) * choice.held + rows)
     rate = arch.rates["f32"] / 2 / arch.processors * 1e-6
     exchanges = choice.lanes.bit_length() - 1 + (choice.lanes > WARP) * choice.sums(problem.m)

@@ -12,8 +12,9 @@ from hidet.frontends.script.values import Index, Tensor
 from hidet.lang import script, shared_tensor, task
 from hidet.lang.cuda import blockIdx, threadIdx
 from hidet.lowering.templates.base import KernelScope, Launch, Template, ceil_div
-from hidet.lowering.templates.blocking import Blocking, Problem, candidates
+from hidet.lowering.templates.blocking import Blocking, Problem, candidates, refused
 from hidet.lowering.templates.epilogue import anchor_of, epilogue_sink
+from hidet.lowering.templates.legality import Rejected
 from hidet.lowering.templates.parts import accumulator, fill, known, place, tensor
 
 
@@ -34,6 +35,10 @@ class MatmulTemplate(Template[Blocking]):
     def configs(self, fusion: FusionOp, arch: Arch) -> Sequence[Blocking]:
         """Return the ways to cut the product into blocks, the best estimate first."""
         return candidates(Problem.of(anchor_of(fusion)), arch)
+
+    def rejected(self, fusion: FusionOp, arch: Arch) -> Sequence[Rejected]:
+        """Return the blockings whose tiles do not fit."""
+        return refused(Problem.of(anchor_of(fusion)), arch)
 
     def launch(self, fusion: FusionOp, config: Blocking) -> Launch:
         """Return one block for each tile of each matrix of the batch, or fewer that stay."""

@@ -21,7 +21,6 @@ from hidet.frontends.torch.backend import hidet_backend
 from hidet.frontends.torch.notices import (
     GradientWarning,
     ManyShapesWarning,
-    NoEffectWarning,
 )
 from hidet.frontends.torch.settings import MODES, OWN_OPTIONS, Settings
 
@@ -299,7 +298,6 @@ def test_wrong_value(options, programs):
     assert "cannot be" in option_error(options=options)
 
 
-@pytest.mark.filterwarnings("ignore::hidet.frontends.torch.notices.NoEffectWarning")
 @pytest.mark.parametrize("mode", MODES)
 def test_modes(mode, programs):
     with torch.no_grad():
@@ -308,8 +306,7 @@ def test_modes(mode, programs):
 
 
 def test_settings():
-    with pytest.warns(NoEffectWarning, match="search_space has no effect"):
-        tuned = Settings.of("max-autotune-no-cudagraphs", None)
+    tuned = Settings.of("max-autotune-no-cudagraphs", None)
     assert tuned == Settings(use_cuda_graph=False, options={"search_space": 2})
     assert Settings.of(None, {"fallback": False, "num_workers": 1}) == Settings(
         fallback=False, options={"num_workers": 1}

@@ -1,0 +1,136 @@
+"""Builds the candidates of the tuner: lowers them side by side, compiles several in a run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from itertools import chain
+from types import TracebackType
+from typing import Self
+
+from hidet.arch.chips import Arch
+from hidet.backend.build import build_kernels
+from hidet.backend.cache import Store, artifact_key
+from hidet.backend.toolchains import Toolchain
+from hidet.errors import CompilationError
+from hidet.runtime.plan import Plan
+from hidet.tuning.tuner import Built
+from hidet.tuning.workers import Message, WorkerError, WorkerPool
+
+LOWERING = "hidet.driver.lowering_worker"
+
+LOWER_SECONDS = 120.0
+"""A candidate that takes longer to lower is rejected."""
+
+MOST_IN_A_RUN = 8
+"""So many candidates share a run of the compiler at most: what it takes to begin counts once."""
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A candidate before it is compiled: its plan without keys of binaries, and its source."""
+
+    plan: Plan
+    source: str
+
+
+class CandidateBuilder:
+    """Lowers candidates in processes of their own and compiles them, on all cores.
+
+    Args:
+        arch: the machine that kernels are for.
+        toolchain: the compiler.
+        store: the cache, which gets the binaries.
+        workers: how many processes run side by side; None: one for each core.
+        time_limit: the seconds that a run of the compiler may take.
+    """
+
+    def __init__(
+        self,
+        arch: Arch,
+        toolchain: Toolchain,
+        store: Store,
+        workers: int | None,
+        time_limit: float,
+    ) -> None:
+        self._arch = arch
+        self._toolchain = toolchain
+        self._store = store
+        self._workers = workers or len(os.sched_getaffinity(0))
+        self._time_limit = time_limit
+        self._pool = WorkerPool(LOWERING, self._workers, LOWER_SECONDS)
+
+    def build(
+        self, candidates: Sequence[tuple[str, str]], advance: Callable[[], object]
+    ) -> list[Built]:
+        """Build programs of one fusion each, with the text of their config; see `Builder`."""
+        requests: list[Message] = [
+            {"program": text, "config": config, "arch": str(self._arch), "number": number}
+            for number, (text, config) in enumerate(candidates)
+        ]
+        replies = self._pool.ask_all(requests, lambda: None)
+        lowered = {
+            number: Lowered(Plan.from_json(reply["plan"]), reply["source"])
+            for number, reply in enumerate(replies)
+            if not isinstance(reply, WorkerError)
+        }
+        size = min(MOST_IN_A_RUN, -(-len(lowered) // self._workers)) or 1
+        numbers = list(lowered)
+        batches = [numbers[start : start + size] for start in range(0, len(numbers), size)]
+
+        def compile_batch(batch: Sequence[int]) -> dict[int, Built]:
+            built = self._compile({number: lowered[number] for number in batch})
+            for _ in batch:
+                advance()
+            return built
+
+        with ThreadPoolExecutor(self._workers) as threads:
+            built = list(threads.map(compile_batch, batches))
+        found = dict(chain.from_iterable(each.items() for each in built))
+        for number, reply in enumerate(replies):
+            if isinstance(reply, WorkerError):
+                found[number] = reply
+                advance()
+        return [found[number] for number in range(len(candidates))]
+
+    def _compile(self, batch: dict[int, Lowered]) -> dict[int, Built]:
+        """Compile candidates in one run; where it fails, each by itself, to find the culprit."""
+        source = "\n".join(each.source for each in batch.values())
+        try:
+            path = build_kernels(
+                {"candidates": source},
+                self._toolchain,
+                self._store.kernels,
+                progress=False,
+                workers=1,
+                time_limit=self._time_limit,
+            )["candidates"]
+        except CompilationError as error:
+            if len(batch) == 1:
+                return dict.fromkeys(batch, WorkerError(error.what))
+            alone = [self._compile({number: each}) for number, each in batch.items()]
+            return dict(chain.from_iterable(each.items() for each in alone))
+        key = artifact_key(source, self._toolchain.fingerprint())
+        return {
+            number: {"plan": _with_key(each.plan, key).to_json(), "artifacts": {key: str(path)}}
+            for number, each in batch.items()
+        }
+
+    def __enter__(self) -> Self:
+        self._pool.__enter__()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._pool.__exit__(kind, error, traceback)
+
+
+def _with_key(plan: Plan, key: str) -> Plan:
+    """Return a plan all of whose kernels are in one binary."""
+    return replace(plan, kernels=tuple(replace(k, artifact_key=key) for k in plan.kernels))

@@ -1,0 +1,56 @@
+"""A plan that runs another one many times, one run after the other, in memory of the caller."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hidet.runtime.plan import Argument, Launch, Plan
+
+
+def chained(plan: Plan, runs: int, copies: int) -> Plan:
+    """Return the plan that runs the launches of `plan` so many times, each after all before.
+
+    Its inputs are those of `plan`, then the outputs, which the caller gives too: they can be
+    poisoned. Each weight is there `copies` times, and the runs take turns with them.
+
+    Args:
+        plan: a plan without weights to prepare and without outputs that are only copied.
+        runs: how many times.
+        copies: how many copies of the weights there are.
+    """
+    size = len(plan.forward)
+    launches: list[Launch] = []
+    for run in range(runs):
+        base = run * size
+        before = tuple(range(base - size, base)) if run else ()
+        for launch in plan.forward:
+            own = tuple(base + number for number in launch.dependencies)
+            arguments = tuple(_moved(each, plan, run % copies) for each in launch.arguments)
+            launches.append(replace(launch, arguments=arguments, dependencies=own or before))
+    weights = {
+        weight_name(name, copy): spec
+        for copy in range(copies)
+        for name, spec in plan.constants.items()
+    }
+    return replace(
+        plan,
+        inputs=(*plan.inputs, *plan.outputs),
+        outputs=(),
+        constants=weights,
+        forward=tuple(launches),
+    )
+
+
+def weight_name(name: str, copy: int) -> str:
+    """Return what a copy of a weight is called."""
+    return f"{name}.{copy}"
+
+
+def _moved(argument: Argument, plan: Plan, copy: int) -> Argument:
+    match argument.space:
+        case "output":
+            return Argument("input", len(plan.inputs) + int(argument.at))
+        case "constant":
+            return Argument("constant", weight_name(str(argument.at), copy))
+        case _:
+            return argument

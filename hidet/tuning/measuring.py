@@ -1,0 +1,208 @@
+"""Measures candidates on a device: `python -m hidet.tuning.measuring`, a worker.
+
+It is a process of its own, since a kernel that is wrong may take everything on its device along.
+All that a request depends on is in it, so a worker that dies costs nothing but the candidate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+import torch
+
+from hidet.runtime.cpu import CpuExecutor
+from hidet.runtime.executor import Executor
+from hidet.runtime.plan import Plan, TensorSpec
+from hidet.runtime.tensors import DTYPES
+from hidet.tuning.agreement import difference
+from hidet.tuning.chain import chained
+from hidet.tuning.workers import Message, serve
+
+LAUNCHES = 20
+"""So many launches in a CUDA Graph are measured together: where they take long, fewer."""
+
+SAMPLE_SECONDS = 0.03
+"""About how long one measurement may take."""
+
+SAMPLES = 5
+"""The median of so many is the time of a candidate."""
+
+LONG_SECONDS = 1.0
+"""A launch that takes as long is measured once."""
+
+COLD_CACHES = 2
+"""All copies of a weight take so many times the L2 cache, so that no launch finds its own there."""
+
+
+class Candidate:
+    """A candidate with the files of its kernels."""
+
+    def __init__(self, message: Mapping[str, Any]) -> None:
+        self.text: str = message["plan"]
+        self.plan = Plan.from_json(self.text)
+        self.files = {key: Path(path) for key, path in message["artifacts"].items()}
+
+    def executor(self, device: torch.device, runs: int, copies: int) -> Executor:
+        """Return what runs it so many times in a row."""
+        plan = chained(self.plan, runs, copies)
+        if device.type == "cpu":
+            return CpuExecutor(plan, self.files)
+        from hidet.runtime.cuda_graph import CudaGraphExecutor
+
+        cubins = {key: path.read_bytes() for key, path in self.files.items()}
+        return CudaGraphExecutor(plan, cubins, device)
+
+
+class Data:
+    """Random tensors for the candidates of one problem.
+
+    Args:
+        plan: the plan of one of them; those of the others take the same tensors.
+        request: the `seed`, and the `l2_bytes` that weights have to exceed, or 0.
+        device: where.
+    """
+
+    def __init__(self, plan: Plan, request: Message, device: torch.device) -> None:
+        self.generator = torch.Generator(device)
+        self.generator.manual_seed(request["seed"])
+        self.device = device
+        size = sum(spec.nbytes for spec in plan.constants.values())
+        wanted = COLD_CACHES * request["l2_bytes"]
+        self.copies = min(LAUNCHES, -(-wanted // size)) if size and wanted else 1
+        self.inputs = [self._random(spec) for spec in plan.inputs]
+        weights = [self._random(spec) for spec in plan.constants.values()]
+        self.weights = [w if n == 0 else w.clone() for n in range(self.copies) for w in weights]
+
+    def _random(self, spec: TensorSpec) -> torch.Tensor:
+        """Return random numbers; integers are 0, which is a position in everything."""
+        kind = DTYPES[spec.dtype]
+        if kind.is_floating_point:
+            options: Any = {"generator": self.generator, "device": self.device}
+            return torch.randn(spec.shape, dtype=kind, **options)
+        return torch.zeros(spec.shape, dtype=kind, device=self.device)
+
+
+class Bench:
+    """Measures the candidates of one problem after the other; keeps the data of the last."""
+
+    def __init__(self) -> None:
+        self._data: Data | None = None
+        self._problem: object = None
+        self._results: dict[str, list[torch.Tensor]] = {}
+
+    def answer(self, request: Message) -> Message:
+        """Measure candidates, or compare one with others.
+
+        Args:
+            request: `device`, `seed`, `l2_bytes`, `length` (how many products an element sums), and
+                `candidates`. With `against`, other candidates, the only one is compared with them.
+
+        Returns:
+            `microseconds` of each candidate; with `against` the number of the first one that it
+            agrees with as `results`, or how many there are, and how far it is from the nearest.
+
+        Raises:
+            HidetError: a kernel could not be loaded or launched.
+        """
+        device = torch.device(request["device"])
+        if device.type == "cuda":
+            device = torch.device("cuda", device.index or 0)
+        candidates = [Candidate(each) for each in request["candidates"]]
+        plan = candidates[0].plan
+        specs = (plan.inputs, plan.outputs, plan.constants)
+        problem = (*specs, request["seed"], request["l2_bytes"], device)
+        if self._data is None or self._problem != problem:
+            self._results.clear()
+            self._data, self._problem = Data(plan, request, device), problem
+        reply: dict[str, Any] = {}
+        if "against" in request:
+            others = [self.results(Candidate(each)) for each in request["against"]]
+            own = self._run(candidates[0])
+            apart = [difference(own, other, request["length"]) for other in others]
+            agreed = [number for number, far in enumerate(apart) if far <= 1]
+            reply["results"] = agreed[0] if agreed else len(others)
+            reply["apart"] = min(apart, default=0.0)
+        return {**reply, "microseconds": self._times(candidates)}
+
+    def results(self, candidate: Candidate) -> list[torch.Tensor]:
+        """Return the results of a candidate, from an earlier request if it was there."""
+        if candidate.text not in self._results:
+            self._results[candidate.text] = self._run(candidate)
+        return self._results[candidate.text]
+
+    def _run(self, candidate: Candidate) -> list[torch.Tensor]:
+        """Run a candidate once, over results that were poisoned."""
+        data = self._known()
+        results = [_poisoned(spec, data.device) for spec in candidate.plan.outputs]
+        executor = candidate.executor(data.device, 1, 1)
+        executor.run([*data.inputs, *results], data.weights[: len(candidate.plan.constants)])
+        _wait(data.device)
+        return results
+
+    def _times(self, candidates: Sequence[Candidate]) -> list[float]:
+        """Measure candidates in turns; give the median microseconds of a launch of each."""
+        runs = [self._sampler(each) for each in candidates]
+        samples = [[run() for run in runs] for _ in range(SAMPLES)]
+        return [median(column) * 1e6 for column in zip(*samples, strict=True)]
+
+    def _sampler(self, candidate: Candidate) -> Callable[[], float]:
+        """Return what measures a candidate once; it gives the seconds of a launch."""
+        data = self._known()
+        results = [_poisoned(spec, data.device) for spec in candidate.plan.outputs]
+        arguments = [*data.inputs, *results]
+        once = candidate.executor(data.device, 1, 1)
+        weights = data.weights[: len(candidate.plan.constants)]
+        once.run(arguments, weights)
+        seconds = _seconds(lambda: once.run(arguments, weights), data.device)
+        if seconds > LONG_SECONDS:
+            return lambda: seconds
+        launches = max(1, min(LAUNCHES, int(SAMPLE_SECONDS / max(seconds, 1e-7))))
+        copies = min(data.copies, launches)
+        weights = data.weights[: copies * len(candidate.plan.constants)]
+        many = candidate.executor(data.device, launches, copies)
+        many.run(arguments, weights)
+        return lambda: _seconds(lambda: many.run(arguments, weights), data.device) / launches
+
+    def _known(self) -> Data:
+        assert self._data is not None
+        return self._data
+
+
+def _poisoned(spec: TensorSpec, device: torch.device) -> torch.Tensor:
+    """Return a tensor of what no kernel that does its work leaves behind."""
+    kind = DTYPES[spec.dtype]
+    if kind == torch.bool:
+        return torch.ones(spec.shape, dtype=kind, device=device)
+    poison = float("nan") if kind.is_floating_point else torch.iinfo(kind).max
+    return torch.full(spec.shape, poison, dtype=kind, device=device)
+
+
+def _seconds(run: Callable[[], object], device: torch.device) -> float:
+    """Return how long a call takes: on a GPU by its own clock, on the CPU by that on the wall.
+
+    A GPU has to have something to do while the host gets the call ready, else it waits for that.
+    """
+    if device.type == "cpu":
+        start = perf_counter()
+        run()
+        return perf_counter() - start
+    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    run()
+    begin.record()
+    run()
+    end.record()
+    end.synchronize()
+    return begin.elapsed_time(end) / 1e3
+
+
+def _wait(device: torch.device) -> None:
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+
+
+if __name__ == "__main__":
+    serve(Bench().answer)

@@ -1,0 +1,157 @@
+"""What is tuned: a fusion, as a program of its own without names and places."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from typing import Any
+
+from xdsl.dialects.builtin import DictionaryAttr, ModuleOp
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Block, Operation, Region, SSAValue
+
+from hidet.arch.chips import Arch
+from hidet.dialects.compute import FusionOp
+from hidet.dialects.graph import ConstantOp, MatmulOp
+from hidet.dialects.graph.base import tensor_type
+from hidet.dialects.host_functions import FORWARD
+from hidet.dialects.shaped import bytes_of, element_of, shape_of, size_of
+from hidet.lowering.templates import TEMPLATES, load_template
+from hidet.lowering.templates.base import Template
+from hidet.lowering.templates.config import Config
+from hidet.lowering.templates.legality import Rejected
+from hidet.tuning.roofline import Work
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is the same for all problems of a program.
+
+    Attributes:
+        arch: the machine that kernels are for.
+        version: what stands for the compiler, with nvcc or g++.
+        cold: whether weights come from memory, since the program has more than the L2 cache holds.
+    """
+
+    arch: Arch
+    version: str
+    cold: bool
+
+
+class Problem:
+    """A fusion whose template has more than one config for it.
+
+    Attributes:
+        text: the fusion in a function `@forward`, with weights as constants; equal for fusions that
+            differ in names and places alone.
+        template: what builds its kernel.
+        configs: what may be chosen, the best estimate first.
+        rejected: what the machine cannot run.
+        work: what it computes and moves.
+
+    Args:
+        fusion: the fusion.
+        template: what accepts it.
+        setting: what holds for the program.
+    """
+
+    def __init__(self, fusion: FusionOp, template: Template[Any], setting: Setting) -> None:
+        self.setting = setting
+        self.template = template
+        self.configs: tuple[Config, ...] = tuple(template.configs(fusion, setting.arch))
+        self.rejected: tuple[Rejected, ...] = tuple(template.rejected(fusion, setting.arch))
+        self.text = str(_alone(fusion))
+        self.work = _work(fusion)
+        self.title = _title(fusion)
+
+    @cached_property
+    def key(self) -> str:
+        """What the best config depends on, as a sha256."""
+        parts = (self.text, str(self.setting.arch), self.setting.version, str(self.setting.cold))
+        digest = hashlib.sha256()
+        for part in parts:
+            digest.update(f"{len(part)}\0{part}".encode())
+        return digest.hexdigest()
+
+    def attribute(self, config: Config) -> DictionaryAttr:
+        """Return a config as fusions have it."""
+        return config.attribute(self.template.name)
+
+
+def open_fusions(module: ModuleOp) -> Iterator[tuple[FusionOp, Template[Any]]]:
+    """Give the fusions of `@forward` that have no config yet, with what builds them.
+
+    What `@prepare` computes runs once for a set of weights, and is not worth a measurement.
+    """
+    for op in _forward(module):
+        if isinstance(op, FusionOp) and op.config is None and all(map(size_of, op.results_)):
+            for template in map(load_template, TEMPLATES):
+                if template.accepts(op):  # where none does, `schedule` says so
+                    yield op, template
+                    break
+
+
+def weight_bytes(module: ModuleOp) -> int:
+    """Return the bytes of all constants that a program names in `@forward`."""
+    return sum(
+        size_of(op.result) * bytes_of(element_of(op.result))
+        for op in _forward(module)
+        if isinstance(op, ConstantOp)
+    )
+
+
+def _forward(module: ModuleOp) -> Iterator[Operation]:
+    """Give the operations of `@forward`."""
+    for function in module.ops:
+        if isinstance(function, FuncOp) and function.sym_name.data == FORWARD:
+            yield from function.body.block.ops
+
+
+def _alone(fusion: FusionOp) -> ModuleOp:
+    """Return a program of the fusion alone."""
+    weights = [isinstance(value.owner, ConstantOp) for value in fusion.inputs]
+    types = [value.type for value in fusion.inputs]
+    given = [kind for kind, is_weight in zip(types, weights, strict=True) if not is_weight]
+    block = Block(arg_types=given)
+    arguments = iter(block.args)
+    inputs: list[SSAValue] = []
+    for number, (value, is_weight) in enumerate(zip(fusion.inputs, weights, strict=True)):
+        if is_weight:
+            constant = ConstantOp(f"p{number}", tensor_type(value))
+            block.add_op(constant)
+            inputs.append(constant.result)
+        else:
+            inputs.append(next(arguments))
+    copy = FusionOp(inputs, [r.type for r in fusion.results_], fusion.body.clone())
+    block.add_ops([copy, ReturnOp(*copy.results_)])
+    for op in copy.walk():
+        for value in (*op.results, *(a for r in op.regions for b in r.blocks for a in b.args)):
+            value.name_hint = None
+    kind = ([a.type for a in block.args], [r.type for r in copy.results_])
+    return ModuleOp([FuncOp(FORWARD, kind, Region(block))])
+
+
+def _work(fusion: FusionOp) -> Work:
+    """Return what a fusion computes in products, and moves if each tensor is moved once."""
+    moved = sum(
+        size_of(value) * bytes_of(element_of(value)) for value in (*fusion.inputs, *fusion.results_)
+    )
+    for op in fusion.body.block.ops:
+        if isinstance(op, MatmulOp):
+            kind = "tf32" if op.precision.data == "tf32" else str(element_of(op.lhs))
+            length = shape_of(op.lhs)[-1]
+            return Work(2 * size_of(op.result) * length, moved, kind, length)
+    return Work(0, moved, "f32")
+
+
+def _title(fusion: FusionOp) -> str:
+    """Return what a person calls the fusion: its product, else its results."""
+    for op in fusion.body.block.ops:
+        if isinstance(op, MatmulOp):
+            *batch, m, n = shape_of(op.result)
+            sizes = f"{m} x {n} x {shape_of(op.lhs)[-1]} {element_of(op.lhs)}"
+            return f"matmul {f'{prod(batch)} x ' if prod(batch) > 1 else ''}{sizes}"
+    return ", ".join(str(result.type) for result in fusion.results_)

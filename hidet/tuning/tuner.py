@@ -1,0 +1,255 @@
+"""The tuner of a program: gives each fusion the config that is the best, as far as is known."""
+
+from __future__ import annotations
+
+import logging
+import random
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, TypeAlias
+
+from xdsl.dialects.builtin import DictionaryAttr, ModuleOp
+from xdsl.parser import Parser
+
+from hidet.arch.chips import Arch
+from hidet.context import make_context
+from hidet.dialects.compute import FusionOp
+from hidet.lowering.templates.config import Config
+from hidet.lowering.templates.legality import Rejected
+from hidet.tuning.problem import Problem, Setting, open_fusions, weight_bytes
+from hidet.tuning.progress import Progress
+from hidet.tuning.search import Search, Timed
+from hidet.tuning.winners import Winner, Winners
+from hidet.tuning.workers import Message, Worker, WorkerError
+
+LOG = logging.getLogger(__name__)
+
+MEASURING = "hidet.tuning.measuring"
+
+MEASURE_SECONDS = 60.0
+"""A candidate that takes longer hangs, as a rule; this includes the start of the process."""
+
+
+class TuningWarning(UserWarning):
+    """No candidate could be measured, so the cost model decides."""
+
+
+Built: TypeAlias = Message | WorkerError
+"""A candidate as `hidet.tuning.measuring` takes it, or why there is none."""
+
+
+class Builder(Protocol):
+    """Lowers and builds candidates."""
+
+    def build(
+        self, candidates: Sequence[tuple[str, str]], advance: Callable[[], object]
+    ) -> list[Built]:
+        """Build programs of one fusion each, with the text of their config.
+
+        Args:
+            candidates: texts of programs and of configs.
+            advance: called after each.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """How a program is tuned.
+
+    Attributes:
+        space: the option `search_space`.
+        arch: the machine that kernels are for.
+        version: what stands for the compiler, with nvcc or g++.
+        device: where candidates are measured, as torch names it.
+        progress: the option `progress`.
+        again: search also for what has a winner, and replace that.
+        cold: whether weights come from memory however small they are.
+    """
+
+    space: int
+    arch: Arch
+    version: str
+    device: str
+    progress: str
+    again: bool = False
+    cold: bool = False
+
+
+class Tuner:
+    """Finds configs for the fusions of programs.
+
+    Args:
+        conditions: how.
+        winners: what was found before; gets what is found now.
+        make_builder: makes what builds candidates, for the time of a `with` block.
+    """
+
+    def __init__(
+        self,
+        conditions: Conditions,
+        winners: Winners,
+        make_builder: Callable[[], AbstractContextManager[Builder]],
+    ) -> None:
+        self._conditions = conditions
+        self._winners = winners
+        self._make_builder = make_builder
+        # By the key of the problem; None where a search has found nothing.
+        self._found: dict[str, str | None] = {}
+        self.searches: list[Search] = []
+        """The searches that were made, each at its end."""
+
+    @property
+    def has_work(self) -> bool:
+        """Whether anything is measured, or there is anything to look up."""
+        return self._conditions.space > 0 or bool(self._winners.state())
+
+    def tune(self, module: ModuleOp) -> None:
+        """Give the fusions of a program their configs, in place.
+
+        A fusion stays without where it has no choice, or where there is no winner.
+        """
+        conditions = self._conditions
+        cold = conditions.cold or weight_bytes(module) > conditions.arch.l2_bytes
+        setting = Setting(conditions.arch, conditions.version, cold)
+        problems: dict[str, Problem] = {}
+        fusions: list[tuple[FusionOp, str]] = []
+        for fusion, template in open_fusions(module):
+            if len(template.configs(fusion, conditions.arch)) > 1:
+                problem = Problem(fusion, template, setting)
+                problems.setdefault(problem.key, problem)
+                fusions.append((fusion, problem.key))
+        if not conditions.again:
+            self._look_up(problems)
+        missing = [problem for key, problem in problems.items() if key not in self._found]
+        if missing and conditions.space > 0:
+            self.search([Search.of(problem, conditions.space) for problem in missing])
+        for fusion, key in fusions:
+            if (config := self._found.get(key)) is not None:
+                fusion.config = _attribute(config)
+
+    def _look_up(self, problems: Mapping[str, Problem]) -> None:
+        """Take over the winners that are known."""
+        for key in problems:
+            if key not in self._found:
+                winner = self._winners.find(key, self._conditions.space)
+                if winner is not None:
+                    self._found[key] = winner.config
+
+    def search(self, searches: Sequence[Search]) -> None:
+        """Make searches, side by side, and keep each winner when its search is over."""
+        conditions = self._conditions
+        with Progress(conditions.progress) as progress, self._make_builder() as builder:
+            bench = _Bench(conditions)
+            try:
+                going = list(searches)
+                while going:
+                    _round(going, builder, bench, progress)
+                    for search in [each for each in going if not each.next_round()]:
+                        bench.time_again(search)
+                        self._keep(search)
+                        going.remove(search)
+            finally:
+                bench.close()
+        self.searches.extend(searches)
+
+    def _keep(self, search: Search) -> None:
+        """Keep the winner of a search that is over."""
+        problem, best = search.problem, search.best
+        for each in search.rejected():
+            LOG.info("%s: rejected %s: %s", problem.title, each.config, each.reason)
+        if best is None:
+            warnings.warn(
+                f"{problem.title}: no candidate could be measured, so the cost model decides: "
+                f"{search.rejected()[0].reason}",
+                TuningWarning,
+                stacklevel=2,
+            )
+            self._found[problem.key] = None
+            return
+        config = str(problem.attribute(best.config))
+        winner = Winner(config, best.microseconds, search.measured, problem.title)
+        if self._conditions.again:
+            self._winners.forget(problem.key, self._conditions.space)
+        self._winners.save(problem.key, self._conditions.space, winner)
+        self._found[problem.key] = config
+
+
+def _round(searches: Sequence[Search], builder: Builder, bench: _Bench, progress: Progress) -> None:
+    """Build and measure what the searches want next."""
+    wanted = [(search, config) for search in searches for config in search.next_round()]
+    progress.expect(len(wanted))
+    texts = [(s.problem.text, str(s.problem.attribute(config))) for s, config in wanted]
+    candidates = builder.build(texts, progress.built)
+    for (search, config), built in zip(wanted, candidates, strict=True):
+        search.add(bench.measure(search, config, built))
+        progress.measured(_best(search))
+
+
+def _best(search: Search) -> str:
+    """Return what the bar shows of a search: the best time, and its share of the roofline."""
+    best, problem = search.best, search.problem
+    if best is None:
+        return ""
+    share = problem.work.share(best.microseconds, problem.setting.arch)
+    return f"best {best.microseconds:.1f} us{share and f', {share} of the roofline'}"
+
+
+class _Bench:
+    """The process that measures, with the candidates that it can compare others with."""
+
+    def __init__(self, conditions: Conditions) -> None:
+        self._device = conditions.device
+        self._worker = Worker(MEASURING, MEASURE_SECONDS)
+        self._worker.start()  # it loads torch while candidates are built
+        self._seed = random.getrandbits(32)
+        self._built: dict[tuple[Search, Config], Message] = {}
+        self._different: dict[Search, list[Message]] = {}
+
+    def measure(self, search: Search, config: Config, built: Built) -> Timed | Rejected:
+        """Measure a candidate."""
+        if isinstance(built, WorkerError):
+            return Rejected(config, str(built))
+        others = self._different.setdefault(search, [])
+        try:
+            reply = self._worker.ask(self._request(search, [built]) | {"against": others})
+        except WorkerError as error:
+            return Rejected(config, str(error))
+        if reply["results"] == len(others):
+            others.append(built)
+        self._built[search, config] = built
+        return Timed(config, reply["microseconds"][0], reply["results"], reply["apart"])
+
+    def time_again(self, search: Search) -> None:
+        """Time the best candidates of a search once more, in turns."""
+        finalists = search.finalists()
+        built = [self._built[search, each.config] for each in finalists]
+        try:
+            times = self._worker.ask(self._request(search, built))["microseconds"] if built else ()
+        except WorkerError as error:
+            LOG.info("%s: the best are not timed again: %s", search.problem.title, error)
+            return
+        for each, microseconds in zip(finalists, times, strict=True):
+            search.add(replace(each, microseconds=microseconds))
+
+    def close(self) -> None:
+        """End the process."""
+        self._worker.close()
+
+    def _request(self, search: Search, candidates: Sequence[Message]) -> dict[str, Any]:
+        setting, work = search.problem.setting, search.problem.work
+        return {
+            "device": self._device,
+            "seed": self._seed,
+            "l2_bytes": setting.arch.l2_bytes if setting.cold else 0,
+            "length": work.length,
+            "candidates": list(candidates),
+        }
+
+
+def _attribute(text: str) -> DictionaryAttr:
+    attribute = Parser(make_context(), text).parse_attribute()
+    assert isinstance(attribute, DictionaryAttr), "the cache holds what was written"
+    return attribute
