@@ -110,11 +110,13 @@ def check(device):
             assert torch.equal(third, 2 * opposite(inputs[x]) - inputs[x])
             assert torch.equal(fourth, opposite(weights[w][ROWS:]))
             assert all(map(torch.equal, (third, fourth, first), outside))
-    plan = hidet.torch.compiled_graphs()[-1].plan
+    graph = hidet.torch.compiled_graphs()[-1]
+    plan = graph.plan
     kernels = [plan.kernels[launch.kernel] for launch in plan.forward]
     in_clusters = [kernel.cluster == (CLUSTER, 1, 1) for kernel in kernels]
     assert in_clusters.count(True) == 4
     assert [launch.edges == "programmatic" for launch in plan.forward] == in_clusters
+    return graph
 
 
 def test_inside_a_program():
@@ -160,4 +162,11 @@ def test_inside_a_program_on_a_gpu():
     """The same on a GPU."""
     if torch.cuda.get_device_capability() < (9, 0):
         pytest.skip("needs a GPU with clusters")
-    check(torch.device("cuda", 0))
+    graph = check(torch.device("cuda", 0))
+    executor = graph._executors[0]
+    _, _, (_, _, built, _), _ = executor._finalizer.peek()  # the arguments of what frees it
+    early = [len(one.dependencies) for one in graph.plan.forward if one.edges == "programmatic"]
+    count = sum(len(one.dependencies) for one in graph.plan.forward)
+    _, _, edges, found = executor._services.call("cuGraphGetEdges", built, count)
+    assert found == count
+    assert [int(edge.type) for edge in edges].count(1) == sum(early) > 0
