@@ -60,8 +60,6 @@ EXCEPTIONS = {
     ("frontends.script", "driver"),
     # What the functions of the language are called, for the hint of an error.
     ("frontends.script", "lang"),
-    # Under which symbol the binary has a kernel.
-    ("runtime", "dialects"),
 }
 """Imports against the order that are still there; no other is added."""
 

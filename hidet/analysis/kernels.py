@@ -1,17 +1,22 @@
-"""Finding kernels: those of a module, and the one around an op."""
+"""Finding kernels: those of a module, the one around an op, those that wait for others."""
 
 from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from hidet.dialects.cuda import KernelOp
+from hidet.dialects.cuda import GridDependencyWaitOp, KernelOp
 from hidet.errors import ScheduleError
 
 
 def kernels_of(module: ModuleOp) -> list[KernelOp]:
     """Return the kernels of a module, in program order."""
     return [op for op in module.ops if isinstance(op, KernelOp)]
+
+
+def waits_for_launches(kernel: KernelOp) -> bool:
+    """Return whether a kernel waits for the launches ahead of it itself."""
+    return any(isinstance(op, GridDependencyWaitOp) for op in kernel.body.walk())
 
 
 def kernel_of(op: Operation) -> KernelOp:

@@ -14,6 +14,7 @@ from xdsl.ir import Attribute
 
 from hidet.arch.limits import MAX_THREADS_PER_BLOCK
 from hidet.dialects.cuda.kernel import DYNAMIC, KernelOp
+from hidet.dialects.cuda.names import symbol_of
 from hidet.dialects.cuda.tensor_map import TensorMapType
 from hidet.dialects.locations import lines_of
 from hidet.driver.plan_types import converter_of, letter_of
@@ -31,7 +32,7 @@ def load_kernel(path: Path, op: KernelOp, device: torch.device) -> CpuKernel | C
     Raises:
         HidetError: it cannot be loaded, or wants more shared memory than there is.
     """
-    symbol: str = op.sym_name.data
+    symbol = symbol_of(op.sym_name.data)
     if device.type == "cpu":
         return CpuKernel(Library(path), symbol, op.shared_bytes)
     services = CudaServices(device)

@@ -74,11 +74,6 @@ class Arguments:
             if isinstance(parameter.type, TensorMapType)
         }
 
-    def may_write(self, number: int) -> bool:
-        """Return whether the function may write an argument; through a tensor map it always may."""
-        is_map = isinstance(self.parameters[number].type, TensorMapType)
-        return is_map or self.written[number]
-
     def _name_of(self, parameter: Parameter) -> str:
         """Name an argument for messages."""
         return f"argument '{parameter.name}' of {self._name}"

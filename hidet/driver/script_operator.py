@@ -75,7 +75,7 @@ def operator_name(key: str) -> str:
     function = function_of(key)
     arguments = function.arguments
     schema = ", ".join(
-        _argument(parameter, number, is_written=arguments.may_write(number))
+        _argument(parameter, number, is_written=arguments.written[number])
         for number, parameter in enumerate(arguments.parameters)
     )
     digest = hashlib.sha256(f"{schema}\0{function.content}".encode()).hexdigest()

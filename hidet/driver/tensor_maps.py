@@ -28,22 +28,20 @@ class TensorMaps:
         self._what = what
         self._type = kind.ir
         self._kept: dict[tuple[object, ...], bytes] = {}
+        self._checked: set[tuple[int, ...]] = set()
 
     def check(self, tensor: torch.Tensor) -> None:
         """Check that the tensor copier can read and write a tensor of the right type and shape.
 
+        The tensor need not have data; where they are, `map_of` looks at.
+
         Raises:
-            HidetError: it has no elements, or an address or strides that the copier cannot follow.
+            HidetError: it has no elements, or strides that the copier cannot follow.
         """
-        if self._key(tensor) in self._kept:
+        if tensor.stride() in self._checked:
             return
         if tensor.numel() == 0:
             raise HidetError(f"{self._what} has no elements that could be copied")
-        if tensor.data_ptr() % ALIGNMENT:
-            raise HidetError(
-                f"{self._what} starts at an address that is no multiple of {ALIGNMENT} bytes",
-                hint="pass x.clone()",
-            )
         for extent, stride in zip(tensor.shape[:-1], tensor.stride()[:-1], strict=True):
             if extent > 1 and (stride * tensor.element_size() % ALIGNMENT or stride == 0):
                 raise HidetError(
@@ -56,16 +54,23 @@ class TensorMaps:
                 f"{self._what} has strides {tensor.stride()}, but the last one must be 1",
                 hint="pass x.contiguous()",
             )
+        self._checked.add(tensor.stride())
 
     def map_of(self, tensor: torch.Tensor) -> bytes:
         """Return the map of a tensor that has been checked, 128 bytes.
 
         Raises:
+            HidetError: it is at an address that the copier cannot follow.
             CudaError: the driver refuses it.
         """
         key = self._key(tensor)
         known = self._kept.get(key)
         if known is None:
+            if tensor.data_ptr() % ALIGNMENT:
+                raise HidetError(
+                    f"{self._what} starts at an address that is no multiple of {ALIGNMENT} bytes",
+                    hint="pass x.clone()",
+                )
             if len(self._kept) == MAX_KEPT:
                 del self._kept[next(iter(self._kept))]
             spec, address = self._spec(tensor), tensor.data_ptr()

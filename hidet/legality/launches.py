@@ -7,7 +7,7 @@ from math import prod
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, ModuleOp, TensorType
 from xdsl.ir import Attribute
 
-from hidet.analysis.kernels import kernels_of
+from hidet.analysis.kernels import kernels_of, waits_for_launches
 from hidet.dialects.cuda import LaunchOp, TensorMapType
 from hidet.legality.report import illegal
 
@@ -15,7 +15,9 @@ from hidet.legality.report import illegal
 def check_launches(module: ModuleOp) -> None:
     """Check that launches give kernels as many arguments as they take, of their elements and sizes.
 
-    Shapes may differ: `flatten-memrefs` changes those of the kernel alone.
+    Shapes may differ: `flatten-memrefs` changes those of the kernel alone. A tensor may be passed
+    for a map of it, until `pass-tensor-maps` makes the map; a map is of the very type. Only kernels
+    that wait themselves are launched programmatically.
     """
     kernels = {kernel.sym_name.data: kernel for kernel in kernels_of(module)}
     for op in module.walk():
@@ -24,16 +26,26 @@ def check_launches(module: ModuleOp) -> None:
         name = op.kernel.string_value()
         if name not in kernels:
             raise illegal(op, f"there is no kernel @{name}")
-        given = [_content(value.type) for value in (*op.passed, *op.results_)]
-        taken = [_content(argument.type) for argument in kernels[name].arguments]
+        given = [value.type for value in (*op.passed, *op.results_)]
+        taken = [argument.type for argument in kernels[name].arguments]
         dynamic = kernels[name].dynamic_extents
         if len(op.extents) != dynamic:
             raise illegal(op, f"{len(op.extents)} extents for @{name}, which leaves {dynamic} open")
         if len(given) != len(taken):
             raise illegal(op, f"{len(given)} arguments for @{name}, which takes {len(taken)}")
-        for number, (mine, its) in enumerate(zip(given, taken, strict=True)):
+        for number, kinds in enumerate(zip(given, taken, strict=True)):
+            mine, its = _contents(*kinds)
             if mine != its and its != _of_any_size(mine):
                 raise illegal(op, f"argument {number} is {mine}, @{name} takes {its}")
+        if op.programmatic is not None and not waits_for_launches(kernels[name]):
+            raise illegal(op, f"a programmatic launch of @{name}, which waits for no other one")
+
+
+def _contents(given: Attribute, taken: Attribute) -> tuple[str, str]:
+    """Return what is compared of a value and the argument that it is passed for."""
+    if isinstance(given, TensorMapType):
+        return str(given), str(taken)
+    return _content(given), _content(taken)
 
 
 def _content(kind: Attribute) -> str:

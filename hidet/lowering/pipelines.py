@@ -93,6 +93,7 @@ LEVEL_AFTER = {
     "insert-barriers": "task",
     "lower-task": "cuda",
     "form-expressions": "cuda",
+    "overlap-launches": "cuda",
 }
 """The level that `verify-level` can check after a pass."""
 

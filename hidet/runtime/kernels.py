@@ -6,7 +6,6 @@ from math import prod
 from typing import Any, TypeAlias
 
 from hidet.arch.limits import PORTABLE_CLUSTER, STATIC_SHARED_BYTES
-from hidet.dialects.cuda.names import symbol_of
 from hidet.errors import DivisionByZeroError, HidetError, IndexOutOfRangeError
 from hidet.runtime.cuda_services import CudaServices
 from hidet.runtime.library import Library
@@ -25,7 +24,7 @@ class CpuKernel:
 
     Args:
         library: what it lies in.
-        symbol: its name.
+        symbol: its name in the library.
         shared_bytes: the shared memory that each launch states.
     """
 
@@ -37,7 +36,7 @@ class CpuKernel:
         # int <symbol>_launch(void** arguments, grid x, y, z, shared bytes); 0 where all went well.
         self._launch: Callable[..., int] = ctypes.CFUNCTYPE(
             ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint] * 4
-        )((f"{symbol_of(symbol)}_launch", native))
+        )((f"{symbol}_launch", native))
         self._strict = StrictLaunches(native)
         self._last_error: Callable[[], bytes] = ctypes.CFUNCTYPE(ctypes.c_char_p)(
             ("hidet_last_error", native)
@@ -68,7 +67,7 @@ class CudaKernel:
     Args:
         services: the GPU.
         module: what the kernel lies in, loaded.
-        symbol: its name.
+        symbol: its name in the module.
         shared_bytes: the shared memory that each launch states.
         cluster: the blocks along x, y and z that are a cluster, which the kernel states itself.
 
@@ -91,9 +90,7 @@ class CudaKernel:
         self._services = services
         self._symbol = symbol
         self._shared_bytes = shared_bytes
-        self.function: Any = services.call(
-            "cuModuleGetFunction", module, symbol_of(symbol).encode()
-        )
+        self.function: Any = services.call("cuModuleGetFunction", module, symbol.encode())
         if shared_bytes > STATIC_SHARED_BYTES:
             self._check_shared_memory()
             self._allow("MAX_DYNAMIC_SHARED_SIZE_BYTES", shared_bytes)

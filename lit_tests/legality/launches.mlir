@@ -1,4 +1,4 @@
-// RUN: hidet-opt %s -p 'verify-level{level=cuda after=plan-memory}' --verify-diagnostics --split-input-file | filecheck %s
+// RUN: hidet-opt %s -p 'verify-level{level=cuda after=overlap-launches}' --verify-diagnostics --split-input-file | filecheck %s
 
 // CHECK: there is no kernel @f
 // CHECK-NEXT: at: cuda.launch in @forward
@@ -49,6 +49,38 @@ cuda.kernel @f(%x : memref<5xf32>) grid(1) block(32) {
 
 // -----
 
+// CHECK: argument 0 is 256 x f16, @f takes 512 x f16
+func.func @forward(%x : memref<256xf16>) {
+  cuda.launch @f(%x) : (memref<256xf16>) -> ()
+  func.return
+}
+cuda.kernel @f(%x : !cuda.tensor_map<tensor<8x64xf16>, box [8, 64]>) grid(1) block(32) {
+}
+
+// -----
+
+// CHECK: argument 0 is !cuda.tensor_map<tensor<8x32xf16>, box [8, 32]>, @f takes !cuda.tensor_map<tensor<8x32xf16>, box [8, 32], swizzle 64>
+func.func @forward(%x : memref<256xf16>) {
+  %m = cuda.tensor_map %x : memref<256xf16> -> !cuda.tensor_map<tensor<8x32xf16>, box [8, 32]>
+  cuda.launch @f(%m) : (!cuda.tensor_map<tensor<8x32xf16>, box [8, 32]>) -> ()
+  func.return
+}
+cuda.kernel @f(%x : !cuda.tensor_map<tensor<8x32xf16>, box [8, 32], swizzle 64>) grid(1) block(32) {
+}
+
+// -----
+
+// CHECK: a programmatic launch of @f, which waits for no other one
+func.func @forward(%x : memref<256xf16>) {
+  cuda.launch @f(%x) programmatic : (memref<256xf16>) -> ()
+  func.return
+}
+cuda.kernel @f(%x : memref<256xf16>) grid(1) block(32) {
+  cuda.launch_dependents
+}
+
+// -----
+
 // Tensors and buffers, flat or not, as long as they hold the same.
 
 // CHECK: func.func @forward
@@ -71,4 +103,20 @@ func.func @forward(%x : tensor<4xf32>, %y : tensor<8xf32>) -> tensor<8xf32> {
   func.return %z : tensor<8xf32>
 }
 cuda.kernel @f(%x : memref<?xf32>, %y : memref<8xf32>) grid(1) block(32) {
+}
+
+// -----
+
+// A tensor for a map of it, a map of the very type, an early start of a kernel that waits.
+
+// CHECK-NOT: illegal
+// CHECK: func.func @forward
+func.func @forward(%x : memref<256xf16>) {
+  cuda.launch @f(%x) : (memref<256xf16>) -> ()
+  %m = cuda.tensor_map %x : memref<256xf16> -> !cuda.tensor_map<tensor<8x32xf16>, box [8, 32]>
+  cuda.launch @f(%m) programmatic : (!cuda.tensor_map<tensor<8x32xf16>, box [8, 32]>) -> ()
+  func.return
+}
+cuda.kernel @f(%x : !cuda.tensor_map<tensor<8x32xf16>, box [8, 32]>) grid(1) block(32) {
+  cuda.grid_dependency_wait
 }

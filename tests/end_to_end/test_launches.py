@@ -1,16 +1,26 @@
 """What one call of a compiled model hands to the CUDA driver."""
 
 import importlib
+import runpy
 from collections import Counter
+from pathlib import Path
 
 import pytest
 import torch
 from torch import nn
 
+EXAMPLES = Path(__file__).parents[2] / "examples" / "script"
+COUNTED = (
+    "cuGraphLaunch",
+    "cuLaunchKernel",
+    "cuGraphExecKernelNodeSetParams",
+    "cuTensorMapEncodeTiled",
+)
 
-@pytest.mark.gpu
-def test_one_graph_launch_a_call(monkeypatch):
-    """A call is one launch of a CUDA Graph: no kernel by itself, no new parameters, no copy."""
+
+@pytest.fixture
+def calls(monkeypatch):
+    """Count the calls of the functions of the driver that a call of a model may need."""
     driver = importlib.import_module("cuda.bindings.driver")
     calls = Counter()
 
@@ -23,9 +33,15 @@ def test_one_graph_launch_a_call(monkeypatch):
 
         monkeypatch.setattr(driver, name, counted)
 
-    for name in ("cuGraphLaunch", "cuLaunchKernel", "cuGraphExecKernelNodeSetParams"):
+    for name in COUNTED:
         count(name)
     torch._dynamo.reset()
+    return calls
+
+
+@pytest.mark.gpu
+def test_one_graph_launch_a_call(calls):
+    """A call is one launch of a CUDA Graph: no kernel by itself, no new parameters, no copy."""
     model = nn.Sequential(nn.Linear(48, 40), nn.ReLU(), nn.Linear(40, 24)).cuda().eval()
     x = torch.randn(8, 48, device="cuda")
     compiled = torch.compile(model, backend="hidet")
@@ -35,3 +51,29 @@ def test_one_graph_launch_a_call(monkeypatch):
         for _ in range(3):
             compiled(x)
     assert calls == {"cuGraphLaunch": 3}
+
+
+@pytest.mark.gpu
+def test_one_graph_launch_with_tensor_maps(calls):
+    """So it is where kernels get tensor maps; where an input moves, its map is made anew."""
+    if torch.cuda.get_device_capability() < (9, 0):
+        pytest.skip("needs Hopper")
+    matmul = runpy.run_path(str(EXAMPLES / "matmul_hopper.py"))["build"](256, 256, 256)
+
+    def model(a, b):
+        first, second = (torch.empty_like(a) for _ in range(2))
+        matmul(a, b, first)
+        matmul(first, b, second)
+        return second
+
+    a, b, other = (torch.randn(256, 256, device="cuda").half() for _ in range(3))
+    compiled = torch.compile(model, backend="hidet", fullgraph=True)
+    with torch.no_grad():
+        compiled(a, b)
+        calls.clear()
+        for _ in range(3):
+            compiled(a, b)
+        assert calls == {"cuGraphLaunch": 3}
+        calls.clear()
+        compiled(other, b)
+    assert calls["cuTensorMapEncodeTiled"] == calls["cuGraphExecKernelNodeSetParams"] == 1

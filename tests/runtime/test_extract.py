@@ -293,13 +293,16 @@ def test_random_programs(make_services, data, seed):
 
 
 VALUES = """
-cuda.kernel @f(%x : !cuda.tensor_map<tensor<8x32xf16>, box [8, 32]> {cuda.readonly}, %n : i32,
-    %s : f32, %y : !cuda.tensor_map<tensor<4x32xf16>, box [4, 32]>)
+!whole = !cuda.tensor_map<tensor<8x32xf16>, box [8, 32], swizzle 64>
+!part = !cuda.tensor_map<tensor<3x32xf16>, box [4, 32]>
+
+cuda.kernel @f(%x : !whole {cuda.readonly}, %n : i32, %s : f32, %y : !part)
     grid(2, 4) block(64) attributes {cuda.cluster = array<i64: 2, 1, 1>} {
-  cuda.grid_dependency_wait
 }
 cuda.kernel @g(%x : memref<256xf16> {cuda.readonly}, %h : f16, %b : bf16, %y : memref<256xf16>)
-    grid(2) block(64) { %c = arith.constant 0 : index }
+    grid(2) block(64) {
+  cuda.grid_dependency_wait
+}
 func.func @forward(%x : memref<256xf16>, %out0 : memref<256xf16>)
     attributes {outputs = 1 : i64, arena_bytes = 1024 : i64, prepared_bytes = 0 : i64} {
   %n = arith.constant -2 : i32
@@ -307,12 +310,9 @@ func.func @forward(%x : memref<256xf16>, %out0 : memref<256xf16>)
   %h = arith.constant 1.0 : f16
   %b = arith.constant 1.0 : bf16
   %a = cuda.buffer arena offset 512 : memref<256xf16>
-  %m = cuda.tensor_map %x : memref<256xf16>
-      -> !cuda.tensor_map<tensor<8x32xf16>, box [8, 32], swizzle 64>
-  %t = cuda.tensor_map %a offset 32 strides [64, 1] : memref<256xf16>
-      -> !cuda.tensor_map<tensor<3x32xf16>, box [4, 32]>
-  cuda.launch @f(%m, %n, %s, %t) : (!cuda.tensor_map<tensor<8x32xf16>, box [8, 32], swizzle 64>,
-      i32, f32, !cuda.tensor_map<tensor<3x32xf16>, box [4, 32]>) -> ()
+  %m = cuda.tensor_map %x : memref<256xf16> -> !whole
+  %t = cuda.tensor_map %a offset 32 strides [64, 1] : memref<256xf16> -> !part
+  cuda.launch @f(%m, %n, %s, %t) : (!whole, i32, f32, !part) -> ()
   cuda.launch @g(%a, %h, %b, %out0) programmatic
       : (memref<256xf16>, f16, bf16, memref<256xf16>) -> ()
   func.return

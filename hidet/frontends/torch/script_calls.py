@@ -22,12 +22,11 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, SSAValue
 
 from hidet.dialects import graph
-from hidet.dialects.cuda import KernelOp
+from hidet.dialects.cuda import KernelOp, TensorMapType
 from hidet.dialects.cuda.marks import ON_CPU
 from hidet.dialects.graph.base import Number, Tensor, number
 from hidet.driver.script import CompiledFunction, RecordedLaunch
 from hidet.driver.script_operator import kernel_of_operator
-from hidet.frontends.script.tensor_maps import TensorMapType
 from hidet.frontends.script.types import ScalarType
 from hidet.frontends.torch.dtypes import type_of
 from hidet.frontends.torch.operators.emitter import (
@@ -90,8 +89,6 @@ class ScriptCalls:
         base_of: dict[int, int] = {}
         for position, parameter in enumerate(function.arguments.parameters):
             name = names[position]
-            if isinstance(parameter.type, TensorMapType):
-                raise unsupported(f"its argument '{parameter.name}' is a tensor map")
             if isinstance(parameter.type, ScalarType):
                 values.append(_known(keywords[name], parameter.name))
                 continue
@@ -109,8 +106,6 @@ class ScriptCalls:
         for launch in function.record(values):
             if ON_CPU in launch.kernel.attributes and not on_cpu:
                 raise unsupported("it is a function of the CPU")
-            if launch.kernel.cluster != (1, 1, 1):
-                raise unsupported("its blocks are launched in clusters")
             self._call(launch, tensors)
         results: list[SSAValue | None] = [None] * (1 + len(bases))
         for base, position in base_of.items():
@@ -123,7 +118,7 @@ class ScriptCalls:
         writes: list[int] = []
         numbers: dict[int, Number] = {}
         for n, value in enumerate(launch.values):
-            if not isinstance(launch.kernel.arguments[n].type, MemRefType):
+            if not isinstance(launch.kernel.arguments[n].type, MemRefType | TensorMapType):
                 numbers[n] = value
             elif launch.lowered.is_readonly(n):
                 reads.append(tensors.position_at(value))

@@ -8,9 +8,8 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.passes import ModulePass
 
-from hidet.analysis.kernels import kernels_of
+from hidet.analysis.kernels import kernels_of, waits_for_launches
 from hidet.dialects.cuda.host import LaunchOp
-from hidet.dialects.cuda.warp_roles import GridDependencyWaitOp
 
 
 @dataclass(frozen=True)
@@ -27,11 +26,8 @@ class OverlapLaunchesPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run on all launches of a module."""
-        waiting = {
-            kernel.sym_name.data
-            for kernel in kernels_of(op)
-            if any(isinstance(each, GridDependencyWaitOp) for each in kernel.body.walk())
-        }
+        kernels = kernels_of(op)
+        waiting = {kernel.sym_name.data for kernel in kernels if waits_for_launches(kernel)}
         for launch in op.walk():
             if isinstance(launch, LaunchOp):
                 waits = launch.kernel.string_value() in waiting

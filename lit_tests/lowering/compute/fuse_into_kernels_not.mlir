@@ -262,3 +262,37 @@ func.func @forward(%x : tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>) {
   %z = graph.call_kernel @copy(%a) : (tensor<4x4xf32>) -> tensor<4x4xf32>
   func.return %y, %z : tensor<4x4xf32>, tensor<4x4xf32>
 }
+
+// -----
+
+// What a kernel copies boxes of is memory: nothing is computed where it is read or written.
+
+// CHECK-LABEL: func.func @forward
+// CHECK-NEXT:    %relu = compute.fusion
+// CHECK:         %y = graph.call_kernel @boxes(%relu)
+// CHECK-NEXT:    %z = compute.fusion (%y_ = %y : tensor<64x64xf16>)
+!map = !cuda.tensor_map<tensor<64x64xf16>, box [64, 64], swizzle 128>
+cuda.kernel @boxes(%x : !map, %y : !map) grid(1) block(32) attributes {cuda.explicit} {
+}
+
+func.func @forward(%x : tensor<64x64xf16>) -> tensor<64x64xf16> {
+  %relu = compute.fusion (%x_ = %x : tensor<64x64xf16>) -> (tensor<64x64xf16>) {
+    %relu = compute.grid (%i, %j) {
+      %0 = compute.load %x_[%i, %j] : tensor<64x64xf16>
+      %z = arith.constant 0.0 : f16
+      %1 = arith.maximumf %0, %z : f16
+      compute.yield %1 : f16
+    } : tensor<64x64xf16>
+    compute.yield %relu : tensor<64x64xf16>
+  }
+  %y = graph.call_kernel @boxes(%relu) : (tensor<64x64xf16>) -> tensor<64x64xf16>
+  %z = compute.fusion (%y_ = %y : tensor<64x64xf16>) -> (tensor<64x64xf16>) {
+    %z = compute.grid (%i, %j) {
+      %0 = compute.load %y_[%i, %j] : tensor<64x64xf16>
+      %1 = arith.addf %0, %0 : f16
+      compute.yield %1 : f16
+    } : tensor<64x64xf16>
+    compute.yield %z : tensor<64x64xf16>
+  }
+  func.return %z : tensor<64x64xf16>
+}
