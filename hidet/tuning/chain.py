@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hidet.runtime.plan import Argument, Launch, Plan
+from hidet.runtime.plan import Argument, Launch, Plan, Scalar, TensorMap
 
 
 def chained(plan: Plan, runs: int, copies: int) -> Plan:
@@ -25,7 +25,7 @@ def chained(plan: Plan, runs: int, copies: int) -> Plan:
         before = tuple(range(base - size, base)) if run else ()
         for launch in plan.forward:
             own = tuple(base + number for number in launch.dependencies)
-            arguments = tuple(_moved(each, plan, run % copies) for each in launch.arguments)
+            arguments = tuple(_passed(each, plan, run % copies) for each in launch.arguments)
             launches.append(replace(launch, arguments=arguments, dependencies=own or before))
     weights = {
         weight_name(name, copy): spec
@@ -46,7 +46,21 @@ def weight_name(name: str, copy: int) -> str:
     return f"{name}.{copy}"
 
 
+def _passed(
+    value: Argument | Scalar | TensorMap, plan: Plan, copy: int
+) -> Argument | Scalar | TensorMap:
+    """Return what a launch of the chain passes for what one of the plan does."""
+    match value:
+        case Argument():
+            return _moved(value, plan, copy)
+        case TensorMap():
+            return replace(value, buffer=_moved(value.buffer, plan, copy))
+        case Scalar():
+            return value
+
+
 def _moved(argument: Argument, plan: Plan, copy: int) -> Argument:
+    """Return where a buffer of the plan lies in the chain."""
     match argument.space:
         case "output":
             return Argument("input", len(plan.inputs) + int(argument.at))
