@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import ClassVar
 
 from xdsl.dialects.builtin import AnyFloatConstr, IntegerType, StringAttr
-from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import BaseAttr, irdl_op_definition, prop_def, result_def, var_operand_def
 from xdsl.utils.exceptions import VerifyException
 
-from hidet.arch.functions import FUNCTIONS, ScalarFunction
+from hidet.arch.functions import FUNCTIONS
 from hidet.dialects.cuda.arithmetic import ScalarOp
 
 _NUMBER = BaseAttr(IntegerType) | AnyFloatConstr
@@ -23,6 +22,8 @@ class FunctionOp(ScalarOp):
     """
 
     name = "cuda.function"
+    ENTRY: ClassVar = FUNCTIONS
+    KEY: ClassVar = "callee"
 
     callee = prop_def(StringAttr)
     values = var_operand_def(_NUMBER)
@@ -30,23 +31,11 @@ class FunctionOp(ScalarOp):
 
     assembly_format = "$callee `(` $values `)` attr-dict `:` functional-type(operands, results)"
 
-    def __init__(self, callee: str, values: Sequence[SSAValue], result: Attribute) -> None:
-        super().__init__(
-            properties={"callee": StringAttr(callee)}, operands=[values], result_types=[result]
-        )
-
-    @property
-    def instruction(self) -> ScalarFunction:
-        """The entry of the table."""
-        if self.callee.data not in FUNCTIONS:
-            raise VerifyException(
-                f"there is no function '{self.callee.data}', only {', '.join(FUNCTIONS)}"
-            )
-        return FUNCTIONS[self.callee.data]
-
     def verify_(self) -> None:
         """Check the types."""
-        signatures = [self.instruction.signature(wide) for wide in (False, True)]
+        super().verify_()
+        function = FUNCTIONS[self.callee.data]
+        signatures = [function.signature(wide) for wide in (False, True)]
         found = tuple(str(value.type) for value in self.values), str(self.result.type)
         if found not in signatures:
             texts = (f"({', '.join(takes)}) -> {gives}" for takes, gives in signatures)

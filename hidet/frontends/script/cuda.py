@@ -7,6 +7,7 @@ from typing import Literal
 
 from xdsl.ir import SSAValue
 
+from hidet.arch.limits import WARP
 from hidet.dialects.cuda import (
     BlockDimOp,
     GridDimOp,
@@ -17,7 +18,7 @@ from hidet.dialects.cuda import (
 )
 from hidet.dialects.cuda.atomics import VoteKind
 from hidet.dialects.cuda.attributes import Dimension, ShuffleKind
-from hidet.dialects.cuda.instructions import SEGMENTS, WARP
+from hidet.dialects.cuda.instructions import SEGMENTS
 from hidet.errors import ScriptError
 from hidet.frontends.script.emitter import Emitter
 from hidet.frontends.script.tracing import current
@@ -154,7 +155,9 @@ def _shuffle(kind: ShuffleKind, mask: object, var: Scalar, lane: object, width: 
     if moved.type.kind == "index":
         moved = emitter.cast(moved, I64)
     other = emitter.cast(emitter.scalar_of(lane, I32), I32)
-    result = emitter.insert(ShflOp(kind, moved.ssa, other.ssa, width, lanes)).result
+    result = emitter.insert(
+        ShflOp(kind, moved.ssa, other.ssa, None if width == WARP else width, lanes)
+    ).result
     return emitter.cast(Scalar(emitter, result, moved.type), value.type)
 
 
