@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import AnyFloatConstr, IntegerType, StringAttr
 from xdsl.irdl import BaseAttr, irdl_op_definition, prop_def, result_def, var_operand_def
 from xdsl.utils.exceptions import VerifyException
 
-from hidet.arch.functions import FUNCTIONS
+from hidet.arch.functions import FUNCTIONS, ScalarFunction
 from hidet.dialects.cuda.arithmetic import ScalarOp
 
 _NUMBER = BaseAttr(IntegerType) | AnyFloatConstr
@@ -31,11 +31,16 @@ class FunctionOp(ScalarOp):
 
     assembly_format = "$callee `(` $values `)` attr-dict `:` functional-type(operands, results)"
 
+    @property
+    def instruction(self) -> ScalarFunction:
+        """The entry of the table, which knows the types and what is computed."""
+        entry = super().instruction
+        assert isinstance(entry, ScalarFunction)
+        return entry
+
     def verify_(self) -> None:
         """Check the types."""
-        super().verify_()
-        function = FUNCTIONS[self.callee.data]
-        signatures = [function.signature(wide) for wide in (False, True)]
+        signatures = [self.instruction.signature(wide) for wide in (False, True)]
         found = tuple(str(value.type) for value in self.values), str(self.result.type)
         if found not in signatures:
             texts = (f"({', '.join(takes)}) -> {gives}" for takes, gives in signatures)
