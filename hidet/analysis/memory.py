@@ -14,8 +14,10 @@ from hidet.dialects.cuda.arithmetic import ScalarOp
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.cuda.integers import FloorModOp
 from hidet.dialects.cuda.marks import MAY_ALIAS
-from hidet.dialects.effects import ARITHMETIC_DIALECTS, accessed, effects_of
+from hidet.dialects.effects import ARITHMETIC_DIALECTS, MachineState, effects_of
 from hidet.dialects.shaped import memref_type
+
+READ, WRITE = MemoryEffectKind.READ, MemoryEffectKind.WRITE
 
 
 class Accesses(NamedTuple):
@@ -40,11 +42,13 @@ def accesses_of(op: Operation) -> Accesses | None:
     effects = effects_of(op)
     if effects is None:
         return None
-    reads = accessed(effects, MemoryEffectKind.READ)
-    writes = accessed(effects, MemoryEffectKind.WRITE)
-    if None in reads or None in writes:
-        return None
-    return Accesses(tuple(filter(None, reads)), tuple(filter(None, writes)))
+    found: dict[MemoryEffectKind, list[SSAValue]] = {READ: [], WRITE: []}
+    for effect in effects:
+        if effect.kind in found and not isinstance(effect.resource, MachineState):
+            if not isinstance(effect.value, SSAValue):
+                return None
+            found[effect.kind].append(effect.value)
+    return Accesses(tuple(found[READ]), tuple(found[WRITE]))
 
 
 def may_alias(one: SSAValue, other: SSAValue) -> bool:

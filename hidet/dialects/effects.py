@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Set
+from collections.abc import Collection, Iterable, Set
 from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.dialects import memref
 from xdsl.ir import Operation, SSAValue
 from xdsl.traits import (
-    DefaultResource,
     EffectInstance,
     MemoryEffect,
     MemoryEffectKind,
@@ -96,38 +95,40 @@ ARITHMETIC_DIALECTS = frozenset({"arith", "math"})
 """Dialects whose operations all compute a value from their operands, and do nothing else."""
 
 
-def effects_of(op: Operation) -> Effects | None:
+def effects_of(op: Operation) -> Collection[EffectInstance] | None:
     """Return what an operation does by itself, without those inside of it; None if nobody knows."""
     match op:
         case memref.LoadOp():
-            return {read(op.memref)}
+            return (read(op.memref),)
         case memref.StoreOp():
-            return {write(op.memref)}
+            return (write(op.memref),)
+        case AccessingOp():
+            return op.effects
         # By dialect and not by trait: some operations of arith have no traits (remui, extsi).
         case _ if op.dialect_name() in ARITHMETIC_DIALECTS:
-            return frozenset()
+            return ()
         case _ if op.has_trait(RecursiveMemoryEffect, value_if_unregistered=False):
-            return frozenset()
+            return ()
         case _:
             return get_effects(op)
 
 
-def accessed(effects: Effects, kind: MemoryEffectKind) -> list[SSAValue | None]:
+def accessed(effects: Iterable[EffectInstance], kind: MemoryEffectKind) -> list[SSAValue | None]:
     """Return the memory that effects of a kind are on; None is memory that nobody can name."""
     return [
         effect.value if isinstance(effect.value, SSAValue) else None
         for effect in effects
-        if effect.kind is kind and effect.resource == DefaultResource()
+        if effect.kind is kind and not isinstance(effect.resource, MachineState)
     ]
 
 
 def reads_of(op: Operation) -> list[SSAValue]:
     """Return the memrefs that an operation reads by itself, of those that can be named."""
-    found = accessed(effects_of(op) or frozenset(), MemoryEffectKind.READ)
+    found = accessed(effects_of(op) or (), MemoryEffectKind.READ)
     return [value for value in found if value is not None]
 
 
 def writes_of(op: Operation) -> list[SSAValue]:
     """Return the memrefs that an operation writes by itself, of those that can be named."""
-    found = accessed(effects_of(op) or frozenset(), MemoryEffectKind.WRITE)
+    found = accessed(effects_of(op) or (), MemoryEffectKind.WRITE)
     return [value for value in found if value is not None]
