@@ -7,20 +7,17 @@ from typing import NamedTuple
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import BlockArgument, Operation, SSAValue
-from xdsl.traits import RecursiveMemoryEffect, is_side_effect_free
+from xdsl.traits import MemoryEffectKind
 
-from hidet.dialects import compute
-from hidet.dialects.cuda import CopyVectorOp, KernelOp, ShflOp
+from hidet.dialects.cuda import KernelOp
 from hidet.dialects.cuda.arithmetic import ScalarOp
 from hidet.dialects.cuda.attributes import Space, space_of
-from hidet.dialects.cuda.faults import FaultCheckOp
 from hidet.dialects.cuda.integers import FloorModOp
-from hidet.dialects.cuda.leave import LeaveOp
 from hidet.dialects.cuda.marks import MAY_ALIAS
-from hidet.dialects.cuda.table_ops import InstructionOp
+from hidet.dialects.effects import ARITHMETIC_DIALECTS, MachineState, effects_of
 from hidet.dialects.shaped import memref_type
 
-_ARITHMETIC_DIALECTS = frozenset({"arith", "math"})
+READ, WRITE = MemoryEffectKind.READ, MemoryEffectKind.WRITE
 
 
 class Accesses(NamedTuple):
@@ -32,8 +29,7 @@ class Accesses(NamedTuple):
 
 def is_arithmetic(op: Operation) -> bool:
     """Return whether an operation computes a value from its operands and does nothing else."""
-    # By dialect and not by trait: some operations of arith have no traits (remui, extsi).
-    return op.dialect_name() in _ARITHMETIC_DIALECTS or isinstance(op, ScalarOp | FloorModOp)
+    return op.dialect_name() in ARITHMETIC_DIALECTS or isinstance(op, ScalarOp | FloorModOp)
 
 
 def accesses_of(op: Operation) -> Accesses | None:
@@ -43,29 +39,16 @@ def accesses_of(op: Operation) -> Accesses | None:
     be seen, waits, which let those of copies be seen, stores to sinks, whose bodies store
     elsewhere, and operations that are not known here.
     """
-    match op:
-        case _ if is_arithmetic(op):
-            return Accesses()
-        case memref.LoadOp():
-            return Accesses(reads=(op.memref,))
-        case memref.StoreOp():
-            return Accesses(writes=(op.memref,))
-        case compute.LoadOp():
-            return Accesses(reads=(op.source,))
-        case compute.StoreOp() if isinstance(op.target.type, MemRefType):
-            return Accesses(writes=(op.target,))
-        case CopyVectorOp():
-            return Accesses(reads=(op.source,), writes=(op.target,))
-        case InstructionOp() if not op.instruction.orders:
-            return Accesses(op.reads, op.writes)
-        case ShflOp() | LeaveOp() | FaultCheckOp() | memref.AllocaOp():
-            return Accesses()
-        case _ if op.has_trait(RecursiveMemoryEffect, value_if_unregistered=False):
-            return Accesses()
-        case _ if is_side_effect_free(op):
-            return Accesses()
-        case _:
-            return None
+    effects = effects_of(op)
+    if effects is None:
+        return None
+    found: dict[MemoryEffectKind, list[SSAValue]] = {READ: [], WRITE: []}
+    for effect in effects:
+        if effect.kind in found and not isinstance(effect.resource, MachineState):
+            if not isinstance(effect.value, SSAValue):
+                return None
+            found[effect.kind].append(effect.value)
+    return Accesses(tuple(found[READ]), tuple(found[WRITE]))
 
 
 def may_alias(one: SSAValue, other: SSAValue) -> bool:

@@ -6,22 +6,15 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import TypeAlias
 
-from xdsl.dialects import memref, scf
 from xdsl.ir import Operation, SSAValue
-from xdsl.traits import is_side_effect_free
+from xdsl.traits import MemoryEffectKind
 
-from hidet.analysis.memory import is_arithmetic, root_of
+from hidet.analysis.memory import root_of
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.cuda.dynamic_shared import DynamicSharedOp
-from hidet.dialects.cuda.faults import FaultCheckOp
-from hidet.dialects.cuda.instructions import (
-    Collective,
-    CopyVectorOp,
-    ShflOp,
-    SyncThreadsOp,
-    SyncWarpOp,
-)
-from hidet.dialects.cuda.table_ops import InstructionOp
+from hidet.dialects.cuda.instructions import Collective
+from hidet.dialects.cuda.tensor_copy import TensorMapType
+from hidet.dialects.effects import accessed, effects_of
 
 
 class Everything(Enum):
@@ -48,7 +41,8 @@ def memory_of(array: SSAValue) -> Memory:
     array = root_of(array)
     if isinstance(array.owner, DynamicSharedOp):
         return Everything.PLACED
-    return Everything.GLOBAL if space_of(array.type) is Space.GLOBAL else array
+    is_global = isinstance(array.type, TensorMapType) or space_of(array.type) is Space.GLOBAL
+    return Everything.GLOBAL if is_global else array
 
 
 def _is_local(memory: Memory) -> bool:
@@ -57,27 +51,12 @@ def _is_local(memory: Memory) -> bool:
 
 def writes_of(op: Operation) -> set[Memory]:
     """Return what an operation writes by itself, without the operations inside it."""
-    match op:
-        case memref.StoreOp():
-            return {memory_of(op.memref)}
-        case CopyVectorOp():
-            return {memory_of(op.target)}
-        case SyncThreadsOp() | SyncWarpOp():
-            return {Everything.OTHERS, Everything.CONVERGENT}
-        case InstructionOp():
-            others = {Everything.OTHERS} if op.instruction.orders else set[Memory]()
-            convergent = {Everything.CONVERGENT} if op.has_trait(Collective) else set[Memory]()
-            return {*map(memory_of, op.writes), *others, *convergent}
-        case ShflOp():
-            return {Everything.CONVERGENT}
-        case memref.LoadOp() | memref.AllocaOp() | FaultCheckOp() | scf.ForOp() | scf.IfOp():
-            return set()
-        case _ if is_arithmetic(op) or is_side_effect_free(op):
-            return set()
-        case _ if op.has_trait(Collective):
-            return {Everything.ANY, Everything.CONVERGENT}
-        case _:
-            return {Everything.ANY}
+    convergent = {Everything.CONVERGENT} if op.has_trait(Collective) else set[Memory]()
+    effects = effects_of(op)
+    if effects is None:
+        return {Everything.ANY, *convergent}
+    written = accessed(effects, MemoryEffectKind.WRITE)
+    return {*(Everything.OTHERS if w is None else memory_of(w) for w in written), *convergent}
 
 
 @dataclass

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from enum import StrEnum
 from types import MappingProxyType
 
 from hidet.arch.limits import MAX_THREADS_PER_BLOCK
@@ -19,34 +18,6 @@ GB, TERA = 10**9, 10**12
 
 CPU = "cpu"
 """The name of the machine without a GPU."""
-
-
-class Family(StrEnum):
-    """Instructions that come together."""
-
-    LDMATRIX = "ldmatrix"
-    CP_ASYNC = "cp_async"
-    MMA = "mma"
-    MBARRIER = "mbarrier"
-    TMA = "tma"
-    CLUSTER = "cluster"
-    WGMMA = "wgmma"
-    TCGEN05 = "tcgen05"
-
-
-SINCE = {
-    Family.LDMATRIX: 75,
-    Family.CP_ASYNC: 80,
-    Family.MMA: 80,
-    Family.MBARRIER: 90,
-    Family.TMA: 90,
-    Family.CLUSTER: 90,
-}
-"""The first compute capability of families that all later ones have; of `mma` those of 16x8
-results, of `mbarrier` those with counts of bytes (PTX ISA, Target ISA Notes)."""
-
-ONLY = {Family.WGMMA: (90,), Family.TCGEN05: (100, 103)}
-"""The compute capabilities of families that are not carried on, for names with an `a`."""
 
 
 @dataclass(frozen=True)
@@ -99,15 +70,6 @@ class Arch:
         """Whether kernels may use what no later compute capability has."""
         return self.name.endswith("a")
 
-    @property
-    def families(self) -> frozenset[Family]:
-        """The families of instructions that kernels may use."""
-        if self.is_cpu:
-            return frozenset(Family)
-        carried_on = {family for family, first in SINCE.items() if self.capability >= first}
-        own = {family for family, ones in ONLY.items() if self.capability in ones}
-        return frozenset(carried_on | own if self.is_specific else carried_on)
-
     def has(self, since: int, *, only: bool = False) -> bool:
         """Return whether kernels may use what a compute capability brought.
 
@@ -149,157 +111,39 @@ class Arch:
 _NUMBERS = tuple(each.name for each in fields(Arch) if each.type == "int")
 
 
-def _chip(
-    name: str,
-    processors: int,
-    shared: tuple[int, int],
-    held: tuple[int, int],
-    memory: tuple[int, int],
-    **rates: float,
-) -> Arch:
-    """Return a row of the table.
+# The name; multiprocessors; KiB of shared memory of a block and of a multiprocessor; threads and
+# blocks that one holds; MiB of L2 and GB a second from memory; 10^12 operations a second by type.
+# What a CPU does is measured nowhere; it has the limits of the largest GPU. The others are Quadro
+# RTX 8000, A100, RTX A6000, AGX Orin, RTX 6000 Ada, H200, B200, B300, RTX PRO 6000.
+_RATES = ("f64", "f32", "tf32", "f16", "bf16", "f8", "i8", "f4")
+_TABLE = """
+cpu      16  227 228  1024  1   32  100    0.5     1     -     -     -     -     -     -
+sm_75    72   64  64  1024 16    6  672      -  16.3     - 130.5     -     -   261     -
+sm_80   108  163 164  2048 32   40 2039    9.7  19.5   156   312   312     -   624     -
+sm_86    84   99 100  1536 16    6  768      -  38.7  77.4 154.8 154.8     - 309.7     -
+sm_87    16  163 164  1536 16    4  204      -   5.3    21    42    42     -    85     -
+sm_89   142   99 100  1536 24   96  960      -  91.1 182.1 364.2 364.2 728.5 728.5     -
+sm_90a  132  227 228  2048 32   50 4800   33.5    67   494   989   989  1979  1979     -
+sm_100a 148  227 228  2048 32  126 8000     37    75  1125  2250  2250  4500  4500  9000
+sm_103a 148  227 228  2048 32  126 8000    1.2    75  1125  2250  2250  4500   150 13500
+sm_120a 188   99 100  1536 24  128 1792      -   125   250   500   500  1000  1000  2000
+"""
 
-    Args:
-        name: the name.
-        processors: as in `Arch`.
-        shared: KiB of shared memory of a block, and of a multiprocessor.
-        held: threads and blocks that a multiprocessor holds.
-        memory: MiB of L2, and GB a second from memory.
-        rates: 10^12 operations a second, by type.
-    """
-    block_kib, processor_kib = shared
-    l2_mib, gigabytes = memory
+
+def _chip(row: str) -> Arch:
+    """Return the machine of a row of the table."""
+    name, *columns = row.split()
+    numbers, rates = columns[:7], dict(zip(_RATES, columns[7:], strict=True))
+    units = (1, KIB, KIB, 1, 1, MIB, GB)
     return Arch(
         name,
-        processors,
-        block_kib * KIB,
-        processor_kib * KIB,
-        *held,
-        l2_mib * MIB,
-        gigabytes * GB,
-        MappingProxyType({kind: rate * TERA for kind, rate in rates.items()}),
+        *(int(number) * unit for number, unit in zip(numbers, units, strict=True)),
+        rates=MappingProxyType({k: float(rate) * TERA for k, rate in rates.items() if rate != "-"}),
     )
 
 
 ARCHS: Mapping[str, Arch] = MappingProxyType(
-    {
-        arch.name: arch
-        for arch in (
-            # What a CPU does is measured nowhere; it has the limits of the largest GPU.
-            _chip(CPU, 16, (227, 228), (1024, 1), (32, 100), f32=1, f64=0.5),
-            # Quadro RTX 8000, A100, RTX A6000, AGX Orin, RTX 6000 Ada
-            _chip("sm_75", 72, (64, 64), (1024, 16), (6, 672), f32=16.3, f16=130.5, i8=261),
-            _chip(
-                "sm_80",
-                108,
-                (163, 164),
-                (2048, 32),
-                (40, 2039),
-                f64=9.7,
-                f32=19.5,
-                tf32=156,
-                f16=312,
-                bf16=312,
-                i8=624,
-            ),
-            _chip(
-                "sm_86",
-                84,
-                (99, 100),
-                (1536, 16),
-                (6, 768),
-                f32=38.7,
-                tf32=77.4,
-                f16=154.8,
-                bf16=154.8,
-                i8=309.7,
-            ),
-            _chip(
-                "sm_87",
-                16,
-                (163, 164),
-                (1536, 16),
-                (4, 204),
-                f32=5.3,
-                tf32=21,
-                f16=42,
-                bf16=42,
-                i8=85,
-            ),
-            _chip(
-                "sm_89",
-                142,
-                (99, 100),
-                (1536, 24),
-                (96, 960),
-                f32=91.1,
-                tf32=182.1,
-                f16=364.2,
-                bf16=364.2,
-                f8=728.5,
-                i8=728.5,
-            ),
-            # H200, B200, B300, RTX PRO 6000
-            _chip(
-                "sm_90a",
-                132,
-                (227, 228),
-                (2048, 32),
-                (50, 4800),
-                f64=33.5,
-                f32=67,
-                tf32=494,
-                f16=989,
-                bf16=989,
-                f8=1979,
-                i8=1979,
-            ),
-            _chip(
-                "sm_100a",
-                148,
-                (227, 228),
-                (2048, 32),
-                (126, 8000),
-                f64=37,
-                f32=75,
-                tf32=1125,
-                f16=2250,
-                bf16=2250,
-                f8=4500,
-                i8=4500,
-                f4=9000,
-            ),
-            _chip(
-                "sm_103a",
-                148,
-                (227, 228),
-                (2048, 32),
-                (126, 8000),
-                f64=1.2,
-                f32=75,
-                tf32=1125,
-                f16=2250,
-                bf16=2250,
-                f8=4500,
-                i8=150,
-                f4=13500,
-            ),
-            _chip(
-                "sm_120a",
-                188,
-                (99, 100),
-                (1536, 24),
-                (128, 1792),
-                f32=125,
-                tf32=250,
-                f16=500,
-                bf16=500,
-                f8=1000,
-                i8=1000,
-                f4=2000,
-            ),
-        )
-    }
+    {arch.name: arch for arch in map(_chip, _TABLE.strip().splitlines())}
 )
 """By name; limits from the CUDA C++ Programming Guide, the rest from NVIDIA's data sheets."""
 

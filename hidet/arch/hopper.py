@@ -37,18 +37,23 @@ WGMMA: dict[str, MmaInstruction] = {
 """The products of a warp group, by name."""
 
 
+def _entry(
+    function: str,
+    ptx: str,
+    section: str,
+    *operands: Operand,
+    group: int = 1,
+    only: bool = False,
+    orders: bool = True,
+) -> Instruction:
+    """Return an instruction of Hopper."""
+    return Instruction(function, operands, ptx, section, 90, group, only, orders)
+
+
 def _of_warp_group(name: str, ptx: str, *, orders: bool = False) -> Instruction:
     """Return an instruction about the products of a warp group that are under way."""
-    return Instruction(
-        function=f"wgmma_{name}",
-        operands=(),
-        ptx=ptx,
-        section=f"{_WGMMA_SECTION}: {ptx.removesuffix('.sync.aligned')}",
-        arch=90,
-        group=WARP_GROUP,
-        only=True,
-        orders=orders,
-    )
+    section = f"{_WGMMA_SECTION}: {ptx.removesuffix('.sync.aligned')}"
+    return _entry(f"wgmma_{name}", ptx, section, group=WARP_GROUP, only=True, orders=orders)
 
 
 WGMMA_FENCE = _of_warp_group("fence", "wgmma.fence.sync.aligned")
@@ -60,39 +65,34 @@ WGMMA_COMMIT = _of_warp_group("commit", "wgmma.commit_group.sync.aligned")
 WGMMA_WAIT = _of_warp_group("wait", "wgmma.wait_group.sync.aligned", orders=True)
 """Waits until no more than a number of the latest groups are still under way."""
 
-WGMMA_FENCE_OPERAND = Instruction(
-    function="wgmma_fence_operand",
-    operands=(Operand("d", "local", Access.UPDATE, "f32"),),
-    ptx="",
-    section=_WGMMA_SECTION,
-    arch=90,
+WGMMA_FENCE_OPERAND = _entry(
+    "wgmma_fence_operand",
+    "",
+    _WGMMA_SECTION,
+    Operand("d", "local", Access.UPDATE, "f32"),
+    orders=False,
 )
 """No instruction: keeps the compiler from reading accumulators ahead of the wait before it."""
 
-WGMMA_DESCRIPTOR = Instruction(
-    function="matrix_descriptor",
-    operands=(Operand("p", "shared", Access.READ, bytes=16, alignment=1024),),
-    ptx="",
-    section=f"{_WGMMA_SECTION}: Matrix Descriptor",
-    arch=90,
+WGMMA_DESCRIPTOR = _entry(
+    "matrix_descriptor",
+    "",
+    f"{_WGMMA_SECTION}: Matrix Descriptor",
+    Operand("p", "shared", Access.READ, bytes=16, alignment=1024),
+    orders=False,
 )
 """No instruction: the number that describes a matrix in shared memory."""
 
 # ---- mbarrier ------------------------------------------------------------------------------------
 
+_SYNC = "Parallel Synchronization and Communication Instructions"
 _BARRIER = Operand("bar", "shared", Access.UPDATE, "i64", bytes=8)
 
 
 def _mbarrier(name: str, ptx: str) -> Instruction:
     """Return an instruction on one barrier."""
-    return Instruction(
-        function=f"mbarrier_{name}",
-        operands=(_BARRIER,),
-        ptx=f"mbarrier.{ptx}.shared::cta.b64",
-        section=f"Parallel Synchronization and Communication Instructions: mbarrier.{ptx}",
-        arch=90,
-        orders=True,
-    )
+    full = f"mbarrier.{ptx}.shared::cta.b64"
+    return _entry(f"mbarrier_{name}", full, f"{_SYNC}: mbarrier.{ptx}", _BARRIER)
 
 
 MBARRIER_INIT = _mbarrier("init", "init")
@@ -107,113 +107,91 @@ MBARRIER_EXPECT = _mbarrier("arrive_expect_tx", "arrive.expect_tx")
 MBARRIER_WAIT = _mbarrier("wait", "try_wait.parity")
 """Waits for the end of the phase with a parity: 0 for the first one, 1 for the second."""
 
+MBARRIER_ARRIVE_CLUSTER = _entry(
+    "mbarrier_arrive_cluster",
+    "mbarrier.arrive.shared::cluster.b64",
+    f"{_SYNC}: mbarrier.arrive, mapa",
+    _BARRIER,
+)
+"""Arrives once at the barrier in the same place of a block of the cluster."""
 
-def _fence(name: str, ptx: str) -> Instruction:
-    """Return a fence of one thread."""
-    return Instruction(
-        function=name,
-        operands=(),
-        ptx=ptx,
-        section="Parallel Synchronization and Communication Instructions: membar/fence",
-        arch=90,
-        orders=True,
+FENCE_MBARRIER_INIT, FENCE_PROXY_ASYNC = (
+    _entry(name, ptx, f"{_SYNC}: membar/fence")
+    for name, ptx in (
+        ("fence_mbarrier_init", "fence.mbarrier_init.release.cluster"),
+        ("fence_proxy_async", "fence.proxy.async.shared::cta"),
     )
+)
+"""Let the barriers that the thread has made be seen by copies and by other blocks, and what it has
+stored to shared memory by products and copies."""
 
-
-FENCE_MBARRIER_INIT = _fence("fence_mbarrier_init", "fence.mbarrier_init.release.cluster")
-"""Lets the barriers that the thread has made be seen by copies and by other blocks."""
-
-FENCE_PROXY_ASYNC = _fence("fence_proxy_async", "fence.proxy.async.shared::cta")
-"""Lets what the thread has stored to shared memory be seen by products and copies."""
-
-# ---- the tensor copier ---------------------------------------------------------------------------
+# ---- TMA -----------------------------------------------------------------------------------------
 
 _BULK = "Data Movement and Conversion Instructions: cp.async.bulk"
-
-
-def _tma_load(rank: int) -> Instruction:
-    """Return the load of a box of a tensor of this rank."""
-    return Instruction(
-        function="tma_load",
-        operands=(
-            Operand("dstMem", "shared", Access.WRITE, alignment=1024),
-            _BARRIER,
-        ),
-        ptx=f"cp.async.bulk.tensor.{rank}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes",
-        section=f"{_BULK}.tensor",
-        arch=90,
-    )
-
-
-def _tma_store(rank: int) -> Instruction:
-    """Return the store of a box of a tensor of this rank."""
-    return Instruction(
-        function="tma_store",
-        operands=(Operand("srcMem", "shared", Access.READ, alignment=1024),),
-        ptx=f"cp.async.bulk.tensor.{rank}d.global.shared::cta.tile.bulk_group",
-        section=f"{_BULK}.tensor",
-        arch=90,
-    )
-
-
 RANKS = range(1, 6)
 
-TMA_LOAD: dict[int, Instruction] = {rank: _tma_load(rank) for rank in RANKS}
+
+def _tma_load(function: str, rank: int, suffix: str = "") -> Instruction:
+    """Return the load of a box of a tensor of this rank."""
+    ptx = f"{rank}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes{suffix}"
+    target = Operand("dstMem", "shared", Access.WRITE, alignment=1024)
+    section = f"{_BULK}.tensor"
+    return _entry(function, f"cp.async.bulk.tensor.{ptx}", section, target, _BARRIER, orders=False)
+
+
+TMA_LOAD: dict[int, Instruction] = {rank: _tma_load("tma_load", rank) for rank in RANKS}
 """Loads of a box of a tensor into shared memory, by the rank of the tensor."""
 
-TMA_STORE: dict[int, Instruction] = {rank: _tma_store(rank) for rank in RANKS}
+TMA_LOAD_MULTICAST: dict[int, Instruction] = {
+    rank: _tma_load("tma_load_multicast", rank, ".multicast::cluster") for rank in RANKS
+}
+"""Loads of a box into the shared memory of several blocks, by the rank of the tensor."""
+
+TMA_STORE: dict[int, Instruction] = {
+    rank: _entry(
+        "tma_store",
+        f"cp.async.bulk.tensor.{rank}d.global.shared::cta.tile.bulk_group",
+        f"{_BULK}.tensor",
+        Operand("srcMem", "shared", Access.READ, alignment=1024),
+        orders=False,
+    )
+    for rank in RANKS
+}
 """Stores of a box from shared memory to a tensor, by the rank of the tensor."""
 
-TMA_COMMIT = Instruction(
-    function="tma_commit",
-    operands=(),
-    ptx="cp.async.bulk.commit_group",
-    section=f"{_BULK}.commit_group",
-    arch=90,
+TMA_COMMIT = _entry(
+    "tma_commit", "cp.async.bulk.commit_group", f"{_BULK}.commit_group", orders=False
 )
 """Makes a group of the thread's stores since its last group."""
 
-TMA_WAIT = Instruction(
-    function="tma_wait",
-    operands=(),
-    ptx="cp.async.bulk.wait_group.read",
-    section=f"{_BULK}.wait_group",
-    arch=90,
-    orders=True,
-)
+TMA_WAIT = _entry("tma_wait", "cp.async.bulk.wait_group.read", f"{_BULK}.wait_group")
 """Waits until no more than a number of the thread's latest groups still read shared memory."""
 
 # ---- warps with different work -------------------------------------------------------------------
 
-
-def _named_barrier(name: str) -> Instruction:
-    """Return an instruction on one of the 16 barriers of a block."""
-    return Instruction(
-        function=f"barrier_{name}",
-        operands=(),
-        ptx=f"barrier.cta.{name}.aligned",
-        section="Parallel Synchronization and Communication Instructions: bar, barrier",
+BARRIER_SYNC, BARRIER_ARRIVE = (
+    Instruction(
+        f"barrier_{name}",
+        (),
+        f"barrier.cta.{name}.aligned",
+        f"{_SYNC}: bar, barrier",
         arch=70,
         group=WARP,
         orders=True,
     )
-
-
-BARRIER_SYNC = _named_barrier("sync")
-"""Waits until a number of threads have come to the barrier."""
-
-BARRIER_ARRIVE = _named_barrier("arrive")
-"""Comes to the barrier, and does not wait."""
+    for name in ("sync", "arrive")
+)
+"""Wait until a number of threads have come to one of the 16 barriers of a block; come, and do not
+wait."""
 
 SETMAXNREG: dict[str, Instruction] = {
-    action: Instruction(
-        function=f"setmaxnreg_{action}",
-        operands=(),
-        ptx=f"setmaxnreg.{action}.sync.aligned.u32",
-        section="Miscellaneous Instructions: setmaxnreg",
-        arch=90,
+    action: _entry(
+        f"setmaxnreg_{action}",
+        f"setmaxnreg.{action}.sync.aligned.u32",
+        "Miscellaneous Instructions: setmaxnreg",
         group=WARP_GROUP,
         only=True,
+        orders=False,
     )
     for action in ("inc", "dec")
 }
@@ -222,65 +200,23 @@ SETMAXNREG: dict[str, Instruction] = {
 REGISTER_COUNTS = range(24, 257, 8)
 """The numbers of registers that a thread can ask for (PTX ISA, setmaxnreg)."""
 
-
-def _grid_control(function: str, name: str, *, orders: bool) -> Instruction:
-    """Return an instruction about the kernel before or after this one."""
-    return Instruction(
-        function=function,
-        operands=(),
-        ptx=f"griddepcontrol.{name}",
-        section="Parallel Synchronization and Communication Instructions: griddepcontrol",
-        arch=90,
-        orders=orders,
+GRID_DEPENDENCY_WAIT, LAUNCH_DEPENDENTS = (
+    _entry(function, f"griddepcontrol.{name}", f"{_SYNC}: griddepcontrol")
+    for function, name in (
+        ("grid_dependency_wait", "wait"),
+        ("launch_dependents", "launch_dependents"),
     )
-
-
-GRID_DEPENDENCY_WAIT = _grid_control("grid_dependency_wait", "wait", orders=True)
-"""Waits until the kernels before have finished, and their writes can be seen."""
-
-LAUNCH_DEPENDENTS = _grid_control("launch_dependents", "launch_dependents", orders=True)
-"""Lets the kernel after this one start."""
-
-# ---- clusters of blocks --------------------------------------------------------------------------
-
-
-def _of_cluster(name: str) -> Instruction:
-    """Return an instruction on the barrier of a cluster."""
-    return Instruction(
-        function=f"cluster_{name}",
-        operands=(),
-        ptx=f"barrier.cluster.{name}.aligned",
-        section="Parallel Synchronization and Communication Instructions: barrier.cluster",
-        arch=90,
-        group=WARP,
-        orders=True,
-    )
-
-
-CLUSTER_ARRIVE = _of_cluster("arrive")
-"""Comes to the barrier of all threads of the cluster, and does not wait."""
-
-CLUSTER_WAIT = _of_cluster("wait")
-"""Waits until all threads of the cluster have come."""
-
-MBARRIER_ARRIVE_CLUSTER = Instruction(
-    function="mbarrier_arrive_cluster",
-    operands=(_BARRIER,),
-    ptx="mbarrier.arrive.shared::cluster.b64",
-    section="Parallel Synchronization and Communication Instructions: mbarrier.arrive, mapa",
-    arch=90,
-    orders=True,
 )
-"""Arrives once at the barrier in the same place of a block of the cluster."""
+"""Wait until the kernels before have finished, and their writes can be seen; let the kernel after
+this one start."""
 
-TMA_LOAD_MULTICAST: dict[int, Instruction] = {
-    rank: Instruction(
-        function="tma_load_multicast",
-        operands=load.operands,
-        ptx=f"{load.ptx}.multicast::cluster",
-        section=load.section,
-        arch=90,
+CLUSTER_ARRIVE, CLUSTER_WAIT = (
+    _entry(
+        f"cluster_{name}",
+        f"barrier.cluster.{name}.aligned",
+        f"{_SYNC}: barrier.cluster",
+        group=WARP,
     )
-    for rank, load in TMA_LOAD.items()
-}
-"""Loads of a box into the shared memory of several blocks, by the rank of the tensor."""
+    for name in ("arrive", "wait")
+)
+"""Come to the barrier of all threads of the cluster, and do not wait; wait until all have come."""

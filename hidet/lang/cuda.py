@@ -161,161 +161,35 @@ def __getattr__(name: str) -> NoReturn:
     raise missing(__name__, name)
 
 
-__all__ = [
-    "MmaConfig",
-    "__bfloat16_as_short",
-    "__bfloat16_as_ushort",
-    "__brev",
-    "__brevll",
-    "__byte_perm",
-    "__clz",
-    "__clzll",
-    "__cosf",
-    "__double_as_longlong",
-    "__expf",
-    "__fdividef",
-    "__ffs",
-    "__ffsll",
-    "__float_as_int",
-    "__float_as_uint",
-    "__funnelshift_l",
-    "__funnelshift_lc",
-    "__funnelshift_r",
-    "__funnelshift_rc",
-    "__half_as_short",
-    "__half_as_ushort",
-    "__int_as_float",
-    "__log2f",
-    "__log10f",
-    "__logf",
-    "__longlong_as_double",
-    "__nanosleep",
-    "__popc",
-    "__popcll",
-    "__powf",
-    "__short_as_bfloat16",
-    "__short_as_half",
-    "__sinf",
-    "__syncthreads",
-    "__syncthreads_and",
-    "__syncthreads_count",
-    "__syncthreads_or",
-    "__syncwarp",
-    "__tanhf",
-    "__threadfence",
-    "__threadfence_block",
-    "__threadfence_system",
-    "__uint_as_float",
-    "__ushort_as_bfloat16",
-    "__ushort_as_half",
-    "active_mask",
-    "all_sync",
-    "any_sync",
-    "atomicAdd",
-    "atomicAnd",
-    "atomicCAS",
-    "atomicExch",
-    "atomicMax",
-    "atomicMin",
-    "atomicOr",
-    "atomicSub",
-    "atomicXor",
-    "atomic_add",
-    "atomic_and",
-    "atomic_cas",
-    "atomic_exchange",
-    "atomic_max",
-    "atomic_min",
-    "atomic_or",
-    "atomic_sub",
-    "atomic_xor",
-    "ballot_sync",
-    "bar_sync",
-    "barrier_arrive",
-    "barrier_sync",
-    "blockDim",
-    "blockIdx",
-    "block_rank_in_cluster",
-    "brev",
-    "byte_perm",
-    "clusterDim",
-    "clusterIdx",
-    "clusterRelativeBlockIdx",
-    "cluster_arrive",
-    "cluster_sync",
-    "cluster_wait",
-    "clz",
-    "copy_vector",
-    "cp_async",
-    "cp_async_commit_group",
-    "cp_async_wait_all",
-    "cp_async_wait_group",
-    "cvt",
-    "dynamic_shared_memory",
-    "fast_cos",
-    "fast_divide",
-    "fast_exp",
-    "fast_exp2",
-    "fast_log",
-    "fast_log2",
-    "fast_log10",
-    "fast_pow",
-    "fast_rcp",
-    "fast_rsqrt",
-    "fast_sin",
-    "fast_sqrt",
-    "fast_tanh",
-    "fence_mbarrier_init",
-    "fence_proxy_async",
-    "ffs",
-    "funnelshift_l",
-    "funnelshift_lc",
-    "funnelshift_r",
-    "funnelshift_rc",
-    "gridDim",
-    "griddepcontrol_launch_dependents",
-    "griddepcontrol_wait",
-    "ldmatrix",
-    "load",
-    "lop3",
-    "matrix_descriptor",
-    "mbarrier_arrive",
-    "mbarrier_arrive_and_expect_tx",
-    "mbarrier_init",
-    "mbarrier_wait",
-    "mma_sync",
-    "nano_sleep",
-    "popc",
-    "printf",
-    "prmt",
-    "rcp",
-    "register_tensor",
-    "setmaxnreg",
-    "shared_tensor",
-    "shfl_down_sync",
-    "shfl_sync",
-    "shfl_up_sync",
-    "shfl_xor_sync",
-    "store",
-    "syncthreads",
-    "syncthreads_and",
-    "syncthreads_count",
-    "syncthreads_or",
-    "syncwarp",
-    "tensor_map",
-    "threadIdx",
-    "threadfence",
-    "threadfence_block",
-    "threadfence_system",
-    "tma_commit_group",
-    "tma_load",
-    "tma_store",
-    "tma_wait_group",
-    "warp_groups",
-    "wgmma_accumulator",
-    "wgmma_async",
-    "wgmma_commit_group",
-    "wgmma_fence",
-    "wgmma_fence_operand",
-    "wgmma_wait_group",
-]
+__all__: list[str] = ["MmaConfig", "__bfloat16_as_short", "__bfloat16_as_ushort", "__brev"]
+__all__ += ["__brevll"]
+__all__ += ["__byte_perm", "__clz", "__clzll", "__cosf", "__double_as_longlong", "__expf"]
+__all__ += ["__fdividef", "__ffs", "__ffsll", "__float_as_int", "__float_as_uint"]
+__all__ += ["__funnelshift_l", "__funnelshift_lc", "__funnelshift_r", "__funnelshift_rc"]
+__all__ += ["__half_as_short", "__half_as_ushort", "__int_as_float", "__log2f", "__log10f"]
+__all__ += ["__logf", "__longlong_as_double", "__nanosleep", "__popc", "__popcll", "__powf"]
+__all__ += ["__short_as_bfloat16", "__short_as_half", "__sinf", "__syncthreads"]
+__all__ += ["__syncthreads_and", "__syncthreads_count", "__syncthreads_or", "__syncwarp", "__tanhf"]
+__all__ += ["__threadfence", "__threadfence_block", "__threadfence_system", "__uint_as_float"]
+__all__ += ["__ushort_as_bfloat16", "__ushort_as_half", "active_mask", "all_sync", "any_sync"]
+__all__ += ["atomicAdd", "atomicAnd", "atomicCAS", "atomicExch", "atomicMax", "atomicMin"]
+__all__ += ["atomicOr", "atomicSub", "atomicXor", "atomic_add", "atomic_and", "atomic_cas"]
+__all__ += ["atomic_exchange", "atomic_max", "atomic_min", "atomic_or", "atomic_sub", "atomic_xor"]
+__all__ += ["ballot_sync", "bar_sync", "barrier_arrive", "barrier_sync", "blockDim", "blockIdx"]
+__all__ += ["block_rank_in_cluster", "brev", "byte_perm", "clusterDim", "clusterIdx"]
+__all__ += ["clusterRelativeBlockIdx", "cluster_arrive", "cluster_sync", "cluster_wait", "clz"]
+__all__ += ["copy_vector", "cp_async", "cp_async_commit_group", "cp_async_wait_all"]
+__all__ += ["cp_async_wait_group", "cvt", "dynamic_shared_memory", "fast_cos", "fast_divide"]
+__all__ += ["fast_exp", "fast_exp2", "fast_log", "fast_log2", "fast_log10", "fast_pow", "fast_rcp"]
+__all__ += ["fast_rsqrt", "fast_sin", "fast_sqrt", "fast_tanh", "fence_mbarrier_init"]
+__all__ += ["fence_proxy_async", "ffs", "funnelshift_l", "funnelshift_lc", "funnelshift_r"]
+__all__ += ["funnelshift_rc", "gridDim", "griddepcontrol_launch_dependents", "griddepcontrol_wait"]
+__all__ += ["ldmatrix", "load", "lop3", "matrix_descriptor", "mbarrier_arrive"]
+__all__ += ["mbarrier_arrive_and_expect_tx", "mbarrier_init", "mbarrier_wait", "mma_sync"]
+__all__ += ["nano_sleep", "popc", "printf", "prmt", "rcp", "register_tensor", "setmaxnreg"]
+__all__ += ["shared_tensor", "shfl_down_sync", "shfl_sync", "shfl_up_sync", "shfl_xor_sync"]
+__all__ += ["store", "syncthreads", "syncthreads_and", "syncthreads_count", "syncthreads_or"]
+__all__ += ["syncwarp", "tensor_map", "threadIdx", "threadfence", "threadfence_block"]
+__all__ += ["threadfence_system", "tma_commit_group", "tma_load", "tma_store", "tma_wait_group"]
+__all__ += ["warp_groups", "wgmma_accumulator", "wgmma_async", "wgmma_commit_group", "wgmma_fence"]
+__all__ += ["wgmma_fence_operand", "wgmma_wait_group"]

@@ -13,91 +13,22 @@ from hidet.frontends.script.builtins import rounded as round
 from hidet.frontends.script.scalar_functions import copysign, degrees, radians, scalar_function
 
 # Of scripts: what Python's `math.gamma(x)`, `math.remainder(x, y)` mean there as well.
-erfc = scalar_function("erfc")
-fmod = scalar_function("fmod")
-gamma = scalar_function("gamma")
-hypot = scalar_function("hypot")
+erfc, fmod, gamma, hypot = map(scalar_function, ("erfc", "fmod", "gamma", "hypot"))
 ieee_remainder = scalar_function("ieee_remainder")
-isfinite = scalar_function("isfinite")
-isinf = scalar_function("isinf")
-isnan = scalar_function("isnan")
-ldexp = scalar_function("ldexp")
-lgamma = scalar_function("lgamma")
-nextafter = scalar_function("nextafter")
+isfinite, isinf, isnan = map(scalar_function, ("isfinite", "isinf", "isnan"))
+ldexp, lgamma, nextafter = map(scalar_function, ("ldexp", "lgamma", "nextafter"))
 
-acos = ELEMENTARY["acos"]
-asin = ELEMENTARY["asin"]
-atan = ELEMENTARY["atan"]
-acosh = ELEMENTARY["acosh"]
-asinh = ELEMENTARY["asinh"]
-atanh = ELEMENTARY["atanh"]
-cbrt = ELEMENTARY["cbrt"]
-ceil = ELEMENTARY["ceil"]
-cos = ELEMENTARY["cos"]
-cosh = ELEMENTARY["cosh"]
-erf = ELEMENTARY["erf"]
-exp = ELEMENTARY["exp"]
-exp2 = ELEMENTARY["exp2"]
-expm1 = ELEMENTARY["expm1"]
-floor = ELEMENTARY["floor"]
-log = ELEMENTARY["log"]
-log10 = ELEMENTARY["log10"]
-log1p = ELEMENTARY["log1p"]
-log2 = ELEMENTARY["log2"]
-rsqrt = ELEMENTARY["rsqrt"]
-sin = ELEMENTARY["sin"]
-sinh = ELEMENTARY["sinh"]
-sqrt = ELEMENTARY["sqrt"]
-tan = ELEMENTARY["tan"]
-tanh = ELEMENTARY["tanh"]
-trunc = ELEMENTARY["trunc"]
+acos, asin, atan, acosh = map(ELEMENTARY.__getitem__, ("acos", "asin", "atan", "acosh"))
+asinh, atanh, cbrt, ceil = map(ELEMENTARY.__getitem__, ("asinh", "atanh", "cbrt", "ceil"))
+cos, cosh, erf, exp = map(ELEMENTARY.__getitem__, ("cos", "cosh", "erf", "exp"))
+exp2, expm1, floor, log = map(ELEMENTARY.__getitem__, ("exp2", "expm1", "floor", "log"))
+log10, log1p, log2, rsqrt = map(ELEMENTARY.__getitem__, ("log10", "log1p", "log2", "rsqrt"))
+sin, sinh, sqrt, tan = map(ELEMENTARY.__getitem__, ("sin", "sinh", "sqrt", "tan"))
+tanh, trunc = map(ELEMENTARY.__getitem__, ("tanh", "trunc"))
 
-__all__ = [
-    "abs",
-    "acos",
-    "acosh",
-    "asin",
-    "asinh",
-    "atan",
-    "atan2",
-    "atanh",
-    "cbrt",
-    "ceil",
-    "copysign",
-    "cos",
-    "cosh",
-    "degrees",
-    "erf",
-    "erfc",
-    "exp",
-    "exp2",
-    "expm1",
-    "floor",
-    "fma",
-    "fmod",
-    "gamma",
-    "hypot",
-    "ieee_remainder",
-    "isfinite",
-    "isinf",
-    "isnan",
-    "ldexp",
-    "lgamma",
-    "log",
-    "log1p",
-    "log2",
-    "log10",
-    "max",
-    "min",
-    "nextafter",
-    "pow",
-    "radians",
-    "round",
-    "rsqrt",
-    "sin",
-    "sinh",
-    "sqrt",
-    "tan",
-    "tanh",
-    "trunc",
-]
+__all__: list[str] = ["abs", "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt"]
+__all__ += ["ceil"]
+__all__ += ["copysign", "cos", "cosh", "degrees", "erf", "erfc", "exp", "exp2", "expm1", "floor"]
+__all__ += ["fma", "fmod", "gamma", "hypot", "ieee_remainder", "isfinite", "isinf", "isnan"]
+__all__ += ["ldexp", "lgamma", "log", "log1p", "log2", "log10", "max", "min", "nextafter", "pow"]
+__all__ += ["radians", "round", "rsqrt", "sin", "sinh", "sqrt", "tan", "tanh", "trunc"]

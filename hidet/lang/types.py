@@ -55,60 +55,11 @@ i32x2, i32x4 = (VectorType(I32, lanes) for lanes in (2, 4))
 u32x2, u32x4 = (VectorType(U32, lanes) for lanes in (2, 4))
 void_p = byte_p = VOID_POINTER
 
-__all__ = [
-    "DataType",
-    "DeclareScope",
-    "PointerType",
-    "ScalarType",
-    "TensorType",
-    "VectorType",
-    "bf16",
-    "bf16x2",
-    "bf16x4",
-    "bf16x8",
-    "bfloat16",
-    "boolean",
-    "byte_p",
-    "data_type",
-    "f16",
-    "f16x2",
-    "f16x4",
-    "f16x8",
-    "f32",
-    "f32x2",
-    "f32x4",
-    "f64",
-    "float16",
-    "float32",
-    "float64",
-    "i8",
-    "i8x4",
-    "i16",
-    "i32",
-    "i32x2",
-    "i32x4",
-    "i64",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "register_tensor",
-    "shared_tensor",
-    "tensor",
-    "tensor_pointer",
-    "tensor_type",
-    "tf32",
-    "tfloat32",
-    "u8",
-    "u8x4",
-    "u16",
-    "u32",
-    "u32x2",
-    "u32x4",
-    "u64",
-    "uint8",
-    "uint16",
-    "uint32",
-    "uint64",
-    "void_p",
-]
+__all__: list[str] = ["DataType", "DeclareScope", "PointerType", "ScalarType", "TensorType"]
+__all__ += ["VectorType"]
+__all__ += ["bf16", "bf16x2", "bf16x4", "bf16x8", "bfloat16", "boolean", "byte_p", "data_type"]
+__all__ += ["f16", "f16x2", "f16x4", "f16x8", "f32", "f32x2", "f32x4", "f64", "float16", "float32"]
+__all__ += ["float64", "i8", "i8x4", "i16", "i32", "i32x2", "i32x4", "i64", "int16", "int32"]
+__all__ += ["int8", "int64", "register_tensor", "shared_tensor", "tensor", "tensor_pointer"]
+__all__ += ["tensor_type", "tf32", "tfloat32", "u8", "u8x4", "u16", "u32", "u32x2", "u32x4", "u64"]
+__all__ += ["uint8", "uint16", "uint32", "uint64", "void_p"]

@@ -7,7 +7,8 @@ from xdsl.ir import Operation, SSAValue
 from hidet.dialects.compute import GridOp
 from hidet.dialects.cuda import KernelOp
 from hidet.dialects.cuda.attributes import Space
-from hidet.legality.memory_types import buffer_type, is_in, reads_of, writes_of
+from hidet.dialects.effects import reads_of, writes_of
+from hidet.legality.memory_types import is_in
 from hidet.legality.report import illegal
 
 
@@ -34,12 +35,7 @@ def check_views(kernel: KernelOp) -> None:
 
 def _buffers_of(view: GridOp) -> set[SSAValue]:
     """Return the memrefs that a view reads itself; the views that it loads have their own."""
-    return {
-        source
-        for op in view.body.walk()
-        for source in reads_of(op)
-        if buffer_type(source) is not None
-    }
+    return {source for op in view.body.walk() for source in reads_of(op)}
 
 
 def _hazard(writer: Operation, view: GridOp, buffer: SSAValue) -> Exception:

@@ -5,7 +5,7 @@ from dataclasses import FrozenInstanceError, replace
 import pytest
 from xdsl.utils.arg_spec import parse_pipeline
 
-from hidet.arch.chips import ARCHS, CPU, GB, KIB, MAX_SHARED_BYTES, TERA, Arch, Family
+from hidet.arch.chips import ARCHS, GB, KIB, MAX_SHARED_BYTES, TERA, Arch
 from hidet.arch.limits import ACCESS_BYTES, STATIC_SHARED_BYTES, WARP
 from hidet.errors import OptionError
 from hidet.lowering.task.schedule import SchedulePass
@@ -33,25 +33,6 @@ def test_table(arch):
     assert cores == sorted(cores)
     with pytest.raises(TypeError):
         arch.rates["f32"] = 0
-
-
-@pytest.mark.parametrize(
-    ("name", "families"),
-    [
-        ("sm_75", "ldmatrix"),
-        ("sm_80", "ldmatrix cp_async mma"),
-        ("sm_89", "ldmatrix cp_async mma"),
-        ("sm_90", "ldmatrix cp_async mma mbarrier tma cluster"),
-        ("sm_90a", "ldmatrix cp_async mma mbarrier tma cluster wgmma"),
-        ("sm_100", "ldmatrix cp_async mma mbarrier tma cluster"),
-        ("sm_100a", "ldmatrix cp_async mma mbarrier tma cluster tcgen05"),
-        ("sm_103a", "ldmatrix cp_async mma mbarrier tma cluster tcgen05"),
-        ("sm_120a", "ldmatrix cp_async mma mbarrier tma cluster"),
-        (CPU, " ".join(Family)),
-    ],
-)
-def test_families(name, families):
-    assert Arch.parse(name).families == frozenset(families.split())
 
 
 def test_text_form():

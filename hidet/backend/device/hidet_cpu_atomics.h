@@ -3,20 +3,11 @@
 
 #include <type_traits>
 
+#include "hidet_atomics.h"
+
 namespace hidet {
 
-// For whom an operation is one step; on the CPU all threads are equal.
-enum class Scope { cta, gpu, sys };
-
 namespace cpu {
-
-// The type of another argument, to which the value is converted: a sign may differ.
-template <typename T>
-struct Same {
-  using type = T;
-};
-template <typename T>
-using same = typename Same<T>::type;
 
 // Replace *p by update(*p) as one step.
 template <typename T, typename Update>
@@ -46,7 +37,7 @@ HIDET_DEVICE T atomic_extreme(T* p, T v, Choose choose) {
 }  // namespace cpu
 
 template <Scope = Scope::gpu, typename T>
-HIDET_DEVICE T atomic_add(T* p, cpu::same<T> v) {
+HIDET_DEVICE T atomic_add(T* p, same<T> v) {
   if constexpr (std::is_integral_v<T>) {
     return __atomic_fetch_add(p, v, __ATOMIC_RELAXED);
   } else if constexpr (is_2_byte_float<T>) {
@@ -64,47 +55,33 @@ HIDET_DEVICE void atomic_add_pair(T* p, T first, T second) {
   atomic_add(p + 1, second);
 }
 
-// Floats: NaN wins, as in maximum.
-template <Scope = Scope::gpu, typename T>
-HIDET_DEVICE T atomic_max(T* p, cpu::same<T> v) {
-  return cpu::atomic_extreme<std::make_signed>(p, v, [](auto a, auto b) { return maximum(a, b); });
-}
+// Floats: NaN wins, as in maximum. Integers have a sign, those of `umax` and `umin` none.
+#define HIDET_ATOMIC(name, sign, choose)                                                     \
+  template <Scope = Scope::gpu, typename T>                                                  \
+  HIDET_DEVICE T atomic_##name(T* p, same<T> v) {                                            \
+    return cpu::atomic_extreme<sign>(p, v, [](auto a, auto b) { return choose(a, b); });     \
+  }
+
+HIDET_ATOMIC(max, std::make_signed, maximum)
+HIDET_ATOMIC(min, std::make_signed, minimum)
+HIDET_ATOMIC(umax, std::make_unsigned, maximum)
+HIDET_ATOMIC(umin, std::make_unsigned, minimum)
+
+#undef HIDET_ATOMIC
+#define HIDET_ATOMIC(name)                               \
+  template <Scope = Scope::gpu, typename T>              \
+  HIDET_DEVICE T atomic_##name(T* p, same<T> v) {        \
+    return __atomic_fetch_##name(p, v, __ATOMIC_RELAXED); \
+  }
+
+HIDET_ATOMIC(and)
+HIDET_ATOMIC(or)
+HIDET_ATOMIC(xor)
+
+#undef HIDET_ATOMIC
 
 template <Scope = Scope::gpu, typename T>
-HIDET_DEVICE T atomic_min(T* p, cpu::same<T> v) {
-  return cpu::atomic_extreme<std::make_signed>(p, v, [](auto a, auto b) { return minimum(a, b); });
-}
-
-// Integers without a sign.
-template <Scope = Scope::gpu, typename T>
-HIDET_DEVICE T atomic_umax(T* p, cpu::same<T> v) {
-  return cpu::atomic_extreme<std::make_unsigned>(p, v,
-                                                 [](auto a, auto b) { return maximum(a, b); });
-}
-
-template <Scope = Scope::gpu, typename T>
-HIDET_DEVICE T atomic_umin(T* p, cpu::same<T> v) {
-  return cpu::atomic_extreme<std::make_unsigned>(p, v,
-                                                 [](auto a, auto b) { return minimum(a, b); });
-}
-
-template <Scope = Scope::gpu, typename T>
-HIDET_DEVICE T atomic_and(T* p, cpu::same<T> v) {
-  return __atomic_fetch_and(p, v, __ATOMIC_RELAXED);
-}
-
-template <Scope = Scope::gpu, typename T>
-HIDET_DEVICE T atomic_or(T* p, cpu::same<T> v) {
-  return __atomic_fetch_or(p, v, __ATOMIC_RELAXED);
-}
-
-template <Scope = Scope::gpu, typename T>
-HIDET_DEVICE T atomic_xor(T* p, cpu::same<T> v) {
-  return __atomic_fetch_xor(p, v, __ATOMIC_RELAXED);
-}
-
-template <Scope = Scope::gpu, typename T>
-HIDET_DEVICE T atomic_exchange(T* p, cpu::same<T> v) {
+HIDET_DEVICE T atomic_exchange(T* p, same<T> v) {
   T old;
   __atomic_exchange(p, &v, &old, __ATOMIC_RELAXED);
   return old;
@@ -112,7 +89,7 @@ HIDET_DEVICE T atomic_exchange(T* p, cpu::same<T> v) {
 
 // Integers: store v where *p is `expected`.
 template <Scope = Scope::gpu, typename T>
-HIDET_DEVICE T atomic_cas(T* p, cpu::same<T> expected, cpu::same<T> v) {
+HIDET_DEVICE T atomic_cas(T* p, same<T> expected, same<T> v) {
   __atomic_compare_exchange_n(p, &expected, v, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
   return expected;  // what was there
 }

@@ -3,20 +3,11 @@
 
 #include <type_traits>
 
+#include "hidet_atomics.h"
+
 namespace hidet {
 
-// For whom an operation is one step: the block, the GPU, all of the machine.
-enum class Scope { cta, gpu, sys };
-
 namespace cuda {
-
-// The type of another argument, to which the value is converted: a sign may differ.
-template <typename T>
-struct Same {
-  using type = T;
-};
-template <typename T>
-using same = typename Same<T>::type;
 
 // The integers for which CUDA has its functions, of as many bytes.
 template <typename T>
@@ -67,7 +58,7 @@ HIDET_DEVICE T atomic_update(T* p, Update update) {
 }  // namespace cuda
 
 template <Scope scope = Scope::gpu, typename T>
-HIDET_DEVICE T atomic_add(T* p, cuda::same<T> v) {
+HIDET_DEVICE T atomic_add(T* p, same<T> v) {
   if constexpr (std::is_integral_v<T>) {
     return HIDET_INTEGER_ATOMIC(atomicAdd, cuda::Unsigned<T>);  // does not depend on the sign
   } else if constexpr (!is_2_byte_float<T>) {
@@ -95,28 +86,25 @@ HIDET_DEVICE void atomic_add_pair(T* p, T first, T second) {
 }
 
 // Floats: NaN wins, as in maximum.
-template <Scope scope = Scope::gpu, typename T>
-HIDET_DEVICE T atomic_max(T* p, cuda::same<T> v) {
-  if constexpr (std::is_floating_point_v<T>) {
-    return cuda::atomic_update<scope>(p, [v](T old) { return maximum(old, v); });
-  } else {
-    return HIDET_INTEGER_ATOMIC(atomicMax, cuda::Signed<T>);
+#define HIDET_ATOMIC(name, function, choose)                                                  \
+  template <Scope scope = Scope::gpu, typename T>                                             \
+  HIDET_DEVICE T atomic_##name(T* p, same<T> v) {                                             \
+    if constexpr (std::is_floating_point_v<T>) {                                              \
+      return cuda::atomic_update<scope>(p, [v](T old) { return choose(old, v); });            \
+    } else {                                                                                  \
+      return HIDET_INTEGER_ATOMIC(function, cuda::Signed<T>);                                 \
+    }                                                                                         \
   }
-}
 
-template <Scope scope = Scope::gpu, typename T>
-HIDET_DEVICE T atomic_min(T* p, cuda::same<T> v) {
-  if constexpr (std::is_floating_point_v<T>) {
-    return cuda::atomic_update<scope>(p, [v](T old) { return minimum(old, v); });
-  } else {
-    return HIDET_INTEGER_ATOMIC(atomicMin, cuda::Signed<T>);
-  }
-}
+HIDET_ATOMIC(max, atomicMax, maximum)
+HIDET_ATOMIC(min, atomicMin, minimum)
+
+#undef HIDET_ATOMIC
 
 // Integers, those of `umax` and `umin` without a sign.
 #define HIDET_ATOMIC(name, function)                            \
   template <Scope scope = Scope::gpu, typename T>               \
-  HIDET_DEVICE T atomic_##name(T* p, cuda::same<T> v) {         \
+  HIDET_DEVICE T atomic_##name(T* p, same<T> v) {         \
     return HIDET_INTEGER_ATOMIC(function, cuda::Unsigned<T>);   \
   }
 
@@ -129,14 +117,14 @@ HIDET_ATOMIC(xor, atomicXor)
 #undef HIDET_ATOMIC
 
 template <Scope scope = Scope::gpu, typename T>
-HIDET_DEVICE T atomic_exchange(T* p, cuda::same<T> v) {
+HIDET_DEVICE T atomic_exchange(T* p, same<T> v) {
   using U = cuda::Unsigned<T>;
   return bit_cast<T>(HIDET_SCOPED(atomicExch, reinterpret_cast<U*>(p), bit_cast<U>(v)));
 }
 
 // Integers: store v where *p is `expected`.
 template <Scope scope = Scope::gpu, typename T>
-HIDET_DEVICE T atomic_cas(T* p, cuda::same<T> expected, cuda::same<T> v) {
+HIDET_DEVICE T atomic_cas(T* p, same<T> expected, same<T> v) {
   using U = cuda::Unsigned<T>;
   return static_cast<T>(HIDET_SCOPED(atomicCAS, reinterpret_cast<U*>(p), static_cast<U>(expected),
                                      static_cast<U>(v)));

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation
 
+from hidet.arch.limits import WARP
 from hidet.backend.printer.memref import address
 from hidet.backend.printer.operators import ExpressionPrinter, TextOf
 from hidet.backend.printer.signs import as_unsigned, bits_of, is_unsigned, passed
@@ -24,7 +25,6 @@ from hidet.dialects.cuda.attributes import ShuffleKind
 from hidet.dialects.cuda.dynamic_shared import DynamicSharedOp
 from hidet.dialects.cuda.faults import CheckedDivisorOp, CheckedIndexOp
 from hidet.dialects.cuda.instructions import (
-    WARP,
     BlockDimOp,
     BlockIdOp,
     CopyVectorOp,

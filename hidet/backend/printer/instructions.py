@@ -12,44 +12,11 @@ from hidet.backend.printer.operators import ExpressionPrinter, TextOf
 from hidet.backend.printer.signs import as_unsigned, passed
 from hidet.backend.printer.text import Text, call
 from hidet.backend.printer.types import UNSIGNED, value_type
-from hidet.dialects.cuda.accesses import HintedCopyOp, OrderedLoadOp, OrderedStoreOp
-from hidet.dialects.cuda.arithmetic import FastOp, Lop3Op, PrmtOp, RoundTf32Op
-from hidet.dialects.cuda.async_copy import CpAsyncCommitOp, CpAsyncOp, CpAsyncWaitOp
-from hidet.dialects.cuda.atomics import AtomicPairOp
-from hidet.dialects.cuda.cluster import (
-    ClusterArriveOp,
-    ClusterWaitOp,
-    MbarrierArriveClusterOp,
-)
-from hidet.dialects.cuda.functions import FunctionOp
-from hidet.dialects.cuda.mbarrier import (
-    FenceMbarrierInitOp,
-    FenceProxyAsyncOp,
-    MbarrierArriveOp,
-    MbarrierExpectOp,
-    MbarrierInitOp,
-    MbarrierWaitOp,
-)
-from hidet.dialects.cuda.sync import EffectOp, SyncVoteOp
+from hidet.dialects.cuda import Cuda
+from hidet.dialects.cuda.arithmetic import Lop3Op, PrmtOp
 from hidet.dialects.cuda.table_ops import InstructionOp
-from hidet.dialects.cuda.tensor_copy import TmaCommitOp, TmaLoadOp, TmaStoreOp, TmaWaitOp
-from hidet.dialects.cuda.tensor_core import LdmatrixOp, MmaSyncOp
-from hidet.dialects.cuda.warp_group import (
-    MatrixDescriptorOp,
-    WgmmaCommitOp,
-    WgmmaFenceOp,
-    WgmmaFenceOperandOp,
-    WgmmaOp,
-    WgmmaWaitOp,
-)
-from hidet.dialects.cuda.warp_roles import (
-    BarrierArriveOp,
-    BarrierSyncOp,
-    GridDependencyWaitOp,
-    LaunchDependentsOp,
-    SetMaxNregOp,
-)
-from hidet.dialects.cuda.words import JoinOp, PackedOp, PartOp
+from hidet.dialects.cuda.warp_group import MatrixDescriptorOp
+from hidet.dialects.cuda.words import JoinOp, PartOp
 
 if TYPE_CHECKING:
     from hidet.backend.printer.writer import StatementPrinter, Writer
@@ -95,26 +62,16 @@ def _statement(op: Operation, writer: Writer) -> None:
     writer.line(f"{_call(op, writer.text_of).text};")
 
 
+_INSTRUCTIONS = [op for op in Cuda.operations if issubclass(op, InstructionOp)]
+
 EXPRESSIONS: dict[type[Operation], ExpressionPrinter] = {
-    **dict.fromkeys((FastOp, FunctionOp, Lop3Op, MatrixDescriptorOp, OrderedLoadOp), _call),
-    **dict.fromkeys((PackedOp, PrmtOp, RoundTf32Op, SyncVoteOp), _call),
+    **{op: _call for op in _INSTRUCTIONS if op.get_irdl_definition().results},
     JoinOp: _join,
     PartOp: _part,
 }
-"""How operations of the instruction table print as expressions."""
+"""How operations of the instruction table print as expressions: those that have a result."""
 
-STATEMENTS: dict[type[Operation], StatementPrinter] = dict.fromkeys(
-    (
-        *(AtomicPairOp, HintedCopyOp, OrderedStoreOp),
-        *(CpAsyncCommitOp, CpAsyncOp, CpAsyncWaitOp, LdmatrixOp, MmaSyncOp),
-        *(WgmmaCommitOp, WgmmaFenceOp, WgmmaFenceOperandOp, WgmmaOp, WgmmaWaitOp),
-        *(MbarrierArriveOp, MbarrierExpectOp, MbarrierInitOp, MbarrierWaitOp),
-        *(FenceMbarrierInitOp, FenceProxyAsyncOp),
-        *(ClusterArriveOp, ClusterWaitOp, MbarrierArriveClusterOp),
-        *(BarrierArriveOp, BarrierSyncOp, EffectOp, SetMaxNregOp),
-        *(GridDependencyWaitOp, LaunchDependentsOp),
-        *(TmaCommitOp, TmaLoadOp, TmaStoreOp, TmaWaitOp),
-    ),
-    _statement,
-)
+STATEMENTS: dict[type[Operation], StatementPrinter] = {
+    op: _statement for op in _INSTRUCTIONS if not op.get_irdl_definition().results
+}
 """How operations of the instruction table print as statements."""

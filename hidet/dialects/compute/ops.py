@@ -35,18 +35,12 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import (
-    EffectInstance,
-    IsTerminator,
-    MemoryEffect,
-    MemoryEffectKind,
-    NoTerminator,
-    Pure,
-)
+from xdsl.traits import IsTerminator, NoTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
-from hidet.dialects.shaped import Shaped, element_of, is_shaped, shape_of, shaped_type
+from hidet.dialects.effects import AccessingOp, Effects, OwnEffects, read, write
+from hidet.dialects.shaped import Shaped, element_of, is_memref, is_shaped, shape_of, shaped_type
 from hidet.dialects.syntax import IndexedRegion, IntegerList
 
 
@@ -68,26 +62,6 @@ def _verify_indices(shaped: Shaped, indices: Sequence[SSAValue], op: str) -> Non
     rank = shaped.get_num_dims()
     if len(indices) != rank:
         raise VerifyException(f"{op} has {len(indices)} indices for {shaped} of rank {rank}")
-
-
-class ReadsBuffer(MemoryEffect):
-    """Loading from a buffer (a memref) reads memory; loading from a view (a tensor) does not."""
-
-    @classmethod
-    def get_effects(cls, op: Operation) -> set[EffectInstance]:
-        """Return the effects of a load."""
-        if isinstance(op.operands[0].type, MemRefType):
-            return {EffectInstance(MemoryEffectKind.READ)}
-        return set()
-
-
-class WritesMemory(MemoryEffect):
-    """Storing writes memory, to a buffer at once and to a sink when the sink is inlined."""
-
-    @classmethod
-    def get_effects(cls, op: Operation) -> set[EffectInstance]:
-        """Return the effects of a store."""
-        return {EffectInstance(MemoryEffectKind.WRITE)}
 
 
 @irdl_op_definition
@@ -244,7 +218,7 @@ class ReduceOp(IRDLOperation):
 
 
 @irdl_op_definition
-class LoadOp(IRDLOperation):
+class LoadOp(AccessingOp):
     """`compute.load`: element (i, j, ...) of a view or a buffer; the indices are in bounds."""
 
     name = "compute.load"
@@ -253,11 +227,16 @@ class LoadOp(IRDLOperation):
     indices = var_operand_def(IndexType)
     result = result_def()
 
-    traits = traits_def(ReadsBuffer())
+    traits = traits_def(OwnEffects())
+
+    @property
+    def effects(self) -> Effects:
+        """A buffer is read; a view is a value."""
+        return {read(self.source)} if is_memref(self.source.type) else frozenset()
 
     def __init__(self, source: SSAValue | Operation, indices: Sequence[SSAValue]) -> None:
         element = element_of(SSAValue.get(source))
-        super().__init__(operands=[source, indices], result_types=[element])
+        super().__init__(source, indices, element)
 
     def verify_(self) -> None:
         """Check the number of indices and the type of the element."""
@@ -312,7 +291,7 @@ def print_element(printer: Printer, base: SSAValue, indices: Sequence[SSAValue])
 
 
 @irdl_op_definition
-class StoreOp(IRDLOperation):
+class StoreOp(AccessingOp):
     """`compute.store`: gives a scalar to element (i, j, ...) of a sink or a buffer."""
 
     name = "compute.store"
@@ -321,15 +300,12 @@ class StoreOp(IRDLOperation):
     target = operand_def(TensorType.constr() | MemRefType.constr())
     indices = var_operand_def(IndexType)
 
-    traits = traits_def(WritesMemory())
+    traits = traits_def(OwnEffects())
 
-    def __init__(
-        self,
-        value: SSAValue | Operation,
-        target: SSAValue | Operation,
-        indices: Sequence[SSAValue],
-    ) -> None:
-        super().__init__(operands=[value, target, indices])
+    @property
+    def effects(self) -> Effects:
+        """A buffer is written; what a sink writes is known when it is inlined."""
+        return {write(self.target if is_memref(self.target.type) else None)}
 
     def verify_(self) -> None:
         """Check the number of indices and the type of the scalar."""

@@ -45,11 +45,6 @@ from hidet.dialects.cuda.checks import (
     CheckOwnerOp,
     TrackOp,
 )
-from hidet.dialects.cuda.cluster import (
-    ClusterArriveOp,
-    ClusterWaitOp,
-    MbarrierArriveClusterOp,
-)
 from hidet.dialects.cuda.dynamic_shared import DynamicSharedOp
 from hidet.dialects.cuda.faults import CheckedDivisorOp, CheckedIndexOp
 from hidet.dialects.cuda.functions import FunctionOp
@@ -70,6 +65,7 @@ from hidet.dialects.cuda.leave import LeaveOp
 from hidet.dialects.cuda.mbarrier import (
     FenceMbarrierInitOp,
     FenceProxyAsyncOp,
+    MbarrierArriveClusterOp,
     MbarrierArriveOp,
     MbarrierExpectOp,
     MbarrierInitOp,
@@ -96,6 +92,8 @@ from hidet.dialects.cuda.warp_group import (
 from hidet.dialects.cuda.warp_roles import (
     BarrierArriveOp,
     BarrierSyncOp,
+    ClusterArriveOp,
+    ClusterWaitOp,
     GridDependencyWaitOp,
     LaunchDependentsOp,
     SetMaxNregOp,

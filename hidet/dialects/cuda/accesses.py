@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from enum import auto
 from typing import ClassVar
 
@@ -13,10 +12,9 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     MemRefType,
-    i64,
 )
 from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import Operation, SpacedOpaqueSyntaxAttribute, SSAValue
+from xdsl.ir import SpacedOpaqueSyntaxAttribute
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     BaseAttr,
@@ -26,10 +24,8 @@ from xdsl.irdl import (
     operand_def,
     prop_def,
     result_def,
-    traits_def,
     var_operand_def,
 )
-from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
@@ -37,7 +33,7 @@ from hidet.arch.accesses import LOADS, ORDERED_LOADS, ORDERED_STORES, STORES
 from hidet.arch.instructions import Instruction, Operand
 from hidet.arch.limits import ACCESS_BYTES
 from hidet.dialects.cuda.attributes import Space, space_of
-from hidet.dialects.cuda.table_ops import Element, InstructionOp, element_bits
+from hidet.dialects.cuda.table_ops import InstructionOp, element_bits
 from hidet.dialects.shaped import element_of, memref_type
 
 VECTOR_BYTES = tuple(1 << power for power in range(ACCESS_BYTES.bit_length()))
@@ -64,8 +60,39 @@ class CacheHintAttr(EnumAttribute[CacheHint], SpacedOpaqueSyntaxAttribute):
     name = "cuda.cache_hint"
 
 
+class VectorCopyOp(InstructionOp):
+    """One access of neighbouring elements, from one memref to another."""
+
+    TEMPLATE: ClassVar = ("width",)
+    ADDRESSES: ClassVar = ("target", "source")
+
+    width = prop_def(IntegerAttr[I64])
+    source = operand_def(MemRefType)
+    source_indices = var_operand_def(IndexType)
+    target = operand_def(MemRefType)
+    target_indices = var_operand_def(IndexType)
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    @property
+    def size(self) -> int:
+        """The bytes of the access."""
+        return self.width.value.data * element_bits(self.source) // 8
+
+    def bytes_of(self, operand: Operand) -> int:
+        """Return the size of the access."""
+        return self.size
+
+    def verify_(self) -> None:
+        """Check the operands and the element types."""
+        source, target = memref_type(self.source), memref_type(self.target)
+        if source.element_type != target.element_type:
+            raise VerifyException(f"cannot copy elements of {source} to {target}")
+        super().verify_()
+
+
 @irdl_op_definition
-class HintedCopyOp(InstructionOp):
+class HintedCopyOp(VectorCopyOp):
     """`cuda.hinted_copy cs %x[%i] to %v[%j] width 4`: one access of neighbours, with a cache hint.
 
     One side is in global memory, the other one in registers, and says by that whether it is a load
@@ -75,24 +102,11 @@ class HintedCopyOp(InstructionOp):
     name = "cuda.hinted_copy"
 
     hint = prop_def(CacheHintAttr)
-    width = prop_def(IntegerAttr[I64])
-    source = operand_def(MemRefType)
-    source_indices = var_operand_def(IndexType)
-    target = operand_def(MemRefType)
-    target_indices = var_operand_def(IndexType)
 
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
     assembly_format = (
         "$hint $source `[` $source_indices `]` `to` $target `[` $target_indices `]` "
         "`width` $width attr-dict `:` type($source) `to` type($target)"
     )
-    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
-
-    def __init__(self, hint: CacheHint, width: int, source: Element, target: Element) -> None:
-        super().__init__(
-            properties={"hint": CacheHintAttr(hint), "width": IntegerAttr(width, i64)},
-            operands=[source.memref, source.indices, target.memref, target.indices],
-        )
 
     @property
     def instruction(self) -> Instruction:
@@ -105,32 +119,11 @@ class HintedCopyOp(InstructionOp):
             )
         return table[hint]
 
-    @property
-    def function(self) -> str:
-        """The function, with the number of elements."""
-        return f"{self.instruction.function}<{self.width.value.data}>"
-
-    @property
-    def elements(self) -> tuple[Element, ...]:
-        """Where the elements go, and where they come from."""
-        return (
-            Element(self.target, self.target_indices),
-            Element(self.source, self.source_indices),
-        )
-
-    def bytes_of(self, operand: Operand) -> int:
-        """Return the size of the access."""
-        return self.width.value.data * element_bits(self.source) // 8
-
     def verify_(self) -> None:
-        """Check the operands, the element types and the size."""
-        source, target = memref_type(self.source), memref_type(self.target)
-        if source.element_type != target.element_type:
-            raise VerifyException(f"cannot copy elements of {source} to {target}")
-        size = self.width.value.data * element_bits(self.source) // 8
-        if size not in VECTOR_BYTES:
-            raise VerifyException(f"one access has 1, 2, 4, 8 or 16 bytes, not {size}")
+        """Check the size too."""
         super().verify_()
+        if self.size not in VECTOR_BYTES:
+            raise VerifyException(f"one access has 1, 2, 4, 8 or 16 bytes, not {self.size}")
 
 
 class AccessOrder(StrEnum):
@@ -166,19 +159,19 @@ class AccessScopeAttr(EnumAttribute[AccessScope], SpacedOpaqueSyntaxAttribute):
 class _OrderedOp(InstructionOp):
     """An access to one element that is in order with others."""
 
+    T: ClassVar = VarConstraint("T", BaseAttr(IntegerType) | AnyFloatConstr)
+
     order = prop_def(AccessOrderAttr)
     scope = prop_def(AccessScopeAttr)
 
-    @property
-    def key(self) -> tuple[str, str]:
-        """Order and scope, as the table has them."""
-        return str(self.order.data.value), str(self.scope.data.value)
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     def entry(self, table: dict[tuple[str, str], Instruction], what: str) -> Instruction:
         """Return the entry of a table; raises VerifyException where there is none."""
-        if self.key not in table:
-            raise VerifyException(f"there is no {self.key[0]} {what}")
-        return table[self.key]
+        key = str(self.order.data.value), str(self.scope.data.value)
+        if key not in table:
+            raise VerifyException(f"there is no {key[0]} {what}")
+        return table[key]
 
     def verify_(self) -> None:
         """Check the operand and its size."""
@@ -196,32 +189,16 @@ class OrderedLoadOp(_OrderedOp):
 
     name = "cuda.ordered_load"
 
-    T: ClassVar = VarConstraint("T", BaseAttr(IntegerType) | AnyFloatConstr)
-
-    source = operand_def(MemRefType.constr(T))
+    source = operand_def(MemRefType.constr(_OrderedOp.T))
     indices = var_operand_def(IndexType)
-    result = result_def(T)
+    result = result_def(_OrderedOp.T)
 
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
     assembly_format = "$order $scope $source `[` $indices `]` attr-dict `:` type($source)"
-    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
-
-    def __init__(self, order: AccessOrder, scope: AccessScope, source: Element) -> None:
-        super().__init__(
-            properties={"order": AccessOrderAttr(order), "scope": AccessScopeAttr(scope)},
-            operands=[source.memref, source.indices],
-            result_types=[element_of(source.memref)],
-        )
 
     @property
     def instruction(self) -> Instruction:
         """The entry of the table."""
         return self.entry(ORDERED_LOADS, "load")
-
-    @property
-    def elements(self) -> tuple[Element, ...]:
-        """What is loaded."""
-        return (Element(self.source, self.indices),)
 
 
 @irdl_op_definition
@@ -230,41 +207,15 @@ class OrderedStoreOp(_OrderedOp):
 
     name = "cuda.ordered_store"
 
-    T: ClassVar = VarConstraint("T", BaseAttr(IntegerType) | AnyFloatConstr)
-
-    value = operand_def(T)
-    target = operand_def(MemRefType.constr(T))
+    value = operand_def(_OrderedOp.T)
+    target = operand_def(MemRefType.constr(_OrderedOp.T))
     indices = var_operand_def(IndexType)
 
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
     assembly_format = (
         "$order $scope $value `,` $target `[` $indices `]` attr-dict `:` type($target)"
     )
-    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
-
-    def __init__(
-        self,
-        order: AccessOrder,
-        scope: AccessScope,
-        value: SSAValue | Operation,
-        target: Element,
-    ) -> None:
-        super().__init__(
-            properties={"order": AccessOrderAttr(order), "scope": AccessScopeAttr(scope)},
-            operands=[value, target.memref, target.indices],
-        )
 
     @property
     def instruction(self) -> Instruction:
         """The entry of the table."""
         return self.entry(ORDERED_STORES, "store")
-
-    @property
-    def elements(self) -> tuple[Element, ...]:
-        """What is stored to."""
-        return (Element(self.target, self.indices),)
-
-    @property
-    def scalars(self) -> Sequence[SSAValue]:
-        """What is stored."""
-        return (self.value,)

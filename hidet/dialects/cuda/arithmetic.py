@@ -2,38 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from enum import auto
+from typing import ClassVar
 
-from xdsl.dialects.builtin import I64, IntegerAttr, f32, i32, i64
+from xdsl.dialects.builtin import I64, IntegerAttr, f32, i32
 from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import Operation, SpacedOpaqueSyntaxAttribute, SSAValue
-from xdsl.irdl import (
-    irdl_attr_definition,
-    irdl_op_definition,
-    operand_def,
-    prop_def,
-    result_def,
-    traits_def,
-)
-from xdsl.traits import Pure
+from xdsl.ir import SpacedOpaqueSyntaxAttribute
+from xdsl.irdl import irdl_attr_definition, irdl_op_definition, operand_def, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from hidet.arch.arithmetic import FAST, LOP3, PRMT, ROUND_TF32
-from hidet.arch.instructions import Instruction
 from hidet.dialects.cuda.table_ops import InstructionOp
 
 
 class ScalarOp(InstructionOp):
     """An instruction that computes a scalar from scalars and does nothing else."""
-
-    traits = traits_def(Pure())
-
-    @property
-    def scalars(self) -> Sequence[SSAValue]:
-        """All operands."""
-        return self.operands
 
 
 @irdl_op_definition
@@ -45,6 +29,7 @@ class Lop3Op(ScalarOp):
     """
 
     name = "cuda.lop3"
+    ENTRY: ClassVar = LOP3
 
     a = operand_def(i32)
     b = operand_def(i32)
@@ -53,24 +38,6 @@ class Lop3Op(ScalarOp):
     result = result_def(i32)
 
     assembly_format = "$a `,` $b `,` $c `table` $table attr-dict"
-
-    def __init__(
-        self,
-        a: SSAValue | Operation,
-        b: SSAValue | Operation,
-        c: SSAValue | Operation,
-        table: int,
-    ) -> None:
-        super().__init__(
-            operands=[a, b, c],
-            properties={"table": IntegerAttr(table, i64)},
-            result_types=[i32],
-        )
-
-    @property
-    def instruction(self) -> Instruction:
-        """The entry of the table."""
-        return LOP3
 
     @property
     def function(self) -> str:
@@ -92,6 +59,7 @@ class PrmtOp(ScalarOp):
     """
 
     name = "cuda.prmt"
+    ENTRY: ClassVar = PRMT
 
     a = operand_def(i32)
     b = operand_def(i32)
@@ -99,16 +67,6 @@ class PrmtOp(ScalarOp):
     result = result_def(i32)
 
     assembly_format = "$a `,` $b `,` $selector attr-dict"
-
-    def __init__(
-        self, a: SSAValue | Operation, b: SSAValue | Operation, selector: SSAValue | Operation
-    ) -> None:
-        super().__init__(operands=[a, b, selector], result_types=[i32])
-
-    @property
-    def instruction(self) -> Instruction:
-        """The entry of the table."""
-        return PRMT
 
 
 @irdl_op_definition
@@ -119,19 +77,12 @@ class RoundTf32Op(ScalarOp):
     """
 
     name = "cuda.round_tf32"
+    ENTRY: ClassVar = ROUND_TF32
 
     value = operand_def(f32)
     result = result_def(f32)
 
     assembly_format = "$value attr-dict"
-
-    def __init__(self, value: SSAValue | Operation) -> None:
-        super().__init__(operands=[value], result_types=[f32])
-
-    @property
-    def instruction(self) -> Instruction:
-        """The entry of the table."""
-        return ROUND_TF32
 
 
 class FastFunction(StrEnum):
@@ -162,19 +113,11 @@ class FastOp(ScalarOp):
     """
 
     name = "cuda.fast"
+    ENTRY: ClassVar = FAST
+    KEY: ClassVar = "kind"
 
     kind = prop_def(FastFunctionAttr)
     value = operand_def(f32)
     result = result_def(f32)
 
     assembly_format = "$kind $value attr-dict"
-
-    def __init__(self, kind: FastFunction, value: SSAValue | Operation) -> None:
-        super().__init__(
-            properties={"kind": FastFunctionAttr(kind)}, operands=[value], result_types=[f32]
-        )
-
-    @property
-    def instruction(self) -> Instruction:
-        """The entry of the table."""
-        return FAST[str(self.kind.data.value)]

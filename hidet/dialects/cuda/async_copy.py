@@ -2,42 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from enum import auto
+from typing import ClassVar
 
-from xdsl.dialects.builtin import I64, IndexType, IntegerAttr, MemRefType, i64
+from xdsl.dialects.builtin import IndexType
 from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import SpacedOpaqueSyntaxAttribute, SSAValue
-from xdsl.irdl import (
-    AttrSizedOperandSegments,
-    irdl_attr_definition,
-    irdl_op_definition,
-    operand_def,
-    opt_operand_def,
-    prop_def,
-    traits_def,
-    var_operand_def,
-)
-from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
+from xdsl.ir import SpacedOpaqueSyntaxAttribute
+from xdsl.irdl import irdl_attr_definition, irdl_op_definition, opt_operand_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
-from hidet.arch.instructions import (
-    CP_ASYNC,
-    CP_ASYNC_COMMIT,
-    CP_ASYNC_WAIT,
-    CopyInstruction,
-    Instruction,
-    Operand,
-)
-from hidet.dialects.cuda.table_ops import (
-    Element,
-    GroupWaitOp,
-    InstructionOp,
-    PlainOp,
-    element_bits,
-)
-from hidet.dialects.shaped import memref_type
+from hidet.arch.instructions import CP_ASYNC, CP_ASYNC_COMMIT, CP_ASYNC_WAIT
+from hidet.dialects.cuda.accesses import VectorCopyOp
+from hidet.dialects.cuda.table_ops import GroupWaitOp, PlainOp
+from hidet.dialects.shaped import element_of
 
 
 class CopyCache(StrEnum):
@@ -55,7 +33,7 @@ class CopyCacheAttr(EnumAttribute[CopyCache], SpacedOpaqueSyntaxAttribute):
 
 
 @irdl_op_definition
-class CpAsyncOp(InstructionOp):
+class CpAsyncOp(VectorCopyOp):
     """`cuda.cp_async cg %x[%i] to %s[%j, %k] width 8`: begins to copy neighbouring elements.
 
     The copy is part of the group that the next `cuda.cp_async_commit` of the thread makes. Its
@@ -65,75 +43,26 @@ class CpAsyncOp(InstructionOp):
     """
 
     name = "cuda.cp_async"
+    ENTRY: ClassVar = CP_ASYNC
+    KEY: ClassVar = "cache"
 
     cache = prop_def(CopyCacheAttr)
-    width = prop_def(IntegerAttr[I64])
-    source = operand_def(MemRefType)
-    source_indices = var_operand_def(IndexType)
-    target = operand_def(MemRefType)
-    target_indices = var_operand_def(IndexType)
     valid = opt_operand_def(IndexType)
 
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
     assembly_format = (
         "$cache $source `[` $source_indices `]` `to` $target `[` $target_indices `]` "
         "`width` $width (`valid` $valid^)? attr-dict `:` type($source) `to` type($target)"
     )
-    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
-
-    def __init__(
-        self,
-        cache: CopyCache,
-        width: int,
-        source: Element,
-        target: Element,
-        valid: SSAValue | None = None,
-    ) -> None:
-        super().__init__(
-            properties={"cache": CopyCacheAttr(cache), "width": IntegerAttr(width, i64)},
-            operands=[source.memref, source.indices, target.memref, target.indices, valid],
-        )
-
-    @property
-    def instruction(self) -> CopyInstruction:
-        """The entry of the table."""
-        return CP_ASYNC[str(self.cache.data.value)]
-
-    @property
-    def function(self) -> str:
-        """The function, with the number of elements."""
-        return f"{self.instruction.function}<{self.width.value.data}>"
-
-    @property
-    def elements(self) -> tuple[Element, ...]:
-        """Where the copy goes, and where it comes from."""
-        return (
-            Element(self.target, self.target_indices),
-            Element(self.source, self.source_indices),
-        )
-
-    @property
-    def scalars(self) -> Sequence[SSAValue]:
-        """How many elements are read."""
-        return () if self.valid is None else (self.valid,)
-
-    def bytes_of(self, operand: Operand) -> int:
-        """Return the size of the copy."""
-        return self.width.value.data * element_bits(self.source) // 8
 
     def verify_(self) -> None:
         """Check the operands, the element types and the size of the copy."""
-        source, target = memref_type(self.source), memref_type(self.target)
-        if source.element_type != target.element_type:
-            raise VerifyException(f"cannot copy elements of {source} to {target}")
-        size = self.width.value.data * element_bits(self.source) // 8
-        if size not in self.instruction.sizes:
-            sizes = " or ".join(map(str, self.instruction.sizes))
-            raise VerifyException(
-                f"{self.width.value.data} elements of {source.element_type} are {size} bytes; "
-                f"{self.instruction.ptx} copies {sizes}"
-            )
         super().verify_()
+        entry = CP_ASYNC[str(self.cache.data.value)]
+        if self.size not in entry.sizes:
+            raise VerifyException(
+                f"{self.width.value.data} elements of {element_of(self.source)} are {self.size} "
+                f"bytes; {entry.ptx} copies {' or '.join(map(str, entry.sizes))}"
+            )
 
 
 @irdl_op_definition
@@ -141,11 +70,7 @@ class CpAsyncCommitOp(PlainOp):
     """`cuda.cp_async_commit`: makes a group of the thread's copies since its last group."""
 
     name = "cuda.cp_async_commit"
-
-    @property
-    def instruction(self) -> Instruction:
-        """The entry of the table."""
-        return CP_ASYNC_COMMIT
+    ENTRY: ClassVar = CP_ASYNC_COMMIT
 
 
 @irdl_op_definition
@@ -157,8 +82,4 @@ class CpAsyncWaitOp(GroupWaitOp):
     """
 
     name = "cuda.cp_async_wait"
-
-    @property
-    def instruction(self) -> Instruction:
-        """The entry of the table."""
-        return CP_ASYNC_WAIT
+    ENTRY: ClassVar = CP_ASYNC_WAIT

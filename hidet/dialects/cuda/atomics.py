@@ -18,11 +18,10 @@ from xdsl.dialects.builtin import (
     i32,
 )
 from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import Attribute, Operation, SpacedOpaqueSyntaxAttribute, SSAValue
+from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     BaseAttr,
-    IRDLOperation,
     VarConstraint,
     irdl_attr_definition,
     irdl_op_definition,
@@ -40,10 +39,20 @@ from xdsl.utils.str_enum import StrEnum
 
 from hidet.arch.accesses import ATOMIC_PAIRS
 from hidet.arch.instructions import Instruction
-from hidet.dialects.cuda.accesses import AccessScope, AccessScopeAttr
+from hidet.dialects.cuda.accesses import AccessScopeAttr
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.cuda.instructions import Collective
-from hidet.dialects.cuda.table_ops import Element, InstructionOp
+from hidet.dialects.cuda.table_ops import InstructionOp
+from hidet.dialects.effects import (
+    ANY_MEMORY,
+    AccessingOp,
+    Effects,
+    MachineEffect,
+    OwnEffects,
+    read,
+    write,
+)
+from hidet.dialects.fields import Field, FieldsOp
 from hidet.dialects.shaped import memref_type
 from hidet.escape import from_ascii, to_ascii
 
@@ -74,7 +83,7 @@ class AtomicKindAttr(EnumAttribute[AtomicKind], SpacedOpaqueSyntaxAttribute):
 
 
 @irdl_op_definition
-class AtomicOp(IRDLOperation):
+class AtomicOp(AccessingOp):
     """`cuda.atomic add %v, %x[%i]`: updates an element as one step; gives its old value.
 
     `cuda.atomic cas %v if %old, %x[%i]` stores `%v` where the element is `%old`. It is one step for
@@ -99,23 +108,12 @@ class AtomicOp(IRDLOperation):
         "$kind $value (`if` $expected^)? `,` $memref `[` $indices `]` (`scope` $scope^)? "
         "attr-dict `:` type($memref)"
     )
-    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+    traits = traits_def(OwnEffects())
 
-    def __init__(
-        self,
-        kind: AtomicKind,
-        value: SSAValue | Operation,
-        memref: SSAValue,
-        indices: Sequence[SSAValue],
-        expected: SSAValue | None = None,
-        scope: AccessScope = AccessScope.GPU,
-    ) -> None:
-        value = SSAValue.get(value)
-        super().__init__(
-            properties={"kind": AtomicKindAttr(kind), "scope": _scope_property(scope)},
-            operands=[value, expected, memref, indices],
-            result_types=[value.type],
-        )
+    @property
+    def effects(self) -> Effects:
+        """Reads and writes of the element, which others watch to know what else they may access."""
+        return ANY_MEMORY | {read(self.memref), write(self.memref)}
 
     def verify_(self) -> None:
         """Check the rank, and that `cas` compares."""
@@ -124,15 +122,6 @@ class AtomicOp(IRDLOperation):
             raise VerifyException(f"{len(self.indices)} indices for {kind}")
         if (self.kind.data is AtomicKind.CAS) != (self.expected is not None):
             raise VerifyException("'cas' has a value to compare with, after 'if', and no other has")
-
-
-def _scope_property(scope: AccessScope) -> AccessScopeAttr | None:
-    return None if scope is AccessScope.GPU else AccessScopeAttr(scope)
-
-
-def scope_of(op: AtomicOp | AtomicPairOp) -> AccessScope:
-    """Return for whom an operation is one step."""
-    return AccessScope.GPU if op.scope is None else op.scope.data
 
 
 @irdl_op_definition
@@ -157,19 +146,6 @@ class AtomicPairOp(InstructionOp):
         "$first `,` $second `,` $memref `[` $indices `]` (`scope` $scope^)? attr-dict "
         "`:` type($memref)"
     )
-    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
-
-    def __init__(
-        self,
-        first: SSAValue | Operation,
-        second: SSAValue | Operation,
-        target: Element,
-        scope: AccessScope = AccessScope.GPU,
-    ) -> None:
-        super().__init__(
-            properties={"scope": _scope_property(scope)},
-            operands=[first, second, target.memref, target.indices],
-        )
 
     @property
     def instruction(self) -> Instruction:
@@ -180,16 +156,6 @@ class AtomicPairOp(InstructionOp):
     def function(self) -> str:
         """The function, with the scope."""
         return f"{self.instruction.function}{scope_argument(self)}"
-
-    @property
-    def elements(self) -> tuple[Element, ...]:
-        """The first of the two elements."""
-        return (Element(self.memref, self.indices),)
-
-    @property
-    def scalars(self) -> Sequence[SSAValue]:
-        """What is added."""
-        return self.first, self.second
 
 
 def scope_argument(op: AtomicOp | AtomicPairOp) -> str:
@@ -213,7 +179,7 @@ class VoteKindAttr(EnumAttribute[VoteKind], SpacedOpaqueSyntaxAttribute):
 
 
 @irdl_op_definition
-class VoteOp(IRDLOperation):
+class VoteOp(FieldsOp):
     """`cuda.vote any %p : i1`: what the lanes of the warp say together (PTX ISA, `vote.sync`).
 
     All 32 lanes take part, or with `mask %m` those whose bits are set. `any` and `all` give an i1,
@@ -228,16 +194,10 @@ class VoteOp(IRDLOperation):
     result = result_def(IntegerType)
 
     assembly_format = "$kind $predicate (`mask` $mask^)? attr-dict `:` type($result)"
-    traits = traits_def(Collective(), MemoryReadEffect(), MemoryWriteEffect())
+    traits = traits_def(Collective(), MachineEffect())
 
-    def __init__(
-        self, kind: VoteKind, predicate: SSAValue | Operation, mask: SSAValue | None = None
-    ) -> None:
-        super().__init__(
-            properties={"kind": VoteKindAttr(kind)},
-            operands=[predicate, mask],
-            result_types=[_result_of_vote(kind)],
-        )
+    def __init__(self, kind: VoteKind, predicate: Field, mask: Field = None) -> None:
+        super().__init__(kind, predicate, mask, _result_of_vote(kind))
 
     def verify_(self) -> None:
         """Check the type of the result."""
@@ -251,7 +211,7 @@ def _result_of_vote(kind: VoteKind) -> Attribute:
 
 
 @irdl_op_definition
-class PrintfOp(IRDLOperation):
+class PrintfOp(FieldsOp):
     """`cuda.printf "i = %d" (%i : i32)`: prints to the standard output, as C's `printf`.
 
     The format fits the types: `%d` an i32, `%lld` an i64, `%f` a float (CUDA C++ Programming
@@ -267,7 +227,7 @@ class PrintfOp(IRDLOperation):
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
 
     def __init__(self, format: str, values: Sequence[SSAValue]) -> None:
-        super().__init__(properties={"format": StringAttr(to_ascii(format))}, operands=[values])
+        super().__init__(to_ascii(format), values)
 
     @property
     def text(self) -> str:
@@ -276,7 +236,7 @@ class PrintfOp(IRDLOperation):
 
 
 @irdl_op_definition
-class AssertOp(IRDLOperation):
+class AssertOp(FieldsOp):
     """`cuda.assert %ok, "kernel.py:3: n > 0"`: ends the kernel with a message unless `%ok` holds.
 
     On a GPU the thread prints the message and traps (PTX ISA, `trap`), which makes the launch fail;
@@ -291,10 +251,8 @@ class AssertOp(IRDLOperation):
     assembly_format = "$condition `,` $message attr-dict"
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
 
-    def __init__(self, condition: SSAValue | Operation, message: str) -> None:
-        super().__init__(
-            operands=[condition], properties={"message": StringAttr(to_ascii(message))}
-        )
+    def __init__(self, condition: Field, message: str) -> None:
+        super().__init__(condition, to_ascii(message))
 
     @property
     def text(self) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from enum import auto
 
 from xdsl.dialects.builtin import (
@@ -19,7 +18,6 @@ from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import SpacedOpaqueSyntaxAttribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
-    IRDLOperation,
     irdl_attr_definition,
     irdl_op_definition,
     operand_def,
@@ -33,11 +31,12 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from hidet.dialects.cuda.attributes import Space, space_of
+from hidet.dialects.fields import FieldsOp
 from hidet.dialects.shaped import memref_type
 
 
 @irdl_op_definition
-class TrackOp(IRDLOperation):
+class TrackOp(FieldsOp):
     """`cuda.track %sa "sa"`: from here on, nothing of a shared or local array has been written.
 
     The array is known by the name in messages. Of a shared one the first thread to come counts.
@@ -51,16 +50,13 @@ class TrackOp(IRDLOperation):
     assembly_format = "$array $label attr-dict `:` type($array)"
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
 
-    def __init__(self, array: SSAValue, label: str) -> None:
-        super().__init__(operands=[array], properties={"label": StringAttr(label)})
-
     def verify_(self) -> None:
         """Check the memory space."""
         _verify_own(self.array)
 
 
 @irdl_op_definition
-class CheckBoundsOp(IRDLOperation):
+class CheckBoundsOp(FieldsOp):
     """`cuda.check_bounds "x"[%i, %j] in [16, 128] width 4`: the indices are within the extents.
 
     The access is to `width` neighbours along the last dimension, with `valid %n` to at most n of
@@ -71,9 +67,9 @@ class CheckBoundsOp(IRDLOperation):
     name = "cuda.check_bounds"
 
     label = prop_def(StringAttr)
+    indices = var_operand_def(IndexType)
     extents = prop_def(DenseArrayBase.constr(i64))
     width = prop_def(IntegerAttr[I64])
-    indices = var_operand_def(IndexType)
     valid = opt_operand_def(IndexType)
     memory = opt_operand_def(MemRefType)
 
@@ -83,24 +79,6 @@ class CheckBoundsOp(IRDLOperation):
         "(`of` $memory^ `:` type($memory))? attr-dict"
     )
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
-
-    def __init__(
-        self,
-        label: str,
-        indices: Sequence[SSAValue],
-        extents: Sequence[int],
-        width: int = 1,
-        valid: SSAValue | None = None,
-        memory: SSAValue | None = None,
-    ) -> None:
-        super().__init__(
-            operands=[indices, valid, memory],
-            properties={
-                "label": StringAttr(label),
-                "extents": DenseArrayBase.from_list(i64, extents),
-                "width": IntegerAttr(width, i64),
-            },
-        )
 
     def verify_(self) -> None:
         """Check the number of extents, and that each is known by the launch if not here."""
@@ -127,7 +105,7 @@ class AccessKindAttr(EnumAttribute[AccessKind], SpacedOpaqueSyntaxAttribute):
 
 
 @irdl_op_definition
-class CheckAccessOp(IRDLOperation):
+class CheckAccessOp(FieldsOp):
     """`cuda.check_access read %sa[%i] width 4`: neighbours in an array may be accessed now.
 
     What is read was written; no asynchronous copy or product is at work on it; and other threads
@@ -145,14 +123,6 @@ class CheckAccessOp(IRDLOperation):
     assembly_format = "$kind $array `[` $indices `]` `width` $width attr-dict `:` type($array)"
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
 
-    def __init__(
-        self, kind: AccessKind, array: SSAValue, indices: Sequence[SSAValue], width: int = 1
-    ) -> None:
-        super().__init__(
-            operands=[array, indices],
-            properties={"kind": AccessKindAttr(kind), "width": IntegerAttr(width, i64)},
-        )
-
     def verify_(self) -> None:
         """Check the memory space and the rank."""
         _verify_own(self.array)
@@ -162,7 +132,7 @@ class CheckAccessOp(IRDLOperation):
 
 
 @irdl_op_definition
-class CheckOwnerOp(IRDLOperation):
+class CheckOwnerOp(FieldsOp):
     """`cuda.check_owner "acc" %condition`: the thread holds the element that it accesses.
 
     A register tile is spread over threads; an access by another one would reach another element.
@@ -176,9 +146,6 @@ class CheckOwnerOp(IRDLOperation):
 
     assembly_format = "$label $is_owner attr-dict"
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
-
-    def __init__(self, label: str, is_owner: SSAValue) -> None:
-        super().__init__(operands=[is_owner], properties={"label": StringAttr(label)})
 
 
 def _verify_own(array: SSAValue) -> None:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from math import prod
 
-from xdsl.dialects.builtin import I64, FixedBitwidthType, IntegerAttr, MemRefType, i64
-from xdsl.ir import Attribute
-from xdsl.irdl import IRDLOperation, irdl_op_definition, prop_def, result_def, traits_def
+from xdsl.dialects.builtin import I64, FixedBitwidthType, IntegerAttr, MemRefType
+from xdsl.irdl import irdl_op_definition, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from hidet.dialects.cuda.attributes import Space, space_of
+from hidet.dialects.fields import FieldsOp
 from hidet.dialects.shaped import memref_type
 
 
 @irdl_op_definition
-class DynamicSharedOp(IRDLOperation):
+class DynamicSharedOp(FieldsOp):
     """`cuda.dynamic_shared offset 1024 : memref<4x128x64xf16, #cuda.space<shared>>`: a part of it.
 
     The part starts so many bytes after the first one, which is at a multiple of 1024. Parts may
@@ -29,9 +29,6 @@ class DynamicSharedOp(IRDLOperation):
 
     assembly_format = "`offset` $offset attr-dict `:` type($result)"
     traits = traits_def(Pure())
-
-    def __init__(self, offset: int, kind: MemRefType[Attribute]) -> None:
-        super().__init__(properties={"offset": IntegerAttr(offset, i64)}, result_types=[kind])
 
     @property
     def end(self) -> int:

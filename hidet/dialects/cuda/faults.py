@@ -18,12 +18,9 @@ from xdsl.dialects.builtin import (
     IntegerType,
     StringAttr,
     UnitAttr,
-    i64,
 )
-from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import (
     BaseAttr,
-    IRDLOperation,
     VarConstraint,
     irdl_op_definition,
     operand_def,
@@ -32,14 +29,16 @@ from xdsl.irdl import (
     result_def,
     traits_def,
 )
-from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
+from hidet.dialects.effects import MachineEffect
+from hidet.dialects.fields import FieldsOp
 
-class FaultCheckOp(IRDLOperation):
+
+class FaultCheckOp(FieldsOp):
     """Gives its operand, or a harmless value and an error. Doing so twice is doing so once."""
 
-    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+    traits = traits_def(MachineEffect())
 
 
 @irdl_op_definition
@@ -54,24 +53,11 @@ class CheckedIndexOp(FaultCheckOp):
 
     index = operand_def(IndexType)
     size = prop_def(IntegerAttr[I64])
-    from_end = opt_prop_def(UnitAttr)
     where = prop_def(StringAttr)
+    from_end = opt_prop_def(UnitAttr)
     result = result_def(IndexType)
 
     assembly_format = "$index (`from_end` $from_end^)? `below` $size $where attr-dict"
-
-    def __init__(
-        self, index: SSAValue | Operation, size: int, where: str, *, from_end: bool = False
-    ) -> None:
-        super().__init__(
-            operands=[index],
-            properties={
-                "size": IntegerAttr(size, i64),
-                "from_end": UnitAttr() if from_end else None,
-                "where": StringAttr(where),
-            },
-            result_types=[IndexType()],
-        )
 
     def verify_(self) -> None:
         """Check that there is an index that is in bounds."""
@@ -95,11 +81,3 @@ class CheckedDivisorOp(FaultCheckOp):
     result = result_def(T)
 
     assembly_format = "$divisor $where attr-dict `:` type($result)"
-
-    def __init__(self, divisor: SSAValue | Operation, where: str) -> None:
-        divisor = SSAValue.get(divisor)
-        super().__init__(
-            operands=[divisor],
-            properties={"where": StringAttr(where)},
-            result_types=[divisor.type],
-        )

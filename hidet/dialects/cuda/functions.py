@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import ClassVar
 
 from xdsl.dialects.builtin import AnyFloatConstr, IntegerType, StringAttr
-from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import BaseAttr, irdl_op_definition, prop_def, result_def, var_operand_def
 from xdsl.utils.exceptions import VerifyException
 
@@ -23,6 +22,8 @@ class FunctionOp(ScalarOp):
     """
 
     name = "cuda.function"
+    ENTRY: ClassVar = FUNCTIONS
+    KEY: ClassVar = "callee"
 
     callee = prop_def(StringAttr)
     values = var_operand_def(_NUMBER)
@@ -30,19 +31,12 @@ class FunctionOp(ScalarOp):
 
     assembly_format = "$callee `(` $values `)` attr-dict `:` functional-type(operands, results)"
 
-    def __init__(self, callee: str, values: Sequence[SSAValue], result: Attribute) -> None:
-        super().__init__(
-            properties={"callee": StringAttr(callee)}, operands=[values], result_types=[result]
-        )
-
     @property
     def instruction(self) -> ScalarFunction:
-        """The entry of the table."""
-        if self.callee.data not in FUNCTIONS:
-            raise VerifyException(
-                f"there is no function '{self.callee.data}', only {', '.join(FUNCTIONS)}"
-            )
-        return FUNCTIONS[self.callee.data]
+        """The entry of the table, which knows the types and what is computed."""
+        entry = super().instruction
+        assert isinstance(entry, ScalarFunction)
+        return entry
 
     def verify_(self) -> None:
         """Check the types."""

@@ -12,7 +12,6 @@ from xdsl.dialects.builtin import (
     StringAttr,
     SymbolRefAttr,
     UnitAttr,
-    i64,
 )
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
@@ -30,6 +29,7 @@ from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from hidet.dialects.cuda.attributes import BufferKind, BufferKindAttr
+from hidet.dialects.fields import FieldsOp
 from hidet.dialects.kernel_call import KernelCall, inits_property
 
 
@@ -75,7 +75,7 @@ class LaunchOp(KernelCall):
 
 
 @irdl_op_definition
-class BufferOp(IRDLOperation):
+class BufferOp(FieldsOp):
     """`cuda.buffer arena offset 4096 : memref<..>`: memory that the runtime provides.
 
     `arena` and `prepared` have a byte offset, `constant` has the name of a weight.
@@ -84,29 +84,12 @@ class BufferOp(IRDLOperation):
     name = "cuda.buffer"
 
     kind = prop_def(BufferKindAttr)
+    result = result_def(MemRefType)
     offset = opt_prop_def(IntegerAttr[I64])
     buffer_name = opt_prop_def(StringAttr)
-    result = result_def(MemRefType)
 
     assembly_format = "$kind (`offset` $offset^)? ($buffer_name^)? attr-dict `:` type($result)"
     traits = traits_def(Pure())
-
-    def __init__(
-        self,
-        kind: BufferKind,
-        result_type: Attribute,
-        *,
-        offset: int | None = None,
-        name: str | None = None,
-    ) -> None:
-        super().__init__(
-            properties={
-                "kind": BufferKindAttr(kind),
-                "offset": None if offset is None else IntegerAttr(offset, i64),
-                "buffer_name": None if name is None else StringAttr(name),
-            },
-            result_types=[result_type],
-        )
 
     def verify_(self) -> None:
         """Check that the buffer is found by an offset or by a name, as its kind wants."""

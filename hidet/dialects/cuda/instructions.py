@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import (
@@ -14,13 +13,10 @@ from xdsl.dialects.builtin import (
     IntegerType,
     MemRefType,
     i32,
-    i64,
 )
-from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     BaseAttr,
-    IRDLOperation,
     VarConstraint,
     irdl_op_definition,
     operand_def,
@@ -34,8 +30,9 @@ from xdsl.irdl import (
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, OpTrait, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from hidet.arch.limits import WARP
-from hidet.dialects.cuda.attributes import Dimension, DimensionAttr, ShuffleKind, ShuffleKindAttr
+from hidet.dialects.cuda.attributes import Dimension, DimensionAttr, ShuffleKindAttr
+from hidet.dialects.effects import FieldAccessOp, MachineEffect, OwnEffects
+from hidet.dialects.fields import FieldsOp
 from hidet.dialects.shaped import memref_type
 
 SEGMENTS = (2, 4, 8, 16)
@@ -54,7 +51,7 @@ class BlockBarrier(OpTrait):
     """All threads of the block wait for each other here, and see what each has done to memory."""
 
 
-class IdOp(IRDLOperation):
+class IdOp(FieldsOp):
     """An id of the running thread, or an extent of its launch, along one dimension."""
 
     dimension = prop_def(DimensionAttr)
@@ -64,9 +61,7 @@ class IdOp(IRDLOperation):
     traits = traits_def(Pure())
 
     def __init__(self, dimension: Dimension = Dimension.X) -> None:
-        super().__init__(
-            properties={"dimension": DimensionAttr(dimension)}, result_types=[IndexType()]
-        )
+        super().__init__(dimension)
 
 
 @irdl_op_definition
@@ -98,7 +93,7 @@ class GridDimOp(IdOp):
 
 
 @irdl_op_definition
-class SyncThreadsOp(IRDLOperation):
+class SyncThreadsOp(FieldsOp):
     """`cuda.sync_threads`: barrier of a block; orders its accesses to shared and global memory."""
 
     name = "cuda.sync_threads"
@@ -106,12 +101,9 @@ class SyncThreadsOp(IRDLOperation):
     assembly_format = "attr-dict"
     traits = traits_def(BlockBarrier(), Collective(), MemoryReadEffect(), MemoryWriteEffect())
 
-    def __init__(self) -> None:
-        super().__init__()
-
 
 @irdl_op_definition
-class SyncWarpOp(IRDLOperation):
+class SyncWarpOp(FieldsOp):
     """`cuda.sync_warp`: barrier of a warp; orders the memory accesses of its lanes.
 
     With `mask %m` it is one of the lanes whose bits are set, all of which come by.
@@ -124,18 +116,14 @@ class SyncWarpOp(IRDLOperation):
     assembly_format = "(`mask` $mask^)? attr-dict"
     traits = traits_def(Collective(), MemoryReadEffect(), MemoryWriteEffect())
 
-    def __init__(self, mask: SSAValue | None = None) -> None:
-        super().__init__(operands=[mask])
-
 
 @irdl_op_definition
-class ShflOp(IRDLOperation):
+class ShflOp(FieldsOp):
     """`cuda.shfl xor %v, %offset`: the value of another lane (PTX ISA, `shfl.sync`).
 
     All 32 lanes of the warp take part, or with `mask %m` those whose bits are set: they come with
     the same mask, and what another lane gives is not known. With `width 8` each segment of 8 lanes
-    is by itself: lanes are numbered in it, and one that would read outside gets its own value. It
-    counts as a write so that it is never moved into or out of a branch.
+    is by itself: lanes are numbered in it, and one that would read outside gets its own value.
     """
 
     name = "cuda.shfl"
@@ -145,32 +133,14 @@ class ShflOp(IRDLOperation):
     kind = prop_def(ShuffleKindAttr)
     value = operand_def(T)
     lane = operand_def(i32)
-    mask = opt_operand_def(i32)
     width = opt_prop_def(IntegerAttr[I64])
+    mask = opt_operand_def(i32)
     result = result_def(T)
 
     assembly_format = (
         "$kind $value `,` $lane (`width` $width^)? (`mask` $mask^)? attr-dict `:` type($value)"
     )
-    traits = traits_def(Collective(), MemoryReadEffect(), MemoryWriteEffect())
-
-    def __init__(
-        self,
-        kind: ShuffleKind,
-        value: SSAValue | Operation,
-        lane: SSAValue | Operation,
-        width: int = WARP,
-        mask: SSAValue | None = None,
-    ) -> None:
-        value = SSAValue.get(value)
-        super().__init__(
-            properties={
-                "kind": ShuffleKindAttr(kind),
-                "width": None if width == WARP else IntegerAttr(width, i64),
-            },
-            operands=[value, lane, mask],
-            result_types=[value.type],
-        )
+    traits = traits_def(Collective(), MachineEffect())
 
     def verify_(self) -> None:
         """Check the width."""
@@ -179,7 +149,7 @@ class ShflOp(IRDLOperation):
 
 
 @irdl_op_definition
-class CopyVectorOp(IRDLOperation):
+class CopyVectorOp(FieldAccessOp):
     """`cuda.copy_vector 4 %x[%i] to %v[%j]`: one access of `width` neighbouring elements.
 
     Both addresses are aligned to the whole vector, of 2, 4, 8 or 16 bytes; elements follow each
@@ -187,6 +157,8 @@ class CopyVectorOp(IRDLOperation):
     """
 
     name = "cuda.copy_vector"
+    READS: ClassVar = ("source",)
+    WRITES: ClassVar = ("target",)
 
     width = prop_def(IntegerAttr[I64])
     source = operand_def(MemRefType)
@@ -199,20 +171,7 @@ class CopyVectorOp(IRDLOperation):
         "$source `[` $source_indices `]` `to` $target `[` $target_indices `]` `width` $width "
         "attr-dict `:` type($source) `to` type($target)"
     )
-    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
-
-    def __init__(
-        self,
-        width: int,
-        source: SSAValue,
-        source_indices: Sequence[SSAValue],
-        target: SSAValue,
-        target_indices: Sequence[SSAValue],
-    ) -> None:
-        super().__init__(
-            properties={"width": IntegerAttr(width, i64)},
-            operands=[source, source_indices, target, target_indices],
-        )
+    traits = traits_def(OwnEffects())
 
     def verify_(self) -> None:
         """Check the ranks, the element types and the size of the access."""

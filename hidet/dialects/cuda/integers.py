@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from xdsl.dialects.builtin import IndexType, SignlessIntegerConstraint
-from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import (
     BaseAttr,
-    IRDLOperation,
     VarConstraint,
     irdl_op_definition,
     operand_def,
@@ -17,9 +15,11 @@ from xdsl.irdl import (
 )
 from xdsl.traits import Pure
 
+from hidet.dialects.fields import FieldsOp
+
 
 @irdl_op_definition
-class FloorModOp(IRDLOperation):
+class FloorModOp(FieldsOp):
     """`cuda.floormodsi %a, %b : i32`: what `arith.floordivsi` leaves, Python's `a % b`.
 
     It has the sign of b. `arith.remsi` is what a division towards zero leaves, with the sign of a.
@@ -35,7 +35,3 @@ class FloorModOp(IRDLOperation):
 
     assembly_format = "$lhs `,` $rhs attr-dict `:` type($result)"
     traits = traits_def(Pure())
-
-    def __init__(self, lhs: SSAValue | Operation, rhs: SSAValue | Operation) -> None:
-        value = SSAValue.get(lhs)
-        super().__init__(operands=[value, rhs], result_types=[value.type])

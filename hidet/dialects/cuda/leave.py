@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from xdsl.dialects import scf
-from xdsl.irdl import IRDLOperation, irdl_op_definition, prop_def, traits_def
-from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
+from xdsl.irdl import irdl_op_definition, prop_def, traits_def
 from xdsl.utils.exceptions import VerifyException
 
 from hidet.dialects.cuda.attributes import LeaveKind, LeaveKindAttr
+from hidet.dialects.effects import MachineEffect
+from hidet.dialects.fields import FieldsOp
 
 
 @irdl_op_definition
-class LeaveOp(IRDLOperation):
+class LeaveOp(FieldsOp):
     """`cuda.leave break` leaves the loop around it, `continue` its iteration, `return` the kernel.
 
     Nothing after it is executed, which the analyses of other passes do not know: it comes from
@@ -23,10 +24,7 @@ class LeaveOp(IRDLOperation):
     kind = prop_def(LeaveKindAttr)
 
     assembly_format = "$kind attr-dict"
-    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
-
-    def __init__(self, kind: LeaveKind) -> None:
-        super().__init__(properties={"kind": LeaveKindAttr(kind)})
+    traits = traits_def(MachineEffect())
 
     def verify_(self) -> None:
         """Check that there is a loop to leave."""

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import ClassVar
 
 from xdsl.dialects.builtin import IndexType, MemRefType, i32
-from xdsl.ir import SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, traits_def, var_operand_def
-from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
+from xdsl.irdl import irdl_op_definition, operand_def, var_operand_def
 
 from hidet.arch import hopper
-from hidet.arch.instructions import Instruction
-from hidet.dialects.cuda.table_ops import Element, InstructionOp, PlainOp
+from hidet.dialects.cuda.table_ops import InstructionOp, PlainOp
 
 
 class _BarrierOp(InstructionOp):
@@ -20,21 +17,6 @@ class _BarrierOp(InstructionOp):
     barrier = operand_def(MemRefType)
     indices = var_operand_def(IndexType)
     number = operand_def(i32)
-
-    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
-
-    def __init__(self, barrier: Element, number: SSAValue) -> None:
-        super().__init__(operands=[barrier.memref, barrier.indices, number])
-
-    @property
-    def elements(self) -> tuple[Element, ...]:
-        """The barrier."""
-        return (Element(self.barrier, self.indices),)
-
-    @property
-    def scalars(self) -> Sequence[SSAValue]:
-        """The number."""
-        return (self.number,)
 
 
 @irdl_op_definition
@@ -46,13 +28,9 @@ class MbarrierInitOp(_BarrierOp):
     """
 
     name = "cuda.mbarrier_init"
+    ENTRY: ClassVar = hopper.MBARRIER_INIT
 
     assembly_format = "$barrier `[` $indices `]` `count` $number attr-dict `:` type($barrier)"
-
-    @property
-    def instruction(self) -> Instruction:
-        """The entry of the table."""
-        return hopper.MBARRIER_INIT
 
 
 @irdl_op_definition
@@ -60,13 +38,9 @@ class MbarrierExpectOp(_BarrierOp):
     """`cuda.mbarrier_arrive_expect_tx %b[%i] bytes %n`: arrives; the phase wants n bytes too."""
 
     name = "cuda.mbarrier_arrive_expect_tx"
+    ENTRY: ClassVar = hopper.MBARRIER_EXPECT
 
     assembly_format = "$barrier `[` $indices `]` `bytes` $number attr-dict `:` type($barrier)"
-
-    @property
-    def instruction(self) -> Instruction:
-        """The entry of the table."""
-        return hopper.MBARRIER_EXPECT
 
 
 @irdl_op_definition
@@ -77,13 +51,9 @@ class MbarrierWaitOp(_BarrierOp):
     """
 
     name = "cuda.mbarrier_wait"
+    ENTRY: ClassVar = hopper.MBARRIER_WAIT
 
     assembly_format = "$barrier `[` $indices `]` `parity` $number attr-dict `:` type($barrier)"
-
-    @property
-    def instruction(self) -> Instruction:
-        """The entry of the table."""
-        return hopper.MBARRIER_WAIT
 
 
 @irdl_op_definition
@@ -91,25 +61,25 @@ class MbarrierArriveOp(InstructionOp):
     """`cuda.mbarrier_arrive %b[%i]`: arrives at a barrier."""
 
     name = "cuda.mbarrier_arrive"
+    ENTRY: ClassVar = hopper.MBARRIER_ARRIVE
 
     barrier = operand_def(MemRefType)
     indices = var_operand_def(IndexType)
 
     assembly_format = "$barrier `[` $indices `]` attr-dict `:` type($barrier)"
-    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
 
-    def __init__(self, barrier: Element) -> None:
-        super().__init__(operands=[barrier.memref, barrier.indices])
 
-    @property
-    def instruction(self) -> Instruction:
-        """The entry of the table."""
-        return hopper.MBARRIER_ARRIVE
+@irdl_op_definition
+class MbarrierArriveClusterOp(_BarrierOp):
+    """`cuda.mbarrier_arrive_cluster %b[%i] block %r`: arrives at a barrier of another block.
 
-    @property
-    def elements(self) -> tuple[Element, ...]:
-        """The barrier."""
-        return (Element(self.barrier, self.indices),)
+    It is the one that lies in block r of the cluster where this one lies here.
+    """
+
+    name = "cuda.mbarrier_arrive_cluster"
+    ENTRY: ClassVar = hopper.MBARRIER_ARRIVE_CLUSTER
+
+    assembly_format = "$barrier `[` $indices `]` `block` $number attr-dict `:` type($barrier)"
 
 
 @irdl_op_definition
@@ -117,11 +87,7 @@ class FenceMbarrierInitOp(PlainOp):
     """`cuda.fence_mbarrier_init`: new barriers of the thread can be seen by copies and others."""
 
     name = "cuda.fence_mbarrier_init"
-
-    @property
-    def instruction(self) -> Instruction:
-        """The entry of the table."""
-        return hopper.FENCE_MBARRIER_INIT
+    ENTRY: ClassVar = hopper.FENCE_MBARRIER_INIT
 
 
 @irdl_op_definition
@@ -129,8 +95,4 @@ class FenceProxyAsyncOp(PlainOp):
     """`cuda.fence_proxy_async`: stores of the thread to shared memory can be seen by wgmma, TMA."""
 
     name = "cuda.fence_proxy_async"
-
-    @property
-    def instruction(self) -> Instruction:
-        """The entry of the table."""
-        return hopper.FENCE_PROXY_ASYNC
+    ENTRY: ClassVar = hopper.FENCE_PROXY_ASYNC

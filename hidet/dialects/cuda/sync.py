@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from enum import auto
+from typing import ClassVar
 
 from xdsl.dialects.builtin import IntegerType, StringAttr, i1, i32
 from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import Operation, SpacedOpaqueSyntaxAttribute, SSAValue
+from xdsl.ir import SpacedOpaqueSyntaxAttribute
 from xdsl.irdl import (
     irdl_attr_definition,
     irdl_op_definition,
@@ -17,14 +17,13 @@ from xdsl.irdl import (
     traits_def,
     var_operand_def,
 )
-from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
-from hidet.arch.instructions import Instruction
 from hidet.arch.sync import BLOCK_VOTES, EFFECT_OPERANDS, EFFECTS
 from hidet.dialects.cuda.instructions import BlockBarrier, Collective
 from hidet.dialects.cuda.table_ops import InstructionOp
+from hidet.dialects.fields import Field
 
 
 class BlockVote(StrEnum):
@@ -51,30 +50,18 @@ class SyncVoteOp(InstructionOp):
     """
 
     name = "cuda.sync_vote"
+    ENTRY: ClassVar = BLOCK_VOTES
+    KEY: ClassVar = "kind"
 
     kind = prop_def(BlockVoteAttr)
     predicate = operand_def(i1)
     result = result_def(IntegerType)
 
     assembly_format = "$kind $predicate attr-dict `:` type($result)"
-    traits = traits_def(BlockBarrier(), Collective(), MemoryReadEffect(), MemoryWriteEffect())
+    traits = traits_def(BlockBarrier(), Collective())
 
-    def __init__(self, kind: BlockVote, predicate: SSAValue | Operation) -> None:
-        super().__init__(
-            properties={"kind": BlockVoteAttr(kind)},
-            operands=[predicate],
-            result_types=[_result_of(kind)],
-        )
-
-    @property
-    def instruction(self) -> Instruction:
-        """The entry of the table."""
-        return BLOCK_VOTES[str(self.kind.data.value)]
-
-    @property
-    def scalars(self) -> Sequence[SSAValue]:
-        """What the thread says."""
-        return (self.predicate,)
+    def __init__(self, kind: BlockVote, predicate: Field) -> None:
+        super().__init__(kind, predicate, _result_of(kind))
 
     def verify_(self) -> None:
         """Check the type of the result."""
@@ -97,29 +84,13 @@ class EffectOp(InstructionOp):
     """
 
     name = "cuda.effect"
+    ENTRY: ClassVar = EFFECTS
+    KEY: ClassVar = "callee"
 
     callee = prop_def(StringAttr)
     numbers = var_operand_def(i32)
 
     assembly_format = "$callee `(` $numbers `)` attr-dict"
-    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
-
-    def __init__(self, callee: str, numbers: Sequence[SSAValue] = ()) -> None:
-        super().__init__(properties={"callee": StringAttr(callee)}, operands=[numbers])
-
-    @property
-    def instruction(self) -> Instruction:
-        """The entry of the table."""
-        if self.callee.data not in EFFECTS:
-            raise VerifyException(
-                f"there is no effect '{self.callee.data}', only {', '.join(EFFECTS)}"
-            )
-        return EFFECTS[self.callee.data]
-
-    @property
-    def scalars(self) -> Sequence[SSAValue]:
-        """The numbers."""
-        return self.numbers
 
     def verify_(self) -> None:
         """Check how many numbers there are."""

@@ -2,62 +2,88 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple, cast
+from collections.abc import Iterator, Mapping, Sequence
+from typing import ClassVar
 
-from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import (
     I64,
-    DenseArrayBase,
     FixedBitwidthType,
     IntegerAttr,
-    IntegerType,
     MemRefType,
-    i32,
-    i64,
+    StringAttr,
+    UnitAttr,
 )
+from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import AttrSizedOperandSegments, IRDLOperation, prop_def, traits_def
-from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
+from xdsl.irdl import prop_def, traits_def
 from xdsl.utils.exceptions import VerifyException
 
 from hidet.arch.instructions import Access, Instruction, Operand
+from hidet.dialects.constants import known_index
 from hidet.dialects.cuda.attributes import Space, space_of
+from hidet.dialects.effects import (
+    ANY_MEMORY,
+    MACHINE,
+    AccessingOp,
+    Effects,
+    OwnEffects,
+    read,
+    write,
+)
+from hidet.dialects.fields import Element
 from hidet.dialects.shaped import memref_type
 
-_SEGMENTS = AttrSizedOperandSegments.attribute_name
 
+class InstructionOp(AccessingOp):
+    """An operation that is an instruction of the table, and prints as a call of its function.
 
-class Element(NamedTuple):
-    """The first of the elements that an instruction accesses."""
+    The function takes the addresses of the elements, then all other operands.
 
-    memref: SSAValue
-    indices: Sequence[SSAValue]
+    Attributes:
+        ENTRY: the entry of the table, or entries by what the property `KEY` says.
+        TEMPLATE: the properties that are arguments of the function's template.
+        ADDRESSES: the memrefs in the order of the table, where that is not their order here.
+    """
 
+    ENTRY: ClassVar[Instruction | Mapping[str, Instruction]]
+    KEY: ClassVar[str] = ""
+    TEMPLATE: ClassVar[tuple[str, ...]] = ()
+    ADDRESSES: ClassVar[tuple[str, ...]] = ()
 
-class InstructionOp(IRDLOperation):
-    """An operation that is an instruction of the table, and prints as a call of its function."""
+    traits = traits_def(OwnEffects())
 
     @property
-    @abstractmethod
     def instruction(self) -> Instruction:
         """The entry of the table; raises VerifyException where there is none."""
+        entry = self.ENTRY
+        if isinstance(entry, Instruction):
+            return entry
+        key = _text(self.properties[self.KEY])
+        if key not in entry:
+            raise VerifyException(f"there is no {self.name} '{key}', only {', '.join(entry)}")
+        return entry[key]
 
     @property
     def function(self) -> str:
         """What is called in the device header, with template arguments."""
-        return self.instruction.function
+        arguments = ", ".join(_text(self.properties.get(name)) for name in self.TEMPLATE)
+        return self.instruction.function + (f"<{arguments}>" if arguments else "")
 
     @property
     def elements(self) -> tuple[Element, ...]:
         """Where the operands of the instruction begin, in the order of the table."""
-        return ()
+        return tuple(map(self.element, self.ADDRESSES or self.element_fields()))
 
     @property
     def scalars(self) -> Sequence[SSAValue]:
         """The arguments of the function that follow the addresses."""
-        return ()
+        arrays = self.element_fields()
+        return [
+            value
+            for name, values in self.operand_segments()
+            if name not in arrays and name not in arrays.values()
+            for value in values
+        ]
 
     def bytes_of(self, operand: Operand) -> int | None:
         """Return how many bytes one thread accesses from the first on; None where nobody says."""
@@ -67,14 +93,14 @@ class InstructionOp(IRDLOperation):
         return operand.fragment.tasks_per_worker * element_bits(element.memref) // 8
 
     @property
-    def reads(self) -> tuple[SSAValue, ...]:
-        """The memrefs that are read."""
-        return tuple(e.memref for o, e in self._accesses() if o.access is not Access.WRITE)
-
-    @property
-    def writes(self) -> tuple[SSAValue, ...]:
-        """The memrefs that are written."""
-        return tuple(e.memref for o, e in self._accesses() if o.access is not Access.READ)
+    def effects(self) -> Effects:
+        """What the table says; what gives no result does something else besides."""
+        accesses = list(self._accesses())
+        found = {read(e.memref) for o, e in accesses if o.access is not Access.WRITE}
+        found |= {write(e.memref) for o, e in accesses if o.access is not Access.READ}
+        if self.instruction.orders:
+            found |= ANY_MEMORY
+        return found if self.results else found | MACHINE
 
     @property
     def alignments(self) -> tuple[tuple[SSAValue, int], ...]:
@@ -87,22 +113,6 @@ class InstructionOp(IRDLOperation):
 
     def _accesses(self) -> Iterator[tuple[Operand, Element]]:
         yield from zip(self.instruction.operands, self.elements, strict=True)
-
-    def move(self, memref: SSAValue, target: Element) -> None:
-        """Let the operand in a memref be another element.
-
-        Each memref has a segment of the operands, and its indices the next one.
-        """
-        segments = cast("DenseArrayBase[IntegerType]", self.properties[_SEGMENTS])
-        sizes = list(segments.get_values())
-        operands, first = list(self.operands), 0
-        for number, size in enumerate(sizes):
-            if size == 1 and operands[first] is memref:
-                operands[first : first + 1 + sizes[number + 1]] = [target.memref, *target.indices]
-                sizes[number + 1] = len(target.indices)
-            first += sizes[number]
-        self.operands = operands
-        self.properties[_SEGMENTS] = DenseArrayBase.from_list(i32, sizes)
 
     def verify_(self) -> None:
         """Check the operands against the table."""
@@ -133,31 +143,33 @@ class InstructionOp(IRDLOperation):
             )
 
 
+def _text(attribute: Attribute | None) -> str:
+    """Return the key or the argument of a template that a property stands for."""
+    match attribute:
+        case StringAttr():
+            return attribute.data
+        case IntegerAttr():
+            return str(attribute.value.data)
+        case EnumAttribute():
+            return str(attribute.data.value)
+        case _:
+            return str(int(isinstance(attribute, UnitAttr)))
+
+
 class PlainOp(InstructionOp):
     """An instruction of the table that has no operands."""
 
     assembly_format = "attr-dict"
-    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
-
-    def __init__(self) -> None:
-        super().__init__()
 
 
 class GroupWaitOp(InstructionOp):
     """A wait for groups of copies or products, but for some of the latest ones."""
 
+    TEMPLATE: ClassVar = ("pending",)
+
     pending = prop_def(IntegerAttr[I64])
 
     assembly_format = "$pending attr-dict"
-    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
-
-    def __init__(self, pending: int) -> None:
-        super().__init__(properties={"pending": IntegerAttr(pending, i64)})
-
-    @property
-    def function(self) -> str:
-        """The function, with the number of groups."""
-        return f"{self.instruction.function}<{self.pending.value.data}>"
 
     def verify_(self) -> None:
         """Check the number of groups."""
@@ -172,14 +184,6 @@ def element_bits(memref: SSAValue) -> int:
     if bits not in (8, 16, 32, 64):
         raise VerifyException(f"no instruction accesses elements of {element}")
     return bits
-
-
-def known_index(index: SSAValue) -> int | None:
-    """Return an index that is constant, None for others."""
-    op = index.owner
-    if isinstance(op, ConstantOp) and isinstance(op.value, IntegerAttr):
-        return op.value.value.data
-    return None
 
 
 def room_from(kind: MemRefType[Attribute], indices: Sequence[SSAValue]) -> int | None:

@@ -1,8 +1,9 @@
-"""Copies of boxes of a tensor between global and shared memory, by the tensor copier (Hopper)."""
+"""Copies of boxes of a tensor between global and shared memory, by TMA (Hopper)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from xdsl.dialects.builtin import IndexType, MemRefType, i32
 from xdsl.ir import SSAValue
@@ -11,16 +12,15 @@ from xdsl.irdl import (
     irdl_op_definition,
     operand_def,
     opt_operand_def,
-    traits_def,
     var_operand_def,
 )
-from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
 from hidet.arch import hopper
 from hidet.arch.instructions import Instruction
-from hidet.dialects.cuda.table_ops import Element, GroupWaitOp, InstructionOp, PlainOp
+from hidet.dialects.cuda.table_ops import GroupWaitOp, InstructionOp, PlainOp
 from hidet.dialects.cuda.tensor_map import TensorMapType
+from hidet.dialects.effects import Effects, read, write
 
 
 @irdl_op_definition
@@ -49,42 +49,23 @@ class TmaLoadOp(InstructionOp):
         "`[` $barrier_indices `]` (`blocks` $blocks^)? attr-dict `:` type($target) `,` "
         "type($barrier) `,` type($map)"
     )
-    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
-
-    def __init__(
-        self,
-        map: SSAValue,
-        coordinates: Sequence[SSAValue],
-        target: Element,
-        barrier: Element,
-        blocks: SSAValue | None = None,
-    ) -> None:
-        super().__init__(
-            operands=[
-                *(map, coordinates, target.memref, target.indices),
-                *(barrier.memref, barrier.indices, blocks),
-            ]
-        )
 
     @property
     def instruction(self) -> Instruction:
         """The entry of the table."""
         table = hopper.TMA_LOAD if self.blocks is None else hopper.TMA_LOAD_MULTICAST
-        return of_rank(table, self.coordinates)
-
-    @property
-    def elements(self) -> tuple[Element, ...]:
-        """Where the box goes, and the barrier."""
-        return (
-            Element(self.target, self.target_indices),
-            Element(self.barrier, self.barrier_indices),
-        )
+        return _of_rank(table, self.coordinates)
 
     @property
     def scalars(self) -> Sequence[SSAValue]:
         """The tensor, the blocks if they are said, and the coordinates of the box."""
         blocks = () if self.blocks is None else (self.blocks,)
         return (self.map, *blocks, *self.coordinates)
+
+    @property
+    def effects(self) -> Effects:
+        """The tensor is read besides."""
+        return super().effects | {read(self.map)}
 
 
 @irdl_op_definition
@@ -107,28 +88,19 @@ class TmaStoreOp(InstructionOp):
         "$source `[` $source_indices `]` `to` $map `(` $coordinates `)` attr-dict `:` "
         "type($source) `,` type($map)"
     )
-    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
-
-    def __init__(self, source: Element, map: SSAValue, coordinates: Sequence[SSAValue]) -> None:
-        super().__init__(operands=[source.memref, source.indices, map, coordinates])
 
     @property
     def instruction(self) -> Instruction:
         """The entry of the table."""
-        return of_rank(hopper.TMA_STORE, self.coordinates)
+        return _of_rank(hopper.TMA_STORE, self.coordinates)
 
     @property
-    def elements(self) -> tuple[Element, ...]:
-        """Where the box is."""
-        return (Element(self.source, self.source_indices),)
-
-    @property
-    def scalars(self) -> Sequence[SSAValue]:
-        """The tensor and the coordinates of the box."""
-        return (self.map, *self.coordinates)
+    def effects(self) -> Effects:
+        """The tensor is written besides."""
+        return super().effects | {write(self.map)}
 
 
-def of_rank(table: dict[int, Instruction], coordinates: Sequence[SSAValue]) -> Instruction:
+def _of_rank(table: dict[int, Instruction], coordinates: Sequence[SSAValue]) -> Instruction:
     """Return the copy of a tensor with so many coordinates; raises VerifyException for others."""
     if len(coordinates) not in table:
         raise VerifyException(f"tensors of rank 1 to 5 are copied, not of rank {len(coordinates)}")
@@ -140,11 +112,7 @@ class TmaCommitOp(PlainOp):
     """`cuda.tma_commit`: makes a group of the thread's stores since its last group."""
 
     name = "cuda.tma_commit"
-
-    @property
-    def instruction(self) -> Instruction:
-        """The entry of the table."""
-        return hopper.TMA_COMMIT
+    ENTRY: ClassVar = hopper.TMA_COMMIT
 
 
 @irdl_op_definition
@@ -155,8 +123,4 @@ class TmaWaitOp(GroupWaitOp):
     """
 
     name = "cuda.tma_wait"
-
-    @property
-    def instruction(self) -> Instruction:
-        """The entry of the table."""
-        return hopper.TMA_WAIT
+    ENTRY: ClassVar = hopper.TMA_WAIT

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import I64, IndexType, IntegerAttr, MemRefType, StringAttr, UnitAttr, i64
+from typing import ClassVar
+
+from xdsl.dialects.builtin import I64, IndexType, IntegerAttr, MemRefType, StringAttr, UnitAttr
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_op_definition,
@@ -12,12 +14,11 @@ from xdsl.irdl import (
     traits_def,
     var_operand_def,
 )
-from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
-from hidet.arch.instructions import LDMATRIX, MMA_SYNC, LdmatrixInstruction, MmaInstruction
+from hidet.arch.instructions import LDMATRIX, MMA_SYNC, Instruction
 from hidet.dialects.cuda.instructions import WarpCollective
-from hidet.dialects.cuda.table_ops import Element, InstructionOp
+from hidet.dialects.cuda.table_ops import InstructionOp
 from hidet.dialects.shaped import memref_type
 
 
@@ -31,6 +32,9 @@ class MmaSyncOp(InstructionOp):
     """
 
     name = "cuda.mma_sync"
+    ENTRY: ClassVar = MMA_SYNC
+    KEY: ClassVar = "config"
+    ADDRESSES: ClassVar = ("c", "a", "b")
 
     config = prop_def(StringAttr)
     a = operand_def(MemRefType)
@@ -45,34 +49,7 @@ class MmaSyncOp(InstructionOp):
         "$config $a `[` $a_indices `]` `,` $b `[` $b_indices `]` `,` $c `[` $c_indices `]` "
         "attr-dict `:` type($a) `,` type($b) `,` type($c)"
     )
-    traits = traits_def(WarpCollective(), MemoryReadEffect(), MemoryWriteEffect())
-
-    def __init__(self, config: str, a: Element, b: Element, c: Element) -> None:
-        super().__init__(
-            properties={"config": StringAttr(config)},
-            operands=[a.memref, a.indices, b.memref, b.indices, c.memref, c.indices],
-        )
-
-    @property
-    def instruction(self) -> MmaInstruction:
-        """The entry of the table."""
-        return mma_named(self.config.data, MMA_SYNC, "mma.sync")
-
-    @property
-    def elements(self) -> tuple[Element, ...]:
-        """The first elements of the fragments."""
-        return (
-            Element(self.c, self.c_indices),
-            Element(self.a, self.a_indices),
-            Element(self.b, self.b_indices),
-        )
-
-
-def mma_named(name: str, table: dict[str, MmaInstruction], what: str) -> MmaInstruction:
-    """Return the product of a name; raises VerifyException where the table has none."""
-    if name not in table:
-        raise VerifyException(f"there is no {what} {name!r}, only {', '.join(table)}")
-    return table[name]
+    traits = traits_def(WarpCollective())
 
 
 @irdl_op_definition
@@ -86,48 +63,30 @@ class LdmatrixOp(InstructionOp):
     """
 
     name = "cuda.ldmatrix"
+    ADDRESSES: ClassVar = ("target", "source")
 
     count = prop_def(IntegerAttr[I64])
-    trans = opt_prop_def(UnitAttr)
     source = operand_def(MemRefType)
     source_indices = var_operand_def(IndexType)
     target = operand_def(MemRefType)
     target_indices = var_operand_def(IndexType)
+    trans = opt_prop_def(UnitAttr)
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     assembly_format = (
         "$source `[` $source_indices `]` `to` $target `[` $target_indices `]` `count` $count "
         "(`trans` $trans^)? attr-dict `:` type($source) `to` type($target)"
     )
-    traits = traits_def(WarpCollective(), MemoryReadEffect(), MemoryWriteEffect())
-
-    def __init__(
-        self, count: int, source: Element, target: Element, *, trans: bool = False
-    ) -> None:
-        super().__init__(
-            properties={
-                "count": IntegerAttr(count, i64),
-                "trans": UnitAttr() if trans else None,
-            },
-            operands=[source.memref, source.indices, target.memref, target.indices],
-        )
+    traits = traits_def(WarpCollective())
 
     @property
-    def instruction(self) -> LdmatrixInstruction:
+    def instruction(self) -> Instruction:
         """The entry of the table."""
         count = self.count.value.data
         found = LDMATRIX.get((count, self.trans is not None))
         if found is None:
             raise VerifyException(f"ldmatrix loads 1, 2 or 4 matrices, not {count}")
         return found
-
-    @property
-    def elements(self) -> tuple[Element, ...]:
-        """Where the fragment goes, and where the row of this lane begins."""
-        return (
-            Element(self.target, self.target_indices),
-            Element(self.source, self.source_indices),
-        )
 
     def verify_(self) -> None:
         """Check the operands, and that both have the same elements."""

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from xdsl.dialects.arith import CmpiOp
 from xdsl.dialects.builtin import FixedBitwidthType, IndexType, MemRefType, i64
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation
 from xdsl.irdl import (
-    IRDLOperation,
     irdl_op_definition,
     operand_def,
     result_def,
@@ -18,12 +15,13 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from hidet.dialects.constants import known_index
 from hidet.dialects.cuda.attributes import Space, space_of
-from hidet.dialects.cuda.table_ops import known_index
+from hidet.dialects.fields import FieldsOp
 from hidet.dialects.shaped import memref_type
 
 
-class _AddressOp(IRDLOperation):
+class _AddressOp(FieldsOp):
     """Computes the address of an element."""
 
     source = operand_def(MemRefType)
@@ -57,11 +55,6 @@ class ViewOp(_AddressOp):
 
     assembly_format = "$source `[` $indices `]` attr-dict `:` type($source) `to` type($result)"
 
-    def __init__(
-        self, source: SSAValue, indices: Sequence[SSAValue], result_type: Attribute
-    ) -> None:
-        super().__init__(operands=[source, indices], result_types=[result_type])
-
     def verify_(self) -> None:
         """Check the indices, and that both are the same memory, of elements of whole bytes."""
         super().verify_()
@@ -83,9 +76,6 @@ class AddressOfOp(_AddressOp):
     result = result_def(i64)
 
     assembly_format = "$source `[` $indices `]` attr-dict `:` type($source)"
-
-    def __init__(self, source: SSAValue, indices: Sequence[SSAValue]) -> None:
-        super().__init__(operands=[source, indices], result_types=[i64])
 
 
 def is_compared_with_null(op: Operation) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import ClassVar
 
 from xdsl.dialects.builtin import (
     I64,
@@ -14,7 +14,6 @@ from xdsl.dialects.builtin import (
     i1,
     i64,
 )
-from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_op_definition,
@@ -25,27 +24,13 @@ from xdsl.irdl import (
     traits_def,
     var_operand_def,
 )
-from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from hidet.arch.hopper import (
-    WGMMA,
-    WGMMA_COMMIT,
-    WGMMA_DESCRIPTOR,
-    WGMMA_FENCE,
-    WGMMA_FENCE_OPERAND,
-    WGMMA_WAIT,
-)
-from hidet.arch.instructions import Instruction, MmaInstruction, Operand
+from hidet.arch import hopper
+from hidet.arch.instructions import Operand
 from hidet.dialects.cuda.instructions import WarpCollective
-from hidet.dialects.cuda.table_ops import (
-    Element,
-    GroupWaitOp,
-    InstructionOp,
-    PlainOp,
-    element_bits,
-)
-from hidet.dialects.cuda.tensor_core import mma_named
+from hidet.dialects.cuda.table_ops import GroupWaitOp, InstructionOp, PlainOp, element_bits
+from hidet.dialects.effects import Effects, read
 
 SWIZZLES = (0, 32, 64, 128)
 """Spans in bytes within which 16-byte pieces change places (PTX ISA, Swizzling Modes)."""
@@ -62,12 +47,14 @@ class MatrixDescriptorOp(InstructionOp):
     """
 
     name = "cuda.matrix_descriptor"
+    ENTRY: ClassVar = hopper.WGMMA_DESCRIPTOR
+    TEMPLATE: ClassVar = ("leading", "stride", "swizzle")
 
+    source = operand_def(MemRefType)
+    indices = var_operand_def(IndexType)
     leading = prop_def(IntegerAttr[I64])
     stride = prop_def(IntegerAttr[I64])
     swizzle = prop_def(IntegerAttr[I64])
-    source = operand_def(MemRefType)
-    indices = var_operand_def(IndexType)
     result = result_def(i64)
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
@@ -75,34 +62,11 @@ class MatrixDescriptorOp(InstructionOp):
         "$source `[` $indices `]` `leading` $leading `stride` $stride `swizzle` $swizzle "
         "attr-dict `:` type($source)"
     )
-    traits = traits_def(Pure())
-
-    def __init__(self, source: Element, *, leading: int, stride: int, swizzle: int) -> None:
-        super().__init__(
-            properties={
-                "leading": IntegerAttr(leading, i64),
-                "stride": IntegerAttr(stride, i64),
-                "swizzle": IntegerAttr(swizzle, i64),
-            },
-            operands=[source.memref, source.indices],
-            result_types=[i64],
-        )
 
     @property
-    def instruction(self) -> Instruction:
-        """The entry of the table."""
-        return WGMMA_DESCRIPTOR
-
-    @property
-    def function(self) -> str:
-        """The function, with the distances in the matrix and its swizzle."""
-        numbers = (self.leading, self.stride, self.swizzle)
-        return f"matrix_descriptor<{', '.join(str(number.value.data) for number in numbers)}>"
-
-    @property
-    def elements(self) -> tuple[Element, ...]:
-        """The first element of the matrix."""
-        return (Element(self.source, self.indices),)
+    def effects(self) -> Effects:
+        """None: the matrix is read by who takes its descriptor."""
+        return frozenset()
 
     def verify_(self) -> None:
         """Check the operand, the swizzle and the distances."""
@@ -131,70 +95,32 @@ class WgmmaOp(InstructionOp):
     """
 
     name = "cuda.wgmma"
+    ENTRY: ClassVar = hopper.WGMMA
+    KEY: ClassVar = "config"
+    TEMPLATE: ClassVar = ("trans_a", "trans_b")
 
     config = prop_def(StringAttr)
-    trans_a = opt_prop_def(UnitAttr)
-    trans_b = opt_prop_def(UnitAttr)
     a = operand_def(i64)
     b = operand_def(i64)
     d = operand_def(MemRefType)
     d_indices = var_operand_def(IndexType)
     accumulate = operand_def(i1)
+    trans_a = opt_prop_def(UnitAttr)
+    trans_b = opt_prop_def(UnitAttr)
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     assembly_format = (
         "$config $a (`trans_a` $trans_a^)? `,` $b (`trans_b` $trans_b^)? `,` $d `[` $d_indices `]` "
         "`accumulate` $accumulate attr-dict `:` type($d)"
     )
-    traits = traits_def(WarpCollective(), MemoryReadEffect(), MemoryWriteEffect())
-
-    def __init__(
-        self,
-        config: str,
-        a: SSAValue | Operation,
-        b: SSAValue | Operation,
-        d: Element,
-        accumulate: SSAValue | Operation,
-        *,
-        trans_a: bool = False,
-        trans_b: bool = False,
-    ) -> None:
-        super().__init__(
-            properties={
-                "config": StringAttr(config),
-                "trans_a": UnitAttr() if trans_a else None,
-                "trans_b": UnitAttr() if trans_b else None,
-            },
-            operands=[a, b, d.memref, d.indices, accumulate],
-        )
+    traits = traits_def(WarpCollective())
 
     @property
-    def instruction(self) -> MmaInstruction:
-        """The entry of the table."""
-        return mma_named(self.config.data, WGMMA, "wgmma")
-
-    @property
-    def function(self) -> str:
-        """The function, with the directions of A and B."""
-        flags = (self.trans_a is not None, self.trans_b is not None)
-        return f"{self.instruction.function}<{', '.join(str(int(flag)) for flag in flags)}>"
-
-    @property
-    def elements(self) -> tuple[Element, ...]:
-        """The first accumulator."""
-        return (Element(self.d, self.d_indices),)
-
-    @property
-    def scalars(self) -> Sequence[SSAValue]:
-        """The descriptors, and whether D is added to."""
-        return (self.a, self.b, self.accumulate)
-
-    @property
-    def reads(self) -> tuple[SSAValue, ...]:
-        """D, and the matrices whose descriptors are in sight."""
+    def effects(self) -> Effects:
+        """The matrices are read too whose descriptors are in sight."""
         descriptors = (self.a.owner, self.b.owner)
         matrices = (op.source for op in descriptors if isinstance(op, MatrixDescriptorOp))
-        return (*super().reads, *matrices)
+        return super().effects | set(map(read, matrices))
 
 
 @irdl_op_definition
@@ -202,13 +128,9 @@ class WgmmaFenceOp(PlainOp):
     """`cuda.wgmma_fence`: before the first product, and after other code has written its D."""
 
     name = "cuda.wgmma_fence"
+    ENTRY: ClassVar = hopper.WGMMA_FENCE
 
     traits = traits_def(WarpCollective())
-
-    @property
-    def instruction(self) -> Instruction:
-        """The entry of the table."""
-        return WGMMA_FENCE
 
 
 @irdl_op_definition
@@ -216,13 +138,9 @@ class WgmmaCommitOp(PlainOp):
     """`cuda.wgmma_commit`: makes a group of the products of the warp group since its last group."""
 
     name = "cuda.wgmma_commit"
+    ENTRY: ClassVar = hopper.WGMMA_COMMIT
 
     traits = traits_def(WarpCollective())
-
-    @property
-    def instruction(self) -> Instruction:
-        """The entry of the table."""
-        return WGMMA_COMMIT
 
 
 @irdl_op_definition
@@ -233,13 +151,9 @@ class WgmmaWaitOp(GroupWaitOp):
     """
 
     name = "cuda.wgmma_wait"
+    ENTRY: ClassVar = hopper.WGMMA_WAIT
 
     traits = traits_def(WarpCollective())
-
-    @property
-    def instruction(self) -> Instruction:
-        """The entry of the table."""
-        return WGMMA_WAIT
 
     def verify_(self) -> None:
         """Check the number of groups (PTX ISA, wgmma.wait_group)."""
@@ -258,6 +172,8 @@ class WgmmaFenceOperandOp(InstructionOp):
     """
 
     name = "cuda.wgmma_fence_operand"
+    ENTRY: ClassVar = hopper.WGMMA_FENCE_OPERAND
+    TEMPLATE: ClassVar = ("count",)
 
     count = prop_def(IntegerAttr[I64])
     d = operand_def(MemRefType)
@@ -265,27 +181,6 @@ class WgmmaFenceOperandOp(InstructionOp):
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     assembly_format = "$d `[` $d_indices `]` `count` $count attr-dict `:` type($d)"
-    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
-
-    def __init__(self, count: int, d: Element) -> None:
-        super().__init__(
-            properties={"count": IntegerAttr(count, i64)}, operands=[d.memref, d.indices]
-        )
-
-    @property
-    def instruction(self) -> Instruction:
-        """The entry of the table."""
-        return WGMMA_FENCE_OPERAND
-
-    @property
-    def function(self) -> str:
-        """The function, with the number of registers."""
-        return f"{self.instruction.function}<{self.count.value.data}>"
-
-    @property
-    def elements(self) -> tuple[Element, ...]:
-        """The first register."""
-        return (Element(self.d, self.d_indices),)
 
     def bytes_of(self, operand: Operand) -> int:
         """Return the size of all registers."""

@@ -1,43 +1,29 @@
-"""What warps of a block do that work on different things: meet by name, share out registers."""
+"""What warps and blocks do that work on different things: meet, share out registers, hand over."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import ClassVar
 
-from xdsl.dialects.builtin import I64, IntegerAttr, StringAttr, i32, i64
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import I64, IntegerAttr, StringAttr, i32
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, traits_def
-from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
 from hidet.arch import hopper
-from hidet.arch.instructions import Instruction
 from hidet.arch.limits import MAX_THREADS_PER_BLOCK, WARP
-from hidet.dialects.cuda.instructions import WarpCollective
+from hidet.dialects.cuda.instructions import Collective, WarpCollective
 from hidet.dialects.cuda.table_ops import InstructionOp, PlainOp
 
 
 class _NamedBarrierOp(InstructionOp):
     """A barrier of some warps of the block, known by its number."""
 
+    TEMPLATE: ClassVar = ("count",)
+
     barrier = operand_def(i32)
     count = prop_def(IntegerAttr[I64])
 
     assembly_format = "$barrier `count` $count attr-dict"
-    traits = traits_def(WarpCollective(), MemoryReadEffect(), MemoryWriteEffect())
-
-    def __init__(self, barrier: SSAValue, count: int) -> None:
-        super().__init__(properties={"count": IntegerAttr(count, i64)}, operands=[barrier])
-
-    @property
-    def function(self) -> str:
-        """The function, with the number of threads."""
-        return f"{self.instruction.function}<{self.count.value.data}>"
-
-    @property
-    def scalars(self) -> Sequence[SSAValue]:
-        """The number of the barrier."""
-        return (self.barrier,)
+    traits = traits_def(WarpCollective())
 
     def verify_(self) -> None:
         """Check the number of threads (PTX ISA, barrier: a multiple of the warp's size)."""
@@ -55,11 +41,7 @@ class BarrierSyncOp(_NamedBarrierOp):
     """
 
     name = "cuda.barrier_sync"
-
-    @property
-    def instruction(self) -> Instruction:
-        """The entry of the table."""
-        return hopper.BARRIER_SYNC
+    ENTRY: ClassVar = hopper.BARRIER_SYNC
 
 
 @irdl_op_definition
@@ -67,11 +49,7 @@ class BarrierArriveOp(_NamedBarrierOp):
     """`cuda.barrier_arrive %id count 128`: comes to a barrier, and goes on at once."""
 
     name = "cuda.barrier_arrive"
-
-    @property
-    def instruction(self) -> Instruction:
-        """The entry of the table."""
-        return hopper.BARRIER_ARRIVE
+    ENTRY: ClassVar = hopper.BARRIER_ARRIVE
 
 
 @irdl_op_definition
@@ -83,29 +61,15 @@ class SetMaxNregOp(InstructionOp):
     """
 
     name = "cuda.setmaxnreg"
+    ENTRY: ClassVar = hopper.SETMAXNREG
+    KEY: ClassVar = "action"
+    TEMPLATE: ClassVar = ("count",)
 
     action = prop_def(StringAttr)
     count = prop_def(IntegerAttr[I64])
 
     assembly_format = "$action $count attr-dict"
-    traits = traits_def(WarpCollective(), MemoryReadEffect(), MemoryWriteEffect())
-
-    def __init__(self, action: str, count: int) -> None:
-        super().__init__(
-            properties={"action": StringAttr(action), "count": IntegerAttr(count, i64)}
-        )
-
-    @property
-    def instruction(self) -> Instruction:
-        """The entry of the table."""
-        if self.action.data not in hopper.SETMAXNREG:
-            raise VerifyException(f"registers are 'inc' or 'dec', not '{self.action.data}'")
-        return hopper.SETMAXNREG[self.action.data]
-
-    @property
-    def function(self) -> str:
-        """The function, with the number of registers."""
-        return f"{self.instruction.function}<{self.count.value.data}>"
+    traits = traits_def(WarpCollective())
 
     def verify_(self) -> None:
         """Check the number of registers (PTX ISA, setmaxnreg)."""
@@ -121,11 +85,7 @@ class GridDependencyWaitOp(PlainOp):
     """`cuda.grid_dependency_wait`: waits for the kernel before, whose writes can then be seen."""
 
     name = "cuda.grid_dependency_wait"
-
-    @property
-    def instruction(self) -> Instruction:
-        """The entry of the table."""
-        return hopper.GRID_DEPENDENCY_WAIT
+    ENTRY: ClassVar = hopper.GRID_DEPENDENCY_WAIT
 
 
 @irdl_op_definition
@@ -133,8 +93,24 @@ class LaunchDependentsOp(PlainOp):
     """`cuda.launch_dependents`: lets the next kernel start, once all blocks have come here."""
 
     name = "cuda.launch_dependents"
+    ENTRY: ClassVar = hopper.LAUNCH_DEPENDENTS
 
-    @property
-    def instruction(self) -> Instruction:
-        """The entry of the table."""
-        return hopper.LAUNCH_DEPENDENTS
+
+@irdl_op_definition
+class ClusterArriveOp(PlainOp):
+    """`cuda.cluster_arrive`: comes to the barrier of the cluster, and goes on at once."""
+
+    name = "cuda.cluster_arrive"
+    ENTRY: ClassVar = hopper.CLUSTER_ARRIVE
+
+    traits = traits_def(Collective())
+
+
+@irdl_op_definition
+class ClusterWaitOp(PlainOp):
+    """`cuda.cluster_wait`: waits until all threads of the cluster have come to its barrier."""
+
+    name = "cuda.cluster_wait"
+    ENTRY: ClassVar = hopper.CLUSTER_WAIT
+
+    traits = traits_def(Collective())

@@ -6,7 +6,6 @@ scalar type has no arithmetic as such: `cuda.join %a, %b : f16, f16 to i32` is t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from enum import auto
 from typing import ClassVar
 
@@ -19,10 +18,9 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     VectorType,
-    i64,
 )
 from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import Attribute, Operation, SpacedOpaqueSyntaxAttribute, SSAValue
+from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute
 from xdsl.irdl import (
     BaseAttr,
     VarConstraint,
@@ -37,7 +35,6 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from hidet.arch.arithmetic import JOIN, PACKED, PART
-from hidet.arch.instructions import Instruction
 from hidet.dialects.cuda.arithmetic import ScalarOp
 
 _Word = BaseAttr(IntegerType) | AnyFloatConstr | BaseAttr(VectorType)
@@ -64,19 +61,12 @@ class JoinOp(ScalarOp):
     """
 
     name = "cuda.join"
+    ENTRY: ClassVar = JOIN
 
     parts = var_operand_def(_Word)
     result = result_def(_Word)
 
     assembly_format = "$parts attr-dict `:` type($parts) `to` type($result)"
-
-    def __init__(self, parts: Sequence[SSAValue], kind: Attribute) -> None:
-        super().__init__(operands=[parts], result_types=[kind])
-
-    @property
-    def instruction(self) -> Instruction:
-        """The entry of the table."""
-        return JOIN
 
     def verify_(self) -> None:
         """Check that the parts are of one type, and have the bits of the result."""
@@ -92,22 +82,13 @@ class PartOp(ScalarOp):
     """`cuda.part 1 of %w : vector<2xf16> to f16`: some neighbouring bits of a value."""
 
     name = "cuda.part"
+    ENTRY: ClassVar = PART
 
-    number = prop_def(IntegerAttr[I64])
     whole = operand_def(_Word)
+    number = prop_def(IntegerAttr[I64])
     result = result_def(_Word)
 
     assembly_format = "$number `of` $whole attr-dict `:` type($whole) `to` type($result)"
-
-    def __init__(self, whole: SSAValue, number: int, kind: Attribute) -> None:
-        super().__init__(
-            operands=[whole], properties={"number": IntegerAttr(number, i64)}, result_types=[kind]
-        )
-
-    @property
-    def instruction(self) -> Instruction:
-        """The entry of the table."""
-        return PART
 
     def verify_(self) -> None:
         """Check that the whole has this part."""
@@ -151,6 +132,8 @@ class PackedOp(ScalarOp):
     """
 
     name = "cuda.packed"
+    ENTRY: ClassVar = PACKED
+    KEY: ClassVar = "kind"
 
     T: ClassVar = VarConstraint("T", BaseAttr(VectorType))
 
@@ -159,19 +142,6 @@ class PackedOp(ScalarOp):
     result = result_def(T)
 
     assembly_format = "$kind $values attr-dict `:` type($result)"
-
-    def __init__(self, kind: PackedFunction, values: Sequence[SSAValue | Operation]) -> None:
-        operands = [SSAValue.get(value) for value in values]
-        super().__init__(
-            properties={"kind": PackedFunctionAttr(kind)},
-            operands=[operands],
-            result_types=[operands[0].type],
-        )
-
-    @property
-    def instruction(self) -> Instruction:
-        """The entry of the table."""
-        return PACKED[str(self.kind.data.value)]
 
     def verify_(self) -> None:
         """Check the number of operands, and that they are pairs."""

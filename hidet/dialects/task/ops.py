@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Self
+from typing import ClassVar, Self
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -32,19 +32,22 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
-from xdsl.traits import (
-    MemoryReadEffect,
-    MemoryWriteEffect,
-    NoTerminator,
-    RecursiveMemoryEffect,
-)
+from xdsl.traits import NoTerminator, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
 from hidet.arch.instructions import MmaInstruction
 from hidet.arch.limits import WARP_GROUP
 from hidet.arch.products import PRODUCTS
-from hidet.dialects.compute import ReduceKind, ReduceKindAttr, single_block
+from hidet.dialects.compute import ReduceKindAttr, single_block
 from hidet.dialects.cuda.attributes import Space, space_of
+from hidet.dialects.effects import (
+    AccessingOp,
+    Effects,
+    FieldAccessOp,
+    OwnEffects,
+    read,
+    write,
+)
 from hidet.dialects.shaped import is_memref, memref_type, shaped_type
 from hidet.dialects.syntax import parse_arguments, parse_body, print_body
 from hidet.dialects.task.layout import TaskMapAttr, map_of
@@ -215,7 +218,7 @@ class ForeachOp(IRDLOperation):
 
 
 @irdl_op_definition
-class CopyOp(IRDLOperation):
+class CopyOp(AccessingOp):
     """`task.copy %x[%m, %k] to %tile[] in #map on %w`: copies a tile in from or out to memory.
 
     One side is a tile, in shared memory or in registers; the other is a view or a global buffer,
@@ -244,7 +247,13 @@ class CopyOp(IRDLOperation):
         "(`sizes` `[` $sizes^ `]`)? (`in` qualified($map)^)? `on` $worker (`async` $async^)? "
         "attr-dict `:` type($source) `to` type($target)"
     )
-    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+    traits = traits_def(OwnEffects())
+
+    @property
+    def effects(self) -> Effects:
+        """The source is read and the target written; views and sinks stand for any memory."""
+        source, target = (v if is_memref(v.type) else None for v in (self.source, self.target))
+        return {read(source), write(target)}
 
     def __init__(
         self,
@@ -259,7 +268,8 @@ class CopyOp(IRDLOperation):
         is_async: bool = False,
     ) -> None:
         attribute = TaskMapAttr(task_map) if isinstance(task_map, TaskMap) else task_map
-        super().__init__(
+        IRDLOperation.__init__(
+            self,
             operands=[source, source_offsets, target, target_offsets, worker, sizes],
             properties={"map": attribute, "async": UnitAttr() if is_async else None},
         )
@@ -337,7 +347,7 @@ class CopyOp(IRDLOperation):
 
 
 @irdl_op_definition
-class MatmulOp(IRDLOperation):
+class MatmulOp(FieldAccessOp):
     """`task.matmul %a, %b to %c on %w`: `c[i, j] += sum over k of a[i, k] * b[k, j]`.
 
     `%a` (M x K) and `%b` (K x N) are shared tiles, `%c` (M x N) is a register tile, whose map says
@@ -348,6 +358,8 @@ class MatmulOp(IRDLOperation):
     """
 
     name = "task.matmul"
+    READS: ClassVar = ("lhs", "rhs", "accumulator")
+    WRITES: ClassVar = ("accumulator",)
 
     lhs = operand_def(MemRefType)
     lhs_offsets = var_operand_def(IndexType)
@@ -364,7 +376,7 @@ class MatmulOp(IRDLOperation):
         "`on` $worker (`via` $via^)? (`async` $async^)? attr-dict "
         "`:` type($lhs) `,` type($rhs) `to` type($accumulator)"
     )
-    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+    traits = traits_def(OwnEffects())
 
     def __init__(
         self,
@@ -378,13 +390,8 @@ class MatmulOp(IRDLOperation):
         via: str | None = None,
         is_async: bool = False,
     ) -> None:
-        super().__init__(
-            operands=[lhs, lhs_offsets, rhs, rhs_offsets, accumulator, worker],
-            properties={
-                "via": None if via is None else StringAttr(via),
-                "async": UnitAttr() if is_async else None,
-            },
-        )
+        super().__init__(lhs, lhs_offsets, rhs, rhs_offsets, accumulator, worker, via)
+        self.is_async = UnitAttr() if is_async else None
 
     @property
     def instruction(self) -> MmaInstruction | None:
@@ -437,7 +444,7 @@ def _can_hold(total: Attribute, factor: Attribute) -> bool:
 
 
 @irdl_op_definition
-class CombineOp(IRDLOperation):
+class CombineOp(FieldAccessOp):
     """`task.combine add %tile on %w`: combines the copies of each element among its owners.
 
     The tile's map replicates its elements over workers that lie next to each other; before, every
@@ -445,16 +452,15 @@ class CombineOp(IRDLOperation):
     """
 
     name = "task.combine"
+    READS: ClassVar = ("tile",)
+    WRITES: ClassVar = ("tile",)
 
     kind = prop_def(ReduceKindAttr)
     tile = operand_def(MemRefType)
     worker = operand_def(IndexType)
 
     assembly_format = "$kind $tile `on` $worker attr-dict `:` type($tile)"
-    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
-
-    def __init__(self, kind: ReduceKind, tile: SSAValue, worker: SSAValue) -> None:
-        super().__init__(properties={"kind": ReduceKindAttr(kind)}, operands=[tile, worker])
+    traits = traits_def(OwnEffects())
 
     def verify_(self) -> None:
         """Check that the tile is in registers and its map is known."""

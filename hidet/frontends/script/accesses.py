@@ -155,7 +155,7 @@ def _copy(
                 f"{name} of {size} bytes from {describe(source)} to {describe(target)}",
                 hint="2, 4, 8 or 16 bytes, of tensors that are not spread over threads",
             )
-        emitter.insert(CopyVectorOp(count, start.memref, start.indices, to.memref, to.indices))
+        emitter.insert(CopyVectorOp(count, start, to))
         return
     table = LOADS if _is_global(source) else STORES
     if cache not in table or {_space(source), _space(target)} != {"local", "global"}:
@@ -163,7 +163,7 @@ def _copy(
             f"{name} from {describe(source)} to {describe(target)} has no hint {cache!r}",
             hint=f"between global memory and registers there are {', '.join(table)}",
         )
-    emitter.insert(HintedCopyOp(CacheHint(cache), count, start, to))
+    emitter.insert(HintedCopyOp(count, start, to, CacheHint(cache)))
 
 
 def _address(name: str, value: object) -> Pointer:

@@ -73,7 +73,7 @@ def cp_async(
         if isinstance(count, Scalar):
             count = emitter.cast(count, INDEX)
         valid = emitter.index_of(count // size)
-    emitter.insert(CpAsyncOp(cache, cp_size // size, source, target, valid))
+    emitter.insert(CpAsyncOp(cp_size // size, source, target, cache, valid))
 
 
 def cp_async_commit_group() -> None:

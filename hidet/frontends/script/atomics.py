@@ -141,15 +141,20 @@ def _atomic(
     compared = None
     if expected is not None:
         compared = emitter.cast(emitter.scalar_of(expected, element), element).ssa
-    indices = [emitter.index_of(index) for index in pointer.indices]
     before, after = _FENCES[sem]
     if before:
         fence(where)
     kind = _UNSIGNED.get(kind, kind) if element.kind == "unsigned" else kind
-    op = emitter.insert(AtomicOp(kind, operand.ssa, pointer.memory, indices, compared, where))
+    op = emitter.insert(
+        AtomicOp(kind, operand.ssa, compared, _element(emitter, pointer), _scope(where))
+    )
     if after:
         fence(where)
     return Scalar(emitter, op.result, element)
+
+
+def _scope(scope: AccessScope) -> AccessScope | None:
+    return None if scope is AccessScope.GPU else scope
 
 
 def _add_pair(address: object, value: Vector, sem: str, scope: str) -> None:
@@ -165,7 +170,7 @@ def _add_pair(address: object, value: Vector, sem: str, scope: str) -> None:
     if before:
         fence(where)
     first, second = (each.ssa for each in value)
-    emitter.insert(AtomicPairOp(first, second, _element(emitter, pointer), where))
+    emitter.insert(AtomicPairOp(first, second, _element(emitter, pointer), _scope(where)))
     if after:
         fence(where)
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
 from hidet.dialects.cuda import ClusterArriveOp, ClusterWaitOp
 from hidet.dialects.cuda.attributes import Dimension
+from hidet.frontends.script.cuda import AlongDimensions
 from hidet.frontends.script.tracing import current
 from hidet.frontends.script.values import Index
 
@@ -54,28 +52,6 @@ def _cluster(dimension: Dimension) -> Index:
     return number if extent == 1 else number // extent
 
 
-@dataclass(frozen=True)
-class OfCluster:
-    """A number along each dimension; the names are those of CUDA."""
-
-    along: Callable[[Dimension], Index]
-
-    @property
-    def x(self) -> Index:
-        """The number along x."""
-        return self.along(Dimension.X)
-
-    @property
-    def y(self) -> Index:
-        """The number along y."""
-        return self.along(Dimension.Y)
-
-    @property
-    def z(self) -> Index:
-        """The number along z."""
-        return self.along(Dimension.Z)
-
-
-clusterDim = OfCluster(_extent)
-clusterIdx = OfCluster(_cluster)
-clusterRelativeBlockIdx = OfCluster(_place)
+clusterDim = AlongDimensions(_extent)
+clusterIdx = AlongDimensions(_cluster)
+clusterRelativeBlockIdx = AlongDimensions(_place)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Generic, Literal, TypeVar
 
 from xdsl.ir import SSAValue
 
+from hidet.arch.limits import WARP
 from hidet.dialects.cuda import (
     BlockDimOp,
     GridDimOp,
@@ -17,69 +19,56 @@ from hidet.dialects.cuda import (
 )
 from hidet.dialects.cuda.atomics import VoteKind
 from hidet.dialects.cuda.attributes import Dimension, ShuffleKind
-from hidet.dialects.cuda.instructions import SEGMENTS, WARP
+from hidet.dialects.cuda.instructions import SEGMENTS
 from hidet.errors import ScriptError
 from hidet.frontends.script.emitter import Emitter
 from hidet.frontends.script.tracing import current
 from hidet.frontends.script.types import BOOL, I32, I64, U32, ScalarType
 from hidet.frontends.script.values import Index, Scalar, describe
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True)
-class Ids:
-    """`threadIdx` and `blockIdx`: a number along each dimension."""
+class AlongDimensions(Generic[T]):
+    """A number along each dimension, as `threadIdx` is."""
 
-    name: str
+    along: Callable[[Dimension], T]
 
     @property
-    def x(self) -> Scalar:
+    def x(self) -> T:
         """The number along x."""
-        return self._along(Dimension.X)
+        return self.along(Dimension.X)
 
     @property
-    def y(self) -> Scalar:
+    def y(self) -> T:
         """The number along y."""
-        return self._along(Dimension.Y)
+        return self.along(Dimension.Y)
 
     @property
-    def z(self) -> Scalar:
+    def z(self) -> T:
         """The number along z."""
-        return self._along(Dimension.Z)
-
-    def _along(self, dimension: Dimension) -> Scalar:
-        emitter = current(f"{self.name}.{dimension.value}")
-        is_thread = self.name == "threadIdx"
-        return emitter.thread_id(dimension) if is_thread else emitter.block_id(dimension)
+        return self.along(Dimension.Z)
 
 
-@dataclass(frozen=True)
-class Extents:
-    """`blockDim` and `gridDim`: integers, unless the attributes compute them from arguments."""
+def _thread(dimension: Dimension) -> Scalar:
+    return current(f"threadIdx.{dimension.value}").thread_id(dimension)
 
-    name: Literal["blockDim", "gridDim"]
 
-    @property
-    def x(self) -> Index:
-        """The extent along x."""
-        return self._along(Dimension.X)
+def _block(dimension: Dimension) -> Scalar:
+    return current(f"blockIdx.{dimension.value}").block_id(dimension)
 
-    @property
-    def y(self) -> Index:
-        """The extent along y."""
-        return self._along(Dimension.Y)
 
-    @property
-    def z(self) -> Index:
-        """The extent along z."""
-        return self._along(Dimension.Z)
+def _extents(name: Literal["blockDim", "gridDim"]) -> AlongDimensions[Index]:
+    """Return the extents of a block or a grid, numbers unless they are computed from arguments."""
 
-    def _along(self, dimension: Dimension) -> Index:
-        emitter = current(self.name)
-        is_block = self.name == "blockDim"
+    def along(dimension: Dimension) -> Index:
+        emitter = current(name)
+        is_block = name == "blockDim"
         extents = emitter.shape.block if is_block else emitter.shape.grid
         if extents is None:
             raise ScriptError(
-                f"{self.name} is not known yet",
+                f"{name} is not known yet",
                 hint="set attrs.cuda.grid_dim and attrs.cuda.block_dim first",
             )
         extent = (*extents, 1, 1)[list(Dimension).index(dimension)]
@@ -87,12 +76,14 @@ class Extents:
             return extent
         return emitter.extent(BlockDimOp if is_block else GridDimOp, dimension)
 
+    return AlongDimensions(along)
+
 
 ALL_LANES = 0xFFFFFFFF
 """The mask of all lanes of a warp."""
 
-threadIdx, blockIdx = Ids("threadIdx"), Ids("blockIdx")
-blockDim, gridDim = Extents("blockDim"), Extents("gridDim")
+threadIdx, blockIdx = AlongDimensions(_thread), AlongDimensions(_block)
+blockDim, gridDim = _extents("blockDim"), _extents("gridDim")
 
 
 def syncthreads() -> None:
@@ -154,7 +145,9 @@ def _shuffle(kind: ShuffleKind, mask: object, var: Scalar, lane: object, width: 
     if moved.type.kind == "index":
         moved = emitter.cast(moved, I64)
     other = emitter.cast(emitter.scalar_of(lane, I32), I32)
-    result = emitter.insert(ShflOp(kind, moved.ssa, other.ssa, width, lanes)).result
+    result = emitter.insert(
+        ShflOp(kind, moved.ssa, other.ssa, None if width == WARP else width, lanes)
+    ).result
     return emitter.cast(Scalar(emitter, result, moved.type), value.type)
 
 

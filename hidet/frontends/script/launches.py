@@ -12,6 +12,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from hidet.analysis.memory import is_arithmetic
 from hidet.dialects.cuda import KernelOp, LaunchOp, ViewOp
 from hidet.dialects.cuda.attributes import is_variable
+from hidet.dialects.fields import Element
 from hidet.dialects.shaped import memref_type
 from hidet.errors import ScriptError
 from hidet.frontends.script.emitter import Emitter
@@ -215,6 +216,6 @@ def operand(emitter: Emitter, value: object, kind: ParameterType) -> SSAValue:
         if is_whole and value.memory.type == kind.ir:
             return value.memory
         indices = [emitter.index_of(index) for index in value.indices]
-        return emitter.insert(ViewOp(value.memory, indices, kind.ir)).result
+        return emitter.insert(ViewOp(Element(value.memory, indices), kind.ir)).result
     assert isinstance(kind, ScalarType)
     return emitter.cast(emitter.scalar_of(value, kind), kind).ssa

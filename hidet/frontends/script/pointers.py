@@ -8,6 +8,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, NoneAttr
 
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.cuda.views import AddressOfOp, ViewOp
+from hidet.dialects.fields import Element
 from hidet.dialects.shaped import memref_type
 from hidet.errors import ScriptError
 from hidet.frontends.script.emitter import Emitter
@@ -68,7 +69,7 @@ def retyped(pointer: Pointer, element: ScalarType, lanes: int = 1) -> Pointer:
     emitter = current("a cast of pointers")
     target = MemRefType(element.ir, [DYNAMIC_INDEX], NoneAttr(), kind.memory_space)
     indices = [emitter.index_of(index) for index in pointer.indices]
-    view = emitter.insert(ViewOp(pointer.memory, indices, target))
+    view = emitter.insert(ViewOp(Element(pointer.memory, indices), target))
     return Pointer(marked(view.result, element), element, (0,), lanes)
 
 
@@ -92,7 +93,7 @@ def address_number(emitter: Emitter, value: object) -> Scalar:
     if not isinstance(value, Pointer):
         raise ScriptError(f"{describe(value)} has no address", hint="an element has: ~x[i]")
     indices = [emitter.index_of(index) for index in value.indices]
-    op = emitter.insert(AddressOfOp(value.memory, indices))
+    op = emitter.insert(AddressOfOp(Element(value.memory, indices)))
     return Scalar(emitter, op.result, U64)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import NoReturn, Protocol, TypeAlias, TypeVar, cast
@@ -49,6 +49,21 @@ class Arithmetic(Protocol):
         ...
 
 
+_Operator: TypeAlias = "Callable[[Scalar, object], Scalar]"
+
+
+def _operators(symbol: str) -> tuple[_Operator, _Operator]:
+    """Return the methods of an operator of two operands, for a scalar on the left and the right."""
+
+    def on_the_left(self: Scalar, other: object) -> Scalar:
+        return self.emitter.binary(symbol, self, other)
+
+    def on_the_right(self: Scalar, other: object) -> Scalar:
+        return self.emitter.binary(symbol, other, self)
+
+    return on_the_left, on_the_right
+
+
 class Scalar:
     """A scalar that is known when the kernel runs; operators on it write IR.
 
@@ -67,95 +82,24 @@ class Scalar:
         self.ssa = ssa
         self.type = kind
 
-    def __add__(self, other: object) -> Scalar:
-        return self.emitter.binary("+", self, other)
-
-    def __radd__(self, other: object) -> Scalar:
-        return self.emitter.binary("+", other, self)
-
-    def __sub__(self, other: object) -> Scalar:
-        return self.emitter.binary("-", self, other)
-
-    def __rsub__(self, other: object) -> Scalar:
-        return self.emitter.binary("-", other, self)
-
-    def __mul__(self, other: object) -> Scalar:
-        return self.emitter.binary("*", self, other)
-
-    def __rmul__(self, other: object) -> Scalar:
-        return self.emitter.binary("*", other, self)
-
-    def __truediv__(self, other: object) -> Scalar:
-        return self.emitter.binary("/", self, other)
-
-    def __rtruediv__(self, other: object) -> Scalar:
-        return self.emitter.binary("/", other, self)
-
-    def __floordiv__(self, other: object) -> Scalar:
-        return self.emitter.binary("//", self, other)
-
-    def __rfloordiv__(self, other: object) -> Scalar:
-        return self.emitter.binary("//", other, self)
-
-    def __mod__(self, other: object) -> Scalar:
-        return self.emitter.binary("%", self, other)
-
-    def __rmod__(self, other: object) -> Scalar:
-        return self.emitter.binary("%", other, self)
-
-    def __pow__(self, other: object) -> Scalar:
-        return self.emitter.binary("**", self, other)
-
-    def __rpow__(self, other: object) -> Scalar:
-        return self.emitter.binary("**", other, self)
-
-    def __lshift__(self, other: object) -> Scalar:
-        return self.emitter.binary("<<", self, other)
-
-    def __rlshift__(self, other: object) -> Scalar:
-        return self.emitter.binary("<<", other, self)
-
-    def __rshift__(self, other: object) -> Scalar:
-        return self.emitter.binary(">>", self, other)
-
-    def __rrshift__(self, other: object) -> Scalar:
-        return self.emitter.binary(">>", other, self)
-
-    def __and__(self, other: object) -> Scalar:
-        return self.emitter.binary("&", self, other)
-
-    def __rand__(self, other: object) -> Scalar:
-        return self.emitter.binary("&", other, self)
-
-    def __or__(self, other: object) -> Scalar:
-        return self.emitter.binary("|", self, other)
-
-    def __ror__(self, other: object) -> Scalar:
-        return self.emitter.binary("|", other, self)
-
-    def __xor__(self, other: object) -> Scalar:
-        return self.emitter.binary("^", self, other)
-
-    def __rxor__(self, other: object) -> Scalar:
-        return self.emitter.binary("^", other, self)
-
-    def __lt__(self, other: object) -> Scalar:
-        return self.emitter.binary("<", self, other)
-
-    def __le__(self, other: object) -> Scalar:
-        return self.emitter.binary("<=", self, other)
-
-    def __gt__(self, other: object) -> Scalar:
-        return self.emitter.binary(">", self, other)
-
-    def __ge__(self, other: object) -> Scalar:
-        return self.emitter.binary(">=", self, other)
-
-    def __eq__(self, other: object) -> Scalar:  # pyright: ignore[reportIncompatibleMethodOverride]
-        return self.emitter.binary("==", self, other)
-
-    def __ne__(self, other: object) -> Scalar:  # pyright: ignore[reportIncompatibleMethodOverride]
-        return self.emitter.binary("!=", self, other)
+    __add__, __radd__ = _operators("+")
+    __sub__, __rsub__ = _operators("-")
+    __mul__, __rmul__ = _operators("*")
+    __truediv__, __rtruediv__ = _operators("/")
+    __floordiv__, __rfloordiv__ = _operators("//")
+    __mod__, __rmod__ = _operators("%")
+    __pow__, __rpow__ = _operators("**")
+    __lshift__, __rlshift__ = _operators("<<")
+    __rshift__, __rrshift__ = _operators(">>")
+    __and__, __rand__ = _operators("&")
+    __or__, __ror__ = _operators("|")
+    __xor__, __rxor__ = _operators("^")
+    __lt__ = _operators("<")[0]
+    __le__ = _operators("<=")[0]
+    __gt__ = _operators(">")[0]
+    __ge__ = _operators(">=")[0]
+    __eq__ = _operators("==")[0]  # pyright: ignore[reportAssignmentType]
+    __ne__ = _operators("!=")[0]  # pyright: ignore[reportAssignmentType]
 
     def __neg__(self) -> Scalar:
         return self.emitter.unary("-", self)

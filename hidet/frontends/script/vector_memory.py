@@ -13,6 +13,7 @@ from hidet.analysis.memory import root_of
 from hidet.dialects.cuda.accesses import VECTOR_BYTES
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.cuda.instructions import CopyVectorOp
+from hidet.dialects.fields import Element
 from hidet.frontends.script.types import VectorType
 from hidet.frontends.script.values import Pointer, Scalar
 from hidet.frontends.script.variables import marked
@@ -85,4 +86,4 @@ def _copy(emitter: Emitter, target: Pointer, source: Pointer, count: int) -> Non
     for each in (target, source):
         align(each.memory, count * each.element.nbytes)
     start, to = ([emitter.index_of(index) for index in each.indices] for each in (source, target))
-    emitter.insert(CopyVectorOp(count, source.memory, start, target.memory, to))
+    emitter.insert(CopyVectorOp(count, Element(source.memory, start), Element(target.memory, to)))

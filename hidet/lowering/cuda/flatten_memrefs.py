@@ -14,12 +14,10 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from hidet.analysis.kernels import kernels_of
-from hidet.dialects.cuda.atomics import AtomicOp, scope_of
-from hidet.dialects.cuda.instructions import CopyVectorOp
+from hidet.dialects.constants import known_index
 from hidet.dialects.cuda.kernel import KernelOp
-from hidet.dialects.cuda.table_ops import Element, InstructionOp
 from hidet.dialects.cuda.tensor_map import TensorMapOp
-from hidet.dialects.cuda.views import AddressOfOp, ViewOp
+from hidet.dialects.fields import Element, FieldsOp
 from hidet.dialects.locations import source_line
 from hidet.dialects.shaped import memref_type
 from hidet.errors import LegalityError
@@ -119,34 +117,17 @@ def _flatten_access(
             op.operands = [argument, flat(op.indices)]
         case memref.StoreOp():
             op.operands = [op.value, argument, flat(op.indices)]
-        case AtomicOp():
-            index, scope = [flat(op.indices)], scope_of(op)
-            _replace(op, AtomicOp(op.kind.data, op.value, argument, index, op.expected, scope))
-        case CopyVectorOp():
-            source, target = list(op.source_indices), list(op.target_indices)
-            source = [flat(source)] if op.source is argument else source
-            target = [flat(target)] if op.target is argument else target
-            _replace(op, CopyVectorOp(op.width.value.data, op.source, source, op.target, target))
-        case ViewOp():
-            _replace(op, ViewOp(argument, [flat(op.indices)], op.result.type))
-        case AddressOfOp():
-            _replace(op, AddressOfOp(argument, [flat(op.indices)]))
-        case InstructionOp():
-            for element in op.elements:
+        case FieldsOp() if op.element_fields():
+            for name in op.element_fields():
+                element = op.element(name)
                 if element.memref is argument:
-                    op.move(argument, Element(argument, [flat(element.indices)]))
+                    op.move(name, Element(argument, [flat(element.indices)]))
         case TensorMapOp():
             pass  # it says itself where its tensor lies
         case _:
             raise LegalityError(
                 f"flatten-memrefs does not know how {op.name} uses a memref", where=source_line(op)
             )
-
-
-def _replace(op: Operation, new: Operation) -> None:
-    """Replace an op, in which the number of indices is a property, by one with other indices."""
-    new.attributes, new.location = op.attributes, op.location
-    Rewriter.replace_op(op, new)
 
 
 def _linear_index(
@@ -166,7 +147,7 @@ def _linear_index(
 
     total: SSAValue | None = None
     for extent, index, stride in zip(shape, indices, strides, strict=True):
-        known = _number(index)
+        known = known_index(index)
         if extent == 1 or stride == 0 or known is not None:
             offset += (known or 0) * stride
             continue
@@ -175,11 +156,3 @@ def _linear_index(
     if total is None:
         return constants[offset]
     return total if offset == 0 else insert(arith.AddiOp(total, constants[offset]))
-
-
-def _number(index: SSAValue) -> int | None:
-    """Return the value of a constant index."""
-    owner = index.owner
-    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
-        return owner.value.value.data
-    return None

@@ -7,9 +7,9 @@ What is looked up at a checked index is then at a place that is known before the
 from __future__ import annotations
 
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
+from hidet.dialects.constants import known_index
 from hidet.dialects.cuda.faults import FaultCheckOp
 from hidet.dialects.cuda.kernel import KernelOp
 
@@ -64,13 +64,5 @@ def _reads_input(op: Operation) -> bool:
 
 def _is_run(loop: scf.ForOp) -> bool:
     """Return whether a loop has an iteration for sure: its bounds are numbers that say so."""
-    start, stop = (_number(bound) for bound in (loop.lb, loop.ub))
+    start, stop = (known_index(bound) for bound in (loop.lb, loop.ub))
     return start is not None and stop is not None and start < stop
-
-
-def _number(value: SSAValue) -> int | None:
-    """Return the number that a value of type index is, None where it is not known."""
-    op = value.owner
-    if isinstance(op, arith.ConstantOp) and isinstance(op.value, IntegerAttr):
-        return op.value.value.data
-    return None

@@ -5,18 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.ir import SSAValue, Use
 from xdsl.passes import ModulePass
 
 from hidet.analysis.kernels import kernels_of
-from hidet.dialects.cuda.checks import CheckBoundsOp
-from hidet.dialects.cuda.instructions import CopyVectorOp
-from hidet.dialects.cuda.table_ops import InstructionOp
-from hidet.dialects.cuda.tensor_copy import TmaStoreOp
-from hidet.dialects.cuda.tensor_map import TensorMapOp, TensorMapType
-from hidet.dialects.cuda.views import AddressOfOp, ViewOp
+from hidet.dialects.cuda.tensor_map import TensorMapType
+from hidet.dialects.effects import effects_of, writes_of
 
 
 @dataclass(frozen=True)
@@ -46,14 +41,13 @@ def _is_readonly(argument: SSAValue) -> bool:
 
 
 def _reads(use: Use) -> bool:
-    """Return whether a use of a memref or a tensor map only reads it."""
+    """Return whether a use of a memref or a tensor map only reads it, as do views of it."""
     user = use.operation
-    if isinstance(user, TmaStoreOp):
-        return user.map is not user.operands[use.index]
-    if isinstance(user, CopyVectorOp):
-        return user.target is not user.operands[use.index]
-    if isinstance(user, ViewOp | TensorMapOp):
-        return all(map(_reads, user.result.uses))
-    if isinstance(user, InstructionOp):
-        return user.operands[use.index] not in user.writes
-    return isinstance(user, memref.LoadOp | CheckBoundsOp | AddressOfOp)
+    views = (
+        result for result in user.results if isinstance(result.type, MemRefType | TensorMapType)
+    )
+    return (
+        effects_of(user) is not None
+        and user.operands[use.index] not in writes_of(user)
+        and all(_reads(other) for view in views for other in view.uses)
+    )

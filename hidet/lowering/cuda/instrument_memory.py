@@ -8,8 +8,7 @@ from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import memref
-from xdsl.dialects.arith import ConstantOp
-from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, NoneAttr, UnitAttr
+from xdsl.dialects.builtin import MemRefType, ModuleOp, NoneAttr, UnitAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
@@ -20,6 +19,7 @@ from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.kernels import kernel_of, kernels_of
 from hidet.arch.instructions import Access
 from hidet.dialects import compute
+from hidet.dialects.constants import known_index
 from hidet.dialects.cuda import KernelOp, ThreadIdOp
 from hidet.dialects.cuda.async_copy import CpAsyncOp
 from hidet.dialects.cuda.atomics import AtomicOp, AtomicPairOp
@@ -114,7 +114,7 @@ def _instrument(op: Operation) -> None:
         if space_of(kind) in (Space.SHARED, Space.LOCAL) and kind.get_num_dims():
             _builder(InsertPoint.after(op), op).insert(TrackOp(array, _label(array)))
         return
-    if isinstance(op, CheckOwnerOp) and _number(op.is_owner) in (1, -1):
+    if isinstance(op, CheckOwnerOp) and known_index(op.is_owner) in (1, -1):
         op.detach()  # `simplify-index` has found that it is always true
         op.erase()
         return
@@ -200,7 +200,7 @@ def _insert_bounds(builder: KernelBuilder, access: _Access, extents: Sequence[in
 
 def _is_inside(indices: Sequence[SSAValue], extents: Sequence[int], width: int) -> bool:
     """Return whether indices are numbers that are inside of the extents."""
-    numbers = [_number(index) for index in indices]
+    numbers = [known_index(index) for index in indices]
     firsts = [number for number in numbers if number is not None]
     if len(firsts) != len(extents):
         return False
@@ -208,14 +208,6 @@ def _is_inside(indices: Sequence[SSAValue], extents: Sequence[int], width: int) 
     return min(firsts) >= 0 and all(
         last < extent for last, extent in zip(lasts, extents, strict=True)
     )
-
-
-def _number(index: SSAValue) -> int | None:
-    """Return the value of a constant index."""
-    op = index.owner
-    if isinstance(op, ConstantOp) and isinstance(op.value, IntegerAttr):
-        return op.value.value.data
-    return None
 
 
 def _workers_are_threads(kernel: KernelOp) -> bool:

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 
 from xdsl.context import Context
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i1
+from xdsl.dialects.builtin import ModuleOp, i1
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from hidet.analysis.kernels import kernels_of
 from hidet.analysis.memory import is_arithmetic
+from hidet.dialects.constants import known_condition
 from hidet.dialects.cuda.attributes import LeaveKind, Space, is_variable, space_of
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.cuda.leave import LeaveOp
@@ -273,7 +274,7 @@ def _flags(kernel: KernelOp) -> list[Flag]:
         users = [use.operation for use in op.memref.uses]
         stores = [user for user in users if isinstance(user, memref.StoreOp)]
         others = [user for user in users if not isinstance(user, memref.StoreOp | memref.LoadOp)]
-        known = {store: _constant(store.value) for store in stores}
+        known = {store: known_condition(store.value) for store in stores}
         starts = [store for store, value in known.items() if value]
         ends = [store for store, value in known.items() if value is False]
         if others or len(starts) != 1 or not ends or len(ends) + 1 != len(stores):
@@ -281,14 +282,6 @@ def _flags(kernel: KernelOp) -> list[Flag]:
         if starts[0].parent is op.parent:
             flags.append(Flag(op.memref, starts[0], ends))
     return flags
-
-
-def _constant(value: SSAValue) -> bool | None:
-    """Return a known condition, None for any other value."""
-    op = value.owner
-    if isinstance(op, arith.ConstantOp) and value.type == i1 and isinstance(op.value, IntegerAttr):
-        return op.value.value.data != 0
-    return None
 
 
 def _implies(condition: SSAValue, values: set[SSAValue]) -> bool:
@@ -301,7 +294,7 @@ def _implies(condition: SSAValue, values: set[SSAValue]) -> bool:
             return any(_implies(operand, values) for operand in op.operands)
         case scf.IfOp() if op.false_region.blocks:
             last = op.false_region.block.last_op
-            is_false = isinstance(last, scf.YieldOp) and _constant(last.operands[0]) is False
+            is_false = isinstance(last, scf.YieldOp) and known_condition(last.operands[0]) is False
             return is_false and _implies(op.cond, values)
         case _:
             return False

@@ -16,6 +16,7 @@ from hidet.analysis.form_rules import FORM_RULES, IdVariable, is_proven
 from hidet.analysis.forms import LinearForm
 from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.materialize import Materializer
+from hidet.dialects.constants import known_condition
 from hidet.dialects.cuda.faults import CheckedIndexOp
 from hidet.dialects.cuda.integers import FloorModOp
 from hidet.lowering.cuda.hoist_checks import hoist_checks
@@ -228,20 +229,12 @@ def _simpler_value(op: Operation, forms: IndexForms) -> SSAValue | bool | None:
         case arith.AndIOp() | arith.OrIOp() if op.result.type == i1:
             neutral = isinstance(op, arith.AndIOp)
             for side, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
-                known = _constant_truth(side)
+                known = known_condition(side)
                 if known is not None:
                     return other if known == neutral else known
             return None
         case arith.SelectOp():
-            known = _constant_truth(op.cond)
+            known = known_condition(op.cond)
             return None if known is None else op.lhs if known else op.rhs
         case _:
             return None
-
-
-def _constant_truth(value: SSAValue) -> bool | None:
-    """Return the value of a constant of type i1."""
-    op = value.owner
-    if isinstance(op, arith.ConstantOp) and isinstance(op.value, IntegerAttr):
-        return bool(op.value.value.data)
-    return None

@@ -19,7 +19,8 @@ from hidet.dialects.cuda import CopyVectorOp, KernelOp
 from hidet.dialects.cuda.async_copy import CopyCache, CpAsyncOp
 from hidet.dialects.cuda.attributes import Space, SpaceAttr, space_of
 from hidet.dialects.cuda.signs import mark_unsigned
-from hidet.dialects.cuda.table_ops import Element, InstructionOp
+from hidet.dialects.cuda.table_ops import InstructionOp
+from hidet.dialects.fields import Element
 from hidet.dialects.shaped import bytes_of, element_of
 from hidet.dialects.task.marks import ASYNC
 from hidet.lowering.cuda.unswitch import unswitch
@@ -173,15 +174,14 @@ class _Rewrite:
 
     def _copy(self, width: int, source: Place, target: Place) -> Operation:
         """Return one vector copy, an asynchronous one where the loop allows it and there is one."""
-        here, there = self._values(source), self._values(target)
+        sides = [Element(each.array, self._values(each)) for each in (source, target)]
         size = width * bytes_of(element_of(source.array))
         spaces = space_of(source.array.type), space_of(target.array.type)
         if ASYNC in self._loop.attributes and spaces == (Space.GLOBAL, Space.SHARED):
             for cache in (CopyCache.CG, CopyCache.CA):  # past L1 if possible: nobody reads it again
                 if size in CP_ASYNC[str(cache.value)].sizes:
-                    elements = Element(source.array, here), Element(target.array, there)
-                    return CpAsyncOp(cache, width, *elements)
-        return CopyVectorOp(width, source.array, here, target.array, there)
+                    return CpAsyncOp(width, *sides, cache)
+        return CopyVectorOp(width, *sides)
 
     def _values(self, place: Place) -> list[SSAValue]:
         algebra = self._vectors.forms.algebra(self._block)

@@ -172,7 +172,7 @@ class _Function:
         if isinstance(place, int):
             buffer = BufferOp(BufferKind.PREPARED, memref, offset=place)
         else:
-            buffer = BufferOp(BufferKind.CONSTANT, memref, name=place)
+            buffer = BufferOp(BufferKind.CONSTANT, memref, buffer_name=place)
         self._insert(buffer, before=op, named=op.result)
 
     def _bind_outputs(self, returned: tuple[SSAValue, ...], end: Operation) -> None:

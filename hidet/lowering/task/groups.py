@@ -7,6 +7,7 @@ from xdsl.dialects.builtin import IntegerAttr, i32, i64
 from xdsl.ir import Operation
 
 from hidet.analysis.kernels import kernel_of
+from hidet.dialects.constants import known_index
 from hidet.dialects.cuda import BarrierArriveOp, BarrierSyncOp, SyncThreadsOp
 from hidet.dialects.task.group import BARRIERS, GroupOp, group_around
 from hidet.errors import ScheduleError
@@ -42,9 +43,8 @@ def _barrier_of(group: GroupOp) -> int:
                     group.barrier = op.barrier
                 taken.add(op.barrier.value.data)
             elif isinstance(op, BarrierSyncOp | BarrierArriveOp):
-                number = op.barrier.owner
-                if isinstance(number, ConstantOp) and isinstance(number.value, IntegerAttr):
-                    taken.add(number.value.value.data)
+                number = known_index(op.barrier)
+                taken.update(() if number is None else (number,))
         if group.barrier is None:
             free = set(range(1, BARRIERS)) - taken
             if not free:

@@ -15,19 +15,11 @@ from xdsl.rewriter import InsertPoint
 from hidet.analysis.divergence import Divergence, DivergenceAnalysis, analyse_divergence
 from hidet.analysis.kernels import kernel_of, kernels_of
 from hidet.analysis.memory import root_of
-from hidet.dialects.compute import LoadOp, StoreOp
-from hidet.dialects.cuda import (
-    AtomicOp,
-    BarrierSyncOp,
-    CopyVectorOp,
-    KernelOp,
-    SyncThreadsOp,
-    SyncVoteOp,
-)
+from hidet.dialects.cuda import BarrierSyncOp, KernelOp, SyncThreadsOp, SyncVoteOp
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.cuda.instructions import BlockBarrier
 from hidet.dialects.cuda.marks import EXPLICIT
-from hidet.dialects.cuda.table_ops import InstructionOp
+from hidet.dialects.effects import reads_of, writes_of
 from hidet.dialects.shaped import shaped_type
 from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, GroupOp, MatmulOp
 from hidet.dialects.task.group import group_around
@@ -62,27 +54,8 @@ def accesses_of(op: Operation) -> Accesses:
     """Return the shared tiles that one op, with all that it contains, reads and writes."""
     found = Accesses()
     for inner in op.walk():
-        match inner:
-            case LoadOp():
-                reads, writes = [inner.source], []
-            case memref.LoadOp():
-                reads, writes = [inner.memref], []
-            case StoreOp():
-                reads, writes = [], [inner.target]
-            case memref.StoreOp():
-                reads, writes = [], [inner.memref]
-            case CopyOp() | CopyVectorOp():
-                reads, writes = [inner.source], [inner.target]
-            case MatmulOp():
-                reads, writes = [inner.lhs, inner.rhs], [inner.accumulator]
-            case AtomicOp():
-                reads, writes = [], [inner.memref]
-            case InstructionOp():
-                reads, writes = [*inner.reads], [*inner.writes]
-            case _:
-                continue
-        found.reads.update(root_of(value) for value in reads if _is_shared(value))
-        found.writes.update(root_of(value) for value in writes if _is_shared(value))
+        found.reads.update(map(root_of, filter(_is_shared, reads_of(inner))))
+        found.writes.update(map(root_of, filter(_is_shared, writes_of(inner))))
     return found
 
 

@@ -66,9 +66,9 @@ def _move(
             builder.store(access.value, array, swizzled(builder, tile, access.indices))
             rewriter.erase(access)
         case InstructionOp():
-            element = next(each for each in access.elements if each.memref is tile)
-            place = swizzled(builder, tile, element.indices)
-            access.move(tile, Element(array, [builder.index(index) for index in place]))
+            name = access.field_of(tile)
+            place = swizzled(builder, tile, access.element(name).indices)
+            access.move(name, Element(array, [builder.index(index) for index in place]))
         case _:
             raise ScheduleError(f"{access.name} cannot take a shared tile after lower-task")
 

@@ -333,7 +333,8 @@ class LowerTile(RewritePattern):
                     rewriter.erase(access)
                 case _:
                     assert isinstance(access, InstructionOp)
-                    access.move(op.memref, Element(array, list(map(builder.index, registers))))
+                    place = Element(array, list(map(builder.index, registers)))
+                    access.move(access.field_of(op.memref), place)
         rewriter.erase(op)
 
 

@@ -17,7 +17,8 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.kernels import kernels_of
 from hidet.analysis.memory import is_arithmetic
-from hidet.arch.chips import Arch, Family
+from hidet.arch.chips import Arch
+from hidet.arch.hopper import TMA_LOAD
 from hidet.arch.limits import WARP_GROUP
 from hidet.dialects.compute import GridOp, SinkOp
 from hidet.dialects.cuda import (
@@ -325,7 +326,7 @@ class SpecializeWarpsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Specialize the warps of every kernel of the module."""
         arch = Arch.parse(self.arch)
-        if not {Family.TMA, Family.WGMMA} <= arch.families:
+        if not TMA_LOAD[2].runs_on(arch):
             return
         for kernel in kernels_of(op):
             found = _specialization(kernel, arch)

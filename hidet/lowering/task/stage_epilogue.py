@@ -20,7 +20,8 @@ from xdsl.rewriter import InsertPoint
 
 from hidet.analysis.kernels import kernel_of, kernels_of
 from hidet.analysis.windows import sink_window
-from hidet.arch.chips import Arch, Family
+from hidet.arch.chips import Arch
+from hidet.arch.hopper import TMA_STORE
 from hidet.dialects.compute import SinkOp, StoreOp
 from hidet.dialects.cuda import FenceProxyAsyncOp, KernelOp, TmaCommitOp, TmaWaitOp
 from hidet.dialects.cuda.attributes import Space, SpaceAttr, space_of
@@ -129,7 +130,7 @@ class StageEpiloguePass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Stage the epilogues of every kernel of the module."""
-        if Family.TMA not in Arch.parse(self.arch).families:
+        if not TMA_STORE[2].runs_on(Arch.parse(self.arch)):
             return
         for kernel in kernels_of(op):
             if _wants_staging(kernel):

@@ -15,7 +15,7 @@ cuda.kernel @f(%p : i1) grid(1) block(32) {
 // -----
 
 cuda.kernel @f(%p : i1) grid(1) block(32) {
-  // CHECK: there is no effect 'jump', only fence_cta, fence_gpu
+  // CHECK: there is no cuda.effect 'jump', only fence_cta, fence_gpu
   cuda.effect "jump"()
 }
 

@@ -1,7 +1,7 @@
 // RUN: HIDET_VERIFY
 
 cuda.kernel @f(%x : f32) grid(1) block(32) {
-  // CHECK: there is no function 'twice', only popc, clz, ffs, brev
+  // CHECK: there is no cuda.function 'twice', only popc, clz, ffs, brev
   %y = cuda.function "twice"(%x) : (f32) -> f32
 }
 

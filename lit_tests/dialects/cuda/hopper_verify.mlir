@@ -25,7 +25,7 @@ cuda.kernel @f(%s : memref<64xf16>, %i : index) grid(1) block(128) {
 
 cuda.kernel @f(%a : i64, %i : index, %p : i1) grid(1) block(128) {
   %d = memref.alloca() : memref<32xf32, #cuda.space<local>>
-  // CHECK: there is no wgmma 'm64n12k16_f16_f32', only m64n8k16_f16_f32, m64n16k16_f16_f32,
+  // CHECK: there is no cuda.wgmma 'm64n12k16_f16_f32', only m64n8k16_f16_f32, m64n16k16_f16_f32,
   cuda.wgmma "m64n12k16_f16_f32" %a, %a, %d[%i] accumulate %p : memref<32xf32, #cuda.space<local>>
 }
 
@@ -92,7 +92,7 @@ cuda.kernel @f(%n : i32) grid(1) block(128) {
 // -----
 
 cuda.kernel @f() grid(1) block(128) {
-  // CHECK: registers are 'inc' or 'dec', not 'set'
+  // CHECK: there is no cuda.setmaxnreg 'set', only inc, dec
   cuda.setmaxnreg "set" 40
 }
 

@@ -3,7 +3,7 @@
 cuda.kernel @f(%i : index) grid(1) block(32) {
   %a = memref.alloca() : memref<8xf16, #cuda.space<local>>
   %c = memref.alloca() : memref<4xf32, #cuda.space<local>>
-  // CHECK: there is no mma.sync 'm8n8k4_f16_f32', only m16n8k16_f16_f32, 
+  // CHECK: there is no cuda.mma_sync 'm8n8k4_f16_f32', only m16n8k16_f16_f32, 
   cuda.mma_sync "m8n8k4_f16_f32" %a[%i], %a[%i], %c[%i] : memref<8xf16, #cuda.space<local>>, memref<8xf16, #cuda.space<local>>, memref<4xf32, #cuda.space<local>>
 }
 

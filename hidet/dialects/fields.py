@@ -1,0 +1,166 @@
+"""Operations that are made from their fields, one after the other, as a dataclass is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from itertools import pairwise
+from typing import NamedTuple, TypeAlias, cast
+
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, UnitAttr, i32, i64
+from xdsl.dialects.utils import EnumAttribute
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    BaseAttr,
+    IRDLOperation,
+    OpDef,
+    PropertyDef,
+    VerificationContext,
+)
+from xdsl.utils.str_enum import StrEnum
+
+_SEGMENTS = AttrSizedOperandSegments.attribute_name
+
+
+class Element(NamedTuple):
+    """An element of a memref, or the first one of several."""
+
+    memref: SSAValue
+    indices: Sequence[SSAValue]
+
+
+Values: TypeAlias = SSAValue | Operation | Sequence[SSAValue | Operation] | None
+Field: TypeAlias = Element | Values | Attribute | Sequence[SSAValue] | Sequence[int] | str | int
+"""What a constructor takes for a field, or for a memref and its indices."""
+
+
+class FieldsOp(IRDLOperation):
+    """An operation whose constructor takes its fields in the order in which they are declared.
+
+    Fields are its properties, operands and results, of which the type is given. A memref and the
+    indices that follow it are one argument, an `Element`. Properties are given as attributes, or as
+    what these hold; of a unit attribute that is whether it is there. What is optional may be left
+    out, and so may results whose types follow from those of the operands.
+    """
+
+    def __init__(self, *fields: Field, **named: Field) -> None:
+        definition, given = self.get_irdl_definition(), _given(type(self), fields, named)
+        operands = [cast("Values", given.get(name, ())) for name, _ in definition.operands]
+        super().__init__(
+            operands=operands,
+            properties={
+                name: _attribute(given.get(name), each)
+                for name, each in definition.properties.items()
+                if name != _SEGMENTS
+            },
+            result_types=[
+                cast("Attribute", given[name]) if name in given else _inferred(definition, operands)
+                for name, _ in definition.results
+            ],
+        )
+
+    @classmethod
+    def element_fields(cls) -> Mapping[str, str]:
+        """Return the names of the memrefs with indices, each with the name of its indices."""
+        return _element_fields(cls)
+
+    def element(self, name: str) -> Element:
+        """Return the element that a memref and its indices are, by the name of the memref."""
+        return Element(getattr(self, name), getattr(self, self.element_fields()[name]))
+
+    def field_of(self, memref: SSAValue) -> str:
+        """Return the name of the first field that is a memref."""
+        return next(name for name in self.element_fields() if getattr(self, name) is memref)
+
+    def move(self, name: str, target: Element) -> None:
+        """Let a memref and its indices be another element, by the name of the memref."""
+        new = {name: (target.memref,), self.element_fields()[name]: target.indices}
+        segments = [new.get(each, values) for each, values in self.operand_segments()]
+        self.operands = [value for segment in segments for value in segment]
+        if _SEGMENTS in self.properties:
+            sizes = list(map(len, segments))
+            self.properties[_SEGMENTS] = DenseArrayBase.from_list(i32, sizes)
+
+    def operand_segments(self) -> list[tuple[str, Sequence[SSAValue]]]:
+        """Return the operands by field: one for most, none or several for others."""
+        found: list[tuple[str, Sequence[SSAValue]]] = []
+        for name, _ in self.get_irdl_definition().operands:
+            value = cast("SSAValue | Sequence[SSAValue] | None", getattr(self, name))
+            found.append((name, (value,) if isinstance(value, SSAValue) else value or ()))
+        return found
+
+
+def _given(
+    op: type[FieldsOp], fields: Sequence[Field], named: Mapping[str, Field]
+) -> dict[str, Field]:
+    """Return the fields that are given, by name; raises TypeError for one that there is not."""
+    indices, names = op.element_fields(), iter(_field_names(op))
+    given: dict[str, Field] = {}
+
+    def take(name: str | None, value: Field) -> None:
+        if name is None or name in given or name not in _field_names(op):
+            raise TypeError(f"{op.__name__} takes {', '.join(_field_names(op))}")
+        if isinstance(value, Element):
+            given[name], given[indices[name]] = value
+            if name not in named:
+                next(names)
+        else:
+            given[name] = value
+
+    for value in fields:
+        take(next(names, None), value)
+    for name, value in named.items():
+        take(name, value)
+    return given
+
+
+@cache
+def _field_names(op: type[FieldsOp]) -> tuple[str, ...]:
+    """Return the names of the fields of a class in the order of their declaration."""
+    definition = op.get_irdl_definition()
+    fields = {name for name, _ in (*definition.operands, *definition.results)}
+    fields.update(definition.properties)
+    declared = (name for each in reversed(op.mro()) for name in vars(each) if name in fields)
+    return tuple(dict.fromkeys(declared))
+
+
+@cache
+def _element_fields(op: type[FieldsOp]) -> dict[str, str]:
+    names = [name for name, _ in op.get_irdl_definition().operands]
+    return {
+        name: following
+        for name, following in pairwise(names)
+        if following in ("indices", f"{name}_indices")
+    }
+
+
+def _attribute(value: Field, field: PropertyDef) -> Attribute | None:
+    """Return the attribute of a property."""
+    match value:
+        case None | Attribute():
+            return value
+        case StrEnum():
+            assert isinstance(field.constr, BaseAttr)
+            kind = cast("type[EnumAttribute[StrEnum]]", field.constr.attr)
+            return kind(value)
+        case bool():
+            return UnitAttr() if value else None
+        case int():
+            return IntegerAttr(value, i64)
+        case str():
+            return StringAttr(value)
+        case _:
+            return DenseArrayBase.from_list(i64, cast("Sequence[int]", value))
+
+
+def _inferred(definition: OpDef, operands: Sequence[Values]) -> Attribute:
+    """Return the type of the only result, which follows from the types of the operands."""
+    ((_, result),) = definition.results
+    context = VerificationContext()
+    if not result.constr.can_infer(set(), length_known=True):
+        for (_, each), given in zip(definition.operands, operands, strict=True):
+            values = (given,) if isinstance(given, SSAValue | Operation) else given or ()
+            each.constr.verify([SSAValue.get(value).type for value in values], context)
+    (kind,) = result.constr.infer(context, length=1)
+    return kind
