@@ -25,7 +25,7 @@ def test_no_command(capsys):
     with pytest.raises(SystemExit) as caught:
         cli.main([])
     assert caught.value.code == 2
-    assert "{cache,script,option,env}" in capsys.readouterr().err
+    assert "{cache,script,option,new,env}" in capsys.readouterr().err
 
 
 def test_option(capsys):

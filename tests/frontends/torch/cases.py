@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 import torch
 
 from hidet.dialects import graph
-from hidet.dialects.graph.elementwise_trait import Elementwise
+from hidet.dialects.graph.binary import BinaryOp, BitwiseOp
+from hidet.dialects.graph.unary import UnaryOp
 from hidet.frontends.torch.operators.emitter import overloads_of
 
 aten = torch.ops.aten
@@ -424,16 +425,19 @@ CASES = [
 
 def element_case(op, target):
     """A case of a function of the elements, where all functions are defined."""
-    made = floats if op.get_trait(Elementwise).floats else integers
-    tensors = {"Tensor": made(3, 4, low=0.1, high=0.9) if made is floats else made(3, 4)}
-    return case(target, *(tensors.get(str(a.type), 3) for a in target._schema.arguments))
+
+    def operand():
+        return integers(3, 4) if issubclass(op, BitwiseOp) else floats(3, 4, low=0.1, high=0.9)
+
+    types = [str(argument.type) for argument in target._schema.arguments]
+    return case(target, *(operand() if each == "Tensor" else 3 for each in types))
 
 
 LISTED = {example.target for example in CASES}
 CASES += [
     element_case(op, target)
     for op in graph.Graph.operations
-    if op.has_trait(Elementwise)
+    if issubclass(op, UnaryOp | BinaryOp)
     for target in overloads_of(op, len(op.get_irdl_definition().operands))
     if target not in LISTED
 ]
