@@ -12,6 +12,7 @@ from xdsl.utils.symbol_table import SymbolTable
 from hidet.dialects.cuda.attributes import BufferKind
 from hidet.dialects.cuda.host import BufferOp, LaunchOp
 from hidet.dialects.cuda.kernel import KernelOp
+from hidet.dialects.cuda.names import symbol_of
 from hidet.dialects.host_functions import (
     ARENA_BYTES,
     FORWARD,
@@ -130,7 +131,7 @@ class _Extraction:
             self.numbers[symbol] = len(self.kernels)
             self.kernels.append(
                 Kernel(
-                    symbol=symbol,
+                    symbol=symbol_of(symbol),
                     artifact_key=self.artifact_keys[symbol],
                     grid=kernel.grid_dims,
                     block=kernel.block_dims,

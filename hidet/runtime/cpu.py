@@ -6,7 +6,6 @@ from pathlib import Path
 
 import torch
 
-from hidet.dialects.cuda.names import symbol_of
 from hidet.errors import DivisionByZeroError, HidetError, IndexOutOfRangeError
 from hidet.runtime.arguments import ArgumentTable
 from hidet.runtime.executor import Executor
@@ -57,7 +56,7 @@ class _Function:
         # int <symbol>_launch(void** arguments, grid x, y, z, shared bytes); 0 where all went well.
         self._launch: Callable[..., int] = ctypes.CFUNCTYPE(
             ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint] * 4
-        )((f"{symbol_of(kernel.symbol)}_launch", library))
+        )((f"{kernel.symbol}_launch", library))
         self._strict = StrictLaunches(library)
         self._last_error: Callable[[], bytes] = ctypes.CFUNCTYPE(ctypes.c_char_p)(
             ("hidet_last_error", library)

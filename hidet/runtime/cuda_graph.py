@@ -21,7 +21,6 @@ from typing import Any
 import torch
 
 from hidet.arch.limits import STATIC_SHARED_BYTES
-from hidet.dialects.cuda.names import symbol_of
 from hidet.forks import FAMILY
 from hidet.runtime.addresses import Addresses
 from hidet.runtime.arguments import ArgumentTable
@@ -91,7 +90,7 @@ class CudaGraphExecutor(Executor):
     def _function(self, kernel: Kernel) -> Any:
         call, driver = self._services.call, self._services.driver
         module = self._modules[kernel.artifact_key]
-        function = call("cuModuleGetFunction", module, symbol_of(kernel.symbol).encode())
+        function = call("cuModuleGetFunction", module, kernel.symbol.encode())
         if kernel.shared_bytes > STATIC_SHARED_BYTES:
             attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
             call("cuFuncSetAttribute", function, attribute, kernel.shared_bytes)

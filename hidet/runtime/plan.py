@@ -57,7 +57,7 @@ class TensorSpec:
 class Kernel:
     """A kernel of some artifact in the cache, with the shape of its launches.
 
-    `shared_bytes` is the dynamic shared memory of one block.
+    `symbol` is its name in the binary, and `shared_bytes` the dynamic shared memory of one block.
     """
 
     symbol: str
