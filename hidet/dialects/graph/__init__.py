@@ -18,6 +18,7 @@ handed out here, so that `from hidet.dialects import graph` gives `graph.AddOp` 
 # ruff: noqa: F403
 
 from hidet.dialects.definitions import dialect_of
+from hidet.dialects.graph.anchor import *
 from hidet.dialects.graph.base import GraphOp as GraphOp
 from hidet.dialects.graph.binary import *
 from hidet.dialects.graph.checks import *

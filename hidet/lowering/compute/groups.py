@@ -22,7 +22,7 @@ from hidet.analysis.numbering import number_of, number_of_load
 from hidet.analysis.rows import Rows, row_reduces, rows_of_grid
 from hidet.dialects.compute import GridOp, LoadOp, ReduceOp
 from hidet.dialects.cuda.faults import FaultCheckOp
-from hidet.dialects.graph import MatmulOp
+from hidet.dialects.graph import AnchorOp
 from hidet.dialects.shaped import shape_of, size_of
 from hidet.lowering.compute.growth import grows_little
 from hidet.rewriting.inlining import inline_into_loads
@@ -64,9 +64,9 @@ class Group:
     checks_apart: bool = False
 
     @property
-    def anchor(self) -> MatmulOp:
-        """The product of matrices of an anchor group."""
-        return next(op for op in self.ops if isinstance(op, MatmulOp))
+    def anchor(self) -> AnchorOp:
+        """The anchor of an anchor group."""
+        return next(op for op in self.ops if isinstance(op, AnchorOp))
 
     def holds(self, value: SSAValue) -> bool:
         """Whether a value is made by a member."""

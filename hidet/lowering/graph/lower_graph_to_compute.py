@@ -41,7 +41,7 @@ RULES: dict[type[Operation], Rule[GridBuilder]] = {
 }
 """How each operator becomes grids."""
 
-STAY = (graph.ConstantOp, graph.MatmulOp)
+STAY = (graph.ConstantOp, graph.AnchorOp)
 """What may be left of the graph dialect: weights, and the operators that templates are made for."""
 
 
@@ -51,7 +51,7 @@ def copy_inits(op: graph.CallKernelOp) -> None:
     builder.operation_insertion_handler.append(location_setter(op.location))
     first = len(op.arguments) - len(op.init_numbers)
     for number, value in enumerate(op.init_values, first):
-        is_result = isinstance(value.owner, GridOp | graph.MatmulOp | graph.CallKernelOp)
+        is_result = isinstance(value.owner, GridOp | graph.AnchorOp | graph.CallKernelOp)
         if is_result and value.has_one_use():
             continue
         read = partial(builder.element, value)
