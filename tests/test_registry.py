@@ -140,6 +140,16 @@ def test_attribute_has_a_docstring_and_a_lit_test(attr, lit_texts):
     assert any(re.search(pattern, text) for text in lit_texts.values())
 
 
+def test_texts_name_passes_that_exist():
+    """Errors, docstrings and pages speak of no pass that is not in the registry."""
+    tools = {"hidet-opt", "xdsl-opt", "hidet-xdsl"}
+    pages = [*(ROOT / "hidet").rglob("*.py"), *(ROOT / "docs").rglob("*.md"), ROOT / "README.md"]
+    named = re.compile(r"(?:`|\brun )([a-z]+(?:-[a-z]+)+)(?=`| first)")
+    found = {name for page in pages for name in named.findall(page.read_text())}
+    assert "decompose-graph" in found
+    assert not found - {*PASSES, *tools}
+
+
 def test_no_name_of_xdsl_is_taken():
     """A clash would break every xdsl-opt of the environment."""
     for kind in ("all_dialects", "all_passes", "all_targets"):
