@@ -21,7 +21,7 @@ from hidet.dialects.definitions import dialect_of
 from hidet.dialects.graph.anchor import *
 from hidet.dialects.graph.base import GraphOp as GraphOp
 from hidet.dialects.graph.binary import *
-from hidet.dialects.graph.checks import *
+from hidet.dialects.graph.checked_integers import *
 from hidet.dialects.graph.contraction import *
 from hidet.dialects.graph.convolution import *
 from hidet.dialects.graph.creation import *

@@ -17,7 +17,7 @@ from hidet.analysis.rows import rows_of_grid
 from hidet.dialects.compute import FusionOp, GridOp, LoadOp, YieldOp
 from hidet.dialects.graph import AnchorOp, CallKernelOp
 from hidet.dialects.shaped import size_of
-from hidet.lowering.compute.groups import (
+from hidet.lowering.compute.fusion_groups import (
     Group,
     Kind,
     consumes,
