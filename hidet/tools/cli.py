@@ -5,7 +5,7 @@ hidet cache show      what the cache holds
 hidet cache clear     empty the cache
 hidet option          every option, its value and its meaning
 hidet env             versions, compilers and devices, for a bug report
-hidet new WHAT NAME   the files of a pass, an operation or an operator, in a checkout
+hidet new WHAT NAME   the files of a pass, an operation or the like, in a checkout
 """
 
 import argparse
@@ -132,6 +132,8 @@ def _write_new(arguments: argparse.Namespace) -> None:
             changed = new.new_pass(tree, name, arguments.stage)
         case "op":
             changed = new.new_op(tree, name)
+        case "instruction":
+            changed = new.new_instruction(tree, name, arguments.operands)
         case _:
             changed = new.new_operator(tree, name, arguments.operands)
     print("\n".join(changed))
@@ -143,6 +145,7 @@ def _add_new(parser: argparse.ArgumentParser) -> None:
     helps = {
         "pass": "a pass: `fold-casts`",
         "op": "an operation of a dialect: `task.copy`",
+        "instruction": "a function of scalars: `fdim`",
         "operator": "an operator of PyTorch on the elements of tensors: `hypot`",
     }
     commands = {what: kinds.add_parser(what, help=text) for what, text in helps.items()}
@@ -157,9 +160,10 @@ def _add_new(parser: argparse.ArgumentParser) -> None:
         default="cuda",
         help="the folder of hidet/lowering in which it stands; default: cuda",
     )
-    commands["operator"].add_argument(
-        "--operands", type=int, choices=(1, 2), help="how many tensors it takes"
-    )
+    for what in ("instruction", "operator"):
+        commands[what].add_argument(
+            "--operands", type=int, choices=(1, 2), help="how many numbers or tensors it takes"
+        )
     parser.set_defaults(action=_write_new)
 
 
@@ -203,7 +207,7 @@ def _make_parser() -> argparse.ArgumentParser:
     commands.add_parser("option", help="every option and its value").set_defaults(
         action=_show_options
     )
-    _add_new(commands.add_parser("new", help="the files of a pass, an operation or an operator"))
+    _add_new(commands.add_parser("new", help="the files of a pass, an operation or the like"))
     commands.add_parser("env", help="versions, compilers and devices").set_defaults(
         action=_show_env
     )
