@@ -1,6 +1,19 @@
 """Mathematics in scripts; Python's `math.exp`, `max`, `min`, `abs`, `round` mean these there."""
 
-# ruff: noqa: F403
+from collections.abc import Callable
+from typing import Any
 
-from hidet.frontends.script.math_functions import *
-from hidet.frontends.script.math_functions import __all__ as __all__
+from hidet.frontends.script.math_functions import MATH_FUNCTIONS
+
+__all__ = sorted(MATH_FUNCTIONS)  # pyright: ignore[reportUnsupportedDunderAll]
+
+
+def __getattr__(name: str) -> Callable[..., Any]:
+    """Give a function by its name."""
+    if name not in MATH_FUNCTIONS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return MATH_FUNCTIONS[name]
+
+
+def __dir__() -> list[str]:
+    return __all__

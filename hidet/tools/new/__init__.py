@@ -10,15 +10,13 @@ from dataclasses import dataclass
 from hidet.arch.functions import FUNCTIONS
 from hidet.dialects.graph import Graph
 from hidet.errors import HidetError
+from hidet.frontends.script.math_functions import MATH_FUNCTIONS
 from hidet.tools.new.scalar_named import scalar_named
 from hidet.tools.new.tree import Tree, fill
 from hidet.universe import DIALECTS, PASSES
 
 STAGES = ("graph", "compute", "task", "cuda", "host")
 """The folders of `hidet/lowering/` in which passes stand."""
-
-_SCRIPT_NAMES = "hidet/frontends/script/math_functions.py"
-"""The functions that scripts have."""
 
 
 def _title(name: str) -> str:
@@ -159,7 +157,7 @@ def new_instruction(tree: Tree, name: str, operands: int | None = None) -> list[
     """Write a function of floats, for scripts and for operators, its lit test and its note.
 
     That is a row of the table of scalar functions, what it means in Python, its body in the device
-    header, which the GPU and the CPU share, and its name in `hidet.lang.math`.
+    header, which the GPU and the CPU share; `hidet.lang.math` shows it.
 
     Args:
         tree: the checkout.
@@ -167,8 +165,7 @@ def new_instruction(tree: Tree, name: str, operands: int | None = None) -> list[
         operands: how many numbers it takes; by default one.
     """
     _check_name(name, "[a-z][a-z0-9]*(_[a-z0-9]+)*", "'fdim'")
-    exported = tree.read(_SCRIPT_NAMES).partition("__all__ = [\n")[2].split()
-    if name in FUNCTIONS or f'"{name}",' in exported or scalar_named(name) is not None:
+    if name in FUNCTIONS or name in MATH_FUNCTIONS:
         raise HidetError(f"there is a function '{name}' already")
     taken = _FAMILIES[operands or 1].operands
     words = {
@@ -182,13 +179,10 @@ def new_instruction(tree: Tree, name: str, operands: int | None = None) -> list[
     }
     table, header = "hidet/arch/functions.py", "hidet/backend/device/hidet_scalar.h"
     row = f'    ("{name}", "{"f" * len(taken)}->f", _{name}, "what {name} gives"),\n'
-    follows = next(each for each in exported if each > f'"{name}",')
     tree.insert(table, "_KINDS = ", fill("instruction_meaning.py", **words))
-    tree.insert(_SCRIPT_NAMES, "# Of scripts", f'{name} = scalar_function("{name}")\n')
     return [
         tree.insert(table, '    ("isnan"', row),
         tree.insert(header, "}  // namespace hidet", fill("instruction_body.h", **words)),
-        tree.insert(_SCRIPT_NAMES, f"    {follows}", f'    "{name}",\n'),
         tree.write(f"lit_tests/frontends/script/{name}.py", fill("instruction_script.py", **words)),
         _note(tree, f"In scripts: `hidet.lang.math.{name}`."),
     ]

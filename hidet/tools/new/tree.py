@@ -16,7 +16,7 @@ def fill(text: str, **names: str) -> str:
 
 @dataclass(frozen=True)
 class Tree:
-    """A checkout to which files are added; what changes a file returns its path.
+    """A checkout to which files are added; all methods return the path that they have changed.
 
     Attributes:
         root: its folder.
@@ -47,10 +47,6 @@ class Tree:
             raise HidetError("there is such a file already", where=path, hint="choose another name")
         file.write_text(text)
         return path
-
-    def read(self, path: str) -> str:
-        """Return the text of a file."""
-        return (self.root / path).read_text()
 
     def append(self, path: str, text: str) -> str:
         """Add text at the end of a file."""
