@@ -9,6 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import pytest
+from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import RewritePattern
 from xdsl.universe import XDSL_UNIVERSE, Universe
@@ -78,6 +79,21 @@ def lit_texts():
 def test_loads(name, path):
     """Every entry loads, and is registered under its own name."""
     assert load(path).name == name
+
+
+@pytest.mark.parametrize("path", DIALECTS.values())
+def test_dialect_has_what_its_package_hands_out(path):
+    """An operation that is made elsewhere than in a module of the package would be missed."""
+    dialect = load(path)
+    package = importlib.import_module(path.partition(":")[0])
+    handed_out = {
+        value
+        for _, value in inspect.getmembers(package, inspect.isclass)
+        if issubclass(value, Operation | Attribute)
+        if getattr(value, "name", "").startswith(f"{dialect.name}.")
+    }
+    assert len(handed_out) > 1
+    assert handed_out <= {*dialect.operations, *dialect.attributes}
 
 
 @pytest.mark.parametrize("path", DIALECTS.values())
