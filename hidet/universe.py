@@ -66,6 +66,9 @@ TARGETS: dict[str, str] = {
     "cuda": "hidet.backend.printer:CudaTarget",
 }
 
+BUILD_SCRIPTS = "hidet.driver.script:build_ir_module"
+"""What builds a module of scripts: it stands above the frontend, which has the method `build`."""
+
 
 def load(path: str) -> Any:
     """Load what "module:Class" names."""

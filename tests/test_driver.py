@@ -20,6 +20,7 @@ from hidet.arch.chips import Arch
 from hidet.backend.cache import CacheWarning, Store
 from hidet.backend.toolchains import Gxx, Nvcc
 from hidet.context import make_context
+from hidet.dialects.cuda.names import symbol_of
 from hidet.driver import CompileOptions, compilation, compile_graph, compiler
 from hidet.driver import programs as programs_module
 from hidet.driver.programs import ProgramCache, program_key
@@ -178,6 +179,17 @@ def test_cold_and_warm(compile_text, pipeline):
     assert warm.report.cached
     assert set(warm.report.stages) == {"look up", "load"}
     assert warm.plan == cold.plan
+
+
+def test_names_that_are_none_in_the_binary(compile_text, monkeypatch):
+    """A plan says what a kernel is called in its binary, which is found and loaded by that."""
+    monkeypatch.setitem(globals(), "LAUNCHES", LAUNCHES.replace("@add", "@float4"))
+    for cached in (False, True):
+        graph = compile_text()
+        _check(graph)
+        assert graph.report.cached is cached
+        assert [kernel.symbol for kernel in graph.plan.kernels] == [symbol_of("float4")]
+    assert symbol_of("float4") != "float4"
 
 
 def test_warm_start_of_a_new_process_loads_no_compiler(compile_text, cache_dir):

@@ -9,6 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import pytest
+from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import RewritePattern
 from xdsl.universe import XDSL_UNIVERSE, Universe
@@ -81,6 +82,21 @@ def test_loads(name, path):
 
 
 @pytest.mark.parametrize("path", DIALECTS.values())
+def test_dialect_has_what_its_package_hands_out(path):
+    """An operation that is made elsewhere than in a module of the package would be missed."""
+    dialect = load(path)
+    package = importlib.import_module(path.partition(":")[0])
+    handed_out = {
+        value
+        for _, value in inspect.getmembers(package, inspect.isclass)
+        if issubclass(value, Operation | Attribute)
+        if getattr(value, "name", "").startswith(f"{dialect.name}.")
+    }
+    assert len(handed_out) > 1
+    assert handed_out <= {*dialect.operations, *dialect.attributes}
+
+
+@pytest.mark.parametrize("path", DIALECTS.values())
 def test_dialect_has_a_docstring(path):
     """The module of a dialect says what the dialect is for."""
     assert importlib.import_module(path.partition(":")[0]).__doc__
@@ -138,6 +154,16 @@ def test_attribute_has_a_docstring_and_a_lit_test(attr, lit_texts):
     if keywords:
         pattern += rf"|\b({keywords})\b"
     assert any(re.search(pattern, text) for text in lit_texts.values())
+
+
+def test_texts_name_passes_that_exist():
+    """Errors, docstrings and pages speak of no pass that is not in the registry."""
+    tools = {"hidet-opt", "xdsl-opt", "hidet-xdsl"}
+    pages = [*(ROOT / "hidet").rglob("*.py"), *(ROOT / "docs").rglob("*.md"), ROOT / "README.md"]
+    named = re.compile(r"(?:`|\brun )([a-z]+(?:-[a-z]+)+)(?=`| first)")
+    found = {name for page in pages for name in named.findall(page.read_text())}
+    assert "decompose-graph" in found
+    assert not found - {*PASSES, *tools}
 
 
 def test_no_name_of_xdsl_is_taken():

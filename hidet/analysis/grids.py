@@ -10,7 +10,7 @@ from xdsl.ir import Operation, SSAValue
 
 from hidet.analysis.forms import LinearForm
 from hidet.analysis.index_forms import IndexForms
-from hidet.analysis.numbering import number_of, number_of_load
+from hidet.analysis.linear_index import linear_index, linear_index_of_load
 from hidet.dialects.compute import GridOp, LoadOp, ReduceOp, YieldOp
 from hidet.dialects.cuda.faults import CheckedIndexOp
 from hidet.dialects.graph import ConstantOp
@@ -97,10 +97,10 @@ def is_in_order(grid: GridOp, source: SSAValue) -> bool:
     """
     forms = IndexForms()
     block = grid.body.block
-    own = number_of(forms, grid.indices, grid.shape, block)
+    own = linear_index(forms, grid.indices, grid.shape, block)
     loads = loads_of(grid, source)
     return bool(loads) and all(
-        load.parent is block and number_of_load(forms, load) == own for load in loads
+        load.parent is block and linear_index_of_load(forms, load) == own for load in loads
     )
 
 
@@ -108,7 +108,7 @@ def reads_neighbours(grid: GridOp) -> bool:
     """Whether neighbouring elements are computed from neighbouring ones, or from the same."""
     forms = IndexForms()
     block = grid.body.block
-    own = number_of(forms, grid.indices, grid.shape, block)
+    own = linear_index(forms, grid.indices, grid.shape, block)
     along = [n for n, extent in enumerate(grid.shape) if extent > 1]
     if not along:
         return True
@@ -120,7 +120,7 @@ def reads_neighbours(grid: GridOp) -> bool:
             and not (number - LinearForm.of(index)).depends_on(index)
         )
         or not number.depends_on(index)
-        for number in (number_of_load(forms, load) for load in loads_of(grid))
+        for number in (linear_index_of_load(forms, load) for load in loads_of(grid))
     )
 
 

@@ -77,7 +77,7 @@ class ProgramCache:
             return None
         artifacts: dict[str, Path] = {}
         for kernel in plan.kernels:
-            symbol = self._toolchain.symbol(kernel.symbol)
+            symbol = self._toolchain.entry(kernel.symbol)
             path = find_binary(self._kernels, kernel.artifact_key, self._toolchain, symbol)
             if path is None:
                 return None

@@ -1,4 +1,4 @@
-"""Tensor maps: what a launch passes for a tensor that the tensor copier moves boxes of."""
+"""Tensor maps: what a launch passes for a tensor that TMA moves boxes of."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class TensorMaps:
         self._checked: set[tuple[int, ...]] = set()
 
     def check(self, tensor: torch.Tensor) -> None:
-        """Check that the tensor copier can read and write a tensor of the right type and shape.
+        """Check that TMA can read and write a tensor of the right type and shape.
 
         The tensor need not have data; where they are, `map_of` looks at.
 
         Raises:
-            HidetError: it has no elements, or strides that the copier cannot follow.
+            HidetError: it has no elements, or strides that TMA cannot follow.
         """
         if tensor.stride() in self._checked:
             return
@@ -45,7 +45,7 @@ class TensorMaps:
         for extent, stride in zip(tensor.shape[:-1], tensor.stride()[:-1], strict=True):
             if extent > 1 and (stride * tensor.element_size() % ALIGNMENT or stride == 0):
                 raise HidetError(
-                    f"{self._what} has strides {tensor.stride()}, but the tensor copier takes "
+                    f"{self._what} has strides {tensor.stride()}, but TMA takes "
                     f"multiples of {ALIGNMENT} bytes",
                     hint="pad the rows of the tensor, or load its elements one by one",
                 )

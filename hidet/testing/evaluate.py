@@ -20,8 +20,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, SSAValue
 
+from hidet.dialects import graph
 from hidet.dialects.compute import FusionOp, GridOp, LoadOp, ReduceOp, YieldOp
-from hidet.dialects.graph import ConstantOp, MatmulOp
 from hidet.dialects.graph.base import element_type, shape_of
 from hidet.dialects.host_functions import FORWARD, PREPARE, prepared_name
 from hidet.testing.scalar_semantics import SCALARS, Array, combine, neutral, numpy_type, rounded
@@ -73,9 +73,9 @@ def _run_tensors(
         match op:
             case ReturnOp() | YieldOp():
                 return [tensors[operand] for operand in op.operands]
-            case ConstantOp():
+            case graph.ConstantOp():
                 tensors[op.result] = constants[op.key.data]
-            case MatmulOp():
+            case graph.MatmulOp():
                 tensors[op.result] = _matmul(tensors[op.lhs], tensors[op.rhs], op.result)
             case GridOp():
                 tensors[op.result] = _grid(op, scalars)

@@ -7,6 +7,7 @@ hidet cache show      what the cache holds
 hidet cache clear     empty the cache
 hidet option          every option, its value and its meaning
 hidet env             versions, compilers and devices, for a bug report
+hidet new WHAT NAME   the files of a pass, an operation or the like, in a checkout
 """
 
 import argparse
@@ -123,6 +124,52 @@ def _show_env(_: argparse.Namespace) -> None:
         print(f"{name:<12} {value}")
 
 
+def _write_new(arguments: argparse.Namespace) -> None:
+    """Write the files of something new, and tell which files have changed."""
+    from hidet.tools import new
+    from hidet.tools.new.tree import Tree
+
+    tree, name = Tree(arguments.root), arguments.name
+    match arguments.what:
+        case "pass":
+            changed = new.new_pass(tree, name, arguments.stage)
+        case "op":
+            changed = new.new_op(tree, name)
+        case "instruction":
+            changed = new.new_instruction(tree, name, arguments.operands)
+        case _:
+            changed = new.new_operator(tree, name, arguments.operands)
+    print("\n".join(changed))
+
+
+def _add_new(parser: argparse.ArgumentParser) -> None:
+    """Describe the command line of `hidet new`."""
+    kinds = parser.add_subparsers(dest="what", required=True)
+    helps = {
+        "pass": "a pass: `fold-casts`",
+        "op": "an operation of a dialect: `task.copy`",
+        "instruction": "a function of scalars: `fdim`",
+        "operator": "an operator of PyTorch on the elements of tensors: `hypot`",
+    }
+    commands = {what: kinds.add_parser(what, help=text) for what, text in helps.items()}
+    for what, command in commands.items():
+        command.add_argument("name", help=helps[what])
+        command.add_argument(
+            "--root", type=Path, default=Path(), help="the checkout; default: here"
+        )
+    commands["pass"].add_argument(
+        "--stage",
+        choices=("graph", "compute", "task", "cuda", "host"),
+        default="cuda",
+        help="the folder of hidet/lowering in which it stands; default: cuda",
+    )
+    for what in ("instruction", "operator"):
+        commands[what].add_argument(
+            "--operands", type=int, choices=(1, 2), help="how many numbers or tensors it takes"
+        )
+    parser.set_defaults(action=_write_new)
+
+
 def _make_parser() -> argparse.ArgumentParser:
     """Describe the command line."""
     parser = argparse.ArgumentParser(
@@ -164,6 +211,7 @@ def _make_parser() -> argparse.ArgumentParser:
     commands.add_parser("option", help="every option and its value").set_defaults(
         action=_show_options
     )
+    _add_new(commands.add_parser("new", help="the files of a pass, an operation or the like"))
     commands.add_parser("env", help="versions, compilers and devices").set_defaults(
         action=_show_env
     )

@@ -28,7 +28,7 @@ from typing import Literal, get_args
 
 from filecheck.options import Options
 
-from hidet.driver.script import CompiledModule, Level
+from hidet.driver.script import CompiledModule, Level, build_ir_module
 from hidet.errors import HidetError
 from hidet.frontends.script.module import ScriptModule
 from hidet.tools.match_checks import match_checks
@@ -61,7 +61,7 @@ def read_script_file(path: Path) -> list[CompiledModule]:
             f"{path} has no script module among its global names",
             hint="it is looked for where the file says 'with hidet.script_module() as module:'",
         )
-    return [module.build() for module in modules]
+    return [build_ir_module(module.ir_module()) for module in modules]
 
 
 def print_script_file(path: Path, level: Printed) -> str:

@@ -1,4 +1,4 @@
-"""Products of warp groups, barriers in memory and the tensor copier, which only Hopper has."""
+"""Products of warp groups, barriers in memory and TMA, which only Hopper has."""
 
 import ctypes
 import re
@@ -220,7 +220,7 @@ def try_on_cpu(tmp_path, cpu_device, rng):
 )
 @pytest.mark.parametrize("transposed", [False, True])
 def test_product(try_on_cpu, toolchain, transposed):
-    """Tensor copier, barriers and products work together on the CPU too."""
+    """TMA, barriers and products work together on the CPU too."""
     source = print_program(*SHAPE, transposed, toolchain.strict)
     assert try_on_cpu(source, toolchain, transposed=transposed) == (0, "", True)
 
@@ -430,7 +430,7 @@ def tensor_map(x):
 @pytest.mark.gpu
 @pytest.mark.parametrize("transposed", [False, True])
 def test_product_on_a_gpu(tmp_path, cuda_device, rng, transposed):
-    """Tensor copier, barriers and products work together."""
+    """TMA, barriers and products work together."""
     if torch.cuda.get_device_capability() != (9, 0):
         pytest.skip("needs a Hopper GPU")
     m, n, k = SHAPE

@@ -23,6 +23,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from hidet.dialects import graph
 from hidet.dialects.graph.base import shape_of
+from hidet.dialects.graph.binary import BinaryOp, BitwiseOp, ComparisonOp
+from hidet.dialects.graph.unary import UnaryOp
 
 
 def value(shape: Sequence[int], element: Attribute = f32) -> SSAValue:
@@ -120,20 +122,10 @@ EXAMPLES: list[tuple[Build, tuple[int, ...]]] = [
     (lambda: graph.AdaptiveAvgPool2dOp(value([2, 3, 8, 9]), (1, 2)), (2, 3, 1, 2)),
 ]
 
-UNARY = [
-    *(graph.AbsOp, graph.NegOp, graph.SignOp, graph.ReluOp, graph.ExpOp, graph.Exp2Op),
-    *(graph.Expm1Op, graph.LogOp, graph.Log2Op, graph.Log10Op, graph.Log1pOp, graph.SqrtOp),
-    *(graph.RsqrtOp, graph.ReciprocalOp, graph.SinOp, graph.CosOp, graph.TanOp, graph.AsinOp),
-    *(graph.AcosOp, graph.AtanOp, graph.SinhOp, graph.CoshOp, graph.TanhOp, graph.ErfOp),
-    *(graph.ErfcOp, graph.SigmoidOp, graph.SiluOp, graph.FloorOp, graph.CeilOp),
-    *(graph.RoundOp, graph.TruncOp),
-]
-BINARY = [
-    *(graph.AddOp, graph.SubOp, graph.MulOp, graph.DivOp, graph.FloorDivideOp),
-    *(graph.RemainderOp, graph.FmodOp, graph.PowOp, graph.MaximumOp, graph.MinimumOp),
-    *(graph.Atan2Op, graph.EqOp, graph.NeOp, graph.LtOp, graph.LeOp, graph.GtOp, graph.GeOp),
-]
-BITWISE = [graph.BitwiseAndOp, graph.BitwiseOrOp, graph.BitwiseXorOp]
+OPERATIONS = list(graph.Graph.operations)
+UNARY = [op for op in OPERATIONS if issubclass(op, UnaryOp) and op is not graph.GeluOp]
+BITWISE = [op for op in OPERATIONS if issubclass(op, BitwiseOp)]
+BINARY = [op for op in OPERATIONS if issubclass(op, BinaryOp | ComparisonOp) and op not in BITWISE]
 REDUCTIONS = [
     *(graph.SumOp, graph.ProdOp, graph.MaxOp, graph.MinOp),
     *(graph.AnyOp, graph.AllOp, graph.MeanOp),

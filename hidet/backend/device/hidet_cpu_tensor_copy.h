@@ -1,4 +1,4 @@
-// CPU: barriers in shared memory, and the tensor copier that arrives at them.
+// CPU: barriers in shared memory, and TMA that arrives at them.
 //
 // As a rule a copy lands when it begins. With HIDET_LATE_COPIES a load lands when a thread waits for
 // its barrier, and until then its target holds all bits set, NaN.
@@ -75,7 +75,7 @@ static inline void mbarrier_arrive_expect_tx(BarrierPointer bar, int bytes,
 static inline void fence_mbarrier_init() {}
 static inline void fence_proxy_async() {}
 
-// ---- the tensor copier ----------------------------------------------------------------------------
+// ---- TMA ----------------------------------------------------------------------------------------
 
 namespace cpu {
 

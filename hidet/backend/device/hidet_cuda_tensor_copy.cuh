@@ -1,4 +1,4 @@
-// CUDA: barriers in shared memory, and the tensor copier that arrives at them; since sm_90.
+// CUDA: barriers in shared memory, and TMA that arrives at them; since sm_90.
 //
 // PTX ISA, "mbarrier", "cp.async.bulk.tensor" and "Tensor Copy".
 #pragma once
@@ -51,12 +51,12 @@ HIDET_DEVICE void fence_mbarrier_init() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
 
-// What the thread has stored to shared memory can be seen by wgmma and the tensor copier.
+// What the thread has stored to shared memory can be seen by wgmma and TMA.
 HIDET_DEVICE void fence_proxy_async() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
-// ---- the tensor copier ----------------------------------------------------------------------------
+// ---- TMA ----------------------------------------------------------------------------------------
 // The coordinates are those of the first element of the box, the fastest dimension first.
 
 #define HIDET_TMA_LOAD(rank, list, ...)                                                           \

@@ -115,7 +115,7 @@ def _parameter(kernel: KernelOp, number: int, writer: Writer) -> str:
         return writer.parameter(value)
     name = writer.declare(value)
     if isinstance(value.type, TensorMapType):
-        # The copier reads it where the launch has put it, so there must be no copy.
+        # TMA reads it where the launch has put it, so there must be no copy.
         return f"const __grid_constant__ {value_type(value)} {name}"
     const = "const " if kernel.is_readonly(number) else ""
     restrict = "" if MAY_ALIAS in kernel.attributes else "__restrict__ "

@@ -125,7 +125,11 @@ class Toolchain(ABC):
 
     def symbol(self, kernel: str) -> str:
         """Give the name of the function that a binary defines for a kernel."""
-        return symbol_of(kernel)
+        return self.entry(symbol_of(kernel))
+
+    def entry(self, symbol: str) -> str:
+        """Give the name of that function by what the kernel is called in C++."""
+        return symbol
 
     def compile(
         self, source: str, output: Path, processes: Processes | None = None

@@ -92,9 +92,9 @@ class Gxx(Toolchain):
         """That of this processor."""
         return platform.machine()
 
-    def symbol(self, kernel: str) -> str:
+    def entry(self, symbol: str) -> str:
         """Give the name of the function that launches a kernel."""
-        return f"{super().symbol(kernel)}_launch"
+        return f"{symbol}_launch"
 
     @property
     def target(self) -> str:

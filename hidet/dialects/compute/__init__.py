@@ -6,8 +6,6 @@ is loaded) and a memref value is a buffer; `compute.load` and `compute.store` ta
 a kernel template never knows what its inputs and outputs are made of.
 """
 
-from xdsl.ir import Dialect
-
 from hidet.dialects.compute.fusion import FusionOp
 from hidet.dialects.compute.ops import (
     GridOp,
@@ -23,6 +21,7 @@ from hidet.dialects.compute.ops import (
     single_block,
     terminator_of,
 )
+from hidet.dialects.definitions import dialect_of
 
 __all__ = [
     "Compute",
@@ -41,8 +40,4 @@ __all__ = [
     "terminator_of",
 ]
 
-Compute = Dialect(
-    "compute",
-    [FusionOp, GridOp, LoadOp, ReduceOp, SinkOp, StoreOp, YieldOp],
-    [ReduceKindAttr],
-)
+Compute = dialect_of("hidet.dialects.compute")

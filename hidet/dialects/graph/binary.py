@@ -6,8 +6,9 @@ ask for. `NaN` propagates through maximum and minimum, as in torch.
 
 from abc import ABC
 
+from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import TensorType, i1
-from xdsl.irdl import irdl_op_definition, operand_def
+from xdsl.irdl import irdl_op_definition, operand_def, traits_def
 from xdsl.utils.exceptions import VerifyException
 
 from hidet.dialects.graph.base import (
@@ -22,6 +23,7 @@ from hidet.dialects.graph.base import (
     element_type,
     tensor_type,
 )
+from hidet.dialects.graph.elementwise_trait import Elementwise, comparison, library
 
 
 def broadcast_type(name: str, *types: Tensor) -> Tensor:
@@ -100,6 +102,7 @@ class AddOp(BinaryOp):
     """The sum."""
 
     name = "graph.add"
+    traits = traits_def(Elementwise(arith.AddfOp, arith.AddiOp, arith.OrIOp))
 
 
 @irdl_op_definition
@@ -107,6 +110,7 @@ class SubOp(ArithmeticOp):
     """The difference."""
 
     name = "graph.sub"
+    traits = traits_def(Elementwise(arith.SubfOp, arith.SubiOp))
 
 
 @irdl_op_definition
@@ -114,6 +118,7 @@ class MulOp(BinaryOp):
     """The product."""
 
     name = "graph.mul"
+    traits = traits_def(Elementwise(arith.MulfOp, arith.MuliOp, arith.AndIOp))
 
 
 @irdl_op_definition
@@ -121,6 +126,7 @@ class DivOp(FloatBinaryOp):
     """The quotient of floating-point numbers."""
 
     name = "graph.div"
+    traits = traits_def(Elementwise(arith.DivfOp))
 
 
 @irdl_op_definition
@@ -142,6 +148,7 @@ class FmodOp(ArithmeticOp):
     """What a division rounded towards 0 leaves, with the sign of the dividend."""
 
     name = "graph.fmod"
+    traits = traits_def(Elementwise(library("fmod"), arith.RemSIOp))
 
 
 @irdl_op_definition
@@ -149,6 +156,7 @@ class PowOp(ArithmeticOp):
     """The left to the power of the right."""
 
     name = "graph.pow"
+    traits = traits_def(Elementwise(math.PowFOp, math.IPowIOp))
 
 
 @irdl_op_definition
@@ -156,6 +164,7 @@ class MaximumOp(BinaryOp):
     """The larger; NaN if either is."""
 
     name = "graph.maximum"
+    traits = traits_def(Elementwise(arith.MaximumfOp, arith.MaxSIOp, arith.OrIOp))
 
 
 @irdl_op_definition
@@ -163,6 +172,7 @@ class MinimumOp(BinaryOp):
     """The smaller; NaN if either is."""
 
     name = "graph.minimum"
+    traits = traits_def(Elementwise(arith.MinimumfOp, arith.MinSIOp, arith.AndIOp))
 
 
 @irdl_op_definition
@@ -170,6 +180,7 @@ class Atan2Op(FloatBinaryOp):
     """The angle of the point (right, left), in radians."""
 
     name = "graph.atan2"
+    traits = traits_def(Elementwise(math.Atan2Op))
 
 
 @irdl_op_definition
@@ -177,6 +188,7 @@ class BitwiseAndOp(BitwiseOp):
     """The bits set in both."""
 
     name = "graph.bitwise_and"
+    traits = traits_def(Elementwise(None, arith.AndIOp, arith.AndIOp))
 
 
 @irdl_op_definition
@@ -184,6 +196,7 @@ class BitwiseOrOp(BitwiseOp):
     """The bits set in either."""
 
     name = "graph.bitwise_or"
+    traits = traits_def(Elementwise(None, arith.OrIOp, arith.OrIOp))
 
 
 @irdl_op_definition
@@ -191,6 +204,7 @@ class BitwiseXorOp(BitwiseOp):
     """The bits set in one of the two."""
 
     name = "graph.bitwise_xor"
+    traits = traits_def(Elementwise(None, arith.XOrIOp, arith.XOrIOp))
 
 
 @irdl_op_definition
@@ -198,6 +212,7 @@ class EqOp(ComparisonOp):
     """Whether the two are equal."""
 
     name = "graph.eq"
+    traits = traits_def(comparison("oeq", "eq", "eq"))
 
 
 @irdl_op_definition
@@ -205,6 +220,7 @@ class NeOp(ComparisonOp):
     """Whether the two differ."""
 
     name = "graph.ne"
+    traits = traits_def(comparison("une", "ne", "ne"))
 
 
 @irdl_op_definition
@@ -212,6 +228,7 @@ class LtOp(ComparisonOp):
     """Whether the left is smaller."""
 
     name = "graph.lt"
+    traits = traits_def(comparison("olt", "slt", "ult"))
 
 
 @irdl_op_definition
@@ -219,6 +236,7 @@ class LeOp(ComparisonOp):
     """Whether the left is smaller or equal."""
 
     name = "graph.le"
+    traits = traits_def(comparison("ole", "sle", "ule"))
 
 
 @irdl_op_definition
@@ -226,6 +244,7 @@ class GtOp(ComparisonOp):
     """Whether the left is larger."""
 
     name = "graph.gt"
+    traits = traits_def(comparison("ogt", "sgt", "ugt"))
 
 
 @irdl_op_definition
@@ -233,6 +252,7 @@ class GeOp(ComparisonOp):
     """Whether the left is larger or equal."""
 
     name = "graph.ge"
+    traits = traits_def(comparison("oge", "sge", "uge"))
 
 
 def where_type(name: str, condition: Tensor, lhs: Tensor, rhs: Tensor) -> Tensor:

@@ -5,6 +5,7 @@ from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
+from hidet.dialects.graph.anchor import AnchorOp
 from hidet.dialects.graph.base import (
     FALSE,
     FLOAT64,
@@ -46,7 +47,7 @@ def multiplied(lhs: Tensor, rhs: Tensor, element: Attribute) -> Tensor:
 
 
 @irdl_op_definition
-class MatmulOp(GraphOp):
+class MatmulOp(AnchorOp):
     """Products of matrices [..., M, K] and [..., K, N]; the leading dimensions broadcast.
 
     The result may be wider than the operands, f32 for f16: the type that is accumulated in.

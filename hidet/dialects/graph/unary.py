@@ -5,9 +5,10 @@
 
 from abc import ABC
 
+from xdsl.dialects import math
 from xdsl.dialects.builtin import StringAttr, TensorType, i1
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, traits_def
 from xdsl.utils.exceptions import VerifyException
 
 from hidet.dialects.graph.base import (
@@ -24,6 +25,7 @@ from hidet.dialects.graph.base import (
     number,
     tensor_type,
 )
+from hidet.dialects.graph.elementwise_trait import Elementwise, library
 
 
 class UnaryOp(SameTypeOp, ABC):
@@ -67,6 +69,7 @@ class AbsOp(UnaryOp):
     """The absolute value."""
 
     name = "graph.abs"
+    traits = traits_def(Elementwise(math.AbsFOp, math.AbsIOp))
 
 
 @irdl_op_definition
@@ -95,6 +98,7 @@ class ExpOp(FloatUnaryOp):
     """e to the power of the element."""
 
     name = "graph.exp"
+    traits = traits_def(Elementwise(math.ExpOp))
 
 
 @irdl_op_definition
@@ -102,6 +106,7 @@ class Exp2Op(FloatUnaryOp):
     """2 to the power of the element."""
 
     name = "graph.exp2"
+    traits = traits_def(Elementwise(math.Exp2Op))
 
 
 @irdl_op_definition
@@ -109,6 +114,7 @@ class Expm1Op(FloatUnaryOp):
     """e to the power of the element, minus 1, exact near 0."""
 
     name = "graph.expm1"
+    traits = traits_def(Elementwise(math.ExpM1Op))
 
 
 @irdl_op_definition
@@ -116,6 +122,7 @@ class LogOp(FloatUnaryOp):
     """The natural logarithm."""
 
     name = "graph.log"
+    traits = traits_def(Elementwise(math.LogOp))
 
 
 @irdl_op_definition
@@ -123,6 +130,7 @@ class Log2Op(FloatUnaryOp):
     """The logarithm to base 2."""
 
     name = "graph.log2"
+    traits = traits_def(Elementwise(math.Log2Op))
 
 
 @irdl_op_definition
@@ -130,6 +138,7 @@ class Log10Op(FloatUnaryOp):
     """The logarithm to base 10."""
 
     name = "graph.log10"
+    traits = traits_def(Elementwise(math.Log10Op))
 
 
 @irdl_op_definition
@@ -137,6 +146,7 @@ class Log1pOp(FloatUnaryOp):
     """The natural logarithm of 1 + element, exact near 0."""
 
     name = "graph.log1p"
+    traits = traits_def(Elementwise(math.Log1pOp))
 
 
 @irdl_op_definition
@@ -144,6 +154,7 @@ class SqrtOp(FloatUnaryOp):
     """The square root; NaN below 0."""
 
     name = "graph.sqrt"
+    traits = traits_def(Elementwise(math.SqrtOp))
 
 
 @irdl_op_definition
@@ -151,6 +162,7 @@ class RsqrtOp(FloatUnaryOp):
     """1 over the square root."""
 
     name = "graph.rsqrt"
+    traits = traits_def(Elementwise(math.RsqrtOp))
 
 
 @irdl_op_definition
@@ -165,6 +177,7 @@ class SinOp(FloatUnaryOp):
     """The sine of an angle in radians."""
 
     name = "graph.sin"
+    traits = traits_def(Elementwise(math.SinOp))
 
 
 @irdl_op_definition
@@ -172,6 +185,7 @@ class CosOp(FloatUnaryOp):
     """The cosine of an angle in radians."""
 
     name = "graph.cos"
+    traits = traits_def(Elementwise(math.CosOp))
 
 
 @irdl_op_definition
@@ -179,6 +193,7 @@ class TanOp(FloatUnaryOp):
     """The tangent of an angle in radians."""
 
     name = "graph.tan"
+    traits = traits_def(Elementwise(math.TanOp))
 
 
 @irdl_op_definition
@@ -186,6 +201,7 @@ class AsinOp(FloatUnaryOp):
     """The inverse sine, in radians."""
 
     name = "graph.asin"
+    traits = traits_def(Elementwise(math.AsinOp))
 
 
 @irdl_op_definition
@@ -193,6 +209,7 @@ class AcosOp(FloatUnaryOp):
     """The inverse cosine, in radians."""
 
     name = "graph.acos"
+    traits = traits_def(Elementwise(math.AcosOp))
 
 
 @irdl_op_definition
@@ -200,6 +217,7 @@ class AtanOp(FloatUnaryOp):
     """The inverse tangent, in radians."""
 
     name = "graph.atan"
+    traits = traits_def(Elementwise(math.AtanOp))
 
 
 @irdl_op_definition
@@ -207,6 +225,7 @@ class SinhOp(FloatUnaryOp):
     """The hyperbolic sine."""
 
     name = "graph.sinh"
+    traits = traits_def(Elementwise(math.SinhOp))
 
 
 @irdl_op_definition
@@ -214,6 +233,7 @@ class CoshOp(FloatUnaryOp):
     """The hyperbolic cosine."""
 
     name = "graph.cosh"
+    traits = traits_def(Elementwise(math.CoshOp))
 
 
 @irdl_op_definition
@@ -221,6 +241,7 @@ class TanhOp(FloatUnaryOp):
     """The hyperbolic tangent."""
 
     name = "graph.tanh"
+    traits = traits_def(Elementwise(math.TanhOp))
 
 
 @irdl_op_definition
@@ -228,6 +249,7 @@ class ErfOp(FloatUnaryOp):
     """The error function."""
 
     name = "graph.erf"
+    traits = traits_def(Elementwise(math.ErfOp))
 
 
 @irdl_op_definition
@@ -235,6 +257,7 @@ class ErfcOp(FloatUnaryOp):
     """1 minus the error function, exact where that is near 0."""
 
     name = "graph.erfc"
+    traits = traits_def(Elementwise(library("erfc")))
 
 
 @irdl_op_definition
@@ -256,6 +279,7 @@ class FloorOp(FloatUnaryOp):
     """The largest integer not above the element."""
 
     name = "graph.floor"
+    traits = traits_def(Elementwise(math.FloorOp))
 
 
 @irdl_op_definition
@@ -263,6 +287,7 @@ class CeilOp(FloatUnaryOp):
     """The smallest integer not below the element."""
 
     name = "graph.ceil"
+    traits = traits_def(Elementwise(math.CeilOp))
 
 
 @irdl_op_definition
@@ -270,6 +295,7 @@ class RoundOp(FloatUnaryOp):
     """The nearest integer; halves go to the even one."""
 
     name = "graph.round"
+    traits = traits_def(Elementwise(math.RoundEvenOp))
 
 
 @irdl_op_definition
@@ -277,6 +303,7 @@ class TruncOp(FloatUnaryOp):
     """The integer part."""
 
     name = "graph.trunc"
+    traits = traits_def(Elementwise(math.TruncOp))
 
 
 @irdl_op_definition

@@ -5,8 +5,7 @@ shared memory is seen by the whole block. Task ops are collective: all workers o
 them, and they take effect one after the other.
 """
 
-from xdsl.ir import Dialect
-
+from hidet.dialects.definitions import dialect_of
 from hidet.dialects.task.group import GroupOp
 from hidet.dialects.task.layout import SharedLayoutAttr, TaskMapAttr
 from hidet.dialects.task.ops import CombineOp, CopyOp, ForeachOp, MatmulOp
@@ -22,6 +21,4 @@ __all__ = [
     "TaskMapAttr",
 ]
 
-Task = Dialect(
-    "task", [CombineOp, CopyOp, ForeachOp, GroupOp, MatmulOp], [SharedLayoutAttr, TaskMapAttr]
-)
+Task = dialect_of("hidet.dialects.task")

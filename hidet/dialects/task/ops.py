@@ -445,10 +445,10 @@ def _can_hold(total: Attribute, factor: Attribute) -> bool:
 
 @irdl_op_definition
 class CombineOp(FieldAccessOp):
-    """`task.combine add %tile on %w`: combines the copies of each element among its owners.
+    """`task.combine add %tile on %w`: an all-reduce of each element over the workers that own it.
 
     The tile's map replicates its elements over workers that lie next to each other; before, every
-    owner has a partial value of its own, after it all have the combination of all.
+    owner has a partial value of its own, after it all have the reduction of all.
     """
 
     name = "task.combine"

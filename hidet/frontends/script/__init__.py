@@ -9,11 +9,11 @@ To be read in this order:
 
 - `types`, `values`: what names stand for; `operators`, `conversions`: tables; `emitter`: writes IR,
   `verbs`: what threads do together,
-- `source`, `facts`: what the syntax tells; `scopes`: the names of a function,
-- `expressions`, `assignments`, `loops`, `statements`: execute the syntax tree; `contexts`: `with`,
+- `source`, `syntax_analysis`: what the syntax tells; `scopes`: the names of a function,
+- `evaluation`, `assignments`, `loops`, `statements`: execute the syntax tree; `contexts`: `with`,
 - `kernels`: a function as a kernel, on the host, or inlined; `launches`: what the host computes;
-  `signature`, `keywords`, `passing`: arguments of calls; `parameters`: those of kernels; `tidy`,
-  `checks`: what follows; `module`: `script` and `script_module`,
+  `signature`, `keywords`, `argument_passing`: arguments of calls; `parameters`: those of
+  kernels; `cleanup`, `kernel_checks`: what follows; `module`: `script` and `script_module`,
 - `builtins`, `memory`, `attributes`, `cuda`: what scripts can call and set.
 """
 

@@ -150,7 +150,7 @@ def fence_proxy_async() -> None:
     current("fence_proxy_async").insert(FenceProxyAsyncOp())
 
 
-# The tensor copier.
+# TMA.
 
 
 def tma_load(

@@ -20,18 +20,19 @@ from hidet.dialects.cuda.names import hint_of
 from hidet.dialects.cuda.signs import mark_arguments
 from hidet.errors import ScriptError
 from hidet.escape import to_ascii
+from hidet.frontends.script.argument_passing import passed
 from hidet.frontends.script.attributes import KERNELS, KINDS, Attributes
 from hidet.frontends.script.builtins import PYTHON_BUILTINS
-from hidet.frontends.script.checks import (
+from hidet.frontends.script.cleanup import clean_up
+from hidet.frontends.script.emitter import Emitter
+from hidet.frontends.script.hopper import fence_accumulators
+from hidet.frontends.script.kernel_checks import (
     check_accesses,
     check_cpu_kernel,
     check_public,
     check_verbs,
     check_workers,
 )
-from hidet.frontends.script.emitter import Emitter
-from hidet.frontends.script.facts import are_assigned
-from hidet.frontends.script.hopper import fence_accumulators
 from hidet.frontends.script.launches import (
     LAUNCH,
     Parameter,
@@ -42,12 +43,11 @@ from hidet.frontends.script.launches import (
     operand,
 )
 from hidet.frontends.script.parameters import entry_parameters, grouped, spread, value_of
-from hidet.frontends.script.passing import passed
 from hidet.frontends.script.scopes import Scopes
 from hidet.frontends.script.signature import Signature
 from hidet.frontends.script.source import Source
 from hidet.frontends.script.statements import Statements
-from hidet.frontends.script.tidy import tidy
+from hidet.frontends.script.syntax_analysis import are_assigned
 from hidet.frontends.script.tracing import current, tracing
 from hidet.frontends.script.types import (
     BOOL,
@@ -284,7 +284,7 @@ class ScriptFunction:
         emitter.name_ids()
         fence_accumulators(op)
         launch = launch_function(parameters, op, given)
-        tidy(op)
+        clean_up(op)
         check_workers(op, self.source)
         check_verbs(op, self.source)
         check_accesses(op, self.source)
@@ -311,7 +311,7 @@ class ScriptFunction:
         mark_arguments(op, [_is_unsigned(each.type) for each in parameters])
         emitter.locate(op)
         check_cpu_kernel(op, self.source)
-        tidy(op)
+        clean_up(op)
         check_accesses(op, self.source)
         return Kernel(op.sym_name.data, parameters, op, launch_function(parameters, op, ()))
 

@@ -16,8 +16,8 @@ from hidet.dialects.task import ForeachOp, GroupOp
 from hidet.errors import ScriptError
 from hidet.frontends.script.assignments import Assignments
 from hidet.frontends.script.exits import Exit, Exits, Left
-from hidet.frontends.script.facts import are_assigned, picked_paths
 from hidet.frontends.script.iterables import Grid, Group, Range, Tasks
+from hidet.frontends.script.syntax_analysis import are_assigned, picked_paths
 from hidet.frontends.script.types import INDEX
 from hidet.frontends.script.values import Index, Pointer, Scalar, Tensor, describe
 from hidet.rewriting.builder import set_unroll

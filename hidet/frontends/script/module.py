@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar, Token
 from types import TracebackType
-from typing import TYPE_CHECKING, NoReturn
+from typing import Any, NoReturn, Protocol
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 
@@ -14,11 +14,23 @@ from hidet.errors import ScriptError
 from hidet.frontends.script.kernels import HostFunction, Kernel, ScriptFunction
 from hidet.frontends.script.launches import LAUNCH
 from hidet.tracebacks import public
-
-if TYPE_CHECKING:
-    from hidet.driver.script import CompiledModule
+from hidet.universe import BUILD_SCRIPTS, load
 
 _MODULE: ContextVar[ScriptModule | None] = ContextVar("hidet_script_module", default=None)
+
+
+class BuiltModule(Protocol):
+    """A module of scripts that can be called; see `hidet.driver.script.CompiledModule`."""
+
+    def __call__(self, *arguments: object) -> int | float | None:
+        """Run its only function, or `launch`."""
+        ...
+
+    def __getitem__(self, name: str) -> Callable[..., int | float | None]:
+        """Give a function by its name."""
+        ...
+
+    def __getattr__(self, name: str) -> Any: ...
 
 
 class IRModule:
@@ -92,20 +104,18 @@ class IRModule:
         return ModuleOp([each.op.clone() for each in (*self.kernels, *self.functions)])
 
     @public
-    def build(self) -> CompiledModule:
+    def build(self) -> BuiltModule:
         """Build the kernels; see `hidet.driver.build_ir_module`.
 
         Raises:
             ScriptError: there are none.
         """
-        from hidet.driver.script import build_ir_module
-
         if not self._entries:
             raise ScriptError(
                 "the module is empty",
                 hint="a kernel sets attrs.cuda.grid_dim and attrs.cuda.block_dim",
             )
-        return build_ir_module(self)
+        return load(BUILD_SCRIPTS)(self)
 
     def __str__(self) -> str:
         return module_text(self.clone())
@@ -171,7 +181,7 @@ class ScriptModule:
         return self._module
 
     @public
-    def build(self) -> CompiledModule:
+    def build(self) -> BuiltModule:
         """Build the kernels; see `hidet.driver.build_ir_module`."""
         return self.ir_module().build()
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 from hidet.errors import ScriptError
 from hidet.frontends.script.builtins import substituted
+from hidet.frontends.script.math_functions import MATH_FUNCTIONS
 from hidet.frontends.script.types import SCALAR_TYPES
 from hidet.frontends.script.values import Pointer, Scalar, Tensor, describe
 from hidet.frontends.script.vectors import Vector
@@ -68,19 +69,17 @@ def _check_library_call(function: Callable[..., object], arguments: Sequence[obj
 
 def _instead(name: str) -> str:
     """Return what to write instead of a function of a library."""
-    from hidet.lang import math  # which is made of what this package defines
-
     if name in SCALAR_TYPES:
         return f"convert it by hidet.lang.{SCALAR_TYPES[name]}(x)"
     other = _SAME.get(name, name)
-    if other in math.__all__:
+    if other in MATH_FUNCTIONS:
         return f"use hidet.lang.math.{other}"
     if name in _SAME:
         return f"write {other}"
-    near = difflib.get_close_matches(name, math.__all__, 1, 0.75)
+    near = difflib.get_close_matches(name, MATH_FUNCTIONS, 1, 0.75)
     if near:
         return f"hidet.lang.math has {near[0]}"
-    return f"hidet.lang.math has {', '.join(math.__all__)}"
+    return f"hidet.lang.math has {', '.join(sorted(MATH_FUNCTIONS))}"
 
 
 def python_attribute(base: object, name: str) -> object:

@@ -12,16 +12,15 @@ from xdsl.ir import Block, Region
 from hidet.dialects.cuda import AssertOp
 from hidet.dialects.cuda.names import hint_of
 from hidet.errors import ScriptError
+from hidet.frontends.script.argument_passing import number_as
 from hidet.frontends.script.contexts import WarpGroups
 from hidet.frontends.script.conversions import common_kind
 from hidet.frontends.script.exits import Exits, Left
-from hidet.frontends.script.facts import are_assigned, exit_in, leaves, read_names
 from hidet.frontends.script.loops import Loops
-from hidet.frontends.script.passing import number_as
-from hidet.frontends.script.refusals import refusal
 from hidet.frontends.script.scopes import Scopes
 from hidet.frontends.script.signature import Signature, evaluated_defaults
 from hidet.frontends.script.source import LocatedError
+from hidet.frontends.script.syntax_analysis import are_assigned, exit_in, leaves, read_names
 from hidet.frontends.script.types import (
     PointerType,
     ScalarType,
@@ -29,6 +28,7 @@ from hidet.frontends.script.types import (
     VectorType,
     scalar_type,
 )
+from hidet.frontends.script.unsupported_syntax import refusal
 from hidet.frontends.script.values import (
     Pointer,
     Scalar,

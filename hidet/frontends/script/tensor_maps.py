@@ -18,7 +18,7 @@ from hidet.frontends.script.values import describe
 
 @dataclass(frozen=True)
 class TensorMapType:
-    """The type of a parameter that boxes are copied from and to by the tensor copier.
+    """The type of a parameter that boxes are copied from and to by TMA.
 
         def kernel(a: tensor_map(f16[m, k], box=(128, 64), swizzle=128)): ...
 
@@ -58,7 +58,7 @@ class TensorMapType:
         return prod(self.extents) * self.tensor.element.bits // 8
 
     def check(self) -> None:
-        """Check that the tensor copier can move such boxes.
+        """Check that TMA can move such boxes.
 
         Raises:
             ScriptError: it cannot.

@@ -152,7 +152,7 @@ def matmul(lhs: object, rhs: object, accumulator: object, on: object) -> None:
 
 
 def combine(value: object, kind: str, on: object) -> Scalar | None:
-    """Combine what several workers have of one element; afterwards all of them have the whole.
+    """All-reduce what several workers have of one element; afterwards all of them have the whole.
 
     `combine(tile, "add", threadIdx.x)` does it in place for a register tile whose layout replicates
     elements; `combine(x, "max", (spatial(8) * replicate(32)).on(threadIdx.x))` combines a scalar

@@ -7,18 +7,18 @@ import warnings
 from pathlib import Path
 
 from hidet import option
+from hidet.errors import OptionError
 from hidet.frontends.torch.notices import NoEffectWarning
 
 _DEFAULTS: dict[str, bool] = {"use_cuda_graph": True, "print_input_graph": False}
 
-_NO_EFFECT: dict[str, str] = {
-    "use_tensor_core": "products are computed without tensor cores",
-    "use_fp16": "convert the model with `model.half()`",
-    "use_fp16_reduction": "sums of half-precision numbers are kept in float32",
-    "use_attention": "the parts of attention are compiled as they are written",
-    "correctness_report": "compare with eager torch",
-    "steal_weights": "weights are read where they are and never copied",
+_FIXED: dict[str, tuple[bool, str]] = {
+    "use_tensor_core": (True, "the fastest kernel is taken; torch's own flags permit TF32"),
+    "use_fp16": (False, "convert the model with `model.half()`"),
+    "use_fp16_reduction": (False, "sums of half-precision numbers are kept in float32"),
+    "correctness_report": (False, "compare with eager torch"),
 }
+"""Settings of the original that cannot be changed here: what holds, and what to do or to know."""
 
 
 class DynamoConfig:
@@ -28,12 +28,20 @@ class DynamoConfig:
         self._values: dict[str, bool] = dict(_DEFAULTS)
 
     def __getitem__(self, name: str) -> object:
-        """Give the value of a setting."""
+        """Give the value of a setting.
+
+        Raises:
+            OptionError: there is none of this name.
+        """
         if name == "search_space":
             return option.get_option(name)
         if name == "dump_graph_ir":
             return option.get_option("dump_dir")
-        return self._values.get(name, False)
+        settings = {each: value for each, (value, _) in _FIXED.items()} | self._values
+        if name not in settings:
+            names = ", ".join(["search_space", "dump_graph_ir", *settings])
+            raise OptionError(f"no setting '{name}'", hint=f"the settings are {names}")
+        return settings[name]
 
     def reset(self) -> None:
         """Give all settings that are kept here their defaults."""
@@ -60,34 +68,27 @@ class DynamoConfig:
         return self
 
     def use_tensor_core(self, flag: bool = True) -> "DynamoConfig":
-        """Accepted without effect."""
-        return self._no_effect("use_tensor_core", flag)
+        """Warn where tensor cores are not wanted."""
+        return self._fixed("use_tensor_core", flag)
 
     def use_fp16(self, flag: bool = True) -> "DynamoConfig":
-        """Accepted without effect."""
-        return self._no_effect("use_fp16", flag)
+        """Warn where models are to be converted."""
+        return self._fixed("use_fp16", flag)
 
     def use_fp16_reduction(self, flag: bool = True) -> "DynamoConfig":
-        """Accepted without effect."""
-        return self._no_effect("use_fp16_reduction", flag)
-
-    def use_attention(self, flag: bool = False) -> "DynamoConfig":
-        """Accepted without effect."""
-        return self._no_effect("use_attention", flag)
+        """Warn where sums are to be less precise."""
+        return self._fixed("use_fp16_reduction", flag)
 
     def correctness_report(self, flag: bool = True) -> "DynamoConfig":
-        """Accepted without effect."""
-        return self._no_effect("correctness_report", flag)
+        """Warn where a report is wanted."""
+        return self._fixed("correctness_report", flag)
 
-    def steal_weights(self, flag: bool = True) -> "DynamoConfig":
-        """Accepted without effect."""
-        return self._no_effect("steal_weights", flag)
-
-    def _no_effect(self, name: str, flag: bool) -> "DynamoConfig":
-        """Warn that a setting does nothing; switching off what is never on does no harm."""
-        if flag:
+    def _fixed(self, name: str, flag: bool) -> "DynamoConfig":
+        """Warn about a setting that does not become what is asked for."""
+        holds, reason = _FIXED[name]
+        if flag != holds:
             warnings.warn(
-                f"dynamo_config.{name} has no effect: {_NO_EFFECT[name]}",
+                f"dynamo_config.{name}({flag}) has no effect: {reason}",
                 NoEffectWarning,
                 stacklevel=3,
             )

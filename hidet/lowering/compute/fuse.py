@@ -15,9 +15,9 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from hidet.analysis.grids import is_view, stays_small
 from hidet.analysis.rows import rows_of_grid
 from hidet.dialects.compute import FusionOp, GridOp, LoadOp, YieldOp
-from hidet.dialects.graph import CallKernelOp, MatmulOp
+from hidet.dialects.graph import AnchorOp, CallKernelOp
 from hidet.dialects.shaped import size_of
-from hidet.lowering.compute.groups import (
+from hidet.lowering.compute.fusion_groups import (
     Group,
     Kind,
     consumes,
@@ -40,7 +40,7 @@ class Fuser:
         """Fuse the function."""
         for op in list(self.block.ops):
             self.order[op] = len(self.order)
-            if isinstance(op, MatmulOp | CallKernelOp) or (
+            if isinstance(op, AnchorOp | CallKernelOp) or (
                 isinstance(op, GridOp) and not self._is_transparent(op)
             ):
                 self._place(op)
@@ -48,7 +48,7 @@ class Fuser:
             if group.ops:
                 self._emit(group)
         for op in sorted(self.order, key=self.order.__getitem__, reverse=True):
-            if isinstance(op, GridOp | MatmulOp):
+            if isinstance(op, GridOp | AnchorOp):
                 op.detach()
                 op.erase()
 
@@ -57,7 +57,7 @@ class Fuser:
         users = [use.operation for use in grid.result.uses]
         return (
             is_view(grid)
-            and all(isinstance(user, MatmulOp | LoadOp) for user in users)
+            and all(isinstance(user, AnchorOp | LoadOp) for user in users)
             and stays_small(grid, len(users))
         )
 
@@ -112,8 +112,8 @@ class Fuser:
         self.group_of[grid] = group
 
     def _new_group(self, op: Operation) -> Group:
-        if isinstance(op, MatmulOp | CallKernelOp):
-            kind = Kind.ANCHOR if isinstance(op, MatmulOp) else Kind.CALL
+        if isinstance(op, AnchorOp | CallKernelOp):
+            kind = Kind.ANCHOR if isinstance(op, AnchorOp) else Kind.CALL
             group = Group(len(self.groups), kind)
         else:
             assert isinstance(op, GridOp)
@@ -232,8 +232,8 @@ def inline_grids(block: Block, kept: Collection[SSAValue], *, read_kept: bool) -
 class FusePass(ModulePass):
     """Make fusions, each of which becomes one kernel.
 
-    Expects functions of grids and anchors (`graph.matmul`), with views inlined. An op joins the
-    latest group that it reads
+    Expects functions of grids and anchors (`graph.matmul` and whatever is an `AnchorOp`), with
+    views inlined. An op joins the latest group that it reads
 
     1. as the epilogue of an anchor, where it reads one element of the anchor for each of its own
        and the way back is known (`invert`);

@@ -8,7 +8,7 @@ from xdsl.ir import Operation
 
 from hidet.analysis.grids import loads_of
 from hidet.analysis.index_forms import IndexForms
-from hidet.analysis.numbering import number_of, number_of_load
+from hidet.analysis.linear_index import linear_index, linear_index_of_load
 from hidet.dialects.compute import GridOp
 
 MAX_GROWTH = 4
@@ -56,11 +56,11 @@ def _reads(grid: GridOp, members: Collection[Operation]) -> list[tuple[GridOp, b
     """
     forms = IndexForms()
     block = grid.body.block
-    own = number_of(forms, grid.indices, grid.shape, block)
+    own = linear_index(forms, grid.indices, grid.shape, block)
     reads: dict[tuple[object, ...], tuple[GridOp, bool]] = {}
     for load in loads_of(grid):
         member = load.source.owner
         if isinstance(member, GridOp) and member in members:
-            number = number_of_load(forms, load)
+            number = linear_index_of_load(forms, load)
             reads[member, load.parent, number] = (member, load.parent is block and number == own)
     return list(reads.values())

@@ -15,7 +15,7 @@ from xdsl.rewriter import InsertPoint
 from hidet.analysis.kernels import kernels_of
 from hidet.dialects.cuda.attributes import Space, SpaceAttr
 from hidet.dialects.cuda.kernel import KernelOp
-from hidet.lowering.cuda.expressions import is_conditional
+from hidet.lowering.cuda.expression_rules import is_conditional
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from hidet.dialects.cuda.instructions import IdOp, ShflOp
 from hidet.dialects.cuda.integers import FloorModOp
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.cuda.marks import UPDATE
-from hidet.lowering.cuda.expressions import operators_of, prints_operands_twice
+from hidet.lowering.cuda.expression_rules import operators_of, prints_operands_twice
 
 _UPDATES: dict[type[Operation], bool] = {
     arith.AddfOp: True,

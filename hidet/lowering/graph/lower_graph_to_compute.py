@@ -16,7 +16,7 @@ from hidet.dialects.graph.base import element_type, shape_of
 from hidet.dialects.locations import source_line
 from hidet.errors import PassError
 from hidet.lowering.graph.compute_rules import (
-    checks,
+    checked_integers,
     contraction,
     creation,
     elementwise,
@@ -31,7 +31,7 @@ from hidet.rewriting.locations import location_setter
 
 RULES: dict[type[Operation], Rule[GridBuilder]] = {
     **elementwise.RULES,
-    **checks.RULES,
+    **checked_integers.RULES,
     **creation.RULES,
     **shape.RULES,
     **reduction.RULES,
@@ -41,7 +41,7 @@ RULES: dict[type[Operation], Rule[GridBuilder]] = {
 }
 """How each operator becomes grids."""
 
-STAY = (graph.ConstantOp, graph.MatmulOp)
+STAY = (graph.ConstantOp, graph.AnchorOp)
 """What may be left of the graph dialect: weights, and the operators that templates are made for."""
 
 
@@ -51,7 +51,7 @@ def copy_inits(op: graph.CallKernelOp) -> None:
     builder.operation_insertion_handler.append(location_setter(op.location))
     first = len(op.arguments) - len(op.init_numbers)
     for number, value in enumerate(op.init_values, first):
-        is_result = isinstance(value.owner, GridOp | graph.MatmulOp | graph.CallKernelOp)
+        is_result = isinstance(value.owner, GridOp | graph.AnchorOp | graph.CallKernelOp)
         if is_result and value.has_one_use():
             continue
         read = partial(builder.element, value)
@@ -87,7 +87,7 @@ class LowerGraphToComputePass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Lower all functions of a module."""
-        chosen = RULES if self.checks else {**RULES, **checks.UNCHECKED_RULES}
+        chosen = RULES if self.checks else {**RULES, **checked_integers.UNCHECKED_RULES}
         rules = {kind: partial(lower, rule) for kind, rule in chosen.items()}
         apply_rules(op, GridBuilder, rules)
         for call in list(op.walk()):

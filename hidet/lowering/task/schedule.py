@@ -26,7 +26,7 @@ from hidet.arch.chips import Arch
 from hidet.dialects.compute import FusionOp, terminator_of
 from hidet.dialects.cuda import KernelOp, LaunchOp
 from hidet.dialects.cuda.names import identifier_from
-from hidet.dialects.graph import CallKernelOp, MatmulOp
+from hidet.dialects.graph import AnchorOp, CallKernelOp
 from hidet.dialects.shaped import element_of, shape_of
 from hidet.errors import ScheduleError
 from hidet.frontends.script.tracing import tracing
@@ -103,8 +103,8 @@ def kernel_name(fusion: FusionOp) -> str:
     words: list[str] = []
     for op in fusion.body.block.ops:
         hint = op.results[0].name_hint if op.results else None
-        if hint is None and isinstance(op, MatmulOp):
-            hint = "matmul"
+        if hint is None and isinstance(op, AnchorOp):
+            hint = op.name.removeprefix("graph.")
         word = (hint or "").strip("0123456789_")
         if word and word not in words:
             words.append(word)

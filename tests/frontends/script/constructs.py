@@ -19,7 +19,7 @@ from hidet.frontends.script import (
     assignments,
     attributes,
     builtins,
-    expressions,
+    evaluation,
     statements,
     syntax_operators,
 )
@@ -33,7 +33,7 @@ def nodes_of_rules():
     """Give the classes of the syntax tree that the tracer has rules for, by name."""
     tables = (
         statements._RULES,
-        expressions._RULES,
+        evaluation._RULES,
         syntax_operators.BINARY,
         syntax_operators.COMPARE,
         syntax_operators.UNARY,
@@ -121,7 +121,7 @@ class Recorder:
     @contextmanager
     def recording(self):
         """Note what is traced under it."""
-        evaluate, execute = expressions.Expressions.evaluate, statements.Statements.execute
+        evaluate, execute = evaluation.Expressions.evaluate, statements.Statements.execute
         set_attribute, init = assignments.set_attribute, hidet.script
 
         def evaluated(tracer, node):
@@ -149,7 +149,7 @@ class Recorder:
             return made
 
         with (
-            mock.patch.object(expressions.Expressions, "evaluate", evaluated),
+            mock.patch.object(evaluation.Expressions, "evaluate", evaluated),
             mock.patch.object(statements.Statements, "execute", executed),
             mock.patch.object(assignments, "set_attribute", attribute_set),
             mock.patch.object(hidet, "script", scripted),

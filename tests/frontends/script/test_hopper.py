@@ -164,14 +164,14 @@ LONG = torch.zeros(100 * 72 + 1, dtype=torch.half)
         (X.float(), "'a' of kernel 'copy' has data type torch.float32, not torch.float16"),
         (X[:64], "'a' of kernel 'copy' has shape (64, 64), not (100, 64)"),
         (LONG[1:6401].view(100, 64), "starts at an address that is no multiple of 16 bytes"),
-        (LONG[: 100 * 68].view(100, 68)[:, :64], "has strides (68, 1), but the tensor copier"),
-        (X[:1].expand(100, 64), "has strides (0, 1), but the tensor copier takes multiples"),
-        (LONG[:6400].view(64, 100).T, "has strides (1, 100), but the"),
+        (LONG[: 100 * 68].view(100, 68)[:, :64], "has strides (68, 1), but TMA"),
+        (X[:1].expand(100, 64), "has strides (0, 1), but TMA takes multiples"),
+        (LONG[:6400].view(64, 100).T, "has strides (1, 100), but TMA"),
         (torch.zeros(100, 128).half()[:, ::2], "has strides (128, 2), but the last one must be 1"),
     ],
 )
 def test_tensors_that_cannot_be_copied(tensor, message):
-    """The error says what the tensor copier wants."""
+    """The error says what TMA wants."""
     with pytest.raises(HidetError) as caught:
         make_copy()(tensor, torch.empty(100, 64).half())
     assert message in str(caught.value)

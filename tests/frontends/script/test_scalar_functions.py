@@ -25,7 +25,8 @@ OF_MATH = {
     "degrees": np.degrees,
     "radians": np.radians,
 }
-BINARY = ("fmod", "ieee_remainder", "hypot", "nextafter", "copysign")
+PAIR = (Operand.FLOAT, Operand.FLOAT)
+BINARY = {"copysign", *(name for name, entry in FLOAT_FUNCTIONS.items() if entry.takes == PAIR)}
 
 
 def float_pairs(dtype):

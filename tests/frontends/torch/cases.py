@@ -4,6 +4,11 @@ from dataclasses import dataclass, field
 
 import torch
 
+from hidet.dialects import graph
+from hidet.dialects.graph.binary import BinaryOp, BitwiseOp
+from hidet.dialects.graph.unary import UnaryOp
+from hidet.frontends.torch.operators.emitter import overloads_of
+
 aten = torch.ops.aten
 
 
@@ -176,7 +181,6 @@ CASES = [
     case(aten.fmod.Scalar, floats(9), -0.7),
     case(aten.remainder.Scalar, floats(9), -0.7),
     case(aten.remainder.Scalar_Tensor, 5, integers(5, low=1)),
-    case(aten.atan2.default, floats(4), floats(4)),
     case(aten.maximum.default, SPECIAL, floats(7)),
     case(aten.minimum.default, SPECIAL, floats(7)),
     case(aten.maximum.default, integers(4), integers(1, dtype=torch.int32)),
@@ -194,6 +198,9 @@ CASES = [
             ("Scalar", (integers(9), 3)),
         )
     ),
+    case(aten.floor_divide.default, integers(9), torch.tensor([2, -2, 3, -3, 1, -1, 5, 7, -4])),
+    case(aten.floor_divide.default, floats(9), floats(9, low=0.5)),
+    case(aten.floor_divide.Scalar, floats(9), -0.75),
     *(
         case(getattr(getattr(aten, name), form), *arguments)
         for name in ("eq", "ge", "gt", "le", "lt", "ne")
@@ -414,6 +421,27 @@ CASES = [
 ]
 
 # There is no code for these on a CPU, so there is nothing to compare with but what they mean.
+
+
+def element_case(op, target):
+    """A case of a function of the elements, where all functions are defined."""
+
+    def operand():
+        return integers(3, 4) if issubclass(op, BitwiseOp) else floats(3, 4, low=0.1, high=0.9)
+
+    types = [str(argument.type) for argument in target._schema.arguments]
+    return case(target, *(operand() if each == "Tensor" else 3 for each in types))
+
+
+LISTED = {example.target for example in CASES}
+CASES += [
+    element_case(op, target)
+    for op in graph.Graph.operations
+    if issubclass(op, UnaryOp | BinaryOp)
+    for target in overloads_of(op, len(op.get_irdl_definition().operands))
+    if target not in LISTED
+]
+
 GPU_CASES = [
     case(aten._scaled_dot_product_flash_attention.default, *QKV, 0.0, True, scale=0.3),
     case(aten._scaled_dot_product_efficient_attention.default, *QKV, MASK, False),

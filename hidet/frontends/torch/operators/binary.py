@@ -1,7 +1,8 @@
 """ATen operators on the elements of two tensors or of a tensor and a scalar, and selection.
 
 Operands are cast to the type that torch's promotion rules give, which mostly is the type of the
-result; Python scalars become tensors of rank 0.
+result; Python scalars become tensors of rank 0. A function of the graph dialect translates the ATen
+operators of its name; what differs from torch in types or properties has a function here.
 """
 
 from functools import partial
@@ -13,7 +14,13 @@ from xdsl.ir import SSAValue
 from hidet.dialects import graph
 from hidet.dialects.graph.base import Number, is_float
 from hidet.dialects.graph.binary import BinaryOp, BitwiseOp, ComparisonOp
-from hidet.frontends.torch.operators.emitter import Emitter, Operand, Overload, Table
+from hidet.frontends.torch.operators.emitter import (
+    Emitter,
+    Operand,
+    Overload,
+    Table,
+    overloads_of,
+)
 
 aten = torch.ops.aten
 
@@ -23,10 +30,8 @@ def function(op: type[BinaryOp], g: Emitter, lhs: Operand, rhs: Operand) -> SSAV
     return g.emit(op(g.operand(lhs, g.element), g.operand(rhs, g.element)))
 
 
-def remainder(
-    op: type[graph.FmodOp | graph.RemainderOp], g: Emitter, lhs: Operand, rhs: Operand
-) -> SSAValue:
-    """What a division leaves."""
+def division(op: type[BinaryOp], g: Emitter, lhs: Operand, rhs: Operand) -> SSAValue:
+    """A division with a remainder, whose divisor is checked."""
     return g.emit(op(g.operand(lhs, g.element), g.divisor(rhs)))
 
 
@@ -82,47 +87,22 @@ def clamp(
     return result
 
 
-FUNCTIONS: dict[type[BinaryOp], tuple[Overload, ...]] = {
-    graph.Atan2Op: (aten.atan2.default,),
-    graph.BitwiseAndOp: (aten.bitwise_and.Tensor, aten.bitwise_and.Scalar),
-    graph.BitwiseOrOp: (aten.bitwise_or.Tensor, aten.bitwise_or.Scalar),
-    graph.BitwiseXorOp: (aten.bitwise_xor.Tensor, aten.bitwise_xor.Scalar),
-    graph.MaximumOp: (aten.maximum.default,),
-    graph.MinimumOp: (aten.minimum.default,),
-    graph.MulOp: (aten.mul.Tensor, aten.mul.Scalar),
-    graph.PowOp: (aten.pow.Tensor_Tensor, aten.pow.Tensor_Scalar, aten.pow.Scalar),
-}
-
-REMAINDERS: dict[type[graph.FmodOp | graph.RemainderOp], tuple[Overload, ...]] = {
-    graph.FmodOp: (aten.fmod.Tensor, aten.fmod.Scalar),
-    graph.RemainderOp: (
-        aten.remainder.Tensor,
-        aten.remainder.Scalar,
-        aten.remainder.Scalar_Tensor,
-    ),
-}
+DIVISIONS = (graph.FloorDivideOp, graph.FmodOp, graph.RemainderOp)
 
 SUMS: dict[type[BinaryOp], tuple[Overload, ...]] = {
     graph.AddOp: (aten.add.Tensor, aten.add.Scalar),
     graph.SubOp: (aten.sub.Tensor, aten.sub.Scalar),
 }
 
-COMPARISONS: dict[type[ComparisonOp], tuple[Overload, ...]] = {
-    graph.EqOp: (aten.eq.Tensor, aten.eq.Scalar),
-    graph.GeOp: (aten.ge.Tensor, aten.ge.Scalar),
-    graph.GtOp: (aten.gt.Tensor, aten.gt.Scalar),
-    graph.LeOp: (aten.le.Tensor, aten.le.Scalar),
-    graph.LtOp: (aten.lt.Tensor, aten.lt.Scalar),
-    graph.NeOp: (aten.ne.Tensor, aten.ne.Scalar),
-}
-
 BINARY: Table = {
-    **{target: partial(function, op) for op, targets in FUNCTIONS.items() for target in targets},
-    **{target: partial(remainder, op) for op, targets in REMAINDERS.items() for target in targets},
-    **{target: partial(sum_with_factor, op) for op, targets in SUMS.items() for target in targets},
     **{
-        target: partial(comparison, op) for op, targets in COMPARISONS.items() for target in targets
+        target: partial(comparison if issubclass(op, ComparisonOp) else function, op)
+        for op in graph.Graph.operations
+        if issubclass(op, BinaryOp | ComparisonOp)
+        for target in overloads_of(op, 2)
     },
+    **{target: partial(division, op) for op in DIVISIONS for target in overloads_of(op, 2)},
+    **{target: partial(sum_with_factor, op) for op, targets in SUMS.items() for target in targets},
     aten.div.Tensor: divide,
     aten.div.Scalar: divide,
     aten.div.Tensor_mode: divide,

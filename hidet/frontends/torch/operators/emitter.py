@@ -33,6 +33,24 @@ Table: TypeAlias = dict[Overload, Translation]
 """Which function translates which operator."""
 
 
+def overloads_of(op: type[graph.GraphOp], operands: int) -> list[Overload]:
+    """Give the ATen operators of an operation's name that map tensors, or numbers, to one tensor.
+
+    Args:
+        op: the operation.
+        operands: how many arguments they take; those that take more say more.
+    """
+    packet = getattr(torch.ops.aten, op.name.removeprefix("graph."), None)
+    found = [getattr(packet, name) for name in packet.overloads()] if packet is not None else []
+    return [
+        target
+        for target in found
+        if [str(result.type) for result in target._schema.returns] == ["Tensor"]
+        and [str(argument.type) in ("Tensor", "number") for argument in target._schema.arguments]
+        == [True] * operands
+    ]
+
+
 def first_tensor(node: fx.Node) -> torch.Tensor:
     """Give the tensor that torch says a node gives; of several results the first that is one."""
     value: Any = node.meta["val"]

@@ -1,4 +1,8 @@
-"""ATen operators on the elements of one tensor."""
+"""ATen operators on the elements of one tensor.
+
+A function of the graph dialect translates the ATen operator of its name; what differs from torch in
+types or properties has a function here.
+"""
 
 from functools import partial
 from math import inf, nan
@@ -16,6 +20,7 @@ from hidet.frontends.torch.operators.emitter import (
     Overload,
     Table,
     holds_floats,
+    overloads_of,
     unsupported,
 )
 
@@ -95,35 +100,6 @@ def identity(g: Emitter, x: SSAValue) -> SSAValue:
     return x
 
 
-FUNCTIONS: dict[Overload, type[UnaryOp]] = {
-    aten.abs.default: graph.AbsOp,
-    aten.acos.default: graph.AcosOp,
-    aten.asin.default: graph.AsinOp,
-    aten.atan.default: graph.AtanOp,
-    aten.cos.default: graph.CosOp,
-    aten.cosh.default: graph.CoshOp,
-    aten.erf.default: graph.ErfOp,
-    aten.erfc.default: graph.ErfcOp,
-    aten.exp.default: graph.ExpOp,
-    aten.exp2.default: graph.Exp2Op,
-    aten.expm1.default: graph.Expm1Op,
-    aten.log.default: graph.LogOp,
-    aten.log10.default: graph.Log10Op,
-    aten.log1p.default: graph.Log1pOp,
-    aten.log2.default: graph.Log2Op,
-    aten.neg.default: graph.NegOp,
-    aten.reciprocal.default: graph.ReciprocalOp,
-    aten.relu.default: graph.ReluOp,
-    aten.rsqrt.default: graph.RsqrtOp,
-    aten.sigmoid.default: graph.SigmoidOp,
-    aten.silu.default: graph.SiluOp,
-    aten.sin.default: graph.SinOp,
-    aten.sinh.default: graph.SinhOp,
-    aten.sqrt.default: graph.SqrtOp,
-    aten.tan.default: graph.TanOp,
-    aten.tanh.default: graph.TanhOp,
-}
-
 ROUNDINGS: dict[Overload, type[UnaryOp]] = {
     aten.ceil.default: graph.CeilOp,
     aten.floor.default: graph.FloorOp,
@@ -132,7 +108,12 @@ ROUNDINGS: dict[Overload, type[UnaryOp]] = {
 }
 
 UNARY: Table = {
-    **{target: partial(function, op) for target, op in FUNCTIONS.items()},
+    **{
+        target: partial(function, op)
+        for op in graph.Graph.operations
+        if issubclass(op, UnaryOp)
+        for target in overloads_of(op, 1)
+    },
     **{target: partial(rounding, op) for target, op in ROUNDINGS.items()},
     aten.isinf.default: partial(predicate, graph.IsinfOp),
     aten.isnan.default: partial(predicate, graph.IsnanOp),

@@ -6,7 +6,7 @@ torch's formulas, so that infinities and NaN come out as there.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from functools import partial
 from math import pi, sqrt
 from typing import Any
 
@@ -15,9 +15,9 @@ from xdsl.dialects.builtin import i1
 from xdsl.ir import Operation, SSAValue
 
 from hidet.dialects import graph
-from hidet.dialects.cuda.functions import FunctionOp
 from hidet.dialects.cuda.integers import FloorModOp
 from hidet.dialects.graph.base import computation_type, is_float, python_number
+from hidet.dialects.graph.elementwise_trait import Elementwise
 from hidet.dialects.locations import source_line
 from hidet.errors import UnsupportedDtypeError
 from hidet.lowering.graph.compute_rules.conversion import convert
@@ -27,57 +27,29 @@ ScalarRule = Callable[..., SSAValue]
 """`rule(builder, op, *scalars)`."""
 
 
-def library(name: str) -> Callable[..., FunctionOp]:
-    """Return what builds a function of `hidet.arch.functions` on floats of one type."""
+def apply_scalar_op(
+    chosen: type[Operation], b: GridBuilder, op: Any, *scalars: SSAValue
+) -> SSAValue:
+    """Build the operation on scalars of an elementwise operator, for the type of the first scalar.
 
-    def build(*values: SSAValue) -> FunctionOp:
-        return FunctionOp(name, values, values[0].type)
-
-    return build
-
-
-@dataclass(frozen=True)
-class ByType:
-    """One operation on scalars, which depends on their type."""
-
-    floats: Callable[..., Operation] | None = None
-    integers: Callable[..., Operation] | None = None
-    booleans: Callable[..., Operation] | None = None
-
-    def __call__(self, b: GridBuilder, op: graph.GraphOp, *scalars: SSAValue) -> SSAValue:
-        """Build the operation for the type of the first scalar.
-
-        Raises:
-            UnsupportedDtypeError: there is none for it.
-        """
-        found = scalars[0].type
-        chosen = self.booleans if found == i1 else self.floats if is_float(found) else self.integers
-        if chosen is None:
-            raise UnsupportedDtypeError(
-                f"{op.name} has no meaning on {found}", where=source_line(op)
-            )
-        return b.apply(chosen, *scalars)
+    Raises:
+        UnsupportedDtypeError: there is none for it.
+    """
+    trait = chosen.get_trait(Elementwise)
+    scalar_op = None if trait is None else trait.scalar_op(scalars[0].type)
+    if scalar_op is None:
+        raise UnsupportedDtypeError(
+            f"{op.name} has no meaning on {scalars[0].type}", where=source_line(op)
+        )
+    return b.apply(scalar_op, *scalars)
 
 
-@dataclass(frozen=True)
-class Compare:
-    """A comparison; the names are the predicates of `arith.cmpf` and `arith.cmpi`."""
-
-    floats: str
-    integers: str
-    booleans: str
-
-    def __call__(self, b: GridBuilder, op: Any, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
-        """Compare two scalars of one type."""
-        if is_float(lhs.type):
-            return b.insert(arith.CmpfOp(lhs, rhs, self.floats)).result
-        predicate = self.booleans if lhs.type == i1 else self.integers
-        return b.insert(arith.CmpiOp(lhs, rhs, predicate)).result
-
-
-IS_EQUAL = Compare("oeq", "eq", "eq")
-IS_DIFFERENT = Compare("une", "ne", "ne")
-IS_LESS = Compare("olt", "slt", "ult")
+IS_EQUAL = partial(apply_scalar_op, graph.EqOp)
+IS_DIFFERENT = partial(apply_scalar_op, graph.NeOp)
+IS_LESS = partial(apply_scalar_op, graph.LtOp)
+MAXIMUM = partial(apply_scalar_op, graph.MaximumOp)
+MINIMUM = partial(apply_scalar_op, graph.MinimumOp)
+FMOD = partial(apply_scalar_op, graph.FmodOp)
 
 
 def select(b: GridBuilder, condition: SSAValue, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
@@ -179,16 +151,6 @@ def cast(b: GridBuilder, op: graph.CastOp, x: SSAValue) -> SSAValue:
 # ----------------------------------------------------------------------------- several operands
 
 
-def power(b: GridBuilder, op: Any, base: SSAValue, exponent: SSAValue) -> SSAValue:
-    """The base to the power of the exponent; whole powers of integers wrap around."""
-    return b.apply(math.PowFOp if is_float(base.type) else math.IPowIOp, base, exponent)
-
-
-def fmod(b: GridBuilder, op: graph.GraphOp, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
-    """What a division rounded towards 0 leaves."""
-    return b.apply(library("fmod") if is_float(lhs.type) else arith.RemSIOp, lhs, rhs)
-
-
 def rounds_down(b: GridBuilder, op: Any, rest: SSAValue, divisor: SSAValue) -> SSAValue:
     """Say whether rounding a quotient down differs from rounding it towards 0."""
     zero = b.constant(0, rest.type)
@@ -200,7 +162,7 @@ def remainder(b: GridBuilder, op: graph.GraphOp, lhs: SSAValue, rhs: SSAValue) -
     """What a division rounded down leaves, with the sign of the divisor."""
     if not is_float(lhs.type):
         return b.apply(FloorModOp, lhs, rhs)
-    rest = fmod(b, op, lhs, rhs)
+    rest = FMOD(b, op, lhs, rhs)
     return select(b, rounds_down(b, op, rest, rhs), b.apply(arith.AddfOp, rest, rhs), rest)
 
 
@@ -213,7 +175,7 @@ def floor_divide(b: GridBuilder, op: graph.GraphOp, lhs: SSAValue, rhs: SSAValue
     if not is_float(lhs.type):
         return b.apply(arith.FloorDivSIOp, lhs, rhs)
     zero, half, one = (b.constant(value, lhs.type) for value in (0, 0.5, 1))
-    rest = fmod(b, op, lhs, rhs)
+    rest = FMOD(b, op, lhs, rhs)
     quotient = b.apply(arith.DivfOp, b.apply(arith.SubfOp, lhs, rest), rhs)
     lower = b.apply(arith.SubfOp, quotient, one)
     quotient = select(b, rounds_down(b, op, rest, rhs), lower, quotient)
@@ -231,71 +193,28 @@ def where(b: GridBuilder, op: Any, condition: SSAValue, lhs: SSAValue, rhs: SSAV
     return select(b, condition, lhs, rhs)
 
 
-MAXIMUM = ByType(arith.MaximumfOp, arith.MaxSIOp, arith.OrIOp)
-MINIMUM = ByType(arith.MinimumfOp, arith.MinSIOp, arith.AndIOp)
-
 SCALAR_RULES: dict[type[Operation], ScalarRule] = {
-    # Functions of one number.
-    graph.AbsOp: ByType(math.AbsFOp, math.AbsIOp),
-    graph.AcosOp: ByType(math.AcosOp),
-    graph.AsinOp: ByType(math.AsinOp),
-    graph.AtanOp: ByType(math.AtanOp),
+    **{
+        op: partial(apply_scalar_op, op)
+        for op in graph.Graph.operations
+        if op.has_trait(Elementwise)
+    },
+    # What takes several operations on scalars.
     graph.BitwiseNotOp: bitwise_not,
     graph.CastOp: cast,
-    graph.CeilOp: ByType(math.CeilOp),
     graph.ClampOp: clamp,
-    graph.CosOp: ByType(math.CosOp),
-    graph.CoshOp: ByType(math.CoshOp),
-    graph.ErfOp: ByType(math.ErfOp),
-    graph.ErfcOp: ByType(library("erfc")),
-    graph.Exp2Op: ByType(math.Exp2Op),
-    graph.ExpOp: ByType(math.ExpOp),
-    graph.Expm1Op: ByType(math.ExpM1Op),
-    graph.FloorOp: ByType(math.FloorOp),
     graph.GeluOp: gelu,
     graph.IsinfOp: is_inf,
     graph.IsnanOp: is_nan,
-    graph.Log10Op: ByType(math.Log10Op),
-    graph.Log1pOp: ByType(math.Log1pOp),
-    graph.Log2Op: ByType(math.Log2Op),
-    graph.LogOp: ByType(math.LogOp),
     graph.LogicalNotOp: logical_not,
     graph.NegOp: negative,
     graph.ReciprocalOp: reciprocal,
     graph.ReluOp: relu,
-    graph.RoundOp: ByType(math.RoundEvenOp),
-    graph.RsqrtOp: ByType(math.RsqrtOp),
     graph.SigmoidOp: sigmoid,
     graph.SignOp: sign,
     graph.SiluOp: silu,
-    graph.SinOp: ByType(math.SinOp),
-    graph.SinhOp: ByType(math.SinhOp),
-    graph.SqrtOp: ByType(math.SqrtOp),
-    graph.TanOp: ByType(math.TanOp),
-    graph.TanhOp: ByType(math.TanhOp),
-    graph.TruncOp: ByType(math.TruncOp),
-    # Functions of two.
-    graph.AddOp: ByType(arith.AddfOp, arith.AddiOp, arith.OrIOp),
-    graph.Atan2Op: ByType(math.Atan2Op),
-    graph.BitwiseAndOp: ByType(None, arith.AndIOp, arith.AndIOp),
-    graph.BitwiseOrOp: ByType(None, arith.OrIOp, arith.OrIOp),
-    graph.BitwiseXorOp: ByType(None, arith.XOrIOp, arith.XOrIOp),
-    graph.DivOp: ByType(arith.DivfOp),
     graph.FloorDivideOp: floor_divide,
-    graph.FmodOp: fmod,
-    graph.MaximumOp: MAXIMUM,
-    graph.MinimumOp: MINIMUM,
-    graph.MulOp: ByType(arith.MulfOp, arith.MuliOp, arith.AndIOp),
-    graph.PowOp: power,
     graph.RemainderOp: remainder,
-    graph.SubOp: ByType(arith.SubfOp, arith.SubiOp),
-    # Comparisons.
-    graph.EqOp: IS_EQUAL,
-    graph.NeOp: IS_DIFFERENT,
-    graph.LtOp: IS_LESS,
-    graph.LeOp: Compare("ole", "sle", "ule"),
-    graph.GtOp: Compare("ogt", "sgt", "ugt"),
-    graph.GeOp: Compare("oge", "sge", "uge"),
-    # Selection.
     graph.WhereOp: where,
 }
+"""How every operator on elements is computed, in the type of the first of its operands."""

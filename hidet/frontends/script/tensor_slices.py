@@ -24,7 +24,7 @@ from hidet.frontends.script.values import (
 )
 
 if TYPE_CHECKING:
-    from hidet.frontends.script.expressions import Expressions
+    from hidet.frontends.script.evaluation import Expressions
 
 
 def is_part(tensor: Tensor, indices: Sequence[object]) -> bool:

@@ -18,11 +18,11 @@ from xdsl.ir import Block, Operation, SSAValue
 from hidet.analysis.epilogue import inverse_of
 from hidet.analysis.grids import has_reduction, is_cheap, is_in_order, loads_of
 from hidet.analysis.index_forms import IndexForms
-from hidet.analysis.numbering import number_of, number_of_load
+from hidet.analysis.linear_index import linear_index, linear_index_of_load
 from hidet.analysis.rows import Rows, row_reduces, rows_of_grid
 from hidet.dialects.compute import GridOp, LoadOp, ReduceOp
 from hidet.dialects.cuda.faults import FaultCheckOp
-from hidet.dialects.graph import MatmulOp
+from hidet.dialects.graph import AnchorOp
 from hidet.dialects.shaped import shape_of, size_of
 from hidet.lowering.compute.growth import grows_little
 from hidet.rewriting.inlining import inline_into_loads
@@ -64,9 +64,9 @@ class Group:
     checks_apart: bool = False
 
     @property
-    def anchor(self) -> MatmulOp:
-        """The product of matrices of an anchor group."""
-        return next(op for op in self.ops if isinstance(op, MatmulOp))
+    def anchor(self) -> AnchorOp:
+        """The anchor of an anchor group."""
+        return next(op for op in self.ops if isinstance(op, AnchorOp))
 
     def holds(self, value: SSAValue) -> bool:
         """Whether a value is made by a member."""
@@ -132,15 +132,15 @@ def _fits_rows(grid: GridOp, group: Group, rows: Rows | None) -> bool:
 def _reads_in_order(forms: IndexForms, grid: GridOp, load: LoadOp, rows: Rows) -> bool:
     """Whether a load reads the value of its own row, or its own element of the row."""
     block = grid.body.block
-    own = number_of(forms, grid.indices, grid.shape, block)
+    own = linear_index(forms, grid.indices, grid.shape, block)
     reduce = load.parent_op()
     if isinstance(reduce, ReduceOp) and reduce.parent is block:
-        inner = number_of(forms, reduce.indices, reduce.shape, reduce.body.block)
+        inner = linear_index(forms, reduce.indices, reduce.shape, reduce.body.block)
         own = inner + own * rows.length
         count = rows.size
     else:
         count = prod(grid.shape)
-    number = number_of_load(forms, load)
+    number = linear_index_of_load(forms, load)
     if size_of(load.source) == count:
         return number == own
     if size_of(load.source) == rows.count and count == rows.size:
@@ -157,9 +157,11 @@ def _extends_elements(grid: GridOp, group: Group) -> bool:
     if has_reduction(grid):
         return False
     forms = IndexForms()
-    own = number_of(forms, grid.indices, grid.shape, grid.body.block)
+    own = linear_index(forms, grid.indices, grid.shape, grid.body.block)
     loads = [load for load in loads_of(grid) if group.holds(load.source)]
-    if prod(grid.shape) == group.size and all(number_of_load(forms, load) == own for load in loads):
+    if prod(grid.shape) == group.size and all(
+        linear_index_of_load(forms, load) == own for load in loads
+    ):
         return grows_little(grid, group.ops)
     return consumes(grid, group)
 

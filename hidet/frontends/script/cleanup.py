@@ -11,7 +11,7 @@ from hidet.dialects.cuda import KernelOp
 from hidet.rewriting.dead_code import drop_dead_code
 
 
-def tidy(kernel: KernelOp) -> None:
+def clean_up(kernel: KernelOp) -> None:
     """Drop what nobody uses, and convert indices to floats in 32 bits where these hold them."""
     drop_dead_code(kernel)
     forms: IndexForms | None = None

@@ -1,0 +1,188 @@
+"""`hidet new`: the files of a pass, an operation or the like, which pass all tests at once.
+
+What is written works, on an example that its author replaces. The texts of the files stand beside
+this module, with `$name` and the like to be filled in.
+"""
+
+import re
+from dataclasses import dataclass
+
+from hidet.arch.functions import FUNCTIONS
+from hidet.dialects.graph import Graph
+from hidet.errors import HidetError
+from hidet.frontends.script.math_functions import MATH_FUNCTIONS
+from hidet.tools.new.scalar_named import scalar_named
+from hidet.tools.new.tree import Tree, fill
+from hidet.universe import DIALECTS, PASSES
+
+STAGES = ("graph", "compute", "task", "cuda", "host")
+"""The folders of `hidet/lowering/` in which passes stand."""
+
+
+def _title(name: str) -> str:
+    """Return a name in the form of classes: `fold-casts` is FoldCasts."""
+    return "".join(word.capitalize() for word in re.split("[-_]", name))
+
+
+def _check_name(name: str, form: str, example: str) -> None:
+    """Raise an error unless a name is of the form that names of its kind have."""
+    if not re.fullmatch(form, name):
+        raise HidetError(f"'{name}' is no name here", hint=f"a name looks like {example}")
+
+
+def _note(tree: Tree, text: str) -> str:
+    """Add an entry to the changelog."""
+    return tree.insert("CHANGELOG.md", "- ", f"- {text}\n")
+
+
+def new_pass(tree: Tree, name: str, stage: str) -> list[str]:
+    """Write a pass, its line in the registry, its lit test and its note.
+
+    Args:
+        tree: the checkout.
+        name: the name, such as `fold-casts`.
+        stage: one of `STAGES`.
+    """
+    _check_name(name, "[a-z][a-z0-9]*(-[a-z0-9]+)*", "'fold-casts'")
+    if name in PASSES:
+        raise HidetError(f"there is a pass '{name}' already", where=PASSES[name])
+    module, title = name.replace("-", "_"), _title(name)
+    line = f'    "{name}": "hidet.lowering.{stage}.{module}:{title}Pass",\n'
+    if len(line) > 101:
+        raise HidetError(f"'{name}' is too long for a line of the registry")
+    return [
+        tree.write(f"hidet/lowering/{stage}/{module}.py", fill("pass.py", name=name, title=title)),
+        tree.insert("hidet/universe.py", '    "verify-level"', line),
+        tree.write(f"lit_tests/lowering/{stage}/{module}.mlir", fill("pass.mlir", name=name)),
+        _note(tree, f"The pass `{name}`."),
+    ]
+
+
+def new_op(tree: Tree, name: str) -> list[str]:
+    """Write an operation, which its dialect finds by itself, its lit tests and its note.
+
+    Args:
+        tree: the checkout.
+        name: the name with that of the dialect, such as `task.copy`.
+    """
+    _check_name(name, "[a-z]+[.][a-z][a-z0-9]*(_[a-z0-9]+)*", "'task.copy'")
+    dialect, op = name.split(".")
+    if dialect == "graph":
+        raise HidetError("operations of graph are operators", hint=f"use: hidet new operator {op}")
+    if dialect not in DIALECTS:
+        raise HidetError(f"there is no dialect '{dialect}', only {', '.join(DIALECTS)}")
+    words = {"dialect": dialect, "op": op, "title": _title(op)}
+    tests = f"lit_tests/dialects/{dialect}/{op}"
+    return [
+        tree.write(f"hidet/dialects/{dialect}/{op}.py", fill("op.py", **words)),
+        tree.write(f"{tests}.mlir", fill("op.mlir", **words)),
+        tree.write(f"{tests}_verify.mlir", fill("op_verify.mlir", **words)),
+        _note(tree, f"The operation `{name}`."),
+    ]
+
+
+def _join(operands: tuple[str, ...], form: str) -> str:
+    """Return operands, each in a form, with commas between them."""
+    return ", ".join(form.format(operand) for operand in operands)
+
+
+@dataclass(frozen=True)
+class _Family:
+    """The functions of the elements of so many tensors, in a module of the dialect `graph`."""
+
+    module: str
+    base: str
+    operands: tuple[str, ...]
+    text: str
+
+
+_FAMILIES = {
+    1: _Family("unary", "FloatUnaryOp", ("x",), "%x : tensor<2x3xf32>"),
+    2: _Family(
+        "binary",
+        "FloatBinaryOp",
+        ("x", "y"),
+        "%x, %y : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>",
+    ),
+}
+
+
+def new_operator(tree: Tree, name: str, operands: int | None = None) -> list[str]:
+    """Write an operator on the elements of tensors of floats, its lit test and its note.
+
+    What PyTorch calls by the same name is translated to it. Where there is a scalar function of
+    its name, the operator applies that; else it gets a rule for its author to write.
+
+    Args:
+        tree: the checkout.
+        name: the name of the ATen operator, such as `hypot`.
+        operands: how many tensors it takes; by default as many as the scalar function, or one.
+    """
+    _check_name(name, "[a-z][a-z0-9]*(_[a-z0-9]+)*", "'hypot'")
+    scalar = scalar_named(name)
+    count = operands or (scalar.operands if scalar else 1)
+    if scalar is not None and scalar.operands != count:
+        raise HidetError(
+            f"the scalar function '{name}' takes {scalar.operands} numbers, not {count}"
+        )
+    if name in (op.name.removeprefix("graph.") for op in Graph.operations):
+        raise HidetError(f"there is an operator 'graph.{name}' already")
+    family, title = _FAMILIES[count], _title(name)
+    summary = scalar.summary if scalar else f"The operator {name}: write what it gives"
+    operation = fill("operator.py", name=name, title=title, base=family.base, summary=summary)
+    changed: list[str] = []
+    if scalar is not None:
+        operation += f"    traits = traits_def(Elementwise({scalar.source}))\n"
+    else:
+        rules = "hidet/lowering/graph/compute_rules/scalars.py"
+        rule = fill("rule.py", name=name, parameters=_join(family.operands, "{}: SSAValue"))
+        tree.insert(rules, "SCALAR_RULES: ", rule)
+        changed.append(tree.insert(rules, "    graph.WhereOp: ", f"    graph.{title}Op: {name},\n"))
+    lit_test = fill(
+        "operator.mlir",
+        name=name,
+        operation=f"graph.{name} {family.text}",
+        parameters=_join(family.operands, "%{} : tensor<2x3xf32>"),
+        lowered=scalar.text if scalar else "compute.grid",
+    )
+    return [
+        tree.append(f"hidet/dialects/graph/{family.module}.py", operation),
+        *changed,
+        tree.write(f"lit_tests/dialects/graph/{name}.mlir", lit_test),
+        _note(tree, f"The operator `{name}`."),
+    ]
+
+
+def new_instruction(tree: Tree, name: str, operands: int | None = None) -> list[str]:
+    """Write a function of floats, for scripts and for operators, its lit test and its note.
+
+    That is a row of the table of scalar functions, what it means in Python, its body in the device
+    header, which the GPU and the CPU share; `hidet.lang.math` shows it.
+
+    Args:
+        tree: the checkout.
+        name: the name, such as `fdim`.
+        operands: how many numbers it takes; by default one.
+    """
+    _check_name(name, "[a-z][a-z0-9]*(_[a-z0-9]+)*", "'fdim'")
+    if name in FUNCTIONS or name in MATH_FUNCTIONS:
+        raise HidetError(f"there is a function '{name}' already")
+    taken = _FAMILIES[operands or 1].operands
+    words = {
+        "name": name,
+        "parameters": _join(taken, "{}: float"),
+        "body_parameters": _join(taken, "T {}"),
+        "script_parameters": _join(taken, "{}: f32"),
+        "values": _join(taken, "%{}"),
+        "types": ", ".join(["f32"] * len(taken)),
+        "arguments": _join(taken, "{}"),
+    }
+    table, header = "hidet/arch/functions.py", "hidet/backend/device/hidet_scalar.h"
+    row = f'    ("{name}", "{"f" * len(taken)}->f", _{name}, "what {name} gives"),\n'
+    tree.insert(table, "_KINDS = ", fill("instruction_meaning.py", **words))
+    return [
+        tree.insert(table, '    ("isnan"', row),
+        tree.insert(header, "}  // namespace hidet", fill("instruction_body.h", **words)),
+        tree.write(f"lit_tests/frontends/script/{name}.py", fill("instruction_script.py", **words)),
+        _note(tree, f"In scripts: `hidet.lang.math.{name}`."),
+    ]

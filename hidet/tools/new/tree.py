@@ -1,0 +1,68 @@
+"""Adding files and entries to a checkout."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from string import Template
+
+from hidet.errors import HidetError
+
+TEXTS = Path(__file__).parent
+
+
+def fill(text: str, **names: str) -> str:
+    """Return one of the texts beside this module with names filled in."""
+    return Template((TEXTS / f"{text}.txt").read_text()).substitute(names)
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A checkout to which files are added; all methods return the path that they have changed.
+
+    Attributes:
+        root: its folder.
+
+    Raises:
+        HidetError: the folder is no checkout.
+    """
+
+    root: Path
+
+    def __post_init__(self) -> None:
+        for needed in ("hidet/universe.py", "lit_tests", "CHANGELOG.md"):
+            if not (self.root / needed).exists():
+                raise HidetError(
+                    f"new files belong to a checkout of hidet, and there is no {needed}",
+                    where=str(self.root.absolute()),
+                    hint="run it in the root of the repository, or give --root",
+                )
+
+    def write(self, path: str, text: str) -> str:
+        """Write a new file.
+
+        Raises:
+            HidetError: it is there already.
+        """
+        file = self.root / path
+        if file.exists():
+            raise HidetError("there is such a file already", where=path, hint="choose another name")
+        file.write_text(text)
+        return path
+
+    def append(self, path: str, text: str) -> str:
+        """Add text at the end of a file."""
+        file = self.root / path
+        file.write_text(file.read_text() + text)
+        return path
+
+    def insert(self, path: str, line: str, text: str) -> str:
+        """Add text before the first place at which a line begins so.
+
+        Raises:
+            HidetError: there is no such line.
+        """
+        file = self.root / path
+        before, found, after = file.read_text().partition(f"\n{line}")
+        if not found:
+            raise HidetError(f"no line begins with '{line}'", where=path)
+        file.write_text(f"{before}\n{text}{found[1:]}{after}")
+        return path
