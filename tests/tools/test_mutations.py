@@ -33,15 +33,17 @@ BROKEN = {
         18,
     ),
     "deep": ('"test.op"() : ' + "(" * 5000, 5014),
+    "range": ('"test.op"() {a = dense<99999999999999999999> : tensor<2xi64>} : () -> ()', 61),
+    "bytes": (b'"test.op"() {a = "\xff"} : () -> ()', 19),
 }
 
 
 @pytest.mark.parametrize("name", BROKEN)
 def test_place_of_what_the_parser_does_not_survive(name, tmp_path, capsys):
-    """Strings that xDSL's lexer would not be done with, and depth."""
+    """Strings that xDSL's lexer would not be done with, depth, values and bytes."""
     text, column = BROKEN[name]
     path = tmp_path / "program.mlir"
-    path.write_text(f"\n{text}\n")
+    path.write_bytes(b"\n%b\n" % (text if isinstance(text, bytes) else text.encode()))
     assert hidet_opt.main([str(path)]) == 1
     assert f"at: {path}:2:{column}" in capsys.readouterr().err
 
