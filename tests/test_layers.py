@@ -43,7 +43,8 @@ LAYERS = {
     ),
     "frontends.torch": "dialects driver errors frontends.script option runtime",
     "tools": (
-        "backend context dialects driver errors frontends.script lowering mapping option universe"
+        "backend context dialects driver errors frontends.script legality lowering mapping option "
+        "universe"
     ),
     "testing": "dialects driver errors frontends.script mapping option tools",
     "ir": "frontends.script lang original",

@@ -34,6 +34,7 @@ from xdsl.xdsl_opt_main import xDSLOptMain
 import hidet
 from hidet.dialects.alias_printer import AliasedMLIRTarget, module_text
 from hidet.errors import HidetError, LegalityError, OptionError, PassError
+from hidet.legality.dominance import check_dominance
 from hidet.lowering.blame import blame
 from hidet.lowering.pipelines import PIPELINES, PassOptions, passes_of
 from hidet.tools.pass_times import PassTime, count_operations, format_pass_times
@@ -54,7 +55,7 @@ def _failing_operation(error: DiagnosticException) -> str | None:
 
 
 def _verify(program: ModuleOp) -> None:
-    """Verify a program.
+    """Verify a program, and that it defines what it uses, which xDSL does not look at.
 
     Raises:
         DiagnosticException: it does not verify; some of xDSL's verifiers raise other errors, which
@@ -68,6 +69,10 @@ def _verify(program: ModuleOp) -> None:
         ops = [frame.f_locals.get("self") for frame, _ in traceback.walk_tb(error.__traceback__)]
         names = [op.name for op in ops if isinstance(op, Operation)]
         raise VerifyException(f"'{names[-1]}' does not verify: {error}") from error
+    try:
+        check_dominance(program)
+    except LegalityError as error:
+        raise VerifyException(str(error)) from error
 
 
 def _is_expected(error: Exception) -> bool:

@@ -59,6 +59,18 @@ def test_verifiers_that_raise_anything(tmp_path, capsys):
     assert "'memref.load' does not verify: expected an index" in capsys.readouterr().err
 
 
+def test_values_that_define_each_other(tmp_path, capsys):
+    """No pass gets a program in which values have no order."""
+    path = tmp_path / "program.mlir"
+    path.write_text(
+        "cuda.kernel @circle(%x : memref<8xindex>) grid(1) block(32) {\n"
+        "  %t = cuda.thread_id x\n  %a = arith.addi %b, %t : index\n"
+        "  %b = arith.addi %a, %t : index\n  memref.store %b, %x[%t] : memref<8xindex>\n}\n"
+    )
+    assert hidet_opt.main([str(path), "-p", "index-width"]) == 1
+    assert "operand 0, %b, is used before it is defined" in capsys.readouterr().err
+
+
 def test_tasks_are_not_listed_without_end(tmp_path, capsys):
     """A map may have any extents, of which no list is made."""
     path = tmp_path / "program.mlir"
