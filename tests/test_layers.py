@@ -24,8 +24,9 @@ LAYERS = {
     "frontends.script": (
         "analysis arch dialects errors escape legality mapping rewriting tracebacks"
     ),
-    "original": "frontends.script",
-    "lang": "arch frontends.script mapping original",
+    "absent": "errors",
+    "original": "absent",
+    "lang": "absent arch frontends.script mapping original",
     "tensor": "errors frontends.script",
     "utils": "errors original tensor",
     "lowering.templates": "analysis arch dialects errors frontends.script lang mapping rewriting",

@@ -19,6 +19,7 @@ mappings, `hidet.lang.layout` the layouts of tensors, `hidet.lang.types` the typ
 `hidet.lang.meta` loops that are unrolled, and `hidet.lang.task` block-level verbs on tiles.
 """
 
+from hidet.absent import explain_missing
 from hidet.frontends.script import script, script_module
 from hidet.frontends.script.attributes import ATTRS
 from hidet.frontends.script.bits import reinterpret
@@ -100,6 +101,8 @@ from hidet.lang.types import (
 )
 
 attr = attrs = ATTRS
+
+explain_missing(__name__)
 
 __all__ = [
     "DeclareScope",
