@@ -136,7 +136,9 @@ __all__ = [
 def __getattr__(name: str) -> object:
     """Load the public name on its first use."""
     if name not in _PUBLIC_NAMES:
-        raise AttributeError(f"module 'hidet' has no attribute '{name}'")
+        from hidet.absent import missing
+
+        raise missing(__name__, name)
     module_name, _, attribute = _PUBLIC_NAMES[name].partition(":")
     module = importlib.import_module(module_name)
     value: object = getattr(module, attribute) if attribute else module

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from types import ModuleType
 
-from hidet.frontends.script.absent import missing
+from hidet.absent import missing
 
 
 def show_elsewhere(package: str, table: Mapping[str, Iterable[str]]) -> None:

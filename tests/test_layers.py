@@ -25,8 +25,9 @@ LAYERS = {
     "frontends.script": (
         "analysis arch dialects errors escape legality mapping rewriting tracebacks universe"
     ),
-    "original": "frontends.script",
-    "lang": "arch frontends.script mapping original",
+    "absent": "errors",
+    "original": "absent",
+    "lang": "absent arch frontends.script mapping original",
     "tensor": "errors frontends.script",
     "utils": "errors original tensor",
     "lowering.templates": "analysis arch dialects errors frontends.script lang mapping rewriting",
@@ -44,8 +45,8 @@ LAYERS = {
     ),
     "frontends.torch": "dialects driver errors frontends.script option runtime",
     "tools": (
-        "arch backend context dialects driver errors frontends.script lowering mapping option "
-        "tuning universe"
+        "arch backend context dialects driver errors frontends.script legality lowering mapping "
+        "option tuning universe"
     ),
     "testing": "dialects driver errors frontends.script mapping option tools",
     "ir": "frontends.script lang original",

@@ -1,8 +1,8 @@
 """Names of the original Hidet's `hidet.ir`, as scripts import them; defined in `hidet.lang`.
 
 The modules below are names only, see `hidet.original`. What builds or rewrites the original IR
-(`builders`, `stmt.ForStmt`, `functors`, `compute`, ...) is not there: the IR is xDSL's, in
-`hidet.dialects`.
+(`builders.StmtBuilder`, `stmt.ForStmt`, `functors`, `compute`, ...) is not there: the IR is
+xDSL's, in `hidet.dialects`.
 """
 
 from hidet.frontends.script.functional import (
@@ -43,6 +43,7 @@ _CUDA = (
 show_elsewhere(
     __name__,
     {
+        "builders": [],
         "func": ["hidet.ir"],
         "module": ["hidet.ir"],
         "type": ["hidet.lang.types"],

@@ -21,6 +21,7 @@ mappings, `hidet.lang.layout` the layouts of tensors, `hidet.lang.types` the typ
 
 # ruff: noqa: F403 (the types and mappings)
 
+from hidet.absent import explain_missing
 from hidet.frontends.script import script, script_module
 from hidet.frontends.script.attributes import ATTRS
 from hidet.frontends.script.bits import reinterpret
@@ -40,6 +41,8 @@ from hidet.lang.mapping import *
 from hidet.lang.types import *
 
 attr = attrs = ATTRS
+
+explain_missing(__name__)
 
 __all__ = ["address", "as_tensor_pointer", "attr", "attrs", "bitwise_not", "cast", "cdiv"]
 __all__ += ["column_major", "cuda", "deref", "grid", "layout", "local_layout", "mapping", "math"]

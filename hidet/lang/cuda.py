@@ -1,9 +1,7 @@
 """CUDA in scripts: ids, barriers, shuffles, atomics, tensor cores, asynchronous copies."""
 
-from typing import NoReturn
-
+from hidet.absent import explain_missing
 from hidet.arch.fragments import wgmma_accumulator
-from hidet.frontends.script.absent import missing
 from hidet.frontends.script.accesses import copy_vector, load, store
 from hidet.frontends.script.async_copy import (
     cp_async,
@@ -156,10 +154,7 @@ __ushort_as_bfloat16, __short_as_bfloat16 = ushort_as_bfloat16, short_as_bfloat1
 
 show_elsewhere(__name__, {"contexts": ["hidet.lang.cuda"]})
 
-
-def __getattr__(name: str) -> NoReturn:
-    raise missing(__name__, name)
-
+explain_missing(__name__)
 
 __all__: list[str] = ["MmaConfig", "__bfloat16_as_short", "__bfloat16_as_ushort", "__brev"]
 __all__ += ["__brevll"]

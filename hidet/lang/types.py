@@ -1,5 +1,6 @@
 """The types of scripts, by short and long names; `f32[m, n]` is a tensor, `~f32` a pointer."""
 
+from hidet.absent import explain_missing
 from hidet.frontends.script.memory import (
     DeclareScope,
     register_tensor,
@@ -54,6 +55,8 @@ i8x4, u8x4 = VectorType(I8, 4), VectorType(U8, 4)
 i32x2, i32x4 = (VectorType(I32, lanes) for lanes in (2, 4))
 u32x2, u32x4 = (VectorType(U32, lanes) for lanes in (2, 4))
 void_p = byte_p = VOID_POINTER
+
+explain_missing(__name__)
 
 __all__: list[str] = ["DataType", "DeclareScope", "PointerType", "ScalarType", "TensorType"]
 __all__ += ["VectorType"]

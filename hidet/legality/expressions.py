@@ -119,7 +119,10 @@ def _old_value(op: Operation) -> Operation | None:
     computed = op.value.owner
     if not isinstance(computed, Operation):
         return None
-    old: SSAValue = computed.operands[number.value.data]
+    count, position = len(computed.operands), number.value.data
+    if not 0 <= position < count:
+        raise illegal(op, f"{UPDATE} is {position}, but {computed.name} has {count} operands")
+    old: SSAValue = computed.operands[position]
     return old.owner if isinstance(old.owner, Operation) else None
 
 

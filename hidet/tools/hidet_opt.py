@@ -34,11 +34,12 @@ from xdsl.xdsl_opt_main import xDSLOptMain
 import hidet
 from hidet.dialects.alias_printer import AliasedMLIRTarget, module_text
 from hidet.errors import HidetError, LegalityError, OptionError, PassError
+from hidet.legality.dominance import check_dominance
 from hidet.lowering.blame import blame
 from hidet.lowering.pipelines import PIPELINES, PassOptions, passes_of
 from hidet.tools.pass_times import PassTime, count_operations, format_pass_times
 from hidet.tools.pipes import leave_pipe
-from hidet.tools.program_text import broken_string, deepest
+from hidet.tools.program_text import broken_string, deepest, refused_value, undecodable
 from hidet.universe import multiverse
 
 # How xDSL underlines the operation that does not verify, in a note with the whole program.
@@ -54,7 +55,7 @@ def _failing_operation(error: DiagnosticException) -> str | None:
 
 
 def _verify(program: ModuleOp) -> None:
-    """Verify a program.
+    """Verify a program, and that it defines what it uses, which xDSL does not look at.
 
     Raises:
         DiagnosticException: it does not verify; some of xDSL's verifiers raise other errors, which
@@ -68,6 +69,10 @@ def _verify(program: ModuleOp) -> None:
         ops = [frame.f_locals.get("self") for frame, _ in traceback.walk_tb(error.__traceback__)]
         names = [op.name for op in ops if isinstance(op, Operation)]
         raise VerifyException(f"'{names[-1]}' does not verify: {error}") from error
+    try:
+        check_dominance(program)
+    except LegalityError as error:
+        raise VerifyException(str(error)) from error
 
 
 def _is_expected(error: Exception) -> bool:
@@ -154,8 +159,8 @@ class HidetOptMain(xDSLOptMain):
         """Parse a program.
 
         Raises:
-            HidetError: a string has no end, or the program is nested more deeply than the parser
-                goes.
+            HidetError: a string has no end, a value is out of range, the text is no UTF-8, or it is
+                nested more deeply than the parser goes.
         """
         data = chunk.read()
         text = data.decode(errors="replace")
@@ -163,6 +168,8 @@ class HidetOptMain(xDSLOptMain):
         def where(place: tuple[int, int]) -> str:
             return f"{self.args.input_file or '<stdin>'}:{place[0] + start_offset}:{place[1]}"
 
+        if (place := undecodable(data)) is not None:
+            raise HidetError("the text is not UTF-8", where=where(place))
         if (place := broken_string(text)) is not None:
             raise HidetError(
                 "a string does not end in its line, or has an unknown escape", where=where(place)
@@ -173,6 +180,8 @@ class HidetOptMain(xDSLOptMain):
             raise HidetError(
                 "the program is nested too deeply", where=where(deepest(text))
             ) from error
+        except ValueError as error:  # xDSL raises it for some values, and says no place
+            raise HidetError(str(error), where=where(refused_value(text, error))) from error
 
     def apply_passes(self, prog: ModuleOp) -> None:
         """Apply the passes in order, verifying after each."""

@@ -1,6 +1,9 @@
 """Looks at the text of a program, where the parser would not come back from it with an error."""
 
 import re
+import traceback
+
+from xdsl.parser import Parser
 
 # Strings as xDSL's lexer has them, comments and arrows are read over.
 _TOKEN = re.compile(
@@ -31,6 +34,23 @@ def deepest(text: str) -> tuple[int, int]:
         elif match["close"]:
             depth -= 1
     return _place(text, position)
+
+
+def undecodable(data: bytes) -> tuple[int, int] | None:
+    """Give the line and the column of the first byte that is no UTF-8, if there is one."""
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        before = data[: error.start].decode()
+        return _place(before, len(before))
+    return None
+
+
+def refused_value(text: str, error: ValueError) -> tuple[int, int]:
+    """Give the line and the column behind a value for which the parser raised a plain error."""
+    frames = (frame for frame, _ in traceback.walk_tb(error.__traceback__))
+    parsers = [p for frame in frames if isinstance(p := frame.f_locals.get("self"), Parser)]
+    return _place(text, parsers[-1].pos if parsers else 0)
 
 
 def _place(text: str, position: int) -> tuple[int, int]:

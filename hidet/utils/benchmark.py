@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from statistics import median as median_of
 from time import perf_counter
 from typing import Literal, overload
 
@@ -52,6 +51,8 @@ def benchmark_func(
     """
     if number < 1 or repeat < 1:
         raise HidetError(f"number={number} and repeat={repeat} measure nothing")
+    from statistics import median as median_of
+
     for _ in range(warmup):
         run_func()
     times = [_milliseconds(run_func, number) for _ in range(repeat)]

@@ -151,3 +151,16 @@ cuda.kernel @not_formed(%out : memref<32xindex>) grid(1) block(32) {
   %0 = arith.addi %tid, %tid : index
   memref.store %0, %out[%0] : memref<32xindex>
 }
+
+// -----
+
+// The mark of `x[i] += v` is the number of an operand.
+
+// CHECK: cuda.update is 2, but arith.addf has 2 operands
+// CHECK-NEXT: at: memref.store in @update
+cuda.kernel @update(%x : memref<32xf32>, %v : f32) grid(1) block(32) attributes {cuda.formed} {
+  %tid = cuda.thread_id x
+  %0 = memref.load %x[%tid] : memref<32xf32>
+  %1 = arith.addf %0, %v : f32
+  memref.store %1, %x[%tid] {cuda.update = 2 : i64} : memref<32xf32>
+}

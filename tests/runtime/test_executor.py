@@ -1,7 +1,9 @@
 """Both executors on the same plans: the CPU's with real kernels, the CUDA one on a fake driver."""
 
 import gc
+import sys
 import threading
+import time
 import weakref
 
 import pytest
@@ -251,6 +253,41 @@ def test_memory_of_a_call_is_held(load, plans, monkeypatch, calls_before):
     torch.testing.assert_close(y, expected)
     gc.collect()
     assert all(storage() is None for storage in storages)
+
+
+def test_no_thread_comes_between_memory_and_address(plans, cpu_library, monkeypatch):
+    """A thread that gives an input other memory all the time; Python changes threads often."""
+    executor = CpuExecutor(plans.simple(), {"library": cpu_library})
+    x, w = _vector(plans), _vector(plans)
+    storages = weakref.WeakValueDictionary({x.data_ptr(): x.untyped_storage()})
+    freed, replaced, done = [], [0], threading.Event()
+
+    def replace():
+        while not done.is_set():
+            other = _vector(plans)
+            storages[other.data_ptr()] = other.untyped_storage()
+            x.data = other
+            replaced[0] += 1
+
+    def wait_and_look():
+        before = replaced[0]
+        while replaced[0] < before + 2:
+            time.sleep(0)
+        freed.append(executor._moving_pointers[0] not in storages)
+
+    monkeypatch.setattr(executor, "_launch", wait_and_look)
+    thread = threading.Thread(target=replace)
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        thread.start()
+        for _ in range(6000):
+            executor.run([x], [w])
+    finally:
+        done.set()
+        thread.join()
+        sys.setswitchinterval(interval)
+    assert sum(freed) == 0
 
 
 def test_what_was_freed_meanwhile_is_held_again(load, plans):

@@ -33,15 +33,17 @@ BROKEN = {
         18,
     ),
     "deep": ('"test.op"() : ' + "(" * 5000, 5014),
+    "range": ('"test.op"() {a = dense<99999999999999999999> : tensor<2xi64>} : () -> ()', 61),
+    "bytes": (b'"test.op"() {a = "\xff"} : () -> ()', 19),
 }
 
 
 @pytest.mark.parametrize("name", BROKEN)
 def test_place_of_what_the_parser_does_not_survive(name, tmp_path, capsys):
-    """Strings that xDSL's lexer would not be done with, and depth."""
+    """Strings that xDSL's lexer would not be done with, depth, values and bytes."""
     text, column = BROKEN[name]
     path = tmp_path / "program.mlir"
-    path.write_text(f"\n{text}\n")
+    path.write_bytes(b"\n%b\n" % (text if isinstance(text, bytes) else text.encode()))
     assert hidet_opt.main([str(path)]) == 1
     assert f"at: {path}:2:{column}" in capsys.readouterr().err
 
@@ -55,6 +57,18 @@ def test_verifiers_that_raise_anything(tmp_path, capsys):
     )
     assert hidet_opt.main([str(path)]) == 1
     assert "'memref.load' does not verify: expected an index" in capsys.readouterr().err
+
+
+def test_values_that_define_each_other(tmp_path, capsys):
+    """No pass gets a program in which values have no order."""
+    path = tmp_path / "program.mlir"
+    path.write_text(
+        "cuda.kernel @circle(%x : memref<8xindex>) grid(1) block(32) {\n"
+        "  %t = cuda.thread_id x\n  %a = arith.addi %b, %t : index\n"
+        "  %b = arith.addi %a, %t : index\n  memref.store %b, %x[%t] : memref<8xindex>\n}\n"
+    )
+    assert hidet_opt.main([str(path), "-p", "index-width"]) == 1
+    assert "operand 0, %b, is used before it is defined" in capsys.readouterr().err
 
 
 def test_tasks_are_not_listed_without_end(tmp_path, capsys):

@@ -12,9 +12,7 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any
-
-from filelock import FileLock
+from typing import TYPE_CHECKING, Any
 
 from hidet.backend.cache.entry import DamagedEntryError, Entry, read_entry, write_entry
 from hidet.backend.cache.folder import (
@@ -27,6 +25,9 @@ from hidet.backend.cache.folder import (
 from hidet.backend.temporary import make_folder, remove_tree, sweep
 from hidet.errors import CacheError
 from hidet.forks import FAMILY
+
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
 
 DEFAULT_MAX_BYTES = 4 << 30
 
@@ -244,7 +245,9 @@ class ArtifactCache:
             key: the key of the entry.
             give_up: whether not to wait for the lock any longer.
         """
-        lock: FileLock | None = None
+        from filelock import FileLock  # a start with a full cache does without
+
+        lock: BaseFileLock | None = None
         try:
             self.store.folder.prepare()
             lock = FileLock(self.store.folder.lock_file(self._place(key).parent.name))

@@ -6,7 +6,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import IntegerAttr, NoneAttr
+from xdsl.dialects.builtin import IntAttr, IntegerAttr, NoneAttr
 from xdsl.ir import Operation, SSAValue
 
 from hidet.backend.printer.arith import EXPRESSIONS as ARITHMETIC
@@ -85,14 +85,18 @@ def _store(op: Operation, writer: Writer) -> None:
 def _update(op: memref.StoreOp, writer: Writer, target: str) -> tuple[str, Text]:
     """Return the operator of a compound assignment and what stands to its right."""
     computed = op.value.owner
-    number = op.attributes[UPDATE]
-    assert isinstance(computed, Operation)
-    assert isinstance(number, IntegerAttr)
+    if not isinstance(computed, Operation):
+        raise LegalityError(f"{UPDATE} marks a store of an argument: nothing computes it")
+    name = computed.name
     entry = ARITHMETIC.get(type(computed))
     if not isinstance(entry, FloatOperator | IntegerOperator | BitOperator):
-        raise LegalityError(f"{UPDATE} marks a store of {computed.name}, which C++ cannot contract")
-    refuse_storage_only(computed)
-    return entry.update(computed, target, writer.text_of(computed.operands[1 - number.value.data]))
+        raise LegalityError(f"{UPDATE} marks a store of {name}, which C++ cannot contract")
+    match op.attributes[UPDATE]:
+        case IntegerAttr(value=IntAttr(data=(0 | 1) as updated)):
+            refuse_storage_only(computed)
+            return entry.update(computed, target, writer.text_of(computed.operands[1 - updated]))
+        case number:
+            raise LegalityError(f"{UPDATE} is {number}, but {name} has the operands 0 and 1")
 
 
 def _alloca(op: Operation, writer: Writer) -> None:

@@ -15,7 +15,13 @@ from hidet.frontends.script.launches import Parameter
 from hidet.frontends.script.memory import tensor_of
 from hidet.frontends.script.source import Source
 from hidet.frontends.script.tensor_maps import TensorMap, TensorMapType
-from hidet.frontends.script.types import PointerType, ScalarType, TensorType, scalar_type
+from hidet.frontends.script.types import (
+    PointerType,
+    ScalarType,
+    TensorType,
+    VectorType,
+    scalar_type,
+)
 from hidet.frontends.script.values import Pointer, Scalar, VoidPointer, describe
 
 
@@ -98,6 +104,12 @@ def _parameter(name: str, kind: object, what: str) -> Parameter:
             f"the layout {kind.layout} spreads elements over threads, but '{name}' lies in global "
             "memory",
             hint="use row_major and column_major alone",
+        )
+    if isinstance(kind, VectorType):
+        elements = f"meta.types([{kind.element}] * {kind.lanes})"
+        raise ScriptError(
+            f"the parameter '{name}' of a {what} is a vector, {kind}",
+            hint=f"{name}: ~{kind}, a pointer to it, or {name}: {elements}",
         )
     if isinstance(kind, TensorMapType):
         kind.check()

@@ -115,6 +115,24 @@ LOOP = "%c = arith.constant 1 : index\n%r = scf.for %i = %c to %c step %c"
             LegalityError,
             "cuda.update marks a store of math.exp",
         ),
+        (
+            kernel(
+                "%x : memref<1xf32>, %a : f32",
+                "%0 = arith.constant 0 : index\n"
+                "memref.store %a, %x[%0] {cuda.update = 0 : i64} : memref<1xf32>",
+            ),
+            LegalityError,
+            "cuda.update marks a store of an argument",
+        ),
+        (
+            kernel(
+                "%x : memref<1xf32>, %a : f32",
+                "%0 = arith.constant 0 : index\n%1 = arith.addf %a, %a : f32\n"
+                "memref.store %1, %x[%0] {cuda.update = 2 : i64} : memref<1xf32>",
+            ),
+            LegalityError,
+            "cuda.update is 2 : i64, but arith.addf has the operands 0 and 1",
+        ),
     ],
 )
 def test_errors(program, error, message):

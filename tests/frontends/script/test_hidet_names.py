@@ -11,6 +11,7 @@ from types import ModuleType
 
 import pytest
 
+from hidet.absent import ABSENT, PRIMITIVES
 from hidet.driver.script import CompiledModule
 from hidet.errors import MissingNameError
 
@@ -60,13 +61,42 @@ def test_names(path, names):
         try:
             value = getattr(here, name, None)
         except MissingNameError:  # which says what to use instead
-            continue
+            value = None
         exists = value is not None and (not isinstance(value, ModuleType) or name in MODULES)
         is_listed = any(fnmatchcase(name, pattern) for pattern in PATTERNS)
         if not exists:
             assert is_listed, f"{path}.{name} is not there, and {PAGE.name} does not say so"
         elif name not in ELSEWHERE:
             assert not is_listed, f"{path}.{name} is there: strike it from {PAGE.name}"
+
+
+def test_absent_names_are_those_of_the_original():
+    """No message is about a name that the original does not have, or that stands in no table."""
+    known = set(NAMES.replace(":", " ").split())
+    for name in ABSENT.keys() - PRIMITIVES.keys():
+        assert name in known, f"{name} is no name of the original that the test knows"
+        assert any(fnmatchcase(name, pattern) for pattern in PATTERNS), name
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "from hidet import symbol_var",
+        "from hidet.lang import asm",
+        "from hidet.lang import u4",
+        "from hidet.lang.types import i4",
+        "from hidet.ir.expr import Constant",
+        "from hidet.ir.dtypes import float8_e4m3",
+        "from hidet.ir.stmt import BlackBoxStmt",
+        "from hidet.ir.builders import StmtBuilder",
+    ],
+)
+def test_an_import_says_what_to_use(statement):
+    """Wherever the original has the name."""
+    name = statement.split()[-1]
+    with pytest.raises(ImportError, match=rf"has no '{name}'\n  hint: .") as error:
+        exec(statement)
+    assert error.value.hint == ABSENT[name]
 
 
 def test_the_table_lists_names_of_the_original():

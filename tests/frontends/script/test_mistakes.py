@@ -127,6 +127,16 @@ WHOLE = [
         """,
     ),
     whole(
+        "the parameter 'x' of a kernel is a vector, f32x4 ... x: meta.types([f32] * 4)",
+        "x",
+        """
+        with hidet.script_module():
+            @hidet.script
+            def kernel(x: f32x4):
+                attrs.cuda.grid_dim = 1
+        """,
+    ),
+    whole(
         "3 is no scalar type",
         "x",
         """

@@ -29,7 +29,9 @@ NASTY = [
     *("tid", "bid", "tx", "v", "buf", "cond", "offset", "smem", "arg", "i", "j", "i1", "x", "x1"),
     *("hidet", "blockIdx", "result", "running", "unreturned", "nullptr", "size_t", "half", "exp"),
 ]
-"""Names that mean something to C++, to CUDA, to the compiler's own naming, or are no C++ at all."""
+NASTY = list({unicodedata.normalize("NFKC", name): name for name in NASTY}.values())
+"""Names that mean something to C++, to CUDA, to the compiler's own naming, or are no C++ at all;
+none of them is to Python the same as another."""
 
 KERNELS = [
     *("printf", "size_t", "uint8_t", "main", "half", "__global__", "INT_MAX", "NULL", "EOF"),

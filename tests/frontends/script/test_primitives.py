@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import hidet
+from hidet import absent
 from hidet.errors import MissingNameError
-from hidet.frontends.script import absent
 from hidet.lang import attrs, cuda, f16, f32, i32, u32
 from hidet.lang.cuda import threadIdx
 
@@ -26,11 +26,11 @@ ORIGINAL = {
 def test_name(name):
     """It is a function that takes the same arguments by name, or the error says what to use."""
     primitives = importlib.import_module("hidet.ir.primitives.cuda")
-    if name in absent.ABSENT:
+    if name in absent.PRIMITIVES:
         for module in (primitives, cuda):
             with pytest.raises(MissingNameError, match=rf"{module.__name__} has no '{name}'") as e:
                 getattr(module, name)
-            assert e.value.hint == absent.ABSENT[name]
+            assert e.value.hint == absent.PRIMITIVES[name]
         return
     function = getattr(primitives, name)
     assert function is getattr(cuda, name)
@@ -41,8 +41,8 @@ def test_name(name):
 
 def test_absent_names_are_those_of_the_original():
     """The table holds no name that exists, and none that the original does not have."""
-    assert set(absent.ABSENT) <= set(ORIGINAL)
-    assert not set(absent.ABSENT) & set(cuda.__all__)
+    assert set(absent.PRIMITIVES) <= set(ORIGINAL)
+    assert not set(absent.PRIMITIVES) & set(cuda.__all__)
 
 
 def test_an_import_says_what_to_use():

@@ -1,11 +1,13 @@
-"""Names of the original Hidet's `hidet.lang.cuda` and `hidet.ir.primitives.cuda` that do not exist.
+"""Names of the original Hidet that do not exist, each with a line that says what to use.
 
-Each has a line that says what to use. An import of one of them fails with that line.
+An import of one of them fails with that line.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
+from typing import NoReturn
 
 from hidet.errors import MissingNameError
 
@@ -22,7 +24,7 @@ _PAIRS = "f16x2 has the operators +, -, * and /: d = a * b + c"
 _DIVIDE = "a // d and a % d; the compiler of CUDA divides by a constant in this way"
 _COPY = "kernels copy in loops, cp_async and tma_load; the host copies tensors: y.copy_(x)"
 
-ABSENT: dict[str, str] = {
+PRIMITIVES: dict[str, str] = {
     **{f"ldg{bits}": _LOAD for bits in (16, 32, 64, 128, 256)},
     **{f"ldg{bits}_lu": _LOAD for bits in (32, 64, 128, 256)},
     **{f"stg{bits}": _STORE for bits in (16, 32, 64, 128, 256, 512)},
@@ -68,7 +70,36 @@ ABSENT: dict[str, str] = {
     "memcpy_async": _COPY,
     "set_kernel_max_dynamic_smem_bytes": "attrs.cuda.dynamic_smem_bytes = n, in the kernel",
 }
-"""What to use instead of each name."""
+"""What to use instead of each name of `hidet.lang.cuda` and `hidet.ir.primitives.cuda`."""
+
+_CALLS = "the functions of hidet.lang.cuda; there is no inline PTX, and no C++"
+_PYTHON = "a function of Python that scripts call: its statements become part of the kernel"
+_VALUE = "a value of the script: f32(1), or an argument of the kernel"
+_PASSED = "a tensor that is passed to the kernel"
+_BITS = "i8 or u8, with shifts and masks"
+_TWO = "two tensors, of the real and of the imaginary parts"
+_TORCH = "torch's function, and hidet.from_torch of what it gives"
+
+ABSENT: dict[str, str] = {
+    **PRIMITIVES,
+    **dict.fromkeys(("asm", "BlackBoxStmt"), _CALLS),
+    **dict.fromkeys(("AssignStmt", "DeclareStmt", "ForStmt", "IfStmt"), _PYTHON),
+    **dict.fromkeys(("StmtBuilder", "FunctionBuilder", "Task"), _PYTHON),
+    **dict.fromkeys(("Constant", "Expr", "Var"), _VALUE),
+    **dict.fromkeys(("request_cuda_workspace", "request_cpu_workspace"), _PASSED),
+    **dict.fromkeys(("i1", "i2", "i4", "u1", "u2", "u4"), _BITS),
+    **dict.fromkeys(("complex64", "complex128"), _TWO),
+    **dict.fromkeys(("full_like", "randn_like", "linspace", "from_dlpack"), _TORCH),
+    **dict.fromkeys(("float8_e4m3", "float8_e5m2"), "f16 or bf16; floats of 8 bits are not there"),
+    "symbol_var": "an argument of the kernel, n: i32, with which shapes are written: x: f32[n]",
+    "declare_extern_func": "hidet.lang.cuda and hidet.lang.math: kernels call what these have",
+    "get_cuda_stream": "torch.cuda.stream: kernels are launched on torch's current stream",
+    "cublas": "torch.matmul around the kernel",
+    "build_ir_module_batch": "build_ir_module of each; kernels of a module are compiled together",
+    "gcd": "math.gcd of Python",
+    "lcm": "math.lcm of Python",
+}
+"""The same for all modules."""
 
 
 def missing(module: str, name: str, sources: Sequence[str] = ()) -> Exception:
@@ -85,4 +116,16 @@ def missing(module: str, name: str, sources: Sequence[str] = ()) -> Exception:
     return AttributeError(f"module '{module}' has no attribute '{name}'{shows}")
 
 
-__all__ = ["ABSENT", "missing"]
+def explain_missing(module: str) -> None:
+    """Have a module say what to use instead of a name that it does not have.
+
+    Type checkers do not see it, and go on to report such names.
+    """
+
+    def find(name: str) -> NoReturn:
+        raise missing(module, name)
+
+    vars(sys.modules[module])["__getattr__"] = find
+
+
+__all__ = ["ABSENT", "PRIMITIVES", "explain_missing", "missing"]
