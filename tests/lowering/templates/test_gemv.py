@@ -129,8 +129,8 @@ def test_bound_by_memory():
     def found(m, t, size):
         return sharings(Problem(1, m, 4096, 4096, t, "f32", size), "k", 16 // size, H200)
 
-    assert found(4, "f16", 2)
-    assert found(8, "f32", 4)
+    assert found(2, "f16", 2)
+    assert found(4, "f32", 4)
     assert not found(8, "f16", 2)
     assert not found(32, "f32", 4)
     problem = Problem(1, 1, 16384, 4096, "f16", "f32", 2)
