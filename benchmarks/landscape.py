@@ -24,7 +24,7 @@ from hidet.tuning.search import Search, Timed
 def measure(m: int, n: int, k: int, dtype: str, cold: bool) -> dict[str, Any]:
     """Measure all configs of a product; return what JSON can hold."""
     with fresh_tuner(1, cold=cold) as (tuner, arch):
-        ((fusion, template),) = open_fusions(fusions(program([(m, n, k)], dtype), arch))
+        ((fusion, template),) = open_fusions(fusions(program([(m, n, k)], dtype), arch), arch)
         problem = Problem(fusion, template, Setting(arch, "", cold))
         everything = Search(problem, problem.configs, descends=False)
         tuner.search([everything])

@@ -38,7 +38,7 @@ LAYERS = {
     ),
     "backend": "arch dialects errors escape forks",
     "runtime": "arch errors forks option",
-    "tuning": "arch backend context dialects errors lowering.templates runtime",
+    "tuning": "arch backend context dialects errors lowering lowering.templates runtime",
     "driver": (
         "analysis arch backend context dialects errors escape forks frontends.script legality "
         "lowering option runtime tensor tracebacks tuning utils"

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from ctypes import c_float
 from typing import cast
 
-import torch
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType, MemRefType
 from xdsl.ir import Attribute
@@ -95,12 +94,15 @@ def _float32(value: int | float) -> float:
 
 
 def _bfloat16_bits(value: int | float) -> int:
-    return _bits_of(value, torch.bfloat16)
+    return _bits_of(value, "bfloat16")
 
 
 def _float16_bits(value: int | float) -> int:
-    return _bits_of(value, torch.float16)
+    return _bits_of(value, "float16")
 
 
-def _bits_of(value: int | float, kind: torch.dtype) -> int:
-    return int(torch.tensor(value, dtype=kind).view(torch.int16)) & 0xFFFF
+def _bits_of(value: int | float, dtype: str) -> int:
+    """Return the bits of a number in a type of torch, which is loaded for such numbers only."""
+    import torch
+
+    return int(torch.tensor(value, dtype=getattr(torch, dtype)).view(torch.int16)) & 0xFFFF

@@ -19,7 +19,7 @@ from hidet.dialects.graph import ConstantOp, MatmulOp
 from hidet.dialects.graph.base import tensor_type
 from hidet.dialects.host_functions import FORWARD
 from hidet.dialects.shaped import bytes_of, element_of, shape_of, size_of
-from hidet.lowering.templates import TEMPLATES, load_template
+from hidet.lowering.task.schedule import find_template
 from hidet.lowering.templates.base import Template
 from hidet.lowering.templates.config import Config
 from hidet.lowering.templates.legality import Rejected
@@ -81,17 +81,16 @@ class Problem:
         return config.attribute(self.template.name)
 
 
-def open_fusions(module: ModuleOp) -> Iterator[tuple[FusionOp, Template[Any]]]:
+def open_fusions(module: ModuleOp, arch: Arch) -> Iterator[tuple[FusionOp, Template[Any]]]:
     """Give the fusions of `@forward` that have no config yet, with what builds them.
 
     What `@prepare` computes runs once for a set of weights, and is not worth a measurement.
     """
     for op in _forward(module):
         if isinstance(op, FusionOp) and op.config is None and all(map(size_of, op.results_)):
-            for template in map(load_template, TEMPLATES):
-                if template.accepts(op):  # where none does, `schedule` says so
-                    yield op, template
-                    break
+            found = find_template(op, arch)
+            if found is not None:  # where none is, `schedule` says so
+                yield op, found[0]
 
 
 def weight_bytes(module: ModuleOp) -> int:

@@ -34,4 +34,6 @@ def report(search: Search) -> str:
 
 
 def _choices(config: Config) -> str:
-    return " ".join(f"{each.name}={getattr(config, each.name)}" for each in fields(config))
+    """Return the choices of a config that are not as their defaults."""
+    choices = ((each, getattr(config, each.name)) for each in fields(config))
+    return " ".join(f"{each.name}={value}" for each, value in choices if value != each.default)

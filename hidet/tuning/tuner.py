@@ -116,7 +116,7 @@ class Tuner:
         setting = Setting(conditions.arch, conditions.version, cold)
         problems: dict[str, Problem] = {}
         fusions: list[tuple[FusionOp, str]] = []
-        for fusion, template in open_fusions(module):
+        for fusion, template in open_fusions(module, conditions.arch):
             if len(template.configs(fusion, conditions.arch)) > 1:
                 problem = Problem(fusion, template, setting)
                 problems.setdefault(problem.key, problem)

@@ -104,7 +104,7 @@ def test_report_of_a_gpu():
     module = Parser(make_context(), text).parse_module()
     run_pipeline(module, make_context(), PassOptions("sm_80"), pipeline="compute-pipeline")
     arch = "sm_80/shared_bytes_per_block=65536"
-    ((fusion, template),) = open_fusions(module)
+    ((fusion, template),) = open_fusions(module, Arch.parse(arch))
     assert isinstance(fusion, FusionOp)
     problem = Problem(fusion, template, Setting(Arch.parse(arch), "1", False))
     search = Search.of(problem, 1)

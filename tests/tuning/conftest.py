@@ -93,7 +93,7 @@ def problem(fusions):
 
     def make(text=PROGRAM, arch="cpu", version="1", cold=False):
         setting = Setting(Arch.parse(arch), version, cold)
-        ((fusion, template),) = open_fusions(fusions(text, arch))
+        ((fusion, template),) = open_fusions(fusions(text, arch), setting.arch)
         assert isinstance(fusion, FusionOp)
         return Problem(fusion, template, setting)
 

@@ -52,6 +52,6 @@ def _cluster(dimension: Dimension) -> Index:
     return number if extent == 1 else number // extent
 
 
-clusterDim = AlongDimensions(_extent)
-clusterIdx = AlongDimensions(_cluster)
-clusterRelativeBlockIdx = AlongDimensions(_place)
+clusterDim = AlongDimensions("clusterDim", _extent)
+clusterIdx = AlongDimensions("clusterIdx", _cluster)
+clusterRelativeBlockIdx = AlongDimensions("clusterRelativeBlockIdx", _place)

@@ -31,24 +31,29 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class AlongDimensions(Generic[T]):
-    """A number along each dimension, as `threadIdx` is."""
+    """A number along each dimension, as `threadIdx` is.
 
-    along: Callable[[Dimension], T]
+    Attributes:
+        name: what it is called.
+    """
+
+    name: str
+    _along: Callable[[Dimension], T]
 
     @property
     def x(self) -> T:
         """The number along x."""
-        return self.along(Dimension.X)
+        return self._along(Dimension.X)
 
     @property
     def y(self) -> T:
         """The number along y."""
-        return self.along(Dimension.Y)
+        return self._along(Dimension.Y)
 
     @property
     def z(self) -> T:
         """The number along z."""
-        return self.along(Dimension.Z)
+        return self._along(Dimension.Z)
 
 
 def _thread(dimension: Dimension) -> Scalar:
@@ -76,13 +81,14 @@ def _extents(name: Literal["blockDim", "gridDim"]) -> AlongDimensions[Index]:
             return extent
         return emitter.extent(BlockDimOp if is_block else GridDimOp, dimension)
 
-    return AlongDimensions(along)
+    return AlongDimensions(name, along)
 
 
 ALL_LANES = 0xFFFFFFFF
 """The mask of all lanes of a warp."""
 
-threadIdx, blockIdx = AlongDimensions(_thread), AlongDimensions(_block)
+threadIdx = AlongDimensions("threadIdx", _thread)
+blockIdx = AlongDimensions("blockIdx", _block)
 blockDim, gridDim = _extents("blockDim"), _extents("gridDim")
 
 

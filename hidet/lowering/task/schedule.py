@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
@@ -54,11 +55,21 @@ def choose(fusion: FusionOp, arch: Arch) -> tuple[Template[Any], Config]:
             )
         template = load_template(name)
         return template, template.config.read(fusion.config)
-    for name in TEMPLATES:
-        template = load_template(name)
+    found = find_template(fusion, arch)
+    if found is None:
+        raise ScheduleError(
+            "no template accepts the fusion", hint=f"there are {', '.join(TEMPLATES)}"
+        )
+    template, configs = found
+    return template, configs[0]
+
+
+def find_template(fusion: FusionOp, arch: Arch) -> tuple[Template[Any], Sequence[Config]] | None:
+    """Return the first template with configs for a fusion, and these; None where there is none."""
+    for template in map(load_template, TEMPLATES):
         if template.accepts(fusion) and (configs := template.configs(fusion, arch)):
-            return template, configs[0]
-    raise ScheduleError("no template accepts the fusion", hint=f"there are {', '.join(TEMPLATES)}")
+            return template, configs
+    return None
 
 
 def build_kernel(fusion: FusionOp, name: str, arch: Arch) -> KernelOp:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
+from xdsl.utils.exceptions import VerifyException
 
 from hidet.backend.printer import print_kernel
 from hidet.backend.printer.writer import EXPRESSIONS, STATEMENTS
@@ -52,8 +53,8 @@ LOOP = "%c = arith.constant 1 : index\n%r = scf.for %i = %c to %c step %c"
         (kernel("%0 : f32", ""), LegalityError, "has no name"),
         (
             kernel("%a : f32", "%b = math.exp %v : f32\n%v = math.exp %a : f32"),
-            LegalityError,
-            "'v' is used before its declaration",
+            VerifyException,
+            "%v, is used before it is defined",
         ),
         (
             kernel("%a : f32", "%0 = math.exp %a : f32\n%v = arith.addf %0, %0 : f32"),
