@@ -282,6 +282,8 @@ def _specialization(kernel: KernelOp, arch: Arch) -> _Specialization | None:
     meets = any(isinstance(op, GroupOp) or op.has_trait(BlockBarrier) for op in kernel.body.walk())
     if len(loops) != 1 or len(ids) != 1 or meets or stages_of(kernel) == 1:
         return None
+    if ids[0].parent is not kernel.body.block:
+        return None
     (loop,) = loops
     around = loop.op.parent_op()
     is_nested = isinstance(around, scf.ForOp)
