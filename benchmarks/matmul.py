@@ -13,15 +13,14 @@ import argparse
 import itertools
 import multiprocessing
 import os
-import statistics
 import tempfile
-from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import astuple
 from pathlib import Path
 from unittest.mock import patch
 
 import torch
+from clock import L2_BYTES, microseconds
 from xdsl.parser import Parser
 
 from hidet.arch.chips import Arch
@@ -41,9 +40,6 @@ PROBLEMS = (
 
 PEAK_FLOPS, PEAK_BYTES = 790e12, 4.26e12
 """Of an H200: 16-bit products a second, and bytes a second from memory, as measured."""
-
-L2_BYTES = 60 << 20
-LAUNCHES, RUNS = 20, 7
 
 
 def program(m: int, n: int, k: int) -> str:
@@ -70,22 +66,6 @@ def build(sizes: tuple[int, int, int], blocking: Blocking, folder: str) -> Compi
 def prepare(job: tuple[tuple[int, int, int], Blocking, str]) -> None:
     """Build a product in a process of its own."""
     build(*job)
-
-
-def microseconds(run: Callable[[], object]) -> float:
-    """Return the median time of a run."""
-    for _ in range(3):
-        run()
-    times: list[float] = []
-    for _ in range(RUNS):
-        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        start.record()
-        for _ in range(LAUNCHES):
-            run()
-        end.record()
-        torch.cuda.synchronize()
-        times.append(start.elapsed_time(end) / LAUNCHES * 1e3)
-    return statistics.median(times)
 
 
 def measure(sizes: tuple[int, int, int], blockings: list[Blocking], folders: list[str]) -> None:

@@ -15,9 +15,8 @@ import argparse
 import itertools
 import multiprocessing
 import os
-import statistics
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import astuple, dataclass
@@ -25,6 +24,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 import torch
+from clock import L2_BYTES, microseconds
 from xdsl.parser import Parser
 
 from hidet.arch.chips import Arch
@@ -48,10 +48,6 @@ VECTOR = 8
 """The halves of 16 bytes."""
 
 COPIED_BYTES = 1 << 30
-L2_BYTES = 60 << 20
-LAUNCHES, RUNS = 20, 7
-CYCLES = 10_000_000
-"""What the GPU waits for, while launches come in: some milliseconds."""
 
 SWEPT = 16
 """So many ways of `gemv` are compared: those with the best estimates."""
@@ -128,23 +124,6 @@ def build(case: Case, way: Way, folder: str) -> CompiledGraph:
 def prepare(job: tuple[Case, Way, str]) -> None:
     """Build a product in a process of its own."""
     build(*job)
-
-
-def microseconds(run: Callable[[], object]) -> float:
-    """Return the median time of a run on the GPU, with no gaps for the host between launches."""
-    for _ in range(3):
-        run()
-    times: list[float] = []
-    for _ in range(RUNS):
-        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        torch.cuda._sleep(CYCLES)  # pyright: ignore[reportPrivateUsage]
-        start.record()
-        for _ in range(LAUNCHES):
-            run()
-        end.record()
-        torch.cuda.synchronize()
-        times.append(start.elapsed_time(end) / LAUNCHES * 1e3)
-    return statistics.median(times)
 
 
 def copy_speed() -> float:
