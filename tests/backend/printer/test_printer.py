@@ -142,6 +142,15 @@ def test_errors(program, error, message):
     assert message in str(raised.value)
 
 
+def test_use_before_declaration():
+    """The printer says so itself, where nobody has verified the program."""
+    text = kernel("%a : f32", "%b = math.exp %v : f32\n%v = math.exp %a : f32")
+    (op,) = Parser(make_context(), text).parse_module().ops
+    assert isinstance(op, KernelOp)
+    with pytest.raises(LegalityError, match="'v' is used before its declaration"):
+        print_kernel(op)
+
+
 # Text.
 
 

@@ -7,6 +7,8 @@ from xdsl.parser import Parser
 from hidet.context import make_context
 from hidet.driver import compile_graph
 from hidet.frontends.torch.dtypes import type_of
+from hidet.lowering.templates.gemv import GemvTemplate
+from hidet.lowering.templates.matmul import MatmulTemplate
 from hidet.testing.numeric import assert_close
 
 
@@ -20,6 +22,19 @@ def program_text(body, inputs, outputs):
         {body}
         func.return {results} : {types}
       }}"""
+
+
+@pytest.fixture
+def choose(monkeypatch, tmp_path):
+    """Give a function that has all products of a program computed in one way, in strict mode."""
+
+    def choose(config):
+        for template in (GemvTemplate, MatmulTemplate):
+            found = [config] if isinstance(config, template.config) else []
+            monkeypatch.setattr(template, "configs", lambda *_, found=found: found)
+        return {"cache_dir": tmp_path, "strict": True}
+
+    return choose
 
 
 @pytest.fixture(autouse=True)

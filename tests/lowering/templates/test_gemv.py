@@ -7,7 +7,6 @@ import torch
 
 from hidet.arch.chips import Arch
 from hidet.lowering.templates.blocking import Problem
-from hidet.lowering.templates.gemv import GemvTemplate
 from hidet.lowering.templates.gemv_sharing import Sharing, estimate, sharings
 
 DTYPES = {
@@ -17,17 +16,6 @@ DTYPES = {
     "bf16": (torch.bfloat16, 1.6e-2),
 }
 H200 = Arch.parse("sm_90a")
-
-
-@pytest.fixture
-def choose(monkeypatch, tmp_path):
-    """Give a function that has all products of a program shared in one way."""
-
-    def choose(sharing):
-        monkeypatch.setattr(GemvTemplate, "configs", lambda *_: [sharing])
-        return {"cache_dir": tmp_path, "strict": True}
-
-    return choose
 
 
 def product(x, w, t, along):

@@ -5,19 +5,6 @@ import torch
 from torch.nn import functional
 
 from hidet.lowering.templates.blocking import Blocking
-from hidet.lowering.templates.matmul import MatmulTemplate
-
-
-@pytest.fixture
-def choose(monkeypatch, tmp_path):
-    """Give a function that has all products of a program computed in one way."""
-
-    def choose(blocking):
-        monkeypatch.setattr(MatmulTemplate, "configs", lambda *_: [blocking])
-        return {"cache_dir": tmp_path, "strict": True}
-
-    return choose
-
 
 F16, BF16, TF32 = "m16n8k16_f16_f32", "m16n8k16_bf16_f32", "m16n8k8_tf32_f32"
 WGMMA_F16, WGMMA_BF16 = "m64n64k16_f16_f32", "m64n32k16_bf16_f32"
@@ -69,6 +56,7 @@ QUICK = {
     (10, "nn"),
     (12, "tt"),
     (13, "nt"),
+    (14, "nn"),
 }
 
 

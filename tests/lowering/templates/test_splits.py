@@ -9,22 +9,18 @@ from torch.nn import functional
 from hidet.arch.chips import Arch
 from hidet.lowering.compute import split_products
 from hidet.lowering.templates.blocking import Blocking, Problem
-from hidet.lowering.templates.matmul import MatmulTemplate
 from hidet.lowering.templates.splits import best_split, time_in_parts, time_of
 
 H200 = Arch.parse("sm_90a")
 
 
 @pytest.fixture
-def split(monkeypatch, tmp_path):
+def split(monkeypatch, choose):
     """Give a function that has all products split into parts, on tensor cores, in strict mode."""
 
     def split(parts):
-        blocking = Blocking("m16n8k16_f16_f32", 16, 32, 32, 1, 2, 2)
         monkeypatch.setattr(split_products, "best_split", lambda *_: parts)
-        monkeypatch.setattr(MatmulTemplate, "configs", lambda *_: [blocking])
-        monkeypatch.setattr("hidet.lowering.templates.gemv.sharings", lambda *_: [])
-        return {"cache_dir": tmp_path, "strict": True}
+        return choose(Blocking("m16n8k16_f16_f32", 16, 32, 32, 1, 2, 2))
 
     return split
 
