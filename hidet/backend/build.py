@@ -93,6 +93,10 @@ def find_binary(
     return None if entry is None else entry.file(name)
 
 
+PROGRESS = {"auto": None, "on": True, "off": False}
+"""The values of the option `progress`: whether bars are shown; None is on a terminal only."""
+
+
 def _run_all(
     jobs: Mapping[str, Callable[[], Path]],
     workers: int | None,

@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import chain
-from types import TracebackType
-from typing import Self
 
 from hidet.arch.chips import Arch
 from hidet.backend.build import build_kernels
@@ -36,7 +35,7 @@ class Lowered:
     source: str
 
 
-class CandidateBuilder:
+class CandidateBuilder(ExitStack):
     """Lowers candidates in processes of their own and compiles them, on all cores.
 
     Args:
@@ -55,12 +54,13 @@ class CandidateBuilder:
         workers: int | None,
         time_limit: float,
     ) -> None:
+        super().__init__()
         self._arch = arch
         self._toolchain = toolchain
         self._store = store
         self._workers = workers or len(os.sched_getaffinity(0))
         self._time_limit = time_limit
-        self._pool = WorkerPool(LOWERING, self._workers, LOWER_SECONDS)
+        self._pool = self.enter_context(WorkerPool(LOWERING, self._workers, LOWER_SECONDS))
 
     def build(
         self, candidates: Sequence[tuple[str, str]], advance: Callable[[], object]
@@ -117,18 +117,6 @@ class CandidateBuilder:
             number: {"plan": _with_key(each.plan, key).to_json(), "artifacts": {key: str(path)}}
             for number, each in batch.items()
         }
-
-    def __enter__(self) -> Self:
-        self._pool.__enter__()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._pool.__exit__(kind, error, traceback)
 
 
 def _with_key(plan: Plan, key: str) -> Plan:

@@ -7,7 +7,7 @@ from xdsl.parser import Parser
 
 from hidet.analysis.kernels import kernels_of
 from hidet.arch.chips import Arch
-from hidet.backend.build import build_kernels
+from hidet.backend.build import PROGRESS, build_kernels
 from hidet.backend.cache import Store, artifact_key
 from hidet.backend.printer import print_kernel
 from hidet.backend.toolchains import Toolchain
@@ -21,9 +21,6 @@ from hidet.driver.tuning import make_tuner, with_tuner
 from hidet.legality.architecture import check_architecture
 from hidet.lowering.pipelines import PassOptions, passes_of
 from hidet.runtime.times import CompileTimes
-
-# The option `progress`, as build_kernels takes it.
-_PROGRESS = {"auto": None, "on": True, "off": False}
 
 
 def compile_program(
@@ -74,7 +71,7 @@ def compile_program(
             store.kernels,
             symbols={symbol: toolchain.symbol(symbol) for symbol in sources},
             workers=options.num_workers,
-            progress=_PROGRESS[options.progress],
+            progress=PROGRESS[options.progress],
             time_limit=options.compile_time_limit,
         )
     with report.stage("plan"):

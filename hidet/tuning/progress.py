@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from types import TracebackType
-from typing import Any, Self
+from contextlib import ExitStack
+from typing import Any
 
 from tqdm import tqdm
 
-PROGRESS = {"auto": None, "on": True, "off": False}
-"""The values of the option `progress`: whether bars are shown; None is on a terminal only."""
+from hidet.backend.build import PROGRESS
 
 
-class Progress:
-    """The bars of one tuning.
+class Progress(ExitStack):
+    """The bars of one tuning, which are closed at the end.
 
     Args:
         mode: the option `progress`.
     """
 
     def __init__(self, mode: str) -> None:
+        super().__init__()
         shown = PROGRESS[mode]
         disabled = None if shown is None else not shown
         self._bars: list[Any] = [
@@ -33,6 +33,8 @@ class Progress:
             )
             for place, text in enumerate(("Building", "Measuring"))
         ]
+        for bar in self._bars:
+            self.callback(bar.close)
 
     def expect(self, count: int) -> None:
         """Note that so many more candidates are built, and measured."""
@@ -48,15 +50,3 @@ class Progress:
         """Note that a candidate is measured, or cannot be; and what the best is now."""
         self._bars[1].set_postfix_str(best, refresh=False)
         self._bars[1].update()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        for bar in reversed(self._bars):
-            bar.close()

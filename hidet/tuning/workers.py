@@ -15,9 +15,9 @@ import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from queue import SimpleQueue
-from types import TracebackType
-from typing import IO, Any, Self
+from typing import IO, Any
 
 from hidet.errors import HidetError
 
@@ -106,8 +106,8 @@ class Worker:
         return f"its process ended {how}{': ' if printed else ''}{printed}"
 
 
-class WorkerPool:
-    """Workers of one module that answer side by side.
+class WorkerPool(ExitStack):
+    """Workers of one module that answer side by side, and are closed at the end.
 
     Args:
         module: what they run.
@@ -116,7 +116,10 @@ class WorkerPool:
     """
 
     def __init__(self, module: str, count: int, time_limit: float) -> None:
+        super().__init__()
         self._workers = [Worker(module, time_limit) for _ in range(count)]
+        for worker in self._workers:
+            self.callback(worker.close)
 
     def ask_all(
         self, requests: Sequence[Message], advance: Callable[[], object]
@@ -143,18 +146,6 @@ class WorkerPool:
 
         with ThreadPoolExecutor(len(self._workers)) as threads:
             return list(threads.map(ask, requests))
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        for worker in self._workers:
-            worker.close()
 
 
 def serve(answer: Callable[[Message], Message]) -> None:

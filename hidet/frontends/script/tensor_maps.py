@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
 
 from xdsl.dialects import builtin
 from xdsl.ir import SSAValue
@@ -51,11 +50,6 @@ class TensorMapType:
     def extents(self) -> tuple[int, ...]:
         """The extents of the box; raises ScriptError where one is none."""
         return tuple(map(_extent, self.box))
-
-    @property
-    def box_bytes(self) -> int:
-        """The bytes of a box, which a barrier expects of each load."""
-        return prod(self.extents) * self.tensor.element.bits // 8
 
     def check(self) -> None:
         """Check that TMA can move such boxes.

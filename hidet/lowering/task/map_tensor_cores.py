@@ -7,8 +7,6 @@ from math import gcd
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
-    DictionaryAttr,
-    IntegerAttr,
     MemRefLayoutAttr,
     MemRefType,
     ModuleOp,
@@ -33,6 +31,7 @@ from hidet.dialects.shaped import bytes_of, memref_type, shape_of
 from hidet.dialects.task import CopyOp, MatmulOp, SharedLayoutAttr, TaskMapAttr
 from hidet.dialects.task.layout import SWIZZLES, SharedLayout
 from hidet.errors import ScheduleError
+from hidet.lowering.templates.config import choices_of
 from hidet.mapping import TaskMap, repeat, spatial
 
 
@@ -58,12 +57,12 @@ class Workers:
         Raises:
             ScheduleError: it does not say it.
         """
-        config = kernel.attributes.get("config")
-        if isinstance(config, DictionaryAttr):
-            name, *counts = (config.data.get(key) for key in ("instruction", "rows", "columns"))
-            rows, columns = (n.value.data if isinstance(n, IntegerAttr) else 0 for n in counts)
-            if isinstance(name, StringAttr) and rows and columns:
-                return cls(name.data, rows, columns)
+        choices = choices_of(kernel)
+        match [choices.get(key) for key in ("instruction", "rows", "columns")]:
+            case [str() as name, int() as rows, int() as columns] if rows and columns:
+                return cls(name, rows, columns)
+            case _:
+                pass
         raise ScheduleError(
             f"the product of @{kernel.sym_name.data} has no instruction",
             hint="its config says instruction, rows and columns, or its tile has a map",

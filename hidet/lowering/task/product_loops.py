@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import cast
 
 from xdsl.dialects import memref, scf
-from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, MemRefType, UnitAttr
+from xdsl.dialects.builtin import MemRefType, UnitAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
@@ -16,14 +16,14 @@ from hidet.dialects.cuda.table_ops import known_index
 from hidet.dialects.shaped import memref_type
 from hidet.dialects.task import CopyOp, MatmulOp
 from hidet.dialects.task.marks import RING
+from hidet.lowering.templates.config import choices_of
 from hidet.rewriting.builder import KernelBuilder
 
 
 def stages_of(kernel: KernelOp) -> int:
     """Return how many tiles a kernel has of each operand, as its config says; else 1."""
-    config = kernel.attributes.get("config")
-    stages = config.data.get("stages") if isinstance(config, DictionaryAttr) else None
-    return stages.value.data if isinstance(stages, IntegerAttr) else 1
+    stages = choices_of(kernel).get("stages")
+    return stages if isinstance(stages, int) else 1
 
 
 class ProductLoop:

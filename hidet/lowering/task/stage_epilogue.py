@@ -7,7 +7,7 @@ from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import DictionaryAttr, MemRefType, ModuleOp, StringAttr
+from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import (
@@ -23,18 +23,17 @@ from hidet.analysis.windows import sink_window
 from hidet.arch.chips import Arch
 from hidet.arch.hopper import TMA_STORE
 from hidet.dialects.compute import SinkOp, StoreOp
-from hidet.dialects.cuda import FenceProxyAsyncOp, KernelOp, TmaCommitOp, TmaWaitOp
+from hidet.dialects.cuda import FenceProxyAsyncOp, TmaCommitOp, TmaWaitOp
 from hidet.dialects.cuda.attributes import Space, SpaceAttr, space_of
 from hidet.dialects.cuda.table_ops import Element
 from hidet.dialects.shaped import bytes_of, element_of, is_memref, memref_type, shape_of
 from hidet.dialects.task import CopyOp
 from hidet.dialects.task.layout import SWIZZLES, SharedLayout, SharedLayoutAttr
 from hidet.lowering.task.tma_copies import TmaWindow
+from hidet.lowering.templates.blocking import STAGED
+from hidet.lowering.templates.config import choices_of
 from hidet.rewriting.builder import KernelBuilder
 from hidet.rewriting.locations import location_setter
-
-STAGED = "staged"
-"""What a config says of the epilogue to have it staged; else threads store what they have."""
 
 
 class StageCopy(RewritePattern):
@@ -133,12 +132,6 @@ class StageEpiloguePass(ModulePass):
         if not TMA_STORE[2].runs_on(Arch.parse(self.arch)):
             return
         for kernel in kernels_of(op):
-            if _wants_staging(kernel):
+            if choices_of(kernel).get("epilogue") == STAGED:
                 walker = PatternRewriteWalker(StageCopy(), apply_recursively=False)
                 walker.rewrite_region(kernel.body)
-
-
-def _wants_staging(kernel: KernelOp) -> bool:
-    """Return whether the config of a kernel has its epilogue staged."""
-    config = kernel.attributes.get("config")
-    return isinstance(config, DictionaryAttr) and config.data.get("epilogue") == StringAttr(STAGED)

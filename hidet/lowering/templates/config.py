@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
 from typing import Self, get_type_hints
 
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, StringAttr, i64
 from xdsl.ir import Attribute
 
+from hidet.dialects.cuda import KernelOp
 from hidet.errors import ScheduleError
 
 MAX_CHOICE = 1 << 16
@@ -65,6 +67,21 @@ class Config:
                     what = "integer" if kind is int else "name"
                     raise ScheduleError(f"{name} of the config {attribute} is no {what}")
         return cls(**values)
+
+
+def choices_of(kernel: KernelOp) -> Mapping[str, int | str]:
+    """Return the choices that a kernel is built by, as its `config` says them."""
+    config = kernel.attributes.get("config")
+    found: dict[str, int | str] = {}
+    for name, value in config.data.items() if isinstance(config, DictionaryAttr) else ():
+        match value:
+            case IntegerAttr():
+                found[name] = value.value.data
+            case StringAttr():
+                found[name] = value.data
+            case _:
+                pass
+    return found
 
 
 def template_of(attribute: DictionaryAttr) -> str:

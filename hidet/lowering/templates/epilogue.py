@@ -5,10 +5,13 @@ from __future__ import annotations
 from xdsl.ir import SSAValue
 
 from hidet.analysis.epilogue import inverse_of
+from hidet.analysis.grids import loads_of
 from hidet.dialects.compute import FusionOp, GridOp, SinkOp, StoreOp
 from hidet.dialects.graph import MatmulOp
 from hidet.errors import ScheduleError
+from hidet.frontends.script.values import Tensor
 from hidet.lowering.templates.base import KernelScope
+from hidet.lowering.templates.parts import tensor
 from hidet.rewriting.inlining import element_at
 
 
@@ -18,6 +21,16 @@ def anchor_of(fusion: FusionOp) -> MatmulOp:
         if isinstance(op, MatmulOp):
             return op
     raise ScheduleError("the fusion has no graph.matmul")
+
+
+def product_tensors(scope: KernelScope, fusion: FusionOp) -> tuple[Tensor, Tensor, Tensor]:
+    """Bring the product of a fusion into a kernel; return its factors, and where results go."""
+    anchor = anchor_of(fusion)
+    for op in fusion.body.block.ops:
+        if isinstance(op, GridOp) and not loads_of(op, anchor.result):
+            scope.clone(op)
+    lhs, rhs = (tensor(scope.views[operand]) for operand in (anchor.lhs, anchor.rhs))
+    return lhs, rhs, tensor(epilogue_sink(scope, anchor))
 
 
 def epilogue_sink(scope: KernelScope, anchor: MatmulOp) -> SSAValue:

@@ -20,10 +20,10 @@ from hidet.lang import script, task
 from hidet.lang.cuda import blockIdx, threadIdx
 from hidet.lowering.templates.base import KernelScope, Launch, Template, ceil_div
 from hidet.lowering.templates.blocking import Problem
-from hidet.lowering.templates.epilogue import anchor_of, epilogue_sink
+from hidet.lowering.templates.epilogue import anchor_of, product_tensors
 from hidet.lowering.templates.gemv_sharing import Sharing, sharings
 from hidet.lowering.templates.matmul import matrix_of
-from hidet.lowering.templates.parts import fill, register_tile, tensor
+from hidet.lowering.templates.parts import fill, register_tile
 from hidet.mapping import TaskMap
 
 
@@ -60,12 +60,7 @@ class GemvTemplate(Template[Sharing]):
 
     def build(self, scope: KernelScope, fusion: FusionOp, config: Sharing) -> None:
         """Write the kernel's body."""
-        anchor = anchor_of(fusion)
-        for op in fusion.body.block.ops:
-            if isinstance(op, GridOp) and not loads_of(op, anchor.result):
-                scope.clone(op)
-        lhs, rhs = (tensor(scope.views[operand]) for operand in (anchor.lhs, anchor.rhs))
-        gemv(lhs, rhs, tensor(epilogue_sink(scope, anchor)), Problem.of(anchor), config)
+        gemv(*product_tensors(scope, fusion), Problem.of(anchor_of(fusion)), config)
 
 
 def _stored_size(view: SSAValue) -> int:

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hidet.analysis.grids import loads_of
 from hidet.arch.chips import Arch
-from hidet.dialects.compute import FusionOp, GridOp
+from hidet.dialects.compute import FusionOp
 from hidet.dialects.graph import MatmulOp
 from hidet.frontends.script.values import Index, Tensor
 from hidet.lang import script, shared_tensor, task
 from hidet.lang.cuda import blockIdx, threadIdx
 from hidet.lowering.templates.base import KernelScope, Launch, Template, ceil_div
 from hidet.lowering.templates.blocking import Blocking, Problem, candidates, refused
-from hidet.lowering.templates.epilogue import anchor_of, epilogue_sink
+from hidet.lowering.templates.epilogue import anchor_of, product_tensors
 from hidet.lowering.templates.legality import Rejected
-from hidet.lowering.templates.parts import accumulator, fill, known, place, tensor
+from hidet.lowering.templates.parts import accumulator, fill, known, place
 
 
 class MatmulTemplate(Template[Blocking]):
@@ -47,13 +46,7 @@ class MatmulTemplate(Template[Blocking]):
 
     def build(self, scope: KernelScope, fusion: FusionOp, config: Blocking) -> None:
         """Write the kernel's body."""
-        anchor = anchor_of(fusion)
-        for op in fusion.body.block.ops:
-            if isinstance(op, GridOp) and not loads_of(op, anchor.result):
-                scope.clone(op)
-        lhs, rhs = (tensor(scope.views[operand]) for operand in (anchor.lhs, anchor.rhs))
-        result = tensor(epilogue_sink(scope, anchor))
-        matmul(lhs, rhs, result, Problem.of(anchor), config)
+        matmul(*product_tensors(scope, fusion), Problem.of(anchor_of(fusion)), config)
 
 
 @script
