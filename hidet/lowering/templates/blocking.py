@@ -147,24 +147,19 @@ MMA_TILES = (
 """Tiles for tensor cores: rows and columns, and how many warps share each."""
 
 WGMMA_TILES = (
-    (128, 256, 2, 1),
-    (256, 128, 2, 1),
-    (128, 192, 2, 1),
-    (128, 128, 2, 1),
-    (128, 64, 2, 1),
+    *((128, columns, 2, 1) for columns in (64, *range(96, 257, 16))),
+    *((256, columns, 2, 1) for columns in range(64, 129, 16)),
+    *((64, columns, 1, 1) for columns in (32, 48, 64, 96, 128, 192, 256)),
     (64, 256, 1, 2),
-    (64, 256, 1, 1),
-    (64, 128, 1, 1),
-    (64, 64, 1, 1),
-    (64, 32, 1, 1),
 )
-"""Tiles for warp groups of tensor cores: rows and columns, and how many groups share each."""
+"""Tiles for warp groups of tensor cores: rows and columns, and how many groups share each. Of many
+widths one makes whole waves; multiples of 16 can be swizzled in either order."""
 
 DEPTH = 128
 """The bytes of k of a tile for tensor cores: a line of the caches and of the banks. Half of it took
 1.1 to 1.3 times as long on an H200."""
 
-STAGES = (2, 3, 4, 5)
+STAGES = (2, 3, 4, 5, 6, 8, 11, 15)
 
 
 def candidates(problem: Problem, arch: Arch) -> list[Blocking]:
@@ -191,7 +186,7 @@ def _mma(problem: Problem, arch: Arch) -> Iterator[Blocking]:
         if instruction.name != wanted or not instruction.runs_on(arch):
             continue
         depth = DEPTH // problem.element_bytes
-        for (block_m, block_n, rows, columns), stages in product(MMA_TILES, STAGES):
+        for (block_m, block_n, rows, columns), stages in product(MMA_TILES, STAGES[:6]):
             yield Blocking(wanted, block_m, block_n, depth, rows, columns, stages)
 
 
