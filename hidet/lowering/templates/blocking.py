@@ -12,6 +12,7 @@ from hidet.arch.hopper import WGMMA
 from hidet.arch.instructions import FMA, MMA_SYNC
 from hidet.arch.limits import WARP, WARP_GROUP
 from hidet.arch.products import product_named
+from hidet.dialects.compute import FusionOp
 from hidet.dialects.graph import MatmulOp
 from hidet.dialects.shaped import bytes_of, element_of, shape_of
 from hidet.lowering.templates.base import ceil_div
@@ -31,6 +32,7 @@ class Problem:
         kind: the type of the factors, `tf32` where f32 may be rounded to it.
         total: the type of the sums.
         element_bytes: the bytes of a factor.
+        result_bytes: the bytes of what is stored of an element of the result.
     """
 
     batch: int
@@ -40,12 +42,15 @@ class Problem:
     kind: str
     total: str
     element_bytes: int
+    result_bytes: int = 4
 
     @classmethod
     def of(cls, anchor: MatmulOp) -> Problem:
-        """Return the problem of a product of the graph."""
+        """Return the problem of a product of the graph, or in a fusion."""
         element, result = element_of(anchor.lhs), shape_of(anchor.result)
         kind = "tf32" if anchor.precision.data == "tf32" else str(element)
+        fusion = anchor.parent_op()
+        stored = fusion.results_ if isinstance(fusion, FusionOp) else [anchor.result]
         return cls(
             batch=prod(result[:-2]),
             m=result[-2],
@@ -54,6 +59,7 @@ class Problem:
             kind=kind,
             total=str(element_of(anchor.result)),
             element_bytes=bytes_of(element),
+            result_bytes=max(bytes_of(element_of(value)) for value in stored),
         )
 
 
@@ -76,6 +82,8 @@ class Blocking(Config):
         stages: how many tiles of each operand are in shared memory.
         grid: the most blocks that are launched; they go on to further tiles until none is left.
         epilogue: `direct`, or `staged`: results go through shared memory, and from there by TMA.
+        cluster_rows: how many blocks of a cluster lie one below the other, in the same columns.
+        cluster_columns: how many lie side by side, in the same rows.
     """
 
     instruction: str
@@ -87,6 +95,8 @@ class Blocking(Config):
     stages: int
     grid: int = MAX_CHOICE
     epilogue: str = "direct"
+    cluster_rows: int = 1
+    cluster_columns: int = 1
 
     @property
     def threads(self) -> int:
@@ -94,11 +104,16 @@ class Blocking(Config):
         worker = 1 if self.instruction == FMA else product_named(self.instruction).group
         return self.rows * self.columns * worker
 
+    @property
+    def cluster(self) -> int:
+        """The blocks of a cluster."""
+        return self.cluster_rows * self.cluster_columns
+
     def shared_bytes(self, problem: Problem) -> int:
         """Return the shared memory of a block."""
         factors = (self.block_m + self.block_n) * self.block_k * self.stages
         results = self.block_m * self.block_n if self.epilogue == STAGED else 0
-        return (factors + results) * problem.element_bytes
+        return factors * problem.element_bytes + results * problem.result_bytes
 
     def refusal(self, problem: Problem, arch: Arch) -> str | None:
         """Return why a machine cannot run it, or None where it can."""
@@ -108,10 +123,16 @@ class Blocking(Config):
         shared = self.shared_bytes(problem) + spare
         return Footprint(self.threads, shared, sums).refusal(arch)
 
+    def clusters(self, problem: Problem) -> tuple[int, int]:
+        """Return how many clusters cover the rows of a matrix, and its columns."""
+        return (
+            ceil_div(problem.m, self.block_m * self.cluster_rows),
+            ceil_div(problem.n, self.block_n * self.cluster_columns),
+        )
+
     def tiles(self, problem: Problem) -> int:
-        """Return how many tiles the results have."""
-        tiles = ceil_div(problem.m, self.block_m) * ceil_div(problem.n, self.block_n)
-        return problem.batch * tiles
+        """Return how many tiles the results have, with those that fill up clusters."""
+        return problem.batch * prod(self.clusters(problem)) * self.cluster
 
 
 def _fma(
@@ -199,12 +220,25 @@ def _wgmma(problem: Problem, arch: Arch) -> Iterator[Blocking]:
         if name not in WGMMA or not WGMMA[name].runs_on(arch):
             continue
         depth = DEPTH // problem.element_bytes
-        choice = Blocking(name, block_m, block_n, depth, rows, columns, stages)
-        yield choice
-        if choice.tiles(problem) > arch.processors:
-            yield replace(choice, grid=arch.processors)
-            yield replace(choice, grid=arch.processors, epilogue=STAGED)
+        single = Blocking(name, block_m, block_n, depth, rows, columns, stages)
+        for choice in (single, *_clusters(single, problem)):
+            yield choice
+            if choice.tiles(problem) > arch.processors:
+                stays = replace(choice, grid=arch.processors // choice.cluster * choice.cluster)
+                yield from (stays, replace(stays, epilogue=STAGED))
 
+
+def _clusters(choice: Blocking, problem: Problem) -> Iterator[Blocking]:
+    """Give the ways to have two blocks share what one of them fetches, with none left over."""
+    rows, columns = choice.clusters(problem)
+    if rows % PAIR == 0:
+        yield replace(choice, cluster_rows=PAIR)
+    if columns % PAIR == 0:
+        yield replace(choice, cluster_columns=PAIR)
+
+
+PAIR = 2
+"""The blocks of a cluster. Multiprocessors come in pairs, so that pairs leave none of them out."""
 
 SHORT = 2
 """The bytes of the elements that wgmma takes in either order."""

@@ -46,6 +46,8 @@ BLOCKINGS = (
     Blocking(WGMMA_F16, 128, 64, 32, 2, 1, 3, grid=1, epilogue="staged"),
     Blocking(F16, 64, 64, 32, 2, 2, 3, grid=2),
     Blocking(WGMMA_ODD, 128, 96, 64, 2, 2, 3, grid=1, epilogue="staged"),
+    Blocking(WGMMA_F16, 64, 64, 32, 1, 1, 3, cluster_rows=2),
+    Blocking(WGMMA_BF16, 64, 32, 64, 1, 1, 2, grid=2, epilogue="staged", cluster_columns=2),
 )
 ORIENTATIONS = ("nn", "nt", "tn", "tt")
 QUICK = {
@@ -60,6 +62,8 @@ QUICK = {
     (13, "nt"),
     (14, "nn"),
     (15, "nn"),
+    (16, "nt"),
+    (17, "tn"),
 }
 
 
