@@ -42,7 +42,7 @@ class Problem:
     kind: str
     total: str
     element_bytes: int
-    result_bytes: int = 4
+    result_bytes: int = 2
 
     @classmethod
     def of(cls, anchor: MatmulOp) -> Problem:
@@ -180,7 +180,11 @@ DEPTH = 128
 """The bytes of k of a tile for tensor cores: a line of the caches and of the banks. Half of it took
 1.1 to 1.3 times as long on an H200."""
 
+SMALL_TILE = 64 * 128
+"""Tiles of up to so many elements may also have two lines of k: their steps are short."""
+
 STAGES = (2, 3, 4, 5, 6, 8, 11, 15)
+"""Products with few tiles wait for memory, the less the more of it is on its way."""
 
 
 def candidates(problem: Problem, arch: Arch) -> list[Blocking]:
@@ -206,9 +210,9 @@ def _mma(problem: Problem, arch: Arch) -> Iterator[Blocking]:
     for instruction in MMA_SYNC.values():
         if instruction.name != wanted or not instruction.runs_on(arch):
             continue
-        depth = DEPTH // problem.element_bytes
         for (block_m, block_n, rows, columns), stages in product(MMA_TILES, STAGES[:6]):
-            yield Blocking(wanted, block_m, block_n, depth, rows, columns, stages)
+            for depth in _depths(block_m * block_n, problem):
+                yield Blocking(wanted, block_m, block_n, depth, rows, columns, stages)
 
 
 def _wgmma(problem: Problem, arch: Arch) -> Iterator[Blocking]:
@@ -219,13 +223,19 @@ def _wgmma(problem: Problem, arch: Arch) -> Iterator[Blocking]:
         name = f"m64n{block_n // columns}k16_{problem.kind}_{problem.total}"
         if name not in WGMMA or not WGMMA[name].runs_on(arch):
             continue
-        depth = DEPTH // problem.element_bytes
-        single = Blocking(name, block_m, block_n, depth, rows, columns, stages)
-        for choice in (single, *_clusters(single, problem)):
-            yield choice
-            if choice.tiles(problem) > arch.processors:
-                stays = replace(choice, grid=arch.processors // choice.cluster * choice.cluster)
-                yield from (stays, replace(stays, epilogue=STAGED))
+        for depth in _depths(block_m * block_n, problem):
+            single = Blocking(name, block_m, block_n, depth, rows, columns, stages)
+            for choice in (single, *_clusters(single, problem)):
+                yield choice
+                if choice.tiles(problem) > arch.processors:
+                    stays = replace(choice, grid=arch.processors // choice.cluster * choice.cluster)
+                    yield from (stays, replace(stays, epilogue=STAGED))
+
+
+def _depths(size: int, problem: Problem) -> tuple[int, ...]:
+    """Return how much of k tiles may have, by the elements of the tile of results."""
+    depth = DEPTH // problem.element_bytes
+    return (depth, 2 * depth) if size <= SMALL_TILE else (depth,)
 
 
 def _clusters(choice: Blocking, problem: Problem) -> Iterator[Blocking]:
@@ -246,29 +256,41 @@ SHORT = 2
 ALIGNMENT = 1024
 """What is kept free for shared tiles to start at a multiple of so many bytes."""
 
-PRODUCTS = {WARP: 1.5e6, WARP_GROUP: 3.3e6}
+PRODUCTS = {WARP: 1.1e6, WARP_GROUP: 2.8e6}
 """Multiply-adds of 16-bit numbers in a microsecond on a multiprocessor of an H200, by the threads
 that share an instruction: `mma.sync` and `wgmma`."""
 
-TRAFFIC = 64e3
+TRAFFIC = 100e3
 """Bytes that it reads from the L2 cache in a microsecond."""
 
-STORES = 20e3
+STORES = 12.5e3
 """Bytes of results that it writes in a microsecond."""
 
-LATENCY = {WARP: 0.8, WARP_GROUP: 0.9}
+LATENCY = 0.6
 """Microseconds from the request of a tile to its product, where nothing else is in the way."""
 
+STEP = 0.15
+"""Microseconds that a step takes at least."""
+
+BANDWIDTH = 0.7
+"""The part of the bandwidth of memory that products reach."""
+
+LAUNCH = 1.0
+"""Microseconds that a kernel takes to begin."""
 
 START = 0.5
 """Microseconds that a block takes to begin."""
 
+BESIDE = 0.015
+"""The part of a time that counts beside a longer one."""
+
 
 def estimate(choice: Blocking, problem: Problem, arch: Arch) -> float:
-    """Return about how many microseconds a product takes, measured on an H200 (TF32: twice that).
+    """Return about how many microseconds a product takes, fitted to some 1,000 times on an H200.
 
-    The largest of three times counts, and a part of the others: those of the products, of the
-    traffic with L2, and of waiting for one tile after the other. The results are written after it.
+    The largest of four times counts: of the products, of the traffic with L2, of that with memory,
+    and of waiting for one tile after the other. The results are written after it, unless they go
+    through shared memory, beside the next product.
     """
     blocks = choice.tiles(problem)
     if choice.instruction == FMA:
@@ -280,18 +302,21 @@ def estimate(choice: Blocking, problem: Problem, arch: Arch) -> float:
     share = ceil_div(blocks, arch.processors)  # what one multiprocessor has to do
     work = share * steps * choice.block_k * problem.element_bytes / 2
     products = work * choice.block_m * choice.block_n / (PRODUCTS[group] * _efficiency(choice))
-    traffic = work * 2 * (choice.block_m + choice.block_n) / TRAFFIC
+    # Of what a cluster shares each of its blocks fetches a part.
+    sides = choice.block_m / choice.cluster_columns + choice.block_n / choice.cluster_rows
+    traffic = work * 2 * sides / TRAFFIC
+    elements = problem.m * problem.k + problem.k * problem.n + problem.m * problem.n
+    memory = problem.batch * elements * problem.element_bytes / (BANDWIDTH * arch.bandwidth) * 1e6
     stays = choice.grid < blocks  # the tiles of the next result are fetched while one is stored
     beside = 1 if stays else min(_resident(choice, problem, arch), share)
     rounds = share if stays else ceil_div(share, beside)
     fetched = share * steps + choice.stages if stays else rounds * (steps + choice.stages)
-    waiting = fetched * LATENCY[group] / (choice.stages - 1)
-    stores = share * choice.block_m * choice.block_n * problem.element_bytes / STORES / beside
-    if choice.epilogue == STAGED:
-        stores /= 2  # they go on beside the next product
-    times = sorted((products, traffic, waiting))
-    start = START * (1 if stays else rounds)
-    return times[2] + 0.3 * times[1] + 0.1 * times[0] + stores + start
+    waiting = fetched * max(LATENCY / (choice.stages - 1), STEP)
+    stored = 1 if choice.epilogue == STAGED else share
+    stores = stored * choice.block_m * choice.block_n * problem.result_bytes / STORES / beside
+    times = (products, traffic, memory, waiting)
+    start = LAUNCH + START * (1 if stays else rounds)
+    return max(times) * (1 - BESIDE) + sum(times) * BESIDE + stores + start
 
 
 def _efficiency(choice: Blocking) -> float:
@@ -302,7 +327,7 @@ def _efficiency(choice: Blocking) -> float:
     """
     warp_m, warp_n = choice.block_m / choice.rows, choice.block_n / choice.columns
     if product_named(choice.instruction).group == WARP_GROUP:
-        return warp_n / (warp_n + 32)
+        return warp_n / (warp_n + 16)
     return 1.5 * warp_m * warp_n / (warp_m * warp_n + 16 * (warp_m + warp_n))
 
 
