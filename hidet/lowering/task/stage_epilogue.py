@@ -32,11 +32,13 @@ from hidet.dialects.shaped import bytes_of, element_of, is_memref, memref_type, 
 from hidet.dialects.task import CopyOp
 from hidet.dialects.task.layout import SWIZZLES, SharedLayout, SharedLayoutAttr, map_of
 from hidet.dialects.task.marks import RING
+from hidet.lowering.task.expand import expand_copy
 from hidet.lowering.task.lower_mma import group_start, groups_along
 from hidet.lowering.task.tma_copies import TmaWindow
-from hidet.lowering.templates.blocking import STAGED
+from hidet.lowering.templates.blocking import SLOTS, STAGED, pieces_of
 from hidet.lowering.templates.config import choices_of
 from hidet.mapping import TaskMap
+from hidet.mapping.factors import Factor
 from hidet.rewriting.builder import KernelBuilder
 from hidet.rewriting.locations import location_setter
 
@@ -46,7 +48,8 @@ class StageCopy(RewritePattern):
 
     The sink's body computes what is stored, into the shared tile. Each warp group stores its own
     rectangle, and waits for itself alone: one of its threads asks TMA to copy that, and waits for
-    it only before the tile is written again, and at the end of the kernel.
+    it only before the tile is written again, and at the end of the kernel. A wide rectangle goes
+    in pieces, of which two are in shared memory at a time.
     """
 
     @op_type_rewrite_pattern
@@ -55,12 +58,14 @@ class StageCopy(RewritePattern):
         sink = op.target.owner
         if not _is_register(op.source) or not isinstance(sink, SinkOp):
             return
-        found, part = sink_window(sink), _part_of(map_of(op.source.type))
-        if found is None or part is None:
+        found, parts = sink_window(sink), _Parts.of(map_of(op.source.type))
+        if found is None or parts is None:
             return
         store, window = found
+        element = element_of(store.target)
+        pieces = parts.pieces(bytes_of(element))
         outer = KernelBuilder(InsertPoint.at_start(kernel_of(op).body.block))
-        tile = _allocate(outer, part, element_of(store.target))
+        tile = _allocate(outer, parts, len(pieces), element)
         tma = TmaWindow.of(window, shape_of(op.target), tile)
         if tma is None:
             rewriter.erase(cast("Operation", tile.owner))
@@ -68,24 +73,29 @@ class StageCopy(RewritePattern):
         builder = KernelBuilder(InsertPoint.before(op))
         builder.operation_insertion_handler = [location_setter(op.location)]
         group = builder.index(builder.div(op.worker, WARP_GROUP))
-        around = op.parent_op()
-        if isinstance(around, scf.ForOp):
-            with builder.when(_is_first(builder, op)):
-                builder.insert(TmaWaitOp(0))
+        first = group_start(builder, parts.tasks, op.worker, WARP_GROUP)
+        is_first, tensor_map = _is_first(builder, op), tma.build_map(builder)
+        is_again, slots = isinstance(op.parent_op(), scf.ForOp), shape_of(tile)[1]
+        for number, piece in enumerate(pieces):
+            place = Element(tile, [group, builder.index(number % slots)])
+            if is_again or number >= slots:
+                with builder.when(is_first):
+                    builder.insert(TmaWaitOp(slots - 1))
+                _meet(builder, group)
+            start = number * shape_of(tile)[-1]
+            local = _local_sink(builder, op, sink, store, place)
+            copy = builder.insert(CopyOp(op.source, [], local, op.target_offsets, op.worker))
+            expand_copy(copy, piece, start)
+            rewriter.erase(copy)
+            builder.insert(FenceProxyAsyncOp())
             _meet(builder, group)
-        first = group_start(builder, map_of(op.source.type), op.worker, WARP_GROUP)
-        offsets = list(op.target_offsets)
-        offsets[-2:] = map(builder.index, map(builder.add, offsets[-2:], first))
-        local = _local_sink(builder, op, sink, store, Element(tile, [group]))
-        builder.insert(CopyOp(op.source, [], local, op.target_offsets, op.worker))
-        builder.insert(FenceProxyAsyncOp())
-        _meet(builder, group)
-        with builder.when(_is_first(builder, op)):
-            tensor_map = tma.build_map(builder)
-            tma.build_stores(builder, tensor_map, offsets, Element(tile, [group]))
-            builder.insert(TmaCommitOp())
-        if isinstance(around, scf.ForOp):
-            builder.insertion_point = InsertPoint.after(around)
+            with builder.when(is_first):
+                offsets, within = [*op.target_offsets], (first[0], builder.add(first[1], start))
+                offsets[-2:] = map(builder.index, map(builder.add, offsets[-2:], within))
+                tma.build_stores(builder, tensor_map, offsets, place)
+                builder.insert(TmaCommitOp())
+        if is_again:
+            builder.insertion_point = InsertPoint.after(cast("Operation", op.parent_op()))
         with builder.when(_is_first(builder, op)):
             builder.insert(TmaWaitOp(0))
         rewriter.erase(op)
@@ -102,17 +112,47 @@ def _meet(builder: KernelBuilder, group: SSAValue) -> None:
     builder.insert(BarrierSyncOp(number, WARP_GROUP))
 
 
-def _part_of(tasks: TaskMap) -> tuple[int, int, int] | None:
-    """Return how many warp groups share a tile, and the rectangle of each; None if it has none."""
-    if tasks.workers % WARP_GROUP or tasks.rank != 2 or tasks.replicate_digits:
-        return None
-    counts = [groups_along(tasks, dim, WARP_GROUP) for dim in (0, 1)]
-    for digit in tasks.spatial_digits:
-        splits = max(WARP_GROUP // digit.weight, 1) < digit.extent
-        if splits and digit.stride * digit.extent != tasks.shape[digit.dim]:
+@dataclass(frozen=True)
+class _Parts:
+    """The rectangles of a tile that warp groups own.
+
+    Attributes:
+        tasks: the map of the tile.
+        groups: how many warp groups share it.
+        rows: the rows of a rectangle.
+        columns: its columns.
+    """
+
+    tasks: TaskMap
+    groups: int
+    rows: int
+    columns: int
+
+    @staticmethod
+    def of(tasks: TaskMap) -> _Parts | None:
+        """Return the parts of a tile, None where those of warp groups are no rectangles."""
+        if tasks.workers % WARP_GROUP or tasks.rank != 2 or tasks.replicate_digits:
             return None
-    rows, columns = (extent // count for extent, count in zip(tasks.shape, counts, strict=True))
-    return prod(counts), rows, columns
+        counts = [groups_along(tasks, dim, WARP_GROUP) for dim in (0, 1)]
+        for digit in tasks.spatial_digits:
+            splits = max(WARP_GROUP // digit.weight, 1) < digit.extent
+            if splits and digit.stride * digit.extent != tasks.shape[digit.dim]:
+                return None
+        rows, columns = (extent // each for extent, each in zip(tasks.shape, counts, strict=True))
+        return _Parts(tasks, prod(counts), rows, columns)
+
+    def pieces(self, element_bytes: int) -> list[TaskMap]:
+        """Return who has what of each piece of the columns, which may be all of them.
+
+        They are more than one where all groups have all columns, in registers that are neighbours.
+        """
+        count = pieces_of(self.columns, element_bytes)
+        number, factor = next(each for each in enumerate(self.tasks.factors) if each[1].dims[1] > 1)
+        if factor.kind != "repeat" or factor.dims[1] % count:
+            return [self.tasks]
+        piece = Factor("repeat", (factor.dims[0], factor.dims[1] // count))
+        factors = self.tasks.factors
+        return [TaskMap((*factors[:number], piece, *factors[number + 1 :]))] * count
 
 
 def _is_register(value: SSAValue) -> bool:
@@ -120,11 +160,13 @@ def _is_register(value: SSAValue) -> bool:
     return is_memref(value.type) and space_of(memref_type(value)) is Space.REGISTER
 
 
-def _allocate(builder: KernelBuilder, shape: tuple[int, int, int], element: Attribute) -> SSAValue:
-    """Allocate a shared tile for the part of each warp group, with the largest swizzle."""
-    row = shape[-1] * bytes_of(element)
+def _allocate(builder: KernelBuilder, parts: _Parts, pieces: int, element: Attribute) -> SSAValue:
+    """Allocate a shared tile for a piece or two of each warp group, with the largest swizzle."""
+    columns = parts.columns // pieces
+    row = columns * bytes_of(element)
     swizzle = max(size for size in SWIZZLES if size == 0 or row % size == 0)
     layout = SharedLayoutAttr(SharedLayout(1, swizzle))
+    shape = [parts.groups, min(pieces, SLOTS), parts.rows, columns]
     tile = builder.allocate(MemRefType(element, shape, layout, SpaceAttr(Space.SHARED)))
     tile.name_hint = "staged"
     cast("Operation", tile.owner).attributes[RING] = UnitAttr()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import product
 from math import prod
 
@@ -66,6 +67,22 @@ class Problem:
 STAGED = "staged"
 """The epilogue of results that go through shared memory."""
 
+SLOTS = 2
+"""The pieces of a warp group's results that are in shared memory at a time."""
+
+
+def pieces_of(columns: int, element_bytes: int) -> int:
+    """Return in how many pieces of columns a warp group stores its results: lines, or one of all.
+
+    A number of them that the slots divide, so that each has a slot of its own.
+    """
+    line = LINE // element_bytes
+    return columns // line if columns % (SLOTS * line) == 0 else 1
+
+
+LINE = 128
+"""The bytes of a line of the caches, and of all banks."""
+
 
 @dataclass(frozen=True)
 class Blocking(Config):
@@ -112,7 +129,9 @@ class Blocking(Config):
     def shared_bytes(self, problem: Problem) -> int:
         """Return the shared memory of a block."""
         factors = (self.block_m + self.block_n) * self.block_k * self.stages
-        results = self.block_m * self.block_n if self.epilogue == STAGED else 0
+        pieces = pieces_of(self.block_n, problem.result_bytes) if self.columns == 1 else 1
+        staged = self.block_m * self.block_n * min(pieces, SLOTS) // pieces
+        results = staged if self.epilogue == STAGED else 0
         return factors * problem.element_bytes + results * problem.result_bytes
 
     def refusal(self, problem: Problem, arch: Arch) -> str | None:
@@ -176,9 +195,8 @@ WGMMA_TILES = (
 """Tiles for warp groups of tensor cores: rows and columns, and how many groups share each. Of many
 widths one makes whole waves; multiples of 16 can be swizzled in either order."""
 
-DEPTH = 128
-"""The bytes of k of a tile for tensor cores: a line of the caches and of the banks. Half of it took
-1.1 to 1.3 times as long on an H200."""
+DEPTH = LINE
+"""The bytes of k of a tile for tensor cores. Half of it took 1.1 to 1.3 times as long (H200)."""
 
 SMALL_TILE = 64 * 128
 """Tiles of up to so many elements may also have two lines of k: their steps are short."""
@@ -187,12 +205,13 @@ STAGES = (2, 3, 4, 5, 6, 8, 11, 15)
 """Products with few tiles wait for memory, the less the more of it is on its way."""
 
 
-def candidates(problem: Problem, arch: Arch) -> list[Blocking]:
+@cache
+def candidates(problem: Problem, arch: Arch) -> Sequence[Blocking]:
     """Return the blockings of a problem that a machine can run, the best estimate first."""
     every = [*_mma(problem, arch), *_wgmma(problem, arch)]
     fitting = [each for each in every if each.refusal(problem, arch) is None]
     found = fitting or (CPU_FMA if arch.is_cpu else GPU_FMA)
-    return sorted(found, key=lambda each: estimate(each, problem, arch))
+    return tuple(sorted(found, key=lambda each: estimate(each, problem, arch)))
 
 
 def refused(problem: Problem, arch: Arch) -> list[Rejected]:
@@ -239,11 +258,11 @@ def _depths(size: int, problem: Problem) -> tuple[int, ...]:
 
 
 def _clusters(choice: Blocking, problem: Problem) -> Iterator[Blocking]:
-    """Give the ways to have two blocks share what one of them fetches, with none left over."""
+    """Give the way to have two blocks share what one of them fetches, with none left over."""
     rows, columns = choice.clusters(problem)
     if rows % PAIR == 0:
         yield replace(choice, cluster_rows=PAIR)
-    if columns % PAIR == 0:
+    elif columns % PAIR == 0:
         yield replace(choice, cluster_columns=PAIR)
 
 
@@ -256,33 +275,37 @@ SHORT = 2
 ALIGNMENT = 1024
 """What is kept free for shared tiles to start at a multiple of so many bytes."""
 
-PRODUCTS = {WARP: 1.1e6, WARP_GROUP: 2.8e6}
+PRODUCTS = {WARP: 2.3e6, WARP_GROUP: 3.1e6}
 """Multiply-adds of 16-bit numbers in a microsecond on a multiprocessor of an H200, by the threads
 that share an instruction: `mma.sync` and `wgmma`."""
 
-TRAFFIC = 100e3
+TRAFFIC = 126e3
 """Bytes that it reads from the L2 cache in a microsecond."""
 
-STORES = 12.5e3
+STORES = 14e3
 """Bytes of results that it writes in a microsecond."""
 
-LATENCY = 0.6
+LATENCY = 0.48
 """Microseconds from the request of a tile to its product, where nothing else is in the way."""
 
-STEP = 0.15
+STEP = 0.063
 """Microseconds that a step takes at least."""
 
-BANDWIDTH = 0.7
+BANDWIDTH = 0.88
 """The part of the bandwidth of memory that products reach."""
 
-LAUNCH = 1.0
-"""Microseconds that a kernel takes to begin."""
+LAUNCH, START = 0.7, 0.7
+"""Microseconds that a kernel takes to begin, and a block."""
 
-START = 0.5
-"""Microseconds that a block takes to begin."""
+CLUSTER = 0.8
+"""Microseconds for the blocks of a cluster to wait for each other. What they share comes out of the
+L2 cache anyway: that it is read once has saved nothing that could be seen."""
 
-BESIDE = 0.015
+BESIDE = 0.045
 """The part of a time that counts beside a longer one."""
+
+WAITING = 0.2
+"""The part of the time of waiting that counts beside all others."""
 
 
 def estimate(choice: Blocking, problem: Problem, arch: Arch) -> float:
@@ -302,21 +325,21 @@ def estimate(choice: Blocking, problem: Problem, arch: Arch) -> float:
     share = ceil_div(blocks, arch.processors)  # what one multiprocessor has to do
     work = share * steps * choice.block_k * problem.element_bytes / 2
     products = work * choice.block_m * choice.block_n / (PRODUCTS[group] * _efficiency(choice))
-    # Of what a cluster shares each of its blocks fetches a part.
-    sides = choice.block_m / choice.cluster_columns + choice.block_n / choice.cluster_rows
-    traffic = work * 2 * sides / TRAFFIC
+    traffic = work * 2 * (choice.block_m + choice.block_n) / TRAFFIC
     elements = problem.m * problem.k + problem.k * problem.n + problem.m * problem.n
     memory = problem.batch * elements * problem.element_bytes / (BANDWIDTH * arch.bandwidth) * 1e6
     stays = choice.grid < blocks  # the tiles of the next result are fetched while one is stored
-    beside = 1 if stays else min(_resident(choice, problem, arch), share)
-    rounds = share if stays else ceil_div(share, beside)
-    fetched = share * steps + choice.stages if stays else rounds * (steps + choice.stages)
+    resident = 1 if stays else min(_resident(choice, problem, arch), share)
+    rounds = share if stays else ceil_div(share, resident)
+    filling = min(choice.stages, steps)
+    fetched = share * steps + choice.stages if stays else rounds * (steps + filling)
     waiting = fetched * max(LATENCY / (choice.stages - 1), STEP)
     stored = 1 if choice.epilogue == STAGED else share
-    stores = stored * choice.block_m * choice.block_n * problem.result_bytes / STORES / beside
+    stores = stored * choice.block_m * choice.block_n * problem.result_bytes / STORES / resident
     times = (products, traffic, memory, waiting)
-    start = LAUNCH + START * (1 if stays else rounds)
-    return max(times) * (1 - BESIDE) + sum(times) * BESIDE + stores + start
+    start = LAUNCH + START * (1 if stays else rounds) + CLUSTER * (choice.cluster > 1)
+    beside = BESIDE * (sum(times) - max(times)) + WAITING * waiting
+    return max(times) + beside + stores + start
 
 
 def _efficiency(choice: Blocking) -> float:
@@ -327,8 +350,8 @@ def _efficiency(choice: Blocking) -> float:
     """
     warp_m, warp_n = choice.block_m / choice.rows, choice.block_n / choice.columns
     if product_named(choice.instruction).group == WARP_GROUP:
-        return warp_n / (warp_n + 16)
-    return 1.5 * warp_m * warp_n / (warp_m * warp_n + 16 * (warp_m + warp_n))
+        return warp_n / (warp_n + 3.5)
+    return warp_m * warp_n / (warp_m * warp_n + 30 * (warp_m + warp_n))
 
 
 def _resident(choice: Blocking, problem: Problem, arch: Arch) -> int:

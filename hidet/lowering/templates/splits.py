@@ -18,7 +18,7 @@ PART_BYTES = 128
 SECOND_KERNEL = 2.0
 """Microseconds until a kernel runs that adds up what another one has computed."""
 
-GAIN = 0.9
+GAIN = 0.85
 """The share of a product's time that one in parts takes at most, else it is not worth it."""
 
 
@@ -45,7 +45,7 @@ def time_of(problem: Problem, arch: Arch) -> float:
 
 
 def time_in_parts(problem: Problem, parts: int, arch: Arch) -> float:
-    """Return the microseconds of a product in parts: with the sums of f32 that come back from memory."""
+    """Return the microseconds of a product in parts, with those for reading the sums of f32."""
     split = replace(problem, batch=problem.batch * parts, k=problem.k // parts, result_bytes=4)
     sums = 4 * split.batch * split.m * split.n / arch.bandwidth * 1e6
     return time_of(split, arch) + sums + SECOND_KERNEL

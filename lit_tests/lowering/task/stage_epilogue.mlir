@@ -2,15 +2,17 @@
 // RUN: hidet-opt %s -p 'stage-epilogue{arch=sm_80}' --split-input-file | filecheck %s --check-prefix=SM80
 
 // What the sink stores goes to a shared tile first, as the sink computes it. Two warp groups have 64
-// rows each. One thread of a group has TMA copy these, by panel; it waits before they are written
-// again, and at the end. The groups do not wait for each other: each has a barrier.
+// rows each, in two pieces of a line. One thread of a group has TMA copy these; it waits before one is
+// written again, and at the end. The groups do not wait for each other: each has a barrier.
 
+// CHECK-DAG:     #[[PIECE:.*]] = #task.map<repeat(1, 8) * spatial(8, 1) * repeat(2, 1) * spatial(8, 4) * repeat(1, 2)>
 // CHECK-LABEL: cuda.kernel @tiles
-// CHECK-NEXT:    %staged = memref.alloca() {task.ring} : memref<2x64x128xf16, #task.tile<row_major, swizzle 128>, #cuda.space<shared>>
+// CHECK-NEXT:    %staged = memref.alloca() {task.ring} : memref<2x2x64x64xf16, #task.tile<row_major, swizzle 128>, #cuda.space<shared>>
 // CHECK:         scf.for
 // CHECK:           %[[GROUP:.*]] = arith.divsi %t
+// CHECK:           %[[MAP:.*]] = cuda.tensor_map %out strides [128, 1] : memref<256x128xf16> -> !cuda.tensor_map<tensor<256x128xf16>, box [64, 64], swizzle 128>
 // CHECK:           scf.if %[[FIRST:.*]] {
-// CHECK-NEXT:        cuda.tma_wait 0
+// CHECK-NEXT:        cuda.tma_wait 1
 // CHECK:           %[[NUMBER:.*]] = arith.addi %[[GROUP]]
 // CHECK-NEXT:      %[[BARRIER:.*]] = arith.index_cast %[[NUMBER]]
 // CHECK-NEXT:      cuda.barrier_sync %[[BARRIER]] count 128
@@ -20,15 +22,18 @@
 // CHECK:             %[[ROW:.*]] = arith.remsi %[[I_OF_TILE]], %{{.*}} : index
 // CHECK:             %[[J_OF_TILE:.*]] = arith.subi %[[J]], %{{.*}} : index
 // CHECK:             %[[COLUMN:.*]] = arith.remsi %[[J_OF_TILE]], %{{.*}} : index
-// CHECK:             compute.store %{{.*}}, %staged[%[[GROUP]], %[[ROW]], %[[COLUMN]]]
-// CHECK:           task.copy %c[] to %[[LOCAL]][%row, %{{.*}}] on %t
+// CHECK:             compute.store %{{.*}}, %staged[%[[GROUP]], %[[SLOT:.*]], %[[ROW]], %[[COLUMN]]]
+// CHECK:           task.foreach (%{{.*}}, %{{.*}}) in #[[PIECE]] on %t
+// CHECK:             compute.store %{{.*}}, %[[LOCAL]]
 // CHECK:           cuda.fence_proxy_async
 // CHECK:           cuda.barrier_sync %{{.*}} count 128
-// CHECK:           scf.if
-// CHECK:             %[[MAP:.*]] = cuda.tensor_map %out strides [128, 1] : memref<256x128xf16> -> !cuda.tensor_map<tensor<256x128xf16>, box [64, 64], swizzle 128>
-// CHECK:             cuda.tma_store %staged[%[[GROUP]], %{{.*}}, %{{.*}}] to %[[MAP]](%{{.*}}, %{{.*}})
-// CHECK:             cuda.tma_store %staged[%[[GROUP]], %{{.*}}, %{{.*}}] to %[[MAP]](%{{.*}}, %{{.*}})
+// CHECK:           scf.if %[[FIRST]]
+// CHECK:             cuda.tma_store %staged[%[[GROUP]], %[[SLOT]], %{{.*}}, %{{.*}}] to %[[MAP]](%{{.*}}, %{{.*}})
 // CHECK-NEXT:        cuda.tma_commit
+// CHECK:           task.foreach (%{{.*}}, %[[LATER:.*]]) in #[[PIECE]] on %t
+// CHECK:             %[[SECOND:.*]] = arith.addi %[[LATER]]
+// CHECK:             memref.load %c[%{{.*}}, %[[SECOND]]]
+// CHECK:             cuda.tma_store %staged
 // CHECK:         scf.if
 // CHECK-NEXT:      cuda.tma_wait 0
 // SM80-NOT:    cuda.tma_store

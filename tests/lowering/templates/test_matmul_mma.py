@@ -7,7 +7,8 @@ from torch.nn import functional
 from hidet.lowering.templates.blocking import Blocking
 
 F16, BF16, TF32 = "m16n8k16_f16_f32", "m16n8k16_bf16_f32", "m16n8k8_tf32_f32"
-WGMMA_F16, WGMMA_BF16, WGMMA_ODD = "m64n64k16_f16_f32", "m64n32k16_bf16_f32", "m64n48k16_f16_f32"
+WGMMA_F16, WGMMA_BF16 = "m64n64k16_f16_f32", "m64n32k16_bf16_f32"
+WGMMA_ODD, WGMMA_WIDE = "m64n48k16_f16_f32", "m64n256k16_f16_f32"
 DTYPES = {
     F16: torch.float16,
     BF16: torch.bfloat16,
@@ -15,6 +16,7 @@ DTYPES = {
     WGMMA_F16: torch.float16,
     WGMMA_BF16: torch.bfloat16,
     WGMMA_ODD: torch.float16,
+    WGMMA_WIDE: torch.float16,
 }
 NAMES = {torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32"}
 TOLERANCES = {torch.float16: 2e-3, torch.bfloat16: 1.6e-2, torch.float32: 3e-5}
@@ -48,6 +50,7 @@ BLOCKINGS = (
     Blocking(WGMMA_ODD, 128, 96, 64, 2, 2, 3, grid=1, epilogue="staged"),
     Blocking(WGMMA_F16, 64, 64, 32, 1, 1, 3, cluster_rows=2),
     Blocking(WGMMA_BF16, 64, 32, 64, 1, 1, 2, grid=2, epilogue="staged", cluster_columns=2),
+    Blocking(WGMMA_WIDE, 64, 256, 64, 1, 1, 2, grid=1, epilogue="staged"),
 )
 ORIENTATIONS = ("nn", "nt", "tn", "tt")
 QUICK = {
@@ -64,6 +67,7 @@ QUICK = {
     (15, "nn"),
     (16, "nt"),
     (17, "tn"),
+    (18, "nt"),
 }
 
 
@@ -84,7 +88,7 @@ def test_orientations(check, choose, blocking, transposed):
     """Operands whose rows or columns are contiguous, of sizes that no tile divides."""
     dtype = DTYPES[blocking.instruction]
     t = NAMES[dtype]
-    m, n, k = 72, 88, 136
+    m, n, k = 72, 88 if blocking.block_n < 256 else 280, 136
     x = torch.randn((m, k) if transposed[0] == "n" else (k, m)).to(dtype)
     w = torch.randn((k, n) if transposed[1] == "n" else (n, k)).to(dtype)
     left = x if transposed[0] == "n" else x.T
