@@ -204,6 +204,9 @@ SMALL_TILE = 64 * 128
 STAGES = (2, 3, 4, 5, 6, 8, 11, 15)
 """Products with few tiles wait for memory, the less the more of it is on its way."""
 
+MMA_STAGES = 8
+"""Where all threads ask for tiles the code that asks for the first ones is long."""
+
 
 @cache
 def candidates(problem: Problem, arch: Arch) -> Sequence[Blocking]:
@@ -229,20 +232,21 @@ def _mma(problem: Problem, arch: Arch) -> Iterator[Blocking]:
     for instruction in MMA_SYNC.values():
         if instruction.name != wanted or not instruction.runs_on(arch):
             continue
-        for (block_m, block_n, rows, columns), stages in product(MMA_TILES, STAGES[:6]):
-            for depth in _depths(block_m * block_n, problem):
-                yield Blocking(wanted, block_m, block_n, depth, rows, columns, stages)
+        for block_m, block_n, rows, columns in MMA_TILES:
+            for depth, stages in _depths(block_m * block_n, problem):
+                if stages <= MMA_STAGES:
+                    yield Blocking(wanted, block_m, block_n, depth, rows, columns, stages)
 
 
 def _wgmma(problem: Problem, arch: Arch) -> Iterator[Blocking]:
     """Give the blockings of a problem for warp groups."""
     if arch.is_cpu or problem.element_bytes != SHORT:
         return
-    for (block_m, block_n, rows, columns), stages in product(WGMMA_TILES, STAGES):
+    for block_m, block_n, rows, columns in WGMMA_TILES:
         name = f"m64n{block_n // columns}k16_{problem.kind}_{problem.total}"
         if name not in WGMMA or not WGMMA[name].runs_on(arch):
             continue
-        for depth in _depths(block_m * block_n, problem):
+        for depth, stages in _depths(block_m * block_n, problem):
             single = Blocking(name, block_m, block_n, depth, rows, columns, stages)
             for choice in (single, *_clusters(single, problem)):
                 yield choice
@@ -251,10 +255,18 @@ def _wgmma(problem: Problem, arch: Arch) -> Iterator[Blocking]:
                     yield from (stays, replace(stays, epilogue=STAGED))
 
 
-def _depths(size: int, problem: Problem) -> tuple[int, ...]:
-    """Return how much of k tiles may have, by the elements of the tile of results."""
-    depth = DEPTH // problem.element_bytes
-    return (depth, 2 * depth) if size <= SMALL_TILE else (depth,)
+def _depths(size: int, problem: Problem) -> Iterator[tuple[int, int]]:
+    """Give how much of k a tile may have, and how many are on their way: no more than there are.
+
+    Args:
+        size: the elements of the tile of results.
+        problem: the problem.
+    """
+    line = DEPTH // problem.element_bytes
+    for depth in (line, 2 * line) if size <= SMALL_TILE else (line,):
+        for stages in STAGES:
+            if stages <= max(STAGES[0], ceil_div(problem.k, depth) + 1):
+                yield depth, stages
 
 
 def _clusters(choice: Blocking, problem: Problem) -> Iterator[Blocking]:
@@ -275,36 +287,36 @@ SHORT = 2
 ALIGNMENT = 1024
 """What is kept free for shared tiles to start at a multiple of so many bytes."""
 
-PRODUCTS = {WARP: 2.3e6, WARP_GROUP: 3.1e6}
+PRODUCTS = {WARP: 2.2e6, WARP_GROUP: 3.1e6}
 """Multiply-adds of 16-bit numbers in a microsecond on a multiprocessor of an H200, by the threads
 that share an instruction: `mma.sync` and `wgmma`."""
 
 TRAFFIC = 126e3
 """Bytes that it reads from the L2 cache in a microsecond."""
 
-STORES = 14e3
+STORES = 13e3
 """Bytes of results that it writes in a microsecond."""
 
-LATENCY = 0.48
+LATENCY = 0.45
 """Microseconds from the request of a tile to its product, where nothing else is in the way."""
 
-STEP = 0.063
+STEP = 0.064
 """Microseconds that a step takes at least."""
 
 BANDWIDTH = 0.88
 """The part of the bandwidth of memory that products reach."""
 
-LAUNCH, START = 0.7, 0.7
+LAUNCH, START = 0.6, 0.7
 """Microseconds that a kernel takes to begin, and a block."""
 
-CLUSTER = 0.8
+CLUSTER = 0.9
 """Microseconds for the blocks of a cluster to wait for each other. What they share comes out of the
 L2 cache anyway: that it is read once has saved nothing that could be seen."""
 
-BESIDE = 0.045
+BESIDE = 0.02
 """The part of a time that counts beside a longer one."""
 
-WAITING = 0.2
+WAITING = 0.3
 """The part of the time of waiting that counts beside all others."""
 
 
@@ -350,7 +362,7 @@ def _efficiency(choice: Blocking) -> float:
     """
     warp_m, warp_n = choice.block_m / choice.rows, choice.block_n / choice.columns
     if product_named(choice.instruction).group == WARP_GROUP:
-        return warp_n / (warp_n + 3.5)
+        return warp_n / (warp_n + 3)
     return warp_m * warp_n / (warp_m * warp_n + 30 * (warp_m + warp_n))
 
 

@@ -55,12 +55,13 @@ def matmul(lhs: Tensor, rhs: Tensor, product: Tensor, problem: Problem, choice: 
     acc = accumulator(product, choice.block_m, choice.block_n)
     sa = shared_tensor(lhs.dtype, [choice.block_m, choice.block_k])
     sb = shared_tensor(rhs.dtype, [choice.block_k, choice.block_n])
-    tiles, (cluster, *place) = choice.tiles(problem), place_of_block(choice)
+    tiles = choice.tiles(problem)
+    place = place_of_block(choice)
     if tiles <= choice.grid:
-        multiply_tile(cluster, place, lhs, rhs, product, acc, sa, sb, problem, choice)
+        multiply_tile(place[0], place[1:], lhs, rhs, product, acc, sa, sb, problem, choice)
     else:
-        for tile in range(cluster, tiles // choice.cluster, choice.grid // choice.cluster):
-            multiply_tile(tile, place, lhs, rhs, product, acc, sa, sb, problem, choice)
+        for tile in range(place[0], tiles // choice.cluster, choice.grid // choice.cluster):
+            multiply_tile(tile, place[1:], lhs, rhs, product, acc, sa, sb, problem, choice)
 
 
 @script
