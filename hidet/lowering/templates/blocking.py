@@ -313,10 +313,10 @@ CLUSTER = 0.9
 """Microseconds for the blocks of a cluster to wait for each other. What they share comes out of the
 L2 cache anyway: that it is read once has saved nothing that could be seen."""
 
-BESIDE = 0.02
+BESIDE = 0.1
 """The part of a time that counts beside a longer one."""
 
-WAITING = 0.3
+WAITING = 0.2
 """The part of the time of waiting that counts beside all others."""
 
 
