@@ -20,6 +20,7 @@ from hidet.dialects.cuda.faults import CheckedIndexOp
 from hidet.dialects.cuda.instructions import IdOp
 from hidet.dialects.cuda.integers import FloorModOp
 from hidet.dialects.cuda.kernel import DYNAMIC
+from hidet.dialects.walking import parent_of_type
 
 if TYPE_CHECKING:
     from hidet.analysis.index_forms import IndexForms
@@ -187,7 +188,7 @@ def _id(forms: IndexForms, op: Operation, algebra: FormAlgebra) -> LinearForm:
     dimension = Dimension(op.dimension.data)
     number = list(Dimension).index(dimension)
     of_block = isinstance(op, ThreadIdOp | BlockDimOp)
-    kernel = _kernel_of(op)
+    kernel = parent_of_type(op, KernelOp)  # ids outside of one are legal in pieces of programs
     if kernel is None:
         largest = MAX_THREADS_PER_BLOCK if of_block else MAX_GRID[0]
     else:
@@ -202,14 +203,6 @@ def _id(forms: IndexForms, op: Operation, algebra: FormAlgebra) -> LinearForm:
     return LinearForm.of(
         IdVariable(f"{op.name} {dimension}", largest + is_extent, type(op), dimension)
     )
-
-
-def _kernel_of(op: Operation) -> KernelOp | None:
-    """Return the kernel around an op; ids outside of one are legal in pieces of programs."""
-    parent = op.parent_op()
-    while parent is not None and not isinstance(parent, KernelOp):
-        parent = parent.parent_op()
-    return parent
 
 
 FORM_RULES: dict[type[Operation], FormRule] = {

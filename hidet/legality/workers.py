@@ -13,6 +13,7 @@ from hidet.analysis.index_forms import IndexForms
 from hidet.dialects.compute import LoadOp, StoreOp
 from hidet.dialects.cuda import KernelOp, ThreadIdOp
 from hidet.dialects.cuda.attributes import Dimension
+from hidet.dialects.effects import element_accesses
 from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, MatmulOp, TaskMapAttr
 from hidet.dialects.task.group import group_around
 from hidet.legality.memory_types import buffer_type
@@ -31,12 +32,9 @@ def check_workers(kernel: KernelOp) -> None:
         match op:
             case ForeachOp() | CopyOp() | MatmulOp() | CombineOp():
                 check_task_op(op, kernel, forms)
-            case LoadOp():
-                _check_owner(op, op.source, op.indices)
-            case StoreOp():
-                _check_owner(op, op.target, op.indices)
-            case memref.LoadOp() | memref.StoreOp():
-                _check_owner(op, op.memref, op.indices)
+            case LoadOp() | StoreOp() | memref.LoadOp() | memref.StoreOp():
+                for element, _, _ in element_accesses(op):
+                    _check_owner(op, *element)
             case _:
                 pass
 

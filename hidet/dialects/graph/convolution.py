@@ -1,6 +1,6 @@
 """Convolutions over one and two dimensions."""
 
-from abc import ABC, abstractmethod
+from abc import ABC
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -43,6 +43,9 @@ class ConvolutionOp(GraphOp, ABC):
     x = operand_def(TENSOR)
     weight = operand_def(TENSOR)
     bias = opt_operand_def(TENSOR)
+    stride = prop_def(INTS, default_value=ints((1, 1)))
+    padding = prop_def(INTS, default_value=ints((0, 0)))
+    dilation = prop_def(INTS, default_value=ints((1, 1)))
     groups = prop_def(INT, default_value=integer(1))
     precision = prop_def(StringAttr, default_value=IEEE)
 
@@ -73,9 +76,14 @@ class ConvolutionOp(GraphOp, ABC):
         )
 
     @property
-    @abstractmethod
     def window(self) -> Window:
         """The window that slides over the image."""
+        return Window(
+            kernel=shape_of(self.weight)[2:],
+            stride=self.stride.get_values(),
+            padding=self.padding.get_values(),
+            dilation=self.dilation.get_values(),
+        )
 
     def infer_type(self) -> Tensor:
         """Give the type of one number for each image, filter and position."""
@@ -107,20 +115,6 @@ class Conv2dOp(ConvolutionOp):
     name = "graph.conv2d"
     SPATIAL_RANK: ClassVar = 2
 
-    stride = prop_def(INTS, default_value=ints((1, 1)))
-    padding = prop_def(INTS, default_value=ints((0, 0)))
-    dilation = prop_def(INTS, default_value=ints((1, 1)))
-
-    @property
-    def window(self) -> Window:
-        """The window that slides over the image."""
-        return Window(
-            kernel=shape_of(self.weight)[2:],
-            stride=self.stride.get_values(),
-            padding=self.padding.get_values(),
-            dilation=self.dilation.get_values(),
-        )
-
 
 @irdl_op_definition
 class Conv1dOp(ConvolutionOp):
@@ -132,13 +126,3 @@ class Conv1dOp(ConvolutionOp):
     stride = prop_def(INTS, default_value=ints((1,)))
     padding = prop_def(INTS, default_value=ints((0,)))
     dilation = prop_def(INTS, default_value=ints((1,)))
-
-    @property
-    def window(self) -> Window:
-        """The window that slides over the sequence."""
-        return Window(
-            kernel=shape_of(self.weight)[2:],
-            stride=self.stride.get_values(),
-            padding=self.padding.get_values(),
-            dilation=self.dilation.get_values(),
-        )

@@ -110,6 +110,18 @@ class TrailingNormOp(NormOp, ABC):
 
     normalized_rank = prop_def(INT, default_value=integer(1))
 
+    def __init__(
+        self,
+        x: Value,
+        weight: Value | None = None,
+        bias: Value | None = None,
+        *,
+        normalized_rank: int = 1,
+        eps: float = 1e-5,
+    ) -> None:
+        parameters = weight_and_bias(self.name, weight, bias)
+        super().__init__(x, parameters, normalized_rank=normalized_rank, eps=float(eps))
+
     def infer_type(self) -> Tensor:
         """Give the type of the operand."""
         found = self.x_type
@@ -129,35 +141,12 @@ class LayerNormOp(TrailingNormOp):
 
     name = "graph.layer_norm"
 
-    def __init__(
-        self,
-        x: Value,
-        weight: Value | None = None,
-        bias: Value | None = None,
-        *,
-        normalized_rank: int = 1,
-        eps: float = 1e-5,
-    ) -> None:
-        parameters = weight_and_bias(self.name, weight, bias)
-        super().__init__(x, parameters, normalized_rank=normalized_rank, eps=float(eps))
-
 
 @irdl_op_definition
 class RmsNormOp(TrailingNormOp):
     """x / sqrt(mean of squares + eps) over the last dimensions, scaled."""
 
     name = "graph.rms_norm"
-
-    def __init__(
-        self,
-        x: Value,
-        weight: Value | None = None,
-        *,
-        normalized_rank: int = 1,
-        eps: float = 1e-5,
-    ) -> None:
-        parameters = weight_and_bias(self.name, weight, None)
-        super().__init__(x, parameters, normalized_rank=normalized_rank, eps=float(eps))
 
     def infer_type(self) -> Tensor:
         """Give the type of the operand."""

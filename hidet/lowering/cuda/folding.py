@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import takewhile
 
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, i1, i64
@@ -20,6 +21,7 @@ from hidet.dialects.cuda.instructions import IdOp, ShflOp
 from hidet.dialects.cuda.integers import FloorModOp
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.cuda.marks import UPDATE
+from hidet.dialects.walking import parents_of
 from hidet.lowering.cuda.expression_rules import operators_of, prints_operands_twice
 
 _UPDATES: dict[type[Operation], bool] = {
@@ -198,12 +200,8 @@ def _may_sink(op: Operation, root: Operation) -> bool:
     is_division = isinstance(op, arith.DivSIOp | arith.RemSIOp | arith.FloorDivSIOp | FloorModOp)
     if isinstance(op.results[0].type, IndexType | IntegerType) and not is_division:
         return True
-    parent = root.parent_op()
-    while parent is not None and parent.parent is not op.parent:
-        if isinstance(parent, scf.ForOp):
-            return False
-        parent = parent.parent_op()
-    return not isinstance(parent, scf.ForOp)
+    around = takewhile(lambda parent: parent is not op.parent_op(), parents_of(root))
+    return not any(isinstance(parent, scf.ForOp) for parent in around)
 
 
 def _operators(op: Operation) -> int:

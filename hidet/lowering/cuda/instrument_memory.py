@@ -22,7 +22,7 @@ from hidet.dialects import compute
 from hidet.dialects.constants import known_index
 from hidet.dialects.cuda import KernelOp, ThreadIdOp
 from hidet.dialects.cuda.async_copy import CpAsyncOp
-from hidet.dialects.cuda.atomics import AtomicOp, AtomicPairOp
+from hidet.dialects.cuda.atomics import AtomicPairOp
 from hidet.dialects.cuda.attributes import Dimension, Space, space_of
 from hidet.dialects.cuda.checks import (
     AccessKind,
@@ -38,6 +38,7 @@ from hidet.dialects.cuda.marks import INSTRUMENTED, ON_CPU
 from hidet.dialects.cuda.table_ops import InstructionOp, element_bits
 from hidet.dialects.cuda.tensor_core import LdmatrixOp, MmaSyncOp
 from hidet.dialects.cuda.warp_group import WgmmaFenceOperandOp, WgmmaOp
+from hidet.dialects.effects import element_accesses
 from hidet.dialects.shaped import memref_type
 from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, MatmulOp, TaskMapAttr
 from hidet.mapping import TaskMap
@@ -125,21 +126,14 @@ def _instrument(op: Operation) -> None:
 
 def _accesses_of(op: Operation) -> Iterator[_Access]:
     """Give what an operation accesses; variables of a thread are left out."""
-    match op:
-        case memref.LoadOp():
-            yield _Access(op.memref, op.indices, kind=AccessKind.READ)
-        case memref.StoreOp():
-            yield _Access(op.memref, op.indices, kind=AccessKind.WRITE)
-        case AtomicOp():
-            yield _Access(op.memref, op.indices, kind=AccessKind.ATOMIC)
-        case CopyVectorOp():
-            width = op.width.value.data
-            yield _Access(op.source, op.source_indices, width, AccessKind.READ)
-            yield _Access(op.target, op.target_indices, width, AccessKind.WRITE)
-        case InstructionOp():
-            yield from _accesses_of_instruction(op)
-        case _:
-            return
+    if isinstance(op, InstructionOp):
+        yield from _accesses_of_instruction(op)
+        return
+    width = op.width.value.data if isinstance(op, CopyVectorOp) else 1
+    for (array, indices), reads, writes in element_accesses(op):
+        only = AccessKind.READ if reads else AccessKind.WRITE
+        kind = AccessKind.ATOMIC if reads and writes else only
+        yield _Access(array, indices, width, kind)
 
 
 def _accesses_of_instruction(op: InstructionOp) -> Iterator[_Access]:
@@ -236,12 +230,9 @@ def _workers_are_threads(kernel: KernelOp) -> bool:
 def _check_owner(op: Operation) -> None:
     """Insert the checks of the accesses of one operation to register tiles."""
     match op:
-        case memref.LoadOp() | memref.StoreOp():
-            _insert_owner_check(op, op.memref, op.indices)
-        case compute.LoadOp():
-            _insert_owner_check(op, op.source, op.indices)
-        case compute.StoreOp():
-            _insert_owner_check(op, op.target, op.indices)
+        case memref.LoadOp() | memref.StoreOp() | compute.LoadOp() | compute.StoreOp():
+            for element, _, _ in element_accesses(op):
+                _insert_owner_check(op, *element)
         case WgmmaFenceOperandOp():
             return  # It names the registers of the thread by the first element of the tile.
         case InstructionOp():

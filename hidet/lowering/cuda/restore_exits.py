@@ -19,6 +19,7 @@ from hidet.dialects.constants import known_condition
 from hidet.dialects.cuda.attributes import LeaveKind, Space, is_variable, space_of
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.cuda.leave import LeaveOp
+from hidet.dialects.walking import parents_of
 from hidet.rewriting.builder import KernelBuilder
 from hidet.rewriting.regions import inline_region
 
@@ -131,12 +132,12 @@ class Flag:
         Returns:
             Whether there is one.
         """
+        around = dict.fromkeys(parent for store in self.stores for parent in parents_of(store))
         idle = [
             loop
-            for loop in dict.fromkeys(
-                loop for store in self.stores for loop in _loops_around(store)
-            )
-            if loop not in left
+            for loop in around
+            if isinstance(loop, scf.ForOp)
+            and loop not in left
             and not loop.is_ancestor(self.start)
             and _Idle(self.variable).ends(loop)
         ]
@@ -319,15 +320,6 @@ def _after(op: Operation) -> Iterator[Operation]:
     while following is not None:
         yield following
         following = following.next_op
-
-
-def _loops_around(op: Operation) -> Iterator[scf.ForOp]:
-    """Give the loops over a range around an operation, the innermost first."""
-    parent = op.parent_op()
-    while parent is not None and not isinstance(parent, KernelOp):
-        if isinstance(parent, scf.ForOp):
-            yield parent
-        parent = parent.parent_op()
 
 
 def _replace(load: memref.LoadOp, known: bool) -> None:

@@ -186,11 +186,8 @@ class _Simplifier:
 
         No region means that the op does nothing but to pass on the values.
         """
-        if isinstance(op, scf.IfOp) and isinstance(op.cond.owner, arith.ConstantOp):
-            constant = op.cond.owner.value
-            assert isinstance(constant, IntegerAttr)
-            region = op.true_region if constant.value.data else op.false_region
-            return region if region.blocks else None, []
+        if isinstance(op, scf.IfOp) and (known := known_condition(op.cond)) is not None:
+            return op.true_region if known else op.false_region, []
         if isinstance(op, scf.ForOp):
             match self._forms.trip_count(op):
                 case 0:
