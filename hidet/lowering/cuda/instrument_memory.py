@@ -8,7 +8,7 @@ from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import MemRefType, ModuleOp, NoneAttr, UnitAttr
+from xdsl.dialects.builtin import ModuleOp, NoneAttr, UnitAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
@@ -40,8 +40,8 @@ from hidet.dialects.cuda.tensor_core import LdmatrixOp, MmaSyncOp
 from hidet.dialects.cuda.warp_group import WgmmaFenceOperandOp, WgmmaOp
 from hidet.dialects.effects import element_accesses
 from hidet.dialects.shaped import memref_type
-from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, MatmulOp, TaskMapAttr
-from hidet.mapping import TaskMap
+from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, MatmulOp
+from hidet.dialects.task.layout import known_map_of
 from hidet.rewriting.builder import Index, KernelBuilder
 from hidet.rewriting.locations import location_setter
 
@@ -252,7 +252,7 @@ def _insert_owner_check(
     This is for tiles that are spread over the whole block: of others it is not known who is which
     worker.
     """
-    tasks = _map_of(tile)
+    tasks = known_map_of(tile)
     kernel = kernel_of(op)
     if tasks is None or DYNAMIC in kernel.block_dims or tasks.workers != kernel.threads:
         return
@@ -269,14 +269,6 @@ def _insert_owner_check(
         for digit in digits
     ]
     builder.insert(CheckOwnerOp(_label(tile), builder.all_of(conditions)))
-
-
-def _map_of(tile: SSAValue) -> TaskMap | None:
-    """Return the map of a register tile; None for what is none."""
-    kind = tile.type
-    if isinstance(kind, MemRefType) and isinstance(kind.layout, TaskMapAttr):
-        return kind.layout.data
-    return None
 
 
 def _thread_number(builder: KernelBuilder, kernel: KernelOp) -> Index:
