@@ -11,10 +11,9 @@ from xdsl.ir import Block, Operation, SSAValue, Use
 
 from hidet.analysis.memory import is_arithmetic
 from hidet.analysis.memory_order import (
-    Everything,
     Memory,
     WritesAfter,
-    memory_of,
+    reads_of_expression,
     writes_of,
 )
 from hidet.dialects.cuda.instructions import IdOp, ShflOp
@@ -106,7 +105,7 @@ class Folding:
         if isinstance(op, ShflOp) and self._is_conditional(use):
             return False
         end = self._position[root]
-        return not any(after.is_written_before(memory, end) for memory in _reads(op))
+        return not any(after.is_written_before(memory, end) for memory in reads_of_expression(op))
 
     def _fold(self, op: Operation) -> None:
         """Fold an operation: into its user, or everywhere if it is a constant."""
@@ -239,13 +238,3 @@ def _operators_of_condition(op: Operation) -> int:
         ):
             total += _operators_of_condition(inner)
     return total
-
-
-def _reads(op: Operation) -> set[Memory]:
-    """Return the memory that an operation reads, and CONVERGENT if threads meet in it."""
-    if isinstance(op, memref.LoadOp):
-        return {memory_of(op.memref)}
-    if isinstance(op, ShflOp):
-        return {Everything.CONVERGENT}
-    loads = (inner for inner in op.walk() if isinstance(inner, memref.LoadOp))
-    return {memory_of(load.memref) for load in loads}

@@ -43,7 +43,6 @@ from hidet.dialects.shaped import memref_type
 from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, MatmulOp
 from hidet.dialects.task.layout import known_map_of
 from hidet.rewriting.builder import Index, KernelBuilder
-from hidet.rewriting.locations import location_setter
 
 
 @dataclass(frozen=True)
@@ -113,13 +112,13 @@ def _instrument(op: Operation) -> None:
         array = op.results[0]
         kind = memref_type(array)
         if space_of(kind) in (Space.SHARED, Space.LOCAL) and kind.get_num_dims():
-            _builder(InsertPoint.after(op), op).insert(TrackOp(array, _label(array)))
+            KernelBuilder.like(op, InsertPoint.after(op)).insert(TrackOp(array, _label(array)))
         return
     if isinstance(op, CheckOwnerOp) and known_index(op.is_owner) in (1, -1):
         op.detach()  # `simplify-index` has found that it is always true
         op.erase()
         return
-    builder = _builder(InsertPoint.before(op), op)
+    builder = KernelBuilder.like(op, InsertPoint.before(op))
     for access in _accesses_of(op):
         _insert_checks(builder, access)
 
@@ -259,7 +258,7 @@ def _insert_owner_check(
     digits = [digit for digit in tasks.spatial_digits if digit.weight % group == 0]
     if not digits:
         return
-    builder = _builder(InsertPoint.before(op), op)
+    builder = KernelBuilder.like(op, InsertPoint.before(op))
     thread = _thread_number(builder, kernel)
     conditions = [
         builder.equal(
@@ -288,10 +287,3 @@ def _label(array: SSAValue) -> str:
         return array.name_hint
     space = space_of(array.type)
     return "memory" if space is Space.GLOBAL else f"{space.value} memory"
-
-
-def _builder(at: InsertPoint, op: Operation) -> KernelBuilder:
-    """Return a builder of ops that come from the line of an operation."""
-    builder = KernelBuilder(at)
-    builder.operation_insertion_handler = [location_setter(op.location)]
-    return builder
