@@ -83,6 +83,9 @@ def pieces_of(columns: int, element_bytes: int) -> int:
 LINE = 128
 """The bytes of a line of the caches, and of all banks."""
 
+STRIPED = "striped"
+"""The arrangement of products in which neighbouring threads have neighbouring elements."""
+
 
 @dataclass(frozen=True)
 class Blocking(Config):
@@ -101,6 +104,9 @@ class Blocking(Config):
         epilogue: `direct`, or `staged`: results go through shared memory, and from there by TMA.
         cluster_rows: how many blocks of a cluster lie one below the other, in the same columns.
         cluster_columns: how many lie side by side, in the same rows.
+        arrangement: of products by FMA, `blocked`: a thread's elements are neighbours, or
+            `striped`: those of neighbouring threads are.
+        residents: how many blocks share a multiprocessor, and so its registers, at least.
     """
 
     instruction: str
@@ -114,6 +120,8 @@ class Blocking(Config):
     epilogue: str = "direct"
     cluster_rows: int = 1
     cluster_columns: int = 1
+    arrangement: str = "blocked"
+    residents: int = 1
 
     @property
     def threads(self) -> int:
@@ -154,20 +162,17 @@ class Blocking(Config):
         return problem.batch * prod(self.clusters(problem)) * self.cluster
 
 
-def _fma(
-    side: int, row_repeats: tuple[int, ...], column_repeats: tuple[int, ...]
-) -> list[Blocking]:
-    """Return tiles of `side` x `side` threads, each of which has some elements along both."""
-    return [
-        Blocking(FMA, side * rows, side * columns, 16, side, side, 1)
-        for rows, columns in product(row_repeats, column_repeats)
-    ]
-
-
-GPU_FMA = _fma(16, (8, 4, 2, 1), (8, 4, 2))
-CPU_FMA = _fma(8, (8, 4, 2, 1), (8, 4))
+CPU_FMA = [
+    Blocking(FMA, 8 * rows, 8 * columns, 16, 8, 8, 1) for rows in (8, 4, 2, 1) for columns in (8, 4)
+]
 """A CPU waits for no memory behind other threads, and switching between them takes time, so a block
 has few of them with much to do."""
+
+FMA_TILES = (
+    *((128, 128, 16, 16), (128, 64, 16, 16), (64, 128, 16, 16), (64, 64, 16, 16)),
+    *((64, 64, 8, 8), (64, 32, 8, 8), (32, 64, 8, 8), (32, 32, 8, 8), (16, 64, 8, 8)),
+)
+"""Tiles for threads: rows and columns, and how many threads share each."""
 
 MMA_TILES = (
     (128, 256, 2, 4),
@@ -210,24 +215,43 @@ MMA_STAGES = 8
 
 @cache
 def candidates(problem: Problem, arch: Arch) -> Sequence[Blocking]:
-    """Return the blockings of a problem that a machine can run, the best estimate first."""
-    every = [*_mma(problem, arch), *_wgmma(problem, arch)]
-    fitting = [each for each in every if each.refusal(problem, arch) is None]
-    found = fitting or (CPU_FMA if arch.is_cpu else GPU_FMA)
-    return tuple(sorted(found, key=lambda each: estimate(each, problem, arch)))
+    """Return the blockings of a problem that a machine can run, the best estimate first.
+
+    Those for tensor cores, where there are any, else those for FMA.
+    """
+    fitting = [each for each in _tensor_cores(problem, arch) if not each.refusal(problem, arch)]
+    if not fitting:
+        fitting = [each for each in _fma(arch) if not each.refusal(problem, arch)]
+    return tuple(sorted(fitting, key=lambda each: estimate(each, problem, arch)))
 
 
 def refused(problem: Problem, arch: Arch) -> list[Rejected]:
-    """Return the blockings of a problem that a machine cannot run, with why."""
-    every = [*_mma(problem, arch), *_wgmma(problem, arch)]
-    reasons = ((each, each.refusal(problem, arch)) for each in every)
+    """Return the blockings of a problem for tensor cores that a machine cannot run, with why."""
+    reasons = ((each, each.refusal(problem, arch)) for each in _tensor_cores(problem, arch))
     return [Rejected(each, reason) for each, reason in reasons if reason is not None]
 
 
-def _mma(problem: Problem, arch: Arch) -> Iterator[Blocking]:
+def _fma(arch: Arch) -> list[Blocking]:
+    """Return the blockings for threads."""
+    if arch.is_cpu:
+        return CPU_FMA
+    return [
+        Blocking(FMA, *tile[:2], depth, *tile[2:], stages, arrangement=STRIPED, residents=residents)
+        for tile in FMA_TILES
+        for depth, stages in product((16, 32), (1, 3))
+        for residents in (2 * BUSY // (tile[2] * tile[3]),)
+    ]
+
+
+def _tensor_cores(problem: Problem, arch: Arch) -> Iterator[Blocking]:
     """Give the blockings of a problem for tensor cores."""
-    if arch.is_cpu:  # which has their instructions, but they cost it what FMA costs
-        return
+    if not arch.is_cpu:  # which has their instructions, but they cost it what FMA costs
+        yield from _mma(problem, arch)
+        yield from _wgmma(problem, arch)
+
+
+def _mma(problem: Problem, arch: Arch) -> Iterator[Blocking]:
+    """Give the blockings of a problem for warps."""
     wanted = f"m16n8k{32 // problem.element_bytes}_{problem.kind}_{problem.total}"
     for instruction in MMA_SYNC.values():
         if instruction.name != wanted or not instruction.runs_on(arch):
@@ -240,7 +264,7 @@ def _mma(problem: Problem, arch: Arch) -> Iterator[Blocking]:
 
 def _wgmma(problem: Problem, arch: Arch) -> Iterator[Blocking]:
     """Give the blockings of a problem for warp groups."""
-    if arch.is_cpu or problem.element_bytes != SHORT:
+    if problem.element_bytes != SHORT:
         return
     for block_m, block_n, rows, columns in WGMMA_TILES:
         name = f"m64n{block_n // columns}k16_{problem.kind}_{problem.total}"
@@ -287,9 +311,14 @@ SHORT = 2
 ALIGNMENT = 1024
 """What is kept free for shared tiles to start at a multiple of so many bytes."""
 
-PRODUCTS = {WARP: 2.2e6, WARP_GROUP: 3.1e6}
+THREAD = 1
+
+PRODUCTS = {THREAD: 4.0e5, WARP: 2.2e6, WARP_GROUP: 3.1e6}
 """Multiply-adds of 16-bit numbers in a microsecond on a multiprocessor of an H200, by the threads
-that share an instruction: `mma.sync` and `wgmma`."""
+that share an instruction: FMA, `mma.sync` and `wgmma`."""
+
+BUSY = 256
+"""So many threads keep a multiprocessor busy with FMA."""
 
 TRAFFIC = 126e3
 """Bytes that it reads from the L2 cache in a microsecond."""
@@ -297,7 +326,7 @@ TRAFFIC = 126e3
 STORES = 13e3
 """Bytes of results that it writes in a microsecond."""
 
-LATENCY = 0.45
+LATENCY = {THREAD: 0.8, WARP: 0.45, WARP_GROUP: 0.45}
 """Microseconds from the request of a tile to its product, where nothing else is in the way."""
 
 STEP = 0.064
@@ -313,7 +342,7 @@ CLUSTER = 0.9
 """Microseconds for the blocks of a cluster to wait for each other. What they share comes out of the
 L2 cache anyway: that it is read once has saved nothing that could be seen."""
 
-BESIDE = 0.1
+BESIDE = {THREAD: 0.3, WARP: 0.1, WARP_GROUP: 0.1}
 """The part of a time that counts beside a longer one."""
 
 WAITING = 0.2
@@ -328,29 +357,32 @@ def estimate(choice: Blocking, problem: Problem, arch: Arch) -> float:
     through shared memory, beside the next product.
     """
     blocks = choice.tiles(problem)
-    if choice.instruction == FMA:
-        # Time of a block: products, and the loads that they wait for.
+    if arch.is_cpu:  # no time: what the products of a block are, and the loads that they wait for
         work = choice.block_m * choice.block_n + 16 * (choice.block_m + choice.block_n)
         return ceil_div(blocks, 2 * arch.processors) * work
-    group = product_named(choice.instruction).group
+    group = THREAD if choice.instruction == FMA else product_named(choice.instruction).group
     steps = ceil_div(problem.k, choice.block_k)
     share = ceil_div(blocks, arch.processors)  # what one multiprocessor has to do
     work = share * steps * choice.block_k * problem.element_bytes / 2
-    products = work * choice.block_m * choice.block_n / (PRODUCTS[group] * _efficiency(choice))
+    stays = choice.grid < blocks  # the tiles of the next result are fetched while one is stored
+    resident = 1 if stays else min(_resident(choice, problem, arch), share)
+    rate = PRODUCTS[group] * _efficiency(choice)
+    if group == THREAD:  # each waits for its shared memory
+        rate *= min(1, resident * choice.threads / BUSY)
+    products = work * choice.block_m * choice.block_n / rate
     traffic = work * 2 * (choice.block_m + choice.block_n) / TRAFFIC
     elements = problem.m * problem.k + problem.k * problem.n + problem.m * problem.n
     memory = problem.batch * elements * problem.element_bytes / (BANDWIDTH * arch.bandwidth) * 1e6
-    stays = choice.grid < blocks  # the tiles of the next result are fetched while one is stored
-    resident = 1 if stays else min(_resident(choice, problem, arch), share)
     rounds = share if stays else ceil_div(share, resident)
-    filling = min(choice.stages, steps)
-    fetched = share * steps + choice.stages if stays else rounds * (steps + filling)
-    waiting = fetched * max(LATENCY / (choice.stages - 1), STEP)
+    fetched = (
+        share * steps + choice.stages if stays else rounds * (steps + min(choice.stages, steps))
+    )
+    waiting = fetched * max(LATENCY[group] / max(choice.stages - 1, 0.5), STEP)
     stored = 1 if choice.epilogue == STAGED else share
     stores = stored * choice.block_m * choice.block_n * problem.result_bytes / STORES / resident
     times = (products, traffic, memory, waiting)
     start = LAUNCH + START * (1 if stays else rounds) + CLUSTER * (choice.cluster > 1)
-    beside = BESIDE * (sum(times) - max(times)) + WAITING * waiting
+    beside = BESIDE[group] * (sum(times) - max(times)) + WAITING * waiting
     return max(times) + beside + stores + start
 
 
@@ -361,6 +393,8 @@ def _efficiency(choice: Blocking) -> float:
     operand for as many columns as an instruction has.
     """
     warp_m, warp_n = choice.block_m / choice.rows, choice.block_n / choice.columns
+    if choice.instruction == FMA:
+        return warp_m * warp_n / (warp_m * warp_n + warp_m + warp_n)
     if product_named(choice.instruction).group == WARP_GROUP:
         return warp_n / (warp_n + 3)
     return warp_m * warp_n / (warp_m * warp_n + 30 * (warp_m + warp_n))
