@@ -342,7 +342,7 @@ CLUSTER = 0.9
 """Microseconds for the blocks of a cluster to wait for each other. What they share comes out of the
 L2 cache anyway: that it is read once has saved nothing that could be seen."""
 
-BESIDE = {THREAD: 0.3, WARP: 0.1, WARP_GROUP: 0.1}
+BESIDE = {THREAD: 0.45, WARP: 0.1, WARP_GROUP: 0.1}
 """The part of a time that counts beside a longer one."""
 
 WAITING = 0.2
