@@ -78,7 +78,6 @@ _VALUE = "a value of the script: f32(1), or an argument of the kernel"
 _PASSED = "a tensor that is passed to the kernel"
 _BITS = "i8 or u8, with shifts and masks"
 _TWO = "two tensors, of the real and of the imaginary parts"
-_TORCH = "torch's function, and hidet.from_torch of what it gives"
 
 ABSENT: dict[str, str] = {
     **PRIMITIVES,
@@ -89,7 +88,6 @@ ABSENT: dict[str, str] = {
     **dict.fromkeys(("request_cuda_workspace", "request_cpu_workspace"), _PASSED),
     **dict.fromkeys(("i1", "i2", "i4", "u1", "u2", "u4"), _BITS),
     **dict.fromkeys(("complex64", "complex128"), _TWO),
-    **dict.fromkeys(("full_like", "randn_like", "linspace", "from_dlpack"), _TORCH),
     **dict.fromkeys(("float8_e4m3", "float8_e5m2"), "f16 or bf16; floats of 8 bits are not there"),
     "symbol_var": "an argument of the kernel, n: i32, with which shapes are written: x: f32[n]",
     "declare_extern_func": "hidet.lang.cuda and hidet.lang.math: kernels call what these have",
