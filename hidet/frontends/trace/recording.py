@@ -228,30 +228,42 @@ def operator(function: Callable[P, Any]) -> Callable[..., Any]:
     return call
 
 
-def unary(function: Callable[[torch.Tensor], torch.Tensor], what: str) -> Callable[..., Any]:
-    """Return a function of each element of a tensor as an operator; `what` describes it."""
+def unary(
+    function: Callable[[torch.Tensor], torch.Tensor], what: str, name: str | None = None
+) -> Callable[..., Any]:
+    """Return a function of each element of a tensor as an operator.
+
+    Args:
+        function: torch's function.
+        what: what it gives.
+        name: the name of the operator, unless it is torch's.
+    """
 
     def call(x: torch.Tensor) -> torch.Tensor:
         return function(x)
 
-    return operator(_named(call, function, f"Return {what} of each element."))
+    return operator(_named(call, function, f"Return {what} of each element.", name))
 
 
-def binary(function: Callable[..., torch.Tensor], what: str) -> Callable[..., Any]:
-    """Return a function of two elements, which broadcast, as an operator."""
+def binary(
+    function: Callable[..., torch.Tensor], what: str, name: str | None = None
+) -> Callable[..., Any]:
+    """Return a function of two elements, which broadcast, as an operator; see `unary`."""
 
     def call(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         return function(x, y)
 
-    return operator(_named(call, function, f"Return {what} element by element; shapes broadcast."))
+    document = f"Return {what} element by element; shapes broadcast."
+    return operator(_named(call, function, document, name))
 
 
-def _named(call: Callable[P, Any], function: Any, document: str) -> Callable[P, Any]:
-    """Return a function under the name of torch's, with a docstring."""
-    call.__name__ = call.__qualname__ = function.__name__
-    call.__doc__ = (
-        f"{document}\n\n    Shapes and data types are those of torch's `{call.__name__}`."
-    )
+def _named(
+    call: Callable[P, Any], function: Any, document: str, name: str | None
+) -> Callable[P, Any]:
+    """Return a function under the name of torch's, or another one, with a docstring."""
+    own = function.__name__
+    call.__name__ = call.__qualname__ = own if name is None else name
+    call.__doc__ = f"{document}\n\n    Shapes and data types are those of torch's `{own}`."
     return call
 
 

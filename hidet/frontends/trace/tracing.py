@@ -67,6 +67,7 @@ def import_function(
         HidetError: the function runs an operator that is not compiled, or mixes devices.
     """
     # What tensors do without, until an operator is called.
+    from torch._decomp.decompositions import native_batch_norm_decomposition
     from torch.fx.experimental.proxy_tensor import make_fx
     from torch.fx.traceback import preserve_node_meta
 
@@ -74,9 +75,18 @@ def import_function(
     from hidet.frontends.torch.late import compiling
     from hidet.frontends.torch.whole import import_whole
 
-    with compiling(), example_mode(), torch.no_grad(), preserve_node_meta():
-        traced: Any = make_fx(function, decomposition_table=decompositions())
+    # AOTAutograd has this rule elsewhere.
+    batch_norm = {torch.ops.aten.native_batch_norm.default: native_batch_norm_decomposition}
+    table = {**decompositions(), **batch_norm}
+    with (
+        compiling(),
+        example_mode(),
+        torch.no_grad(),
+        preserve_node_meta(),
+    ):
+        traced: Any = make_fx(function, decomposition_table=table)
         aten = traced(*examples)
+    aten.graph.eliminate_dead_code()  # such as memory that norms set aside for their gradient
     return import_whole(aten, static, "compute it with torch, on x.torch()")
 
 

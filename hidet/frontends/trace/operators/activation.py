@@ -7,7 +7,7 @@ from hidet.frontends.trace.recording import operator, unary
 
 hardsigmoid = unary(nn.hardsigmoid, "clamp(x / 6 + 1/2, 0, 1)")
 hardswish = unary(nn.hardswish, "x * hardsigmoid(x)")
-logsigmoid = unary(nn.logsigmoid, "the logarithm of the sigmoid")
+logsigmoid = unary(nn.logsigmoid, "the logarithm of the sigmoid", "logsigmoid")
 relu = unary(torch.relu, "max(x, 0)")
 relu6 = unary(nn.relu6, "clamp(x, 0, 6)")
 sigmoid = unary(torch.sigmoid, "1 / (1 + exp(-x))")

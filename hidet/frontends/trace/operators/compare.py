@@ -4,7 +4,7 @@ import torch
 
 from hidet.frontends.trace.recording import binary, unary
 
-equal = binary(torch.eq, "x == y")
+equal = binary(torch.eq, "x == y", "equal")
 greater = binary(torch.greater, "x > y")
 greater_equal = binary(torch.greater_equal, "x >= y")
 less = binary(torch.less, "x < y")
