@@ -77,6 +77,9 @@ _PYTHON = "a function of Python that scripts call: its statements become part of
 _VALUE = "a value of the script: f32(1), or an argument of the kernel"
 _PASSED = "a tensor that is passed to the kernel"
 _BITS = "i8 or u8, with shifts and masks"
+_MATMUL = "matmul, which chooses the kernel itself"
+_PROCESSES = "torch.distributed"
+_TORCH = "torch's function, on x.torch(), and hidet.from_torch of what it gives"
 _TWO = "two tensors, of the real and of the imaginary parts"
 
 ABSENT: dict[str, str] = {
@@ -89,6 +92,11 @@ ABSENT: dict[str, str] = {
     **dict.fromkeys(("i1", "i2", "i4", "u1", "u2", "u4"), _BITS),
     **dict.fromkeys(("complex64", "complex128"), _TWO),
     **dict.fromkeys(("float8_e4m3", "float8_e5m2"), "f16 or bf16; floats of 8 bits are not there"),
+    **dict.fromkeys(("cuda_batch_matmul", "matmul_cublas", "matmul_x86"), _MATMUL),
+    **dict.fromkeys(("conj", "imag", "make_complex", "real"), _TWO),
+    **dict.fromkeys(("all_gather", "all_reduce", "reduce_scatter", "wait_tensor"), _PROCESSES),
+    **dict.fromkeys(("einops_rearrange", "resize2d", "set_strided_slice"), _TORCH),
+    **dict.fromkeys(("symmetric_dequantize", "symmetric_quantize"), _TORCH),
     "symbol_var": "an argument of the kernel, n: i32, with which shapes are written: x: f32[n]",
     "declare_extern_func": "hidet.lang.cuda and hidet.lang.math: kernels call what these have",
     "get_cuda_stream": "torch.cuda.stream: kernels are launched on torch's current stream",

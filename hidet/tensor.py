@@ -129,6 +129,10 @@ class Tensor(Traced):
         data = self._data if dtype is None else self._data.to(_dtype(dtype))
         return Tensor(data if device is None else data.to(_device(device)))
 
+    def to_device(self, device: object, /) -> Tensor:
+        """Return the tensor on another device."""
+        return self.to(device=device)
+
     def cpu(self) -> Tensor:
         """Return the tensor on the CPU."""
         return self.to(device="cpu")

@@ -14,6 +14,7 @@ from __future__ import annotations
 import operator
 import warnings
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, cast
 
 import torch
@@ -122,12 +123,40 @@ def _checked(number: int, value: Any, wanted: tuple[Any, ...]) -> torch.Tensor:
     )
 
 
+class ByArguments:
+    """A model that is compiled for each kind of arguments that it is called with.
+
+    Args:
+        compile_for: compiles it for examples.
+    """
+
+    def __init__(self, compile_for: Callable[..., DirectCall]) -> None:
+        self._compile_for = compile_for
+        self._compiled: dict[tuple[object, ...], DirectCall] = {}
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Return what the model gives."""
+        flat, tree = tree_flatten(arguments)
+        key = (tree, *map(_kind, flat))
+        if key not in self._compiled:
+            self._compiled[key] = self._compile_for(*arguments)
+        return self._compiled[key](*arguments)
+
+
+def _kind(value: object) -> object:
+    """Return what a program depends on in an argument."""
+    if isinstance(value, torch.Tensor):
+        return value.shape, value.dtype, value.device, value.stride()
+    return type(value), value
+
+
 def compile(
     model: Callable[..., Any],
     *example_inputs: Any,
+    recompile: bool = False,
     mode: str | None = None,
     options: dict[str, object] | None = None,
-) -> DirectCall:
+) -> DirectCall | ByArguments:
     """Return a module, or a function of tensors, compiled for arguments like these.
 
     It is compiled for inference: it has no gradient, and does not change buffers.
@@ -135,6 +164,8 @@ def compile(
     Args:
         model: the module or the function.
         example_inputs: its arguments: tensors, in tuples, lists and dicts too, and numbers.
+        recompile: compile it once more for other arguments, instead of refusing them; there need
+            be no examples then.
         mode: as that of `torch.compile(..., backend="hidet")`.
         options: likewise.
 
@@ -142,6 +173,16 @@ def compile(
         HidetError: the model changes its arguments or buffers, or cannot be compiled as a whole.
     """
     settings = Settings.of(mode, options)
+    if recompile:
+        by_arguments = ByArguments(partial(_compile, model, settings))
+        if example_inputs:
+            by_arguments(*example_inputs)
+        return by_arguments
+    return _compile(model, settings, *example_inputs)
+
+
+def _compile(model: Callable[..., Any], settings: Settings, *example_inputs: Any) -> DirectCall:
+    """Return a model compiled for arguments like these; see `compile`."""
     module = model if isinstance(model, torch.nn.Module) else _Function(model)
     with torch.no_grad(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", category=FutureWarning)  # torch's own about itself
@@ -178,4 +219,4 @@ def _table_of(module: torch.nn.Module, name: str) -> tuple[dict[str, Any], str]:
     return next(table for table in tables if last in table), last
 
 
-__all__ = ["DirectCall", "compile"]
+__all__ = ["ByArguments", "DirectCall", "compile"]

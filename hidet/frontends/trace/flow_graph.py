@@ -119,7 +119,9 @@ class FlowGraph:
             return results[0] if len(results) == 1 else results
         return self._built(*inputs)
 
-    forward = __call__
+    def forward(self, inputs: Sequence[Any]) -> list[Any]:
+        """Return the outputs, as a list also where there is one."""
+        return self.run_async(inputs)
 
     def cuda_graph(self) -> CudaGraph:
         """Return the compiled graph with inputs of its own, to be replayed on a GPU.

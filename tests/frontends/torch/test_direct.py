@@ -88,3 +88,15 @@ def test_changes_are_refused(model):
 def test_what_is_not_compiled():
     with pytest.raises(HidetError, match=r"no translation(.|\n)*torch.compile"):
         hidet.compile(lambda x: torch.linalg.svd(x)[1], torch.randn(3, 3))
+
+
+@torch.no_grad()
+def test_recompile(model):
+    """Where it is asked for, other shapes and numbers are compiled, once each."""
+    fast = hidet.compile(model, torch.randn(4, 8), recompile=True)
+    for rows in (4, 6, 4):
+        x = torch.randn(rows, 8)
+        torch.testing.assert_close(fast(x), model(x))
+    assert len(fast._compiled) == 2
+    scaled = hidet.compile(lambda x, factor: x * factor, recompile=True)
+    assert [scaled(torch.ones(1), factor).item() for factor in (2, 3.0)] == [2, 3]
