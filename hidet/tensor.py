@@ -24,11 +24,12 @@ import torch as _torch
 from hidet.errors import HidetError
 from hidet.foreign import HoldsTensor, plain
 from hidet.frontends.script.types import SCALAR_TYPES, ScalarType, scalar_type
+from hidet.frontends.torch.spec import Spec
 from hidet.frontends.trace.dtypes import torch_device as _device
 from hidet.frontends.trace.dtypes import torch_dtype as _dtype
 from hidet.frontends.trace.operators import arithmetic, compare, contraction, reduce, transform
 from hidet.frontends.trace.recording import Operator, Traced
-from hidet.frontends.trace.tracing import Spec
+from hidet.frontends.trace.tracing import example_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -380,14 +381,7 @@ def symbol(shape: Shape, dtype: object = "float32", device: object = "cpu") -> T
             f"a symbol of shape {list(shape)}", hint="sizes are numbers: a graph is for one shape"
         )
     strides = _torch.empty(tuple(shape), device="meta").stride()
-    return Tensor(Spec(tuple(shape), strides, _dtype(dtype), _indexed(device)).example())
-
-
-def symbol_like(
-    data: Tensor, shape: Shape | None = None, dtype: object = None, device: object = None
-) -> Tensor:
-    """Return a symbol like a tensor, but for what is given."""
-    return symbol(*_like(data, shape, dtype, device))
+    return Tensor(example_of(Spec(tuple(shape), strides, _dtype(dtype), _indexed(device))))
 
 
 def _indexed(device: object) -> _torch.device:
@@ -448,26 +442,21 @@ def randn_like(
     return randn(where, kind, mean, stddev, place)
 
 
-def empty_like(
-    data: Tensor, shape: Shape | None = None, dtype: object = None, device: object = None
-) -> Tensor:
-    """Return a tensor like another one, but for what is given, with any elements."""
-    return empty(*_like(data, shape, dtype, device))
+def _as_like(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Return the function that makes a tensor like another one, but for what is given."""
+
+    def call(
+        data: Tensor, shape: Shape | None = None, dtype: object = None, device: object = None
+    ) -> Tensor:
+        return make(*_like(data, shape, dtype, device))
+
+    call.__name__ = call.__qualname__ = f"{make.__name__}_like"
+    first = (make.__doc__ or "").partition("\n")[0]
+    call.__doc__ = f"{first}\n\n    Its kind is that of `data`, but for what is given."
+    return call
 
 
-def zeros_like(
-    data: Tensor, shape: Shape | None = None, dtype: object = None, device: object = None
-) -> Tensor:
-    """Return a tensor of zeros like another one, but for what is given."""
-    return zeros(*_like(data, shape, dtype, device))
-
-
-def ones_like(
-    data: Tensor, shape: Shape | None = None, dtype: object = None, device: object = None
-) -> Tensor:
-    """Return a tensor of ones like another one, but for what is given."""
-    return ones(*_like(data, shape, dtype, device))
-
+empty_like, ones_like, symbol_like, zeros_like = map(_as_like, (empty, ones, symbol, zeros))
 
 __all__ = [
     "Tensor",

@@ -48,7 +48,7 @@ LAYERS = {
         "context dialects driver errors foreign frontends.script frontends.torch lowering runtime "
         "utils"
     ),
-    "tensor": "errors foreign frontends.script frontends.trace",
+    "tensor": "errors foreign frontends.script frontends.torch frontends.trace",
     "ops": "absent frontends.trace tensor",
     "graph": "foreign frontends.trace ops tensor",
     "tools": (

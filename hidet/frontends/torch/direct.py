@@ -20,10 +20,11 @@ from typing import Any, cast
 import torch
 from torch.utils._pytree import TreeSpec, tree_flatten, tree_unflatten
 
-from hidet.errors import DeviceMismatchError, HidetError, UnsupportedDtypeError
+from hidet.errors import HidetError
 from hidet.frontends.torch.decompositions import decompositions
 from hidet.frontends.torch.program import CompiledProgram
 from hidet.frontends.torch.settings import Settings
+from hidet.frontends.torch.spec import Spec
 from hidet.frontends.torch.whole import import_whole
 
 
@@ -66,10 +67,7 @@ class DirectCall:
         self._is_flat = tree == tree_flatten(tuple(examples))[1]
         self._gives_one = results == tree_flatten(torch.empty(0))[1]
         # For each argument what its tensor must be like; or else the value that it has.
-        self._wanted = [
-            (e.shape, e.dtype, e.device, e.stride()) if isinstance(e, torch.Tensor) else None
-            for e in examples
-        ]
+        self._wanted = [Spec.of(e) if isinstance(e, torch.Tensor) else None for e in examples]
         self._fixed = [None if isinstance(e, torch.Tensor) else e for e in examples]
 
     def __call__(self, *arguments: Any) -> Any:
@@ -83,7 +81,7 @@ class DirectCall:
             raise HidetError(f"{len(flat)} arguments; the model takes {len(self._wanted)}")
         tensors: list[Any] = list(map(operator.getitem, self._tables, self._names))
         for number, (value, wanted) in enumerate(zip(flat, self._wanted, strict=True)):
-            tensors.append(value if wanted is None else _checked(number, value, wanted))
+            tensors.append(value if wanted is None else wanted.checked(value, "argument", number))
             if wanted is None and not _same(value, self._fixed[number]):
                 what = f"argument {number} is {value!r}; it was traced as {self._fixed[number]!r}"
                 raise HidetError(what, hint="hidet.compile it once more for this value")
@@ -101,26 +99,6 @@ class DirectCall:
 def _same(value: object, fixed: object) -> bool:
     """Return whether a value is the one that a model has been traced with."""
     return type(value) is type(fixed) and value == fixed
-
-
-def _checked(number: int, value: Any, wanted: tuple[Any, ...]) -> torch.Tensor:
-    """Return a tensor that is such as the example was; one with other strides is copied."""
-    shape, dtype, device, strides = wanted
-    if not isinstance(value, torch.Tensor):
-        raise HidetError(f"argument {number} is no tensor, but {type(value).__name__}")
-    if value.shape == shape and value.dtype is dtype and value.device == device:
-        if value.stride() == strides:
-            return value
-        return torch.empty_strided(shape, strides, dtype=dtype, device=device).copy_(value)
-    kinds: dict[bool, type[HidetError]] = {
-        value.dtype != dtype: UnsupportedDtypeError,
-        value.device != device: DeviceMismatchError,
-    }
-    raise kinds.get(True, HidetError)(
-        f"argument {number} is {list(value.shape)} of {value.dtype} on {value.device}, but the "
-        f"model was compiled for {list(shape)} of {dtype} on {device}",
-        hint="hidet.compile it once more, with such arguments",
-    )
 
 
 class ByArguments:
@@ -146,7 +124,7 @@ class ByArguments:
 def _kind(value: object) -> object:
     """Return what a program depends on in an argument."""
     if isinstance(value, torch.Tensor):
-        return value.shape, value.dtype, value.device, value.stride()
+        return Spec.of(value)
     return type(value), value
 
 

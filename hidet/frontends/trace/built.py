@@ -7,8 +7,9 @@ from typing import Any
 
 import torch
 
-from hidet.errors import DeviceMismatchError, HidetError, UnsupportedDtypeError
+from hidet.errors import HidetError
 from hidet.foreign import plain
+from hidet.frontends.torch.spec import Spec
 from hidet.frontends.trace.recorded import Recorded
 
 
@@ -28,7 +29,7 @@ class BuiltGraph:
         text: str,
     ) -> None:
         self._program = program
-        self._inputs = recorded.inputs
+        self._specs = [Spec.of(symbol.example) for symbol in recorded.inputs]
         self._constants = [tensor.torch() for tensor in recorded.constants]
         self._tensor_class = recorded.tensor_class
         self._text = text
@@ -47,17 +48,17 @@ class BuiltGraph:
 
     def run_async(self, inputs: Sequence[Any]) -> list[Any]:
         """Return the outputs, without waiting for a GPU to have computed them."""
-        if len(inputs) != len(self._inputs):
-            raise HidetError(f"{len(inputs)} inputs for a graph that takes {len(self._inputs)}")
+        if len(inputs) != len(self._specs):
+            raise HidetError(f"{len(inputs)} inputs for a graph that takes {len(self._specs)}")
         tensors = [
-            _checked(given, wanted.example, number)
-            for number, (given, wanted) in enumerate(zip(inputs, self._inputs, strict=True))
+            spec.checked(plain(given), "input", number)
+            for number, (given, spec) in enumerate(zip(inputs, self._specs, strict=True))
         ]
         return [self._tensor_class(r) for r in self._program([*tensors, *self._constants])]
 
     def dummy_inputs(self) -> list[Any]:
         """Return random inputs; integers are zeros and ones, so that they are positions, too."""
-        return [self._tensor_class(_random(symbol.example)) for symbol in self._inputs]
+        return [self._tensor_class(_random(spec)) for spec in self._specs]
 
     def cuda_graph(self) -> CudaGraph:
         """Return the graph with inputs of its own, to be replayed on a GPU.
@@ -65,7 +66,7 @@ class BuiltGraph:
         Raises:
             HidetError: it is for the CPU.
         """
-        if any(symbol.example.device.type != "cuda" for symbol in self._inputs):
+        if any(spec.device.type != "cuda" for spec in self._specs):
             raise HidetError(
                 "a CUDA graph of a graph for the CPU", hint="symbols are on device='cuda'"
             )
@@ -105,34 +106,11 @@ class CudaGraph:
         return outputs[0] if len(outputs) == 1 else outputs
 
 
-def _checked(given: Any, wanted: torch.Tensor, number: int) -> torch.Tensor:
-    """Return an input as a tensor of torch, contiguous."""
-    tensor = plain(given)
-    if not isinstance(tensor, torch.Tensor):
-        raise HidetError(f"input {number} is no tensor, but {type(given).__name__}")
-    if tensor.device != wanted.device:
-        raise DeviceMismatchError(
-            f"input {number} is on {tensor.device}, but the graph is for {wanted.device}"
-        )
-    if tensor.dtype != wanted.dtype:
-        raise UnsupportedDtypeError(
-            f"input {number} is of {tensor.dtype}, but the graph is for {wanted.dtype}"
-        )
-    if tensor.shape != wanted.shape:
-        raise HidetError(
-            f"input {number} has shape {tuple(tensor.shape)}, but the graph is for "
-            f"{tuple(wanted.shape)}",
-            hint="a graph is for one shape: trace one for each",
-        )
-    return tensor.contiguous()
-
-
-def _random(wanted: torch.Tensor) -> torch.Tensor:
-    """Return a random tensor like an example."""
-    shape, device = tuple(wanted.shape), wanted.device
-    if wanted.dtype.is_floating_point:
-        return torch.randn(shape, device=device).to(wanted.dtype)
-    return torch.randint(2, shape, device=device).to(wanted.dtype)
+def _random(spec: Spec) -> torch.Tensor:
+    """Return a random tensor."""
+    if spec.dtype.is_floating_point:
+        return torch.randn(spec.shape, device=spec.device).to(spec.dtype)
+    return torch.randint(2, spec.shape, device=spec.device).to(spec.dtype)
 
 
 __all__ = ["BuiltGraph", "CudaGraph"]

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from hidet.errors import HidetError
+from hidet.frontends.torch.spec import Spec
 from hidet.frontends.trace.built import BuiltGraph, CudaGraph
 from hidet.frontends.trace.pass_context import GraphSettings, PassContext
 from hidet.frontends.trace.recorded import Recorded
 from hidet.frontends.trace.recording import Operator, Traced
-from hidet.frontends.trace.tracing import Spec, compile_imported, import_function
+from hidet.frontends.trace.tracing import compile_imported, example_of, import_function
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -74,7 +75,7 @@ class FlowGraph:
             types = [output.example.dtype for output in recorded.outputs]
             return [r if r.dtype == t else r.to(t) for r, t in zip(results, types, strict=True)]
 
-        examples = [Spec.of(tensor.example).example() for tensor in recorded.tensors]
+        examples = [example_of(Spec.of(tensor.example)) for tensor in recorded.tensors]
         static = range(len(recorded.inputs), len(examples))
         with self._settings.flags():
             return import_function(run, examples, static)

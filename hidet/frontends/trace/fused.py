@@ -20,9 +20,10 @@ from hidet.driver.options import CompileOptions
 from hidet.driver.plan_types import dtype_name
 from hidet.driver.target import find_arch
 from hidet.errors import HidetError
+from hidet.frontends.torch.spec import Spec
 from hidet.frontends.trace.recorded import Recorded
 from hidet.frontends.trace.recording import Operator
-from hidet.frontends.trace.tracing import Spec
+from hidet.frontends.trace.tracing import example_of
 from hidet.lowering.pipelines import PassOptions, run_pipeline
 from hidet.runtime.tensors import DTYPES
 
@@ -118,7 +119,7 @@ class _Reader:
         """Return a symbol for a value."""
         dtype, shape = DTYPES[dtype_name(element_of(value))], shape_of(value)
         strides = torch.empty(shape, device="meta").stride()
-        example = Spec(shape, strides, dtype, self.imported.device).example()
+        example = example_of(Spec(shape, strides, dtype, self.imported.device))
         return self.recorded.tensor_class(example, trace)
 
     def _tensor(self, source: Source) -> Any:

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, wraps
 from pathlib import Path
-from typing import Any, ParamSpec
+from typing import Any, ParamSpec, TypeAlias
 
 import torch
 from torch.utils._pytree import TreeSpec, tree_flatten, tree_unflatten
@@ -20,10 +20,11 @@ from torch.utils._pytree import TreeSpec, tree_flatten, tree_unflatten
 import hidet
 from hidet.errors import HidetError
 from hidet.foreign import HoldsTensor
+from hidet.frontends.torch.spec import Spec
 from hidet.frontends.trace.tracing import (
-    Spec,
     compile_imported,
     example_mode,
+    example_of,
     has_elements,
     import_function,
     precisions,
@@ -130,7 +131,7 @@ class Operator:
     def symbolic_run(self) -> Any:
         """Return symbols for the results, which know this call."""
         self.where = _caller()
-        examples = [_key(tensor).example() for tensor in self.inputs]
+        examples = [example_of(_key(tensor)) for tensor in self.inputs]
         with example_mode():
             results = explained(self.name, self.apply, examples)
         flat, tree = tree_flatten(results)
@@ -188,7 +189,7 @@ def _program(
         trees.append(found)
         return results
 
-    examples = [key.example() for key in keys if isinstance(key, Spec)]
+    examples = [example_of(key) for key in keys if isinstance(key, Spec)]
     return compile_imported(explained(name, import_function, flat, examples)), trees[0]
 
 
@@ -212,6 +213,8 @@ def _caller() -> tuple[str, int] | None:
 
 
 P = ParamSpec("P")
+T: TypeAlias = torch.Tensor
+"""What functions that are made operators take and give."""
 
 
 def operator(function: Callable[P, Any]) -> Callable[..., Any]:
@@ -267,4 +270,4 @@ def _named(
     return call
 
 
-__all__ = ["Operator", "Traced", "binary", "explained", "operator", "unary"]
+__all__ = ["Operator", "T", "Traced", "binary", "explained", "operator", "unary"]

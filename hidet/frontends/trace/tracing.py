@@ -3,38 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 
+from hidet.frontends.torch.spec import Spec
+
 if TYPE_CHECKING:
     from hidet.frontends.torch.imported import ImportedGraph
     from hidet.frontends.torch.program import CompiledProgram
 
 
-@dataclass(frozen=True)
-class Spec:
-    """What a program depends on in a tensor: everything but its elements."""
-
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    dtype: torch.dtype
-    device: torch.device
-
-    @staticmethod
-    def of(tensor: torch.Tensor) -> Spec:
-        """Return the spec of a tensor, with elements or without."""
-        return Spec(tuple(tensor.shape), tensor.stride(), tensor.dtype, tensor.device)
-
-    def example(self) -> torch.Tensor:
-        """Return a tensor of this spec without elements."""
-        with example_mode():
-            return torch.empty_strided(
-                self.shape, self.strides, dtype=self.dtype, device=self.device
-            )
+def example_of(spec: Spec) -> torch.Tensor:
+    """Return a tensor of a spec without elements."""
+    with example_mode():
+        return torch.empty_strided(spec.shape, spec.strides, dtype=spec.dtype, device=spec.device)
 
 
 @cache
@@ -106,9 +91,9 @@ def precisions() -> tuple[str, str]:
 
 
 __all__ = [
-    "Spec",
     "compile_imported",
     "example_mode",
+    "example_of",
     "has_elements",
     "import_function",
     "precisions",

@@ -144,9 +144,13 @@ def test_a_deep_graph():
     ("given", "error", "message"),
     [
         ((), HidetError, "0 inputs for a graph that takes 1"),
-        ((hidet.zeros([3, 2]),), HidetError, r"input 0 has shape \(3, 2\).* for \(2, 3\)"),
-        ((hidet.zeros([2, 3], "int32"),), UnsupportedDtypeError, "input 0 is of torch.int32"),
-        ((torch.zeros(2, 3, device="meta"),), DeviceMismatchError, "input 0 is on meta"),
+        ((hidet.zeros([3, 2]),), HidetError, r"input 0 is \[3, 2\] of .* for \[2, 3\] of"),
+        (
+            (hidet.zeros([2, 3], "int32"),),
+            UnsupportedDtypeError,
+            "input 0 is .*int32 on",
+        ),
+        ((torch.zeros(2, 3, device="meta"),), DeviceMismatchError, r"input 0 is .* on meta, but"),
         ((3,), HidetError, "input 0 is no tensor, but int"),
     ],
 )

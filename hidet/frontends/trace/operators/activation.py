@@ -3,7 +3,7 @@
 import torch
 from torch.nn import functional as nn
 
-from hidet.frontends.trace.recording import operator, unary
+from hidet.frontends.trace.recording import T, operator, unary
 
 hardsigmoid = unary(nn.hardsigmoid, "clamp(x / 6 + 1/2, 0, 1)")
 hardswish = unary(nn.hardswish, "x * hardsigmoid(x)")
@@ -17,76 +17,72 @@ tanhshrink = unary(nn.tanhshrink, "x - tanh(x)")
 
 
 @operator
-def celu(x: torch.Tensor, alpha: float) -> torch.Tensor:
+def celu(x: T, alpha: float) -> T:
     """Return max(x, 0) + min(alpha * (exp(x / alpha) - 1), 0)."""
     return nn.celu(x, alpha)
 
 
 @operator
-def clip(
-    x: torch.Tensor, min_val: float | None = None, max_val: float | None = None
-) -> torch.Tensor:
+def clip(x: T, min_val: float | None = None, max_val: float | None = None) -> T:
     """Return each element kept between two numbers, of which one may be missing."""
     return torch.clamp(x, min_val, max_val)
 
 
 @operator
-def gelu(x: torch.Tensor, approximate: bool = False) -> torch.Tensor:
+def gelu(x: T, approximate: bool = False) -> T:
     """Return x times the normal distribution function of x, or an approximation by tanh."""
     return nn.gelu(x, approximate="tanh" if approximate else "none")
 
 
 @operator
-def hardshrink(x: torch.Tensor, lambda_val: float) -> torch.Tensor:
+def hardshrink(x: T, lambda_val: float) -> T:
     """Return x, and 0 in place of what is between -lambda_val and lambda_val."""
     return nn.hardshrink(x, lambda_val)
 
 
 @operator
-def hardtanh(
-    x: torch.Tensor, min_val: float, max_val: float, inplace: bool = False
-) -> torch.Tensor:
+def hardtanh(x: T, min_val: float, max_val: float, inplace: bool = False) -> T:
     """Return each element kept between two numbers; the result is a new tensor in any case."""
     return torch.clamp(x, min_val, max_val)
 
 
 @operator
-def leaky_relu(x: torch.Tensor, alpha: float) -> torch.Tensor:
+def leaky_relu(x: T, alpha: float) -> T:
     """Return x where it is positive, and alpha * x elsewhere."""
     return nn.leaky_relu(x, alpha)
 
 
 @operator
-def logsoftmax(x: torch.Tensor, axis: int = 1) -> torch.Tensor:
+def logsoftmax(x: T, axis: int = 1) -> T:
     """Return the logarithm of the softmax along an axis."""
     return torch.log_softmax(x, axis)
 
 
 @operator
-def prelu(x: torch.Tensor, slope: torch.Tensor) -> torch.Tensor:
+def prelu(x: T, slope: T) -> T:
     """Return x where it is positive, and slope * x elsewhere: one slope, or one a channel."""
     return nn.prelu(x, slope)
 
 
 @operator
-def softmax(x: torch.Tensor, axis: int = 1) -> torch.Tensor:
+def softmax(x: T, axis: int = 1) -> T:
     """Return exp(x) / sum(exp(x)) along an axis."""
     return torch.softmax(x, axis)
 
 
 @operator
-def softmin(x: torch.Tensor, axis: int) -> torch.Tensor:
+def softmin(x: T, axis: int) -> T:
     """Return the softmax of -x along an axis."""
     return torch.softmax(-x, axis)
 
 
 @operator
-def softplus(x: torch.Tensor, beta: float = 1, threshold_val: float = 20) -> torch.Tensor:
+def softplus(x: T, beta: float = 1, threshold_val: float = 20) -> T:
     """Return log(1 + exp(beta * x)) / beta, and x where beta * x is above a threshold."""
     return nn.softplus(x, beta, threshold_val)
 
 
 @operator
-def softshrink(x: torch.Tensor, lambda_val: float) -> torch.Tensor:
+def softshrink(x: T, lambda_val: float) -> T:
     """Return x moved by lambda_val towards 0, and 0 for what is nearer than that."""
     return nn.softshrink(x, lambda_val)

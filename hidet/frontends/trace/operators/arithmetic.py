@@ -4,7 +4,7 @@ from functools import reduce
 
 import torch
 
-from hidet.frontends.trace.recording import binary, operator, unary
+from hidet.frontends.trace.recording import T, binary, operator, unary
 
 Ints = int | tuple[int, ...]
 """One dimension or number, or several."""
@@ -60,42 +60,42 @@ subtract = binary(torch.subtract, "x - y")
 
 
 @operator
-def bitwise_invert(x: torch.Tensor) -> torch.Tensor:
+def bitwise_invert(x: T) -> T:
     """Return all bits flipped."""
     return torch.bitwise_not(x)
 
 
 @operator
-def clamp(x: torch.Tensor, min: float | None = None, max: float | None = None) -> torch.Tensor:
+def clamp(x: T, min: float | None = None, max: float | None = None) -> T:
     """Return each element kept between two numbers, of which one may be missing."""
     return torch.clamp(x, min, max)
 
 
 @operator
-def maximum(a: torch.Tensor, b: torch.Tensor, *others: torch.Tensor) -> torch.Tensor:
+def maximum(a: T, b: T, *others: T) -> T:
     """Return the largest of several tensors element by element."""
     return reduce(torch.maximum, (a, b, *others))
 
 
 @operator
-def minimum(a: torch.Tensor, b: torch.Tensor, *others: torch.Tensor) -> torch.Tensor:
+def minimum(a: T, b: T, *others: T) -> T:
     """Return the smallest of several tensors element by element."""
     return reduce(torch.minimum, (a, b, *others))
 
 
 @operator
-def mod(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+def mod(x: T, y: T) -> T:
     """Return what a division towards 0 leaves over, with the sign of x, as `%` of C."""
     return torch.fmod(x, y)
 
 
 @operator
-def roll(x: torch.Tensor, shifts: Ints, dims: Ints | None = None) -> torch.Tensor:
+def roll(x: T, shifts: Ints, dims: Ints | None = None) -> T:
     """Return the elements moved along dimensions, round the end; or through the flat tensor."""
     return torch.roll(x, shifts, () if dims is None else dims)
 
 
 @operator
-def where(cond: torch.Tensor, x: torch.Tensor | float, y: torch.Tensor | float) -> torch.Tensor:
+def where(cond: T, x: T | float, y: T | float) -> T:
     """Return the elements of x where a condition holds, and those of y elsewhere."""
     return torch.where(cond, x, y)

@@ -2,10 +2,9 @@
 
 from collections.abc import Callable
 
-import torch
 from torch.nn import functional as nn
 
-from hidet.frontends.trace.recording import operator
+from hidet.frontends.trace.recording import T, operator
 
 Ints = int | tuple[int, ...]
 """A number for each dimension, or one for all of them."""
@@ -13,14 +12,14 @@ Ints = int | tuple[int, ...]
 
 @operator
 def avg_pool2d(
-    x: torch.Tensor,
+    x: T,
     kernel: Ints,
     stride: Ints,
     padding: Ints,
     ceil_mode: bool = False,
     count_include_pad: bool = True,
     divisor_override: int | None = None,
-) -> torch.Tensor:
+) -> T:
     """Return the means of windows of images [n, c, h, w]."""
     extra = (ceil_mode, count_include_pad, divisor_override)
     return nn.avg_pool2d(x, kernel, stride, padding, *extra)
@@ -28,37 +27,35 @@ def avg_pool2d(
 
 @operator
 def avg_pool3d(
-    x: torch.Tensor,
+    x: T,
     kernel: Ints,
     stride: Ints,
     padding: Ints,
     ceil_mode: bool = False,
     count_include_pad: bool = True,
     divisor_override: int | None = None,
-) -> torch.Tensor:
+) -> T:
     """Return the means of windows of volumes [n, c, d, h, w]."""
     extra = (ceil_mode, count_include_pad, divisor_override)
     return nn.avg_pool3d(x, kernel, stride, padding, *extra)
 
 
 @operator
-def max_pool2d(
-    x: torch.Tensor, kernel: Ints, stride: Ints, padding: Ints, ceil_mode: bool = False
-) -> torch.Tensor:
+def max_pool2d(x: T, kernel: Ints, stride: Ints, padding: Ints, ceil_mode: bool = False) -> T:
     """Return the largest elements of windows of images [n, c, h, w]."""
     return nn.max_pool2d(x, kernel, stride, padding, ceil_mode=ceil_mode)
 
 
 @operator
-def max_pool3d(x: torch.Tensor, kernel: Ints, stride: Ints, padding: Ints) -> torch.Tensor:
+def max_pool3d(x: T, kernel: Ints, stride: Ints, padding: Ints) -> T:
     """Return the largest elements of windows of volumes [n, c, d, h, w]."""
     return nn.max_pool3d(x, kernel, stride, padding)
 
 
-def _adaptive(function: Callable[..., torch.Tensor], what: str) -> Callable[..., torch.Tensor]:
+def _adaptive(function: Callable[..., T], what: str) -> Callable[..., T]:
     """Return the operator of torch's function that makes so many windows as are wanted."""
 
-    def call(x: torch.Tensor, output_size: Ints) -> torch.Tensor:
+    def call(x: T, output_size: Ints) -> T:
         return function(x, output_size)
 
     call.__name__ = call.__qualname__ = function.__name__

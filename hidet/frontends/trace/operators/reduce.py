@@ -5,13 +5,13 @@ from functools import reduce
 
 import torch
 
-from hidet.frontends.trace.recording import operator
+from hidet.frontends.trace.recording import T, operator
 
 Dims = int | Sequence[int] | None
 """One dimension, several, or all."""
 
 
-def _listed(x: torch.Tensor, dims: Dims) -> list[int]:
+def _listed(x: T, dims: Dims) -> list[int]:
     """Return dimensions as a list, counted from the front."""
     if dims is None:
         return list(range(x.dim()))
@@ -19,33 +19,31 @@ def _listed(x: torch.Tensor, dims: Dims) -> list[int]:
 
 
 @operator
-def all(x: torch.Tensor, /, *, axis: Dims = None, keepdims: bool = False) -> torch.Tensor:
+def all(x: T, /, *, axis: Dims = None, keepdims: bool = False) -> T:
     """Return whether all elements along axes hold."""
     return torch.all(x, _listed(x, axis), keepdims)
 
 
 @operator
-def any(x: torch.Tensor, /, *, axis: Dims = None, keepdims: bool = False) -> torch.Tensor:
+def any(x: T, /, *, axis: Dims = None, keepdims: bool = False) -> T:
     """Return whether some element along axes holds."""
     return torch.any(x, _listed(x, axis), keepdims)
 
 
 @operator
-def argmax(x: torch.Tensor, dim: int, keep_dim: bool = False) -> torch.Tensor:
+def argmax(x: T, dim: int, keep_dim: bool = False) -> T:
     """Return where the first of the largest elements along a dimension is."""
     return torch.argmax(x, dim, keep_dim)
 
 
 @operator
-def argmin(x: torch.Tensor, dim: int, keep_dim: bool = False) -> torch.Tensor:
+def argmin(x: T, dim: int, keep_dim: bool = False) -> T:
     """Return where the first of the smallest elements along a dimension is."""
     return torch.argmin(x, dim, keep_dim)
 
 
 @operator
-def cumsum(
-    x: torch.Tensor, dim: int, exclusive: bool = False, reverse: bool = False
-) -> torch.Tensor:
+def cumsum(x: T, dim: int, exclusive: bool = False, reverse: bool = False) -> T:
     """Return the sums of each element and those before it.
 
     Args:
@@ -61,45 +59,43 @@ def cumsum(
 
 
 @operator
-def max(x: torch.Tensor, dims: Dims = None, keep_dim: bool = False) -> torch.Tensor:
+def max(x: T, dims: Dims = None, keep_dim: bool = False) -> T:
     """Return the largest elements along dimensions."""
     return torch.amax(x, _listed(x, dims), keep_dim)
 
 
 @operator
-def mean(x: torch.Tensor, dims: Dims = None, keep_dim: bool = False) -> torch.Tensor:
+def mean(x: T, dims: Dims = None, keep_dim: bool = False) -> T:
     """Return the means along dimensions."""
     return torch.mean(x, _listed(x, dims), keep_dim)
 
 
 @operator
-def min(x: torch.Tensor, dims: Dims = None, keep_dim: bool = False) -> torch.Tensor:
+def min(x: T, dims: Dims = None, keep_dim: bool = False) -> T:
     """Return the smallest elements along dimensions."""
     return torch.amin(x, _listed(x, dims), keep_dim)
 
 
 @operator
-def prod(x: torch.Tensor, dims: Dims = None, keep_dim: bool = False) -> torch.Tensor:
+def prod(x: T, dims: Dims = None, keep_dim: bool = False) -> T:
     """Return the products along dimensions."""
     order = sorted(_listed(x, dims), reverse=True)
     return reduce(lambda rest, dim: torch.prod(rest, dim, keep_dim), order, x)
 
 
 @operator
-def std(x: torch.Tensor, dims: Dims = None, keep_dim: bool = False) -> torch.Tensor:
+def std(x: T, dims: Dims = None, keep_dim: bool = False) -> T:
     """Return the standard deviations along dimensions: the squares are divided by their number."""
     return torch.sqrt(torch.var(x, _listed(x, dims), correction=0, keepdim=keep_dim))
 
 
 @operator
-def sum(x: torch.Tensor, dims: Dims = None, keep_dim: bool = False) -> torch.Tensor:
+def sum(x: T, dims: Dims = None, keep_dim: bool = False) -> T:
     """Return the sums along dimensions."""
     return torch.sum(x, _listed(x, dims), keep_dim)
 
 
 @operator
-def var(
-    x: torch.Tensor, dims: Dims = None, keep_dim: bool = False, correction: int = 0
-) -> torch.Tensor:
+def var(x: T, dims: Dims = None, keep_dim: bool = False, correction: int = 0) -> T:
     """Return the variances: the squares are divided by their number less a correction."""
     return torch.var(x, _listed(x, dims), correction=correction, keepdim=keep_dim)

@@ -3,13 +3,11 @@
 import torch
 from torch.nn import functional as nn
 
-from hidet.frontends.trace.recording import operator
+from hidet.frontends.trace.recording import T, operator
 
 
 @operator
-def scatter_(
-    input: torch.Tensor, dim: int, index: torch.Tensor, src: torch.Tensor, reduce: str | None = None
-) -> torch.Tensor:
+def scatter_(input: T, dim: int, index: T, src: T, reduce: str | None = None) -> T:
     """Return `input` with the elements of `src` at positions along a dimension.
 
     Args:
@@ -26,20 +24,13 @@ def scatter_(
 
 
 @operator
-def scatter_add_(
-    input: torch.Tensor, dim: int, index: torch.Tensor, src: torch.Tensor
-) -> torch.Tensor:
+def scatter_add_(input: T, dim: int, index: T, src: T) -> T:
     """Return `input` with the elements of `src` added at positions along a dimension."""
     return torch.scatter_add(input, dim, index, src)
 
 
 @operator
-def embedding_bag(
-    indices: torch.Tensor,
-    weight: torch.Tensor,
-    offsets: torch.Tensor | None = None,
-    mode: str = "mean",
-) -> torch.Tensor:
+def embedding_bag(indices: T, weight: T, offsets: T | None = None, mode: str = "mean") -> T:
     """Return the mean, sum or maximum of rows of a table: of each row of indices [bags, size]."""
     if offsets is not None:
         return nn.embedding_bag(indices, weight, offsets, mode=mode)

@@ -12,7 +12,7 @@ from torch.nn import functional as nn
 
 from hidet.errors import HidetError
 from hidet.frontends.trace.dtypes import torch_dtype
-from hidet.frontends.trace.recording import operator
+from hidet.frontends.trace.recording import T, operator
 
 Dims = int | tuple[int, ...]
 """One dimension, or several."""
@@ -31,46 +31,42 @@ def _list(dims: Dims) -> list[int]:
 
 
 @operator
-def index(x: torch.Tensor, *key: torch.Tensor | Slice | int | EllipsisType | None) -> torch.Tensor:
+def index(x: T, *key: T | Slice | int | EllipsisType | None) -> T:
     """Return `x[key]`, as Python writes it."""
     return x[tuple(slice(*each) if isinstance(each, Slice) else each for each in key)]
 
 
 @operator
 def as_strided(
-    x: torch.Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
-) -> torch.Tensor:
+    x: T, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
+) -> T:
     """Return a view of the memory of a contiguous tensor, by sizes, strides and an offset."""
     return torch.as_strided(x, size, stride, storage_offset)
 
 
 @operator
-def broadcast(data: torch.Tensor, shape: Sequence[int]) -> torch.Tensor:
+def broadcast(data: T, shape: Sequence[int]) -> T:
     """Return a tensor broadcast to a shape."""
     return torch.broadcast_to(data, tuple(shape))
 
 
 @operator
-def cast(x: torch.Tensor, dtype: Any) -> torch.Tensor:
+def cast(x: T, dtype: Any) -> T:
     """Return the elements in another type."""
     return x.to(torch_dtype(dtype))
 
 
 @operator
-def concat(tensors: Sequence[torch.Tensor], axis: int) -> torch.Tensor:
+def concat(tensors: Sequence[T], axis: int) -> T:
     """Return tensors one after the other along an axis."""
     return torch.cat(list(tensors), axis)
 
 
 @operator
-def conv_pad(data: torch.Tensor, pads: Dims, value: float = 0.0) -> torch.Tensor:
-    """Return images with a margin.
+def conv_pad(data: T, pads: Dims, value: float = 0.0) -> T:
+    """Return images [n, c, ...] with a margin of a value.
 
-    Args:
-        data: images [n, c, ...].
-        pads: a number for all sides; one for each dimension; or those of the fronts, then those of
-            the backs.
-        value: what is added.
+    `pads` is a number for all sides, one for each dimension, or those ahead, then those behind.
     """
     rank = data.dim() - 2
     listed = _list(pads)
@@ -80,60 +76,52 @@ def conv_pad(data: torch.Tensor, pads: Dims, value: float = 0.0) -> torch.Tensor
 
 
 @operator
-def expand_dims(x: torch.Tensor, /, *, axis: int = 0) -> torch.Tensor:
+def expand_dims(x: T, /, *, axis: int = 0) -> T:
     """Return a tensor with a new dimension of size 1."""
     return torch.unsqueeze(x, axis)
 
 
 @operator
-def flatten(x: torch.Tensor, start_dim: int = 0, end_dim: int = -1) -> torch.Tensor:
+def flatten(x: T, start_dim: int = 0, end_dim: int = -1) -> T:
     """Return a tensor with dimensions, the last one included, taken together as one."""
     return torch.flatten(x, start_dim, end_dim)
 
 
 @operator
-def flip(x: torch.Tensor, dims: Dims) -> torch.Tensor:
+def flip(x: T, dims: Dims) -> T:
     """Return the elements in reverse order along dimensions."""
     return torch.flip(x, _list(dims))
 
 
 @operator
-def gather(data: torch.Tensor, indices: torch.Tensor, axis: int = 0) -> torch.Tensor:
+def gather(data: T, indices: T, axis: int = 0) -> T:
     """Return for each position in `indices` the element there along an axis."""
     return torch.gather(data, axis, indices)
 
 
 @operator
-def im2col(
-    x: torch.Tensor, kernel_size: Dims, dilation: Dims = 1, padding: Dims = 0, stride: Dims = 1
-) -> torch.Tensor:
+def im2col(x: T, kernel_size: Dims, dilation: Dims = 1, padding: Dims = 0, stride: Dims = 1) -> T:
     """Return the windows of images [n, c, h, w] as columns: [n, c * kh * kw, windows]."""
     return nn.unfold(x, kernel_size, dilation, padding, stride)
 
 
 @operator
-def index_select(data: torch.Tensor, index: torch.Tensor, dim: int) -> torch.Tensor:
+def index_select(data: T, index: T, dim: int) -> T:
     """Return the slices of a dimension at the positions in a tensor of rank 1."""
     return torch.index_select(data, dim, index)
 
 
 @operator
-def meshgrid(*tensors: torch.Tensor, indexing: str = "ij") -> Sequence[torch.Tensor]:
+def meshgrid(*tensors: T, indexing: str = "ij") -> Sequence[T]:
     """Return tensors of rank 1 broadcast against each other, each along a dimension of its own."""
     return list(torch.meshgrid(*tensors, indexing=indexing))
 
 
 @operator
-def pad(
-    data: torch.Tensor, pads: Sequence[int], mode: str = "constant", value: float = 0.0
-) -> torch.Tensor:
-    """Return a tensor with elements added at both ends of each dimension.
+def pad(data: T, pads: Sequence[int], mode: str = "constant", value: float = 0.0) -> T:
+    """Return a tensor with elements added: first those ahead of each dimension, then those behind.
 
-    Args:
-        data: the tensor.
-        pads: how many, at the front of each dimension, then at the back of each.
-        mode: what is added: "constant" is the value.
-        value: see `mode`.
+    What is added is the value where `mode` is "constant", as with torch's `pad`.
     """
     if len(pads) != 2 * data.dim():
         raise HidetError(
@@ -149,34 +137,32 @@ def _torch_pads(fronts: Sequence[int], backs: Sequence[int]) -> list[int]:
 
 
 @operator
-def permute_dims(x: torch.Tensor, /, axes: Sequence[int]) -> torch.Tensor:
+def permute_dims(x: T, /, axes: Sequence[int]) -> T:
     """Return the dimensions in another order."""
     return torch.permute(x, tuple(axes))
 
 
 @operator
-def rearrange(x: torch.Tensor, plan: Sequence[Sequence[int]]) -> torch.Tensor:
+def rearrange(x: T, plan: Sequence[Sequence[int]]) -> T:
     """Return a tensor whose dimensions are each made of some of x, as `[[0, 2], [1], []]` says."""
     order = [dim for dims in plan for dim in dims]
     return x.permute(order).reshape([prod(x.shape[dim] for dim in dims) for dims in plan])
 
 
 @operator
-def repeat_interleave(data: torch.Tensor, repeats: int, dim: int | None = None) -> torch.Tensor:
+def repeat_interleave(data: T, repeats: int, dim: int | None = None) -> T:
     """Return each slice of a dimension several times; without one, each element of the flat x."""
     return torch.repeat_interleave(data, repeats, dim)
 
 
 @operator
-def reshape(x: torch.Tensor, shape: Sequence[int]) -> torch.Tensor:
+def reshape(x: T, shape: Sequence[int]) -> T:
     """Return the elements in another shape, of which one size may be -1."""
     return torch.reshape(x, tuple(shape))
 
 
 @operator
-def split(
-    data: torch.Tensor, parts_or_sections: int | Sequence[int], axis: int = 0
-) -> Sequence[torch.Tensor]:
+def split(data: T, parts_or_sections: int | Sequence[int], axis: int = 0) -> Sequence[T]:
     """Return the parts of a tensor along an axis: so many equal ones, or parts of these sizes."""
     if not isinstance(parts_or_sections, int):
         return list(torch.split(data, list(parts_or_sections), axis))
@@ -187,7 +173,7 @@ def split(
 
 
 @operator
-def squeeze(x: torch.Tensor, dims: Dims) -> torch.Tensor:
+def squeeze(x: T, dims: Dims) -> T:
     """Return a tensor without some dimensions, of size 1."""
     wrong = [dim for dim in _list(dims) if x.shape[dim] != 1]
     if wrong:
@@ -197,12 +183,12 @@ def squeeze(x: torch.Tensor, dims: Dims) -> torch.Tensor:
 
 @operator
 def strided_slice(
-    data: torch.Tensor,
+    data: T,
     starts: Sequence[int | None],
     ends: Sequence[int | None],
     axes: Sequence[int] | None = None,
     strides: Sequence[int] | None = None,
-) -> torch.Tensor:
+) -> T:
     """Return a regular part, with bounds as in Python, along some axes, the first ones if none."""
     key = [slice(None)] * data.dim()
     steps = [1] * len(starts) if strides is None else strides
@@ -213,7 +199,7 @@ def strided_slice(
 
 
 @operator
-def take(data: torch.Tensor, indices: torch.Tensor, axis: int = 0) -> torch.Tensor:
+def take(data: T, indices: T, axis: int = 0) -> T:
     """Return the slices of an axis at positions; the dimensions of these take its place."""
     axis %= data.dim()
     shape = (*data.shape[:axis], *indices.shape, *data.shape[axis + 1 :])
@@ -221,31 +207,31 @@ def take(data: torch.Tensor, indices: torch.Tensor, axis: int = 0) -> torch.Tens
 
 
 @operator
-def tile(data: torch.Tensor, repeats: Sequence[int]) -> torch.Tensor:
+def tile(data: T, repeats: Sequence[int]) -> T:
     """Return a tensor as a tile, repeated in each dimension."""
     return torch.tile(data, tuple(repeats))
 
 
 @operator
-def transpose(x: torch.Tensor, axes: Sequence[int] | None = None) -> torch.Tensor:
+def transpose(x: T, axes: Sequence[int] | None = None) -> T:
     """Return the dimensions in another order; the reverse one, if none is given."""
     return torch.permute(x, tuple(reversed(range(x.dim())) if axes is None else axes))
 
 
 @operator
-def tril(x: torch.Tensor, diagonal: int = 0) -> torch.Tensor:
+def tril(x: T, diagonal: int = 0) -> T:
     """Return matrices with zeros above a diagonal."""
     return torch.tril(x, diagonal)
 
 
 @operator
-def triu(x: torch.Tensor, diagonal: int = 0) -> torch.Tensor:
+def triu(x: T, diagonal: int = 0) -> T:
     """Return matrices with zeros below a diagonal."""
     return torch.triu(x, diagonal)
 
 
 @operator
-def unsqueeze(x: torch.Tensor, dims: Dims) -> torch.Tensor:
+def unsqueeze(x: T, dims: Dims) -> T:
     """Return a tensor with new dimensions of size 1, at these places of the result."""
     rank = x.dim() + len(_list(dims))
     for dim in sorted(dim % rank for dim in _list(dims)):
@@ -254,7 +240,7 @@ def unsqueeze(x: torch.Tensor, dims: Dims) -> torch.Tensor:
 
 
 @operator
-def view(x: torch.Tensor, dtype: Any = None, shape: Sequence[int] | None = None) -> torch.Tensor:
+def view(x: T, dtype: Any = None, shape: Sequence[int] | None = None) -> T:
     """Return the same memory as elements of another type, or in another shape."""
     seen = x if dtype is None else x.view(torch_dtype(dtype))
     return seen if shape is None else seen.reshape(tuple(shape))
