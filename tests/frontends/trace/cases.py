@@ -43,11 +43,14 @@ UNARY = {
     **dict.fromkeys(["isinf", "isnan", "negative", "positive", "sign", "sin", "sinh"], ANY),
     **dict.fromkeys(["square", "tanh", "trunc", "rint", "arctan"], ANY),
     **dict.fromkeys(["log", "log10", "log1p", "log2", "sqrt", "reciprocal"], POSITIVE),
-    **dict.fromkeys(["arccos", "arcsin", "tan"], UNIT),
+    **dict.fromkeys(["arccos", "arcsin", "arctanh", "tan"], UNIT),
+    "arcsinh": ANY,
+    "arccosh": between(1.1, 4, 3, 5),
 }
 """For the name of each function of numpy its domain."""
 
-NAMES = {"rint": "round", **{f"arc{name}": f"a{name}" for name in ["cos", "sin", "tan"]}}
+ARCS = ["cos", "cosh", "sin", "sinh", "tan", "tanh"]
+NAMES = {"rint": "round", **{f"arc{name}": f"a{name}" for name in ARCS}}
 """What `hidet.ops` calls those that it has under another name."""
 
 BINARY = {
@@ -74,14 +77,24 @@ BINARY = {
     "bitwise_and": (integers(0, 99, 4), integers(0, 99, 4)),
     "bitwise_or": (integers(0, 99, 4), integers(0, 99, 4)),
     "bitwise_xor": (integers(0, 99, 4), integers(0, 99, 4)),
+    "left_shift": (integers(0, 99, 4), integers(0, 9, 4)),
+    "right_shift": (integers(0, 99, 4), integers(0, 9, 4)),
 }
 NAMES |= {
     "arctan2": "atan2",
     "fmod": "mod",
     "power": "pow",
+    "left_shift": "bitwise_left_shift",
+    "right_shift": "bitwise_right_shift",
 }
 
-IMAGES = normal(2, 4, 6, 6)
+IMAGES, VOLUMES = normal(2, 4, 6, 6), normal(1, 2, 6, 5, 4)
+
+
+def orders(g):
+    """Different positions in each column."""
+    return torch.rand(3, 5, generator=g).argsort(0)
+
 
 CASES = [
     *(Case(NAMES.get(n, n), (x,), by_numpy(getattr(np, n))) for n, x in UNARY.items()),
@@ -171,6 +184,21 @@ CASES = [
     Case("avg_pool2d", (IMAGES, 3, 2, 1), nn.avg_pool2d),
     Case("max_pool2d", (IMAGES, 3, 2, 1), nn.max_pool2d),
     Case("adaptive_avg_pool2d", (IMAGES, 3), nn.adaptive_avg_pool2d),
+    Case("avg_pool3d", (VOLUMES, 3, 2, 1), nn.avg_pool3d),
+    Case("max_pool3d", (VOLUMES, 3, 2, 1), nn.max_pool3d),
+    Case("adaptive_avg_pool1d", (normal(2, 4, 9), 3), nn.adaptive_avg_pool1d),
+    Case("adaptive_avg_pool3d", (VOLUMES, 2), nn.adaptive_avg_pool3d),
+    Case("adaptive_max_pool1d", (normal(2, 4, 9), 3), nn.adaptive_max_pool1d),
+    Case("adaptive_max_pool2d", (IMAGES, 3), nn.adaptive_max_pool2d),
+    Case("adaptive_max_pool3d", (VOLUMES, 2), nn.adaptive_max_pool3d),
+    Case("conv3d", (VOLUMES, normal(3, 2, 3, 3, 3)), nn.conv3d),
+    Case("conv1d_transpose", (normal(2, 4, 9), normal(4, 3, 3)), nn.conv_transpose1d),
+    Case(
+        "conv2d_transpose",
+        (IMAGES, normal(4, 3, 3, 3), 2, 1),
+        lambda x, w, s, p: nn.conv_transpose2d(x, w, None, s, p),
+    ),
+    Case("conv3d_transpose", (VOLUMES, normal(2, 3, 3, 3, 3)), nn.conv_transpose3d),
     # what moves elements
     Case("broadcast", (normal(3, 1), [2, 3, 5]), torch.broadcast_to),
     Case("cast", (between(0, 9, 4), "int32"), lambda x, _: x.int()),
@@ -209,6 +237,8 @@ CASES = [
     Case("as_strided", (ANY, [2, 2], [1, 5], 1), torch.as_strided),
     Case("index", (ANY, 1), lambda x, key: x[key]),
     # what writes at positions, and look-ups
+    Case("scatter_", (ANY, 0, orders, normal(3, 5)), lambda x, d, ids, y: x.scatter(d, ids, y)),
+    Case("scatter_add_", (ANY, 0, positions(3, 4, 5), normal(4, 5)), torch.scatter_add),
     Case("embedding_bag", (positions(6, 4, 3), normal(6, 5)), lambda ids, w: w[ids].mean(1)),
 ]
 
@@ -218,7 +248,6 @@ MISSING = {
     "atanh",
     "bitwise_left_shift",
     "bitwise_right_shift",
-    "adaptive_avg_pool1d",
     "adaptive_avg_pool3d",
     "adaptive_max_pool1d",
     "adaptive_max_pool2d",
@@ -232,4 +261,4 @@ MISSING = {
     "scatter_",
     "scatter_add_",
 }
-"""Operators that the torch frontend has no translation for yet; calls say so."""
+"""Those of them that the torch frontend does not translate yet: calls say so."""
