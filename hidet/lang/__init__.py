@@ -25,11 +25,7 @@ from hidet.absent import explain_missing
 from hidet.frontends.script import script, script_module
 from hidet.frontends.script.attributes import ATTRS
 from hidet.frontends.script.bits import reinterpret
-from hidet.frontends.script.builtins import (
-    cast,
-    cdiv,
-    grid,
-)
+from hidet.frontends.script.builtins import cast, cdiv, grid
 from hidet.frontends.script.builtins import loop_range as range
 from hidet.frontends.script.formats import printf
 from hidet.frontends.script.functional import address, bitwise_not, deref

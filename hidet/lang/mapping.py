@@ -2,15 +2,7 @@
 
 from collections.abc import Sequence
 
-from hidet.mapping import (
-    TaskMap,
-    auto_map,
-    repeat,
-    replicate,
-    row_repeat,
-    row_spatial,
-    spatial,
-)
+from hidet.mapping import TaskMap, auto_map, repeat, replicate, row_repeat, row_spatial, spatial
 from hidet.mapping import column_repeat as col_repeat
 from hidet.mapping import column_spatial as col_spatial
 

@@ -23,9 +23,8 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation
 
 from hidet.dialects.compute import ReduceKind
-from hidet.dialects.cuda.faults import CheckedDivisorOp, CheckedIndexOp
-from hidet.dialects.cuda.functions import FunctionOp
-from hidet.dialects.cuda.integers import FloorModOp
+from hidet.dialects.cuda.arithmetic import FloorModOp, FunctionOp
+from hidet.dialects.cuda.checks import CheckedDivisorOp, CheckedIndexOp
 from hidet.errors import DivisionByZeroError, IndexOutOfRangeError
 
 Array: TypeAlias = NDArray[Any]

@@ -12,14 +12,14 @@ from hidet.backend.printer.checks import source_table
 from hidet.backend.printer.locations import source_lines
 from hidet.backend.printer.types import element_type, value_type
 from hidet.backend.printer.writer import Writer
-from hidet.dialects.cuda.atomics import AssertOp
 from hidet.dialects.cuda.attributes import Space, space_of
-from hidet.dialects.cuda.dynamic_shared import DynamicSharedOp
+from hidet.dialects.cuda.control import AssertOp
 from hidet.dialects.cuda.instructions import Collective
 from hidet.dialects.cuda.kernel import DYNAMIC, KernelOp
 from hidet.dialects.cuda.marks import FORMED, INSTRUMENTED, LABEL, MAY_ALIAS, MIN_BLOCKS, ON_CPU
 from hidet.dialects.cuda.names import symbol_of
 from hidet.dialects.cuda.tensor_map import TensorMapType
+from hidet.dialects.cuda.views import DynamicSharedOp
 from hidet.dialects.locations import lines_of
 from hidet.errors import LegalityError
 from hidet.escape import comment, from_ascii

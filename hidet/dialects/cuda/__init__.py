@@ -9,30 +9,30 @@ spaces are named by `#cuda.space<...>`.
 # ruff: noqa: F401
 # pyright: reportUnusedImport=false
 
-from hidet.dialects.cuda.accesses import (
-    AccessOrderAttr,
-    AccessScopeAttr,
-    CacheHintAttr,
-    HintedCopyOp,
-    OrderedLoadOp,
-    OrderedStoreOp,
+from hidet.dialects.cuda.arithmetic import (
+    FastFunctionAttr,
+    FastOp,
+    FloorModOp,
+    FunctionOp,
+    JoinOp,
+    Lop3Op,
+    PackedFunctionAttr,
+    PackedOp,
+    PartOp,
+    PrmtOp,
+    RoundTf32Op,
 )
-from hidet.dialects.cuda.arithmetic import FastFunctionAttr, FastOp, Lop3Op, PrmtOp, RoundTf32Op
 from hidet.dialects.cuda.async_copy import (
     CopyCacheAttr,
     CpAsyncCommitOp,
     CpAsyncOp,
     CpAsyncWaitOp,
+    TmaCommitOp,
+    TmaLoadOp,
+    TmaStoreOp,
+    TmaWaitOp,
 )
-from hidet.dialects.cuda.atomics import (
-    AssertOp,
-    AtomicKindAttr,
-    AtomicOp,
-    AtomicPairOp,
-    PrintfOp,
-    VoteKindAttr,
-    VoteOp,
-)
+from hidet.dialects.cuda.atomics import AtomicKindAttr, AtomicOp, AtomicPairOp
 from hidet.dialects.cuda.attributes import (
     BufferKindAttr,
     DimensionAttr,
@@ -40,67 +40,69 @@ from hidet.dialects.cuda.attributes import (
     ShuffleKindAttr,
     SpaceAttr,
 )
+from hidet.dialects.cuda.barriers import (
+    BarrierArriveOp,
+    BarrierSyncOp,
+    BlockVoteAttr,
+    ClusterArriveOp,
+    ClusterWaitOp,
+    EffectOp,
+    FenceMbarrierInitOp,
+    FenceProxyAsyncOp,
+    GridDependencyWaitOp,
+    LaunchDependentsOp,
+    MbarrierArriveClusterOp,
+    MbarrierArriveOp,
+    MbarrierExpectOp,
+    MbarrierInitOp,
+    MbarrierWaitOp,
+    SetMaxNregOp,
+    SyncVoteOp,
+    VoteKindAttr,
+    VoteOp,
+)
 from hidet.dialects.cuda.checks import (
     AccessKindAttr,
     CheckAccessOp,
     CheckBoundsOp,
+    CheckedDivisorOp,
+    CheckedIndexOp,
     CheckOwnerOp,
     TrackOp,
 )
-from hidet.dialects.cuda.dynamic_shared import DynamicSharedOp
-from hidet.dialects.cuda.faults import CheckedDivisorOp, CheckedIndexOp
-from hidet.dialects.cuda.functions import FunctionOp
+from hidet.dialects.cuda.control import AssertOp, LeaveOp, PrintfOp
 from hidet.dialects.cuda.host import BufferOp, LaunchOp
 from hidet.dialects.cuda.instructions import (
     BlockDimOp,
     BlockIdOp,
-    CopyVectorOp,
     GridDimOp,
     ShflOp,
     SyncThreadsOp,
     SyncWarpOp,
     ThreadIdOp,
 )
-from hidet.dialects.cuda.integers import FloorModOp
 from hidet.dialects.cuda.kernel import KernelOp
-from hidet.dialects.cuda.leave import LeaveOp
-from hidet.dialects.cuda.mbarrier import (
-    FenceMbarrierInitOp,
-    FenceProxyAsyncOp,
-    MbarrierArriveClusterOp,
-    MbarrierArriveOp,
-    MbarrierExpectOp,
-    MbarrierInitOp,
-    MbarrierWaitOp,
+from hidet.dialects.cuda.memory_access import (
+    AccessOrderAttr,
+    AccessScopeAttr,
+    CacheHintAttr,
+    CopyVectorOp,
+    HintedCopyOp,
+    OrderedLoadOp,
+    OrderedStoreOp,
 )
-from hidet.dialects.cuda.sync import BlockVoteAttr, EffectOp, SyncVoteOp
-from hidet.dialects.cuda.tensor_copy import (
-    TmaCommitOp,
-    TmaLoadOp,
-    TmaStoreOp,
-    TmaWaitOp,
-)
-from hidet.dialects.cuda.tensor_core import LdmatrixOp, MmaSyncOp
-from hidet.dialects.cuda.tensor_map import TensorMapOp, TensorMapType
-from hidet.dialects.cuda.views import AddressOfOp, ViewOp
-from hidet.dialects.cuda.warp_group import (
+from hidet.dialects.cuda.tensor_core import (
+    LdmatrixOp,
     MatrixDescriptorOp,
+    MmaSyncOp,
     WgmmaCommitOp,
     WgmmaFenceOp,
     WgmmaFenceOperandOp,
     WgmmaOp,
     WgmmaWaitOp,
 )
-from hidet.dialects.cuda.warp_roles import (
-    BarrierArriveOp,
-    BarrierSyncOp,
-    ClusterArriveOp,
-    ClusterWaitOp,
-    GridDependencyWaitOp,
-    LaunchDependentsOp,
-    SetMaxNregOp,
-)
-from hidet.dialects.cuda.words import JoinOp, PackedFunctionAttr, PackedOp, PartOp
+from hidet.dialects.cuda.tensor_map import TensorMapOp, TensorMapType
+from hidet.dialects.cuda.views import AddressOfOp, DynamicSharedOp, ViewOp
 from hidet.dialects.definitions import dialect_of
 
 Cuda = dialect_of("hidet.dialects.cuda")

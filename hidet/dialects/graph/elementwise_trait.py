@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.traits import OpTrait
 
-from hidet.dialects.cuda.functions import FunctionOp
+from hidet.dialects.cuda.arithmetic import FunctionOp
 from hidet.dialects.graph.base import is_float
 
 ScalarOp = Callable[..., Operation]

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from hidet.arch.accesses import LOADS, ORDERED_LOADS, ORDERED_STORES, SCOPES, STORES
 from hidet.arch.instructions import Access, Operand
 from hidet.dialects.cuda import CopyVectorOp, HintedCopyOp, OrderedLoadOp, OrderedStoreOp
-from hidet.dialects.cuda.accesses import VECTOR_BYTES, AccessOrder, AccessScope, CacheHint
 from hidet.dialects.cuda.attributes import Space, space_of
+from hidet.dialects.cuda.memory_access import (
+    LOADS,
+    ORDERED_LOADS,
+    ORDERED_STORES,
+    SCOPES,
+    STORES,
+    VECTOR_BYTES,
+    AccessOrder,
+    AccessScope,
+    CacheHint,
+)
 from hidet.dialects.cuda.table_ops import Element
 from hidet.errors import ScriptError
 from hidet.frontends.script.emitter import Emitter

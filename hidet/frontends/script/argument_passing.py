@@ -18,14 +18,7 @@ from hidet.frontends.script.types import (
     is_of_python,
     scalar_type,
 )
-from hidet.frontends.script.values import (
-    Pointer,
-    Scalar,
-    Tensor,
-    VoidPointer,
-    describe,
-    is_number,
-)
+from hidet.frontends.script.values import Pointer, Scalar, Tensor, VoidPointer, describe, is_number
 from hidet.frontends.script.vectors import Vector
 
 

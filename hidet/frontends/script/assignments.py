@@ -16,15 +16,7 @@ from hidet.frontends.script.source import LocatedError
 from hidet.frontends.script.syntax_analysis import are_assigned, are_changed
 from hidet.frontends.script.tensor_slices import lane_at
 from hidet.frontends.script.types import I32, INDEX, ScalarType, TensorType, scalar_type
-from hidet.frontends.script.values import (
-    LANES,
-    Lanes,
-    Pointer,
-    Scalar,
-    Tensor,
-    Variable,
-    describe,
-)
+from hidet.frontends.script.values import LANES, Lanes, Pointer, Scalar, Tensor, Variable, describe
 from hidet.frontends.script.variables import adapt
 from hidet.frontends.script.vectors import Vector, VectorVariable, vector_variable
 

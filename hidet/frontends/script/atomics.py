@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hidet.dialects.cuda import AtomicOp
-from hidet.dialects.cuda.accesses import AccessScope
 from hidet.dialects.cuda.atomics import AtomicKind, AtomicPairOp
+from hidet.dialects.cuda.memory_access import AccessScope
 from hidet.dialects.cuda.table_ops import Element
 from hidet.errors import ScriptError
 from hidet.frontends.script.emitter import Emitter

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from xdsl.dialects.arith import BitcastOp
 from xdsl.ir import SSAValue
 
-from hidet.dialects.cuda.words import JoinOp, PartOp
+from hidet.dialects.cuda.arithmetic import JoinOp, PartOp
 from hidet.errors import ScriptError
 from hidet.frontends.script.emitter import Emitter
 from hidet.frontends.script.tracing import current

@@ -9,16 +9,9 @@ from typing import Generic, Literal, TypeVar
 from xdsl.ir import SSAValue
 
 from hidet.arch.limits import WARP
-from hidet.dialects.cuda import (
-    BlockDimOp,
-    GridDimOp,
-    ShflOp,
-    SyncThreadsOp,
-    SyncWarpOp,
-    VoteOp,
-)
-from hidet.dialects.cuda.atomics import VoteKind
+from hidet.dialects.cuda import BlockDimOp, GridDimOp, ShflOp, SyncThreadsOp, SyncWarpOp, VoteOp
 from hidet.dialects.cuda.attributes import Dimension, ShuffleKind
+from hidet.dialects.cuda.barriers import VoteKind
 from hidet.dialects.cuda.instructions import SEGMENTS
 from hidet.errors import ScriptError
 from hidet.frontends.script.emitter import Emitter

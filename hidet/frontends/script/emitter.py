@@ -31,14 +31,7 @@ from hidet.frontends.script.conversions import conversion_path
 from hidet.frontends.script.numbers import plain_number
 from hidet.frontends.script.operators import ARITHMETIC, COMPARISONS, FUNCTIONS, HINTS, OPPOSITES
 from hidet.frontends.script.places import digits_of, placed
-from hidet.frontends.script.types import (
-    BOOL,
-    F32,
-    I32,
-    INDEX,
-    ScalarType,
-    common_type,
-)
+from hidet.frontends.script.types import BOOL, F32, I32, INDEX, ScalarType, common_type
 from hidet.frontends.script.values import (
     Index,
     Pointer,

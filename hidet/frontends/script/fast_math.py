@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from hidet.arch.arithmetic import FAST
 from hidet.dialects.cuda import FastOp, Lop3Op, PrmtOp
-from hidet.dialects.cuda.arithmetic import FastFunction
+from hidet.dialects.cuda.arithmetic import FAST, FastFunction
 from hidet.errors import ScriptError
 from hidet.frontends.script.emitter import Emitter
 from hidet.frontends.script.tracing import current

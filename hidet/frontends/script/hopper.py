@@ -35,7 +35,7 @@ from hidet.dialects.cuda import (
 )
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.cuda.table_ops import Element, known_index
-from hidet.dialects.cuda.warp_group import SWIZZLES
+from hidet.dialects.cuda.tensor_core import SWIZZLES
 from hidet.dialects.shaped import memref_type
 from hidet.dialects.task.layout import map_of
 from hidet.errors import ScriptError

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import MemRefType, NoneAttr
 from xdsl.ir import SSAValue
 
 from hidet.dialects.cuda.attributes import Space, SpaceAttr, space_of
-from hidet.dialects.cuda.dynamic_shared import DynamicSharedOp
+from hidet.dialects.cuda.views import DynamicSharedOp
 from hidet.dialects.shaped import memref_type
 from hidet.errors import ScriptError
 from hidet.frontends.script.attributes import check_shared_bytes

@@ -9,8 +9,8 @@ from xdsl.dialects import arith, math, memref
 from xdsl.ir import Block, Operation, SSAValue
 
 from hidet.analysis.memory import is_arithmetic
+from hidet.dialects.cuda.arithmetic import FloorModOp
 from hidet.dialects.cuda.attributes import is_variable
-from hidet.dialects.cuda.integers import FloorModOp
 
 Binary = Callable[[SSAValue, SSAValue], Operation]
 """Makes an operation of two operands."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 
 from hidet.arch.functions import FUNCTIONS, Operand, ScalarFunction
-from hidet.dialects.cuda.functions import FunctionOp
+from hidet.dialects.cuda.arithmetic import FunctionOp
 from hidet.errors import ScriptError
 from hidet.frontends.script.emitter import Emitter
 from hidet.frontends.script.tracing import current

@@ -29,14 +29,7 @@ from hidet.frontends.script.types import (
     scalar_type,
 )
 from hidet.frontends.script.unsupported_syntax import refusal
-from hidet.frontends.script.values import (
-    Pointer,
-    Scalar,
-    Tensor,
-    Variable,
-    describe,
-    is_number,
-)
+from hidet.frontends.script.values import Pointer, Scalar, Tensor, Variable, describe, is_number
 
 
 class Statements(Loops):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hidet.dialects.cuda.accesses import AccessScope
-from hidet.dialects.cuda.sync import BlockVote, EffectOp, SyncVoteOp
+from hidet.dialects.cuda.barriers import BlockVote, EffectOp, SyncVoteOp
+from hidet.dialects.cuda.memory_access import AccessScope
 from hidet.frontends.script.operands import i32_operand
 from hidet.frontends.script.tracing import current
 from hidet.frontends.script.types import BOOL, I32, ScalarType

@@ -15,11 +15,7 @@ from hidet.dialects.task import TaskMapAttr
 from hidet.errors import ScriptError
 from hidet.escape import one_line, without_addresses
 from hidet.frontends.script.tracing import current
-from hidet.frontends.script.types import (
-    U8,
-    ScalarType,
-    VectorType,
-)
+from hidet.frontends.script.types import U8, ScalarType, VectorType
 from hidet.mapping import SwizzledLayout, TaskMap
 
 AnyOp = TypeVar("AnyOp", bound=Operation)

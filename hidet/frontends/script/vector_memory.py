@@ -10,9 +10,8 @@ from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.ir import SSAValue
 
 from hidet.analysis.memory import root_of
-from hidet.dialects.cuda.accesses import VECTOR_BYTES
 from hidet.dialects.cuda.attributes import Space, space_of
-from hidet.dialects.cuda.instructions import CopyVectorOp
+from hidet.dialects.cuda.memory_access import VECTOR_BYTES, CopyVectorOp
 from hidet.dialects.fields import Element
 from hidet.frontends.script.types import VectorType
 from hidet.frontends.script.values import Pointer, Scalar

@@ -14,7 +14,7 @@ from xdsl.dialects import memref
 from xdsl.dialects.builtin import VectorType as BuiltinVectorType
 from xdsl.ir import Attribute, SSAValue
 
-from hidet.dialects.cuda.words import JoinOp, PackedFunction, PackedOp, PartOp, word_bits
+from hidet.dialects.cuda.arithmetic import JoinOp, PackedFunction, PackedOp, PartOp, word_bits
 from hidet.errors import ScriptError
 from hidet.frontends.script.tracing import current
 from hidet.frontends.script.types import ScalarType, VectorType, common_type

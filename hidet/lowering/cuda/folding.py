@@ -16,8 +16,8 @@ from hidet.analysis.memory_order import (
     memory_of,
     writes_of,
 )
+from hidet.dialects.cuda.arithmetic import FloorModOp
 from hidet.dialects.cuda.instructions import IdOp, ShflOp
-from hidet.dialects.cuda.integers import FloorModOp
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.cuda.marks import UPDATE
 from hidet.lowering.cuda.expression_rules import operators_of, prints_operands_twice

@@ -8,10 +8,9 @@ import pytest
 import torch
 
 import hidet
-from hidet.arch.arithmetic import FAST, LOP3, PRMT
 from hidet.arch.chips import Arch
 from hidet.backend.toolchains import Nvcc
-from hidet.dialects.cuda.arithmetic import FastFunction
+from hidet.dialects.cuda.arithmetic import FAST, LOP3, PRMT, FastFunction
 from hidet.lang import attrs, cuda, f16, f32, u32
 from hidet.lang.cuda import threadIdx
 from hidet.testing.numeric import assert_close, poison
