@@ -2,12 +2,15 @@
 
 from hidet.absent import explain_missing
 from hidet.arch.fragments import wgmma_accumulator
-from hidet.frontends.script.accesses import copy_vector, load, store
 from hidet.frontends.script.async_copy import (
     cp_async,
     cp_async_commit_group,
     cp_async_wait_all,
     cp_async_wait_group,
+    tma_commit_group,
+    tma_load,
+    tma_store,
+    tma_wait_group,
 )
 from hidet.frontends.script.atomics import (
     atomic_add,
@@ -20,50 +23,36 @@ from hidet.frontends.script.atomics import (
     atomic_sub,
     atomic_xor,
 )
-from hidet.frontends.script.bits import (
-    bfloat16_as_short,
-    bfloat16_as_ushort,
-    double_as_longlong,
-    float_as_int,
-    float_as_uint,
-    half_as_short,
-    half_as_ushort,
-    int_as_float,
-    longlong_as_double,
-    short_as_bfloat16,
-    short_as_half,
-    uint_as_float,
-    ushort_as_bfloat16,
-    ushort_as_half,
-)
-from hidet.frontends.script.builtins import cvt
-from hidet.frontends.script.clusters import (
-    block_rank_in_cluster,
+from hidet.frontends.script.barriers import (
+    bar_sync,
+    barrier_arrive,
+    barrier_sync,
     cluster_arrive,
     cluster_sync,
     cluster_wait,
-    clusterDim,
-    clusterIdx,
-    clusterRelativeBlockIdx,
-)
-from hidet.frontends.script.contexts import warp_groups
-from hidet.frontends.script.cuda import (
-    active_mask,
-    all_sync,
-    any_sync,
-    ballot_sync,
-    blockDim,
-    blockIdx,
-    gridDim,
-    shfl_down_sync,
-    shfl_sync,
-    shfl_up_sync,
-    shfl_xor_sync,
+    fence_mbarrier_init,
+    fence_proxy_async,
+    griddepcontrol_launch_dependents,
+    griddepcontrol_wait,
+    mbarrier_arrive,
+    mbarrier_arrive_and_expect_tx,
+    mbarrier_init,
+    mbarrier_wait,
+    nano_sleep,
+    setmaxnreg,
     syncthreads,
-    syncwarp,
-    threadIdx,
+    syncthreads_and,
+    syncthreads_count,
+    syncthreads_or,
+    threadfence,
+    threadfence_block,
+    threadfence_system,
 )
-from hidet.frontends.script.fast_math import (
+from hidet.frontends.script.builtins import cvt
+from hidet.frontends.script.cuda_arithmetic import (
+    bfloat16_as_short,
+    bfloat16_as_ushort,
+    double_as_longlong,
     fast_cos,
     fast_divide,
     fast_exp,
@@ -77,48 +66,57 @@ from hidet.frontends.script.fast_math import (
     fast_sin,
     fast_sqrt,
     fast_tanh,
+    float_as_int,
+    float_as_uint,
+    half_as_short,
+    half_as_ushort,
+    int_as_float,
+    longlong_as_double,
     lop3,
     prmt,
+    short_as_bfloat16,
+    short_as_half,
+    uint_as_float,
+    ushort_as_bfloat16,
+    ushort_as_half,
 )
 from hidet.frontends.script.formats import printf
-from hidet.frontends.script.hopper import (
-    fence_mbarrier_init,
-    fence_proxy_async,
+from hidet.frontends.script.ids import (
+    block_rank_in_cluster,
+    blockDim,
+    blockIdx,
+    clusterDim,
+    clusterIdx,
+    clusterRelativeBlockIdx,
+    gridDim,
+    threadIdx,
+)
+from hidet.frontends.script.loads_and_stores import copy_vector, load, store
+from hidet.frontends.script.mathematics import scalar_function
+from hidet.frontends.script.memory import dynamic_shared_memory, register_tensor, shared_tensor
+from hidet.frontends.script.tensor_core import (
+    MmaConfig,
+    ldmatrix,
     matrix_descriptor,
-    mbarrier_arrive,
-    mbarrier_arrive_and_expect_tx,
-    mbarrier_init,
-    mbarrier_wait,
-    tma_commit_group,
-    tma_load,
-    tma_store,
-    tma_wait_group,
+    mma_sync,
     wgmma_async,
     wgmma_commit_group,
     wgmma_fence,
     wgmma_fence_operand,
     wgmma_wait_group,
 )
-from hidet.frontends.script.memory import dynamic_shared_memory, register_tensor, shared_tensor
-from hidet.frontends.script.scalar_functions import scalar_function
-from hidet.frontends.script.sync import (
-    nano_sleep,
-    syncthreads_and,
-    syncthreads_count,
-    syncthreads_or,
-    threadfence,
-    threadfence_block,
-    threadfence_system,
-)
-from hidet.frontends.script.tensor_core import MmaConfig, ldmatrix, mma_sync
 from hidet.frontends.script.tensor_maps import TensorMapType as tensor_map
-from hidet.frontends.script.warp_roles import (
-    bar_sync,
-    barrier_arrive,
-    barrier_sync,
-    griddepcontrol_launch_dependents,
-    griddepcontrol_wait,
-    setmaxnreg,
+from hidet.frontends.script.warps import (
+    active_mask,
+    all_sync,
+    any_sync,
+    ballot_sync,
+    shfl_down_sync,
+    shfl_sync,
+    shfl_up_sync,
+    shfl_xor_sync,
+    syncwarp,
+    warp_groups,
 )
 from hidet.original import show_elsewhere
 

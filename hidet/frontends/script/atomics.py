@@ -9,8 +9,8 @@ from hidet.dialects.cuda.atomics import AtomicKind, AtomicPairOp
 from hidet.dialects.cuda.memory_access import AccessScope
 from hidet.dialects.cuda.table_ops import Element
 from hidet.errors import ScriptError
+from hidet.frontends.script.barriers import fence
 from hidet.frontends.script.emitter import Emitter
-from hidet.frontends.script.sync import fence
 from hidet.frontends.script.tracing import current
 from hidet.frontends.script.values import Pointer, Scalar, describe
 from hidet.frontends.script.vectors import Vector

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from xdsl.dialects import memref, scf
-from xdsl.dialects.builtin import FileLineColLoc
+from xdsl.dialects import arith, memref, scf
+from xdsl.dialects.builtin import FileLineColLoc, IndexType, i32, i64
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation
+from xdsl.rewriter import Rewriter
 
 from hidet.analysis.divergence import analyse_divergence, divergent_op_around
 from hidet.analysis.forms import Range
@@ -25,6 +26,7 @@ from hidet.errors import LegalityError, ScriptError
 from hidet.escape import one_line
 from hidet.frontends.script.source import Source
 from hidet.legality.workers import are_served, check_task_op
+from hidet.rewriting.dead_code import drop_dead_code
 
 
 def check_verbs(kernel: KernelOp, source: Source) -> None:
@@ -262,3 +264,22 @@ def _error(op: Operation, source: Source, what: str, hint: str | None) -> Script
         source=source.excerpt(line, column) if inside else None,
         hint=hint,
     )
+
+
+def clean_up(kernel: KernelOp) -> None:
+    """Drop what nobody uses, and convert indices to floats in 32 bits where these hold them."""
+    drop_dead_code(kernel)
+    forms: IndexForms | None = None
+    for op in list(kernel.body.walk()):
+        if not isinstance(op, arith.IndexCastOp) or op.result.type != i64:
+            continue
+        if not isinstance(op.input.type, IndexType) or not all(
+            isinstance(use.operation, arith.SIToFPOp) for use in op.result.uses
+        ):
+            continue
+        forms = forms or IndexForms(kernel)
+        limits = forms.range(op.input, op.parent)
+        if limits is not None and limits.lo >= -(1 << 31) and limits.hi < 1 << 31:
+            narrow = arith.IndexCastOp(op.input, i32)
+            narrow.location = op.location
+            Rewriter.replace_op(op, narrow)

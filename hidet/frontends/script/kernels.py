@@ -20,18 +20,16 @@ from hidet.dialects.cuda.names import hint_of
 from hidet.dialects.cuda.signs import mark_arguments
 from hidet.errors import ScriptError
 from hidet.escape import to_ascii
-from hidet.frontends.script.argument_passing import passed
 from hidet.frontends.script.attributes import KERNELS, KINDS, Attributes
 from hidet.frontends.script.builtins import PYTHON_BUILTINS
-from hidet.frontends.script.cleanup import clean_up
 from hidet.frontends.script.emitter import Emitter
-from hidet.frontends.script.hopper import fence_accumulators
 from hidet.frontends.script.kernel_checks import (
     check_accesses,
     check_cpu_kernel,
     check_public,
     check_verbs,
     check_workers,
+    clean_up,
 )
 from hidet.frontends.script.launches import (
     LAUNCH,
@@ -42,12 +40,13 @@ from hidet.frontends.script.launches import (
     launch_function,
     operand,
 )
-from hidet.frontends.script.parameters import entry_parameters, grouped, spread, value_of
+from hidet.frontends.script.parameters import entry_parameters, grouped, passed, spread, value_of
 from hidet.frontends.script.scopes import Scopes
 from hidet.frontends.script.signature import Signature
 from hidet.frontends.script.source import Source
 from hidet.frontends.script.statements import Statements
 from hidet.frontends.script.syntax_analysis import are_assigned
+from hidet.frontends.script.tensor_core import fence_accumulators
 from hidet.frontends.script.tracing import current, tracing
 from hidet.frontends.script.types import (
     BOOL,

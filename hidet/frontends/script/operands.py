@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from xdsl.ir import SSAValue
 
@@ -13,9 +14,11 @@ from hidet.dialects.cuda.table_ops import Element, room_from
 from hidet.dialects.shaped import memref_type
 from hidet.dialects.task.layout import map_of
 from hidet.errors import ScriptError
-from hidet.frontends.script.emitter import Emitter
 from hidet.frontends.script.types import I32
 from hidet.frontends.script.values import Pointer, Tensor, describe
+
+if TYPE_CHECKING:
+    from hidet.frontends.script.emitter import Emitter
 
 _PLACES = {"local": "registers", "shared": "shared memory", "global": "global memory"}
 

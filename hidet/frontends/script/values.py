@@ -368,6 +368,7 @@ def describe(value: object) -> str:
 for _kind in (Scalar, Tensor, Pointer, VoidPointer, Variable):
     _kind.__repr__ = describe  # pyright: ignore[reportAttributeAccessIssue]
 
+
 MAX_SHOWN = 100
 """So many letters of a value are shown in a message."""
 
@@ -426,3 +427,26 @@ def check_rank(tensor: Tensor, indices: Sequence[object]) -> None:
                 f"the index {index} lies outside of {describe(tensor)}",
                 hint=f"it goes from 0 to {extent - 1}; there are no negative indices",
             )
+
+
+def digits_of(layout: TaskMap, indices: Sequence[Index]) -> list[Index]:
+    """Return the digits of an element's place in a memory with a layout."""
+    numbers: list[Index] = []
+    for digit in layout.repeat_digits:
+        number = indices[digit.dim]
+        if digit.stride > 1:
+            number = number // digit.stride
+        if digit.stride * digit.extent < layout.shape[digit.dim]:
+            number = number % digit.extent
+        numbers.append(number)
+    return numbers
+
+
+def placed(base: Sequence[Index], indices: Sequence[Index]) -> list[Index]:
+    """Return the indices of an element of a part of a memory that begins somewhere inside."""
+    outer = len(base) - len(indices)
+    inner = [
+        index if isinstance(first, int) and first == 0 else first + index
+        for first, index in zip(base[outer:], indices, strict=True)
+    ]
+    return [*base[:outer], *inner]
