@@ -229,3 +229,7 @@ def _box_memory(
             f"{prod(kind.get_shape()) - place} from there"
         )
     return element
+
+
+__all__: list[str] = ["cp_async", "cp_async_commit_group", "cp_async_wait_all"]
+__all__ += ["cp_async_wait_group", "tma_commit_group", "tma_load", "tma_store", "tma_wait_group"]

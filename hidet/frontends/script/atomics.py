@@ -202,3 +202,13 @@ def _target(
             hint=f"sem is {', '.join(_FENCES)}; scope is {', '.join(SCOPES)}",
         )
     return address, SCOPES[scope]
+
+
+# The names of CUDA.
+atomicAdd, atomicSub, atomicExch, atomicCAS = atomic_add, atomic_sub, atomic_exchange, atomic_cas
+atomicMax, atomicMin = atomic_max, atomic_min
+atomicAnd, atomicOr, atomicXor = atomic_and, atomic_or, atomic_xor
+
+__all__: list[str] = ["atomicAdd", "atomicAnd", "atomicCAS", "atomicExch", "atomicMax", "atomicMin"]
+__all__ += ["atomicOr", "atomicSub", "atomicXor", "atomic_add", "atomic_and", "atomic_cas"]
+__all__ += ["atomic_exchange", "atomic_max", "atomic_min", "atomic_or", "atomic_sub", "atomic_xor"]

@@ -280,3 +280,19 @@ def fence_proxy_async() -> None:
     Each thread that has stored comes here, then all of them to a barrier.
     """
     current("fence_proxy_async").insert(FenceProxyAsyncOp())
+
+
+# The names of CUDA.
+__syncthreads, __syncthreads_and, __syncthreads_or = syncthreads, syncthreads_and, syncthreads_or
+__syncthreads_count, __nanosleep = syncthreads_count, nano_sleep
+__threadfence, __threadfence_block = threadfence, threadfence_block
+__threadfence_system = threadfence_system
+
+__all__: list[str] = ["__nanosleep", "__syncthreads", "__syncthreads_and", "__syncthreads_count"]
+__all__ += ["__syncthreads_or", "__threadfence", "__threadfence_block", "__threadfence_system"]
+__all__ += ["bar_sync", "barrier_arrive", "barrier_sync", "cluster_arrive", "cluster_sync"]
+__all__ += ["cluster_wait", "fence_mbarrier_init", "fence_proxy_async"]
+__all__ += ["griddepcontrol_launch_dependents", "griddepcontrol_wait", "mbarrier_arrive"]
+__all__ += ["mbarrier_arrive_and_expect_tx", "mbarrier_init", "mbarrier_wait", "nano_sleep"]
+__all__ += ["setmaxnreg", "syncthreads", "syncthreads_and", "syncthreads_count", "syncthreads_or"]
+__all__ += ["threadfence", "threadfence_block", "threadfence_system"]

@@ -244,44 +244,59 @@ def _named(name: str, source: ScalarType, target: ScalarType) -> Callable[[objec
     return function
 
 
-# CUDA's functions that keep the bits.
-float_as_uint = _named("__float_as_uint", F32, U32)
+# CUDA's functions that keep the bits, by its names.
+__float_as_uint = _named("__float_as_uint", F32, U32)
 
 
-float_as_int = _named("__float_as_int", F32, I32)
+__float_as_int = _named("__float_as_int", F32, I32)
 
 
-uint_as_float = _named("__uint_as_float", U32, F32)
+__uint_as_float = _named("__uint_as_float", U32, F32)
 
 
-int_as_float = _named("__int_as_float", I32, F32)
+__int_as_float = _named("__int_as_float", I32, F32)
 
 
-double_as_longlong = _named("__double_as_longlong", F64, I64)
+__double_as_longlong = _named("__double_as_longlong", F64, I64)
 
 
-longlong_as_double = _named("__longlong_as_double", I64, F64)
+__longlong_as_double = _named("__longlong_as_double", I64, F64)
 
 
-half_as_ushort = _named("__half_as_ushort", F16, U16)
+__half_as_ushort = _named("__half_as_ushort", F16, U16)
 
 
-half_as_short = _named("__half_as_short", F16, I16)
+__half_as_short = _named("__half_as_short", F16, I16)
 
 
-ushort_as_half = _named("__ushort_as_half", U16, F16)
+__ushort_as_half = _named("__ushort_as_half", U16, F16)
 
 
-short_as_half = _named("__short_as_half", I16, F16)
+__short_as_half = _named("__short_as_half", I16, F16)
 
 
-bfloat16_as_ushort = _named("__bfloat16_as_ushort", BF16, U16)
+__bfloat16_as_ushort = _named("__bfloat16_as_ushort", BF16, U16)
 
 
-bfloat16_as_short = _named("__bfloat16_as_short", BF16, I16)
+__bfloat16_as_short = _named("__bfloat16_as_short", BF16, I16)
 
 
-ushort_as_bfloat16 = _named("__ushort_as_bfloat16", U16, BF16)
+__ushort_as_bfloat16 = _named("__ushort_as_bfloat16", U16, BF16)
 
 
-short_as_bfloat16 = _named("__short_as_bfloat16", I16, BF16)
+__short_as_bfloat16 = _named("__short_as_bfloat16", I16, BF16)
+
+# Other names of CUDA.
+rcp, byte_perm, __byte_perm = fast_rcp, prmt, prmt
+__cosf, __sinf, __tanhf = fast_cos, fast_sin, fast_tanh
+__expf, __logf, __log2f, __log10f = fast_exp, fast_log, fast_log2, fast_log10
+__powf, __fdividef = fast_pow, fast_divide
+
+__all__: list[str] = ["__bfloat16_as_short", "__bfloat16_as_ushort", "__byte_perm", "__cosf"]
+__all__ += ["__double_as_longlong", "__expf", "__fdividef", "__float_as_int", "__float_as_uint"]
+__all__ += ["__half_as_short", "__half_as_ushort", "__int_as_float", "__log2f", "__log10f"]
+__all__ += ["__logf", "__longlong_as_double", "__powf", "__short_as_bfloat16", "__short_as_half"]
+__all__ += ["__sinf", "__tanhf", "__uint_as_float", "__ushort_as_bfloat16", "__ushort_as_half"]
+__all__ += ["byte_perm", "fast_cos", "fast_divide", "fast_exp", "fast_exp2", "fast_log"]
+__all__ += ["fast_log2", "fast_log10", "fast_pow", "fast_rcp", "fast_rsqrt", "fast_sin"]
+__all__ += ["fast_sqrt", "fast_tanh", "lop3", "prmt", "rcp"]

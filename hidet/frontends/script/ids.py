@@ -113,3 +113,6 @@ clusterIdx = AlongDimensions("clusterIdx", _cluster)
 
 
 clusterRelativeBlockIdx = AlongDimensions("clusterRelativeBlockIdx", _place)
+
+__all__: list[str] = ["blockDim", "blockIdx", "block_rank_in_cluster", "clusterDim", "clusterIdx"]
+__all__ += ["clusterRelativeBlockIdx", "gridDim", "threadIdx"]

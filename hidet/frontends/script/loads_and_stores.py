@@ -315,3 +315,6 @@ def _is_global(pointer: Pointer) -> bool:
 def _space(pointer: Pointer) -> str:
     space = space_of(pointer.memory.type)
     return "local" if space is Space.REGISTER else str(space.value)
+
+
+__all__: list[str] = ["copy_vector", "load", "store"]

@@ -428,3 +428,7 @@ def _fence_operand(builder: KernelBuilder, memory: SSAValue) -> list[WgmmaFenceO
         element = Element(memory, [builder.index(index) for index in (*indices, 0)])
         fences.append(builder.insert(WgmmaFenceOperandOp(count, element)))
     return fences
+
+
+__all__: list[str] = ["MmaConfig", "ldmatrix", "matrix_descriptor", "mma_sync", "wgmma_async"]
+__all__ += ["wgmma_commit_group", "wgmma_fence", "wgmma_fence_operand", "wgmma_wait_group"]

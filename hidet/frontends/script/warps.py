@@ -191,3 +191,11 @@ def warp_groups(group_ids: Iterable[int]) -> WarpGroups:
             hint=f"a group has {THREADS} threads; attrs.cuda.block_dim is set before",
         )
     return WarpGroups(groups[0] * THREADS, (groups[-1] + 1) * THREADS)
+
+
+# The names of CUDA.
+__syncwarp = syncwarp
+
+__all__: list[str] = ["__syncwarp", "active_mask", "all_sync", "any_sync", "ballot_sync"]
+__all__ += ["shfl_down_sync", "shfl_sync", "shfl_up_sync", "shfl_xor_sync", "syncwarp"]
+__all__ += ["warp_groups"]
