@@ -8,7 +8,6 @@ scalar type has no arithmetic as such: `cuda.join %a, %b : f16, f16 to i32` is t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import auto
 from typing import ClassVar
 
 from xdsl.dialects.builtin import (
@@ -48,39 +47,12 @@ from hidet.arch.instructions import Instruction
 from hidet.dialects.cuda.table_ops import InstructionOp
 from hidet.dialects.fields import FieldsOp
 
+_MOVES = "Data Movement and Conversion Instructions"
+_HALVES = "Half Precision Floating-Point Instructions"
+
 
 class ScalarOp(InstructionOp):
     """An instruction that computes a scalar from scalars and does nothing else."""
-
-
-LOP3 = Instruction(
-    "lop3",
-    (),
-    ptx="lop3.b32",
-    section="Logic and Shift Instructions: lop3",
-    arch=50,
-)
-"""Any function of three bits, for each bit of three words."""
-
-
-PRMT = Instruction(
-    "prmt",
-    (),
-    ptx="prmt.b32",
-    section="Data Movement and Conversion Instructions: prmt",
-    arch=50,
-)
-"""Four of the eight bytes of two words."""
-
-
-ROUND_TF32 = Instruction(
-    "round_tf32",
-    (),
-    ptx="cvt.rna.tf32.f32",
-    section="Data Movement and Conversion Instructions: cvt",
-    arch=80,
-)
-"""An f32 rounded to the 19 bits that tensor cores take of it, ties away from zero."""
 
 
 @dataclass(frozen=True)
@@ -94,73 +66,35 @@ class FunctionInstruction(Instruction):
     error: str = ""
 
 
-def _function(name: str, ptx: str, error: str, arch: int = 50) -> FunctionInstruction:
-    """Return the entry of a function."""
-    return FunctionInstruction(
+FAST: dict[str, FunctionInstruction] = {
+    name: FunctionInstruction(
         f"fast_{name}",
         (),
-        ptx=ptx,
-        section=f"Floating Point Instructions: {ptx.partition('.')[0]}",
-        arch=arch,
+        f"{ptx}.f32",
+        f"Floating Point Instructions: {ptx.split('.')[0]}",
+        arch,
         error=error,
     )
-
-
-FAST: dict[str, FunctionInstruction] = {
-    "exp2": _function("exp2", "ex2.approx.ftz.f32", "about 2^-22 of the result"),
-    "log2": _function("log2", "lg2.approx.ftz.f32", "about 2^-22"),
-    "sin": _function("sin", "sin.approx.ftz.f32", "about 2^-20 from -pi to pi"),
-    "cos": _function("cos", "cos.approx.ftz.f32", "about 2^-20 from -pi to pi"),
-    "tanh": _function("tanh", "tanh.approx.f32", "about 2^-11 of the result", 75),
-    "rcp": _function("rcp", "rcp.approx.ftz.f32", "about 2^-23 of the result"),
-    "rsqrt": _function("rsqrt", "rsqrt.approx.ftz.f32", "about 2^-22 of the result"),
-    "sqrt": _function("sqrt", "sqrt.approx.ftz.f32", "about 2^-23 of the result"),
+    for name, ptx, arch, error in (
+        ("exp2", "ex2.approx.ftz", 50, "about 2^-22 of the result"),
+        ("log2", "lg2.approx.ftz", 50, "about 2^-22"),
+        ("sin", "sin.approx.ftz", 50, "about 2^-20 from -pi to pi"),
+        ("cos", "cos.approx.ftz", 50, "about 2^-20 from -pi to pi"),
+        ("tanh", "tanh.approx", 75, "about 2^-11 of the result"),
+        ("rcp", "rcp.approx.ftz", 50, "about 2^-23 of the result"),
+        ("rsqrt", "rsqrt.approx.ftz", 50, "about 2^-22 of the result"),
+        ("sqrt", "sqrt.approx.ftz", 50, "about 2^-23 of the result"),
+    )
 }
 """Fast functions by name; numbers too small to be normal count as zero."""
 
 
-JOIN = Instruction(
-    "join",
-    (),
-    ptx="mov",
-    section="Data Movement and Conversion Instructions: mov",
-    arch=50,
-)
-"""Neighbouring values as one."""
-
-
-PART = Instruction(
-    "part",
-    (),
-    ptx="mov",
-    section="Data Movement and Conversion Instructions: mov",
-    arch=50,
-)
-"""One of the values that lie next to each other in a word."""
-
-
-def _packed(name: str, ptx: str) -> Instruction:
-    """Return the entry of a function of two halves; f16 stands for bf16 as well."""
-    return Instruction(
-        f"packed_{name}",
-        (),
-        ptx=ptx,
-        section=f"Half Precision Floating-Point Instructions: {name}",
-        arch=80,
-    )
-
-
 PACKED: dict[str, Instruction] = {
-    "add": _packed("add", "add.rn.f16x2"),
-    "sub": _packed("sub", "sub.rn.f16x2"),
-    "mul": _packed("mul", "mul.rn.f16x2"),
-    "fma": _packed("fma", "fma.rn.f16x2"),
-    "min": _packed("min", "min.f16x2"),
-    "max": _packed("max", "max.f16x2"),
-    "neg": _packed("neg", "neg.f16x2"),
-    "abs": _packed("abs", "abs.f16x2"),
+    name: Instruction(f"packed_{name}", (), f"{name}{rounding}.f16x2", f"{_HALVES}: {name}", 80)
+    for names, rounding in (("add sub mul fma", ".rn"), ("min max neg abs", ""))
+    for name in names.split()
 }
-"""Functions of two halves at once, by name."""
+"""Functions of two halves at once, by name; f16 stands for bf16 as well."""
 
 
 @irdl_op_definition
@@ -172,7 +106,7 @@ class Lop3Op(ScalarOp):
     """
 
     name = "cuda.lop3"
-    ENTRY: ClassVar = LOP3
+    ENTRY: ClassVar = Instruction("lop3", (), "lop3.b32", "Logic and Shift Instructions: lop3", 50)
 
     a = operand_def(i32)
     b = operand_def(i32)
@@ -202,7 +136,7 @@ class PrmtOp(ScalarOp):
     """
 
     name = "cuda.prmt"
-    ENTRY: ClassVar = PRMT
+    ENTRY: ClassVar = Instruction("prmt", (), "prmt.b32", f"{_MOVES}: prmt", 50)
 
     a = operand_def(i32)
     b = operand_def(i32)
@@ -220,7 +154,7 @@ class RoundTf32Op(ScalarOp):
     """
 
     name = "cuda.round_tf32"
-    ENTRY: ClassVar = ROUND_TF32
+    ENTRY: ClassVar = Instruction("round_tf32", (), "cvt.rna.tf32.f32", f"{_MOVES}: cvt", 80)
 
     value = operand_def(f32)
     result = result_def(f32)
@@ -228,17 +162,8 @@ class RoundTf32Op(ScalarOp):
     assembly_format = "$value attr-dict"
 
 
-class FastFunction(StrEnum):
-    """A function that the machine computes in one step, with an error."""
-
-    EXP2 = auto()
-    LOG2 = auto()
-    SIN = auto()
-    COS = auto()
-    TANH = auto()
-    RCP = auto()
-    RSQRT = auto()
-    SQRT = auto()
+FastFunction = StrEnum("FastFunction", "EXP2 LOG2 SIN COS TANH RCP RSQRT SQRT")
+"""A function that the machine computes in one step, with an error."""
 
 
 @irdl_attr_definition
@@ -347,7 +272,7 @@ class JoinOp(ScalarOp):
     """
 
     name = "cuda.join"
-    ENTRY: ClassVar = JOIN
+    ENTRY: ClassVar = Instruction("join", (), "mov", f"{_MOVES}: mov", 50)
 
     parts = var_operand_def(_Word)
     result = result_def(_Word)
@@ -368,7 +293,7 @@ class PartOp(ScalarOp):
     """`cuda.part 1 of %w : vector<2xf16> to f16`: some neighbouring bits of a value."""
 
     name = "cuda.part"
-    ENTRY: ClassVar = PART
+    ENTRY: ClassVar = Instruction("part", (), "mov", f"{_MOVES}: mov", 50)
 
     whole = operand_def(_Word)
     number = prop_def(IntegerAttr[I64])
@@ -385,17 +310,8 @@ class PartOp(ScalarOp):
             )
 
 
-class PackedFunction(StrEnum):
-    """What the machine computes of two halves at once."""
-
-    ADD = auto()
-    SUB = auto()
-    MUL = auto()
-    FMA = auto()
-    MIN = auto()
-    MAX = auto()
-    NEG = auto()
-    ABS = auto()
+PackedFunction = StrEnum("PackedFunction", "ADD SUB MUL FMA MIN MAX NEG ABS")
+"""What the machine computes of two halves at once."""
 
 
 OPERANDS = {PackedFunction.NEG: 1, PackedFunction.ABS: 1, PackedFunction.FMA: 3}

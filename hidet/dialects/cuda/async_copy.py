@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import auto
 from typing import ClassVar
 
 from xdsl.dialects.builtin import IndexType, MemRefType, i32
@@ -29,12 +28,8 @@ from hidet.dialects.cuda.tensor_map import TensorMapType
 from hidet.dialects.effects import Effects, read, write
 from hidet.dialects.shaped import element_of
 
-
-class CopyCache(StrEnum):
-    """Where an asynchronous copy caches what it reads."""
-
-    CA = auto()
-    CG = auto()
+CopyCache = StrEnum("CopyCache", "CA CG")
+"""Where an asynchronous copy caches what it reads."""
 
 
 @irdl_attr_definition

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import auto
 from typing import ClassVar
 
 from xdsl.dialects.builtin import (
@@ -52,19 +51,8 @@ ATOMIC_PAIRS: dict[str, Instruction] = {
 """Additions to two neighbouring elements of 16 bits, by the memory in which these lie."""
 
 
-class AtomicKind(StrEnum):
-    """How an atomic operation updates an element."""
-
-    ADD = auto()
-    MAX = auto()
-    MIN = auto()
-    UMAX = auto()
-    UMIN = auto()
-    AND = auto()
-    OR = auto()
-    XOR = auto()
-    EXCHANGE = auto()
-    CAS = auto()
+AtomicKind = StrEnum("AtomicKind", "ADD MAX MIN UMAX UMIN AND OR XOR EXCHANGE CAS")
+"""How an atomic operation updates an element."""
 
 
 @irdl_attr_definition

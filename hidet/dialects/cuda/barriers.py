@@ -5,7 +5,6 @@ Also what warps and blocks do that work on different things: share out registers
 
 from __future__ import annotations
 
-from enum import auto
 from typing import ClassVar
 
 from xdsl.dialects.builtin import (
@@ -74,12 +73,8 @@ EFFECT_OPERANDS: dict[str, int] = {"nanosleep": 1}
 """How many numbers of 32 bits an effect takes, where it takes any."""
 
 
-class BlockVote(StrEnum):
-    """What the threads of a block are asked at a barrier."""
-
-    AND = auto()
-    OR = auto()
-    COUNT = auto()
+BlockVote = StrEnum("BlockVote", "AND OR COUNT")
+"""What the threads of a block are asked at a barrier."""
 
 
 @irdl_attr_definition
@@ -149,12 +144,8 @@ class EffectOp(InstructionOp):
             )
 
 
-class VoteKind(StrEnum):
-    """What the lanes of a warp are asked."""
-
-    ANY = auto()
-    ALL = auto()
-    BALLOT = auto()
+VoteKind = StrEnum("VoteKind", "ANY ALL BALLOT")
+"""What the lanes of a warp are asked."""
 
 
 @irdl_attr_definition

@@ -8,7 +8,6 @@ is not needed; it touches no memory.
 
 from __future__ import annotations
 
-from enum import auto
 from typing import ClassVar
 
 from xdsl.dialects.builtin import (
@@ -103,12 +102,8 @@ class CheckBoundsOp(FieldsOp):
             raise VerifyException("an extent of -1 is that of some memory, 'of %x'")
 
 
-class AccessKind(StrEnum):
-    """What an access does."""
-
-    READ = auto()
-    WRITE = auto()
-    ATOMIC = auto()
+AccessKind = StrEnum("AccessKind", "READ WRITE ATOMIC")
+"""What an access does."""
 
 
 @irdl_attr_definition

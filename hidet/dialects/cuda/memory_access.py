@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import auto
 from typing import ClassVar
 
 from xdsl.dialects.builtin import (
@@ -111,17 +110,8 @@ VECTOR_BYTES = tuple(1 << power for power in range(ACCESS_BYTES.bit_length()))
 """The sizes of one access of a thread."""
 
 
-class CacheHint(StrEnum):
-    """What an access says to the caches."""
-
-    CA = auto()
-    CG = auto()
-    CS = auto()
-    LU = auto()
-    CV = auto()
-    NC = auto()
-    WB = auto()
-    WT = auto()
+CacheHint = StrEnum("CacheHint", "CA CG CS LU CV NC WB WT")
+"""What an access says to the caches."""
 
 
 @irdl_attr_definition
@@ -197,12 +187,8 @@ class HintedCopyOp(VectorCopyOp):
             raise VerifyException(f"one access has 1, 2, 4, 8 or 16 bytes, not {self.size}")
 
 
-class AccessOrder(StrEnum):
-    """How an access is in order with those around it (PTX ISA, Memory Consistency Model)."""
-
-    ACQUIRE = auto()
-    RELEASE = auto()
-    RELAXED = auto()
+AccessOrder = StrEnum("AccessOrder", "ACQUIRE RELEASE RELAXED")
+"""How an access is in order with those around it (PTX ISA, Memory Consistency Model)."""
 
 
 @irdl_attr_definition
@@ -212,12 +198,8 @@ class AccessOrderAttr(EnumAttribute[AccessOrder], SpacedOpaqueSyntaxAttribute):
     name = "cuda.access_order"
 
 
-class AccessScope(StrEnum):
-    """With whom an access is in order: the block, the GPU, all of the machine."""
-
-    CTA = auto()
-    GPU = auto()
-    SYS = auto()
+AccessScope = StrEnum("AccessScope", "CTA GPU SYS")
+"""With whom an access is in order: the block, the GPU, all of the machine."""
 
 
 @irdl_attr_definition

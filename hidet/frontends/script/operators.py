@@ -88,34 +88,9 @@ OPPOSITES = {one: other for pair in _PAIRS for one, other in (pair, pair[::-1])}
 
 
 FUNCTIONS: dict[str, Callable[[SSAValue], Operation]] = {
-    "abs": math.AbsFOp,
-    "acos": math.AcosOp,
-    "acosh": math.AcoshOp,
-    "asin": math.AsinOp,
-    "asinh": math.AsinhOp,
-    "atan": math.AtanOp,
-    "atanh": math.AtanhOp,
-    "cbrt": math.CbrtOp,
-    "ceil": math.CeilOp,
-    "cos": math.CosOp,
-    "cosh": math.CoshOp,
-    "erf": math.ErfOp,
-    "exp": math.ExpOp,
-    "exp2": math.Exp2Op,
-    "expm1": math.ExpM1Op,
-    "floor": math.FloorOp,
-    "log": math.LogOp,
-    "log10": math.Log10Op,
-    "log1p": math.Log1pOp,
-    "log2": math.Log2Op,
-    "round": math.RoundEvenOp,
-    "rsqrt": math.RsqrtOp,
-    "sin": math.SinOp,
-    "sinh": math.SinhOp,
-    "sqrt": math.SqrtOp,
-    "tan": math.TanOp,
-    "tanh": math.TanhOp,
-    "trunc": math.TruncOp,
+    {"absf": "abs", "roundeven": "round"}.get(op.name[5:], op.name[5:]): op
+    for op in math.Math.operations
+    if issubclass(op, math.FloatingPointLikeUnaryMathOperation) and op is not math.RoundOp
 }
 """Functions of one float, which is also the type of their result."""
 
