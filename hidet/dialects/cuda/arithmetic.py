@@ -88,7 +88,6 @@ FAST: dict[str, FunctionInstruction] = {
 }
 """Fast functions by name; numbers too small to be normal count as zero."""
 
-
 PACKED: dict[str, Instruction] = {
     name: Instruction(f"packed_{name}", (), f"{name}{rounding}.f16x2", f"{_HALVES}: {name}", 80)
     for names, rounding in (("add sub mul fma", ".rn"), ("min max neg abs", ""))
@@ -312,7 +311,6 @@ class PartOp(ScalarOp):
 
 PackedFunction = StrEnum("PackedFunction", "ADD SUB MUL FMA MIN MAX NEG ABS")
 """What the machine computes of two halves at once."""
-
 
 OPERANDS = {PackedFunction.NEG: 1, PackedFunction.ABS: 1, PackedFunction.FMA: 3}
 """How many operands a packed function has, where that is not two."""

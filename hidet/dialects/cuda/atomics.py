@@ -50,7 +50,6 @@ ATOMIC_PAIRS: dict[str, Instruction] = {
 }
 """Additions to two neighbouring elements of 16 bits, by the memory in which these lie."""
 
-
 AtomicKind = StrEnum("AtomicKind", "ADD MAX MIN UMAX UMIN AND OR XOR EXCHANGE CAS")
 """How an atomic operation updates an element."""
 

@@ -42,7 +42,6 @@ from hidet.dialects.fields import Field, FieldsOp
 
 _SECTION = "Parallel Synchronization and Communication Instructions"
 
-
 BLOCK_VOTES: dict[str, Instruction] = {
     kind: Instruction(
         f"sync_threads_{kind}",
@@ -56,7 +55,6 @@ BLOCK_VOTES: dict[str, Instruction] = {
 }
 """Barriers of a block that give what its threads say together, by what they are asked."""
 
-
 EFFECTS: dict[str, Instruction] = {
     name: Instruction(name, (), ptx=ptx, section=section, arch=arch, orders=True)
     for name, ptx, section, arch in (
@@ -68,10 +66,8 @@ EFFECTS: dict[str, Instruction] = {
 }
 """What a thread does by itself that is neither arithmetic nor an access, by name."""
 
-
 EFFECT_OPERANDS: dict[str, int] = {"nanosleep": 1}
 """How many numbers of 32 bits an effect takes, where it takes any."""
-
 
 BlockVote = StrEnum("BlockVote", "AND OR COUNT")
 """What the threads of a block are asked at a barrier."""

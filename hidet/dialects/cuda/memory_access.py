@@ -38,8 +38,6 @@ from hidet.dialects.effects import FieldAccessOp, OwnEffects
 from hidet.dialects.shaped import element_of, memref_type
 
 _LOAD = "Data Movement and Conversion Instructions: ld"
-
-
 _STORE = "Data Movement and Conversion Instructions: st"
 
 
@@ -68,10 +66,8 @@ def _store(hint: str) -> Instruction:
 LOADS: dict[str, Instruction] = {hint: _load(hint) for hint in ("ca", "cg", "cs", "lu", "cv", "nc")}
 """Loads by hint: at all levels, in L2, to be read once, for the last time, anew; never written."""
 
-
 STORES: dict[str, Instruction] = {hint: _store(hint) for hint in ("wb", "cg", "cs", "wt")}
 """Stores by hint: at all levels, in L2, not to be read soon, through to memory."""
-
 
 SCOPES = ("cta", "gpu", "sys")
 """With whom an ordered access is in order: the block, the GPU, all of the machine."""
@@ -97,7 +93,6 @@ ORDERED_LOADS: dict[tuple[str, str], Instruction] = {
 }
 """Loads by order and scope: what comes after an acquire load stays after it."""
 
-
 ORDERED_STORES: dict[tuple[str, str], Instruction] = {
     (order, scope): _ordered("st", order, scope)
     for order in ("release", "relaxed")
@@ -105,10 +100,8 @@ ORDERED_STORES: dict[tuple[str, str], Instruction] = {
 }
 """Stores by order and scope: what comes before a release store stays before it."""
 
-
 VECTOR_BYTES = tuple(1 << power for power in range(ACCESS_BYTES.bit_length()))
 """The sizes of one access of a thread."""
-
 
 CacheHint = StrEnum("CacheHint", "CA CG CS LU CV NC WB WT")
 """What an access says to the caches."""

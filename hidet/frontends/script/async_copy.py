@@ -25,6 +25,7 @@ from hidet.dialects.shaped import memref_type
 from hidet.errors import ScriptError
 from hidet.frontends.script.barriers import barrier_at
 from hidet.frontends.script.emitter import Emitter
+from hidet.frontends.script.instructions import instruction
 from hidet.frontends.script.operands import i32_operand, known_number, operand_at
 from hidet.frontends.script.tensor_maps import TensorMap
 from hidet.frontends.script.tracing import current
@@ -96,9 +97,8 @@ def cp_async(
     emitter.insert(CpAsyncOp(cp_size // size, source, target, cache, valid))
 
 
-def cp_async_commit_group() -> None:
-    """Make a group of the thread's copies since its last group."""
-    current("cp_async_commit_group").insert(CpAsyncCommitOp())
+cp_async_commit_group = instruction("cp_async_commit_group", CpAsyncCommitOp)
+tma_commit_group = instruction("tma_commit_group", TmaCommitOp)
 
 
 def cp_async_wait_group(allow_on_fly_groups: object) -> None:
@@ -172,11 +172,6 @@ def tma_store(target: object, coordinates: object, src: object) -> None:
     at = _coordinates(emitter, coordinates, box)
     source = _box_memory(emitter, hopper.TMA_STORE[len(at)], src, box)
     emitter.insert(TmaStoreOp(source, box.ssa, at))
-
-
-def tma_commit_group() -> None:
-    """Make a group of the thread's stores of boxes since its last group."""
-    current("tma_commit_group").insert(TmaCommitOp())
 
 
 def tma_wait_group(allow_on_fly_groups: object) -> None:

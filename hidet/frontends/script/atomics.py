@@ -9,7 +9,7 @@ from hidet.dialects.cuda.atomics import AtomicKind, AtomicPairOp
 from hidet.dialects.cuda.memory_access import AccessScope
 from hidet.dialects.cuda.table_ops import Element
 from hidet.errors import ScriptError
-from hidet.frontends.script.barriers import fence
+from hidet.frontends.script.barriers import FENCES
 from hidet.frontends.script.emitter import Emitter
 from hidet.frontends.script.tracing import current
 from hidet.frontends.script.values import Pointer, Scalar, describe
@@ -143,13 +143,13 @@ def _atomic(
         compared = emitter.cast(emitter.scalar_of(expected, element), element).ssa
     before, after = _FENCES[sem]
     if before:
-        fence(where)
+        FENCES[where]()
     kind = _UNSIGNED.get(kind, kind) if element.kind == "unsigned" else kind
     op = emitter.insert(
         AtomicOp(kind, operand.ssa, compared, _element(emitter, pointer), _scope(where))
     )
     if after:
-        fence(where)
+        FENCES[where]()
     return Scalar(emitter, op.result, element)
 
 
@@ -168,11 +168,11 @@ def _add_pair(address: object, value: Vector, sem: str, scope: str) -> None:
         )
     before, after = _FENCES[sem]
     if before:
-        fence(where)
+        FENCES[where]()
     first, second = (each.ssa for each in value)
     emitter.insert(AtomicPairOp(first, second, _element(emitter, pointer), _scope(where)))
     if after:
-        fence(where)
+        FENCES[where]()
 
 
 def _element(emitter: Emitter, pointer: Pointer) -> Element:

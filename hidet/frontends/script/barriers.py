@@ -6,7 +6,6 @@ from math import prod
 
 from xdsl.ir import SSAValue
 
-from hidet.arch import hopper
 from hidet.arch.hopper import REGISTER_COUNTS, SETMAXNREG
 from hidet.arch.instructions import Instruction
 from hidet.arch.limits import WARP
@@ -32,72 +31,44 @@ from hidet.dialects.cuda.memory_access import AccessScope
 from hidet.dialects.cuda.table_ops import Element
 from hidet.errors import ScriptError
 from hidet.frontends.script.emitter import Emitter
+from hidet.frontends.script.instructions import instruction
 from hidet.frontends.script.operands import i32_operand, known_number, operand_at
 from hidet.frontends.script.tracing import current
-from hidet.frontends.script.types import BOOL, I32, ScalarType
-from hidet.frontends.script.values import Scalar, describe
+from hidet.frontends.script.values import describe
 
+syncthreads = instruction("syncthreads", SyncThreadsOp)
+syncthreads_and, syncthreads_or, syncthreads_count = (
+    instruction(f"syncthreads_{kind.value}", SyncVoteOp, parameter, kind=kind)
+    for kind, parameter in zip(BlockVote, ("cond", "cond", "value"), strict=True)
+)
+FENCES = {
+    scope: instruction("threadfence", EffectOp, callee=f"fence_{scope.value}", numbers=())
+    for scope in AccessScope
+}
+"""For each scope what keeps the thread's accesses before it ahead of those after it."""
 
-def syncthreads() -> None:
-    """Wait for all threads of the block."""
-    current("syncthreads").insert(SyncThreadsOp())
-
-
-def syncthreads_and(cond: object) -> Scalar:
-    """Wait for all threads of the block; return whether the condition holds for all of them."""
-    return _vote(BlockVote.AND, cond, BOOL)
-
-
-def syncthreads_or(cond: object) -> Scalar:
-    """Wait for all threads of the block; return whether the condition holds for one of them."""
-    return _vote(BlockVote.OR, cond, BOOL)
-
-
-def syncthreads_count(value: object) -> Scalar:
-    """Wait for all threads of the block; return for how many of them the value is not zero."""
-    return _vote(BlockVote.COUNT, value, I32)
-
-
-def _vote(kind: BlockVote, value: object, result: ScalarType) -> Scalar:
-    emitter = current(f"syncthreads_{kind.value}")
-    predicate = emitter.cast(emitter.scalar_of(value), BOOL)
-    return Scalar(emitter, emitter.insert(SyncVoteOp(kind, predicate.ssa)).result, result)
-
-
-def threadfence() -> None:
-    """Keep the thread's accesses before this ahead of those after it, for all of the GPU."""
-    fence(AccessScope.GPU)
-
-
-def threadfence_block() -> None:
-    """Keep the thread's accesses before this ahead of those after it, for its block."""
-    fence(AccessScope.CTA)
-
-
-def threadfence_system() -> None:
-    """Keep the thread's accesses before this ahead of those after it, for all of the machine."""
-    fence(AccessScope.SYS)
-
-
-def fence(scope: AccessScope) -> None:
-    """Keep the thread's accesses before this ahead of those after it, for some threads."""
-    current("threadfence").insert(EffectOp(f"fence_{scope.value}"))
+threadfence_block, threadfence, threadfence_system = FENCES.values()
+cluster_arrive = instruction("cluster_arrive", ClusterArriveOp)
+cluster_wait = instruction("cluster_wait", ClusterWaitOp)
+griddepcontrol_wait = instruction("griddepcontrol_wait", GridDependencyWaitOp)
+griddepcontrol_launch_dependents = instruction(
+    "griddepcontrol_launch_dependents", LaunchDependentsOp
+)
+fence_mbarrier_init = instruction("fence_mbarrier_init", FenceMbarrierInitOp)
+fence_proxy_async = instruction("fence_proxy_async", FenceProxyAsyncOp)
+mbarrier_init = instruction("mbarrier_init", MbarrierInitOp, "mbar", "arrive_count")
+mbarrier_wait = instruction("mbarrier_wait", MbarrierWaitOp, "mbar", "phase")
+_arrive_here = instruction("mbarrier_arrive", MbarrierArriveOp, "mbar")
+_arrive_there = instruction("mbarrier_arrive", MbarrierArriveClusterOp, "mbar", "cta_id")
+_expect = instruction(
+    "mbarrier_arrive_and_expect_tx", MbarrierExpectOp, "mbar", "transaction_bytes"
+)
 
 
 def nano_sleep(nano_seconds: object) -> None:
     """Wait for about so many nanoseconds, up to a million; the CPU does not wait."""
     emitter = current("nano_sleep")
     emitter.insert(EffectOp("nanosleep", [i32_operand(emitter, nano_seconds)]))
-
-
-def cluster_arrive() -> None:
-    """Come to the barrier of all threads of the cluster, and go on at once."""
-    current("cluster_arrive").insert(ClusterArriveOp())
-
-
-def cluster_wait() -> None:
-    """Wait until all threads of the cluster have come to its barrier."""
-    current("cluster_wait").insert(ClusterWaitOp())
 
 
 def cluster_sync() -> None:
@@ -175,16 +146,6 @@ def _named(emitter: Emitter, barrier: object, count: object) -> tuple[SSAValue, 
     return i32_operand(emitter, barrier), threads
 
 
-def griddepcontrol_wait() -> None:
-    """Wait for the kernel before, whose writes can then be seen."""
-    current("griddepcontrol_wait").insert(GridDependencyWaitOp())
-
-
-def griddepcontrol_launch_dependents() -> None:
-    """Let the kernel after this one start, once all blocks have come here."""
-    current("griddepcontrol_launch_dependents").insert(LaunchDependentsOp())
-
-
 def barrier_at(emitter: Emitter, instruction: Instruction, value: object) -> Element:
     """Return the barrier that an instruction works on."""
     *_, operand = instruction.operands
@@ -208,19 +169,6 @@ def _refuse(function: str, **arguments: object) -> None:
             )
 
 
-def mbarrier_init(mbar: object, arrive_count: object) -> None:
-    """Make a barrier in shared memory, `~full[i]`, whose phases end after so many arrivals.
-
-    One thread makes it. Before others use it come `fence_mbarrier_init()` and `syncthreads()`.
-    """
-    emitter = current("mbarrier_init")
-    emitter.insert(
-        MbarrierInitOp(
-            barrier_at(emitter, hopper.MBARRIER_INIT, mbar), i32_operand(emitter, arrive_count)
-        )
-    )
-
-
 def mbarrier_arrive(mbar: object, cta_id: object = None, pred: object = None) -> None:
     """Arrive once at a barrier.
 
@@ -233,13 +181,11 @@ def mbarrier_arrive(mbar: object, cta_id: object = None, pred: object = None) ->
     Raises:
         ScriptError: an argument is not what it should be.
     """
-    emitter = current("mbarrier_arrive")
     _refuse("mbarrier_arrive", pred=pred)
     if cta_id is None:
-        emitter.insert(MbarrierArriveOp(barrier_at(emitter, hopper.MBARRIER_ARRIVE, mbar)))
-        return
-    barrier = barrier_at(emitter, hopper.MBARRIER_ARRIVE_CLUSTER, mbar)
-    emitter.insert(MbarrierArriveClusterOp(barrier, i32_operand(emitter, cta_id)))
+        _arrive_here(mbar)
+    else:
+        _arrive_there(mbar, cta_id)
 
 
 def mbarrier_arrive_and_expect_tx(
@@ -252,34 +198,8 @@ def mbarrier_arrive_and_expect_tx(
     Raises:
         ScriptError: an argument is not what it should be.
     """
-    emitter = current("mbarrier_arrive_and_expect_tx")
     _refuse("mbarrier_arrive_and_expect_tx", cta_id=cta_id, pred=pred)
-    barrier = barrier_at(emitter, hopper.MBARRIER_EXPECT, mbar)
-    emitter.insert(MbarrierExpectOp(barrier, i32_operand(emitter, transaction_bytes)))
-
-
-def mbarrier_wait(mbar: object, phase: object) -> None:
-    """Wait for the end of the phase of this parity: 0 for the first phase, 1 for the second, ...
-
-    Of a new barrier the phase before the first, of parity 1, has ended.
-    """
-    emitter = current("mbarrier_wait")
-    emitter.insert(
-        MbarrierWaitOp(barrier_at(emitter, hopper.MBARRIER_WAIT, mbar), i32_operand(emitter, phase))
-    )
-
-
-def fence_mbarrier_init() -> None:
-    """Let barriers that the thread has made be seen by copies and other blocks."""
-    current("fence_mbarrier_init").insert(FenceMbarrierInitOp())
-
-
-def fence_proxy_async() -> None:
-    """Let stores of the thread to shared memory be seen by `tma_store` and `wgmma_async`.
-
-    Each thread that has stored comes here, then all of them to a barrier.
-    """
-    current("fence_proxy_async").insert(FenceProxyAsyncOp())
+    _expect(mbar, transaction_bytes)
 
 
 # The names of CUDA.

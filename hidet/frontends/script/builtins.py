@@ -279,7 +279,6 @@ def substituted(
 FORBIDDEN = frozenset({"eval", "exec", "open", "input", "print", "__import__"})
 """Names of Python's builtins that mean nothing in a kernel."""
 
-
 PYTHON_BUILTINS = {
     name: value
     for name, value in vars(builtins).items()

@@ -12,6 +12,7 @@ from hidet.dialects.cuda import FastOp, Lop3Op, PrmtOp
 from hidet.dialects.cuda.arithmetic import FAST, FastFunction, JoinOp, PartOp
 from hidet.errors import ScriptError
 from hidet.frontends.script.emitter import Emitter
+from hidet.frontends.script.instructions import instruction
 from hidet.frontends.script.tracing import current
 from hidet.frontends.script.types import (
     BF16,
@@ -29,45 +30,19 @@ from hidet.frontends.script.types import (
 from hidet.frontends.script.values import Pointer, Scalar, describe
 from hidet.frontends.script.vectors import Vector, VectorType, is_paired, pair_type, whole_of
 
-
 # Fast functions.
-def _fast(name: str) -> Callable[[object], Scalar]:
-    """Return the fast function of f32 with this name."""
 
-    def function(x: object) -> Scalar:
-        emitter = current(f"fast_{name}")
-        value = emitter.cast(emitter.scalar_of(x, F32), F32)
-        return Scalar(emitter, emitter.insert(FastOp(FastFunction(name), value.ssa)).result, F32)
 
-    function.__name__ = f"fast_{name}"
-    function.__doc__ = (
-        f"Return {name}(x) of an f32 by one instruction, with an error of {FAST[name].error}."
+fast_exp2, fast_log2, fast_sin, fast_cos, fast_tanh, fast_rcp, fast_rsqrt, fast_sqrt = (
+    instruction(
+        entry.function,
+        FastOp,
+        "x",
+        summary=f"Return {name}(x) of an f32 by one instruction, with an error of {entry.error}.",
+        kind=FastFunction(name),
     )
-    return function
-
-
-fast_exp2 = _fast("exp2")
-
-
-fast_log2 = _fast("log2")
-
-
-fast_sin = _fast("sin")
-
-
-fast_cos = _fast("cos")
-
-
-fast_tanh = _fast("tanh")
-
-
-fast_rcp = _fast("rcp")
-
-
-fast_rsqrt = _fast("rsqrt")
-
-
-fast_sqrt = _fast("sqrt")
+    for name, entry in FAST.items()
+)
 
 
 def fast_exp(x: object) -> Scalar:
@@ -246,44 +221,18 @@ def _named(name: str, source: ScalarType, target: ScalarType) -> Callable[[objec
 
 # CUDA's functions that keep the bits, by its names.
 __float_as_uint = _named("__float_as_uint", F32, U32)
-
-
 __float_as_int = _named("__float_as_int", F32, I32)
-
-
 __uint_as_float = _named("__uint_as_float", U32, F32)
-
-
 __int_as_float = _named("__int_as_float", I32, F32)
-
-
 __double_as_longlong = _named("__double_as_longlong", F64, I64)
-
-
 __longlong_as_double = _named("__longlong_as_double", I64, F64)
-
-
 __half_as_ushort = _named("__half_as_ushort", F16, U16)
-
-
 __half_as_short = _named("__half_as_short", F16, I16)
-
-
 __ushort_as_half = _named("__ushort_as_half", U16, F16)
-
-
 __short_as_half = _named("__short_as_half", I16, F16)
-
-
 __bfloat16_as_ushort = _named("__bfloat16_as_ushort", BF16, U16)
-
-
 __bfloat16_as_short = _named("__bfloat16_as_short", BF16, I16)
-
-
 __ushort_as_bfloat16 = _named("__ushort_as_bfloat16", U16, BF16)
-
-
 __short_as_bfloat16 = _named("__short_as_bfloat16", I16, BF16)
 
 # Other names of CUDA.

@@ -463,7 +463,6 @@ class Expressions:
 
 _Arm = tuple[Block, Scalar]
 
-
 _RULES: dict[type[ast.expr], Callable[[Expressions, ast.expr], object]] = cast(
     "dict[type[ast.expr], Callable[[Expressions, ast.expr], object]]",
     {

@@ -71,11 +71,7 @@ def _extents(name: Literal["blockDim", "gridDim"]) -> AlongDimensions[Index]:
 
 
 threadIdx = AlongDimensions("threadIdx", _thread)
-
-
 blockIdx = AlongDimensions("blockIdx", _block)
-
-
 blockDim, gridDim = _extents("blockDim"), _extents("gridDim")
 
 
@@ -107,11 +103,7 @@ def _cluster(dimension: Dimension) -> Index:
 
 
 clusterDim = AlongDimensions("clusterDim", _extent)
-
-
 clusterIdx = AlongDimensions("clusterIdx", _cluster)
-
-
 clusterRelativeBlockIdx = AlongDimensions("clusterRelativeBlockIdx", _place)
 
 __all__: list[str] = ["blockDim", "blockIdx", "block_rank_in_cluster", "clusterDim", "clusterIdx"]

@@ -51,7 +51,6 @@ ARITHMETIC: dict[str, Operator] = {
 }
 """Operators whose result has the type of their operands."""
 
-
 HINTS = {
     "//": "divide floats with /",
     "%": "the remainder is one of integers",
@@ -79,13 +78,10 @@ COMPARISONS: dict[str, Comparison] = {
 }
 """Comparisons; with NaN only `!=` is true."""
 
-
 _PAIRS = [("eq", "ne"), ("slt", "sge"), ("sgt", "sle"), ("ult", "uge"), ("ugt", "ule")]
-
 
 OPPOSITES = {one: other for pair in _PAIRS for one, other in (pair, pair[::-1])}
 """For each predicate of `arith.cmpi` its opposite."""
-
 
 FUNCTIONS: dict[str, Callable[[SSAValue], Operation]] = {
     {"absf": "abs", "roundeven": "round"}.get(op.name[5:], op.name[5:]): op
@@ -107,7 +103,6 @@ def is_cheap(block: Block) -> bool:
 _DIVISIONS = (
     arith.DivSIOp | arith.DivUIOp | arith.FloorDivSIOp | FloorModOp | arith.RemSIOp | arith.RemUIOp
 )
-
 
 Step = tuple[Callable[..., Operation], ScalarType]
 """A conversion and the type that it gives."""

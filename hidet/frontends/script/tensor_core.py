@@ -32,6 +32,7 @@ from hidet.dialects.shaped import memref_type
 from hidet.dialects.task.layout import map_of
 from hidet.errors import ScriptError
 from hidet.frontends.script.emitter import Emitter
+from hidet.frontends.script.instructions import instruction
 from hidet.frontends.script.operands import known_number, operand_at
 from hidet.frontends.script.pointers import run_of
 from hidet.frontends.script.tracing import current
@@ -360,14 +361,8 @@ def _descriptor(emitter: Emitter, value: object) -> SSAValue:
     return value.ssa
 
 
-def wgmma_fence() -> None:
-    """Come before the first product, and wherever other code has written accumulators."""
-    current("wgmma_fence").insert(WgmmaFenceOp())
-
-
-def wgmma_commit_group() -> None:
-    """Make a group of the products since the last group."""
-    current("wgmma_commit_group").insert(WgmmaCommitOp())
+wgmma_fence = instruction("wgmma_fence", WgmmaFenceOp)
+wgmma_commit_group = instruction("wgmma_commit_group", WgmmaCommitOp)
 
 
 def wgmma_wait_group(N: object) -> None:

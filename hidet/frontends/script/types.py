@@ -306,53 +306,24 @@ def check_shape(shape: tuple[object, ...]) -> tuple[int, ...]:
 
 
 BOOL = ScalarType("bool", "bool", "bool", 1, i1)
-
-
 INDEX = ScalarType("index", "index", "index", 64, IndexType())
-
-
 I8 = ScalarType("i8", "int8", "signed", 8, i8)
-
-
 I16 = ScalarType("i16", "int16", "signed", 16, i16)
-
-
 I32 = ScalarType("i32", "int32", "signed", 32, i32)
-
-
 I64 = ScalarType("i64", "int64", "signed", 64, i64)
-
-
 U8 = ScalarType("u8", "uint8", "unsigned", 8, IntegerType(8))
-
-
 U16 = ScalarType("u16", "uint16", "unsigned", 16, IntegerType(16))
-
-
 U32 = ScalarType("u32", "uint32", "unsigned", 32, IntegerType(32))
-
-
 U64 = ScalarType("u64", "uint64", "unsigned", 64, IntegerType(64))
-
-
 VOID_POINTER = PointerType(U8, is_void=True)
-
-
 F16 = ScalarType("f16", "float16", "float", 16, f16)
-
-
 BF16 = ScalarType("bf16", "bfloat16", "float", 16, bf16)
-
-
 F32 = ScalarType("f32", "float32", "float", 32, f32)
 
 
 # What tensor cores read of an f32: they ignore its lower 13 bits. All else takes it as an f32.
 TF32 = ScalarType("tf32", "tfloat32", "float", 32, f32)
-
-
 F64 = ScalarType("f64", "float64", "float", 64, f64)
-
 
 FLOAT_LIMITS = {
     "f16": 65504.0,
@@ -362,14 +333,12 @@ FLOAT_LIMITS = {
 }
 """The largest finite number of each floating point type."""
 
-
 SCALAR_TYPES = {
     name: each
     for each in (BOOL, I8, I16, I32, I64, U8, U16, U32, U64, F16, BF16, F32, F64, TF32)
     for name in (each.short_name, each.name)
 }
 """The types that a user can name, by short and long name; an index has none."""
-
 
 _TYPES_OF_IR = {each.ir: each for each in (BOOL, INDEX, I8, I16, I32, I64, F16, BF16, F32, F64)}
 
