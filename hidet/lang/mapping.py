@@ -37,16 +37,5 @@ def chain(first: TaskMap, *others: TaskMap) -> TaskMap:
     return first
 
 
-__all__ = [
-    "TaskMap",
-    "TaskMapping",
-    "auto_map",
-    "chain",
-    "col_repeat",
-    "col_spatial",
-    "repeat",
-    "replicate",
-    "row_repeat",
-    "row_spatial",
-    "spatial",
-]
+__all__: list[str] = ["TaskMap", "TaskMapping", "auto_map", "chain", "col_repeat", "col_spatial"]
+__all__ += ["repeat", "replicate", "row_repeat", "row_spatial", "spatial"]

@@ -41,32 +41,28 @@ _LOAD = "Data Movement and Conversion Instructions: ld"
 _STORE = "Data Movement and Conversion Instructions: st"
 
 
-def _load(hint: str) -> Instruction:
-    """Return the load of neighbouring elements into registers with a cache hint."""
-    return Instruction(
+LOADS: dict[str, Instruction] = {
+    hint: Instruction(
         f"load_{hint}",
         (Operand("dst", "local", Access.WRITE), Operand("src", "global", Access.READ)),
-        ptx=f"ld.global.{hint}",
-        section=_LOAD,
-        arch=50,
+        f"ld.global.{hint}",
+        _LOAD,
+        50,
     )
-
-
-def _store(hint: str) -> Instruction:
-    """Return the store of neighbouring elements from registers with a cache hint."""
-    return Instruction(
-        f"store_{hint}",
-        (Operand("dst", "global", Access.WRITE), Operand("src", "local", Access.READ)),
-        ptx=f"st.global.{hint}",
-        section=_STORE,
-        arch=50,
-    )
-
-
-LOADS: dict[str, Instruction] = {hint: _load(hint) for hint in ("ca", "cg", "cs", "lu", "cv", "nc")}
+    for hint in ("ca", "cg", "cs", "lu", "cv", "nc")
+}
 """Loads by hint: at all levels, in L2, to be read once, for the last time, anew; never written."""
 
-STORES: dict[str, Instruction] = {hint: _store(hint) for hint in ("wb", "cg", "cs", "wt")}
+STORES: dict[str, Instruction] = {
+    hint: Instruction(
+        f"store_{hint}",
+        (Operand("dst", "global", Access.WRITE), Operand("src", "local", Access.READ)),
+        f"st.global.{hint}",
+        _STORE,
+        50,
+    )
+    for hint in ("wb", "cg", "cs", "wt")
+}
 """Stores by hint: at all levels, in L2, not to be read soon, through to memory."""
 
 SCOPES = ("cta", "gpu", "sys")

@@ -29,14 +29,7 @@ from hidet.frontends.script.types import (
     scalar_type,
     vector_type,
 )
-from hidet.frontends.script.values import (
-    Index,
-    Pointer,
-    Scalar,
-    Tensor,
-    VoidPointer,
-    describe,
-)
+from hidet.frontends.script.values import Index, Pointer, Scalar, Tensor, VoidPointer, describe
 from hidet.frontends.script.vectors import Vector
 from hidet.mapping import TaskMap
 

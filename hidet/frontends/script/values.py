@@ -45,16 +45,22 @@ class Arithmetic(Protocol):
         ...
 
 
-_Operator: TypeAlias = "Callable[[Scalar, object], Scalar]"
+class Computed(Protocol):
+    """A value that operators write IR for."""
+
+    emitter: Arithmetic
 
 
-def _operators(symbol: str) -> tuple[_Operator, _Operator]:
-    """Return the methods of an operator of two operands, for a scalar on the left and the right."""
+_Operator: TypeAlias = "Callable[[Computed, object], Scalar]"
 
-    def on_the_left(self: Scalar, other: object) -> Scalar:
+
+def operators(symbol: str) -> tuple[_Operator, _Operator]:
+    """Return the methods of an operator of two operands, for a value on the left and the right."""
+
+    def on_the_left(self: Computed, other: object) -> Scalar:
         return self.emitter.binary(symbol, self, other)
 
-    def on_the_right(self: Scalar, other: object) -> Scalar:
+    def on_the_right(self: Computed, other: object) -> Scalar:
         return self.emitter.binary(symbol, other, self)
 
     return on_the_left, on_the_right
@@ -78,24 +84,24 @@ class Scalar:
         self.ssa = ssa
         self.type = kind
 
-    __add__, __radd__ = _operators("+")
-    __sub__, __rsub__ = _operators("-")
-    __mul__, __rmul__ = _operators("*")
-    __truediv__, __rtruediv__ = _operators("/")
-    __floordiv__, __rfloordiv__ = _operators("//")
-    __mod__, __rmod__ = _operators("%")
-    __pow__, __rpow__ = _operators("**")
-    __lshift__, __rlshift__ = _operators("<<")
-    __rshift__, __rrshift__ = _operators(">>")
-    __and__, __rand__ = _operators("&")
-    __or__, __ror__ = _operators("|")
-    __xor__, __rxor__ = _operators("^")
-    __lt__ = _operators("<")[0]
-    __le__ = _operators("<=")[0]
-    __gt__ = _operators(">")[0]
-    __ge__ = _operators(">=")[0]
-    __eq__ = _operators("==")[0]  # pyright: ignore[reportAssignmentType]
-    __ne__ = _operators("!=")[0]  # pyright: ignore[reportAssignmentType]
+    __add__, __radd__ = operators("+")
+    __sub__, __rsub__ = operators("-")
+    __mul__, __rmul__ = operators("*")
+    __truediv__, __rtruediv__ = operators("/")
+    __floordiv__, __rfloordiv__ = operators("//")
+    __mod__, __rmod__ = operators("%")
+    __pow__, __rpow__ = operators("**")
+    __lshift__, __rlshift__ = operators("<<")
+    __rshift__, __rrshift__ = operators(">>")
+    __and__, __rand__ = operators("&")
+    __or__, __ror__ = operators("|")
+    __xor__, __rxor__ = operators("^")
+    __lt__ = operators("<")[0]
+    __le__ = operators("<=")[0]
+    __gt__ = operators(">")[0]
+    __ge__ = operators(">=")[0]
+    __eq__ = operators("==")[0]  # pyright: ignore[reportAssignmentType]
+    __ne__ = operators("!=")[0]  # pyright: ignore[reportAssignmentType]
 
     def __neg__(self) -> Scalar:
         return self.emitter.unary("-", self)
