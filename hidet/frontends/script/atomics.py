@@ -48,7 +48,7 @@ _FENCES = {
 a relaxed operation release and acquire (PTX ISA, Memory Consistency Model)."""
 
 
-def _update(kind: AtomicKind, what: str) -> Callable[..., Scalar | None]:
+def _update(name: str, kind: AtomicKind, what: str, note: str = "") -> Callable[..., Scalar | None]:
     """Return the function of scripts that updates an element by a value."""
 
     def function(
@@ -58,11 +58,13 @@ def _update(kind: AtomicKind, what: str) -> Callable[..., Scalar | None]:
         space: str = "generic",
         scope: str = "gpu",
     ) -> Scalar | None:
-        return _atomic(kind, addr, value, sem, scope)
+        if name == "add" and isinstance(value, Vector):
+            return _add_pair(addr, value, sem, scope)
+        return _atomic(kind, addr, value, sem, scope, negative=name == "sub")
 
-    function.__name__ = f"atomic_{kind.value}"
+    function.__name__ = f"atomic_{name}"
     function.__doc__ = f"""{what} as one step; return its old value.
-
+{note}
     Args:
         addr: the address of the element, `~x[i]`.
         value: what it is updated by, converted to its type.
@@ -77,35 +79,19 @@ def _update(kind: AtomicKind, what: str) -> Callable[..., Scalar | None]:
     return function
 
 
-atomic_max = _update(AtomicKind.MAX, "Store the larger one of an element and a value")
-atomic_min = _update(AtomicKind.MIN, "Store the smaller one of an element and a value")
-atomic_and = _update(AtomicKind.AND, "Store the bits that an element and a value have in common")
-atomic_or = _update(AtomicKind.OR, "Store the bits of an element and of a value together")
-atomic_xor = _update(AtomicKind.XOR, "Store the bits in which an element and a value differ")
-atomic_exchange = _update(AtomicKind.EXCHANGE, "Store a value in an element")
-
-
-def atomic_add(
-    addr: object, value: object, sem: str = "relaxed", space: str = "generic", scope: str = "gpu"
-) -> Scalar | None:
-    """Add to an element, `atomic_add(~x[i], v)`, as one step; return its old value.
-
+_PAIRS = """
     A vector `f16x2` or `bf16x2` is added to two neighbouring elements, each of them as one step;
     their address is a multiple of 4 bytes, and the old values are not returned.
+"""
 
-    The other arguments are those of `atomic_max`.
-    """
-    if isinstance(value, Vector):
-        _add_pair(addr, value, sem, scope)
-        return None
-    return _atomic(AtomicKind.ADD, addr, value, sem, scope)
-
-
-def atomic_sub(
-    addr: object, value: object, sem: str = "relaxed", space: str = "generic", scope: str = "gpu"
-) -> Scalar:
-    """Subtract from an element as one step; return its old value."""
-    return _atomic(AtomicKind.ADD, addr, value, sem, scope, negative=True)
+atomic_add = _update("add", AtomicKind.ADD, "Add a value to an element", _PAIRS)
+atomic_sub = _update("sub", AtomicKind.ADD, "Subtract a value from an element")
+atomic_max = _update("max", AtomicKind.MAX, "Store the larger one of an element and a value")
+atomic_min = _update("min", AtomicKind.MIN, "Store the smaller one of an element and a value")
+atomic_and = _update("and", AtomicKind.AND, "Store the bits that element and value have in common")
+atomic_or = _update("or", AtomicKind.OR, "Store the bits of an element and of a value together")
+atomic_xor = _update("xor", AtomicKind.XOR, "Store the bits in which an element and a value differ")
+atomic_exchange = _update("exchange", AtomicKind.EXCHANGE, "Store a value in an element")
 
 
 def atomic_cas(
