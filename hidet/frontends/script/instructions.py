@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from xdsl.ir import SSAValue
 from xdsl.irdl import VerificationContext
@@ -13,11 +13,13 @@ from hidet.arch.instructions import Instruction
 from hidet.dialects.cuda.table_ops import InstructionOp
 from hidet.dialects.fields import Element, Field, FieldsOp
 from hidet.errors import ScriptError
-from hidet.frontends.script.emitter import Emitter
 from hidet.frontends.script.operands import operand_at
 from hidet.frontends.script.tracing import current
 from hidet.frontends.script.types import type_of_ir
 from hidet.frontends.script.values import Scalar
+
+if TYPE_CHECKING:
+    from hidet.frontends.script.emitter import Emitter
 
 
 def instruction(
