@@ -38,12 +38,28 @@ from hidet.frontends.script.values import describe
 
 syncthreads = instruction("syncthreads", SyncThreadsOp)
 syncthreads_and, syncthreads_or, syncthreads_count = (
-    instruction(f"syncthreads_{kind.value}", SyncVoteOp, parameter, kind=kind)
-    for kind, parameter in zip(BlockVote, ("cond", "cond", "value"), strict=True)
+    instruction(
+        f"syncthreads_{kind.value}",
+        SyncVoteOp,
+        parameter,
+        summary=f"Wait for all threads of the block; return {what}.",
+        kind=kind,
+    )
+    for kind, parameter, what in (
+        (BlockVote.AND, "cond", "whether the condition holds for all of them"),
+        (BlockVote.OR, "cond", "whether the condition holds for one of them"),
+        (BlockVote.COUNT, "value", "for how many of them the value is not zero"),
+    )
 )
 FENCES = {
-    scope: instruction("threadfence", EffectOp, callee=f"fence_{scope.value}", numbers=())
-    for scope in AccessScope
+    scope: instruction(
+        "threadfence",
+        EffectOp,
+        summary=f"Keep the accesses before this ahead of those after it, for {threads}.",
+        callee=f"fence_{scope.value}",
+        numbers=(),
+    )
+    for scope, threads in zip(AccessScope, ("the block", "the GPU", "the machine"), strict=True)
 }
 """For each scope what keeps the thread's accesses before it ahead of those after it."""
 
