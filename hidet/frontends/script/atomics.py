@@ -7,10 +7,9 @@ from collections.abc import Callable
 from hidet.dialects.cuda import AtomicOp
 from hidet.dialects.cuda.atomics import AtomicKind, AtomicPairOp
 from hidet.dialects.cuda.memory_access import AccessScope
-from hidet.dialects.cuda.table_ops import Element
 from hidet.errors import ScriptError
 from hidet.frontends.script.barriers import FENCES
-from hidet.frontends.script.emitter import Emitter
+from hidet.frontends.script.operands import element_at
 from hidet.frontends.script.tracing import current
 from hidet.frontends.script.values import Pointer, Scalar, describe
 from hidet.frontends.script.vectors import Vector
@@ -132,7 +131,7 @@ def _atomic(
         FENCES[where]()
     kind = _UNSIGNED.get(kind, kind) if element.kind == "unsigned" else kind
     op = emitter.insert(
-        AtomicOp(kind, operand.ssa, compared, _element(emitter, pointer), _scope(where))
+        AtomicOp(kind, operand.ssa, compared, element_at(emitter, pointer), _scope(where))
     )
     if after:
         FENCES[where]()
@@ -156,13 +155,9 @@ def _add_pair(address: object, value: Vector, sem: str, scope: str) -> None:
     if before:
         FENCES[where]()
     first, second = (each.ssa for each in value)
-    emitter.insert(AtomicPairOp(first, second, _element(emitter, pointer), _scope(where)))
+    emitter.insert(AtomicPairOp(first, second, element_at(emitter, pointer), _scope(where)))
     if after:
         FENCES[where]()
-
-
-def _element(emitter: Emitter, pointer: Pointer) -> Element:
-    return Element(pointer.memory, [emitter.index_of(index) for index in pointer.indices])
 
 
 def _target(

@@ -25,9 +25,8 @@ from hidet.dialects.cuda.memory_access import (
     CacheHint,
     CopyVectorOp,
 )
-from hidet.dialects.fields import Element
 from hidet.errors import ScriptError
-from hidet.frontends.script.operands import operand_at
+from hidet.frontends.script.operands import element_at, operand_at
 from hidet.frontends.script.tracing import current
 from hidet.frontends.script.types import VectorType, vector_type
 from hidet.frontends.script.values import Pointer, Scalar, Tensor, describe
@@ -100,8 +99,8 @@ def _copy_run(emitter: Emitter, target: Pointer, source: Pointer, count: int) ->
     """Insert one access of neighbouring elements."""
     for each in (target, source):
         align(each.memory, count * each.element.nbytes)
-    start, to = ([emitter.index_of(index) for index in each.indices] for each in (source, target))
-    emitter.insert(CopyVectorOp(count, Element(source.memory, start), Element(target.memory, to)))
+    start, to = (element_at(emitter, each) for each in (source, target))
+    emitter.insert(CopyVectorOp(count, start, to))
 
 
 _ANY_ORDER = "default"
@@ -136,7 +135,7 @@ def load(
     pointer = _address("load", addr)
     if sync is not None:
         order, where = _order("load", pointer, sync, scope)
-        op = OrderedLoadOp(order, where, _element(emitter, pointer))
+        op = OrderedLoadOp(order, where, element_at(emitter, pointer))
         return Scalar(emitter, emitter.insert(op).result, pointer.element)
     if dtype is None and cache is None:
         return emitter.load_at(pointer)
@@ -184,7 +183,7 @@ def store(
     if sync is not None:
         order, where = _order("store", pointer, sync, scope)
         scalar = emitter.cast(emitter.scalar_of(value, element), element)
-        emitter.insert(OrderedStoreOp(order, where, scalar.ssa, _element(emitter, pointer)))
+        emitter.insert(OrderedStoreOp(order, where, scalar.ssa, element_at(emitter, pointer)))
         return
     if cache is None and (pointer.lanes > 1 or not isinstance(value, Vector)):
         emitter.store_at(value, pointer)
@@ -302,10 +301,6 @@ def _order(
             hint="elements of 4 or 8 bytes in global memory are accessed in order",
         )
     return AccessOrder(sync), AccessScope(scope)
-
-
-def _element(emitter: Emitter, pointer: Pointer) -> Element:
-    return Element(pointer.memory, [emitter.index_of(index) for index in pointer.indices])
 
 
 def _is_global(pointer: Pointer) -> bool:

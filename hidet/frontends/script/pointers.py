@@ -12,12 +12,12 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, NoneAttr
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.cuda.table_ops import known_index
 from hidet.dialects.cuda.views import AddressOfOp, ViewOp
-from hidet.dialects.fields import Element
 from hidet.dialects.shaped import memref_type
 from hidet.errors import ScriptError
 from hidet.frontends.script.emitter import Emitter
 from hidet.frontends.script.loads_and_stores import align
 from hidet.frontends.script.memory import part_of
+from hidet.frontends.script.operands import element_at, first_of
 from hidet.frontends.script.tracing import current
 from hidet.frontends.script.types import U64, PointerType, ScalarType, TensorType
 from hidet.frontends.script.values import Pointer, Scalar, Tensor, VoidPointer, describe
@@ -41,9 +41,7 @@ def cast_pointer(value: object, kind: PointerType) -> Pointer | VoidPointer | Nu
     Raises:
         ScriptError: the value is no pointer, and not 0.
     """
-    address = value
-    if isinstance(value, Tensor):
-        address = current("cast").address(value, [0] * len(value.shape))
+    address = first_of(current("cast"), value) if isinstance(value, Tensor) else value
     if is_null(value):
         return NULL
     if isinstance(address, VoidPointer):
@@ -73,8 +71,7 @@ def retyped(pointer: Pointer, element: ScalarType, lanes: int = 1) -> Pointer:
         return replace(pointer, element=element, lanes=lanes)
     emitter = current("a cast of pointers")
     target = MemRefType(element.ir, [DYNAMIC_INDEX], NoneAttr(), kind.memory_space)
-    indices = [emitter.index_of(index) for index in pointer.indices]
-    view = emitter.insert(ViewOp(Element(pointer.memory, indices), target))
+    view = emitter.insert(ViewOp(element_at(emitter, pointer), target))
     return Pointer(marked(view.result, element), element, (0,), lanes)
 
 
@@ -89,16 +86,14 @@ def address_number(emitter: Emitter, value: object) -> Scalar:
     Raises:
         ScriptError: the value has none.
     """
-    if isinstance(value, Tensor):
-        value = emitter.address(value, [0] * len(value.shape))
+    value = first_of(emitter, value)
     if isinstance(value, VoidPointer):
         value = value.of(value.element or U64)
     if is_null(value):
         return emitter.constant(0, U64)
     if not isinstance(value, Pointer):
         raise ScriptError(f"{describe(value)} has no address", hint="an element has: ~x[i]")
-    indices = [emitter.index_of(index) for index in value.indices]
-    op = emitter.insert(AddressOfOp(Element(value.memory, indices)))
+    op = emitter.insert(AddressOfOp(element_at(emitter, value)))
     return Scalar(emitter, op.result, U64)
 
 
@@ -154,9 +149,7 @@ def view(value: object, kind: object) -> Tensor | Registers:
         ScriptError: it cannot be seen so.
     """
     emitter = current("view")
-    pointer = value
-    if isinstance(value, Tensor):
-        pointer = emitter.address(value, [0] * len(value.shape))
+    pointer = first_of(emitter, value)
     if isinstance(pointer, Pointer) and isinstance(kind, TensorType):
         part = part_of(pointer, kind)
         if part is not None:
