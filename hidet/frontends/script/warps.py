@@ -1,0 +1,201 @@
+"""What the lanes of a warp do together in scripts, and groups of warps that do a body alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from xdsl.ir import SSAValue
+
+from hidet.arch.limits import WARP
+from hidet.dialects.cuda import ShflOp, SyncWarpOp, VoteOp
+from hidet.dialects.cuda.attributes import Dimension, ShuffleKind
+from hidet.dialects.cuda.barriers import VoteKind
+from hidet.dialects.cuda.instructions import SEGMENTS
+from hidet.errors import ScriptError
+from hidet.frontends.script.emitter import Emitter
+from hidet.frontends.script.operands import known_number
+from hidet.frontends.script.tracing import current
+from hidet.frontends.script.types import BOOL, I32, I64, U32, ScalarType
+from hidet.frontends.script.values import Scalar, describe
+
+ALL_LANES = 0xFFFFFFFF
+"""The mask of all lanes of a warp."""
+
+
+def syncwarp(mask: object = ALL_LANES) -> None:
+    """Wait for all lanes of the warp, or those whose bits are set, all of which come by."""
+    emitter = current("syncwarp")
+    emitter.insert(SyncWarpOp(_mask(emitter, mask)))
+
+
+# Shuffles and votes.
+def shfl_sync(mask: object, var: Scalar, src_lane: object, width: int = WARP) -> Scalar:
+    """Return the value of another lane of the warp.
+
+    Args:
+        mask: the lanes that take part, a bit for each: all, 0xffffffff; or some, which all come by
+            with the same mask, while the others may be elsewhere. Of a lane that is not one of them
+            the value is not known.
+        var: the value of the own lane.
+        src_lane: the number of the lane whose value is wanted.
+        width: the number of lanes of a segment, 2, 4, 8, 16 or 32; lanes are numbered in it.
+
+    Raises:
+        ScriptError: a mask or width that there is not, or no scalar to move.
+    """
+    return _shuffle(ShuffleKind.IDX, mask, var, src_lane, width)
+
+
+def shfl_up_sync(mask: object, var: Scalar, delta: object, width: int = WARP) -> Scalar:
+    """Return the value of the lane `delta` below, the own one where there is none."""
+    return _shuffle(ShuffleKind.UP, mask, var, delta, width)
+
+
+def shfl_down_sync(mask: object, var: Scalar, delta: object, width: int = WARP) -> Scalar:
+    """Return the value of the lane `delta` above, the own one where there is none."""
+    return _shuffle(ShuffleKind.DOWN, mask, var, delta, width)
+
+
+def shfl_xor_sync(mask: object, var: Scalar, lane_mask: object, width: int = WARP) -> Scalar:
+    """Return the value of the lane with the number `own ^ lane_mask`."""
+    return _shuffle(ShuffleKind.XOR, mask, var, lane_mask, width)
+
+
+def _shuffle(kind: ShuffleKind, mask: object, var: Scalar, lane: object, width: int) -> Scalar:
+    emitter = current("a shuffle")
+    lanes = _mask(emitter, mask)
+    if width not in (*SEGMENTS, WARP):
+        raise ScriptError(
+            f"a shuffle in segments of {width!r} lanes",
+            hint=f"the width is known when the script is defined: {SEGMENTS} or {WARP}",
+        )
+    value = emitter.scalar_of(var)
+    moved = emitter.cast(value, I32) if value.type.bits < 16 else value
+    if moved.type.kind == "index":
+        moved = emitter.cast(moved, I64)
+    other = emitter.cast(emitter.scalar_of(lane, I32), I32)
+    result = emitter.insert(
+        ShflOp(kind, moved.ssa, other.ssa, None if width == WARP else width, lanes)
+    ).result
+    return emitter.cast(Scalar(emitter, result, moved.type), value.type)
+
+
+def _mask(emitter: Emitter, mask: object) -> SSAValue | None:
+    """Return the lanes that meet as an operand, None where all of the warp do.
+
+    Raises:
+        ScriptError: it is no integer of 32 bits, or none of whose bits is set.
+    """
+    if isinstance(mask, Scalar) and mask.type.is_integer:
+        return emitter.cast(mask, U32).ssa
+    if isinstance(mask, int) and mask in (ALL_LANES, -1):
+        return None
+    if isinstance(mask, bool) or not isinstance(mask, int) or not 0 < mask < ALL_LANES:
+        raise ScriptError(
+            f"the mask of the lanes that meet is {describe(mask)}",
+            hint="an integer of 32 bits: 0xffffffff for all, ballot_sync(0xffffffff, c) for those "
+            "on which c holds",
+        )
+    return emitter.constant(mask, U32).ssa
+
+
+def active_mask() -> int:
+    """Return the mask of all lanes, for shuffles and votes.
+
+    Which lanes are together where only some come by, nothing says: `ballot_sync` before it does.
+    """
+    current("active_mask")
+    return ALL_LANES
+
+
+def any_sync(mask: object, predicate: object) -> Scalar:
+    """Return whether the predicate holds on a lane of the warp."""
+    return _vote(VoteKind.ANY, mask, predicate, BOOL)
+
+
+def all_sync(mask: object, predicate: object) -> Scalar:
+    """Return whether the predicate holds on all lanes of the warp."""
+    return _vote(VoteKind.ALL, mask, predicate, BOOL)
+
+
+def ballot_sync(mask: object, predicate: object) -> Scalar:
+    """Return an integer with a bit for each lane of the warp on which the predicate holds."""
+    return _vote(VoteKind.BALLOT, mask, predicate, U32)
+
+
+def _vote(kind: VoteKind, mask: object, predicate: object, result: ScalarType) -> Scalar:
+    emitter = current("a vote")
+    lanes = _mask(emitter, mask)
+    condition = emitter.cast(emitter.scalar_of(predicate), BOOL)
+    return Scalar(emitter, emitter.insert(VoteOp(kind, condition.ssa, lanes)).result, result)
+
+
+THREADS = 4 * WARP
+"""The threads of a group of warps, as `wgmma` has them."""
+
+
+@dataclass(frozen=True)
+class WarpGroups:
+    """`warp_groups([1, 2])`: neighbouring groups of four warps.
+
+    Attributes:
+        first: the first thread.
+        end: the one behind the last.
+    """
+
+    first: int
+    end: int
+
+    def enter(self, emitter: Emitter) -> tuple[object, Scalar]:
+        """Return the condition of being in the groups, and the number of the thread in them."""
+        thread = emitter.thread_id(Dimension.X)
+        threads = (emitter.shape.block or (None,))[0]
+        is_last = isinstance(threads, int) and threads == self.end
+        before = True if is_last else thread < self.end
+        if self.first == 0:
+            return before, thread
+        after = thread >= self.first
+        is_inside = after & before if isinstance(before, Scalar) else after
+        return is_inside, thread - self.first
+
+
+def warp_groups(group_ids: Iterable[int]) -> WarpGroups:
+    """Return what lets groups of four warps work alone, for `with ... as thread`.
+
+    The thread counts from the first one of the groups on.
+
+    Args:
+        group_ids: the groups, which follow each other: group g has threads 128 * g to
+            128 * g + 127 along x.
+
+    Raises:
+        ScriptError: the block has no such groups, or they do not follow each other.
+    """
+    emitter = current("warp_groups")
+    if not isinstance(group_ids, list | tuple | range) or not group_ids:
+        raise ScriptError(
+            f"warp_groups takes a list of groups, not {describe(group_ids)}",
+            hint="with warp_groups([0, 1]) as thread",
+        )
+    groups = sorted(known_number("a group of warps", each, range(8)) for each in group_ids)
+    if groups != list(range(groups[0], groups[-1] + 1)):
+        raise ScriptError(
+            f"the groups of warps {list(group_ids)} do not follow each other",
+            hint="enter each of them by a 'with' of its own",
+        )
+    block = (emitter.shape.block or (None,))[0]
+    if isinstance(block, int) and (groups[-1] + 1) * THREADS > block:
+        raise ScriptError(
+            f"a block of {block} threads has no groups of warps {groups}",
+            hint=f"a group has {THREADS} threads; attrs.cuda.block_dim is set before",
+        )
+    return WarpGroups(groups[0] * THREADS, (groups[-1] + 1) * THREADS)
+
+
+# The names of CUDA.
+__syncwarp = syncwarp
+
+__all__: list[str] = ["__syncwarp", "active_mask", "all_sync", "any_sync", "ballot_sync"]
+__all__ += ["shfl_down_sync", "shfl_sync", "shfl_up_sync", "shfl_xor_sync", "syncwarp"]
+__all__ += ["warp_groups"]
