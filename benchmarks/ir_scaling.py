@@ -36,7 +36,7 @@ from hidet.dialects.cuda import KernelOp
 from hidet.dialects.graph.base import GraphOp, shape_of
 from hidet.frontends.torch.decompositions import decompositions
 from hidet.frontends.torch.importer import import_graph
-from hidet.lowering.collector_pause import collector_paused
+from hidet.collector_pause import collector_paused
 from hidet.lowering.pipelines import PassOptions, passes_of
 
 SLACK = 2.0
