@@ -9,9 +9,9 @@ from contextlib import contextmanager
 def collector_paused() -> Generator[None]:
     """Collect no cycles inside a `with` block.
 
-    A pass makes many objects that live on, as does loading a dialect, which makes the collector look
-    at the whole heap again and again: some tenths of a second each time where torch is loaded. What
-    it would find, erased operations, is found afterwards.
+    Passes make many objects that live on, and so does loading dialects: the collector looks at the
+    whole heap again and again, which takes some tenths of a second each time where torch is loaded.
+    What it would find, erased operations, is found afterwards.
     """
     enabled = gc.isenabled()
     gc.disable()
