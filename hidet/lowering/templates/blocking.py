@@ -6,17 +6,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
+from typing import TYPE_CHECKING
 
 from hidet.arch.chips import Arch
 from hidet.arch.hopper import WGMMA
 from hidet.arch.instructions import FMA, MMA_SYNC
 from hidet.arch.limits import WARP, WARP_GROUP
 from hidet.arch.products import product_named
-from hidet.dialects.graph import MatmulOp
 from hidet.dialects.shaped import bytes_of, element_of, shape_of
 from hidet.lowering.templates.base import ceil_div
 from hidet.lowering.templates.config import MAX_CHOICE, Config
 from hidet.lowering.templates.legality import Footprint, Rejected
+
+if TYPE_CHECKING:  # scripts, which ask for the arrangement alone, do without the graph dialect
+    from hidet.dialects.graph import MatmulOp
 
 
 @dataclass(frozen=True)
