@@ -5,9 +5,8 @@ done: a lock that one of them held is held for ever, and the threads of OpenMP, 
 thread would hand work to, are gone. So locks come from here, and whoever has something else to put
 right says so here.
 
-This makes calls of a compiled graph and of scripts safe. The locks of other libraries are not ours
-to renew: torch holds one around the guards of what `torch.compile` gives, whatever the backend, and
-a child that is forked at that moment hangs in its first call of that function.
+This makes calls of a compiled graph and of scripts safe. What torch locks around compiled functions
+is the business of `hidet.frontends.torch.forked`.
 """
 
 import os

@@ -11,6 +11,8 @@ from typing import Any
 
 from xdsl.universe import Universe
 
+from hidet.collector_pause import collector_paused
+
 DIALECTS: dict[str, str] = {
     "graph": "hidet.dialects.graph:Graph",
     "compute": "hidet.dialects.compute:Compute",
@@ -74,7 +76,8 @@ BUILD_SCRIPTS = "hidet.driver.script:build_ir_module"
 def load(path: str) -> Any:
     """Load what "module:Class" names."""
     module_name, _, attribute = path.partition(":")
-    return getattr(import_module(module_name), attribute)
+    with collector_paused():
+        return getattr(import_module(module_name), attribute)
 
 
 def _factories(table: dict[str, str]) -> dict[str, Callable[[], Any]]:

@@ -10,13 +10,14 @@ import pytest
 ROOT = Path(__file__).parents[1]
 
 LAYERS = {
+    "collector_pause": "",
     "errors": "",
     "escape": "",
     "foreign": "",
     "forks": "",
     "option": "errors",
     "tracebacks": "errors option",
-    "universe": "",
+    "universe": "collector_pause",
     "mapping": "errors",
     "arch": "errors mapping",
     "dialects": "arch errors escape mapping",
@@ -24,7 +25,8 @@ LAYERS = {
     "legality": "analysis arch dialects errors mapping",
     "rewriting": "analysis dialects mapping",
     "frontends.script": (
-        "analysis arch dialects errors escape legality mapping rewriting tracebacks universe"
+        "analysis arch collector_pause dialects errors escape legality mapping rewriting "
+        "tracebacks universe"
     ),
     "absent": "errors",
     "original": "absent",
@@ -33,15 +35,15 @@ LAYERS = {
     "lowering.templates": "analysis arch dialects errors frontends.script lang mapping rewriting",
     "context": "universe",
     "lowering": (
-        "analysis arch dialects errors frontends.script legality lowering.templates mapping option "
-        "rewriting universe"
+        "analysis arch collector_pause dialects errors frontends.script legality "
+        "lowering.templates mapping option rewriting universe"
     ),
     "backend": "arch dialects errors escape forks",
     "runtime": "arch errors forks option",
     "tuning": "arch backend context dialects errors lowering lowering.templates runtime",
     "driver": (
-        "analysis arch backend context dialects errors escape foreign forks frontends.script "
-        "legality lowering option runtime tracebacks tuning utils"
+        "analysis arch backend collector_pause context dialects errors escape foreign forks "
+        "frontends.script legality lowering option runtime tracebacks tuning utils"
     ),
     "frontends.torch": "dialects driver errors frontends.script option runtime",
     "frontends.trace": (

@@ -16,6 +16,12 @@ from hidet.errors import CompilationError, HidetError
 from hidet.escape import file_name
 
 
+class ProgressBar(tqdm):  # pyright: ignore[reportMissingTypeArgument]
+    """A bar without tqdm's own thread, which would stay for as long as the process lives."""
+
+    monitor_interval = 0
+
+
 def build_kernels(
     sources: Mapping[str, str],
     toolchain: Toolchain,
@@ -106,7 +112,7 @@ def _run_all(
     """Run jobs side by side under a progress bar; after an error, end them and begin no more."""
     if not jobs:
         return {}
-    bar = tqdm(
+    bar = ProgressBar(
         total=len(jobs),
         desc="Compiling",
         unit="kernel",

@@ -1,7 +1,5 @@
 """A cold start: the stages that make a plan and binaries out of a program."""
 
-from collections.abc import Mapping
-
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
@@ -80,7 +78,7 @@ def compile_program(
         plan = extract_plan(module, target=toolchain.target, artifact_keys=keys)
     if options.dump_dir is not None:
         dump.plan(plan.to_json())
-        dump.logs(read_logs(store, keys))
+        dump.logs(store, keys)
     return Program(plan, {keys[symbol]: path for symbol, path in paths.items()})
 
 
@@ -88,9 +86,3 @@ def print_sources(module: ModuleOp) -> dict[str, str]:
     """Print each kernel that has something to do as a file of its own, by its symbol."""
     kernels = [op for op in kernels_of(module) if 0 not in op.grid_dims]
     return {op.sym_name.data: print_kernel(op) for op in kernels}
-
-
-def read_logs(store: Store, keys: Mapping[str, str]) -> dict[str, str]:
-    """Read what the compiler said about each kernel out of the cache, by its symbol."""
-    entries = {symbol: store.kernels.entry(key) for symbol, key in keys.items()}
-    return {symbol: str(entry.meta["log"]) for symbol, entry in entries.items() if entry}

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp
 
+from hidet.backend.cache import Store
 from hidet.dialects.alias_printer import module_text
 from hidet.escape import file_name
 
@@ -52,10 +53,11 @@ class Dump:
         for symbol, source in sources.items():
             self._write(f"kernels/{file_name(symbol)}.cu", source)
 
-    def logs(self, logs: Mapping[str, str]) -> None:
-        """Write what the compiler said about each kernel, by its symbol."""
-        for symbol, log in logs.items():
-            self._write(f"kernels/{file_name(symbol)}.txt", log)
+    def logs(self, store: Store, keys: Mapping[str, str]) -> None:
+        """Write what the compiler said about kernels, by their keys in the cache."""
+        for symbol, key in keys.items():
+            if entry := store.kernels.entry(key):
+                self._write(f"kernels/{file_name(symbol)}.txt", str(entry.meta["log"]))
 
     def plan(self, text: str) -> None:
         """Write the plan."""

@@ -1,9 +1,9 @@
 """What a compiled program depends on beside its text: the compiler itself."""
 
 import hashlib
+import os
 from functools import cache
 from importlib.metadata import version
-from pathlib import Path
 
 import hidet
 
@@ -16,13 +16,18 @@ def source_fingerprint() -> str:
     """Give a hash of the package's own files and of xDSL's version, read once a process.
 
     It is the content that counts. Versions would not see what a developer edits, and times of
-    files would not see what git or an archive restores. It takes a few milliseconds.
+    files would not see what git or an archive restores. It takes some 10 ms, for 500 files.
     """
-    package = Path(hidet.__file__).parent
+    package = os.path.dirname(hidet.__file__)
     digest = hashlib.sha256(version("xdsl").encode())
-    files = sorted(path for path in package.rglob("*") if path.suffix in _SUFFIXES)
-    for path in files:
-        content = path.read_bytes()
-        digest.update(f"{path.relative_to(package)}\0{len(content)}\0".encode())
-        digest.update(content)
+    # Without objects for paths, which would take longer than the files.
+    for folder, folders, names in os.walk(package):
+        folders.sort()
+        for name in sorted(names):
+            if name.endswith(_SUFFIXES):
+                path = os.path.join(folder, name)
+                with open(path, "rb", buffering=0) as file:
+                    content = file.read()
+                digest.update(f"{path[len(package) :]}\0{len(content)}\0".encode())
+                digest.update(content)
     return digest.hexdigest()

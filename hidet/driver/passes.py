@@ -6,12 +6,12 @@ from time import perf_counter
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from hidet.collector_pause import collector_paused
 from hidet.context import make_context
 from hidet.dialects.alias_printer import module_text
 from hidet.driver.dump import Dump
 from hidet.errors import HidetError
 from hidet.lowering.blame import blame
-from hidet.lowering.collector_pause import collector_paused
 from hidet.runtime.times import CompileTimes
 
 

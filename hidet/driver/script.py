@@ -22,7 +22,6 @@ from hidet.dialects.alias_printer import module_text
 from hidet.dialects.cuda import PrintfOp
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.cuda.marks import INSTRUMENTED, MAY_ALIAS, ON_CPU
-from hidet.driver.compilation import read_logs
 from hidet.driver.compiler_errors import name_line
 from hidet.driver.dump import Dump
 from hidet.driver.host_code import (
@@ -358,7 +357,7 @@ def _load(ops: Sequence[KernelOp], device: torch.device, dump: Dump) -> list[Lau
     if dump.folder is not None:
         fingerprint = toolchain.fingerprint()
         keys = {name: artifact_key(source, fingerprint) for name, source in sources.items()}
-        dump.logs(read_logs(store, keys))
+        dump.logs(store, keys)
     return [
         Launcher(op, load_kernel(paths[name], op, device))
         if (name := op.sym_name.data) in paths

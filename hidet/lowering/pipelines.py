@@ -9,8 +9,8 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from hidet.collector_pause import collector_paused
 from hidet.lowering.blame import blame
-from hidet.lowering.collector_pause import collector_paused
 
 GRAPH = (
     "decompose-graph",  # composite operators into few, so that the passes below know less

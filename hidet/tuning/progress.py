@@ -5,9 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import Any
 
-from tqdm import tqdm
-
-from hidet.backend.build import PROGRESS
+from hidet.backend.build import PROGRESS, ProgressBar
 
 
 class Progress(ExitStack):
@@ -22,7 +20,7 @@ class Progress(ExitStack):
         shown = PROGRESS[mode]
         disabled = None if shown is None else not shown
         self._bars: list[Any] = [
-            tqdm(
+            ProgressBar(
                 total=0,
                 desc=text,
                 unit="kernel",

@@ -215,6 +215,13 @@ def test_progress(cache, monkeypatch, capsys, stream, progress, is_shown):
     assert capsys.readouterr() == ("", "")
 
 
+def test_no_thread_stays(cache):
+    """Neither a worker nor one of the bar: calls are cheaper where there is one thread."""
+    before = set(threading.enumerate())
+    build_kernels({"add": "A"}, CopyingToolchain(), cache, progress=True)
+    assert set(threading.enumerate()) <= before
+
+
 # ---- what goes wrong -----------------------------------------------------------------------------
 
 

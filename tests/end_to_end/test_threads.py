@@ -1,5 +1,7 @@
 """Threads whose first compilations are at once, in a process that has compiled nothing yet."""
 
+import pytest
+
 # Eight threads begin together: a graph of its own each, a graph of many shapes that they share,
 # and a script.
 FIRST_COMPILATIONS = """
@@ -52,13 +54,7 @@ def test_first_compilations_at_once(run_program):
     assert output.endswith("0 failed\n"), output
 
 
-# Children are forked off while two threads are in calls, and call themselves. They call the graph,
-# not the function that torch made of it, in which they may hang, whatever the backend: of 40
-# children 14 did with "eager", 8 with "aot_eager", 11 with "hidet" (torch 2.11). All waited for the
-# mutex of torch::dynamo's RootGuardManager, in check_nopybind_template: a thread takes it with
-# Python's lock let go, so that it holds the mutex while it waits for Python's lock, which the
-# forking thread has. A hook before the fork cannot end that; one after it would have to throw all
-# guards away.
+# Children are forked off while two threads are in calls, and call themselves.
 FORKS = """
 import os, signal, threading
 import torch, hidet
@@ -97,3 +93,52 @@ print(failed, "failed")
 def test_children_of_a_fork(run_program):
     """No lock that another thread held, and no thread of OpenMP, is missed in a child."""
     assert run_program(FORKS) == "0 failed\n"
+
+
+# The same of what torch made of a function, whose guards have a mutex that is torch's own: without
+# `hidet.frontends.torch.forked` a quarter of the children hang. Two more threads compile, so that
+# dynamo's own lock is mostly held.
+COMPILED_FORKS = """
+import os, signal, sys, threading, time
+import torch, hidet
+
+torch.set_num_threads(1)
+compiled = torch.compile(lambda x: torch.relu(x * 2 + 1), backend="hidet")
+x = torch.randn(64, 256)
+compiled(x)
+stop = threading.Event()
+
+def call():
+    y = torch.randn(64, 256)
+    while not stop.is_set():
+        compiled(y)
+
+def compile():
+    while not stop.is_set():
+        y = torch.randn(4, 4)
+        result = torch.compile(eval("lambda x: x.sin() - 1"), backend="hidet")(y)
+        torch.testing.assert_close(result, y.sin() - 1)
+
+threads = [threading.Thread(target=target) for target in (call, call, compile)]
+for thread in threads: thread.start()
+children = []
+for _ in range(int(sys.argv[1])):
+    child = os.fork()
+    if child == 0:
+        signal.alarm(60)
+        new = torch.compile(lambda x: x.cos(), backend="hidet", fullgraph=True)
+        right = torch.equal(compiled(x), torch.relu(x * 2 + 1)) and torch.allclose(new(x), x.cos())
+        os._exit(0 if right else 1)
+    children.append(child)
+    time.sleep(0.05)
+failed = sum(os.waitpid(child, 0)[1] != 0 for child in children)
+stop.set()
+for thread in threads: thread.join()
+print(failed, "failed")
+"""
+
+
+@pytest.mark.parametrize("count", [16, pytest.param(120, marks=pytest.mark.slow)])
+def test_children_of_a_fork_in_a_compiled_function(run_program, count):
+    """No mutex of torch that another thread held is waited for in a child."""
+    assert run_program(COMPILED_FORKS, str(count)) == "0 failed\n"

@@ -5,6 +5,7 @@ import sys
 import threading
 import time
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
@@ -241,15 +242,20 @@ def test_memory_of_a_call_is_held(load, plans, monkeypatch, calls_before):
     storages = [weakref.ref(tensor.untyped_storage()) for tensor in tensors]
     launch = executor._launch
 
-    def replace_and_launch():
+    def replace():
         for tensor in tensors:
             tensor.data = torch.full_like(tensor, torch.nan)
         gc.collect()
+
+    def replace_and_launch():
+        thread.submit(replace).result()
         assert all(storage() is not None for storage in storages)
         launch()
 
     monkeypatch.setattr(executor, "_launch", replace_and_launch)
-    (y,) = executor.run([x], [p0, p1])
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(gc.collect).result()  # a thread that has been there before the call
+        (y,) = executor.run([x], [p0, p1])
     torch.testing.assert_close(y, expected)
     gc.collect()
     assert all(storage() is None for storage in storages)

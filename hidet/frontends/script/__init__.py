@@ -17,6 +17,9 @@ To be read in this order:
 - `builtins`, `memory`, `attributes`, `cuda`: what scripts can call and set.
 """
 
-from hidet.frontends.script.module import IRModule, ScriptModule, script, script_module
+from hidet.collector_pause import collector_paused
+
+with collector_paused():
+    from hidet.frontends.script.module import IRModule, ScriptModule, script, script_module
 
 __all__ = ["IRModule", "ScriptModule", "script", "script_module"]

@@ -129,6 +129,12 @@ class Scalar:
             hint="use a number that is known when the script is defined",
         )
 
+    def __float__(self) -> NoReturn:
+        raise ScriptError(
+            f"Python needs a number here, but this {self.type} is known only when the kernel runs",
+            hint="call functions of hidet.lang.math, also in a function of Python",
+        )
+
     def __iter__(self) -> NoReturn:
         raise ScriptError(f"a scalar of type {self.type} has no parts to go through")
 

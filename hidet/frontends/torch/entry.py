@@ -9,8 +9,12 @@ from torch._dynamo import register_backend
 
 from hidet.frontends.torch import NAME
 from hidet.frontends.torch.backend import hidet_backend
+from hidet.frontends.torch.forked import Forks
 
 register_backend(compiler_fn=hidet_backend, name=NAME)  # pyright: ignore[reportArgumentType]
 
 NOTHING_LEFT = None
 """What torch is given: it registers no function where there is none."""
+
+FORKS = Forks()
+"""The forks of this process: torch may be in danger in a child once anything is compiled."""

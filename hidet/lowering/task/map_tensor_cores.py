@@ -31,8 +31,7 @@ from hidet.dialects.shaped import bytes_of, memref_type, shape_of
 from hidet.dialects.task import CopyOp, MatmulOp, SharedLayoutAttr, TaskMapAttr
 from hidet.dialects.task.layout import SWIZZLES, SharedLayout
 from hidet.errors import ScheduleError
-from hidet.lowering.templates.blocking import STRIPED
-from hidet.lowering.templates.config import choices_of
+from hidet.lowering.templates.config import STRIPED, choices_of
 from hidet.mapping import TaskMap, repeat, spatial
 
 

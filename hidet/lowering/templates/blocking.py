@@ -17,7 +17,7 @@ from hidet.dialects.compute import FusionOp
 from hidet.dialects.graph import MatmulOp
 from hidet.dialects.shaped import bytes_of, element_of, shape_of
 from hidet.lowering.templates.base import ceil_div
-from hidet.lowering.templates.config import MAX_CHOICE, Config
+from hidet.lowering.templates.config import MAX_CHOICE, STRIPED, Config
 from hidet.lowering.templates.legality import Footprint, Rejected
 
 
@@ -82,9 +82,6 @@ def pieces_of(columns: int, element_bytes: int) -> int:
 
 LINE = 128
 """The bytes of a line of the caches, and of all banks."""
-
-STRIPED = "striped"
-"""The arrangement of products in which neighbouring threads have neighbouring elements."""
 
 
 @dataclass(frozen=True)

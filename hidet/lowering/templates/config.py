@@ -15,6 +15,9 @@ from hidet.errors import ScheduleError
 MAX_CHOICE = 1 << 16
 """No count of a config is larger."""
 
+STRIPED = "striped"
+"""The arrangement of products in which neighbouring threads have neighbouring elements."""
+
 
 @dataclass(frozen=True)
 class Config:

@@ -22,6 +22,9 @@ import hidet
 from hidet.lang import *
 from hidet.lang.cuda import *
 
+def logarithm(value):
+    return python_math.log(value)
+
 def pick(value):
     return value if value > 0 else -value
 

@@ -5,7 +5,8 @@ import torch
 from torch.nn import functional
 
 from hidet.arch.instructions import FMA
-from hidet.lowering.templates.blocking import STRIPED, Blocking
+from hidet.lowering.templates.blocking import Blocking
+from hidet.lowering.templates.config import STRIPED
 
 F16, BF16, TF32 = "m16n8k16_f16_f32", "m16n8k16_bf16_f32", "m16n8k8_tf32_f32"
 WGMMA_F16, WGMMA_BF16 = "m64n64k16_f16_f32", "m64n32k16_bf16_f32"

@@ -4,7 +4,7 @@ import gc
 
 import pytest
 
-from hidet.lowering.collector_pause import collector_paused
+from hidet.collector_pause import collector_paused
 
 
 def test_paused_inside_only():
