@@ -1,5 +1,6 @@
 """Operators that move elements and compute nothing: views, joins and padding."""
 
+from abc import ABC
 from collections.abc import Sequence
 from math import prod
 
@@ -61,11 +62,8 @@ def permuted(x: Tensor, dims: Sequence[int]) -> Tensor:
     return TensorType(x.element_type, [x.get_shape()[dim] for dim in dims])
 
 
-@irdl_op_definition
-class PermuteOp(GraphOp):
+class ReorderingOp(GraphOp, ABC):
     """The dimensions in another order: dimension i of the result is `dims[i]` of x."""
-
-    name = "graph.permute"
 
     x = operand_def(TENSOR)
     dims = prop_def(INTS)
@@ -80,6 +78,23 @@ class PermuteOp(GraphOp):
     def infer_type(self) -> Tensor:
         """Give the type in the new order."""
         return permuted(tensor_type(self.x), self.dims.get_values())
+
+
+@irdl_op_definition
+class PermuteOp(ReorderingOp):
+    """The dimensions in another order, as a view: dimension i of the result is `dims[i]` of x."""
+
+    name = "graph.permute"
+
+
+@irdl_op_definition
+class PackOp(ReorderingOp):
+    """The same as `graph.permute`, of weights that are worth a copy in the new order.
+
+    Kernels read runs of neighbours in it; `hoist-constants` makes the copy once a weight set.
+    """
+
+    name = "graph.pack"
 
 
 def expanded(x: Tensor, shape: Sequence[int]) -> Tensor:

@@ -36,7 +36,7 @@ def unswitch(loop: scf.ForOp, count: int, forms: IndexForms) -> list[scf.ForOp] 
     """
     for op in loop.body.block.ops:
         if isinstance(op, scf.IfOp):
-            hoisted = _Hoisted(loop, count, forms).condition(op.cond)
+            hoisted = Hoisted(loop, count, forms).condition(op.cond)
             if hoisted is not None:
                 return _split(loop, op, hoisted())
     return None
@@ -54,7 +54,7 @@ def _split(loop: scf.ForOp, branch: scf.IfOp, condition: SSAValue) -> list[scf.F
         assert isinstance(copied_branch, scf.IfOp)
         copied = copies[loop]
         assert isinstance(copied, scf.ForOp)
-        _take_side(copied_branch, copied_branch.false_region)
+        take_side(copied_branch, copied_branch.false_region)
         otherwise.append(copied)
     split = scf.IfOp(
         condition,
@@ -65,7 +65,7 @@ def _split(loop: scf.ForOp, branch: scf.IfOp, condition: SSAValue) -> list[scf.F
     split.location = loop.location
     block.insert_op_before(split, loop)
     block.detach_op(loop)
-    _take_side(branch, branch.true_region)
+    take_side(branch, branch.true_region)
     split.true_region.block.add_ops([loop, scf.YieldOp()])
     if otherwise:
         split.false_region.block.add_ops([*otherwise, scf.YieldOp()])
@@ -86,7 +86,7 @@ def _does_more_than(loop: scf.ForOp, branch: scf.IfOp) -> bool:
     )
 
 
-def _take_side(branch: scf.IfOp, side: Region) -> None:
+def take_side(branch: scf.IfOp, side: Region) -> None:
     """Replace a branch by the ops of one of its sides."""
     values: list[SSAValue] = []
     if side.blocks:
@@ -101,7 +101,7 @@ def _take_side(branch: scf.IfOp, side: Region) -> None:
 
 
 @dataclass
-class _Hoisted:
+class Hoisted:
     """Computes before a loop conditions that are the same for all of its iterations."""
 
     loop: scf.ForOp

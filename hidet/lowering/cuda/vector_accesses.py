@@ -12,6 +12,7 @@ from xdsl.ir import Operation, SSAValue
 from hidet.analysis.forms import ZERO, LinearForm
 from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.memory import accesses_of, may_alias, root_of
+from hidet.arch.instructions import CP_ASYNC
 from hidet.arch.limits import ACCESS_BYTES
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.shaped import element_of, memref_type
@@ -75,6 +76,21 @@ class VectorLoop:
             if isinstance(branch, scf.IfOp)
             for op in branch.walk()
         )
+
+    @property
+    def is_async_copy(self) -> bool:
+        """Whether the loop copies a vector to shared memory that `cp.async` can copy.
+
+        Its only load may stand in a branch.
+        """
+        ops = [op for op in self.loop.body.walk() if isinstance(op, memref.LoadOp | memref.StoreOp)]
+        accesses = [access for op in ops if (access := self._access(op)) is not None]
+        if len(ops) != 2 or len(accesses) != 2:
+            return False
+        load, store = accesses
+        spaces = [space_of(access.first.array.type) for access in accesses]
+        size = min(load.size, store.size)
+        return spaces == [Space.GLOBAL, Space.SHARED] and size in CP_ASYNC["ca"].sizes
 
     def vector_accesses(self) -> list[VectorAccess]:
         """Return the accesses that may be made before the loop (loads) or after it (stores).

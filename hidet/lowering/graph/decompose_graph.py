@@ -85,15 +85,13 @@ def decompose_linear(b: GraphBuilder, op: graph.LinearOp) -> SSAValue:
     return b.reshape(b.cast(total, element), op.result_type.get_shape())
 
 
-def decompose_conv2d(b: GraphBuilder, op: graph.Conv2dOp) -> SSAValue | None:
+def decompose_conv2d(b: GraphBuilder, op: graph.Conv2dOp) -> SSAValue:
     """A convolution is accumulated in f32 for halves; its bias is added afterwards."""
     element = op.result_type.element_type
-    if op.bias is None and computation_type(element) == element:
-        return None
     total = b.emit(
         graph.Conv2dOp(
             op.x,
-            op.weight,
+            packed_filters(b, op.weight, op.precision.data),
             stride=op.stride.get_values(),
             padding=op.padding.get_values(),
             dilation=op.dilation.get_values(),
@@ -105,6 +103,22 @@ def decompose_conv2d(b: GraphBuilder, op: graph.Conv2dOp) -> SSAValue | None:
     return b.cast(b.affine(total, None, op.bias), element)
 
 
+def packed_filters(b: GraphBuilder, weight: SSAValue, precision: str) -> SSAValue:
+    """Give filters [O, C, KH, KW] that lie in memory as the factor [K, O] of a product.
+
+    What TF32 multiplies has to lie side by side along k. Filters of one element do so already, and
+    so do those that torch has in the format `channels_last`: these are read where they are.
+    """
+    owner, (_, _, *kernel) = weight.owner, shape_of(weight)
+    if prod(kernel) == 1:
+        return weight
+    if isinstance(owner, graph.AsStridedOp) and owner.strides.get_values()[1] == 1:
+        return weight
+    dims = [0, 2, 3, 1] if precision == "tf32" else [2, 3, 1, 0]
+    packed = b.emit(graph.PackOp(weight, dims))
+    return b.emit(graph.PermuteOp(packed, [dims.index(dim) for dim in range(4)]))
+
+
 def decompose_conv1d(b: GraphBuilder, op: graph.Conv1dOp) -> SSAValue:
     """A sequence is an image of height 1."""
     element = op.result_type.element_type
@@ -113,7 +127,9 @@ def decompose_conv1d(b: GraphBuilder, op: graph.Conv1dOp) -> SSAValue:
     total = b.emit(
         graph.Conv2dOp(
             b.reshape(op.x, [images, channels, 1, length]),
-            b.reshape(op.weight, [filters, depth, 1, kernel]),
+            packed_filters(
+                b, b.reshape(op.weight, [filters, depth, 1, kernel]), op.precision.data
+            ),
             stride=(1, *op.stride.get_values()),
             padding=(0, *op.padding.get_values()),
             dilation=(1, *op.dilation.get_values()),
@@ -259,7 +275,7 @@ class DecomposeGraphPass(ModulePass):
 
     linear, batch_norm, group_norm, conv1d and scaled_dot_product_attention are gone afterwards.
     matmul and conv2d have no bias and accumulate in f32 for halves, with a cast behind, so that
-    what follows in the same kernel works on the f32. Parts of them that depend on weights alone
+    what follows in the same kernel works on the f32. Filters of a conv2d are packed. Parts of them that depend on weights alone
     (scale and shift of a batch norm) stand on their own, for `hoist-constants`.
     """
 

@@ -74,7 +74,7 @@ def reshape_parts(
     return parts
 
 
-def permute(b: GridBuilder, op: graph.PermuteOp) -> SSAValue:
+def permute(b: GridBuilder, op: graph.ReorderingOp) -> SSAValue:
     """Index i of the result is index dims[i] of x."""
     dims = op.dims.get_values()
     order = sorted(range(len(dims)), key=lambda i: dims[i])
@@ -213,6 +213,7 @@ RULES: dict[type[Operation], Rule[GridBuilder]] = {
     graph.GatherOp: gather,
     graph.IndexSelectOp: index_select,
     graph.PadOp: pad,
+    graph.PackOp: permute,
     graph.PermuteOp: permute,
     graph.ReshapeOp: reshape,
     graph.SliceOp: slice_,
