@@ -38,7 +38,7 @@ class OrderDimensions(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: GridOp, rewriter: PatternRewriter) -> None:
         """Rewrite one grid."""
-        if is_view(op) or _is_of_rows(op):
+        if is_view(op) or op.is_stored or _is_of_rows(op):
             return
         order = order_of(op)
         if order == sorted(order):

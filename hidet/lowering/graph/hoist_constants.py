@@ -57,9 +57,9 @@ class Known:
 
         One operation on data is worth it. A vector that is elementwise on weights takes two: one
         costs little where the vector is used, and follows its weights there without anyone looking
-        after it; the scale of a batch norm would be computed for each pixel. Ranges are made up inside a kernel for
-        nothing, so they are worth it from two operations on (a comparison of two ranges, as in a
-        causal mask, is cheaper than reading its result); fills alone never are.
+        after it; the scale of a batch norm would be computed for each pixel. Ranges are made up
+        inside a kernel for nothing, so they are worth it from two operations on (a comparison of
+        two ranges, as in a causal mask, is cheaper than reading its result); fills alone never are.
         """
         if graph.ConstantOp in self.reads and self.elementwise and self.is_vector:
             return self.work > 1
