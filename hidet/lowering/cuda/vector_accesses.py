@@ -29,8 +29,20 @@ class Place:
     indices: tuple[LinearForm, ...]
 
     def after(self, steps: int) -> Place:
-        """Return the element some steps further along the last dimension."""
-        return Place(self.array, (*self.indices[:-1], self.indices[-1] + steps))
+        """Return the element some steps further in memory."""
+        dim = running_dim(self.array)
+        return Place(
+            self.array, (*self.indices[:dim], self.indices[dim] + steps, *self.indices[dim + 1 :])
+        )
+
+
+def running_dim(array: SSAValue) -> int:
+    """Return the dimension along which neighbours are neighbours in memory.
+
+    It is the last one of several elements, as the channels of filters [O, C, 1, 1].
+    """
+    shape = memref_type(array).get_shape()
+    return max((dim for dim, extent in enumerate(shape) if extent != 1), default=len(shape) - 1)
 
 
 @dataclass(frozen=True)
@@ -136,9 +148,12 @@ class VectorLoop:
         if not isinstance(op, memref.LoadOp | memref.StoreOp) or not _may_be_vector(op.memref):
             return None
         variable = self.loop.body.block.args[0]
-        *outer, last = (self.forms.form(index) for index in op.indices)
-        first = (*outer, last - LinearForm.of(variable))
-        if last.coefficient_of(variable) != 1 or not all(map(self._is_outside, first)):
+        indices, dim = [self.forms.form(index) for index in op.indices], running_dim(op.memref)
+        if indices[dim].coefficient_of(variable) != 1:
+            return None
+        indices[dim] = indices[dim] - LinearForm.of(variable)
+        first = tuple(indices)
+        if not all(map(self._is_outside, first)):
             return None
         width = self._width(op.memref, first)
         if width < 2:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
 
+from hidet.analysis.windows import window_of
 from hidet.arch.chips import Arch
 from hidet.arch.hopper import WGMMA
 from hidet.arch.instructions import FMA, MMA_SYNC
@@ -31,6 +32,8 @@ class Problem:
         kind: the type of the factors, `tf32` where f32 may be rounded to it.
         total: the type of the sums.
         element_bytes: the bytes of a factor.
+        gathered: whether the left factor is no window of a tensor, as what the filters of a
+            convolution see is none: threads fetch it, and add up the address of each vector.
     """
 
     batch: int
@@ -40,6 +43,7 @@ class Problem:
     kind: str
     total: str
     element_bytes: int
+    gathered: bool = False
 
     @classmethod
     def of(cls, anchor: MatmulOp) -> Problem:
@@ -54,6 +58,7 @@ class Problem:
             kind=kind,
             total=str(element_of(anchor.result)),
             element_bytes=bytes_of(element),
+            gathered=window_of(anchor.lhs) is None,
         )
 
 
@@ -228,7 +233,11 @@ STORES = 20e3
 """Bytes of results that it writes in a microsecond."""
 
 LATENCY = {WARP: 0.8, WARP_GROUP: 0.9}
-"""Microseconds from the request of a tile to its product, where nothing else is in the way."""
+"""Microseconds from the request of a tile to its product, where nothing else is in the way: threads
+fetch it for warps, TMA for warp groups."""
+
+GATHER = 2
+"""How many times what is gathered takes as long to fetch."""
 
 
 START = 0.5
@@ -251,12 +260,14 @@ def estimate(choice: Blocking, problem: Problem, arch: Arch) -> float:
     share = ceil_div(blocks, arch.processors)  # what one multiprocessor has to do
     work = share * steps * choice.block_k * problem.element_bytes / 2
     products = work * choice.block_m * choice.block_n / (PRODUCTS[group] * _efficiency(choice))
-    traffic = work * 2 * (choice.block_m + choice.block_n) / TRAFFIC
+    gather = GATHER if problem.gathered else 1
+    traffic = work * 2 * (choice.block_m * gather + choice.block_n) / TRAFFIC
     stays = choice.grid < blocks  # the tiles of the next result are fetched while one is stored
     beside = 1 if stays else min(_resident(choice, problem, arch), share)
     rounds = share if stays else ceil_div(share, beside)
     fetched = share * steps + choice.stages if stays else rounds * (steps + choice.stages)
-    waiting = fetched * LATENCY[group] / (choice.stages - 1)
+    latency = LATENCY[WARP if problem.gathered else group]
+    waiting = fetched * latency / (choice.stages - 1)
     stores = share * choice.block_m * choice.block_n * problem.element_bytes / STORES / beside
     if choice.epilogue == STAGED:
         stores /= 2  # they go on beside the next product

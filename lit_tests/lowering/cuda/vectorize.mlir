@@ -192,6 +192,23 @@ cuda.kernel @aligned(%x : memref<64xf16>) grid(1) block(32) {
   cuda.ldmatrix %s[%c0] to %r[%c0] count 4 : memref<64xf16, #cuda.space<shared>> to memref<8xf16, #cuda.space<local>>
 }
 
+// Dimensions of one element behind do not matter.
+
+// CHECK-LABEL: cuda.kernel @filters
+// CHECK:         cuda.copy_vector %w[%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}] to %y[%{{.*}}] width 4
+cuda.kernel @filters(%w : memref<32x4x1x1xf32>, %y : memref<128xf32>) grid(1) block(32) {
+  %t = cuda.thread_id x
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  scf.for %v = %c0 to %c4 step %c1 {
+    %0 = arith.muli %t, %c4 : index
+    %i = arith.addi %0, %v : index
+    %a = memref.load %w[%t, %v, %c0, %c0] : memref<32x4x1x1xf32>
+    memref.store %a, %y[%i] : memref<128xf32>
+  }
+}
+
 // An asynchronous copy takes its conditions along: it reads nothing where one does not hold, and
 // writes zeros. Other constants are stored in a branch.
 
