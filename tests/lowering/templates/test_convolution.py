@@ -57,7 +57,15 @@ def conv2d(x, w, y, options):
       %y = graph.relu %p : {result}"""
 
 
-@pytest.mark.parametrize("seed", range(16))
+def kernels_of(w, groups):
+    """Return how many kernels a convolution is: filters are packed, and images of few channels."""
+    windows, depth = w[0, 0].numel() > 1, w.shape[1]
+    filters_are_packed = windows and (groups == 1 or depth > 1)
+    images_are_packed = windows and groups == 1 and depth % 4 > 0
+    return 1 + filters_are_packed + images_are_packed
+
+
+@pytest.mark.parametrize("seed", range(10))
 def test_random_convolutions(check, choose, seed):
     """Any sizes, strides, paddings, dilations and groups, by all kinds of instructions."""
     draw = random.Random(seed)
@@ -70,11 +78,12 @@ def test_random_convolutions(check, choose, seed):
         {"y": y},
         dtype=torch.float16,
         tolerance=4e-3,
+        kernels=kernels_of(w, options["groups"]),
         options=choose(draw.choice(CHOICES)),
     )
 
 
-@pytest.mark.parametrize(("depth", "copied"), [(64, 16), (8, 16), (4, 8), (2, 4)])
+@pytest.mark.parametrize(("depth", "copied"), [(64, 16), (8, 16), (4, 8), (3, 8)])
 def test_images_are_copied_in_vectors(depth, copied):
     """Channels of images go to shared memory by `cp.async`, with zeros around the image."""
     x, w = torch.empty(1, depth, 14, 14).half(), torch.empty(64, depth, 3, 3).half()
