@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation
 
+from hidet.dialects.walking import parents_of
 from hidet.escape import from_ascii, one_line, to_ascii
 
 
@@ -48,10 +49,4 @@ def source_line(op: Operation) -> str | None:
 
 def located_near(op: Operation) -> str | None:
     """Return the source line of an op, else of an op around it."""
-    current: Operation | None = op
-    while current is not None:
-        line = source_line(current)
-        if line is not None:
-            return line
-        current = current.parent_op()
-    return None
+    return next(filter(None, map(source_line, (op, *parents_of(op)))), None)

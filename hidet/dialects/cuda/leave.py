@@ -9,6 +9,7 @@ from xdsl.utils.exceptions import VerifyException
 from hidet.dialects.cuda.attributes import LeaveKind, LeaveKindAttr
 from hidet.dialects.effects import MachineEffect
 from hidet.dialects.fields import FieldsOp
+from hidet.dialects.walking import parents_of
 
 
 @irdl_op_definition
@@ -30,8 +31,5 @@ class LeaveOp(FieldsOp):
         """Check that there is a loop to leave."""
         if self.kind.data is LeaveKind.RETURN:
             return
-        parent = self.parent_op()
-        while parent is not None and not isinstance(parent, scf.ForOp | scf.WhileOp):
-            parent = parent.parent_op()
-        if parent is None:
+        if not any(isinstance(parent, scf.ForOp | scf.WhileOp) for parent in parents_of(self)):
             raise VerifyException(f"no loop around that '{self.kind.data.value}' could leave")

@@ -18,8 +18,9 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from hidet.analysis.memory import is_arithmetic
 from hidet.dialects.task.marks import ASYNC
-from hidet.lowering.cuda.unswitch import Hoisted, take_side
+from hidet.lowering.cuda.unswitch import Hoisted
 from hidet.lowering.cuda.vector_accesses import VectorLoop
+from hidet.rewriting.regions import inline_region
 
 
 def zero_filled(vectors: VectorLoop) -> SSAValue | None:
@@ -38,7 +39,7 @@ def zero_filled(vectors: VectorLoop) -> SSAValue | None:
         return None
     values = [condition() for condition in conditions if condition is not None]
     for branch in branches:
-        take_side(branch, branch.true_region)
+        inline_region(branch, branch.true_region)
 
     def both(one: SSAValue, other: SSAValue) -> SSAValue:
         op = arith.AndIOp(one, other)
