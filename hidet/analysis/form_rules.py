@@ -15,10 +15,10 @@ from hidet.analysis.conditions import known_truth
 from hidet.analysis.forms import ZERO, LinearForm, Variable
 from hidet.arch.limits import MAX_GRID, MAX_THREADS_PER_BLOCK
 from hidet.dialects.cuda import BlockDimOp, BlockIdOp, GridDimOp, KernelOp, ThreadIdOp
+from hidet.dialects.cuda.arithmetic import FloorModOp
 from hidet.dialects.cuda.attributes import Dimension
-from hidet.dialects.cuda.faults import CheckedIndexOp
+from hidet.dialects.cuda.checks import CheckedIndexOp
 from hidet.dialects.cuda.instructions import IdOp
-from hidet.dialects.cuda.integers import FloorModOp
 from hidet.dialects.cuda.kernel import DYNAMIC
 from hidet.dialects.walking import parent_of_type
 

@@ -12,9 +12,9 @@ from xdsl.traits import MemoryEffectKind
 
 from hidet.analysis.memory import root_of
 from hidet.dialects.cuda.attributes import Space, space_of
-from hidet.dialects.cuda.dynamic_shared import DynamicSharedOp
 from hidet.dialects.cuda.instructions import Collective, ShflOp
-from hidet.dialects.cuda.tensor_copy import TensorMapType
+from hidet.dialects.cuda.tensor_map import TensorMapType
+from hidet.dialects.cuda.views import DynamicSharedOp
 from hidet.dialects.effects import accessed, effects_of
 
 

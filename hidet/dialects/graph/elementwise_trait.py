@@ -10,7 +10,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import OpTrait
 
-from hidet.dialects.cuda.functions import FunctionOp
+from hidet.dialects.cuda.arithmetic import FunctionOp
 from hidet.dialects.graph.base import GraphOp, is_float
 
 ScalarOp = Callable[..., Operation]

@@ -9,21 +9,16 @@ from xdsl.dialects.builtin import IndexType, UnitAttr, i1
 from xdsl.ir import Block, Operation, SSAValue
 
 from hidet.dialects.constants import known_index
+from hidet.dialects.cuda.arithmetic import FloorModOp
 from hidet.dialects.cuda.attributes import Dimension, Space, is_variable, space_of
-from hidet.dialects.cuda.dynamic_shared import DynamicSharedOp
-from hidet.dialects.cuda.instructions import (
-    BlockIdOp,
-    CopyVectorOp,
-    IdOp,
-    ThreadIdOp,
-)
-from hidet.dialects.cuda.integers import FloorModOp
+from hidet.dialects.cuda.instructions import BlockIdOp, IdOp, ThreadIdOp
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.cuda.marks import DECLARES, DEFERRED, UPDATE
+from hidet.dialects.cuda.memory_access import CopyVectorOp
 from hidet.dialects.cuda.names import NameScopes, identifier_from
 from hidet.dialects.cuda.table_ops import InstructionOp
-from hidet.dialects.cuda.views import ViewOp
-from hidet.dialects.cuda.warp_group import MatrixDescriptorOp
+from hidet.dialects.cuda.tensor_core import MatrixDescriptorOp
+from hidet.dialects.cuda.views import DynamicSharedOp, ViewOp
 
 
 def clear_marks(kernel: KernelOp) -> None:

@@ -16,8 +16,8 @@ from hidet.analysis.memory_order import (
     reads_of_expression,
     writes_of,
 )
+from hidet.dialects.cuda.arithmetic import FloorModOp
 from hidet.dialects.cuda.instructions import IdOp, ShflOp
-from hidet.dialects.cuda.integers import FloorModOp
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.cuda.marks import UPDATE
 from hidet.dialects.walking import parents_of

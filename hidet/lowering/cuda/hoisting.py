@@ -8,7 +8,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from hidet.dialects.constants import known_index
 from hidet.dialects.cuda import BlockDimOp, BlockIdOp, GridDimOp, ThreadIdOp
-from hidet.dialects.cuda.integers import FloorModOp
+from hidet.dialects.cuda.arithmetic import FloorModOp
 
 _DIVISIONS = frozenset({arith.DivSIOp, arith.FloorDivSIOp, arith.RemSIOp, FloorModOp})
 _HOISTED = _DIVISIONS | {

@@ -31,13 +31,12 @@ from hidet.dialects.cuda.checks import (
     CheckOwnerOp,
     TrackOp,
 )
-from hidet.dialects.cuda.dynamic_shared import DynamicSharedOp
-from hidet.dialects.cuda.instructions import CopyVectorOp
 from hidet.dialects.cuda.kernel import DYNAMIC
 from hidet.dialects.cuda.marks import INSTRUMENTED, ON_CPU
+from hidet.dialects.cuda.memory_access import CopyVectorOp
 from hidet.dialects.cuda.table_ops import InstructionOp, element_bits
-from hidet.dialects.cuda.tensor_core import LdmatrixOp, MmaSyncOp
-from hidet.dialects.cuda.warp_group import WgmmaFenceOperandOp, WgmmaOp
+from hidet.dialects.cuda.tensor_core import LdmatrixOp, MmaSyncOp, WgmmaFenceOperandOp, WgmmaOp
+from hidet.dialects.cuda.views import DynamicSharedOp
 from hidet.dialects.effects import element_accesses
 from hidet.dialects.shaped import memref_type
 from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, MatmulOp

@@ -17,8 +17,8 @@ from hidet.analysis.kernels import kernels_of
 from hidet.analysis.memory import is_arithmetic
 from hidet.dialects.constants import known_condition
 from hidet.dialects.cuda.attributes import LeaveKind, Space, is_variable, space_of
+from hidet.dialects.cuda.control import LeaveOp
 from hidet.dialects.cuda.kernel import KernelOp
-from hidet.dialects.cuda.leave import LeaveOp
 from hidet.dialects.walking import parents_of
 from hidet.rewriting.builder import KernelBuilder
 from hidet.rewriting.regions import inline_region

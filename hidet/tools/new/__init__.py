@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from hidet.arch.functions import FUNCTIONS
 from hidet.dialects.graph import Graph
 from hidet.errors import HidetError
-from hidet.frontends.script.math_functions import MATH_FUNCTIONS
+from hidet.frontends.script.mathematics import MATH_FUNCTIONS
 from hidet.tools.new.scalar_named import scalar_named
 from hidet.tools.new.tree import Tree, fill
 from hidet.universe import DIALECTS, PASSES
