@@ -25,6 +25,7 @@ PASSES: dict[str, str] = {
     "hoist-constants": "hidet.lowering.graph.hoist_constants:HoistConstantsPass",
     "lower-graph-to-compute": "hidet.lowering.graph.lower_graph_to_compute:LowerGraphToComputePass",
     "inline-views": "hidet.lowering.compute.inline_views:InlineViewsPass",
+    "order-dimensions": "hidet.lowering.compute.order_dimensions:OrderDimensionsPass",
     "split-products": "hidet.lowering.compute.split_products:SplitProductsPass",
     "fuse": "hidet.lowering.compute.fuse:FusePass",
     "fuse-into-kernels": "hidet.lowering.compute.fuse_into_kernels:FuseIntoKernelsPass",

@@ -49,11 +49,13 @@ def is_view(grid: GridOp) -> bool:
     """Whether a grid only moves what one tensor holds: no arithmetic but that of indices.
 
     Constants, padding, and casts to a wider float are moves; a cast to a narrower one is not,
-    because a view of it would be stored wide.
+    because a view of it would be stored wide. A grid may say that it is to be stored.
     """
     sources = {load.source for load in loads_of(grid)}
-    return len(sources) <= 1 and all(
-        isinstance(op, _MOVES) or _is_index_arithmetic(op) for op in grid.body.walk()
+    return (
+        len(sources) <= 1
+        and not grid.is_stored
+        and all(isinstance(op, _MOVES) or _is_index_arithmetic(op) for op in grid.body.walk())
     )
 
 

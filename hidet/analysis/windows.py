@@ -11,7 +11,8 @@ from xdsl.ir import Block, Operation, SSAValue
 from hidet.analysis.forms import LinearForm
 from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.memory import is_arithmetic
-from hidet.dialects.compute import GridOp, LoadOp, SinkOp, StoreOp, YieldOp
+from hidet.dialects.compute import FusionOp, GridOp, LoadOp, SinkOp, StoreOp, YieldOp
+from hidet.dialects.graph.base import GraphOp
 from hidet.dialects.shaped import is_memref, shape_of
 
 
@@ -31,7 +32,10 @@ class Window:
 
 
 def window_of(view: SSAValue) -> Window | None:
-    """Return the window that a view is, None where its elements are computed or lie elsewhere."""
+    """Return the window that a view is, None where its elements are computed or lie elsewhere.
+
+    In a fusion tensors that come from outside are what buffers are in a kernel.
+    """
     return _Windows().of(view)
 
 
@@ -57,7 +61,7 @@ class _Windows:
     def of(self, view: SSAValue) -> Window | None:
         """Return the window that a view is."""
         shape = shape_of(view)
-        if is_memref(view.type):
+        if is_memref(view.type) or isinstance(view.owner, Block | GraphOp | FusionOp):
             return Window(view, 0, tuple(prod(shape[dim + 1 :]) for dim in range(len(shape))))
         grid, load = view.owner, only_load(view.owner)
         source = None if load is None else self.of(load.source)

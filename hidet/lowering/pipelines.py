@@ -20,6 +20,7 @@ GRAPH = (
 
 COMPUTE = (
     "inline-views",  # after lowering: a reshape or a slice costs nothing where it is read
+    "order-dimensions",  # where every load says what it reads, and before anything is stored
     "split-products",  # before anything is fused with their elements, which are sums then
     "fuse",  # sees through views, so it knows what reads what
     "fuse-into-kernels",  # takes what no template of ours has use for, as whole fusions

@@ -61,6 +61,7 @@ EXAMPLES: list[tuple[Build, tuple[int, ...]]] = [
     (lambda: graph.ReshapeOp(value([6, 4]), [2, 12]), (2, 12)),
     (lambda: graph.ReshapeOp(value([1]), []), ()),
     (lambda: graph.PermuteOp(value([2, 3, 4]), [2, 0, -2]), (4, 2, 3)),
+    (lambda: graph.PackOp(value([2, 3, 4]), [2, 0, -2]), (4, 2, 3)),
     (lambda: graph.ExpandOp(value([3, 1]), [2, 3, 4]), (2, 3, 4)),
     (lambda: graph.SliceOp(value([10, 4]), [1, 0], [8, 4], [3, 1]), (3, 4)),
     (lambda: graph.FlipOp(value([2, 3]), [-1]), (2, 3)),

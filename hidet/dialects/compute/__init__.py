@@ -8,6 +8,7 @@ a kernel template never knows what its inputs and outputs are made of.
 
 from hidet.dialects.compute.fusion import FusionOp
 from hidet.dialects.compute.ops import (
+    STORED,
     GridOp,
     LoadOp,
     ReduceKind,
@@ -24,6 +25,7 @@ from hidet.dialects.compute.ops import (
 from hidet.dialects.definitions import dialect_of
 
 __all__ = [
+    "STORED",
     "Compute",
     "FusionOp",
     "GridOp",

@@ -79,9 +79,17 @@ class YieldOp(IRDLOperation):
         super().__init__(operands=[values])
 
 
+STORED = "compute.stored"
+"""The attribute of a grid that only moves elements, and is worth a copy."""
+
+
 @irdl_op_definition
 class GridOp(IRDLOperation):
-    """`compute.grid`: the tensor whose element (i, j, ...) is what the body yields."""
+    """`compute.grid`: the tensor whose element (i, j, ...) is what the body yields.
+
+    One with the attribute `compute.stored` is no view, though it only moves elements: who reads it
+    often finds runs in memory.
+    """
 
     name = "compute.grid"
 
@@ -96,6 +104,11 @@ class GridOp(IRDLOperation):
         if body is None:
             body = single_block([IndexType()] * len(shape_of(result_type)))
         super().__init__(result_types=[result_type], regions=[body])
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether the tensor is stored for those who read it."""
+        return STORED in self.attributes
 
     @property
     def indices(self) -> Sequence[SSAValue]:

@@ -189,15 +189,15 @@ def element_bits(memref: SSAValue) -> int:
 def room_from(kind: MemRefType[Attribute], indices: Sequence[SSAValue]) -> int | None:
     """Return how many neighbouring elements a memref has from one on, None if that is unknown.
 
-    They lie along the last dimension; from the start of a row on, the rows below follow. An index
-    that is not constant counts as 0 along the last dimension, and as the last row in the others.
+    They lie along the last dimension of several; from the start of a row on, the rows below follow.
+    An index that is not constant counts as 0 along that one, and as the last row in the others.
     """
     room = inside = 1
     for number, extent in enumerate(reversed(kind.get_shape())):
         if extent < 0:
             return None
         index = known_index(indices[-1 - number])
-        if index is None and number > 0:
+        if index is None and inside > 1:
             break
         room = (extent - (index or 0)) * inside
         inside *= extent

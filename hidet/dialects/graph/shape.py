@@ -56,11 +56,8 @@ class ReshapeOp(ReshapedOp):
         return TensorType(self.x_type.element_type, shape)
 
 
-@irdl_op_definition
-class PermuteOp(OneOperandOp):
+class ReorderingOp(OneOperandOp, ABC):
     """The dimensions in another order: dimension i of the result is `dims[i]` of x."""
-
-    name = "graph.permute"
 
     dims = prop_def(INTS)
 
@@ -75,6 +72,23 @@ class PermuteOp(OneOperandOp):
                 f"{self.name}: {list(dims)} is no order of the dimensions of {self.x_type}"
             )
         return TensorType(self.x_type.element_type, [sizes[dim] for dim in dims])
+
+
+@irdl_op_definition
+class PermuteOp(ReorderingOp):
+    """The dimensions in another order, as a view: dimension i of the result is `dims[i]` of x."""
+
+    name = "graph.permute"
+
+
+@irdl_op_definition
+class PackOp(ReorderingOp):
+    """The same as `graph.permute`, of what is worth a copy in the new order.
+
+    Kernels read runs of neighbours in it. `hoist-constants` copies weights once a weight set.
+    """
+
+    name = "graph.pack"
 
 
 @irdl_op_definition

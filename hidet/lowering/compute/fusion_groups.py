@@ -194,7 +194,18 @@ def consumes(op: Operation, group: Group, others: Iterable[Operation] = ()) -> b
         sources = {load.source for load in loads_of(op) if group.holds(load.source)}
         few = cheap or _evaluations(op, group) <= group.size * len(sources)
         return few and grows_little(op, [*group.ops, *others])
-    return cheap
+    is_stored = any(isinstance(member, GridOp) and member.is_stored for member in group.ops)
+    return cheap and not is_stored and not _reads_repeatedly(op, group)
+
+
+def _reads_repeatedly(anchor: Operation, group: Group) -> bool:
+    """Return whether an anchor reads elements of a group several times, as windows of images."""
+    return any(
+        isinstance(view := operand.owner, GridOp)
+        and prod(view.shape) > group.size
+        and any(group.holds(load.source) for load in loads_of(view))
+        for operand in anchor.operands
+    )
 
 
 def _repeats_checks(grid: GridOp, group: Group) -> bool:

@@ -165,6 +165,9 @@ def _insert_checks(builder: KernelBuilder, access: _Access) -> None:
     extents = [max(extent, -1) for extent in kind.get_shape()]
     is_known = -1 not in extents
     is_own = space_of(kind) in (Space.SHARED, Space.LOCAL)
+    while not is_own and access.width > 1 and len(extents) > 1 and extents[-1] == 1:
+        extents.pop()  # neighbours lie along the last dimension of several elements
+        access = replace(access, indices=list(access.indices)[:-1])
     if not extents:
         return
     if is_own and len(extents) > 1 and access.width > 1:

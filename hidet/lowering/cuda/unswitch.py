@@ -36,7 +36,7 @@ def unswitch(loop: scf.ForOp, count: int, forms: IndexForms) -> list[scf.ForOp] 
     """
     for op in loop.body.block.ops:
         if isinstance(op, scf.IfOp):
-            hoisted = _Hoisted(loop, count, forms).condition(op.cond)
+            hoisted = Hoisted(loop, count, forms).condition(op.cond)
             if hoisted is not None:
                 return _split(loop, op, hoisted())
     return None
@@ -87,7 +87,7 @@ def _does_more_than(loop: scf.ForOp, branch: scf.IfOp) -> bool:
 
 
 @dataclass
-class _Hoisted:
+class Hoisted:
     """Computes before a loop conditions that are the same for all of its iterations."""
 
     loop: scf.ForOp

@@ -12,6 +12,7 @@ from xdsl.ir import Operation, SSAValue
 from hidet.analysis.forms import ZERO, LinearForm
 from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.memory import accesses_of, may_alias, root_of
+from hidet.arch.instructions import CP_ASYNC
 from hidet.arch.limits import ACCESS_BYTES
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.shaped import element_of, memref_type
@@ -28,8 +29,20 @@ class Place:
     indices: tuple[LinearForm, ...]
 
     def after(self, steps: int) -> Place:
-        """Return the element some steps further along the last dimension."""
-        return Place(self.array, (*self.indices[:-1], self.indices[-1] + steps))
+        """Return the element some steps further in memory."""
+        dim = running_dim(self.array)
+        return Place(
+            self.array, (*self.indices[:dim], self.indices[dim] + steps, *self.indices[dim + 1 :])
+        )
+
+
+def running_dim(array: SSAValue) -> int:
+    """Return the dimension along which neighbours are neighbours in memory.
+
+    It is the last one of several elements, as the channels of filters [O, C, 1, 1].
+    """
+    shape = memref_type(array).get_shape()
+    return max((dim for dim, extent in enumerate(shape) if extent != 1), default=len(shape) - 1)
 
 
 @dataclass(frozen=True)
@@ -76,6 +89,21 @@ class VectorLoop:
             for op in branch.walk()
         )
 
+    @property
+    def is_async_copy(self) -> bool:
+        """Whether the loop copies a vector to shared memory that `cp.async` can copy.
+
+        Its only load may stand in a branch.
+        """
+        ops = [op for op in self.loop.body.walk() if isinstance(op, memref.LoadOp | memref.StoreOp)]
+        accesses = [access for op in ops if (access := self._access(op)) is not None]
+        if len(ops) != 2 or len(accesses) != 2:
+            return False
+        load, store = accesses
+        spaces = [space_of(access.first.array.type) for access in accesses]
+        size = min(load.size, store.size)
+        return spaces == [Space.GLOBAL, Space.SHARED] and size in CP_ASYNC["ca"].sizes
+
     def vector_accesses(self) -> list[VectorAccess]:
         """Return the accesses that may be made before the loop (loads) or after it (stores).
 
@@ -120,9 +148,12 @@ class VectorLoop:
         if not isinstance(op, memref.LoadOp | memref.StoreOp) or not _may_be_vector(op.memref):
             return None
         variable = self.loop.body.block.args[0]
-        *outer, last = (self.forms.form(index) for index in op.indices)
-        first = (*outer, last - LinearForm.of(variable))
-        if last.coefficient_of(variable) != 1 or not all(map(self._is_outside, first)):
+        indices, dim = [self.forms.form(index) for index in op.indices], running_dim(op.memref)
+        if indices[dim].coefficient_of(variable) != 1:
+            return None
+        indices[dim] = indices[dim] - LinearForm.of(variable)
+        first = tuple(indices)
+        if not all(map(self._is_outside, first)):
             return None
         width = self._width(op.memref, first)
         if width < 2:

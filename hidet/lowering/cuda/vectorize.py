@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects import memref, scf
+from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, NoneAttr, i64
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -25,6 +25,7 @@ from hidet.dialects.shaped import bytes_of, element_of
 from hidet.dialects.task.marks import ASYNC
 from hidet.lowering.cuda.unswitch import unswitch
 from hidet.lowering.cuda.vector_accesses import Place, VectorAccess, VectorLoop
+from hidet.lowering.cuda.zero_fill import zero_filled
 
 MAX_UNSWITCHED = 2
 """How many branches are moved out of a loop; each may double it."""
@@ -43,7 +44,8 @@ class VectorizePass(ModulePass):
     A loop that only copies is replaced by vector copies from memory to memory. The first address
     must be a multiple of the vector (arguments of kernels are aligned to 16 bytes by the runtime,
     shared arrays are made so here), and nothing else in the loop may touch what is written. A
-    branch whose condition is the same for a whole vector is moved out of the loop first.
+    branch whose condition is the same for a whole vector is moved out of the loop first; an
+    asynchronous copy takes it along, and writes zeros where it does not hold.
 
     Shared arrays that instructions access are aligned as these want it.
 
@@ -68,13 +70,17 @@ def vectorize_kernel(kernel: KernelOp) -> None:
         vectors = VectorLoop(loop, forms)
         if not vectors.is_candidate:
             continue
-        if budget and not loop.results and vectors.has_guarded_vectors:
+        valid = zero_filled(vectors)
+        if valid is not None:
+            forms = IndexForms(kernel)
+            vectors = VectorLoop(loop, forms)
+        elif budget and not loop.results and vectors.has_guarded_vectors:
             sides = unswitch(loop, vectors.count, forms)
             if sides is not None:
                 forms = IndexForms(kernel)
                 pending += [(side, budget - 1) for side in sides]
                 continue
-        _Rewrite(vectors).run()
+        _Rewrite(vectors, valid).run()
     for op in kernel.body.walk():
         if isinstance(op, InstructionOp):
             for array, size in op.alignments:
@@ -92,9 +98,15 @@ def _innermost_loops(block: Block) -> list[scf.ForOp]:
 
 
 class _Rewrite:
-    """Makes the accesses of one loop vectors."""
+    """Makes the accesses of one loop vectors.
 
-    def __init__(self, vectors: VectorLoop) -> None:
+    Args:
+        vectors: what is known about the loop.
+        valid: the condition on which a copy reads, and does not write zeros.
+    """
+
+    def __init__(self, vectors: VectorLoop, valid: SSAValue | None = None) -> None:
+        self._valid = valid
         self._vectors = vectors
         self._loop = vectors.loop
         self._materializer = Materializer()
@@ -180,8 +192,17 @@ class _Rewrite:
         if ASYNC in self._loop.attributes and spaces == (Space.GLOBAL, Space.SHARED):
             for cache in (CopyCache.CG, CopyCache.CA):  # past L1 if possible: nobody reads it again
                 if size in CP_ASYNC[str(cache.value)].sizes:
-                    return CpAsyncOp(width, *sides, cache)
+                    return CpAsyncOp(width, *sides, cache, self._valid_elements(width))
         return CopyVectorOp(width, *sides)
+
+    def _valid_elements(self, width: int) -> SSAValue | None:
+        """Return how many elements of a vector a copy reads; None for all of them."""
+        if self._valid is None:
+            return None
+        numbers = [arith.ConstantOp(IntegerAttr.from_index_int_value(n)) for n in (width, 0)]
+        choice = arith.SelectOp(self._valid, *numbers)
+        self._insert(*numbers, choice)
+        return choice.result
 
     def _values(self, place: Place) -> list[SSAValue]:
         algebra = self._vectors.forms.algebra(self._block)

@@ -7,7 +7,7 @@ from math import prod, sqrt
 from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType, i1, i64
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from hidet.dialects import graph
@@ -86,45 +86,89 @@ def decompose_linear(b: GraphBuilder, op: graph.LinearOp) -> SSAValue:
     return b.reshape(b.cast(total, element), op.result_type.get_shape())
 
 
-def decompose_conv2d(b: GraphBuilder, op: graph.Conv2dOp) -> SSAValue | None:
+def decompose_conv2d(b: GraphBuilder, op: graph.Conv2dOp) -> SSAValue:
     """A convolution is accumulated in f32 for halves; its bias is added afterwards."""
     element = op.result_type.element_type
-    if op.bias is None and computation_type(element) == element:
-        return None
-    total = b.emit(
-        graph.Conv2dOp(
-            op.x,
-            op.weight,
-            stride=op.stride.get_values(),
-            padding=op.padding.get_values(),
-            dilation=op.dilation.get_values(),
-            groups=op.groups.value.data,
-            precision=op.precision.data,
-            result_element=computation_type(element),
-        )
+    total = convolution(
+        b, op, op.x, op.weight, *(w.get_values() for w in (op.stride, op.padding, op.dilation))
     )
     return b.cast(b.affine(total, None, op.bias), element)
 
 
 def decompose_conv1d(b: GraphBuilder, op: graph.Conv1dOp) -> SSAValue:
     """A sequence is an image of height 1."""
-    element = op.result_type.element_type
     images, channels, length = shape_of(op.x)
     filters, depth, kernel = shape_of(op.weight)
-    total = b.emit(
+    total = convolution(
+        b,
+        op,
+        b.reshape(op.x, [images, channels, 1, length]),
+        b.reshape(op.weight, [filters, depth, 1, kernel]),
+        (1, *op.stride.get_values()),
+        (0, *op.padding.get_values()),
+        (1, *op.dilation.get_values()),
+    )
+    total = b.cast(b.affine(total, None, op.bias), op.result_type.element_type)
+    return b.reshape(total, op.result_type.get_shape())
+
+
+RUN = 4
+"""So many channels are read at once at least, where filters have several elements."""
+
+
+def convolution(
+    b: GraphBuilder,
+    op: graph.ConvolutionOp,
+    x: SSAValue,
+    weight: SSAValue,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+) -> SSAValue:
+    """Give a convolution over two dimensions, of packed filters, and of images if it pays."""
+    groups, precision = op.groups.value.data, op.precision.data
+    _, depth, *kernel = shape_of(weight)
+    if prod(kernel) > 1:
+        missing = -depth % RUN if groups == 1 else 0
+        x, weight = padded_channels(b, x, missing), padded_channels(b, weight, missing)
+        if missing or (isinstance(op.x.owner, Block) and groups == 1):
+            x = packed(b, x, [0, 2, 3, 1])
+        weight = packed_filters(b, weight, precision)
+    return b.emit(
         graph.Conv2dOp(
-            b.reshape(op.x, [images, channels, 1, length]),
-            b.reshape(op.weight, [filters, depth, 1, kernel]),
-            stride=(1, *op.stride.get_values()),
-            padding=(0, *op.padding.get_values()),
-            dilation=(1, *op.dilation.get_values()),
-            groups=op.groups.value.data,
-            precision=op.precision.data,
-            result_element=computation_type(element),
+            x,
+            weight,
+            stride=stride,
+            padding=padding,
+            dilation=dilation,
+            groups=groups,
+            precision=precision,
+            result_element=computation_type(op.result_type.element_type),
         )
     )
-    total = b.cast(b.affine(total, None, op.bias), element)
-    return b.reshape(total, op.result_type.get_shape())
+
+
+def padded_channels(b: GraphBuilder, x: SSAValue, missing: int) -> SSAValue:
+    """Give images or filters with so many more channels, which are zero."""
+    return b.emit(graph.PadOp(x, [0] * 4, [0, missing, 0, 0])) if missing else x
+
+
+def packed(b: GraphBuilder, x: SSAValue, dims: Sequence[int]) -> SSAValue:
+    """Give a tensor whose dimensions lie in memory in an order."""
+    back = [dims.index(dim) for dim in range(len(dims))]
+    return b.emit(graph.PermuteOp(b.emit(graph.PackOp(x, dims)), back))
+
+
+def packed_filters(b: GraphBuilder, weight: SSAValue, precision: str) -> SSAValue:
+    """Give filters [O, C, KH, KW] that lie in memory as the factor [K, O] of a product.
+
+    What TF32 multiplies has to lie side by side along k. Filters that torch has in the format
+    `channels_last` do so, and are read where they are.
+    """
+    owner = weight.owner
+    if isinstance(owner, graph.AsStridedOp) and owner.strides.get_values()[1] == 1:
+        return weight
+    return packed(b, weight, [0, 2, 3, 1] if precision == "tf32" else [2, 3, 1, 0])
 
 
 # ----------------------------------------------------------------------------- attention
@@ -260,8 +304,10 @@ class DecomposeGraphPass(ModulePass):
 
     linear, batch_norm, group_norm, conv1d and scaled_dot_product_attention are gone afterwards.
     matmul and conv2d have no bias and accumulate in f32 for halves, with a cast behind, so that
-    what follows in the same kernel works on the f32. Parts of them that depend on weights alone
-    (scale and shift of a batch norm) stand on their own, for `hoist-constants`.
+    what follows in the same kernel works on the f32. Filters of a conv2d are packed, and so are
+    images of few channels, with zeros for more of them, and those that come in with their channels
+    first. Parts that depend on weights alone (filters, scale and shift of a batch norm) stand on
+    their own, for `hoist-constants`.
     """
 
     name = "decompose-graph"

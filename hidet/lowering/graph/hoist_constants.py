@@ -55,14 +55,14 @@ class Known:
     def worthwhile(self) -> bool:
         """Whether to keep the value instead of computing it where it is used.
 
-        One operation on data is worth it. A vector that is elementwise on weights is not: the
-        scale of a batch norm takes a few loads and operations where it is used, and follows its
-        weights there without anyone looking after it. Ranges are made up inside a kernel for
-        nothing, so they are worth it from two operations on (a comparison of two ranges, as in a
-        causal mask, is cheaper than reading its result); fills alone never are.
+        One operation on data is worth it. A vector that is elementwise on weights takes two: one
+        costs little where the vector is used, and follows its weights there without anyone looking
+        after it; the scale of a batch norm would be computed for each pixel. Ranges are made up
+        inside a kernel for nothing, so they are worth it from two operations on (a comparison of
+        two ranges, as in a causal mask, is cheaper than reading its result); fills alone never are.
         """
         if graph.ConstantOp in self.reads and self.elementwise and self.is_vector:
-            return False
+            return self.work > 1
         if not self.reads.isdisjoint(DATA):
             return self.work > 0
         return self.work > 1 and graph.IotaOp in self.reads
@@ -200,9 +200,9 @@ class HoistConstantsPass(ModulePass):
     - Only maximal values are prepared: those that something not constant reads.
     - Views (reshape, permute, expand, slice, as_strided) are never prepared, because a kernel
       reads through them for nothing; what they view is.
-    - A value is prepared if it takes one operation or more on data, or two on ranges; casts and
-      views do not count. Vectors that are elementwise on weights are not. All else is computed
-      where it is used.
+    - A value is prepared if it takes one operation or more on data, or two where it is a vector
+      that is elementwise on weights, or made of ranges; casts and views do not count. All else is
+      computed where it is used.
     - Values that are computed in the same way from the same constants are prepared once.
     """
 

@@ -23,8 +23,9 @@ from xdsl.pattern_rewriter import (
 )
 from xdsl.rewriter import InsertPoint
 
+from hidet.analysis.grids import is_view, loads_of
 from hidet.analysis.kernels import kernel_of, kernels_of
-from hidet.analysis.windows import only_load
+from hidet.dialects.compute import GridOp
 from hidet.dialects.cuda import (
     CpAsyncCommitOp,
     CpAsyncWaitOp,
@@ -167,20 +168,28 @@ class _Pipeline:
 
 
 def can_be_async(op: CopyOp) -> bool:
-    """Return whether a copy moves what is in global memory as it is, in runs of 4 bytes or more."""
+    """Return whether a copy moves what is in global memory as it is, in runs of 4 bytes or more.
+
+    Zeros around an image do not lie there: threads store them to the tile where they are due.
+    """
     kind = element_of(op.source)
     bits = kind.bitwidth if isinstance(kind, FixedBitwidthType) else 0
     last = op.tasks.repeat_digits[-1:]
     run = last[0].extent if last and last[0].stride == 1 and last[0].weight == 1 else 1
-    return run * bits >= SMALLEST * 8 and _is_window(op.source)
+    return run * bits >= SMALLEST * 8 and _is_moved(op.source)
 
 
-def _is_window(source: SSAValue) -> bool:
-    """Return whether elements of a view are elements of a buffer, with nothing done to them."""
+def _is_moved(source: SSAValue) -> bool:
+    """Return whether elements of a view are elements of a buffer, or a constant in their place."""
     if is_memref(source.type):
         return space_of(memref_type(source)) is Space.GLOBAL
-    load = only_load(source.owner)
-    return load is not None and _is_window(load.source)
+    grid = source.owner
+    return (
+        isinstance(grid, GridOp)
+        and is_view(grid)
+        and all(load.result.type == element_of(source) for load in loads_of(grid))
+        and all(_is_moved(load.source) for load in loads_of(grid))
+    )
 
 
 @dataclass(frozen=True)

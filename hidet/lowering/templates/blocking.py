@@ -8,6 +8,7 @@ from functools import cache
 from itertools import product
 from math import prod
 
+from hidet.analysis.windows import window_of
 from hidet.arch.chips import Arch
 from hidet.arch.hopper import WGMMA
 from hidet.arch.instructions import FMA, MMA_SYNC
@@ -34,6 +35,8 @@ class Problem:
         total: the type of the sums.
         element_bytes: the bytes of a factor.
         result_bytes: the bytes of what is stored of an element of the result.
+        gathered: whether the left factor is no window of a tensor, as what the filters of a
+            convolution see is none: threads fetch it, and add up the address of each vector.
     """
 
     batch: int
@@ -44,6 +47,7 @@ class Problem:
     total: str
     element_bytes: int
     result_bytes: int = 2
+    gathered: bool = False
 
     @classmethod
     def of(cls, anchor: MatmulOp) -> Problem:
@@ -61,6 +65,7 @@ class Problem:
             total=str(element_of(anchor.result)),
             element_bytes=bytes_of(element),
             result_bytes=max(bytes_of(element_of(value)) for value in stored),
+            gathered=window_of(anchor.lhs) is None,
         )
 
 
@@ -328,6 +333,9 @@ LATENCY = {THREAD: 0.8, WARP: 0.45, WARP_GROUP: 0.45}
 
 STEP = 0.064
 """Microseconds that a step takes at least."""
+GATHER = 2
+"""How many times what is gathered takes as long to fetch."""
+
 
 BANDWIDTH = 0.88
 """The part of the bandwidth of memory that products reach."""
@@ -367,7 +375,8 @@ def estimate(choice: Blocking, problem: Problem, arch: Arch) -> float:
     if group == THREAD:  # each waits for its shared memory
         rate *= min(1, resident * choice.threads / BUSY)
     products = work * choice.block_m * choice.block_n / rate
-    traffic = work * 2 * (choice.block_m + choice.block_n) / TRAFFIC
+    gather = GATHER if problem.gathered else 1
+    traffic = work * 2 * (choice.block_m * gather + choice.block_n) / TRAFFIC
     elements = problem.m * problem.k + problem.k * problem.n + problem.m * problem.n
     memory = problem.batch * elements * problem.element_bytes / (BANDWIDTH * arch.bandwidth) * 1e6
     rounds = share if stays else ceil_div(share, resident)

@@ -7,6 +7,7 @@ func.func @shape(%x : tensor<2x3x4xf32>, %s : tensor<20xf32>, %e : tensor<2x0x4x
   %0 = graph.reshape %x : (tensor<2x3x4xf32>) -> tensor<6x4xf32>
   %1 = graph.reshape %y : (tensor<1xf32>) -> tensor<f32>
   %2 = graph.permute %x {dims = array<i64: 2, 0, 1>} : (tensor<2x3x4xf32>) -> tensor<4x2x3xf32>
+  %packed = graph.pack %x {dims = array<i64: 2, 0, 1>} : (tensor<2x3x4xf32>) -> tensor<4x2x3xf32>
   %3 = graph.expand %y : (tensor<1xf32>) -> tensor<2x5xf32>
   %4 = graph.slice %x {starts = array<i64: 0, 1, 0>, steps = array<i64: 1, 1, 2>, stops = array<i64: 2, 3, 4>} : (tensor<2x3x4xf32>) -> tensor<2x2x2xf32>
   %5 = graph.flip %x {dims = array<i64: 0, 2>} : tensor<2x3x4xf32>
@@ -21,6 +22,7 @@ func.func @shape(%x : tensor<2x3x4xf32>, %s : tensor<20xf32>, %e : tensor<2x0x4x
 // CHECK-NEXT:    %0 = graph.reshape %x : (tensor<2x3x4xf32>) -> tensor<6x4xf32>
 // CHECK-NEXT:    %1 = graph.reshape %y : (tensor<1xf32>) -> tensor<f32>
 // CHECK-NEXT:    %2 = graph.permute %x {dims = array<i64: 2, 0, 1>} : (tensor<2x3x4xf32>) -> tensor<4x2x3xf32>
+// CHECK-NEXT:    %packed = graph.pack %x {dims = array<i64: 2, 0, 1>} : (tensor<2x3x4xf32>) -> tensor<4x2x3xf32>
 // CHECK-NEXT:    %3 = graph.expand %y : (tensor<1xf32>) -> tensor<2x5xf32>
 // CHECK-NEXT:    %4 = graph.slice %x {starts = array<i64: 0, 1, 0>, steps = array<i64: 1, 1, 2>, stops = array<i64: 2, 3, 4>} : (tensor<2x3x4xf32>) -> tensor<2x2x2xf32>
 // CHECK-NEXT:    %5 = graph.flip %x {dims = array<i64: 0, 2>} : tensor<2x3x4xf32>

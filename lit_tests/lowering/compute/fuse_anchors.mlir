@@ -190,3 +190,27 @@ func.func @powers(%x : tensor<4x8xf32>, %w : tensor<8x6xf32>) -> tensor<4x6xf32>
   } : tensor<4x6xf32>
   func.return %y : tensor<4x6xf32>
 }
+
+// -----
+
+// What an anchor reads in windows, again and again, is computed once ahead of it.
+
+// CHECK-LABEL: func.func @windows
+// CHECK-NEXT:    %[[D:.*]] = compute.fusion
+// CHECK:           arith.addf
+// CHECK:         compute.fusion (%[[A:.*]] = %[[D]]
+// CHECK:           graph.matmul
+func.func @windows(%x : tensor<10xf32>, %w : tensor<3x6xf32>) -> tensor<8x6xf32> {
+  %d = compute.grid (%i) {
+    %v = compute.load %x[%i] : tensor<10xf32>
+    %a = arith.addf %v, %v : f32
+    compute.yield %a : f32
+  } : tensor<10xf32>
+  %t = compute.grid (%i, %k) {
+    %at = arith.addi %i, %k : index
+    %v = compute.load %d[%at] : tensor<10xf32>
+    compute.yield %v : f32
+  } : tensor<8x3xf32>
+  %p = graph.matmul %t, %w : (tensor<8x3xf32>, tensor<3x6xf32>) -> tensor<8x6xf32>
+  func.return %p : tensor<8x6xf32>
+}

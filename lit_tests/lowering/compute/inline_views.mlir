@@ -19,6 +19,24 @@ func.func @permute(%x : tensor<4x8xf32>) -> tensor<8x4xf32> {
   func.return %y : tensor<8x4xf32>
 }
 
+// What is to be stored is no view.
+
+// CHECK-LABEL: func.func @stored
+// CHECK:         } {compute.stored} : tensor<8x4xf32>
+// CHECK:         compute.load %t
+func.func @stored(%x : tensor<4x8xf32>) -> tensor<8x4xf32> {
+  %t = compute.grid (%r, %c) {
+    %v = compute.load %x[%c, %r] : tensor<4x8xf32>
+    compute.yield %v : f32
+  } {compute.stored} : tensor<8x4xf32>
+  %y = compute.grid (%i, %j) {
+    %w = compute.load %t[%i, %j] : tensor<8x4xf32>
+    %e = math.exp %w : f32
+    compute.yield %e : f32
+  } : tensor<8x4xf32>
+  func.return %y : tensor<8x4xf32>
+}
+
 // Padding is a view too: the branch moves into the reader, and with it the load that it guards.
 
 // CHECK-LABEL: func.func @pad

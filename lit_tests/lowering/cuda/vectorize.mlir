@@ -191,3 +191,84 @@ cuda.kernel @aligned(%x : memref<64xf16>) grid(1) block(32) {
   cuda.cp_async ca %x[%c0] to %t[%c0] width 4 : memref<64xf16> to memref<64xf16, #cuda.space<shared>>
   cuda.ldmatrix %s[%c0] to %r[%c0] count 4 : memref<64xf16, #cuda.space<shared>> to memref<8xf16, #cuda.space<local>>
 }
+
+// Dimensions of one element behind do not matter.
+
+// CHECK-LABEL: cuda.kernel @filters
+// CHECK:         cuda.copy_vector %w[%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}] to %y[%{{.*}}] width 4
+cuda.kernel @filters(%w : memref<32x4x1x1xf32>, %y : memref<128xf32>) grid(1) block(32) {
+  %t = cuda.thread_id x
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  scf.for %v = %c0 to %c4 step %c1 {
+    %0 = arith.muli %t, %c4 : index
+    %i = arith.addi %0, %v : index
+    %a = memref.load %w[%t, %v, %c0, %c0] : memref<32x4x1x1xf32>
+    memref.store %a, %y[%i] : memref<128xf32>
+  }
+}
+
+// An asynchronous copy takes its conditions along: it reads nothing where one does not hold, and
+// writes zeros. Other constants are stored in a branch.
+
+// CHECK-LABEL: cuda.kernel @zeros
+// CHECK-NOT:     scf.if
+// CHECK:         %[[BOTH:.*]] = arith.andi
+// CHECK:         %[[VALID:.*]] = arith.select %[[BOTH]], %{{.*}}, %{{.*}} : index
+// CHECK-NEXT:    cuda.cp_async cg %x[%{{.*}}] to %s[%{{.*}}] width 4 valid %[[VALID]]
+// CHECK-LABEL: cuda.kernel @ones
+// CHECK:         scf.if
+// CHECK:           cuda.cp_async cg %x[%{{.*}}] to %s[%{{.*}}] width 4 : memref
+// CHECK:         } else {
+// CHECK:           cuda.copy_vector
+cuda.kernel @zeros(%x : memref<100xf32>) grid(1) block(32) {
+  %t = cuda.thread_id x
+  %s = memref.alloca() : memref<128xf32, #cuda.space<shared>>
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c8 = arith.constant 8 : index
+  %c100 = arith.constant 100 : index
+  %zero = arith.constant 0.0 : f32
+  scf.for %v = %c0 to %c4 step %c1 {
+    %0 = arith.muli %t, %c4 : index
+    %i = arith.addi %0, %v : index
+    %inside = arith.cmpi slt, %i, %c100 : index
+    %a = scf.if %inside -> (f32) {
+      %late = arith.cmpi sge, %i, %c8 : index
+      %b = scf.if %late -> (f32) {
+        %c = memref.load %x[%i] : memref<100xf32>
+        scf.yield %c : f32
+      } else {
+        scf.yield %zero : f32
+      }
+      scf.yield %b : f32
+    } else {
+      scf.yield %zero : f32
+    }
+    memref.store %a, %s[%i] : memref<128xf32, #cuda.space<shared>>
+  } {task.async}
+}
+
+cuda.kernel @ones(%x : memref<100xf32>) grid(1) block(32) {
+  %t = cuda.thread_id x
+  %s = memref.alloca() : memref<128xf32, #cuda.space<shared>>
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c100 = arith.constant 100 : index
+  %one = arith.constant 1.0 : f32
+  scf.for %v = %c0 to %c4 step %c1 {
+    %0 = arith.muli %t, %c4 : index
+    %i = arith.addi %0, %v : index
+    %inside = arith.cmpi slt, %i, %c100 : index
+    %a = scf.if %inside -> (f32) {
+      %c = memref.load %x[%i] : memref<100xf32>
+      scf.yield %c : f32
+    } else {
+      scf.yield %one : f32
+    }
+    memref.store %a, %s[%i] : memref<128xf32, #cuda.space<shared>>
+  } {task.async}
+}

@@ -62,9 +62,15 @@ func.func @conv2d(%x : tensor<1x3x8x8xf32>, %w : tensor<4x3x3x3xf32>, %b : tenso
 }
 
 // CHECK-LABEL: func.func @conv2d(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x3x3xf32>, %b: tensor<4xf32>) -> tensor<1x4x6x6xf32> {
-// CHECK-NEXT:    %[[V0:\d+]] = graph.conv2d %x, %w : (tensor<1x3x8x8xf32>, tensor<4x3x3x3xf32>) -> tensor<1x4x6x6xf32>
-// CHECK-NEXT:    %[[V1:\d+]] = graph.reshape %b : (tensor<4xf32>) -> tensor<4x1x1xf32>
-// CHECK-NEXT:    %y = graph.add %[[V0]], %[[V1]] : (tensor<1x4x6x6xf32>, tensor<4x1x1xf32>) -> tensor<1x4x6x6xf32>
+// CHECK-NEXT:    %[[V0:\w+]] = graph.pad %x {low = array<i64: 0, 0, 0, 0>, high = array<i64: 0, 1, 0, 0>, value = 0.000000e+00 : f32} : (tensor<1x3x8x8xf32>) -> tensor<1x4x8x8xf32>
+// CHECK-NEXT:    %[[V1:\w+]] = graph.pad %w {low = array<i64: 0, 0, 0, 0>, high = array<i64: 0, 1, 0, 0>, value = 0.000000e+00 : f32} : (tensor<4x3x3x3xf32>) -> tensor<4x4x3x3xf32>
+// CHECK-NEXT:    %[[V2:\w+]] = graph.pack %[[V0]] {dims = array<i64: 0, 2, 3, 1>} : (tensor<1x4x8x8xf32>) -> tensor<1x8x8x4xf32>
+// CHECK-NEXT:    %[[V3:\w+]] = graph.permute %[[V2]] {dims = array<i64: 0, 3, 1, 2>} : (tensor<1x8x8x4xf32>) -> tensor<1x4x8x8xf32>
+// CHECK-NEXT:    %[[V4:\w+]] = graph.pack %[[V1]] {dims = array<i64: 2, 3, 1, 0>} : (tensor<4x4x3x3xf32>) -> tensor<3x3x4x4xf32>
+// CHECK-NEXT:    %[[V5:\w+]] = graph.permute %[[V4]] {dims = array<i64: 3, 2, 0, 1>} : (tensor<3x3x4x4xf32>) -> tensor<4x4x3x3xf32>
+// CHECK-NEXT:    %[[V6:\w+]] = graph.conv2d %[[V3]], %[[V5]] : (tensor<1x4x8x8xf32>, tensor<4x4x3x3xf32>) -> tensor<1x4x6x6xf32>
+// CHECK-NEXT:    %[[V7:\w+]] = graph.reshape %b : (tensor<4xf32>) -> tensor<4x1x1xf32>
+// CHECK-NEXT:    %y = graph.add %[[V6]], %[[V7]] : (tensor<1x4x6x6xf32>, tensor<4x1x1xf32>) -> tensor<1x4x6x6xf32>
 // CHECK-NEXT:    func.return %y : tensor<1x4x6x6xf32>
 
 // A sequence is an image of height 1.
@@ -74,10 +80,16 @@ func.func @conv1d(%x : tensor<1x3x8xf32>, %w : tensor<4x3x3xf32>) -> tensor<1x4x
 }
 
 // CHECK-LABEL: func.func @conv1d(%x: tensor<1x3x8xf32>, %w: tensor<4x3x3xf32>) -> tensor<1x4x4xf32> {
-// CHECK-NEXT:    %[[V0:\d+]] = graph.reshape %x : (tensor<1x3x8xf32>) -> tensor<1x3x1x8xf32>
-// CHECK-NEXT:    %[[V1:\d+]] = graph.reshape %w : (tensor<4x3x3xf32>) -> tensor<4x3x1x3xf32>
-// CHECK-NEXT:    %[[V2:\d+]] = graph.conv2d %[[V0]], %[[V1]] {stride = array<i64: 1, 2>, padding = array<i64: 0, 1>} : (tensor<1x3x1x8xf32>, tensor<4x3x1x3xf32>) -> tensor<1x4x1x4xf32>
-// CHECK-NEXT:    %y = graph.reshape %[[V2]] : (tensor<1x4x1x4xf32>) -> tensor<1x4x4xf32>
+// CHECK-NEXT:    %[[V0:\w+]] = graph.reshape %x : (tensor<1x3x8xf32>) -> tensor<1x3x1x8xf32>
+// CHECK-NEXT:    %[[V1:\w+]] = graph.reshape %w : (tensor<4x3x3xf32>) -> tensor<4x3x1x3xf32>
+// CHECK-NEXT:    %[[V2:\w+]] = graph.pad %[[V0]] {low = array<i64: 0, 0, 0, 0>, high = array<i64: 0, 1, 0, 0>, value = 0.000000e+00 : f32} : (tensor<1x3x1x8xf32>) -> tensor<1x4x1x8xf32>
+// CHECK-NEXT:    %[[V3:\w+]] = graph.pad %[[V1]] {low = array<i64: 0, 0, 0, 0>, high = array<i64: 0, 1, 0, 0>, value = 0.000000e+00 : f32} : (tensor<4x3x1x3xf32>) -> tensor<4x4x1x3xf32>
+// CHECK-NEXT:    %[[V4:\w+]] = graph.pack %[[V2]] {dims = array<i64: 0, 2, 3, 1>} : (tensor<1x4x1x8xf32>) -> tensor<1x1x8x4xf32>
+// CHECK-NEXT:    %[[V5:\w+]] = graph.permute %[[V4]] {dims = array<i64: 0, 3, 1, 2>} : (tensor<1x1x8x4xf32>) -> tensor<1x4x1x8xf32>
+// CHECK-NEXT:    %[[V6:\w+]] = graph.pack %[[V3]] {dims = array<i64: 2, 3, 1, 0>} : (tensor<4x4x1x3xf32>) -> tensor<1x3x4x4xf32>
+// CHECK-NEXT:    %[[V7:\w+]] = graph.permute %[[V6]] {dims = array<i64: 3, 2, 0, 1>} : (tensor<1x3x4x4xf32>) -> tensor<4x4x1x3xf32>
+// CHECK-NEXT:    %[[V8:\w+]] = graph.conv2d %[[V5]], %[[V7]] {stride = array<i64: 1, 2>, padding = array<i64: 0, 1>} : (tensor<1x4x1x8xf32>, tensor<4x4x1x3xf32>) -> tensor<1x4x1x4xf32>
+// CHECK-NEXT:    %y = graph.reshape %[[V8]] : (tensor<1x4x1x4xf32>) -> tensor<1x4x4xf32>
 // CHECK-NEXT:    func.return %y : tensor<1x4x4xf32>
 
 // Attention falls into products around a softmax.

@@ -24,13 +24,11 @@ func.func @forward(%x : tensor<2x4x3xf32>) -> tensor<2x4x3xf32> {
 
 // -----
 
-// What is elementwise on weights, as the scale of a batch norm, follows them where it is used.
+// A vector that takes one operation on weights follows them where it is used.
 
 func.func @forward(%x : tensor<2x4x3xf32>) -> tensor<2x4x3xf32> {
-  %eps = graph.fill 1.000000e-05 : f32 : tensor<f32>
   %var = graph.constant "p0" : tensor<4xf32>
-  %shifted = graph.add %var, %eps : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
-  %scale = graph.rsqrt %shifted : tensor<4xf32>
+  %scale = graph.rsqrt %var : tensor<4xf32>
   %column = graph.reshape %scale : (tensor<4xf32>) -> tensor<4x1xf32>
   %y = graph.mul %x, %column : (tensor<2x4x3xf32>, tensor<4x1xf32>) -> tensor<2x4x3xf32>
   func.return %y : tensor<2x4x3xf32>
@@ -39,7 +37,34 @@ func.func @forward(%x : tensor<2x4x3xf32>) -> tensor<2x4x3xf32> {
 // CHECK-NOT:   @prepare
 // CHECK-LABEL: func.func @forward(%x: tensor<2x4x3xf32>) -> tensor<2x4x3xf32> {
 // CHECK:         %var = graph.constant "p0" : tensor<4xf32>
+// CHECK:         %scale = graph.rsqrt %var : tensor<4xf32>
+
+// -----
+
+// Two operations are worth it, as in the scale of a batch norm; and so is a packed weight.
+
+func.func @forward(%x : tensor<2x4x3xf32>) -> (tensor<2x4x3xf32>, tensor<3x4xf32>) {
+  %eps = graph.fill 1.000000e-05 : f32 : tensor<f32>
+  %var = graph.constant "p0" : tensor<4xf32>
+  %shifted = graph.add %var, %eps : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %scale = graph.rsqrt %shifted : tensor<4xf32>
+  %column = graph.reshape %scale : (tensor<4xf32>) -> tensor<4x1xf32>
+  %y = graph.mul %x, %column : (tensor<2x4x3xf32>, tensor<4x1xf32>) -> tensor<2x4x3xf32>
+  %w = graph.constant "p1" : tensor<4x3xf32>
+  %packed = graph.pack %w {dims = array<i64: 1, 0>} : (tensor<4x3xf32>) -> tensor<3x4xf32>
+  %z = graph.exp %packed : tensor<3x4xf32>
+  %back = graph.permute %packed {dims = array<i64: 1, 0>} : (tensor<3x4xf32>) -> tensor<4x3xf32>
+  %s = graph.add %y, %back : (tensor<2x4x3xf32>, tensor<4x3xf32>) -> tensor<2x4x3xf32>
+  func.return %s, %z : tensor<2x4x3xf32>, tensor<3x4xf32>
+}
+
+// CHECK-LABEL: func.func @prepare() -> (tensor<4xf32>, tensor<3x4xf32>, tensor<3x4xf32>) {
 // CHECK:         %scale = graph.rsqrt %shifted : tensor<4xf32>
+// CHECK:         %packed = graph.pack %w {dims = array<i64: 1, 0>} : (tensor<4x3xf32>) -> tensor<3x4xf32>
+// CHECK-LABEL: func.func @forward
+// CHECK-DAG:     %scale = graph.constant "prepared0" : tensor<4xf32>
+// CHECK-DAG:     %packed = graph.constant "prepared2" : tensor<3x4xf32>
+// CHECK:         %back = graph.permute %packed
 
 // -----
 

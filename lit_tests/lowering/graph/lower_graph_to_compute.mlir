@@ -255,60 +255,60 @@ func.func @conv2d(%x : tensor<2x3x8x8xf32>, %w : tensor<4x3x3x3xf32>) -> tensor<
 }
 
 // CHECK-LABEL: func.func @conv2d(%x: tensor<2x3x8x8xf32>, %w: tensor<4x3x3x3xf32>) -> tensor<2x4x8x8xf32> {
-// CHECK-NEXT:    %[[V0:\d+]] = compute.grid (%i, %j) {
-// CHECK-NEXT:      %[[V1:\d+]] = arith.constant 9 : index
-// CHECK-NEXT:      %[[V2:\d+]] = arith.divsi %j, %[[V1]] : index
-// CHECK-NEXT:      %[[V3:\d+]] = arith.constant 3 : index
-// CHECK-NEXT:      %[[V4:\d+]] = arith.divsi %j, %[[V3]] : index
-// CHECK-NEXT:      %[[V5:\d+]] = arith.remsi %[[V4]], %[[V3]] : index
-// CHECK-NEXT:      %[[V6:\d+]] = arith.remsi %j, %[[V3]] : index
-// CHECK-NEXT:      %[[V7:\d+]] = compute.load %w[%i, %[[V2]], %[[V5]], %[[V6]]] : tensor<4x3x3x3xf32>
-// CHECK-NEXT:      compute.yield %[[V7]] : f32
-// CHECK-NEXT:    } : tensor<4x27xf32>
-// CHECK-NEXT:    %[[V8:\d+]] = compute.grid (%i_1, %j_1) {
-// CHECK-NEXT:      %[[V9:\d+]] = arith.constant 9 : index
-// CHECK-NEXT:      %channel = arith.divsi %i_1, %[[V9]] : index
-// CHECK-NEXT:      %[[V11:\d+]] = arith.constant 3 : index
-// CHECK-NEXT:      %[[V12:\d+]] = arith.divsi %i_1, %[[V11]] : index
-// CHECK-NEXT:      %[[V13:\d+]] = arith.remsi %[[V12]], %[[V11]] : index
-// CHECK-NEXT:      %[[V14:\d+]] = arith.remsi %i_1, %[[V11]] : index
-// CHECK-NEXT:      %[[V15:\d+]] = arith.constant 64 : index
-// CHECK-NEXT:      %[[V16:\d+]] = arith.divsi %j_1, %[[V15]] : index
-// CHECK-NEXT:      %[[V17:\d+]] = arith.constant 8 : index
-// CHECK-NEXT:      %[[V18:\d+]] = arith.divsi %j_1, %[[V17]] : index
-// CHECK-NEXT:      %[[V19:\d+]] = arith.remsi %[[V18]], %[[V17]] : index
-// CHECK-NEXT:      %[[V20:\d+]] = arith.remsi %j_1, %[[V17]] : index
-// CHECK-NEXT:      %[[V21:\d+]] = arith.addi %[[V19]], %[[V13]] : index
-// CHECK-NEXT:      %[[V22:\d+]] = arith.constant 1 : index
-// CHECK-NEXT:      %y = arith.subi %[[V21]], %[[V22]] : index
-// CHECK-NEXT:      %[[V24:\d+]] = arith.constant 0 : index
-// CHECK-NEXT:      %[[V25:\d+]] = arith.cmpi sge, %y, %[[V24]] : index
-// CHECK-NEXT:      %[[V26:\d+]] = arith.cmpi slt, %y, %[[V17]] : index
-// CHECK-NEXT:      %[[V27:\d+]] = arith.addi %[[V20]], %[[V14]] : index
-// CHECK-NEXT:      %x_1 = arith.subi %[[V27]], %[[V22]] : index
-// CHECK-NEXT:      %[[V29:\d+]] = arith.cmpi sge, %x_1, %[[V24]] : index
-// CHECK-NEXT:      %[[V30:\d+]] = arith.cmpi slt, %x_1, %[[V17]] : index
-// CHECK-NEXT:      %[[V31:\d+]] = arith.andi %[[V25]], %[[V26]] : i1
-// CHECK-NEXT:      %[[V32:\d+]] = arith.andi %[[V31]], %[[V29]] : i1
-// CHECK-NEXT:      %[[V33:\d+]] = arith.andi %[[V32]], %[[V30]] : i1
-// CHECK-NEXT:      %[[V34:\d+]] = scf.if %[[V33]] -> (f32) {
-// CHECK-NEXT:        %[[V35:\d+]] = compute.load %x[%[[V16]], %channel, %y, %x_1] : tensor<2x3x8x8xf32>
-// CHECK-NEXT:        scf.yield %[[V35]] : f32
+// CHECK-NEXT:    %[[V0:\w+]] = compute.grid (%i, %j) {
+// CHECK-NEXT:      %[[V1:\w+]] = arith.constant 64 : index
+// CHECK-NEXT:      %[[V2:\w+]] = arith.divsi %i, %[[V1]] : index
+// CHECK-NEXT:      %[[V3:\w+]] = arith.constant 8 : index
+// CHECK-NEXT:      %[[V4:\w+]] = arith.divsi %i, %[[V3]] : index
+// CHECK-NEXT:      %[[V5:\w+]] = arith.remsi %[[V4]], %[[V3]] : index
+// CHECK-NEXT:      %[[V6:\w+]] = arith.remsi %i, %[[V3]] : index
+// CHECK-NEXT:      %[[V7:\w+]] = arith.constant 9 : index
+// CHECK-NEXT:      %[[V8:\w+]] = arith.divsi %j, %[[V7]] : index
+// CHECK-NEXT:      %[[V9:\w+]] = arith.constant 3 : index
+// CHECK-NEXT:      %[[V10:\w+]] = arith.divsi %j, %[[V9]] : index
+// CHECK-NEXT:      %[[V11:\w+]] = arith.remsi %[[V10]], %[[V9]] : index
+// CHECK-NEXT:      %channel = arith.remsi %j, %[[V9]] : index
+// CHECK-NEXT:      %[[V12:\w+]] = arith.addi %[[V5]], %[[V8]] : index
+// CHECK-NEXT:      %[[V13:\w+]] = arith.constant 1 : index
+// CHECK-NEXT:      %y = arith.subi %[[V12]], %[[V13]] : index
+// CHECK-NEXT:      %[[V14:\w+]] = arith.constant 0 : index
+// CHECK-NEXT:      %[[V15:\w+]] = arith.cmpi sge, %y, %[[V14]] : index
+// CHECK-NEXT:      %[[V16:\w+]] = arith.cmpi slt, %y, %[[V3]] : index
+// CHECK-NEXT:      %[[V17:\w+]] = arith.addi %[[V6]], %[[V11]] : index
+// CHECK-NEXT:      %x_1 = arith.subi %[[V17]], %[[V13]] : index
+// CHECK-NEXT:      %[[V18:\w+]] = arith.cmpi sge, %x_1, %[[V14]] : index
+// CHECK-NEXT:      %[[V19:\w+]] = arith.cmpi slt, %x_1, %[[V3]] : index
+// CHECK-NEXT:      %[[V20:\w+]] = arith.andi %[[V15]], %[[V16]] : i1
+// CHECK-NEXT:      %[[V21:\w+]] = arith.andi %[[V20]], %[[V18]] : i1
+// CHECK-NEXT:      %[[V22:\w+]] = arith.andi %[[V21]], %[[V19]] : i1
+// CHECK-NEXT:      %[[V23:\w+]] = scf.if %[[V22]] -> (f32) {
+// CHECK-NEXT:        %[[V24:\w+]] = compute.load %x[%[[V2]], %channel, %y, %x_1] : tensor<2x3x8x8xf32>
+// CHECK-NEXT:        scf.yield %[[V24]] : f32
 // CHECK-NEXT:      } else {
-// CHECK-NEXT:        %[[V36:\d+]] = arith.constant 0.000000e+00 : f32
-// CHECK-NEXT:        scf.yield %[[V36]] : f32
+// CHECK-NEXT:        %[[V25:\w+]] = arith.constant 0.000000e+00 : f32
+// CHECK-NEXT:        scf.yield %[[V25]] : f32
 // CHECK-NEXT:      }
-// CHECK-NEXT:      compute.yield %[[V34]] : f32
-// CHECK-NEXT:    } : tensor<27x128xf32>
-// CHECK-NEXT:    %y_1 = graph.matmul %[[V0]], %[[V8]] : (tensor<4x27xf32>, tensor<27x128xf32>) -> tensor<4x128xf32>
+// CHECK-NEXT:      compute.yield %[[V23]] : f32
+// CHECK-NEXT:    } : tensor<128x27xf32>
+// CHECK-NEXT:    %[[V26:\w+]] = compute.grid (%i_1, %j_1) {
+// CHECK-NEXT:      %[[V27:\w+]] = arith.constant 9 : index
+// CHECK-NEXT:      %[[V28:\w+]] = arith.divsi %i_1, %[[V27]] : index
+// CHECK-NEXT:      %[[V29:\w+]] = arith.constant 3 : index
+// CHECK-NEXT:      %[[V30:\w+]] = arith.divsi %i_1, %[[V29]] : index
+// CHECK-NEXT:      %[[V31:\w+]] = arith.remsi %[[V30]], %[[V29]] : index
+// CHECK-NEXT:      %[[V32:\w+]] = arith.remsi %i_1, %[[V29]] : index
+// CHECK-NEXT:      %[[V33:\w+]] = compute.load %w[%j_1, %[[V32]], %[[V28]], %[[V31]]] : tensor<4x3x3x3xf32>
+// CHECK-NEXT:      compute.yield %[[V33]] : f32
+// CHECK-NEXT:    } : tensor<27x4xf32>
+// CHECK-NEXT:    %y_1 = graph.matmul %[[V0]], %[[V26]] : (tensor<128x27xf32>, tensor<27x4xf32>) -> tensor<128x4xf32>
 // CHECK-NEXT:    %y_2 = compute.grid (%i_2, %j_2, %k, %l) {
-// CHECK-NEXT:      %[[V38:\d+]] = arith.constant 8 : index
-// CHECK-NEXT:      %[[V39:\d+]] = arith.muli %i_2, %[[V38]] : index
-// CHECK-NEXT:      %[[V40:\d+]] = arith.addi %[[V39]], %k : index
-// CHECK-NEXT:      %[[V41:\d+]] = arith.muli %[[V40]], %[[V38]] : index
-// CHECK-NEXT:      %[[V42:\d+]] = arith.addi %[[V41]], %l : index
-// CHECK-NEXT:      %[[V43:\d+]] = compute.load %y_1[%j_2, %[[V42]]] : tensor<4x128xf32>
-// CHECK-NEXT:      compute.yield %[[V43]] : f32
+// CHECK-NEXT:      %[[V34:\w+]] = arith.constant 8 : index
+// CHECK-NEXT:      %[[V35:\w+]] = arith.muli %i_2, %[[V34]] : index
+// CHECK-NEXT:      %[[V36:\w+]] = arith.addi %[[V35]], %k : index
+// CHECK-NEXT:      %[[V37:\w+]] = arith.muli %[[V36]], %[[V34]] : index
+// CHECK-NEXT:      %[[V38:\w+]] = arith.addi %[[V37]], %l : index
+// CHECK-NEXT:      %[[V39:\w+]] = compute.load %y_1[%[[V38]], %j_2] : tensor<128x4xf32>
+// CHECK-NEXT:      compute.yield %[[V39]] : f32
 // CHECK-NEXT:    } : tensor<2x4x8x8xf32>
 // CHECK-NEXT:    func.return %y_2 : tensor<2x4x8x8xf32>
 
@@ -319,35 +319,35 @@ func.func @grouped_conv2d(%x : tensor<1x6x8x8xf32>, %w : tensor<4x3x1x1xf32>) ->
 }
 
 // CHECK-LABEL: func.func @grouped_conv2d(%x: tensor<1x6x8x8xf32>, %w: tensor<4x3x1x1xf32>) -> tensor<1x4x8x8xf32> {
-// CHECK-NEXT:    %[[V0:\d+]] = compute.grid (%i, %j, %k) {
-// CHECK-NEXT:      %[[V1:\d+]] = arith.constant 2 : index
-// CHECK-NEXT:      %[[V2:\d+]] = arith.muli %i, %[[V1]] : index
-// CHECK-NEXT:      %[[V3:\d+]] = arith.addi %[[V2]], %j : index
-// CHECK-NEXT:      %[[V4:\d+]] = arith.constant 0 : index
-// CHECK-NEXT:      %[[V5:\d+]] = compute.load %w[%[[V3]], %k, %[[V4]], %[[V4]]] : tensor<4x3x1x1xf32>
+// CHECK-NEXT:    %[[V0:\w+]] = compute.grid (%i, %j, %k) {
+// CHECK-NEXT:      %[[V1:\w+]] = arith.constant 8 : index
+// CHECK-NEXT:      %y = arith.divsi %j, %[[V1]] : index
+// CHECK-NEXT:      %x_1 = arith.remsi %j, %[[V1]] : index
+// CHECK-NEXT:      %[[V2:\w+]] = arith.constant 3 : index
+// CHECK-NEXT:      %[[V3:\w+]] = arith.muli %i, %[[V2]] : index
+// CHECK-NEXT:      %channel = arith.addi %[[V3]], %k : index
+// CHECK-NEXT:      %[[V4:\w+]] = arith.constant 0 : index
+// CHECK-NEXT:      %[[V5:\w+]] = compute.load %x[%[[V4]], %channel, %y, %x_1] : tensor<1x6x8x8xf32>
 // CHECK-NEXT:      compute.yield %[[V5]] : f32
-// CHECK-NEXT:    } : tensor<2x2x3xf32>
-// CHECK-NEXT:    %[[V6:\d+]] = compute.grid (%i_1, %j_1, %k_1) {
-// CHECK-NEXT:      %[[V7:\d+]] = arith.constant 8 : index
-// CHECK-NEXT:      %y = arith.divsi %k_1, %[[V7]] : index
-// CHECK-NEXT:      %x_1 = arith.remsi %k_1, %[[V7]] : index
-// CHECK-NEXT:      %[[V10:\d+]] = arith.constant 3 : index
-// CHECK-NEXT:      %[[V11:\d+]] = arith.muli %i_1, %[[V10]] : index
-// CHECK-NEXT:      %channel = arith.addi %[[V11]], %j_1 : index
-// CHECK-NEXT:      %[[V13:\d+]] = arith.constant 0 : index
-// CHECK-NEXT:      %[[V14:\d+]] = compute.load %x[%[[V13]], %channel, %y, %x_1] : tensor<1x6x8x8xf32>
-// CHECK-NEXT:      compute.yield %[[V14]] : f32
-// CHECK-NEXT:    } : tensor<2x3x64xf32>
-// CHECK-NEXT:    %y_1 = graph.matmul %[[V0]], %[[V6]] : (tensor<2x2x3xf32>, tensor<2x3x64xf32>) -> tensor<2x2x64xf32>
+// CHECK-NEXT:    } : tensor<2x64x3xf32>
+// CHECK-NEXT:    %[[V6:\w+]] = compute.grid (%i_1, %j_1, %k_1) {
+// CHECK-NEXT:      %[[V7:\w+]] = arith.constant 2 : index
+// CHECK-NEXT:      %[[V8:\w+]] = arith.muli %i_1, %[[V7]] : index
+// CHECK-NEXT:      %[[V9:\w+]] = arith.addi %[[V8]], %k_1 : index
+// CHECK-NEXT:      %[[V10:\w+]] = arith.constant 0 : index
+// CHECK-NEXT:      %[[V11:\w+]] = compute.load %w[%[[V9]], %j_1, %[[V10]], %[[V10]]] : tensor<4x3x1x1xf32>
+// CHECK-NEXT:      compute.yield %[[V11]] : f32
+// CHECK-NEXT:    } : tensor<2x3x2xf32>
+// CHECK-NEXT:    %y_1 = graph.matmul %[[V0]], %[[V6]] : (tensor<2x64x3xf32>, tensor<2x3x2xf32>) -> tensor<2x64x2xf32>
 // CHECK-NEXT:    %y_2 = compute.grid (%i_2, %j_2, %k_2, %l) {
-// CHECK-NEXT:      %[[V16:\d+]] = arith.constant 8 : index
-// CHECK-NEXT:      %[[V17:\d+]] = arith.muli %k_2, %[[V16]] : index
-// CHECK-NEXT:      %[[V18:\d+]] = arith.addi %[[V17]], %l : index
-// CHECK-NEXT:      %[[V19:\d+]] = arith.constant 2 : index
-// CHECK-NEXT:      %[[V20:\d+]] = arith.divsi %j_2, %[[V19]] : index
-// CHECK-NEXT:      %[[V21:\d+]] = arith.remsi %j_2, %[[V19]] : index
-// CHECK-NEXT:      %[[V22:\d+]] = compute.load %y_1[%[[V20]], %[[V21]], %[[V18]]] : tensor<2x2x64xf32>
-// CHECK-NEXT:      compute.yield %[[V22]] : f32
+// CHECK-NEXT:      %[[V12:\w+]] = arith.constant 8 : index
+// CHECK-NEXT:      %[[V13:\w+]] = arith.muli %k_2, %[[V12]] : index
+// CHECK-NEXT:      %[[V14:\w+]] = arith.addi %[[V13]], %l : index
+// CHECK-NEXT:      %[[V15:\w+]] = arith.constant 2 : index
+// CHECK-NEXT:      %[[V16:\w+]] = arith.divsi %j_2, %[[V15]] : index
+// CHECK-NEXT:      %[[V17:\w+]] = arith.remsi %j_2, %[[V15]] : index
+// CHECK-NEXT:      %[[V18:\w+]] = compute.load %y_1[%[[V16]], %[[V14]], %[[V17]]] : tensor<2x64x2xf32>
+// CHECK-NEXT:      compute.yield %[[V18]] : f32
 // CHECK-NEXT:    } : tensor<1x4x8x8xf32>
 // CHECK-NEXT:    func.return %y_2 : tensor<1x4x8x8xf32>
 

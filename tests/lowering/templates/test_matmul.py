@@ -115,15 +115,15 @@ def test_residual_and_reader(check):
 
 
 @pytest.mark.parametrize(
-    ("shape", "weight", "stride", "padding", "dilation", "groups"),
+    ("shape", "weight", "stride", "padding", "dilation", "groups", "packed"),
     [
-        ((2, 3, 9, 8), (5, 3, 3, 3), (2, 1), (1, 1), (1, 1), 1),
-        ((1, 4, 7, 7), (6, 2, 3, 2), (1, 1), (0, 1), (2, 1), 2),
-        ((2, 5, 6, 6), (7, 5, 1, 1), (1, 1), (0, 0), (1, 1), 1),
+        ((2, 3, 9, 8), (5, 3, 3, 3), (2, 1), (1, 1), (1, 1), 1, 2),
+        ((1, 4, 7, 7), (6, 2, 3, 2), (1, 1), (0, 1), (2, 1), 2, 1),
+        ((2, 5, 6, 6), (7, 5, 1, 1), (1, 1), (0, 0), (1, 1), 1, 0),
     ],
 )
-def test_conv2d(check, shape, weight, stride, padding, dilation, groups):
-    """A convolution with its epilogue is one product, through the im2col view."""
+def test_conv2d(check, shape, weight, stride, padding, dilation, groups, packed):
+    """A convolution with its epilogue is one product, of what is packed for it."""
     x, w, b = torch.randn(shape), torch.randn(weight), torch.randn(weight[0])
     options = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
     expected = functional.conv2d(x.double(), w.double(), b.double(), **options).relu()
@@ -138,6 +138,7 @@ def test_conv2d(check, shape, weight, stride, padding, dilation, groups):
         """,
         {"x": x, "w": w, "b": b},
         {"y": expected},
+        kernels=1 + packed,
     )
 
 

@@ -158,7 +158,7 @@ def test_sizes(check, choose, m, n, k, blocking):
     "blocking", [Blocking(F16, 16, 32, 32, 1, 2, 2), Blocking(WGMMA_F16, 64, 64, 64, 1, 1, 3)]
 )
 def test_convolution(check, choose, blocking):
-    """The im2col view of a convolution is copied element by element, pixels side by side."""
+    """Image and filters of a convolution are packed ahead of it, with channels side by side."""
     x, w = torch.randn(2, 5, 9, 8).half(), torch.randn(12, 5, 3, 3).half()
     check(
         """
@@ -167,6 +167,7 @@ def test_convolution(check, choose, blocking):
         """,
         {"x": x, "w": w},
         {"y": functional.conv2d(x.double(), w.double(), stride=(2, 1), padding=1)},
+        kernels=3,
         dtype=torch.float16,
         tolerance=4e-3,
         options=choose(blocking),

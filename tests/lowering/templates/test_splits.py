@@ -62,7 +62,7 @@ def test_batches(check, split):
 
 
 def test_convolution(check, split):
-    """The im2col view of a convolution is cut as any operand is."""
+    """The im2col view of a convolution is cut as any operand; image and filters are packed."""
     x, w = torch.randn(1, 8, 7, 7).half(), torch.randn(24, 8, 3, 3).half()
     check(
         """
@@ -74,7 +74,7 @@ def test_convolution(check, split):
         {"y": functional.conv2d(x.double(), w.double(), padding=1).relu()},
         dtype=torch.float16,
         tolerance=4e-3,
-        kernels=2,
+        kernels=4,
         options=split(2),
     )
 

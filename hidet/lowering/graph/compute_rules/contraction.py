@@ -69,8 +69,9 @@ class Convolution:
 
     @property
     def kernel(self) -> tuple[int, ...]:
-        """[C / groups, KH, KW]: what one element of the result is summed over."""
-        return shape_of(self.op.weight)[1:]
+        """[KH, KW, C / groups]: what one element of the result is summed over."""
+        _, depth, *spatial = shape_of(self.op.weight)
+        return (*spatial, depth)
 
     @property
     def positions(self) -> tuple[int, ...]:
@@ -91,9 +92,10 @@ class Convolution:
 
 
 def conv2d(b: GridBuilder, op: graph.Conv2dOp) -> SSAValue:
-    """Filters [g, O / g, K] times the im2col view [g, K, N OH OW], arranged as [N, O, OH, OW].
+    """The im2col view [g, N OH OW, K] times filters [g, K, O / g], arranged as [N, O, OH, OW].
 
-    K = C / g * KH * KW. The dimension of the groups is missing where there is one group.
+    K = KH * KW * C / g: neighbours along k are channels, which lie side by side in images whose
+    channels come last. The dimension of the groups is missing where there is one group.
     """
     found, c = op.result_type, Convolution(op)
     if is_empty(op.x) or is_empty(op.weight):
@@ -102,8 +104,8 @@ def conv2d(b: GridBuilder, op: graph.Conv2dOp) -> SSAValue:
         return depthwise(b, c)
     product = b.insert(
         graph.MatmulOp(
-            filter_view(b, c),
             image_view(b, c),
+            filter_view(b, c),
             precision=op.precision.data,
             result_element=computation_type(found.element_type),
         )
@@ -113,38 +115,39 @@ def conv2d(b: GridBuilder, op: graph.Conv2dOp) -> SSAValue:
 
     def scalar_at(indices: Indices) -> SSAValue:
         image, filter_, *position = indices
-        column = b.join([image, *position], c.positions)
-        row = b.split(filter_, [*c.batch, c.filters])
-        return b.read(product.result, [*row, column])
+        row = b.join([image, *position], c.positions)
+        *group, column = b.split(filter_, [*c.batch, c.filters])
+        return b.read(product.result, [*group, row, column])
 
     return b.grid(found.get_shape(), found.element_type, scalar_at)
 
 
 def filter_view(b: GridBuilder, c: Convolution) -> SSAValue:
-    """View the filters as matrices [g, O / g, K]."""
+    """View the filters as matrices [g, K, O / g]."""
 
     def scalar_at(indices: Indices) -> SSAValue:
-        *group, row, k = indices
-        filter_ = b.join([*group, row], [*c.batch, c.filters])
-        return b.element(c.op.weight, [filter_, *b.split(k, c.kernel)])
+        *group, k, column = indices
+        filter_ = b.join([*group, column], [*c.batch, c.filters])
+        *offset, channel = b.split(k, c.kernel)
+        return b.element(c.op.weight, [filter_, channel, *offset])
 
-    shape = [*c.batch, c.filters, prod(c.kernel)]
+    shape = [*c.batch, prod(c.kernel), c.filters]
     return b.grid(shape, element_type(c.op.weight), scalar_at)
 
 
 def image_view(b: GridBuilder, c: Convolution) -> SSAValue:
-    """View the images as matrices [g, K, N OH OW] whose columns are what a filter sees."""
+    """View the images as matrices [g, N OH OW, K] whose rows are what a filter sees."""
     element = element_type(c.op.x)
 
     def scalar_at(indices: Indices) -> SSAValue:
-        *group, k, column = indices
-        channel, *offset = b.split(k, c.kernel)
-        image, *position = b.split(column, c.positions)
+        *group, row, k = indices
+        image, *position = b.split(row, c.positions)
+        *offset, channel = b.split(k, c.kernel)
         channel = b.index(b.join([*group, channel], [*c.batch, c.depth]))
         channel.name_hint = "channel"
         return c.access.element(b, [image, channel], position, offset, lambda: b.exact(0, element))
 
-    return b.grid([*c.batch, prod(c.kernel), prod(c.positions)], element, scalar_at)
+    return b.grid([*c.batch, prod(c.positions), prod(c.kernel)], element, scalar_at)
 
 
 def depthwise(b: GridBuilder, c: Convolution) -> SSAValue:
@@ -163,7 +166,7 @@ def depthwise(b: GridBuilder, c: Convolution) -> SSAValue:
             weight = b.read(op.weight, [filter_, b.index(0), *offset])
             return b.apply(arith.MulfOp, b.widen(pixel), weight)
 
-        return b.reduce(ReduceKind.ADD, c.kernel[1:], product)
+        return b.reduce(ReduceKind.ADD, c.kernel[:-1], product)
 
     return b.grid(found.get_shape(), found.element_type, scalar_at)
 

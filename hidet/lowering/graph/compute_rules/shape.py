@@ -3,9 +3,11 @@
 from collections.abc import Callable, Sequence
 from math import prod
 
+from xdsl.dialects.builtin import UnitAttr
 from xdsl.ir import Operation, SSAValue
 
 from hidet.dialects import graph
+from hidet.dialects.compute import STORED, GridOp
 from hidet.dialects.graph.base import GraphOp, python_number, shape_of
 from hidet.lowering.graph.compute_rules.grid_builder import (
     GridBuilder,
@@ -74,11 +76,19 @@ def reshape_parts(
     return parts
 
 
-def permute(b: GridBuilder, op: graph.PermuteOp) -> SSAValue:
+def permute(b: GridBuilder, op: graph.ReorderingOp) -> SSAValue:
     """Index i of the result is index dims[i] of x."""
     dims = op.dims.get_values()
     order = sorted(range(len(dims)), key=lambda i: dims[i])
     return moved(b, op, op.x, lambda b, indices: [indices[i] for i in order])
+
+
+def pack(b: GridBuilder, op: graph.PackOp) -> SSAValue:
+    """A permutation that is stored."""
+    result = permute(b, op)
+    assert isinstance(result.owner, GridOp)
+    result.owner.attributes[STORED] = UnitAttr()
+    return result
 
 
 def expand(b: GridBuilder, op: graph.ExpandOp) -> SSAValue:
@@ -213,6 +223,7 @@ RULES: dict[type[Operation], Rule[GridBuilder]] = {
     graph.GatherOp: gather,
     graph.IndexSelectOp: index_select,
     graph.PadOp: pad,
+    graph.PackOp: pack,
     graph.PermuteOp: permute,
     graph.ReshapeOp: reshape,
     graph.SliceOp: slice_,

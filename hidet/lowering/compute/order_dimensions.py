@@ -1,0 +1,123 @@
+"""The pass `order-dimensions`: tensors lie in memory in the order in which they are computed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import (
+    PatternRewriter,
+    RewritePattern,
+    op_type_rewrite_pattern,
+)
+from xdsl.rewriter import InsertPoint
+
+from hidet.analysis.forms import LinearForm
+from hidet.analysis.grids import is_view, loads_of
+from hidet.analysis.index_forms import IndexForms
+from hidet.analysis.linear_index import linear_index_of_load
+from hidet.analysis.rows import rows_of_grid
+from hidet.dialects.compute import GridOp, LoadOp, YieldOp
+from hidet.dialects.shaped import element_of, size_of
+from hidet.lowering.single_walk import rewrite_once
+from hidet.rewriting.builder import KernelBuilder
+from hidet.rewriting.inlining import inline_into_loads
+
+
+class OrderDimensions(RewritePattern):
+    """A grid takes the order of dimensions of what it reads, and a view puts them back.
+
+        y[n, c, h, w] = relu(x[n, h, w, c])     becomes     z[n, h, w, c] = relu(x[n, h, w, c])
+
+    and whatever loaded y[n, c, h, w] loads z[n, h, w, c].
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: GridOp, rewriter: PatternRewriter) -> None:
+        """Rewrite one grid."""
+        if is_view(op) or op.is_stored or _is_of_rows(op):
+            return
+        order = order_of(op)
+        if order == sorted(order):
+            return
+        builder = KernelBuilder(InsertPoint.before(op))
+        element = element_of(op.result)
+        ordered = GridOp(TensorType(element, [op.shape[dim] for dim in order]))
+        ordered.location = op.location
+        for index, dim in zip(ordered.indices, order, strict=True):
+            index.name_hint = op.indices[dim].name_hint
+        builder.insert(ordered)
+        ordered.result.name_hint = op.result.name_hint
+        with builder.inside(ordered.body.block):
+            indices = [ordered.indices[order.index(dim)] for dim in range(len(order))]
+            builder.insert(YieldOp(*builder.unwrap(op.body, indices)))
+        with builder.inside(op.body.block):
+            place = [op.indices[dim] for dim in order]
+            builder.insert(YieldOp(builder.insert(LoadOp(ordered.result, place)).result))
+        inline_into_loads(op)
+
+
+def order_of(grid: GridOp) -> list[int]:
+    """Return the dimensions of a grid, those first along which what it reads lies furthest apart.
+
+    What counts is the largest tensor that it reads; of several as large, one whose order is another
+    than that of the grid.
+    """
+    own = list(range(len(grid.shape)))
+    loads = loads_of(grid)
+    largest = max((size_of(load.source) for load in loads), default=0)
+    forms = IndexForms()
+    for load in loads:
+        if size_of(load.source) == largest:
+            order = _order_along(grid, linear_index_of_load(forms, load))
+            if order != own:
+                return order
+    return own
+
+
+def _order_along(grid: GridOp, place: LinearForm) -> list[int]:
+    """Return the dimensions of a grid by the distance of neighbours, where a place says it."""
+    own = list(range(len(grid.shape)))
+    moving = [dim for dim in own if grid.shape[dim] > 1]
+    distances: dict[int, int] = {}
+    for dim in moving:
+        index = grid.indices[dim]
+        found = [
+            abs(factor)
+            for atom, factor in place.terms.items()
+            if LinearForm.of(atom).depends_on(index)
+        ]
+        if not found:
+            return own  # the same element again and again
+        distances[dim] = min(found)
+    ordered = iter(sorted(moving, key=lambda dim: -distances[dim]))
+    return [next(ordered) if dim in distances else dim for dim in own]
+
+
+def _is_of_rows(grid: GridOp) -> bool:
+    """Return whether a grid reduces rows, or takes part in what is computed of their values."""
+    sources: list[SSAValue] = [grid.result, *(load.source for load in loads_of(grid))]
+    owners = [source.owner for source in sources]
+    return any(isinstance(owner, GridOp) and rows_of_grid(owner) for owner in owners)
+
+
+@dataclass(frozen=True)
+class OrderDimensionsPass(ModulePass):
+    """Store tensors in the order of dimensions of what they are computed from.
+
+    Expects functions of grids and anchors, with views inlined. A convolution is a product of pixels
+    and filters, in whose result the channels of a pixel lie side by side. So everything that is
+    computed of it element by element or by windows is stored with its channels last, whatever the
+    order of its dimensions, and the next convolution reads channels side by side. Dimensions are
+    put back in order where a result of the function is stored. Grids of rows (softmax, norms) stay
+    as they are.
+    """
+
+    name = "order-dimensions"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Order the grids of a module; producers first, as an order is handed on."""
+        rewrite_once(op.body, {GridOp: OrderDimensions()})

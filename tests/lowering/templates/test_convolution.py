@@ -1,0 +1,101 @@
+"""Numbers of convolutions in the schedules of GPUs, on the CPU in strict mode; what copies them."""
+
+import random
+import re
+
+import pytest
+import torch
+from torch.nn import functional
+from xdsl.parser import Parser
+
+from hidet.backend.printer import print_kernels
+from hidet.context import make_context
+from hidet.dialects.cuda import KernelOp
+from hidet.frontends.torch.dtypes import type_of
+from hidet.lowering.pipelines import PassOptions, run_pipeline
+from hidet.lowering.templates.blocking import Blocking
+
+CHOICES = (
+    Blocking("m16n8k16_f16_f32", 32, 32, 64, 2, 2, 3),
+    Blocking("m16n8k16_f16_f32", 16, 32, 32, 1, 4, 4),
+    Blocking("m64n32k16_f16_f32", 64, 32, 64, 1, 1, 3),
+    Blocking("fma", 32, 32, 16, 8, 8, 1),
+)
+
+
+def convolution(draw):
+    """Draw images, filters and the numbers of a convolution."""
+    groups = draw.choice((1, 1, 2, 3))
+    depth, filters = draw.choice((1, 3, 8, 16, 24)), draw.choice((1, 4, 8, 20))
+    kernel = [draw.randint(1, 4) for _ in range(2)]
+    stride, dilation, padding = ([draw.randint(low, 3) for _ in range(2)] for low in (1, 1, 0))
+    sizes = [
+        draw.randint(max(1, dilation[i] * (kernel[i] - 1) + 1 - 2 * padding[i]), 12)
+        for i in range(2)
+    ]
+    x = torch.randn(draw.randint(1, 3), depth * groups, *sizes).half()
+    w = torch.randn(filters * groups, depth, *kernel).half()
+    return x, w, {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
+
+
+def packed(x, w):
+    """Give images [N, H, W, C] and filters [KH, KW, C, O], as programs store them."""
+    return {"x": x.permute(0, 2, 3, 1).contiguous(), "w": w.permute(2, 3, 1, 0).contiguous()}
+
+
+def conv2d(x, w, y, options):
+    """Give the text of a convolution and a ReLU of packed images and filters."""
+    numbers = {k: v for k, v in options.items() if k != "groups"}
+    lists = ", ".join(f"{k} = array<i64: {', '.join(map(str, v))}>" for k, v in numbers.items())
+    image, filters, result = map(type_of, (x, w, y))
+    ours = {name: type_of(each) for name, each in packed(x, w).items()}
+    return f"""
+      %i = graph.permute %x {{dims = array<i64: 0, 3, 1, 2>}} : ({ours["x"]}) -> {image}
+      %f = graph.permute %w {{dims = array<i64: 3, 2, 0, 1>}} : ({ours["w"]}) -> {filters}
+      %p = graph.conv2d %i, %f {{{lists}, groups = {options["groups"]} : i64}}
+        : ({image}, {filters}) -> {result}
+      %y = graph.relu %p : {result}"""
+
+
+def kernels_of(w, groups):
+    """Return how many kernels a convolution is: filters are packed, and images of few channels."""
+    windows, depth = w[0, 0].numel() > 1, w.shape[1]
+    filters_are_packed = windows and (groups == 1 or depth > 1)
+    images_are_packed = windows and groups == 1 and depth % 4 > 0
+    return 1 + filters_are_packed + images_are_packed
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_random_convolutions(check, choose, seed):
+    """Any sizes, strides, paddings, dilations and groups, by all kinds of instructions."""
+    draw = random.Random(seed)
+    torch.manual_seed(seed)
+    x, w, options = convolution(draw)
+    y = functional.conv2d(x.double(), w.double(), **options).relu()
+    check(
+        conv2d(x, w, y.half(), options),
+        packed(x, w),
+        {"y": y},
+        dtype=torch.float16,
+        tolerance=4e-3,
+        kernels=kernels_of(w, options["groups"]),
+        options=choose(draw.choice(CHOICES)),
+    )
+
+
+@pytest.mark.parametrize(("depth", "copied"), [(64, 16), (8, 16), (4, 8), (3, 8)])
+def test_images_are_copied_in_vectors(depth, copied):
+    """Channels of images go to shared memory by `cp.async`, with zeros around the image."""
+    x, w = torch.empty(1, depth, 14, 14).half(), torch.empty(64, depth, 3, 3).half()
+    options = {"stride": [1, 1], "padding": [1, 1], "dilation": [1, 1], "groups": 1}
+    y = torch.empty(1, 64, 14, 14).half()
+    arguments = ", ".join(f"%{name}: {type_of(each)}" for name, each in packed(x, w).items())
+    text = f"""func.func @forward({arguments}) -> {type_of(y)} {{
+      {conv2d(x, w, y, options)}
+      func.return %y : {type_of(y)} }}"""
+    context = make_context()
+    module = Parser(context, text).parse_module()
+    run_pipeline(module, context, PassOptions(arch="sm_90a"))
+    source = print_kernels([op for op in module.ops if isinstance(op, KernelOp)])
+    copies = re.findall(r"cp_async_c[ag]<(\d+)>\(&sa.* \? (\d+) : 0\)", source)
+    assert {2 * int(size) for pair in copies for size in pair} == {copied}
