@@ -14,6 +14,7 @@ from torch._decomp import (
     get_decompositions,  # pyright: ignore[reportUnknownVariableType]
 )
 
+from hidet.frontends.torch.decomposed import DECOMPOSED
 from hidet.frontends.torch.operators.emitter import Overload
 
 aten = torch.ops.aten
@@ -62,4 +63,5 @@ def decompositions() -> dict[Overload, Callable[..., Any]]:
     }
     extra: Any = get_decompositions(list(ADDED))  # pyright: ignore[reportUnknownVariableType]
     table.update(extra)
+    table.update(DECOMPOSED)
     return table

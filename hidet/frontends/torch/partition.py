@@ -37,15 +37,18 @@ Part: TypeAlias = tuple[int, Kind]
 def report(imported: ImportedGraph, settings: Settings) -> None:
     """Say which operators are left to eager torch, in one warning.
 
+    Those that draw numbers are not among them: they belong to torch, which has the generators.
+
     Raises:
         HidetError: the settings want the whole graph compiled; says what the first problem is.
     """
-    if not imported.unsupported:
+    refused = {n: error for n, error in imported.unsupported.items() if not _draws(n)}
+    if not refused:
         return
     if not settings.fallback:
-        raise next(iter(imported.unsupported.values()))
+        raise next(iter(refused.values()))
     reasons: dict[str, str] = {}
-    for node, error in imported.unsupported.items():
+    for node, error in refused.items():
         reasons.setdefault(str(node.target), f"{describe(node)}: {error.what}")
     listed = "\n".join(f"  {reason}" for reason in reasons.values())
     warnings.warn(
@@ -53,6 +56,13 @@ def report(imported: ImportedGraph, settings: Settings) -> None:
         f"\n{listed}",
         UnsupportedOperatorWarning,
         stacklevel=2,
+    )
+
+
+def _draws(node: fx.Node) -> bool:
+    """Tell whether an operator draws numbers from torch's generators."""
+    return (
+        isinstance(node.target, Overload) and torch.Tag.nondeterministic_seeded in node.target.tags
     )
 
 

@@ -107,6 +107,10 @@ def checked_divisor(op: graph.CheckedDivisorOp, x: torch.Tensor) -> torch.Tensor
     return x
 
 
+def scatter(op: graph.ScatterOp, x, positions, source) -> torch.Tensor:
+    return x.index_put((positions,), source, accumulate=op.accumulate is not None)
+
+
 def optional(attribute):
     return None if attribute is None else python_number(attribute)
 
@@ -134,6 +138,7 @@ SPECIAL = {
     graph.EmbeddingOp: lambda op, table, ids: table[ids],
     graph.IndexSelectOp: lambda op, x, ids: x.index_select(op.axis.value.data, ids),
     graph.GatherOp: lambda op, x, ids: x.gather(op.axis.value.data, ids),
+    graph.ScatterOp: scatter,
     graph.SumOp: reduction(lambda x, axes, keep: x.sum(axes, keep, dtype=x.dtype)),
     graph.MeanOp: reduction(torch.mean),
     graph.ProdOp: reduction(product),

@@ -12,6 +12,7 @@ from hidet.frontends.torch.operators.lookup import LOOKUP
 from hidet.frontends.torch.operators.normalization import NORMALIZATION
 from hidet.frontends.torch.operators.pooling import POOLING
 from hidet.frontends.torch.operators.reduction import REDUCTION
+from hidet.frontends.torch.operators.scatter import SCATTER
 from hidet.frontends.torch.operators.shape import SHAPE
 from hidet.frontends.torch.operators.unary import UNARY
 
@@ -25,6 +26,7 @@ OPERATORS: Table = {
     **CONTRACTION,
     **NORMALIZATION,
     **POOLING,
+    **SCATTER,
 }
 """All operators that can be compiled."""
 
