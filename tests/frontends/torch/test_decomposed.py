@@ -12,14 +12,14 @@ aten = torch.ops.aten
 
 
 def floats(*shape):
-    return torch.randn(*shape, dtype=torch.float64)
+    return torch.randn(shape, dtype=torch.float64)
 
 
 def check(target, *arguments, expected=None, **keywords):
     """Compare the results of a function with those of its operator, or with others."""
     actual = DECOMPOSED[target](*arguments, **keywords)
     expected = target(*arguments, **keywords) if expected is None else expected
-    torch.testing.assert_close(actual, expected)
+    torch.testing.assert_close(actual, expected, equal_nan=True)
 
 
 @pytest.mark.parametrize("rank", [1, 2, 3])
@@ -97,3 +97,195 @@ def test_attention(kind, scale):
     torch.testing.assert_close(found[:3], expected)
     if mask is None:
         check(FLASH, *first, out, sums, *sizes, seed, seed, scale=scale, expected=expected)
+
+
+# ---------------------------------------------------------------------------- sorting and scans
+
+WITH_SPECIALS = torch.tensor([3, torch.nan, 1, 2, 1, torch.inf, -torch.inf, 0]).double()
+ROWS = {
+    "floats": floats(3, 5, 7),
+    "specials": WITH_SPECIALS,
+    "integers": torch.randint(0, 5, (4, 9)),
+    "truths": torch.randint(0, 2, (4, 9)).bool(),
+    "scalar": floats(),
+}
+
+
+@pytest.mark.parametrize("rows", ROWS)
+@pytest.mark.parametrize("descending", [False, True])
+def test_sort(rows, descending):
+    """Equal elements stay in their order, and NaN is the largest number."""
+    check(aten.sort.stable, ROWS[rows], stable=True, dim=0, descending=descending)
+
+
+def test_chosen():
+    x = floats(3, 5, 7)
+    for largest in (True, False):
+        check(aten.topk.default, x, 3, 1, largest, True)
+    check(aten.kthvalue.default, x, 2, 1, True)
+    for median in (aten.median, aten.nanmedian):
+        for each in (x, WITH_SPECIALS):
+            check(median.default, each)
+            check(median.dim, each, 0)
+
+
+@pytest.mark.parametrize("rows", ["floats", "specials", "integers", "scalar"])
+def test_scans(rows):
+    for target in (aten.cummax.default, aten.cummin.default, aten.cumprod.default):
+        check(target, ROWS[rows], 0)
+
+
+def test_logcumsumexp():
+    check(aten.logcumsumexp.default, torch.cat([floats(3, 4) * 300, ROWS["floats"][0, :3]], 1), 1)
+
+
+def test_long_rows_stay_whole():
+    """The work grows with the square of the length."""
+    assert DECOMPOSED[aten.sort.default](torch.zeros(2000)) is NotImplemented
+
+
+@pytest.mark.parametrize("right", [False, True])
+def test_searchsorted(right):
+    bounds, x = floats(4).sort()[0], torch.cat([floats(6), torch.tensor([torch.nan]).double()])
+    check(aten.bucketize.Tensor, x, bounds, right=right)
+    check(aten.bucketize.Tensor, bounds, bounds, right=right)
+    rows, values = floats(3, 4).sort()[0], floats(3, 6)
+    check(aten.searchsorted.Tensor, rows, values, right=right, out_int32=True)
+
+
+# ---------------------------------------------------------------------------- writes
+
+
+@pytest.mark.filterwarnings("ignore:index_reduce")
+@pytest.mark.parametrize("include_self", [False, True])
+@pytest.mark.parametrize("reduce", ["sum", "prod", "mean", "amax", "amin"])
+def test_reductions_at_positions(reduce, include_self):
+    x, source, places = floats(3, 5, 7), floats(3, 6, 7), torch.randint(0, 5, (2, 6, 7))
+    check(aten.scatter_reduce.two, x, 1, places, source, reduce, include_self=include_self)
+    if reduce != "sum":
+        places = torch.randint(0, 5, (6,))
+        check(aten.index_reduce.default, x, 1, places, source, reduce, include_self=include_self)
+
+
+def test_masked_scatter():
+    x = floats(3, 5, 7)
+    check(aten.masked_scatter.default, x, x > 0, floats(200))
+
+
+# ---------------------------------------------------------------------------- boxes, and the rest
+
+
+@pytest.mark.parametrize("x", [floats(2, 3, 7, 8, 9), floats(3, 7, 8, 9)], ids=["5", "4"])
+def test_boxes(x):
+    box = ([3, 2, 2], [2, 2, 1], [1, 0, 1])
+    check(aten.max_pool3d_with_indices.default, x, *box, [1, 2, 1])
+    check(aten.max_pool3d_with_indices.default, x, [3], [], [1])
+    check(aten.avg_pool3d.default, x, *box, False, True)
+    check(aten.avg_pool3d.default, x, *box, True, False)
+    check(aten.avg_pool3d.default, x, *box, True, True, 5)
+    check(aten._adaptive_avg_pool3d.default, x, [3, 2, 4])
+
+
+@pytest.mark.parametrize("x", [floats(2, 3, 7, 8, 9), floats(3, 7, 8, 9)], ids=["5", "4"])
+def test_adaptive_max_pools(x):
+    check(aten.adaptive_max_pool3d.default, x, [3, 2, 9])
+    check(aten.adaptive_max_pool2d.default, x[0], [3, 4])
+    check(aten.adaptive_max_pool2d.default, torch.full((2, 3, 3), -torch.inf), [2, 2])
+
+
+def test_larger_and_smaller():
+    """NaN gives way to numbers."""
+    x, other = WITH_SPECIALS, WITH_SPECIALS.flip(0)
+    for target in (aten.fmax.default, aten.fmin.default):
+        check(target, x, other)
+
+
+def test_distances():
+    x = floats(2, 5, 7)
+    check(aten._cdist_forward.default, x[0], x[1], 2.0, None)
+    check(aten._pdist_forward.default, x[0], 1.5)
+
+
+def test_trilinear():
+    a, b, c = floats(4, 3), floats(2, 3, 5), floats(4, 5)
+    check(aten._trilinear.default, a, b, c, [1, 3], [0], [1, 2], [2, 3])
+
+
+SIGNED = torch.linspace(-25, 60, 4001, dtype=torch.float64)
+WITHIN_ONE = torch.linspace(-0.9999, 0.9999, 2001, dtype=torch.float64)
+FUNCTIONS = {
+    aten.angle.default: (SIGNED, 0),
+    aten.digamma.default: (torch.linspace(0.01, 60, 4001, dtype=torch.float64), 1e-12),
+    aten.erfinv.default: (WITHIN_ONE, 1e-12),
+    aten.i0.default: (SIGNED, 1e-11),
+    aten.signbit.default: (torch.cat([SIGNED, torch.tensor([-0.0, 0.0])]), 0),
+    aten.special_i0e.default: (SIGNED, 1e-11),
+    aten.special_i1.default: (SIGNED, 1e-11),
+    aten.special_i1e.default: (SIGNED, 1e-11),
+    aten.special_modified_bessel_i0.default: (SIGNED, 1e-11),
+    aten.special_modified_bessel_i1.default: (SIGNED, 1e-11),
+    aten.special_ndtri.default: ((1 + WITHIN_ONE) / 2, 1e-12),
+    aten.special_spherical_bessel_j0.default: (SIGNED, 1e-12),
+}
+"""Where functions are tried, and the relative error that they may have."""
+
+
+@pytest.mark.parametrize("target", FUNCTIONS, ids=str)
+def test_function(target):
+    """Approximations are as precise as they say."""
+    x, error = FUNCTIONS[target]
+    actual, expected = DECOMPOSED[target](x), target(x)
+    torch.testing.assert_close(actual, expected, rtol=error, atol=error)
+    if error:
+        single = DECOMPOSED[target](x.float())
+        torch.testing.assert_close(single, target(x.float()), rtol=1e-5, atol=2e-6)
+
+
+def test_digamma_of_negative_numbers():
+    x = torch.tensor([-0.3, -2.7, -7.5, 0.0, -0.0, -3.0]).double()
+    check(aten.digamma.default, x)
+
+
+def test_limits_of_erfinv():
+    check(aten.erfinv.default, torch.tensor([-1, 1, 2, -2, 0]).double())
+
+
+@pytest.mark.parametrize("p", [0.0, 0.3, 1.0])
+def test_dropout(p):
+    """Of one seed come the numbers of eager torch."""
+    x = floats(50)
+    torch.manual_seed(4)
+    expected = aten.native_dropout(x, p, True)
+    torch.manual_seed(4)
+    actual = DECOMPOSED[aten.native_dropout.default](x, p, True)
+    torch.testing.assert_close(actual, expected, equal_nan=True)
+
+
+def test_shared_heads():
+    """The gradients of heads that several queries share add up."""
+    query, key, value = floats(2, 4, 5, 8), floats(2, 2, 7, 8), floats(2, 2, 7, 8)
+    leaves = [each.requires_grad_() for each in (query, key, value)]
+    out = F.scaled_dot_product_attention(
+        query, *(each.repeat_interleave(2, 1) for each in (key, value))
+    )
+    grad = torch.randn_like(out)
+    expected = torch.autograd.grad(out, leaves, grad)
+    first = [each.detach() for each in (grad, query, key, value)]
+    check(CPU, *first, out, out, 0.0, False, expected=expected)
+
+
+@pytest.mark.parametrize("decimals", [-2, 0, 3])
+def test_rounded(decimals):
+    check(aten.round.decimals, floats(50) * 300, decimals=decimals)
+
+
+@pytest.mark.parametrize("reduce", ["add", "multiply"])
+def test_older_form(reduce):
+    x, places = floats(3, 5), torch.randint(0, 5, (2, 9))
+    check(aten.scatter.reduce, x, 1, places, floats(3, 9), reduce=reduce)
+    check(aten.scatter.value_reduce, x, 1, places, 2.5, reduce=reduce)
+
+
+def test_identity():
+    check(aten.eye.default, 3)
+    check(aten.eye.m, 3, 4, dtype=torch.int64)

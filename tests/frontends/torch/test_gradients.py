@@ -41,6 +41,15 @@ class Attention(nn.Module):
         return found.transpose(1, 2).flatten(2)
 
 
+class Shared(nn.Linear):
+    """Attention of four heads over two that they share."""
+
+    def forward(self, x):
+        query, key, value = super().forward(x).split((8, 4, 4), -1)
+        heads = (each.unflatten(-1, (-1, 2)).transpose(1, 2) for each in (query, key, value))
+        return F.scaled_dot_product_attention(*heads, enable_gqa=True)
+
+
 class Loss(nn.Module):
     """A cross entropy of what an embedding gives, some of whose rows come several times."""
 
@@ -84,6 +93,7 @@ MODELS = {
         Attention(causal=False, mask=torch.randn(6, 6).double()),
         torch.randn(2, 6, 8),
     ),
+    "shared heads": lambda: (Shared(8, 16), torch.randn(2, 6, 8)),
     "loss": lambda: (Loss(), torch.randint(0, 7, (12,))),
     "index": lambda: (Picked(4, 2, bias=False), torch.randn(3, 4)),
 }

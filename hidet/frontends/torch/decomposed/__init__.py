@@ -8,8 +8,19 @@ from hidet.frontends.torch.decomposed.attention import ATTENTION
 from hidet.frontends.torch.decomposed.convolution import CONVOLUTION
 from hidet.frontends.torch.decomposed.pooling import POOLING
 from hidet.frontends.torch.decomposed.randomness import RANDOMNESS
+from hidet.frontends.torch.decomposed.sorting import SORTING
+from hidet.frontends.torch.decomposed.special import SPECIAL
+from hidet.frontends.torch.decomposed.writes import WRITES
 
-DECOMPOSED = {**ATTENTION, **CONVOLUTION, **POOLING, **RANDOMNESS}
+DECOMPOSED = {
+    **ATTENTION,
+    **CONVOLUTION,
+    **POOLING,
+    **RANDOMNESS,
+    **SORTING,
+    **SPECIAL,
+    **WRITES,
+}
 """What takes an operator apart, by operator."""
 
 __all__ = ["DECOMPOSED"]

@@ -23,6 +23,11 @@ def _gradients(
     """Give the gradients of query, key, value and of the scores, which is that of a mask."""
     if dropout:
         return NotImplemented
+    shared = [query.shape[1] // each.shape[1] for each in (key, value)]
+    key, value = (
+        each.repeat_interleave(count, 1) if count > 1 else each
+        for each, count in zip((key, value), shared, strict=True)
+    )
     wide = torch.float64 if query.dtype is torch.float64 else torch.float32
     dtypes = [each.dtype for each in (query, key, value)]
     scale = 1 / sqrt(query.shape[-1]) if scale is None else scale
@@ -43,6 +48,9 @@ def _gradients(
     found = scaled @ key, scaled.transpose(-1, -2) @ query
     of_value = weights.to(grad.dtype).transpose(-1, -2) @ grad
     results = [each.to(dtype) for each, dtype in zip((*found, of_value), dtypes, strict=True)]
+    for n, count in enumerate(shared, 1):
+        if count > 1:  # the heads of queries that share one add up
+            results[n] = results[n].unflatten(1, (-1, count)).sum(2)
     return results[0], results[1], results[2], of_scores
 
 

@@ -9,7 +9,7 @@ from functools import partial
 from math import prod
 
 import torch
-from xdsl.dialects.builtin import TensorType, f32, i32, i64
+from xdsl.dialects.builtin import TensorType, f32, i1, i32, i64
 from xdsl.ir import SSAValue
 
 from hidet.dialects import graph
@@ -50,6 +50,15 @@ def index_put(
     axes = [axis for axis, ids in enumerate(indices) if ids is not None]
     others = [axis for axis in range(len(sizes)) if axis not in axes]
     given = [ids for ids in indices if ids is not None]
+    is_mask = len(given) == 1 and element_type(given[0]) == i1 and prod(shape_of(values)) == 1
+    if is_mask and not accumulate:
+        shape = [
+            size if axis < axes[0] + len(shape_of(given[0])) else 1
+            for axis, size in enumerate(sizes)
+        ]
+        mask = g.reshape(given[0], [1 if axis < axes[0] else n for axis, n in enumerate(shape)])
+        values = g.reshape(g.cast(values, element_type(x)), [])
+        return g.emit(graph.WhereOp(mask, values, x))
     if any(element_type(ids) not in (i32, i64) for ids in given):
         raise unsupported("a mask, whose number of places depends on data")
     positions = linear_positions(g, [sizes[axis] for axis in axes], given)
