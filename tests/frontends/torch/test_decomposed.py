@@ -289,3 +289,18 @@ def test_older_form(reduce):
 def test_identity():
     check(aten.eye.default, 3)
     check(aten.eye.m, 3, 4, dtype=torch.int64)
+
+
+def test_views_are_written():
+    x = floats(4, 5, 6)
+    check(aten.diagonal_scatter.default, x, floats(5, 4), 2, 0, 2)
+    check(aten.diagonal_scatter.default, x, floats(4, 4), -1, 1, 2)
+    check(aten.as_strided_scatter.default, x, floats(2, 3), [2, 3], [7, 2], 5)
+
+
+@pytest.mark.filterwarnings("ignore:index_reduce")
+def test_scalars():
+    one = torch.tensor([0])
+    check(aten.index_reduce.default, floats(), 0, one, floats(), "amax")
+    check(aten.scatter_reduce.two, floats(), 0, one[0], floats(), "prod")
+    check(aten.searchsorted.Tensor, floats(0), floats(3))

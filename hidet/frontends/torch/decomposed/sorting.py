@@ -139,7 +139,7 @@ def searchsorted(
     sorter: Tensor | None = None,
 ) -> Any:
     """How many elements of sorted rows are smaller, or not larger, than each element."""
-    if not 0 < sequence.shape[-1] <= LONGEST:
+    if sequence.shape[-1] > LONGEST:
         return NotImplemented
     if sorter is not None:
         sequence = sequence.gather(-1, sorter)

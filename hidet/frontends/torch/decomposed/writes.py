@@ -1,6 +1,6 @@
 """Operators that combine what they write at positions, or write where a mask says so."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -17,9 +17,8 @@ def scatter_reduce(
 ) -> Any:
     """A sum, mean, product, maximum or minimum of the source's elements for each position."""
     if x.dim() == 0:
-        parts = (each.reshape(1) for each in (x, index, src))
-        x_, index_, src_ = parts
-        found = scatter_reduce(x_, 0, index_, src_, reduce, include_self=include_self)
+        rows = x.reshape(1), 0, index.reshape(1), src.reshape(1)
+        found = scatter_reduce(*rows, reduce, include_self=include_self)
         return found if found is NotImplemented else found.reshape(())
     src = src[tuple(slice(size) for size in index.shape)]
     if index.numel() == 0:
@@ -61,13 +60,13 @@ def index_reduce(
     x: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
 ) -> Any:
     """The same for slices of a dimension."""
-    names = {"prod": "prod", "mean": "mean", "amax": "amax", "amin": "amin"}
-    if x.dim() == 0 or source.dim() == 0:
-        return NotImplemented
     index = index.reshape(-1)
+    if x.dim() == 0 or source.dim() == 0:
+        source = source.reshape(-1)
+        return scatter_reduce(x, 0, index, source, reduce, include_self=include_self)
     shape = [-1 if axis == dim % x.dim() else 1 for axis in range(x.dim())]
     index = index.reshape(shape).expand(source.shape)
-    return scatter_reduce(x, dim, index, source, names[reduce], include_self=include_self)
+    return scatter_reduce(x, dim, index, source, reduce, include_self=include_self)
 
 
 def scatter_with(x: Tensor, dim: int, index: Tensor, source: Any, *, reduce: str) -> Any:
@@ -77,10 +76,37 @@ def scatter_with(x: Tensor, dim: int, index: Tensor, source: Any, *, reduce: str
     return scatter_reduce(x, dim, index, source, {"add": "sum", "multiply": "prod"}[reduce])
 
 
+def _written(x: Tensor, places: Callable[[Tensor], Tensor], source: Tensor) -> Tensor:
+    """Write elements to those places that a view picks."""
+    numbers = torch.arange(x.numel(), device=x.device).reshape(x.shape)
+    picked = places(numbers).reshape(-1)
+    return x.reshape(-1).index_put((picked,), source.reshape(-1).to(x.dtype)).reshape(x.shape)
+
+
+def as_strided_scatter(
+    x: Tensor,
+    source: Tensor,
+    size: Sequence[int],
+    stride: Sequence[int],
+    storage_offset: int | None = None,
+) -> Any:
+    """A strided view written."""
+    if not x.is_contiguous() or x.storage_offset() != 0:
+        return NotImplemented
+    return _written(x, lambda n: n.as_strided(size, stride, storage_offset or 0), source)
+
+
+def diagonal_scatter(
+    x: Tensor, source: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1
+) -> Tensor:
+    """A diagonal written."""
+    return _written(x, lambda n: n.diagonal(offset, dim1, dim2), source)
+
+
 def masked_scatter(x: Tensor, mask: Tensor, source: Tensor) -> Any:
     """The source's elements, one after the other, where a mask says so."""
-    shape: Any = torch.broadcast_shapes(x.shape, mask.shape)
-    x, mask = x.expand(shape), mask.expand(shape)
+    x = torch.where(mask, x, x)  # of the shape that both broadcast to
+    mask = mask.expand(x.shape)
     if not 0 < x.numel() <= 4096 or source.numel() == 0:
         return NotImplemented
     places = (mask.reshape(-1).cumsum(0) - 1).clamp(0, source.numel() - 1)
@@ -89,6 +115,8 @@ def masked_scatter(x: Tensor, mask: Tensor, source: Tensor) -> Any:
 
 
 WRITES: dict[Any, Callable[..., Any]] = {
+    aten.as_strided_scatter.default: as_strided_scatter,
+    aten.diagonal_scatter.default: diagonal_scatter,
     aten.index_reduce.default: index_reduce,
     aten.masked_scatter.default: masked_scatter,
     aten.scatter.reduce: scatter_with,
