@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -31,6 +32,34 @@ class Case:
         return self.model().eval().to(device, dtype), x.to(dtype) if x.is_floating_point() else x
 
 
+class Transformer(nn.Module):
+    """A model of transformers with random weights, whose result is its last hidden state."""
+
+    def __init__(self, config: str, **settings: object) -> None:
+        import transformers
+
+        super().__init__()
+        self.model = transformers.AutoModel.from_config(getattr(transformers, config)(**settings))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return the last hidden state."""
+        return self.model(x)[0]
+
+
+def wide_mlp() -> nn.Module:
+    """Return two linear layers from 4096 to 16384 features and back."""
+    return nn.Sequential(nn.Linear(4096, 16384), nn.GELU(), nn.Linear(16384, 4096))
+
+
+LLAMA = {
+    "hidden_size": 2048,
+    "intermediate_size": 8192,
+    "num_hidden_layers": 16,
+    "num_attention_heads": 32,
+    "num_key_value_heads": 8,
+    "use_cache": False,
+}
+
 CASES = {
     "mlp": Case(mlp.mlp, lambda: torch.randn(128, 784)),
     "lenet": Case(lenet.lenet, lambda: torch.randn(16, 1, 28, 28)),
@@ -38,5 +67,13 @@ CASES = {
     "mixer": Case(mixer.mixer_base, lambda: torch.randn(1, 3, 224, 224)),
     "gpt2-block": Case(gpt.gpt_block, lambda: torch.randn(1, 128, 768)),
     "gpt2": Case(gpt.gpt2, lambda: torch.randint(0, 50257, (1, 128))),
+    "wide-mlp-16": Case(wide_mlp, lambda: torch.randn(16, 4096)),
+    "wide-mlp-4096": Case(wide_mlp, lambda: torch.randn(4096, 4096)),
+    "bert": Case(partial(Transformer, "BertConfig"), lambda: torch.randint(0, 30522, (1, 128))),
+    "llama": Case(
+        partial(Transformer, "LlamaConfig", **LLAMA), lambda: torch.randint(0, 32000, (1, 512))
+    ),
+    "vit-64": Case(partial(Transformer, "ViTConfig"), lambda: torch.randn(64, 3, 224, 224)),
+    "resnet50": Case(partial(Transformer, "ResNetConfig"), lambda: torch.randn(1, 3, 224, 224)),
 }
 """The cases by name; `gpt2-block` reads [N, length, features] instead of tokens."""

@@ -64,21 +64,15 @@ class CompilationError(HidetError):
     Args:
         what: which compiler failed on which kernel.
         log: what the compiler printed.
-        source_path: the file that holds the source.
-        where: see `HidetError`.
-        hint: see `HidetError`.
+        source_path: the file that holds the source; it is the place where none is given.
+        place: `where` and `hint`, see `HidetError`.
     """
 
     def __init__(
-        self,
-        what: str,
-        *,
-        log: str,
-        source_path: str | None = None,
-        where: str | None = None,
-        hint: str | None = None,
+        self, what: str, *, log: str, source_path: str | None = None, **place: str | None
     ) -> None:
-        super().__init__(what, where=where or source_path, hint=hint)
+        place["where"] = place.get("where") or source_path
+        super().__init__(what, **place)
         self.log = log
         self.source_path = source_path
 
@@ -96,14 +90,11 @@ class PassError(HidetError):
     Args:
         what: what failed.
         pass_name: the name of the pass, as in a pipeline.
-        where: the source line that the operation came from.
-        hint: see `HidetError`.
+        place: `where`, the source line that the operation came from, and `hint`.
     """
 
-    def __init__(
-        self, what: str, *, pass_name: str, where: str | None = None, hint: str | None = None
-    ) -> None:
-        super().__init__(f"pass '{pass_name}' failed: {what}", where=where, hint=hint)
+    def __init__(self, what: str, *, pass_name: str, **place: str | None) -> None:
+        super().__init__(f"pass '{pass_name}' failed: {what}", **place)
         self.pass_name = pass_name
 
 
@@ -132,20 +123,12 @@ class ScriptError(HidetError):
 
     Args:
         what: see `HidetError`.
-        where: the file and the line, `kernel.py:12`.
         source: the text of the line, and below it the caret, without further indentation.
-        hint: see `HidetError`.
+        place: `where`, the file and the line, `kernel.py:12`, and `hint`.
     """
 
-    def __init__(
-        self,
-        what: str,
-        *,
-        where: str | None = None,
-        source: str | None = None,
-        hint: str | None = None,
-    ) -> None:
-        super().__init__(what, where=where, hint=hint)
+    def __init__(self, what: str, *, source: str | None = None, **place: str | None) -> None:
+        super().__init__(what, **place)
         self.source = source
 
     def __str__(self) -> str:
@@ -177,20 +160,11 @@ class CudaError(HidetError):
         call: the name of the function.
         code: the error code that it returned.
         description: the name and meaning of the code.
-        where: see `HidetError`.
-        hint: see `HidetError`.
+        place: `where` and `hint`, see `HidetError`.
     """
 
-    def __init__(
-        self,
-        call: str,
-        code: int,
-        description: str = "",
-        *,
-        where: str | None = None,
-        hint: str | None = None,
-    ) -> None:
+    def __init__(self, call: str, code: int, description: str = "", **place: str | None) -> None:
         reason = f"{description} ({code})" if description else f"error {code}"
-        super().__init__(f"{call} failed: {reason}", where=where, hint=hint)
+        super().__init__(f"{call} failed: {reason}", **place)
         self.call = call
         self.code = code

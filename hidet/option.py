@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -37,13 +38,22 @@ class Kind:
 
 @dataclass(frozen=True)
 class Option:
-    """One option; `default` is called each time, since it may look at the machine."""
+    """One option."""
 
     name: str
-    env: str
     kind: Kind
-    default: Callable[[], object]
+    initial: object
     description: str
+    variable: str = ""
+
+    def default(self) -> object:
+        """Return the value where nobody has set one; it may depend on the machine."""
+        return self.initial() if callable(self.initial) else self.initial
+
+    @property
+    def env(self) -> str:
+        """The variable of the environment that sets it."""
+        return self.variable or f"HIDET_{self.name.upper()}"
 
 
 def _choice(*values: str | int) -> Kind:
@@ -58,28 +68,17 @@ def _choice(*values: str | int) -> Kind:
     return Kind(type(values[0]).__name__, ", ".join(by_text), convert)
 
 
-def _positive_integer() -> Kind:
-    """A whole number from 1 up."""
-
-    def convert(value: object) -> object:
-        if isinstance(value, bool) or not isinstance(value, int | str) or int(value) < 1:
-            raise ValueError
-        return int(value)
-
-    return Kind("int", "a whole number from 1 up", convert)
-
-
-def _seed() -> Kind:
-    """A whole number of 64 bits."""
+def _integer(lowest: int, limit: float, accepts: str) -> Kind:
+    """A whole number from some number up and below a limit."""
 
     def convert(value: object) -> object:
         if isinstance(value, bool) or not isinstance(value, int | str):
             raise ValueError
-        if not 0 <= int(value) < 1 << 64:
+        if not lowest <= int(value) < limit:
             raise ValueError
         return int(value)
 
-    return Kind("int", "a whole number from 0 up, of 64 bits", convert)
+    return Kind("int", accepts, convert)
 
 
 def _flag() -> Kind:
@@ -135,108 +134,89 @@ def _default_verify_level() -> bool:
     return get_option("dump_dir") is not None
 
 
+_POSITIVE = _integer(1, inf, "a whole number from 1 up")
+
 OPTIONS: dict[str, Option] = {
     option.name: option
     for option in (
         Option(
             "target",
-            "HIDET_TARGET",
             _choice("auto", "cpu", "cuda"),
-            lambda: "auto",
+            "auto",
             "where programs run; auto goes by the device of the tensors",
         ),
         Option(
             "arch",
-            "HIDET_ARCH",
             _architecture(),
-            lambda: "auto",
+            "auto",
             "the GPU architecture to compile for; auto is the one of the device",
         ),
         Option(
-            "cache_dir",
-            "HIDET_CACHE_DIR",
-            _folder(),
-            _default_cache_dir,
-            "the folder of compiled kernels and graphs",
+            "cache_dir", _folder(), _default_cache_dir, "the folder of compiled kernels and graphs"
         ),
         Option(
             "cache_size_limit",
-            "HIDET_CACHE_SIZE_LIMIT",
-            _positive_integer(),
-            lambda: 4 << 30,
+            _POSITIVE,
+            4 << 30,
             "how many bytes the cache may take on disk; what was used least recently goes first",
         ),
-        Option(
-            "num_workers",
-            "HIDET_NUM_WORKERS",
-            _positive_integer(),
-            _default_workers,
-            "how many compilers run side by side",
-        ),
+        Option("num_workers", _POSITIVE, _default_workers, "how many compilers run side by side"),
         Option(
             "compile_time_limit",
-            "HIDET_COMPILE_TIME_LIMIT",
-            _positive_integer(),
-            lambda: 600,
+            _POSITIVE,
+            600,
             "how many seconds nvcc or g++ may take for one kernel",
         ),
         Option(
             "search_space",
-            "HIDET_SEARCH_SPACE",
             _choice(0, 1, 2),
-            lambda: 0,
+            0,
             "how schedules are chosen: 0 by the cost model or an earlier search, 1 by measuring 8 "
             "candidates, 2 by measuring 16 and the neighbours of the best",
         ),
         Option(
             "verify_level",
-            "HIDET_VERIFY_LEVEL",
             _flag(),
             _default_verify_level,
             "check between stages that the program is legal there; on where dump_dir is set",
         ),
         Option(
             "checks",
-            "HIDET_CHECKS",
             _flag(),
-            lambda: True,
+            True,
             "kernels of models check the indices of look-ups and, on the CPU, the divisors of "
             "integers",
         ),
         Option(
             "strict",
-            "HIDET_STRICT",
             _flag(),
-            lambda: False,
+            False,
             "compile kernels for the CPU that find races, accesses out of bounds and reads of what "
             "was never written; slow",
         ),
         Option(
             "strict_seed",
-            "HIDET_STRICT_SEED",
-            _seed(),
-            lambda: 0,
+            _integer(0, 1 << 64, "a whole number from 0 up, of 64 bits"),
+            0,
             "the seed of the order in which the threads of a strict kernel run",
         ),
         Option(
             "dump_dir",
-            "HIDET_DUMP",
             _folder(optional=True),
-            lambda: None,
+            None,
             "the folder that gets the program after every pass, the CUDA and the compiler's report",
+            "HIDET_DUMP",
         ),
         Option(
             "full_traceback",
-            "HIDET_FULL_TRACEBACK",
             _flag(),
-            lambda: False,
+            False,
             "show the frames of the compiler too where an error of a script is reported",
         ),
         Option(
             "progress",
-            "HIDET_PROGRESS",
             _choice("auto", "on", "off"),
-            lambda: "auto",
+            "auto",
             "progress bars; auto shows them on a terminal",
         ),
     )

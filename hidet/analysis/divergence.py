@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
+from itertools import takewhile
 
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import IntegerAttr
@@ -17,6 +18,7 @@ from hidet.dialects.cuda import KernelOp, ThreadIdOp
 from hidet.dialects.cuda.attributes import Dimension, Space, is_variable, space_of
 from hidet.dialects.shaped import is_memref
 from hidet.dialects.task import ForeachOp, GroupOp
+from hidet.dialects.walking import parents_of
 
 
 class Divergence(IntEnum):
@@ -29,12 +31,9 @@ class Divergence(IntEnum):
 
 def divergent_op_around(op: Operation, divergence: DivergenceAnalysis) -> Operation | None:
     """Return an op around another which not all threads of the block enter together."""
-    parent = op.parent_op()
-    while parent is not None and not isinstance(parent, KernelOp):
-        if divergence.of_flow(parent) is not Divergence.NOWHERE:
-            return parent
-        parent = parent.parent_op()
-    return None
+    inside = takewhile(lambda parent: not isinstance(parent, KernelOp), parents_of(op))
+    divergent = (each for each in inside if divergence.of_flow(each) is not Divergence.NOWHERE)
+    return next(divergent, None)
 
 
 @dataclass

@@ -15,11 +15,12 @@ from hidet.analysis.conditions import known_truth
 from hidet.analysis.forms import ZERO, LinearForm, Variable
 from hidet.arch.limits import MAX_GRID, MAX_THREADS_PER_BLOCK
 from hidet.dialects.cuda import BlockDimOp, BlockIdOp, GridDimOp, KernelOp, ThreadIdOp
+from hidet.dialects.cuda.arithmetic import FloorModOp
 from hidet.dialects.cuda.attributes import Dimension
-from hidet.dialects.cuda.faults import CheckedIndexOp
+from hidet.dialects.cuda.checks import CheckedIndexOp
 from hidet.dialects.cuda.instructions import IdOp
-from hidet.dialects.cuda.integers import FloorModOp
 from hidet.dialects.cuda.kernel import DYNAMIC
+from hidet.dialects.walking import parent_of_type
 
 if TYPE_CHECKING:
     from hidet.analysis.index_forms import IndexForms
@@ -82,37 +83,28 @@ def _shift_right(forms: IndexForms, op: Operation, algebra: FormAlgebra) -> Line
     return algebra.merge(algebra.floordiv(lhs, 1 << rhs.constant))
 
 
-def _floor_divide(forms: IndexForms, op: Operation, algebra: FormAlgebra) -> LinearForm | None:
-    lhs, rhs = _operands(forms, op)
-    if not rhs.is_number or rhs.constant < 1:
-        return None
-    return algebra.merge(algebra.floordiv(lhs, rhs.constant))
+def _by_number(divide: Callable[[FormAlgebra, LinearForm, int], LinearForm]) -> FormRule:
+    """Return the rule of a division by a positive number."""
+
+    def rule(forms: IndexForms, op: Operation, algebra: FormAlgebra) -> LinearForm | None:
+        lhs, rhs = _operands(forms, op)
+        if not rhs.is_number or rhs.constant < 1:
+            return None
+        return algebra.merge(divide(algebra, lhs, rhs.constant))
+
+    return rule
 
 
-def _divide(forms: IndexForms, op: Operation, algebra: FormAlgebra) -> LinearForm | None:
-    """Give the quotient of a division towards zero, which rounds down where nothing is negative."""
-    return _floor_divide(forms, op, algebra) if _is_nonnegative(forms, op, algebra) else None
+_floor_divide = _by_number(FormAlgebra.floordiv)
+_floor_remainder = _by_number(FormAlgebra.mod)
+_ceil_divide = _by_number(lambda algebra, x, y: algebra.floordiv(x + (y - 1), y))
 
 
-def _remainder(forms: IndexForms, op: Operation, algebra: FormAlgebra) -> LinearForm | None:
-    """Give what a division towards zero leaves, where nothing is negative."""
-    return _floor_remainder(forms, op, algebra) if _is_nonnegative(forms, op, algebra) else None
-
-
-def _floor_remainder(forms: IndexForms, op: Operation, algebra: FormAlgebra) -> LinearForm | None:
-    lhs, rhs = _operands(forms, op)
-    if not rhs.is_number or rhs.constant < 1:
-        return None
-    return algebra.merge(algebra.mod(lhs, rhs.constant))
-
-
-def _ceil_divide(forms: IndexForms, op: Operation, algebra: FormAlgebra) -> LinearForm | None:
-    lhs, rhs = _operands(forms, op)
-    if not rhs.is_number or rhs.constant < 1:
-        return None
-    if isinstance(op, arith.CeilDivUIOp) and not algebra.is_nonnegative(lhs):
-        return None
-    return algebra.merge(algebra.floordiv(lhs + (rhs.constant - 1), rhs.constant))
+def _where_nonnegative(rule: FormRule) -> FormRule:
+    """Return a rule that rounds down as one for numbers that are not negative."""
+    return lambda forms, op, algebra: (
+        rule(forms, op, algebra) if algebra.is_nonnegative(forms.form(op.operands[0])) else None
+    )
 
 
 def _bitwise_and(forms: IndexForms, op: Operation, algebra: FormAlgebra) -> LinearForm | None:
@@ -124,10 +116,6 @@ def _bitwise_and(forms: IndexForms, op: Operation, algebra: FormAlgebra) -> Line
     if not rhs.is_number or size < 1 or size & (size - 1):
         return None
     return algebra.merge(algebra.mod(lhs, size))
-
-
-def _is_nonnegative(forms: IndexForms, op: Operation, algebra: FormAlgebra) -> bool:
-    return algebra.is_nonnegative(forms.form(op.operands[0]))
 
 
 def _extremum(sign: int) -> FormRule:
@@ -187,7 +175,7 @@ def _id(forms: IndexForms, op: Operation, algebra: FormAlgebra) -> LinearForm:
     dimension = Dimension(op.dimension.data)
     number = list(Dimension).index(dimension)
     of_block = isinstance(op, ThreadIdOp | BlockDimOp)
-    kernel = _kernel_of(op)
+    kernel = parent_of_type(op, KernelOp)  # ids outside of one are legal in pieces of programs
     if kernel is None:
         largest = MAX_THREADS_PER_BLOCK if of_block else MAX_GRID[0]
     else:
@@ -204,14 +192,6 @@ def _id(forms: IndexForms, op: Operation, algebra: FormAlgebra) -> LinearForm:
     )
 
 
-def _kernel_of(op: Operation) -> KernelOp | None:
-    """Return the kernel around an op; ids outside of one are legal in pieces of programs."""
-    parent = op.parent_op()
-    while parent is not None and not isinstance(parent, KernelOp):
-        parent = parent.parent_op()
-    return parent
-
-
 FORM_RULES: dict[type[Operation], FormRule] = {
     arith.ConstantOp: _constant,
     arith.AddiOp: _add,
@@ -221,13 +201,13 @@ FORM_RULES: dict[type[Operation], FormRule] = {
     arith.ShRSIOp: _shift_right,
     arith.ShRUIOp: _shift_right,
     arith.FloorDivSIOp: _floor_divide,
-    arith.DivSIOp: _divide,
-    arith.DivUIOp: _divide,
+    arith.DivSIOp: _where_nonnegative(_floor_divide),
+    arith.DivUIOp: _where_nonnegative(_floor_divide),
     arith.CeilDivSIOp: _ceil_divide,
-    arith.CeilDivUIOp: _ceil_divide,
-    arith.RemSIOp: _remainder,
+    arith.CeilDivUIOp: _where_nonnegative(_ceil_divide),
+    arith.RemSIOp: _where_nonnegative(_floor_remainder),
     FloorModOp: _floor_remainder,
-    arith.RemUIOp: _remainder,
+    arith.RemUIOp: _where_nonnegative(_floor_remainder),
     arith.AndIOp: _bitwise_and,
     arith.MinSIOp: _extremum(1),
     arith.MaxSIOp: _extremum(-1),

@@ -12,7 +12,7 @@ from hidet.analysis.forms import LinearForm
 from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.linear_index import linear_index, linear_index_of_load
 from hidet.dialects.compute import GridOp, LoadOp, ReduceOp, YieldOp
-from hidet.dialects.cuda.faults import CheckedIndexOp
+from hidet.dialects.cuda.checks import CheckedIndexOp
 from hidet.dialects.graph import ConstantOp
 
 _ARITHMETIC = (

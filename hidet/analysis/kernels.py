@@ -6,6 +6,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from hidet.dialects.cuda import GridDependencyWaitOp, KernelOp
+from hidet.dialects.walking import parent_of_type
 from hidet.errors import ScheduleError
 
 
@@ -25,9 +26,7 @@ def kernel_of(op: Operation) -> KernelOp:
     Raises:
         ScheduleError: where there is none.
     """
-    parent = op.parent_op()
-    while parent is not None and not isinstance(parent, KernelOp):
-        parent = parent.parent_op()
-    if parent is None:
+    kernel = parent_of_type(op, KernelOp)
+    if kernel is None:
         raise ScheduleError(f"{op.name} stands outside of a cuda.kernel")
-    return parent
+    return kernel

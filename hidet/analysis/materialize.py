@@ -14,7 +14,7 @@ from hidet.analysis.algebra import FormAlgebra
 from hidet.analysis.form_rules import IdVariable
 from hidet.analysis.forms import Atom, LinearForm, Quotient, Remainder, Variable
 from hidet.dialects.cuda import BlockIdOp
-from hidet.dialects.cuda.integers import FloorModOp
+from hidet.dialects.cuda.arithmetic import FloorModOp
 
 _INDEX = IndexType()
 _NO_OVERFLOW_FLAGS: Mapping[str, Attribute] = {"overflowFlags": arith.IntegerOverflowAttr("none")}

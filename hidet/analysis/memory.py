@@ -10,9 +10,8 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.traits import MemoryEffectKind
 
 from hidet.dialects.cuda import KernelOp
-from hidet.dialects.cuda.arithmetic import ScalarOp
+from hidet.dialects.cuda.arithmetic import FloorModOp, ScalarOp
 from hidet.dialects.cuda.attributes import Space, space_of
-from hidet.dialects.cuda.integers import FloorModOp
 from hidet.dialects.cuda.marks import MAY_ALIAS
 from hidet.dialects.effects import ARITHMETIC_DIALECTS, MachineState, effects_of
 from hidet.dialects.shaped import memref_type

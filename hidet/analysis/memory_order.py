@@ -6,14 +6,15 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import TypeAlias
 
+from xdsl.dialects import memref
 from xdsl.ir import Operation, SSAValue
 from xdsl.traits import MemoryEffectKind
 
 from hidet.analysis.memory import root_of
 from hidet.dialects.cuda.attributes import Space, space_of
-from hidet.dialects.cuda.dynamic_shared import DynamicSharedOp
-from hidet.dialects.cuda.instructions import Collective
-from hidet.dialects.cuda.tensor_copy import TensorMapType
+from hidet.dialects.cuda.instructions import Collective, ShflOp
+from hidet.dialects.cuda.tensor_map import TensorMapType
+from hidet.dialects.cuda.views import DynamicSharedOp
 from hidet.dialects.effects import accessed, effects_of
 
 
@@ -57,6 +58,14 @@ def writes_of(op: Operation) -> set[Memory]:
         return {Everything.ANY, *convergent}
     written = accessed(effects, MemoryEffectKind.WRITE)
     return {*(Everything.OTHERS if w is None else memory_of(w) for w in written), *convergent}
+
+
+def reads_of_expression(op: Operation) -> set[Memory]:
+    """Return the memory that a value is read from; CONVERGENT if threads meet to compute it."""
+    if isinstance(op, ShflOp):
+        return {Everything.CONVERGENT}
+    loads = (inner for inner in op.walk() if isinstance(inner, memref.LoadOp))
+    return {memory_of(load.memref) for load in loads}
 
 
 @dataclass

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Collection, Iterable, Set
+from collections.abc import Collection, Iterable, Iterator, Set
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from xdsl.dialects import memref
 from xdsl.ir import Operation, SSAValue
@@ -18,7 +18,7 @@ from xdsl.traits import (
     get_effects,
 )
 
-from hidet.dialects.fields import FieldsOp
+from hidet.dialects.fields import Element, FieldsOp
 
 Effects = Set[EffectInstance]
 """What an operation reads and writes; without a value it is memory that nobody can name."""
@@ -77,6 +77,11 @@ class AccessingOp(FieldsOp):
     def effects(self) -> Effects:
         """What the operation reads and writes by itself."""
 
+    def access_of(self, name: str) -> tuple[bool, bool]:
+        """Return whether a memref is read and whether it is written, by the name of its field."""
+        value = getattr(self, name)
+        return read(value) in self.effects, write(value) in self.effects
+
 
 class FieldAccessOp(AccessingOp):
     """An operation that always reads and writes the same ones of its fields."""
@@ -89,6 +94,33 @@ class FieldAccessOp(AccessingOp):
         """Reads and writes of the fields."""
         reads = {read(getattr(self, name)) for name in self.READS}
         return reads | {write(getattr(self, name)) for name in self.WRITES}
+
+    def access_of(self, name: str) -> tuple[bool, bool]:
+        """Return whether the class says that a field is read, and that it is written."""
+        return name in self.READS, name in self.WRITES
+
+
+class ElementAccess(NamedTuple):
+    """An element of a memref, or of a view, at which an operation reads, writes or both."""
+
+    element: Element
+    reads: bool
+    writes: bool
+
+
+def element_accesses(op: Operation) -> Iterator[ElementAccess]:
+    """Give the elements that an operation accesses by itself, the first one of several."""
+    match op:
+        case memref.LoadOp():
+            yield ElementAccess(Element(op.memref, op.indices), True, False)
+        case memref.StoreOp():
+            yield ElementAccess(Element(op.memref, op.indices), False, True)
+        case AccessingOp():
+            for name in op.element_fields():
+                reads, writes = op.access_of(name)
+                yield ElementAccess(op.element(name), reads, writes)
+        case _:
+            return
 
 
 ARITHMETIC_DIALECTS = frozenset({"arith", "math"})

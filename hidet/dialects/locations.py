@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation
 
+from hidet.dialects.walking import parents_of
 from hidet.escape import from_ascii, one_line, to_ascii
 
 
@@ -48,10 +49,20 @@ def source_line(op: Operation) -> str | None:
 
 def located_near(op: Operation) -> str | None:
     """Return the source line of an op, else of an op around it."""
-    current: Operation | None = op
-    while current is not None:
-        line = source_line(current)
-        if line is not None:
-            return line
-        current = current.parent_op()
-    return None
+    return next(filter(None, map(source_line, (op, *parents_of(op)))), None)
+
+
+def source_lines(op: Operation, limit: int) -> list[str]:
+    """Return the lines, `file:line`, that an operation or those inside it came from.
+
+    Args:
+        op: the operation; where it has no location of its own, those inside are asked.
+        limit: the largest number of lines to return.
+    """
+    lines = dict.fromkeys(lines_of(op.location))
+    if not lines:
+        for inner in op.walk():
+            lines |= dict.fromkeys(lines_of(inner.location))
+            if len(lines) >= limit:
+                break
+    return list(lines)[:limit]

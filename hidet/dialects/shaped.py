@@ -46,6 +46,11 @@ def memref_type(of: SSAValue | Attribute) -> MemRefType[Attribute]:
     return cast("MemRefType[Attribute]", kind)
 
 
+def optional_memref_type(value: SSAValue) -> MemRefType[Attribute] | None:
+    """Return the type of a value that is a memref, None for any other value."""
+    return memref_type(value) if is_memref(value.type) else None
+
+
 def shape_of(of: SSAValue | Attribute) -> tuple[int, ...]:
     """Return the extents of a tensor or a memref."""
     return shaped_type(of).get_shape()

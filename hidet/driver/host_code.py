@@ -15,12 +15,19 @@ from typing import Any
 
 from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects import math as math_dialect
-from xdsl.dialects.builtin import FixedBitwidthType, FloatAttr, IntegerAttr, IntegerType, MemRefType
+from xdsl.dialects.builtin import (
+    FixedBitwidthType,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    MemRefType,
+    i1,
+)
 from xdsl.ir import Attribute, Block, Operation, SSAValue, Use
 
 from hidet.dialects.cuda import AssertOp, KernelOp, LaunchOp, PrintfOp, ViewOp
+from hidet.dialects.cuda.arithmetic import FloorModOp
 from hidet.dialects.cuda.attributes import is_variable
-from hidet.dialects.cuda.integers import FloorModOp
 from hidet.dialects.cuda.names import symbol_of
 from hidet.dialects.cuda.tensor_map import TensorMapType
 from hidet.dialects.cuda.views import is_compared_with_null
@@ -52,7 +59,7 @@ def compile_host(function: func.FuncOp) -> Callable[[Mapping[str, Launch]], Call
 
     def bind(launches: Mapping[str, Launch]) -> Callable[..., Any]:
         called = {f"launch_{symbol_of(name)}": launch for name, launch in launches.items()}
-        names: dict[str, Any] = {**_HELPERS, **called}
+        names: dict[str, Any] = {**globals(), **called}
         exec(code, names)
         return names["run"]
 
@@ -149,11 +156,70 @@ class _Writer:
 
     def operation(self, op: Operation) -> None:
         """Write one operation."""
-        statement = _STATEMENTS.get(type(op))
-        if statement is not None:
-            statement(self, op)
-            return
-        self.line(f"{self.name(op.results[0])} = {self._computed(op)}")
+        match op:
+            case scf.IfOp():
+                self.line(f"if {self.name(op.cond)}:")
+                self.block(op.true_region.block, op.results)
+                if op.false_region.blocks:
+                    self.line("else:")
+                    self.block(op.false_region.block, op.results)
+            case scf.ForOp():
+                (variable,) = op.body.block.args
+                bounds = self.names([op.lb, op.ub, op.step])
+                self.line(f"for {self.name(variable)} in range({bounds}):")
+                self.block(op.body.block)
+            case scf.WhileOp():
+                self.line("while True:")
+                self.block(op.before_region.block)
+                self.block(op.after_region.block)
+            case scf.ConditionOp():
+                self.line(f"if not {self.name(op.condition)}: break")
+            case func.ReturnOp():
+                self.line(f"return {self.names(op.arguments) or None}")
+            case _:
+                self._statement(op)
+
+    def _statement(self, op: Operation) -> None:
+        """Write an operation without regions."""
+        match op:
+            case LaunchOp():
+                operands = self.names([*op.extents, *op.arguments])
+                self.line(f"launch_{symbol_of(op.kernel.string_value())}({operands})")
+            case memref.AllocaOp():
+                self.line(f"{self.name(op.memref)} = 0")
+            case memref.StoreOp():
+                self.line(f"{self.name(_variable(op, op.memref))} = {self.name(op.value)}")
+            case memref.LoadOp():
+                self.line(f"{self.name(op.res)} = {self.name(_variable(op, op.memref))}")
+            case ViewOp():
+                self._view(op)
+            case PrintfOp():
+                self._printf(op)
+            case AssertOp():
+                self.line(f"check({self.name(op.condition)}, {op.message.data!r})")
+            case _:
+                self.line(f"{self.name(op.results[0])} = {self._computed(op)}")
+
+    def _view(self, op: ViewOp) -> None:
+        """Compute an address: that of the source plus the bytes up to the element."""
+        kind = memref_type(op.source)
+        stride, terms = element_bytes(kind), [self.name(op.source)]
+        for index, extent in reversed(list(zip(op.indices, kind.get_shape(), strict=True))):
+            terms.append(f"{self.name(index)} * {stride}")
+            stride *= extent
+        self.line(f"{self.name(op.result)} = {' + '.join(terms)}")
+
+    def _printf(self, op: PrintfOp) -> None:
+        """Print what the values are, by Python's own `%`, which knows no `%lld`, nor `%u`."""
+        names, text, values = map(self.name, op.values), "", ""
+        for part in parse(op.text):
+            if not isinstance(part, Conversion):
+                text += part
+                continue
+            text += f"%{part.style}{'d' if part.letter == 'u' else part.letter}"
+            mask = f" & {(1 << (64 if part.length else 32)) - 1}" if part.letter in UNSIGNED else ""
+            values += f"{next(names)}{mask}, "
+        self.line(f"write({text!r} % ({values}))")
 
     def _computed(self, op: Operation) -> str:
         """Return how an operation computes its result."""
@@ -162,19 +228,26 @@ class _Writer:
             return _constant(op)
         if isinstance(op, arith.CmpiOp | arith.CmpfOp):
             return _comparison(op, names)
-        template = _EXPRESSIONS.get(type(op))
+        template = _EXPRESSIONS.get(type(op)) or _WRAPPED.get(type(op))
         if template is None:
             raise UnsupportedOperatorError(
                 f"{op.name} is not known in a function of the host",
                 hint="compute it in a kernel",
             )
         kind = op.results[0].type
-        bits = _bits(op.operands[0].type)
-        width = _bits(kind) if isinstance(kind, FixedBitwidthType) else 0
-        half = 1 << max(width - 1, 0)
+        bits, width = _bits(op.operands[0].type), _bits(kind)
+        half = 1 << (width - 1)
         limits = {"low": -half, "high": half - 1, "all": 2 * half - 1}
         text = template.format(*names, mask=(1 << bits) - 1, bits=bits, **limits)
-        return f"wrap({text}, {width})" if type(op) in _WRAPPED and width > 1 else text
+        is_cut = type(op) in _WRAPPED and width > 1 and not isinstance(kind, IndexType)
+        return f"wrap({text}, {width})" if is_cut else text
+
+
+def _variable(op: Operation, memory: SSAValue) -> SSAValue:
+    """Return a variable that an operation is on; on the host there are no other memrefs."""
+    if not is_variable(memory):
+        raise UnsupportedOperatorError(f"{op.name} of a tensor in a function of the host")
+    return memory
 
 
 def _bits(kind: Attribute) -> int:
@@ -184,7 +257,7 @@ def _bits(kind: Attribute) -> int:
 def _constant(op: arith.ConstantOp) -> str:
     """Return a literal; a float that has none by its name."""
     match op.value:
-        case IntegerAttr() as number if op.result.type == _BOOL:
+        case IntegerAttr() as number if op.result.type == i1:
             return str(number.value.data != 0)
         case IntegerAttr() as number:
             return str(number.value.data)
@@ -192,9 +265,6 @@ def _constant(op: arith.ConstantOp) -> str:
             return f"float('{number.value.data!r}')"
         case _:
             raise UnsupportedOperatorError(f"a constant {op.value} on the host")
-
-
-_BOOL = IntegerType(1)
 
 
 def _comparison(op: arith.CmpiOp | arith.CmpfOp, names: Sequence[str]) -> str:
@@ -215,76 +285,6 @@ def _comparison(op: arith.CmpiOp | arith.CmpfOp, names: Sequence[str]) -> str:
 _SYMBOLS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 
 
-# Statements.
-
-
-def _if(writer: _Writer, op: Operation) -> None:
-    assert isinstance(op, scf.IfOp)
-    writer.line(f"if {writer.name(op.cond)}:")
-    writer.block(op.true_region.block, op.results)
-    if op.false_region.blocks:
-        writer.line("else:")
-        writer.block(op.false_region.block, op.results)
-
-
-def _for(writer: _Writer, op: Operation) -> None:
-    assert isinstance(op, scf.ForOp)
-    (variable,) = op.body.block.args
-    bounds = writer.names([op.lb, op.ub, op.step])
-    writer.line(f"for {writer.name(variable)} in range({bounds}):")
-    writer.block(op.body.block)
-
-
-def _while(writer: _Writer, op: Operation) -> None:
-    assert isinstance(op, scf.WhileOp)
-    writer.line("while True:")
-    writer.block(op.before_region.block)
-    writer.block(op.after_region.block)
-
-
-def _condition(writer: _Writer, op: Operation) -> None:
-    assert isinstance(op, scf.ConditionOp)
-    writer.line(f"if not {writer.name(op.condition)}: break")
-
-
-def _launch(writer: _Writer, op: Operation) -> None:
-    assert isinstance(op, LaunchOp)
-    operands = writer.names([*op.extents, *op.arguments])
-    writer.line(f"launch_{symbol_of(op.kernel.string_value())}({operands})")
-
-
-def _store(writer: _Writer, op: Operation) -> None:
-    assert isinstance(op, memref.StoreOp)
-    writer.line(f"{writer.name(_variable(op, op.memref))} = {writer.name(op.value)}")
-
-
-def _load(writer: _Writer, op: Operation) -> None:
-    assert isinstance(op, memref.LoadOp)
-    writer.line(f"{writer.name(op.res)} = {writer.name(_variable(op, op.memref))}")
-
-
-def _variable(op: Operation, memory: SSAValue) -> SSAValue:
-    if not is_variable(memory):
-        raise UnsupportedOperatorError(f"{op.name} of a tensor in a function of the host")
-    return memory
-
-
-def _alloca(writer: _Writer, op: Operation) -> None:
-    assert isinstance(op, memref.AllocaOp)
-    writer.line(f"{writer.name(op.memref)} = 0")
-
-
-def _view(writer: _Writer, op: Operation) -> None:
-    """Compute an address: that of the source plus the bytes up to the element."""
-    assert isinstance(op, ViewOp)
-    kind = memref_type(op.source)
-    stride, terms = element_bytes(kind), [writer.name(op.source)]
-    for index, extent in reversed(list(zip(op.indices, kind.get_shape(), strict=True))):
-        terms.append(f"{writer.name(index)} * {stride}")
-        stride *= extent
-    writer.line(f"{writer.name(op.result)} = {' + '.join(terms)}")
-
-
 def element_bytes(kind: MemRefType) -> int:
     """Return the bytes of an element in memory."""
     element = kind.get_element_type()
@@ -292,55 +292,10 @@ def element_bytes(kind: MemRefType) -> int:
     return max(element.bitwidth // 8, 1)
 
 
-def _printf(writer: _Writer, op: Operation) -> None:
-    assert isinstance(op, PrintfOp)
-    names, text, values = map(writer.name, op.values), "", ""
-    for part in parse(op.text):
-        if not isinstance(part, Conversion):
-            text += part
-            continue
-        # Python's own % knows no %lld, and needs none; nor %u.
-        text += f"%{part.style}{'d' if part.letter == 'u' else part.letter}"
-        mask = f" & {(1 << (64 if part.length else 32)) - 1}" if part.letter in UNSIGNED else ""
-        values += f"{next(names)}{mask}, "
-    writer.line(f"write({text!r} % ({values}))")
-
-
 def write(text: str) -> None:
     """Print text as `printf` does; what the output cannot take is shown by its number."""
     encoding = sys.stdout.encoding or "utf-8"
     print(text.encode(encoding, "backslashreplace").decode(encoding), end="", flush=True)
-
-
-def _assert(writer: _Writer, op: Operation) -> None:
-    assert isinstance(op, AssertOp)
-    writer.line(f"check({writer.name(op.condition)}, {op.message.data!r})")
-
-
-def _return(writer: _Writer, op: Operation) -> None:
-    assert isinstance(op, func.ReturnOp)
-    if op.arguments:
-        writer.line(f"return {writer.names(op.arguments)}")
-
-
-_STATEMENTS: dict[type[Operation], Callable[[_Writer, Operation], None]] = {
-    func.ReturnOp: _return,
-    AssertOp: _assert,
-    LaunchOp: _launch,
-    PrintfOp: _printf,
-    ViewOp: _view,
-    memref.AllocaOp: _alloca,
-    memref.LoadOp: _load,
-    memref.StoreOp: _store,
-    scf.ConditionOp: _condition,
-    scf.ForOp: _for,
-    scf.IfOp: _if,
-    scf.WhileOp: _while,
-}
-"""How operations that are no plain expressions are written."""
-
-
-# Expressions.
 
 
 def wrap(value: int, bits: int) -> int:
@@ -412,57 +367,26 @@ def divide_floats(a: float, b: float) -> float:
     return math.nan if is_nan else math.copysign(math.inf, a) * math.copysign(1.0, b)
 
 
-_HELPERS: dict[str, Any] = {
-    "math": math,
-    "check": check,
-    "wrap": wrap,
-    "write": write,
-    "divide": divide,
-    "remainder": remainder,
-    "divide_floats": divide_floats,
-    "floor_divide": floor_divide,
-    "floor_remainder": floor_remainder,
-    "shift_left": shift_left,
-    "shift_right": shift_right,
-    "to_integer": to_integer,
-}
-
 _EXPRESSIONS: dict[type[Operation], str] = {
     arith.AddfOp: "{0} + {1}",
-    arith.AddiOp: "{0} + {1}",
     arith.AndIOp: "{0} & {1}",
-    arith.DivSIOp: "divide({0}, {1})",
-    arith.DivUIOp: "divide({0} & {mask}, {1} & {mask})",
     arith.DivfOp: "divide_floats({0}, {1})",
     arith.ExtFOp: "{0}",
     arith.ExtSIOp: "int({0})",
-    arith.ExtUIOp: "{0} & {mask}",
-    arith.FloorDivSIOp: "floor_divide({0}, {1})",
-    arith.FPToSIOp: "to_integer({0}, {low}, {high})",
-    arith.FPToUIOp: "to_integer({0}, 0, {all})",
     FloorModOp: "floor_remainder({0}, {1})",
-    arith.IndexCastOp: "{0}",
     arith.MaxSIOp: "max({0}, {1})",
-    arith.MaxUIOp: "max({0} & {mask}, {1} & {mask})",
     arith.MaxnumfOp: "max({0}, {1})",
     arith.MinSIOp: "min({0}, {1})",
-    arith.MinUIOp: "min({0} & {mask}, {1} & {mask})",
     arith.MinnumfOp: "min({0}, {1})",
     arith.MulfOp: "{0} * {1}",
-    arith.MuliOp: "{0} * {1}",
     arith.NegfOp: "-{0}",
     arith.OrIOp: "{0} | {1}",
     arith.RemSIOp: "remainder({0}, {1})",
-    arith.RemUIOp: "remainder({0} & {mask}, {1} & {mask})",
     arith.SIToFPOp: "float({0})",
     arith.SelectOp: "{1} if {0} else {2}",
-    arith.ShLIOp: "shift_left({0}, {1}, {bits})",
     arith.ShRSIOp: "shift_right({0}, {1}, {bits})",
-    arith.ShRUIOp: "shift_right({0} & {mask}, {1}, {bits})",
     arith.SubfOp: "{0} - {1}",
-    arith.SubiOp: "{0} - {1}",
     arith.TruncFOp: "{0}",
-    arith.TruncIOp: "{0}",
     arith.UIToFPOp: "float({0} & {mask})",
     arith.XOrIOp: "{0} ^ {1}",
     math_dialect.AbsFOp: "abs({0})",
@@ -479,12 +403,22 @@ _EXPRESSIONS: dict[type[Operation], str] = {
 }
 """How operations compute their result, from the names of the operands; `mask` has all bits."""
 
-_WRAPPED = frozenset(
-    {
-        *(arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.ShLIOp, arith.TruncIOp),
-        *(arith.DivSIOp, arith.FloorDivSIOp, arith.DivUIOp, arith.RemUIOp),
-        *(arith.ShRUIOp, arith.ExtUIOp),
-        *(arith.MaxUIOp, arith.MinUIOp, arith.FPToSIOp, arith.FPToUIOp, arith.IndexCastOp),
-    }
-)
-"""Operations whose result has to be cut off to the bits of its type."""
+_WRAPPED: dict[type[Operation], str] = {
+    arith.AddiOp: "{0} + {1}",
+    arith.DivSIOp: "divide({0}, {1})",
+    arith.DivUIOp: "divide({0} & {mask}, {1} & {mask})",
+    arith.ExtUIOp: "{0} & {mask}",
+    arith.FloorDivSIOp: "floor_divide({0}, {1})",
+    arith.FPToSIOp: "to_integer({0}, {low}, {high})",
+    arith.FPToUIOp: "to_integer({0}, 0, {all})",
+    arith.IndexCastOp: "{0}",
+    arith.MaxUIOp: "max({0} & {mask}, {1} & {mask})",
+    arith.MinUIOp: "min({0} & {mask}, {1} & {mask})",
+    arith.MuliOp: "{0} * {1}",
+    arith.RemUIOp: "remainder({0} & {mask}, {1} & {mask})",
+    arith.ShLIOp: "shift_left({0}, {1}, {bits})",
+    arith.ShRUIOp: "shift_right({0} & {mask}, {1}, {bits})",
+    arith.SubiOp: "{0} - {1}",
+    arith.TruncIOp: "{0}",
+}
+"""The same of operations whose result has to be cut off to the bits of its type."""

@@ -11,21 +11,9 @@ from hidet.errors import OptionError
 
 @dataclass(frozen=True)
 class CompileOptions:
-    """The options of one compilation.
+    """The options of one compilation, by their names in `hidet.option`, which says what they are.
 
     Attributes:
-        target: "cpu", "cuda", or "auto" to go by the device.
-        arch: the architecture of the GPU, or "auto" to ask the device.
-        cache_dir: the folder of the cache.
-        cache_size_limit: the bytes that the cache may take.
-        num_workers: how many compilers run side by side.
-        compile_time_limit: the seconds that a compiler may take for one kernel.
-        progress: "auto", "on" or "off".
-        search_space: how schedules are chosen; 0 measures nothing.
-        verify_level: check between stages that the program is legal there.
-        strict: compile kernels that check their memory accesses; for the CPU only.
-        checks: compile kernels that check positions of look-ups and divisors.
-        dump_dir: where to write the program after every pass, or None.
         use_cuda_graph: replay a CUDA Graph; otherwise launch kernel by kernel.
     """
 

@@ -119,11 +119,9 @@ class CompiledModule:
         """
         return self[LAUNCH](*arguments)
 
-    def profile(
-        self, *arguments: object, warmup: int = 1, number: int = 2, repeat: int = 10
-    ) -> list[float]:
-        """Return how many milliseconds a run of `launch` takes; see `benchmark_func`."""
-        return self[LAUNCH].profile(*arguments, warmup=warmup, number=number, repeat=repeat)
+    def profile(self, *arguments: object, **runs: int) -> list[float]:
+        """Return how many milliseconds a run of `launch` takes; see `CompiledFunction.profile`."""
+        return self[LAUNCH].profile(*arguments, **runs)
 
     @public
     def __getitem__(self, name: str) -> CompiledFunction:

@@ -12,9 +12,8 @@ from hidet.driver.host_code import wrap
 from hidet.driver.tensor_maps import TensorMaps
 from hidet.errors import DeviceMismatchError, HidetError, UnsupportedDtypeError
 from hidet.frontends.script.launches import Parameter
-from hidet.frontends.script.numbers import plain_number
 from hidet.frontends.script.tensor_maps import TensorMapType
-from hidet.frontends.script.types import PointerType, ScalarType, TensorType
+from hidet.frontends.script.types import PointerType, ScalarType, TensorType, plain_number
 from hidet.runtime.tensors import POINTER_ALIGNMENT
 
 TORCH_TYPES: dict[str, torch.dtype] = {

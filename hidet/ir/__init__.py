@@ -17,27 +17,10 @@ from hidet.frontends.script.module import IRModule
 from hidet.lang.types import data_type
 from hidet.original import show_elsewhere
 
-_CUDA = (
-    "atomic",
-    "barrier",
-    "cluster",
-    "copy_tma",
-    "cp_async",
-    "cvta",
-    "half",
-    "ldst",
-    "lop3",
-    "mma",
-    "prmt",
-    "setmaxnreg",
-    "shfl",
-    "smem",
-    "sync",
-    "tensor_map",
-    "time",
-    "vars",
-    "wgmma",
-)
+_CUDA = """
+atomic barrier cluster copy_tma cp_async cvta half ldst lop3 mma prmt setmaxnreg shfl smem sync
+tensor_map time vars wgmma
+"""
 """The modules of `hidet.ir.primitives.cuda`, one for each family of instructions."""
 
 show_elsewhere(
@@ -56,17 +39,9 @@ show_elsewhere(
         "primitives.math": ["hidet.lang.math"],
         "primitives.debug": ["hidet.lang.cuda"],
         "primitives.cuda": ["hidet.lang.cuda"],
-        **{f"primitives.cuda.{family}": ["hidet.lang.cuda"] for family in _CUDA},
+        **{f"primitives.cuda.{family}": ["hidet.lang.cuda"] for family in _CUDA.split()},
     },
 )
 
-__all__ = [
-    "Function",
-    "IRModule",
-    "data_type",
-    "if_then_else",
-    "is_constant",
-    "logical_and",
-    "logical_not",
-    "logical_or",
-]
+__all__ = ["Function", "IRModule", "data_type", "if_then_else", "is_constant", "logical_and"]
+__all__ += ["logical_not", "logical_or"]

@@ -26,12 +26,5 @@ def strided_layout(shape: Sequence[int], ranks: Sequence[int] | None = None) -> 
 DataLayout = TaskMap
 row_layout, col_layout = row_major, column_major
 
-__all__ = [
-    "DataLayout",
-    "col_layout",
-    "column_major",
-    "local_layout",
-    "row_layout",
-    "row_major",
-    "strided_layout",
-]
+__all__ = ["DataLayout", "col_layout", "column_major", "local_layout", "row_layout", "row_major"]
+__all__ += ["strided_layout"]

@@ -2,15 +2,7 @@
 
 from collections.abc import Sequence
 
-from hidet.mapping import (
-    TaskMap,
-    auto_map,
-    repeat,
-    replicate,
-    row_repeat,
-    row_spatial,
-    spatial,
-)
+from hidet.mapping import TaskMap, auto_map, repeat, replicate, row_repeat, row_spatial, spatial
 from hidet.mapping import column_repeat as col_repeat
 from hidet.mapping import column_spatial as col_spatial
 
@@ -45,16 +37,5 @@ def chain(first: TaskMap, *others: TaskMap) -> TaskMap:
     return first
 
 
-__all__ = [
-    "TaskMap",
-    "TaskMapping",
-    "auto_map",
-    "chain",
-    "col_repeat",
-    "col_spatial",
-    "repeat",
-    "replicate",
-    "row_repeat",
-    "row_spatial",
-    "spatial",
-]
+__all__: list[str] = ["TaskMap", "TaskMapping", "auto_map", "chain", "col_repeat", "col_spatial"]
+__all__ += ["repeat", "replicate", "row_repeat", "row_spatial", "spatial"]

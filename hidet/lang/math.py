@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from hidet.frontends.script.math_functions import MATH_FUNCTIONS
+from hidet.frontends.script.mathematics import MATH_FUNCTIONS
 
 __all__ = sorted(MATH_FUNCTIONS)  # pyright: ignore[reportUnsupportedDunderAll]
 

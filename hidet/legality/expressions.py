@@ -9,13 +9,12 @@ from xdsl.traits import is_side_effect_free
 
 from hidet.analysis.memory import is_arithmetic
 from hidet.analysis.memory_order import (
-    Everything,
     Memory,
     WritesAfter,
-    memory_of,
+    reads_of_expression,
     writes_of,
 )
-from hidet.dialects.cuda import KernelOp, ShflOp
+from hidet.dialects.cuda import KernelOp
 from hidet.dialects.cuda.marks import FORMED, UPDATE
 from hidet.legality.report import illegal
 
@@ -75,7 +74,7 @@ class _Expressions:
         user = self._only_use(op).operation
         statement = self._statement.get(user, user)
         self._statement[op] = statement
-        reads = _reads_of(op)
+        reads = reads_of_expression(op)
         if not reads:
             return
         if statement.parent is not op.parent or isinstance(statement, scf.ForOp):
@@ -124,11 +123,3 @@ def _old_value(op: Operation) -> Operation | None:
         raise illegal(op, f"{UPDATE} is {position}, but {computed.name} has {count} operands")
     old: SSAValue = computed.operands[position]
     return old.owner if isinstance(old.owner, Operation) else None
-
-
-def _reads_of(op: Operation) -> set[Memory]:
-    """Return the memory that an op reads, with what is in its regions."""
-    if isinstance(op, ShflOp):
-        return {Everything.CONVERGENT}
-    loads = (inner for inner in op.walk() if isinstance(inner, memref.LoadOp))
-    return {memory_of(load.memref) for load in loads}

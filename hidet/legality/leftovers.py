@@ -12,9 +12,9 @@ from xdsl.ir import Operation
 
 from hidet.dialects.compute import FusionOp, GridOp, ReduceOp, SinkOp
 from hidet.dialects.cuda import KernelOp
-from hidet.dialects.cuda.attributes import Space
+from hidet.dialects.cuda.attributes import Space, space_of
+from hidet.dialects.shaped import optional_memref_type
 from hidet.dialects.task import TaskMapAttr
-from hidet.legality.memory_types import buffer_type, is_in
 from hidet.legality.report import illegal
 
 
@@ -116,18 +116,18 @@ class Trace:
 
 
 def _has_unknown_map(op: Operation) -> bool:
-    kind = buffer_type(op.memref) if isinstance(op, memref.AllocaOp) else None
+    kind = optional_memref_type(op.memref) if isinstance(op, memref.AllocaOp) else None
     return kind is not None and isinstance(kind.layout, TaskMapAttr) and kind.layout.data is None
 
 
 def _is_register_tile(op: Operation) -> bool:
-    return isinstance(op, memref.AllocaOp) and is_in(op.memref, Space.REGISTER)
+    return isinstance(op, memref.AllocaOp) and space_of(op.memref.type) is Space.REGISTER
 
 
 def _has_deep_argument(op: Operation) -> bool:
     if not isinstance(op, KernelOp):
         return False
-    kinds = [buffer_type(argument) for argument in op.arguments]
+    kinds = [optional_memref_type(argument) for argument in op.arguments]
     return any(kind is not None and kind.get_num_dims() != 1 for kind in kinds)
 
 

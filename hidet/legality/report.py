@@ -6,6 +6,7 @@ from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation
 
 from hidet.dialects.locations import located_near
+from hidet.dialects.walking import parents_of
 from hidet.errors import LegalityError
 
 
@@ -32,10 +33,5 @@ def place_of(op: Operation) -> str:
 
 def _symbol_around(op: Operation) -> str | None:
     """Return the name of the function or kernel around an op, None where there is none."""
-    current: Operation | None = op
-    while current is not None:
-        name = current.properties.get("sym_name")
-        if isinstance(name, StringAttr):
-            return name.data
-        current = current.parent_op()
-    return None
+    names = (each.properties.get("sym_name") for each in (op, *parents_of(op)))
+    return next((name.data for name in names if isinstance(name, StringAttr)), None)

@@ -11,9 +11,8 @@ from xdsl.ir import Attribute, Operation
 from hidet.arch.chips import MAX_SHARED_BYTES
 from hidet.dialects.cuda import KernelOp
 from hidet.dialects.cuda.attributes import Space, space_of
-from hidet.dialects.shaped import bytes_of
+from hidet.dialects.shaped import bytes_of, optional_memref_type
 from hidet.dialects.task import TaskMapAttr
-from hidet.legality.memory_types import buffer_type
 from hidet.legality.report import illegal
 
 
@@ -25,7 +24,7 @@ def check_ranks(root: Operation) -> None:
     for op in root.walk():
         if not isinstance(op, memref.LoadOp | memref.StoreOp):
             continue
-        kind = buffer_type(op.memref)
+        kind = optional_memref_type(op.memref)
         if kind is not None and len(op.indices) != kind.get_num_dims():
             raise illegal(op, f"{len(op.indices)} indices for {kind}")
 
@@ -36,12 +35,12 @@ def check_tiles(kernel: KernelOp) -> None:
     The map may still be '?'.
     """
     for argument in kernel.arguments:
-        kind = buffer_type(argument)
+        kind = optional_memref_type(argument)
         if kind is not None and space_of(kind) is not Space.GLOBAL:
             raise illegal(kernel, f"the argument {kind} is not in global memory")
     for op in kernel.body.walk():
         if isinstance(op, memref.AllocaOp):
-            kind = buffer_type(op.memref)
+            kind = optional_memref_type(op.memref)
             assert kind is not None, "an alloca gives a memref"
             _check_layout(op, kind)
 
@@ -82,7 +81,7 @@ def shared_bytes_of(kernel: KernelOp) -> int:
     total = kernel.shared_bytes
     for op in kernel.body.walk():
         if isinstance(op, memref.AllocaOp):
-            kind = buffer_type(op.memref)
+            kind = optional_memref_type(op.memref)
             if kind is not None and space_of(kind) is Space.SHARED:
                 total += prod(kind.get_shape()) * bytes_of(kind.element_type)
     return total

@@ -6,9 +6,8 @@ from xdsl.ir import Operation, SSAValue
 
 from hidet.dialects.compute import GridOp
 from hidet.dialects.cuda import KernelOp
-from hidet.dialects.cuda.attributes import Space
+from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.effects import reads_of, writes_of
-from hidet.legality.memory_types import is_in
 from hidet.legality.report import illegal
 
 
@@ -28,7 +27,7 @@ def check_views(kernel: KernelOp) -> None:
                 raise _hazard(op, view, buffer)
         if isinstance(op, GridOp):
             for buffer in _buffers_of(op):
-                if is_in(buffer, Space.GLOBAL) and buffer in writers:
+                if space_of(buffer.type) is Space.GLOBAL and buffer in writers:
                     raise _hazard(writers[buffer], op, buffer)
                 read_by.setdefault(buffer, op)
 

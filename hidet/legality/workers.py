@@ -13,9 +13,10 @@ from hidet.analysis.index_forms import IndexForms
 from hidet.dialects.compute import LoadOp, StoreOp
 from hidet.dialects.cuda import KernelOp, ThreadIdOp
 from hidet.dialects.cuda.attributes import Dimension
+from hidet.dialects.effects import element_accesses
 from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, MatmulOp, TaskMapAttr
 from hidet.dialects.task.group import group_around
-from hidet.legality.memory_types import buffer_type
+from hidet.dialects.task.layout import known_map_of
 from hidet.legality.report import illegal
 from hidet.mapping import TaskMap
 
@@ -31,12 +32,9 @@ def check_workers(kernel: KernelOp) -> None:
         match op:
             case ForeachOp() | CopyOp() | MatmulOp() | CombineOp():
                 check_task_op(op, kernel, forms)
-            case LoadOp():
-                _check_owner(op, op.source, op.indices)
-            case StoreOp():
-                _check_owner(op, op.target, op.indices)
-            case memref.LoadOp() | memref.StoreOp():
-                _check_owner(op, op.memref, op.indices)
+            case LoadOp() | StoreOp() | memref.LoadOp() | memref.StoreOp():
+                for element, _, _ in element_accesses(op):
+                    _check_owner(op, *element)
             case _:
                 pass
 
@@ -62,17 +60,11 @@ def _known_map(op: ForeachOp | CopyOp | MatmulOp | CombineOp) -> TaskMap | None:
         case ForeachOp(map=TaskMapAttr() as tasks) | CopyOp(map=TaskMapAttr() as tasks):
             return tasks.data
         case ForeachOp() | CopyOp():
-            return None if op.tile is None else _map_of_tile(op.tile)
+            return None if op.tile is None else known_map_of(op.tile)
         case MatmulOp():
-            return _map_of_tile(op.accumulator)
+            return known_map_of(op.accumulator)
         case CombineOp():
-            return _map_of_tile(op.tile)
-
-
-def _map_of_tile(tile: SSAValue) -> TaskMap | None:
-    """Return the map of a register tile, None where it is '?' and for what is none."""
-    kind = buffer_type(tile)
-    return kind.layout.data if kind is not None and isinstance(kind.layout, TaskMapAttr) else None
+            return known_map_of(op.tile)
 
 
 def _check_count(
@@ -141,7 +133,7 @@ def _check_owner(op: Operation, tile: SSAValue, indices: Sequence[SSAValue]) -> 
     It can where all indices are those of one foreach: its map, reduced to these dimensions, must
     give elements to the same workers as the tile's.
     """
-    tile_map = _map_of_tile(tile)
+    tile_map = known_map_of(tile)
     if tile_map is None or not indices:
         return
     loop = _common_foreach(indices)

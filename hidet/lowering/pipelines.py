@@ -167,49 +167,31 @@ class _Pipeline(ModulePass):
         run_pipeline(op, ctx, options, pipeline=self.name)
 
 
-class GraphPipeline(_Pipeline):
-    """From the graph dialect to grids: `lower-graph-to-compute` and what prepares it."""
-
-    name = "graph-pipeline"
-
-
-class ComputePipeline(_Pipeline):
-    """From grids to fusions: `fuse` and what goes around it."""
-
-    name = "compute-pipeline"
+def _pass(name: str, summary: str) -> type[_Pipeline]:
+    """Return the pass that runs a pipeline."""
+    title = "".join(word.capitalize() for word in name.split("-"))
+    return type(title, (_Pipeline,), {"__doc__": summary, "__module__": __name__, "name": name})
 
 
-class TaskPipeline(_Pipeline):
-    """From fusions to kernels of one thread: `schedule` to `lower-task`."""
-
-    name = "task-pipeline"
-
-
-class CudaPipeline(_Pipeline):
-    """From kernels of one thread to what the printer prints."""
-
-    name = "cuda-pipeline"
-
-
-class KernelsPipeline(_Pipeline):
-    """From fusions to what the printer and the runtime take."""
-
-    name = "kernels-pipeline"
-
-
-class ScriptToCuda(_Pipeline):
-    """From kernels of scripts to what one thread does: `lower-task` and what prepares it."""
-
-    name = "script-to-cuda"
-
-
-class ScriptPipeline(_Pipeline):
-    """From kernels of scripts to what the printer takes."""
-
-    name = "script-pipeline"
-
-
-class HidetPipeline(_Pipeline):
-    """From the graph dialect to what the printer and the runtime take: all passes."""
-
-    name = "hidet-pipeline"
+GraphPipeline = _pass(
+    "graph-pipeline",
+    "From the graph dialect to grids: `lower-graph-to-compute` and what prepares it.",
+)
+ComputePipeline = _pass(
+    "compute-pipeline", "From grids to fusions: `fuse` and what goes around it."
+)
+TaskPipeline = _pass(
+    "task-pipeline", "From fusions to kernels of one thread: `schedule` to `lower-task`."
+)
+CudaPipeline = _pass("cuda-pipeline", "From kernels of one thread to what the printer prints.")
+KernelsPipeline = _pass(
+    "kernels-pipeline", "From fusions to what the printer and the runtime take."
+)
+ScriptToCuda = _pass(
+    "script-to-cuda",
+    "From kernels of scripts to what one thread does: `lower-task` and what prepares it.",
+)
+ScriptPipeline = _pass("script-pipeline", "From kernels of scripts to what the printer takes.")
+HidetPipeline = _pass(
+    "hidet-pipeline", "From the graph dialect to what the printer and the runtime take: all passes."
+)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from math import prod
-from typing import TypeAlias, cast
+from typing import Self, TypeAlias, cast
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith, memref, scf
@@ -32,6 +32,7 @@ from hidet.dialects.cuda.attributes import Space, SpaceAttr
 from hidet.dialects.cuda.marks import UNROLL
 from hidet.dialects.task.layout import TaskMapAttr
 from hidet.mapping import TaskMap
+from hidet.rewriting.locations import location_setter
 
 Index = SSAValue | int
 """An index: a value of type index, or a number that is known."""
@@ -49,6 +50,13 @@ class Bookmark:
 
 class KernelBuilder(Builder):
     """Builds ops at an insertion point; loops and branches are context managers."""
+
+    @classmethod
+    def like(cls, op: Operation, at: InsertPoint) -> Self:
+        """Return a builder at a place whose ops come from the source line of an op."""
+        builder = cls(at)
+        builder.operation_insertion_handler.append(location_setter(op.location))
+        return builder
 
     # Index arithmetic. Known numbers stay numbers, and what is neutral is left out.
 

@@ -23,9 +23,8 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation
 
 from hidet.dialects.compute import ReduceKind
-from hidet.dialects.cuda.faults import CheckedDivisorOp, CheckedIndexOp
-from hidet.dialects.cuda.functions import FunctionOp
-from hidet.dialects.cuda.integers import FloorModOp
+from hidet.dialects.cuda.arithmetic import FloorModOp, FunctionOp
+from hidet.dialects.cuda.checks import CheckedDivisorOp, CheckedIndexOp
 from hidet.errors import DivisionByZeroError, IndexOutOfRangeError
 
 Array: TypeAlias = NDArray[Any]
@@ -242,36 +241,17 @@ _PLAIN: dict[type[Operation], Meaning] = {
     arith.XOrIOp: np.bitwise_xor,
     math.AbsFOp: np.abs,
     math.AbsIOp: np.abs,
-    math.AcosOp: np.arccos,
-    math.AcoshOp: np.arccosh,
-    math.AsinOp: np.arcsin,
-    math.AsinhOp: np.arcsinh,
-    math.Atan2Op: np.arctan2,
-    math.AtanOp: np.arctan,
-    math.AtanhOp: np.arctanh,
-    math.CbrtOp: np.cbrt,
-    math.CeilOp: np.ceil,
-    math.CopySignOp: np.copysign,
-    math.CosOp: np.cos,
-    math.CoshOp: np.cosh,
-    math.Exp2Op: np.exp2,
-    math.ExpM1Op: np.expm1,
-    math.ExpOp: np.exp,
-    math.FloorOp: np.floor,
     math.FmaOp: _multiply_add,
-    math.Log10Op: np.log10,
-    math.Log1pOp: np.log1p,
-    math.Log2Op: np.log2,
-    math.LogOp: np.log,
     math.PowFOp: np.power,
     math.RoundEvenOp: np.rint,
     math.RsqrtOp: _inverse_root,
-    math.SinOp: np.sin,
-    math.SinhOp: np.sinh,
-    math.SqrtOp: np.sqrt,
-    math.TanOp: np.tan,
-    math.TanhOp: np.tanh,
-    math.TruncOp: np.trunc,
+    # numpy has most functions by the names of the dialect; its `round` is another one.
+    **{
+        op: getattr(np, op.name[5:])
+        for op in math.Math.operations
+        if op is not math.RoundOp
+        if hasattr(np, op.name[5:])
+    },
 }
 
 SCALARS: Mapping[type[Operation], Meaning] = {

@@ -14,7 +14,7 @@ import argparse
 import os
 import platform
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,18 +32,12 @@ PACKAGES = ("xdsl", "torch", "numpy", "cuda-python")
 """The distributions whose versions matter for a bug report."""
 
 
-def _show_cache(arguments: argparse.Namespace) -> None:
-    """Tell what the cache holds."""
+def _cache(arguments: argparse.Namespace) -> None:
+    """Tell what the cache holds, or empty it."""
     from hidet.tools import cache_command
 
-    cache_command.show(arguments.root or option.get_option("cache_dir"))
-
-
-def _clear_cache(arguments: argparse.Namespace) -> None:
-    """Empty the cache."""
-    from hidet.tools import cache_command
-
-    cache_command.clear(arguments.root or option.get_option("cache_dir"))
+    action = {"show": cache_command.show, "clear": cache_command.clear}[arguments.cache_command]
+    action(arguments.root or option.get_option("cache_dir"))
 
 
 def _show_script(arguments: argparse.Namespace) -> None:
@@ -183,14 +177,10 @@ def _make_parser() -> argparse.ArgumentParser:
     cache_commands = commands.add_parser("cache", help="look at or clear the cache").add_subparsers(
         dest="cache_command", required=True
     )
-    actions: dict[str, tuple[Callable[[argparse.Namespace], None], str]] = {
-        "show": (_show_cache, "what the cache holds"),
-        "clear": (_clear_cache, "empty the cache"),
-    }
-    for name, (action, help_text) in actions.items():
+    for name, help_text in {"show": "what the cache holds", "clear": "empty the cache"}.items():
         command = cache_commands.add_parser(name, help=help_text)
         command.add_argument("--root", type=Path, help="the folder; default: option cache_dir")
-        command.set_defaults(action=action)
+        command.set_defaults(action=_cache)
 
     script = commands.add_parser("script", help="what the kernels of a Python file become")
     script.add_argument("file", type=Path, help="a Python file with hidet.script_module()")

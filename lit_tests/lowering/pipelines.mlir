@@ -48,8 +48,8 @@ func.func @forward(%x : tensor<33x40xf32>) -> tensor<33x50xf32> {
 // TASK-SAME:    config = {template = "matmul"
 // TASK:         %sa = memref.alloca() : memref<{{.*}}, #cuda.space<shared>>
 // TASK:         scf.for %k0
-// TASK-NEXT:      cuda.sync_threads
-// TASK-NOT:     task.
+// TASK:           cuda.sync_threads
+// TASK-NOT:     {{ task\.}}
 // TASK-NOT:     compute.
 // TASK:       func.func @forward
 // TASK:         %r = cuda.launch @matmul_r_kernel
@@ -59,8 +59,8 @@ func.func @forward(%x : tensor<33x40xf32>) -> tensor<33x50xf32> {
 // CUDA-LABEL: cuda.kernel @matmul_r_kernel(%w : memref<2000xf32> {cuda.readonly}
 // CUDA-SAME:    %out : memref<1650xf32>)
 // CUDA-SAME:    cuda.formed
-// CUDA:         %acc = memref.alloca() : memref<2xf32, #cuda.space<local>>
-// CUDA:         cuda.copy_vector %out_vector
+// CUDA:         %acc = memref.alloca() : memref<4x4xf32, #cuda.space<local>>
+// CUDA:         cuda.cp_async
 // CUDA:       func.func @forward
 // CUDA:         %r = cuda.launch @matmul_r_kernel(%w, %x, %b)
 
@@ -73,10 +73,10 @@ func.func @forward(%x : tensor<33x40xf32>) -> tensor<33x50xf32> {
 // ALL-NEXT:    %b = cuda.buffer constant "p1" : memref<50xf32>
 // ALL-NEXT:    cuda.launch @matmul_r_kernel(%w, %x, %b, %out0)
 
-// SOURCE:      extern "C" __global__ void __launch_bounds__(256) matmul_r_kernel(
+// SOURCE:      extern "C" __global__ void __launch_bounds__(64, 8) matmul_r_kernel(
 // SOURCE-NEXT:     const float* __restrict__ w,
-// SOURCE:        __shared__ float sa[16][16];
-// SOURCE:        for (int k0 = 0; k0 < 40; k0 += 16) {
-// SOURCE-NEXT:     hidet::sync_threads();
-// SOURCE:            acc[i] += sa[
-// SOURCE:        out_vector[i] = hidet::maximum(acc[i] + b_vector[i], 0.0f);
+// SOURCE:        __shared__ __align__(16) float sa{{.*}}[32][32];
+// SOURCE:        for (int k0 = 0; k0 < 40; k0 += 32) {
+// SOURCE:          hidet::sync_threads();
+// SOURCE:            acc[i][j] += sa[
+// SOURCE:        out[{{.*}}] = hidet::maximum(acc[i][j] + b[{{.*}}], 0.0f);

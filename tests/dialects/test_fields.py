@@ -16,10 +16,10 @@ from hidet.dialects.cuda import (
     ShflOp,
     ThreadIdOp,
 )
-from hidet.dialects.cuda.accesses import AccessOrder, AccessScope
 from hidet.dialects.cuda.arithmetic import FastFunction
 from hidet.dialects.cuda.async_copy import CopyCache
 from hidet.dialects.cuda.attributes import Dimension, ShuffleKind, Space, SpaceAttr
+from hidet.dialects.cuda.memory_access import AccessOrder, AccessScope
 from hidet.dialects.fields import Element
 
 

@@ -34,7 +34,7 @@ from hidet.backend.printer.types import (
     scalar_type,
     value_type,
 )
-from hidet.dialects.cuda.integers import FloorModOp
+from hidet.dialects.cuda.arithmetic import FloorModOp
 
 
 def _constant(op: Operation, text_of: TextOf) -> Text:

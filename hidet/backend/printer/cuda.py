@@ -13,21 +13,14 @@ from hidet.backend.printer.operators import ExpressionPrinter, TextOf
 from hidet.backend.printer.signs import as_unsigned, bits_of, is_unsigned, passed
 from hidet.backend.printer.text import Text, call
 from hidet.backend.printer.types import BOOL, INT, LONG_LONG, UNSIGNED, element_type, value_type
-from hidet.dialects.cuda.atomics import (
-    AssertOp,
-    AtomicOp,
-    PrintfOp,
-    VoteKind,
-    VoteOp,
-    scope_argument,
-)
+from hidet.dialects.cuda.atomics import AtomicOp, scope_argument
 from hidet.dialects.cuda.attributes import ShuffleKind
-from hidet.dialects.cuda.dynamic_shared import DynamicSharedOp
-from hidet.dialects.cuda.faults import CheckedDivisorOp, CheckedIndexOp
+from hidet.dialects.cuda.barriers import VoteKind, VoteOp
+from hidet.dialects.cuda.checks import CheckedDivisorOp, CheckedIndexOp
+from hidet.dialects.cuda.control import AssertOp, LeaveOp, PrintfOp
 from hidet.dialects.cuda.instructions import (
     BlockDimOp,
     BlockIdOp,
-    CopyVectorOp,
     GridDimOp,
     IdOp,
     ShflOp,
@@ -35,8 +28,8 @@ from hidet.dialects.cuda.instructions import (
     SyncWarpOp,
     ThreadIdOp,
 )
-from hidet.dialects.cuda.leave import LeaveOp
-from hidet.dialects.cuda.views import AddressOfOp, ViewOp
+from hidet.dialects.cuda.memory_access import CopyVectorOp
+from hidet.dialects.cuda.views import AddressOfOp, DynamicSharedOp, ViewOp
 from hidet.errors import UnsupportedDtypeError
 from hidet.escape import c_string
 

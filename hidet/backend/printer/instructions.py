@@ -13,10 +13,9 @@ from hidet.backend.printer.signs import as_unsigned, passed
 from hidet.backend.printer.text import Text, call
 from hidet.backend.printer.types import UNSIGNED, value_type
 from hidet.dialects.cuda import Cuda
-from hidet.dialects.cuda.arithmetic import Lop3Op, PrmtOp
+from hidet.dialects.cuda.arithmetic import JoinOp, Lop3Op, PartOp, PrmtOp
 from hidet.dialects.cuda.table_ops import InstructionOp
-from hidet.dialects.cuda.warp_group import MatrixDescriptorOp
-from hidet.dialects.cuda.words import JoinOp, PartOp
+from hidet.dialects.cuda.tensor_core import MatrixDescriptorOp
 
 if TYPE_CHECKING:
     from hidet.backend.printer.writer import StatementPrinter, Writer

@@ -1,34 +1,39 @@
-"""Whole kernels as CUDA C++: the comment, the head, the body, the line that registers it."""
+"""Kernels as functions of CUDA C++, files of them, and the target `cuda` of `hidet-opt`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import IO
 
+from xdsl.context import Context
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import IntegerAttr, MemRefType, StringAttr
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, StringAttr
 from xdsl.ir import Operation
+from xdsl.utils.target import Target
 
 from hidet.backend.printer.checks import source_table
-from hidet.backend.printer.locations import source_lines
 from hidet.backend.printer.types import element_type, value_type
 from hidet.backend.printer.writer import Writer
-from hidet.dialects.cuda.atomics import AssertOp
 from hidet.dialects.cuda.attributes import Space, space_of
-from hidet.dialects.cuda.dynamic_shared import DynamicSharedOp
+from hidet.dialects.cuda.control import AssertOp
 from hidet.dialects.cuda.instructions import Collective
 from hidet.dialects.cuda.kernel import DYNAMIC, KernelOp
 from hidet.dialects.cuda.marks import FORMED, INSTRUMENTED, LABEL, MAY_ALIAS, MIN_BLOCKS, ON_CPU
 from hidet.dialects.cuda.names import symbol_of
 from hidet.dialects.cuda.tensor_map import TensorMapType
-from hidet.dialects.locations import lines_of
+from hidet.dialects.cuda.views import DynamicSharedOp
+from hidet.dialects.locations import lines_of, source_lines
 from hidet.errors import LegalityError
 from hidet.escape import comment, from_ascii
 
 INCLUDE = '#include "hidet.h"'
 """The first line of a file of kernels."""
 
+
 MAX_LINE = 100
 """A head longer than this is broken, one parameter a line."""
+
 
 MAX_LOCATIONS = 4
 """So many source lines are listed above a kernel."""
@@ -155,3 +160,14 @@ def _is_shared(op: Operation) -> bool:
     if isinstance(op, DynamicSharedOp):
         return True
     return isinstance(op, memref.AllocaOp) and space_of(op.memref.type) is Space.SHARED
+
+
+@dataclass(frozen=True)
+class CudaTarget(Target):
+    """`-t cuda`: the kernels of a module as one file of CUDA C++."""
+
+    name = "cuda"
+
+    def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
+        """Write the kernels; host functions are not printed."""
+        output.write(print_kernels([op for op in module.ops if isinstance(op, KernelOp)]))

@@ -13,13 +13,13 @@ from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.traits import is_side_effect_free
 
 from hidet.backend.printer import arith, checks, cuda, instructions, math, memref, scf
-from hidet.backend.printer.locations import source_lines
 from hidet.backend.printer.operators import ExpressionPrinter
 from hidet.backend.printer.signs import with_type
 from hidet.backend.printer.text import Text, cast
 from hidet.backend.printer.types import UNSIGNED, value_type
 from hidet.dialects.cuda.names import NameScopes, is_identifier
 from hidet.dialects.cuda.signs import is_unsigned
+from hidet.dialects.locations import source_lines
 from hidet.errors import HidetError, LegalityError, UnsupportedOperatorError
 
 StatementPrinter: TypeAlias = "Callable[[Operation, Writer], None]"

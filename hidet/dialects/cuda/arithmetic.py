@@ -1,23 +1,99 @@
-"""Arithmetic of one thread that the machine has an instruction for, and C++ has not."""
+"""Arithmetic of one thread that `arith` and `math` lack: entries of the table, and operations.
+
+An entry says what the device header calls the instruction, and which machines have it.
+`vector<2xf16>` and `vector<2xbf16>` are the words that the machine computes with. A word of a
+scalar type has no arithmetic as such: `cuda.join %a, %b : f16, f16 to i32` is the bits of both.
+"""
 
 from __future__ import annotations
 
-from enum import auto
+from dataclasses import dataclass
 from typing import ClassVar
 
-from xdsl.dialects.builtin import I64, IntegerAttr, f32, i32
+from xdsl.dialects.builtin import (
+    I64,
+    AnyFloatConstr,
+    BFloat16Type,
+    FixedBitwidthType,
+    Float16Type,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    SignlessIntegerConstraint,
+    StringAttr,
+    VectorType,
+    f32,
+    i32,
+)
 from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import SpacedOpaqueSyntaxAttribute
-from xdsl.irdl import irdl_attr_definition, irdl_op_definition, operand_def, prop_def, result_def
+from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute
+from xdsl.irdl import (
+    BaseAttr,
+    VarConstraint,
+    irdl_attr_definition,
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
-from hidet.arch.arithmetic import FAST, LOP3, PRMT, ROUND_TF32
+from hidet.arch.functions import FUNCTIONS, ScalarFunction
+from hidet.arch.instructions import Instruction
 from hidet.dialects.cuda.table_ops import InstructionOp
+from hidet.dialects.fields import FieldsOp
+
+_MOVES = "Data Movement and Conversion Instructions"
+_HALVES = "Half Precision Floating-Point Instructions"
 
 
 class ScalarOp(InstructionOp):
     """An instruction that computes a scalar from scalars and does nothing else."""
+
+
+@dataclass(frozen=True)
+class FunctionInstruction(Instruction):
+    """A function of an f32 that the machine computes in one step, with an error.
+
+    Attributes:
+        error: the largest error, in words.
+    """
+
+    error: str = ""
+
+
+FAST: dict[str, FunctionInstruction] = {
+    name: FunctionInstruction(
+        f"fast_{name}",
+        (),
+        f"{ptx}.f32",
+        f"Floating Point Instructions: {ptx.split('.')[0]}",
+        arch,
+        error=error,
+    )
+    for name, ptx, arch, error in (
+        ("exp2", "ex2.approx.ftz", 50, "about 2^-22 of the result"),
+        ("log2", "lg2.approx.ftz", 50, "about 2^-22"),
+        ("sin", "sin.approx.ftz", 50, "about 2^-20 from -pi to pi"),
+        ("cos", "cos.approx.ftz", 50, "about 2^-20 from -pi to pi"),
+        ("tanh", "tanh.approx", 75, "about 2^-11 of the result"),
+        ("rcp", "rcp.approx.ftz", 50, "about 2^-23 of the result"),
+        ("rsqrt", "rsqrt.approx.ftz", 50, "about 2^-22 of the result"),
+        ("sqrt", "sqrt.approx.ftz", 50, "about 2^-23 of the result"),
+    )
+}
+"""Fast functions by name; numbers too small to be normal count as zero."""
+
+PACKED: dict[str, Instruction] = {
+    name: Instruction(f"packed_{name}", (), f"{name}{rounding}.f16x2", f"{_HALVES}: {name}", 80)
+    for names, rounding in (("add sub mul fma", ".rn"), ("min max neg abs", ""))
+    for name in names.split()
+}
+"""Functions of two halves at once, by name; f16 stands for bf16 as well."""
 
 
 @irdl_op_definition
@@ -29,7 +105,7 @@ class Lop3Op(ScalarOp):
     """
 
     name = "cuda.lop3"
-    ENTRY: ClassVar = LOP3
+    ENTRY: ClassVar = Instruction("lop3", (), "lop3.b32", "Logic and Shift Instructions: lop3", 50)
 
     a = operand_def(i32)
     b = operand_def(i32)
@@ -59,7 +135,7 @@ class PrmtOp(ScalarOp):
     """
 
     name = "cuda.prmt"
-    ENTRY: ClassVar = PRMT
+    ENTRY: ClassVar = Instruction("prmt", (), "prmt.b32", f"{_MOVES}: prmt", 50)
 
     a = operand_def(i32)
     b = operand_def(i32)
@@ -77,7 +153,7 @@ class RoundTf32Op(ScalarOp):
     """
 
     name = "cuda.round_tf32"
-    ENTRY: ClassVar = ROUND_TF32
+    ENTRY: ClassVar = Instruction("round_tf32", (), "cvt.rna.tf32.f32", f"{_MOVES}: cvt", 80)
 
     value = operand_def(f32)
     result = result_def(f32)
@@ -85,17 +161,8 @@ class RoundTf32Op(ScalarOp):
     assembly_format = "$value attr-dict"
 
 
-class FastFunction(StrEnum):
-    """A function that the machine computes in one step, with an error."""
-
-    EXP2 = auto()
-    LOG2 = auto()
-    SIN = auto()
-    COS = auto()
-    TANH = auto()
-    RCP = auto()
-    RSQRT = auto()
-    SQRT = auto()
+FastFunction = StrEnum("FastFunction", "EXP2 LOG2 SIN COS TANH RCP RSQRT SQRT")
+"""A function that the machine computes in one step, with an error."""
 
 
 @irdl_attr_definition
@@ -121,3 +188,166 @@ class FastOp(ScalarOp):
     result = result_def(f32)
 
     assembly_format = "$kind $value attr-dict"
+
+
+_NUMBER = BaseAttr(IntegerType) | AnyFloatConstr
+
+
+@irdl_op_definition
+class FunctionOp(ScalarOp):
+    """`cuda.function "popc"(%x) : (i32) -> i32`: a function of `hidet.arch.functions`.
+
+    Integers have no sign in the IR: a word is one of 32 or 64 bits.
+    """
+
+    name = "cuda.function"
+    ENTRY: ClassVar = FUNCTIONS
+    KEY: ClassVar = "callee"
+
+    callee = prop_def(StringAttr)
+    values = var_operand_def(_NUMBER)
+    result = result_def(_NUMBER)
+
+    assembly_format = "$callee `(` $values `)` attr-dict `:` functional-type(operands, results)"
+
+    @property
+    def instruction(self) -> ScalarFunction:
+        """The entry of the table, which knows the types and what is computed."""
+        entry = super().instruction
+        assert isinstance(entry, ScalarFunction)
+        return entry
+
+    def verify_(self) -> None:
+        """Check the types."""
+        signatures = [self.instruction.signature(wide) for wide in (False, True)]
+        found = tuple(str(value.type) for value in self.values), str(self.result.type)
+        if found not in signatures:
+            texts = (f"({', '.join(takes)}) -> {gives}" for takes, gives in signatures)
+            raise VerifyException(
+                f"'{self.callee.data}' is of type {' or '.join(dict.fromkeys(texts))}"
+            )
+
+
+@irdl_op_definition
+class FloorModOp(FieldsOp):
+    """`cuda.floormodsi %a, %b : i32`: what `arith.floordivsi` leaves, Python's `a % b`.
+
+    It has the sign of b. `arith.remsi` is what a division towards zero leaves, with the sign of a.
+    """
+
+    name = "cuda.floormodsi"
+
+    T: ClassVar = VarConstraint("T", SignlessIntegerConstraint | BaseAttr(IndexType))
+
+    lhs = operand_def(T)
+    rhs = operand_def(T)
+    result = result_def(T)
+
+    assembly_format = "$lhs `,` $rhs attr-dict `:` type($result)"
+    traits = traits_def(Pure())
+
+
+_Word = BaseAttr(IntegerType) | AnyFloatConstr | BaseAttr(VectorType)
+
+
+def word_bits(kind: Attribute) -> int:
+    """Return the bits of a scalar or a pair; raises VerifyException for what is neither."""
+    if isinstance(kind, VectorType):
+        is_half = isinstance(kind.element_type, Float16Type | BFloat16Type)
+        if kind.get_shape() != (2,) or not is_half:
+            raise VerifyException(f"a pair is two f16 or two bf16, not {kind}")
+        return 32
+    bits = kind.bitwidth if isinstance(kind, FixedBitwidthType) else 0
+    if bits not in (8, 16, 32, 64):
+        raise VerifyException(f"a word has 8, 16, 32 or 64 bits, unlike {kind}")
+    return bits
+
+
+@irdl_op_definition
+class JoinOp(ScalarOp):
+    """`cuda.join %a, %b : f16, f16 to vector<2xf16>`: the bits of some values as one value.
+
+    The first one has the lowest bits. Of a single value it is the same bits as another type.
+    """
+
+    name = "cuda.join"
+    ENTRY: ClassVar = Instruction("join", (), "mov", f"{_MOVES}: mov", 50)
+
+    parts = var_operand_def(_Word)
+    result = result_def(_Word)
+
+    assembly_format = "$parts attr-dict `:` type($parts) `to` type($result)"
+
+    def verify_(self) -> None:
+        """Check that the parts are of one type, and have the bits of the result."""
+        kinds = {part.type for part in self.parts}
+        bits = sum(word_bits(part.type) for part in self.parts)
+        if len(kinds) != 1 or bits != word_bits(self.result.type):
+            listed = ", ".join(str(part.type) for part in self.parts)
+            raise VerifyException(f"{listed or 'nothing'} cannot be joined to {self.result.type}")
+
+
+@irdl_op_definition
+class PartOp(ScalarOp):
+    """`cuda.part 1 of %w : vector<2xf16> to f16`: some neighbouring bits of a value."""
+
+    name = "cuda.part"
+    ENTRY: ClassVar = Instruction("part", (), "mov", f"{_MOVES}: mov", 50)
+
+    whole = operand_def(_Word)
+    number = prop_def(IntegerAttr[I64])
+    result = result_def(_Word)
+
+    assembly_format = "$number `of` $whole attr-dict `:` type($whole) `to` type($result)"
+
+    def verify_(self) -> None:
+        """Check that the whole has this part."""
+        count, rest = divmod(word_bits(self.whole.type), word_bits(self.result.type))
+        if rest or count < 2 or not 0 <= self.number.value.data < count:
+            raise VerifyException(
+                f"{self.whole.type} has no part {self.number.value.data} of {self.result.type}"
+            )
+
+
+PackedFunction = StrEnum("PackedFunction", "ADD SUB MUL FMA MIN MAX NEG ABS")
+"""What the machine computes of two halves at once."""
+
+OPERANDS = {PackedFunction.NEG: 1, PackedFunction.ABS: 1, PackedFunction.FMA: 3}
+"""How many operands a packed function has, where that is not two."""
+
+
+@irdl_attr_definition
+class PackedFunctionAttr(EnumAttribute[PackedFunction], SpacedOpaqueSyntaxAttribute):
+    """`add`, `sub`, `mul`, `fma`, `min`, `max`, `neg` or `abs`."""
+
+    name = "cuda.packed_function"
+
+
+@irdl_op_definition
+class PackedOp(ScalarOp):
+    """`cuda.packed fma %a, %b, %c : vector<2xf16>`: a function of both elements of pairs.
+
+    Each result is rounded once, to nearest even; compilers do not contract two of them. `min` and
+    `max` prefer a number to NaN.
+    """
+
+    name = "cuda.packed"
+    ENTRY: ClassVar = PACKED
+    KEY: ClassVar = "kind"
+
+    T: ClassVar = VarConstraint("T", BaseAttr(VectorType))
+
+    kind = prop_def(PackedFunctionAttr)
+    values = var_operand_def(T)
+    result = result_def(T)
+
+    assembly_format = "$kind $values attr-dict `:` type($result)"
+
+    def verify_(self) -> None:
+        """Check the number of operands, and that they are pairs."""
+        wanted = OPERANDS.get(self.kind.data, 2)
+        if len(self.values) != wanted:
+            raise VerifyException(
+                f"'{self.kind.data.value}' takes {wanted} pairs, not {len(self.values)}"
+            )
+        word_bits(self.result.type)

@@ -1,28 +1,35 @@
-"""Copies from global to shared memory that go on while the thread does something else."""
+"""Copies from and to shared memory that go on while the thread does something else."""
 
 from __future__ import annotations
 
-from enum import auto
+from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import IndexType
+from xdsl.dialects.builtin import IndexType, MemRefType, i32
 from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import SpacedOpaqueSyntaxAttribute
-from xdsl.irdl import irdl_attr_definition, irdl_op_definition, opt_operand_def, prop_def
+from xdsl.ir import SpacedOpaqueSyntaxAttribute, SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    irdl_attr_definition,
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    prop_def,
+    var_operand_def,
+)
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
-from hidet.arch.instructions import CP_ASYNC, CP_ASYNC_COMMIT, CP_ASYNC_WAIT
-from hidet.dialects.cuda.accesses import VectorCopyOp
-from hidet.dialects.cuda.table_ops import GroupWaitOp, PlainOp
+from hidet.arch import hopper
+from hidet.arch.instructions import CP_ASYNC, CP_ASYNC_COMMIT, CP_ASYNC_WAIT, Instruction
+from hidet.dialects.cuda.memory_access import VectorCopyOp
+from hidet.dialects.cuda.table_ops import GroupWaitOp, InstructionOp, PlainOp
+from hidet.dialects.cuda.tensor_map import TensorMapType
+from hidet.dialects.effects import Effects, read, write
 from hidet.dialects.shaped import element_of
 
-
-class CopyCache(StrEnum):
-    """Where an asynchronous copy caches what it reads."""
-
-    CA = auto()
-    CG = auto()
+CopyCache = StrEnum("CopyCache", "CA CG")
+"""Where an asynchronous copy caches what it reads."""
 
 
 @irdl_attr_definition
@@ -83,3 +90,106 @@ class CpAsyncWaitOp(GroupWaitOp):
 
     name = "cuda.cp_async_wait"
     ENTRY: ClassVar = CP_ASYNC_WAIT
+
+
+@irdl_op_definition
+class TmaLoadOp(InstructionOp):
+    """`cuda.tma_load %map(%x, %y) to %s[%i] barrier %b[%j]`: begins to copy a box of a tensor.
+
+    The coordinates, fastest dimension first, are those of the first element of the box; what lies
+    outside of the tensor becomes zero. One thread asks for it. The barrier gets the bytes of the
+    whole box. With `blocks %mask` the box goes to the same place in each block of the cluster whose
+    bit is set, and its bytes to the barrier of that block at the same place.
+    """
+
+    name = "cuda.tma_load"
+
+    map = operand_def(TensorMapType)
+    coordinates = var_operand_def(i32)
+    target = operand_def(MemRefType)
+    target_indices = var_operand_def(IndexType)
+    barrier = operand_def(MemRefType)
+    barrier_indices = var_operand_def(IndexType)
+    blocks = opt_operand_def(i32)
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    assembly_format = (
+        "$map `(` $coordinates `)` `to` $target `[` $target_indices `]` `barrier` $barrier "
+        "`[` $barrier_indices `]` (`blocks` $blocks^)? attr-dict `:` type($target) `,` "
+        "type($barrier) `,` type($map)"
+    )
+
+    @property
+    def instruction(self) -> Instruction:
+        """The entry of the table."""
+        table = hopper.TMA_LOAD if self.blocks is None else hopper.TMA_LOAD_MULTICAST
+        return _of_rank(table, self.coordinates)
+
+    @property
+    def scalars(self) -> Sequence[SSAValue]:
+        """The tensor, the blocks if they are said, and the coordinates of the box."""
+        blocks = () if self.blocks is None else (self.blocks,)
+        return (self.map, *blocks, *self.coordinates)
+
+    @property
+    def effects(self) -> Effects:
+        """The tensor is read besides."""
+        return super().effects | {read(self.map)}
+
+
+@irdl_op_definition
+class TmaStoreOp(InstructionOp):
+    """`cuda.tma_store %s[%i] to %map(%x, %y)`: begins to copy a box to a tensor.
+
+    What lies outside of the tensor is left out. One thread asks for it, after all writers have
+    come to a `cuda.fence_proxy_async` and a barrier; it makes groups of its stores and waits.
+    """
+
+    name = "cuda.tma_store"
+
+    source = operand_def(MemRefType)
+    source_indices = var_operand_def(IndexType)
+    map = operand_def(TensorMapType)
+    coordinates = var_operand_def(i32)
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    assembly_format = (
+        "$source `[` $source_indices `]` `to` $map `(` $coordinates `)` attr-dict `:` "
+        "type($source) `,` type($map)"
+    )
+
+    @property
+    def instruction(self) -> Instruction:
+        """The entry of the table."""
+        return _of_rank(hopper.TMA_STORE, self.coordinates)
+
+    @property
+    def effects(self) -> Effects:
+        """The tensor is written besides."""
+        return super().effects | {write(self.map)}
+
+
+def _of_rank(table: dict[int, Instruction], coordinates: Sequence[SSAValue]) -> Instruction:
+    """Return the copy of a tensor with so many coordinates; raises VerifyException for others."""
+    if len(coordinates) not in table:
+        raise VerifyException(f"tensors of rank 1 to 5 are copied, not of rank {len(coordinates)}")
+    return table[len(coordinates)]
+
+
+@irdl_op_definition
+class TmaCommitOp(PlainOp):
+    """`cuda.tma_commit`: makes a group of the thread's stores since its last group."""
+
+    name = "cuda.tma_commit"
+    ENTRY: ClassVar = hopper.TMA_COMMIT
+
+
+@irdl_op_definition
+class TmaWaitOp(GroupWaitOp):
+    """`cuda.tma_wait 0`: waits until the thread's stores have read shared memory, but for so many.
+
+    The number is that of the latest groups which may still be reading.
+    """
+
+    name = "cuda.tma_wait"
+    ENTRY: ClassVar = hopper.TMA_WAIT

@@ -1,9 +1,7 @@
-"""Atomic updates of memory, votes of a warp, text that a kernel prints, and assertions."""
+"""Atomic updates of memory."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from enum import auto
 from typing import ClassVar
 
 from xdsl.dialects.builtin import (
@@ -13,12 +11,9 @@ from xdsl.dialects.builtin import (
     IndexType,
     IntegerType,
     MemRefType,
-    StringAttr,
-    i1,
-    i32,
 )
 from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute, SSAValue
+from xdsl.ir import SpacedOpaqueSyntaxAttribute
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     BaseAttr,
@@ -33,43 +28,30 @@ from xdsl.irdl import (
     traits_def,
     var_operand_def,
 )
-from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
-from hidet.arch.accesses import ATOMIC_PAIRS
-from hidet.arch.instructions import Instruction
-from hidet.dialects.cuda.accesses import AccessScopeAttr
+from hidet.arch.instructions import Access, Instruction, Operand
 from hidet.dialects.cuda.attributes import Space, space_of
-from hidet.dialects.cuda.instructions import Collective
+from hidet.dialects.cuda.memory_access import AccessScopeAttr
 from hidet.dialects.cuda.table_ops import InstructionOp
-from hidet.dialects.effects import (
-    ANY_MEMORY,
-    AccessingOp,
-    Effects,
-    MachineEffect,
-    OwnEffects,
-    read,
-    write,
-)
-from hidet.dialects.fields import Field, FieldsOp
+from hidet.dialects.effects import ANY_MEMORY, AccessingOp, Effects, OwnEffects, read, write
 from hidet.dialects.shaped import memref_type
-from hidet.escape import from_ascii, to_ascii
 
+ATOMIC_PAIRS: dict[str, Instruction] = {
+    space: Instruction(
+        "atomic_add_pair",
+        (Operand("a", space, Access.UPDATE, bytes=4),),
+        ptx=f"red.{space}.add.noftz.f16x2, .bf16x2",
+        section="Parallel Synchronization and Communication Instructions: red",
+        arch=70,
+    )
+    for space in ("shared", "global")
+}
+"""Additions to two neighbouring elements of 16 bits, by the memory in which these lie."""
 
-class AtomicKind(StrEnum):
-    """How an atomic operation updates an element."""
-
-    ADD = auto()
-    MAX = auto()
-    MIN = auto()
-    UMAX = auto()
-    UMIN = auto()
-    AND = auto()
-    OR = auto()
-    XOR = auto()
-    EXCHANGE = auto()
-    CAS = auto()
+AtomicKind = StrEnum("AtomicKind", "ADD MAX MIN UMAX UMIN AND OR XOR EXCHANGE CAS")
+"""How an atomic operation updates an element."""
 
 
 @irdl_attr_definition
@@ -161,100 +143,3 @@ class AtomicPairOp(InstructionOp):
 def scope_argument(op: AtomicOp | AtomicPairOp) -> str:
     """Return the argument of the function's template, where the scope is not the GPU."""
     return "" if op.scope is None else f"<hidet::Scope::{op.scope.data.value}>"
-
-
-class VoteKind(StrEnum):
-    """What the lanes of a warp are asked."""
-
-    ANY = auto()
-    ALL = auto()
-    BALLOT = auto()
-
-
-@irdl_attr_definition
-class VoteKindAttr(EnumAttribute[VoteKind], SpacedOpaqueSyntaxAttribute):
-    """`any`, `all` or `ballot`, as in CUDA's `__*_sync`."""
-
-    name = "cuda.vote_kind"
-
-
-@irdl_op_definition
-class VoteOp(FieldsOp):
-    """`cuda.vote any %p : i1`: what the lanes of the warp say together (PTX ISA, `vote.sync`).
-
-    All 32 lanes take part, or with `mask %m` those whose bits are set. `any` and `all` give an i1,
-    `ballot` an i32 with a bit for each lane.
-    """
-
-    name = "cuda.vote"
-
-    kind = prop_def(VoteKindAttr)
-    predicate = operand_def(i1)
-    mask = opt_operand_def(i32)
-    result = result_def(IntegerType)
-
-    assembly_format = "$kind $predicate (`mask` $mask^)? attr-dict `:` type($result)"
-    traits = traits_def(Collective(), MachineEffect())
-
-    def __init__(self, kind: VoteKind, predicate: Field, mask: Field = None) -> None:
-        super().__init__(kind, predicate, mask, _result_of_vote(kind))
-
-    def verify_(self) -> None:
-        """Check the type of the result."""
-        wanted = _result_of_vote(self.kind.data)
-        if self.result.type != wanted:
-            raise VerifyException(f"'{self.kind.data.value}' gives {wanted}")
-
-
-def _result_of_vote(kind: VoteKind) -> Attribute:
-    return IntegerType(32) if kind is VoteKind.BALLOT else i1
-
-
-@irdl_op_definition
-class PrintfOp(FieldsOp):
-    """`cuda.printf "i = %d" (%i : i32)`: prints to the standard output, as C's `printf`.
-
-    The format fits the types: `%d` an i32, `%lld` an i64, `%f` a float (CUDA C++ Programming
-    Guide, formatted output).
-    """
-
-    name = "cuda.printf"
-
-    format = prop_def(StringAttr)
-    values = var_operand_def(BaseAttr(IntegerType) | AnyFloatConstr)
-
-    assembly_format = "$format (`(` $values^ `:` type($values) `)`)? attr-dict"
-    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
-
-    def __init__(self, format: str, values: Sequence[SSAValue]) -> None:
-        super().__init__(to_ascii(format), values)
-
-    @property
-    def text(self) -> str:
-        """The format, as the user wrote it."""
-        return from_ascii(self.format.data)
-
-
-@irdl_op_definition
-class AssertOp(FieldsOp):
-    """`cuda.assert %ok, "kernel.py:3: n > 0"`: ends the kernel with a message unless `%ok` holds.
-
-    On a GPU the thread prints the message and traps (PTX ISA, `trap`), which makes the launch fail;
-    on the CPU the launch returns an error.
-    """
-
-    name = "cuda.assert"
-
-    condition = operand_def(i1)
-    message = prop_def(StringAttr)
-
-    assembly_format = "$condition `,` $message attr-dict"
-    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
-
-    def __init__(self, condition: Field, message: str) -> None:
-        super().__init__(condition, to_ascii(message))
-
-    @property
-    def text(self) -> str:
-        """The message, as the user wrote it."""
-        return from_ascii(self.message.data)

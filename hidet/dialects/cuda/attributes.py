@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from enum import auto
-
 from xdsl.dialects.builtin import MemRefType, NoneAttr
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute, SSAValue
@@ -15,18 +13,12 @@ from xdsl.utils.str_enum import StrEnum
 
 from hidet.dialects.shaped import memref_type
 
+Space = StrEnum("Space", "GLOBAL SHARED REGISTER LOCAL")
+"""Where a memref lives.
 
-class Space(StrEnum):
-    """Where a memref lives.
-
-    `register`: a tile spread over workers, its layout is a task map. `local`: an array or, at
-    rank 0, a variable of one thread; what register tiles become in `lower-task`.
-    """
-
-    GLOBAL = auto()
-    SHARED = auto()
-    REGISTER = auto()
-    LOCAL = auto()
+`register`: a tile spread over workers, its layout is a task map. `local`: an array or, at
+rank 0, a variable of one thread; what register tiles become in `lower-task`.
+"""
 
 
 @irdl_attr_definition
@@ -63,12 +55,8 @@ def is_variable(value: SSAValue) -> bool:
     return kind.get_num_dims() == 0 and space_of(kind) is Space.LOCAL
 
 
-class Dimension(StrEnum):
-    """A dimension of a grid or a block."""
-
-    X = auto()
-    Y = auto()
-    Z = auto()
+Dimension = StrEnum("Dimension", "X Y Z")
+"""A dimension of a grid or a block."""
 
 
 @irdl_attr_definition
@@ -78,13 +66,8 @@ class DimensionAttr(EnumAttribute[Dimension], SpacedOpaqueSyntaxAttribute):
     name = "cuda.dimension"
 
 
-class ShuffleKind(StrEnum):
-    """From which lane of the warp `cuda.shfl` takes its value."""
-
-    IDX = auto()
-    XOR = auto()
-    UP = auto()
-    DOWN = auto()
+ShuffleKind = StrEnum("ShuffleKind", "IDX XOR UP DOWN")
+"""From which lane of the warp `cuda.shfl` takes its value."""
 
 
 @irdl_attr_definition
@@ -94,12 +77,8 @@ class ShuffleKindAttr(EnumAttribute[ShuffleKind], SpacedOpaqueSyntaxAttribute):
     name = "cuda.shuffle"
 
 
-class LeaveKind(StrEnum):
-    """What `cuda.leave` leaves: the loop around it, its iteration, or the kernel."""
-
-    BREAK = auto()
-    CONTINUE = auto()
-    RETURN = auto()
+LeaveKind = StrEnum("LeaveKind", "BREAK CONTINUE RETURN")
+"""What `cuda.leave` leaves: the loop around it, its iteration, or the kernel."""
 
 
 @irdl_attr_definition
@@ -109,15 +88,11 @@ class LeaveKindAttr(EnumAttribute[LeaveKind], SpacedOpaqueSyntaxAttribute):
     name = "cuda.leave_kind"
 
 
-class BufferKind(StrEnum):
-    """Who owns the memory behind `cuda.buffer`.
+BufferKind = StrEnum("BufferKind", "ARENA PREPARED CONSTANT")
+"""Who owns the memory behind `cuda.buffer`.
 
-    `arena`: one call. `prepared`: a set of weights. `constant`: the caller (a weight, read live).
-    """
-
-    ARENA = auto()
-    PREPARED = auto()
-    CONSTANT = auto()
+`arena`: one call. `prepared`: a set of weights. `constant`: the caller (a weight, read live).
+"""
 
 
 @irdl_attr_definition

@@ -1,16 +1,24 @@
-"""Checks of memory accesses, which `instrument-memory` inserts for the strict mode of the CPU."""
+"""Checks of a kernel: of memory accesses in strict mode, of indices and divisors always.
+
+A checked value can do no harm in any case. Where it is not the value that was given, whoever
+launched the kernel is told: on the CPU the launch returns an error, on a GPU the thread prints the
+same words and traps (PTX ISA, `trap`). Telling is an effect, so that a check stays where its value
+is not needed; it touches no memory.
+"""
 
 from __future__ import annotations
 
-from enum import auto
+from typing import ClassVar
 
 from xdsl.dialects.builtin import (
     I64,
     DenseArrayBase,
     IndexType,
     IntegerAttr,
+    IntegerType,
     MemRefType,
     StringAttr,
+    UnitAttr,
     i1,
     i64,
 )
@@ -18,11 +26,15 @@ from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import SpacedOpaqueSyntaxAttribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
+    BaseAttr,
+    VarConstraint,
     irdl_attr_definition,
     irdl_op_definition,
     operand_def,
     opt_operand_def,
+    opt_prop_def,
     prop_def,
+    result_def,
     traits_def,
     var_operand_def,
 )
@@ -31,6 +43,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from hidet.dialects.cuda.attributes import Space, space_of
+from hidet.dialects.effects import MachineEffect
 from hidet.dialects.fields import FieldsOp
 from hidet.dialects.shaped import memref_type
 
@@ -89,12 +102,8 @@ class CheckBoundsOp(FieldsOp):
             raise VerifyException("an extent of -1 is that of some memory, 'of %x'")
 
 
-class AccessKind(StrEnum):
-    """What an access does."""
-
-    READ = auto()
-    WRITE = auto()
-    ATOMIC = auto()
+AccessKind = StrEnum("AccessKind", "READ WRITE ATOMIC")
+"""What an access does."""
 
 
 @irdl_attr_definition
@@ -152,3 +161,51 @@ def _verify_own(array: SSAValue) -> None:
     """Check that an array is the kernel's own."""
     if space_of(array.type) not in (Space.SHARED, Space.LOCAL):
         raise VerifyException(f"only shared and local arrays are tracked, not {array.type}")
+
+
+class FaultCheckOp(FieldsOp):
+    """Gives its operand, or a harmless value and an error. Doing so twice is doing so once."""
+
+    traits = traits_def(MachineEffect())
+
+
+@irdl_op_definition
+class CheckedIndexOp(FaultCheckOp):
+    """`cuda.checked_index %i below 5 "aten.gather (model.py:4)"`: %i if it is 0 to 4, else 0.
+
+    With `from_end`, an index of -5 to -1 counts from the end: -1 gives 4. The text is the operator
+    and the line that an error names.
+    """
+
+    name = "cuda.checked_index"
+
+    index = operand_def(IndexType)
+    size = prop_def(IntegerAttr[I64])
+    where = prop_def(StringAttr)
+    from_end = opt_prop_def(UnitAttr)
+    result = result_def(IndexType)
+
+    assembly_format = "$index (`from_end` $from_end^)? `below` $size $where attr-dict"
+
+    def verify_(self) -> None:
+        """Check that there is an index that is in bounds."""
+        if self.size.value.data < 1:
+            raise VerifyException(f"no index is below {self.size.value.data}")
+
+
+@irdl_op_definition
+class CheckedDivisorOp(FaultCheckOp):
+    """`cuda.checked_divisor %d "aten.remainder (model.py:4)" : i64`: %d unless it is 0, else 1.
+
+    The text is the operator and the line that an error names.
+    """
+
+    name = "cuda.checked_divisor"
+
+    T: ClassVar = VarConstraint("T", BaseAttr(IntegerType))
+
+    divisor = operand_def(T)
+    where = prop_def(StringAttr)
+    result = result_def(T)
+
+    assembly_format = "$divisor $where attr-dict `:` type($result)"

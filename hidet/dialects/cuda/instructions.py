@@ -4,18 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from xdsl.dialects.builtin import (
-    I64,
-    AnyFloatConstr,
-    FixedBitwidthType,
-    IndexType,
-    IntegerAttr,
-    IntegerType,
-    MemRefType,
-    i32,
-)
+from xdsl.dialects.builtin import I64, AnyFloatConstr, IndexType, IntegerAttr, IntegerType, i32
 from xdsl.irdl import (
-    AttrSizedOperandSegments,
     BaseAttr,
     VarConstraint,
     irdl_op_definition,
@@ -25,15 +15,13 @@ from xdsl.irdl import (
     prop_def,
     result_def,
     traits_def,
-    var_operand_def,
 )
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, OpTrait, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from hidet.dialects.cuda.attributes import Dimension, DimensionAttr, ShuffleKindAttr
-from hidet.dialects.effects import FieldAccessOp, MachineEffect, OwnEffects
+from hidet.dialects.effects import MachineEffect
 from hidet.dialects.fields import FieldsOp
-from hidet.dialects.shaped import memref_type
 
 SEGMENTS = (2, 4, 8, 16)
 """The parts of a warp that a shuffle can stay in."""
@@ -146,46 +134,3 @@ class ShflOp(FieldsOp):
         """Check the width."""
         if self.width is not None and self.width.value.data not in SEGMENTS:
             raise VerifyException(f"segments of {self.width.value.data} lanes; 2, 4, 8 or 16")
-
-
-@irdl_op_definition
-class CopyVectorOp(FieldAccessOp):
-    """`cuda.copy_vector 4 %x[%i] to %v[%j]`: one access of `width` neighbouring elements.
-
-    Both addresses are aligned to the whole vector, of 2, 4, 8 or 16 bytes; elements follow each
-    other along the last dimension of both memrefs.
-    """
-
-    name = "cuda.copy_vector"
-    READS: ClassVar = ("source",)
-    WRITES: ClassVar = ("target",)
-
-    width = prop_def(IntegerAttr[I64])
-    source = operand_def(MemRefType)
-    source_indices = var_operand_def(IndexType)
-    target = operand_def(MemRefType)
-    target_indices = var_operand_def(IndexType)
-
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
-    assembly_format = (
-        "$source `[` $source_indices `]` `to` $target `[` $target_indices `]` `width` $width "
-        "attr-dict `:` type($source) `to` type($target)"
-    )
-    traits = traits_def(OwnEffects())
-
-    def verify_(self) -> None:
-        """Check the ranks, the element types and the size of the access."""
-        source, target = memref_type(self.source), memref_type(self.target)
-        for memref, indices in ((source, self.source_indices), (target, self.target_indices)):
-            if len(indices) != memref.get_num_dims():
-                raise VerifyException(f"{len(indices)} indices for {memref}")
-        if source.element_type != target.element_type:
-            raise VerifyException(f"cannot copy elements of {source} to {target}")
-        element = source.element_type
-        element_bits = element.bitwidth if isinstance(element, FixedBitwidthType) else 0
-        bits = element_bits * self.width.value.data
-        if bits not in (16, 32, 64, 128):
-            raise VerifyException(
-                f"{self.width.value.data} elements of {source.element_type} are {bits} bits; "
-                "a vector access has 16, 32, 64 or 128"
-            )

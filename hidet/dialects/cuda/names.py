@@ -38,7 +38,6 @@ EOF FILE I INFINITY NAN NULL assert errno linux major minor printf stderr stdin 
 
 RESERVED = frozenset((_KEYWORDS + _ENVIRONMENT).split())
 
-
 MAX_SYMBOL = 200
 """A name of a kernel longer than this is cut off in C++, which sets limits to names."""
 

@@ -1,24 +1,36 @@
-"""Tensor cores: products of small matrices, and the loads that feed them."""
+"""Tensor cores: products of a warp and of a warp group, and the loads that feed them."""
 
 from __future__ import annotations
 
 from typing import ClassVar
 
-from xdsl.dialects.builtin import I64, IndexType, IntegerAttr, MemRefType, StringAttr, UnitAttr
+from xdsl.dialects.builtin import (
+    I64,
+    IndexType,
+    IntegerAttr,
+    MemRefType,
+    StringAttr,
+    UnitAttr,
+    i1,
+    i64,
+)
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_op_definition,
     operand_def,
     opt_prop_def,
     prop_def,
+    result_def,
     traits_def,
     var_operand_def,
 )
 from xdsl.utils.exceptions import VerifyException
 
-from hidet.arch.instructions import LDMATRIX, MMA_SYNC, Instruction
+from hidet.arch import hopper
+from hidet.arch.instructions import LDMATRIX, MMA_SYNC, Instruction, Operand
 from hidet.dialects.cuda.instructions import WarpCollective
-from hidet.dialects.cuda.table_ops import InstructionOp
+from hidet.dialects.cuda.table_ops import GroupWaitOp, InstructionOp, PlainOp, element_bits
+from hidet.dialects.effects import Effects, read
 from hidet.dialects.shaped import memref_type
 
 
@@ -98,3 +110,158 @@ class LdmatrixOp(InstructionOp):
             raise VerifyException(
                 f"ldmatrix transposes elements of 16 bits, not {source.element_type}"
             )
+
+
+SWIZZLES = (0, 32, 64, 128)
+"""Spans in bytes within which 16-byte pieces change places (PTX ISA, Swizzling Modes)."""
+
+
+@irdl_op_definition
+class MatrixDescriptorOp(InstructionOp):
+    """`cuda.matrix_descriptor %s[%i, %j] leading 16 stride 1024 swizzle 128`: describes a matrix.
+
+    `stride` is the distance in bytes between groups of eight rows; `leading`, that between blocks
+    along the other dimension, counts where a row does not fit into the swizzle. A matrix 16 columns
+    further on inside of a swizzled row has a descriptor larger by 2: its lower bits are the address
+    divided by 16. The array starts at a multiple of 1024 bytes.
+    """
+
+    name = "cuda.matrix_descriptor"
+    ENTRY: ClassVar = hopper.WGMMA_DESCRIPTOR
+    TEMPLATE: ClassVar = ("leading", "stride", "swizzle")
+
+    source = operand_def(MemRefType)
+    indices = var_operand_def(IndexType)
+    leading = prop_def(IntegerAttr[I64])
+    stride = prop_def(IntegerAttr[I64])
+    swizzle = prop_def(IntegerAttr[I64])
+    result = result_def(i64)
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    assembly_format = (
+        "$source `[` $indices `]` `leading` $leading `stride` $stride `swizzle` $swizzle "
+        "attr-dict `:` type($source)"
+    )
+
+    @property
+    def effects(self) -> Effects:
+        """None: the matrix is read by who takes its descriptor."""
+        return frozenset()
+
+    def verify_(self) -> None:
+        """Check the operand, the swizzle and the distances."""
+        super().verify_()
+        if self.swizzle.value.data not in SWIZZLES:
+            raise VerifyException(
+                f"a matrix is swizzled in spans of {', '.join(map(str, SWIZZLES))} bytes, "
+                f"not {self.swizzle.value.data}"
+            )
+        for distance in (self.leading.value.data, self.stride.value.data):
+            if distance % 16 != 0 or not 0 <= distance < 1 << 18:
+                raise VerifyException(
+                    f"distances in a matrix are multiples of 16 bytes below 2^18, not {distance}"
+                )
+
+
+@irdl_op_definition
+class WgmmaOp(InstructionOp):
+    """`cuda.wgmma "m64n128k16_f16_f32" %a, %b, %d[%i] accumulate %p`: D = A * B + D, in time.
+
+    A and B are given by descriptors: 64 x 16 and 16 x n elements, of which those along k are
+    neighbours in memory, those along m or n with `trans_a` and `trans_b`. Without `accumulate` D is
+    only written, with it the product is added where `%p` is true. D is neither read nor written by
+    anything else until a wait for the group of the product. All threads of the warp group take part
+    (`hidet.arch.hopper.WGMMA`).
+    """
+
+    name = "cuda.wgmma"
+    ENTRY: ClassVar = hopper.WGMMA
+    KEY: ClassVar = "config"
+    TEMPLATE: ClassVar = ("trans_a", "trans_b")
+
+    config = prop_def(StringAttr)
+    a = operand_def(i64)
+    b = operand_def(i64)
+    d = operand_def(MemRefType)
+    d_indices = var_operand_def(IndexType)
+    accumulate = operand_def(i1)
+    trans_a = opt_prop_def(UnitAttr)
+    trans_b = opt_prop_def(UnitAttr)
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    assembly_format = (
+        "$config $a (`trans_a` $trans_a^)? `,` $b (`trans_b` $trans_b^)? `,` $d `[` $d_indices `]` "
+        "`accumulate` $accumulate attr-dict `:` type($d)"
+    )
+    traits = traits_def(WarpCollective())
+
+    @property
+    def effects(self) -> Effects:
+        """The matrices are read too whose descriptors are in sight."""
+        descriptors = (self.a.owner, self.b.owner)
+        matrices = (op.source for op in descriptors if isinstance(op, MatrixDescriptorOp))
+        return super().effects | set(map(read, matrices))
+
+
+@irdl_op_definition
+class WgmmaFenceOp(PlainOp):
+    """`cuda.wgmma_fence`: before the first product, and after other code has written its D."""
+
+    name = "cuda.wgmma_fence"
+    ENTRY: ClassVar = hopper.WGMMA_FENCE
+
+    traits = traits_def(WarpCollective())
+
+
+@irdl_op_definition
+class WgmmaCommitOp(PlainOp):
+    """`cuda.wgmma_commit`: makes a group of the products of the warp group since its last group."""
+
+    name = "cuda.wgmma_commit"
+    ENTRY: ClassVar = hopper.WGMMA_COMMIT
+
+    traits = traits_def(WarpCollective())
+
+
+@irdl_op_definition
+class WgmmaWaitOp(GroupWaitOp):
+    """`cuda.wgmma_wait 1`: waits for the groups of products, but for so many of the latest ones.
+
+    A `cuda.wgmma_fence_operand` comes between it and what reads the accumulators.
+    """
+
+    name = "cuda.wgmma_wait"
+    ENTRY: ClassVar = hopper.WGMMA_WAIT
+
+    traits = traits_def(WarpCollective())
+
+    def verify_(self) -> None:
+        """Check the number of groups (PTX ISA, wgmma.wait_group)."""
+        super().verify_()
+        if self.pending.value.data > 7:
+            raise VerifyException(
+                f"at most 7 groups of products may be under way, not {self.pending.value.data}"
+            )
+
+
+@irdl_op_definition
+class WgmmaFenceOperandOp(InstructionOp):
+    """`cuda.wgmma_fence_operand %d[%i] count 64`: what is done with these registers comes after it.
+
+    It is no instruction; it keeps the compiler from moving reads of accumulators ahead of a wait.
+    """
+
+    name = "cuda.wgmma_fence_operand"
+    ENTRY: ClassVar = hopper.WGMMA_FENCE_OPERAND
+    TEMPLATE: ClassVar = ("count",)
+
+    count = prop_def(IntegerAttr[I64])
+    d = operand_def(MemRefType)
+    d_indices = var_operand_def(IndexType)
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    assembly_format = "$d `[` $d_indices `]` `count` $count attr-dict `:` type($d)"
+
+    def bytes_of(self, operand: Operand) -> int:
+        """Return the size of all registers."""
+        return self.count.value.data * element_bits(self.d) // 8

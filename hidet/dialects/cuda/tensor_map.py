@@ -33,7 +33,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from hidet.dialects.cuda.warp_group import SWIZZLES
+from hidet.dialects.cuda.tensor_core import SWIZZLES
 from hidet.dialects.shaped import memref_type
 
 MAX_RANK, MAX_BOX = 5, 256

@@ -1,13 +1,16 @@
-"""Addresses as values: memory seen from an element on, and addresses as numbers."""
+"""Addresses as values: memory seen from an element on, dynamic shared memory, numbers."""
 
 from __future__ import annotations
 
+from math import prod
+
 from xdsl.dialects.arith import CmpiOp
-from xdsl.dialects.builtin import FixedBitwidthType, IndexType, MemRefType, i64
+from xdsl.dialects.builtin import I64, FixedBitwidthType, IndexType, IntegerAttr, MemRefType, i64
 from xdsl.ir import Operation
 from xdsl.irdl import (
     irdl_op_definition,
     operand_def,
+    prop_def,
     result_def,
     traits_def,
     var_operand_def,
@@ -85,3 +88,38 @@ def is_compared_with_null(op: Operation) -> bool:
         and 0 in (known_index(use.operation.lhs), known_index(use.operation.rhs))
         for use in op.result.uses
     )
+
+
+@irdl_op_definition
+class DynamicSharedOp(FieldsOp):
+    """`cuda.dynamic_shared offset 1024 : memref<4x128x64xf16, #cuda.space<shared>>`: a part of it.
+
+    The part starts so many bytes after the first one, which is at a multiple of 1024. Parts may
+    overlap. The kernel says how much there is (`shared_bytes`).
+    """
+
+    name = "cuda.dynamic_shared"
+
+    offset = prop_def(IntegerAttr[I64])
+    result = result_def(MemRefType)
+
+    assembly_format = "`offset` $offset attr-dict `:` type($result)"
+    traits = traits_def(Pure())
+
+    @property
+    def end(self) -> int:
+        """The number of the first byte after the part."""
+        kind = memref_type(self.result)
+        assert isinstance(kind.element_type, FixedBitwidthType)
+        return self.offset.value.data + prod(kind.get_shape()) * kind.element_type.size
+
+    def verify_(self) -> None:
+        """Check the space, the shape and the offset."""
+        kind = memref_type(self.result)
+        if space_of(kind) is not Space.SHARED or min(kind.get_shape(), default=1) < 1:
+            raise VerifyException(f"a part of shared memory has a known size there, unlike {kind}")
+        if not isinstance(kind.element_type, FixedBitwidthType):
+            raise VerifyException(f"elements of {kind} have no size")
+        offset, size = self.offset.value.data, kind.element_type.size
+        if offset < 0 or offset % size:
+            raise VerifyException(f"{offset} bytes are no place for elements of {size} bytes")

@@ -32,7 +32,6 @@ from hidet.dialects.graph.pooling import *
 from hidet.dialects.graph.reduction import *
 from hidet.dialects.graph.scatter import *
 from hidet.dialects.graph.shape import *
-from hidet.dialects.graph.special import *
 from hidet.dialects.graph.unary import *
 
 Graph = dialect_of("hidet.dialects.graph")

@@ -1,8 +1,7 @@
 """What all operations of the graph dialect share: constraints, the base class, broadcasting.
 
-The type of an operation's result is computed by one function, which both its constructor and its
-verifier call. Such a function takes and gives tensor types, and raises `VerifyException` with all
-shapes concerned where they do not fit.
+The type of an operation's result is computed by `infer_type`, which both its constructor and its
+verifier call. It raises `VerifyException` with all shapes concerned where they do not fit.
 """
 
 from abc import ABC, abstractmethod
@@ -20,6 +19,7 @@ from xdsl.dialects.builtin import (
     FloatAttr,
     IntegerAttr,
     IntegerType,
+    StringAttr,
     TensorType,
     bf16,
     f16,
@@ -31,7 +31,7 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue, SSAValues
 from xdsl.irdl import (
     AnyOf,
     AttrConstraint,
@@ -52,6 +52,8 @@ Value: TypeAlias = SSAValue | Operation
 """What constructors take for an operand: a value, or an operation with one result."""
 Number: TypeAlias = float | int | bool
 """What constructors take for a scalar: an attribute of the right type is made of it."""
+Property: TypeAlias = Attribute | Sequence[int] | Number | str | None
+"""What constructors take for a property; None for one that is left out."""
 
 ELEMENT_TYPES = (f64, f32, f16, bf16, i64, i32, i16, i8, i1)
 """The element types of tensors; `i1` is torch.bool."""
@@ -79,11 +81,6 @@ def tensor_type(value: Value) -> Tensor:
     if not isinstance(found, TensorType):
         raise VerifyException(f"a tensor is needed here, got a value of type {found}")
     return found  # pyright: ignore[reportUnknownVariableType]
-
-
-def optional_type(value: Value | None) -> Tensor | None:
-    """Give the type of an operand that may be missing."""
-    return None if value is None else tensor_type(value)
 
 
 def shape_of(value: Value) -> tuple[int, ...]:
@@ -141,6 +138,23 @@ def number(value: Number, element: Attribute) -> FloatAttr | IntegerAttr:
     if not whole or not -limit <= value < limit:
         raise VerifyException(f"{value} is no value of type {element}")
     return IntegerAttr(int(value), element)
+
+
+def _attribute(value: Property) -> Attribute | None:
+    """Return the attribute of a property."""
+    match value:
+        case None | Attribute():
+            return value
+        case bool():
+            return BoolAttr.from_bool(value)
+        case int():
+            return integer(value)
+        case float():
+            return FloatAttr(value, f64)
+        case str():
+            return StringAttr(value)
+        case _:
+            return ints(value)
 
 
 def python_number(attribute: FloatAttr | IntegerAttr) -> Number:
@@ -236,9 +250,21 @@ class GraphOp(IRDLOperation, ABC):
     traits = traits_def(Pure())
     assembly_format = "operands attr-dict `:` functional-type(operands, results)"
 
+    def __init__(
+        self,
+        *operands: Value | Sequence[Value] | None,
+        result: Attribute = i1,
+        **properties: Property,
+    ) -> None:
+        attributes = {name: _attribute(value) for name, value in properties.items()}
+        super().__init__(operands=operands, properties=attributes, result_types=[result])
+        self.results = SSAValues((OpResult(self.infer_type(), self, 0),))
+
     @abstractmethod
     def infer_type(self) -> Tensor:
         """Compute the type of the result from operands and properties.
+
+        Where it does not follow from these alone, `result` holds what the constructor was given.
 
         Raises:
             VerifyException: operands and properties do not fit together.
@@ -261,7 +287,18 @@ class GraphOp(IRDLOperation, ABC):
             )
 
 
-class SameTypeOp(GraphOp, ABC):
+class OneOperandOp(GraphOp, ABC):
+    """An operator on one tensor."""
+
+    x = operand_def(TENSOR)
+
+    @property
+    def x_type(self) -> Tensor:
+        """The type of the operand."""
+        return tensor_type(self.x)
+
+
+class SameTypeOp(OneOperandOp, ABC):
     """An operator whose only operand has the type of the result; printed with one type."""
 
     T: ClassVar = VarConstraint("T", TENSOR)
@@ -273,4 +310,4 @@ class SameTypeOp(GraphOp, ABC):
 
     def infer_type(self) -> Tensor:
         """Give the type of the operand."""
-        return tensor_type(self.x)
+        return self.x_type

@@ -8,47 +8,42 @@ from abc import ABC
 
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import TensorType, i1
-from xdsl.irdl import irdl_op_definition, operand_def, traits_def
+from xdsl.irdl import irdl_op_definition, operand_def
 from xdsl.utils.exceptions import VerifyException
 
 from hidet.dialects.graph.base import (
     TENSOR,
     GraphOp,
     Tensor,
-    Value,
     broadcast_shapes,
     check_float,
     check_not_float,
     check_same_element,
     element_type,
+    shape_of,
     tensor_type,
 )
-from hidet.dialects.graph.elementwise_trait import Elementwise, comparison, library
+from hidet.dialects.graph.elementwise_trait import comparison, define, library
 
 
-def broadcast_type(name: str, *types: Tensor) -> Tensor:
-    """Give the type that tensors of one element type broadcast to."""
-    check_same_element(name, *types)
-    shape = broadcast_shapes(name, *(t.get_shape() for t in types))
-    return TensorType(types[0].element_type, shape)
-
-
-class BinaryOp(GraphOp, ABC):
-    """A function of two elements; operands broadcast and have one element type.
-
-    On `i1`, add and maximum are "or", mul and minimum are "and", as in torch.
-    """
+class TwoOperandsOp(GraphOp, ABC):
+    """A function of two elements; operands broadcast and have one element type."""
 
     lhs = operand_def(TENSOR)
     rhs = operand_def(TENSOR)
 
-    def __init__(self, lhs: Value, rhs: Value) -> None:
-        inferred = broadcast_type(self.name, tensor_type(lhs), tensor_type(rhs))
-        super().__init__(operands=[lhs, rhs], result_types=[inferred])
-
     def infer_type(self) -> Tensor:
         """Give the type that the operands broadcast to."""
-        return broadcast_type(self.name, tensor_type(self.lhs), tensor_type(self.rhs))
+        check_same_element(self.name, tensor_type(self.lhs), tensor_type(self.rhs))
+        shape = broadcast_shapes(self.name, shape_of(self.lhs), shape_of(self.rhs))
+        return TensorType(element_type(self.lhs), shape)
+
+
+class BinaryOp(TwoOperandsOp, ABC):
+    """A function of two elements that gives one of their type.
+
+    On `i1`, add and maximum are "or", mul and minimum are "and", as in torch.
+    """
 
 
 class ArithmeticOp(BinaryOp, ABC):
@@ -81,187 +76,12 @@ class BitwiseOp(BinaryOp, ABC):
         return super().infer_type()
 
 
-class ComparisonOp(GraphOp, ABC):
+class ComparisonOp(TwoOperandsOp, ABC):
     """A comparison of two elements, answered with `i1`; with NaN only `ne` is true."""
-
-    lhs = operand_def(TENSOR)
-    rhs = operand_def(TENSOR)
-
-    def __init__(self, lhs: Value, rhs: Value) -> None:
-        inferred = broadcast_type(self.name, tensor_type(lhs), tensor_type(rhs))
-        super().__init__(operands=[lhs, rhs], result_types=[TensorType(i1, inferred.shape)])
 
     def infer_type(self) -> Tensor:
         """Give a tensor of `i1` in the shape that the operands broadcast to."""
-        inferred = broadcast_type(self.name, tensor_type(self.lhs), tensor_type(self.rhs))
-        return TensorType(i1, inferred.shape)
-
-
-@irdl_op_definition
-class AddOp(BinaryOp):
-    """The sum."""
-
-    name = "graph.add"
-    traits = traits_def(Elementwise(arith.AddfOp, arith.AddiOp, arith.OrIOp))
-
-
-@irdl_op_definition
-class SubOp(ArithmeticOp):
-    """The difference."""
-
-    name = "graph.sub"
-    traits = traits_def(Elementwise(arith.SubfOp, arith.SubiOp))
-
-
-@irdl_op_definition
-class MulOp(BinaryOp):
-    """The product."""
-
-    name = "graph.mul"
-    traits = traits_def(Elementwise(arith.MulfOp, arith.MuliOp, arith.AndIOp))
-
-
-@irdl_op_definition
-class DivOp(FloatBinaryOp):
-    """The quotient of floating-point numbers."""
-
-    name = "graph.div"
-    traits = traits_def(Elementwise(arith.DivfOp))
-
-
-@irdl_op_definition
-class FloorDivideOp(ArithmeticOp):
-    """The quotient, rounded down. An integer divisor must not be 0."""
-
-    name = "graph.floor_divide"
-
-
-@irdl_op_definition
-class RemainderOp(ArithmeticOp):
-    """What `floor_divide` leaves, with the sign of the divisor."""
-
-    name = "graph.remainder"
-
-
-@irdl_op_definition
-class FmodOp(ArithmeticOp):
-    """What a division rounded towards 0 leaves, with the sign of the dividend."""
-
-    name = "graph.fmod"
-    traits = traits_def(Elementwise(library("fmod"), arith.RemSIOp))
-
-
-@irdl_op_definition
-class PowOp(ArithmeticOp):
-    """The left to the power of the right."""
-
-    name = "graph.pow"
-    traits = traits_def(Elementwise(math.PowFOp, math.IPowIOp))
-
-
-@irdl_op_definition
-class MaximumOp(BinaryOp):
-    """The larger; NaN if either is."""
-
-    name = "graph.maximum"
-    traits = traits_def(Elementwise(arith.MaximumfOp, arith.MaxSIOp, arith.OrIOp))
-
-
-@irdl_op_definition
-class MinimumOp(BinaryOp):
-    """The smaller; NaN if either is."""
-
-    name = "graph.minimum"
-    traits = traits_def(Elementwise(arith.MinimumfOp, arith.MinSIOp, arith.AndIOp))
-
-
-@irdl_op_definition
-class Atan2Op(FloatBinaryOp):
-    """The angle of the point (right, left), in radians."""
-
-    name = "graph.atan2"
-    traits = traits_def(Elementwise(math.Atan2Op))
-
-
-@irdl_op_definition
-class BitwiseAndOp(BitwiseOp):
-    """The bits set in both."""
-
-    name = "graph.bitwise_and"
-    traits = traits_def(Elementwise(None, arith.AndIOp, arith.AndIOp))
-
-
-@irdl_op_definition
-class BitwiseOrOp(BitwiseOp):
-    """The bits set in either."""
-
-    name = "graph.bitwise_or"
-    traits = traits_def(Elementwise(None, arith.OrIOp, arith.OrIOp))
-
-
-@irdl_op_definition
-class BitwiseXorOp(BitwiseOp):
-    """The bits set in one of the two."""
-
-    name = "graph.bitwise_xor"
-    traits = traits_def(Elementwise(None, arith.XOrIOp, arith.XOrIOp))
-
-
-@irdl_op_definition
-class EqOp(ComparisonOp):
-    """Whether the two are equal."""
-
-    name = "graph.eq"
-    traits = traits_def(comparison("oeq", "eq", "eq"))
-
-
-@irdl_op_definition
-class NeOp(ComparisonOp):
-    """Whether the two differ."""
-
-    name = "graph.ne"
-    traits = traits_def(comparison("une", "ne", "ne"))
-
-
-@irdl_op_definition
-class LtOp(ComparisonOp):
-    """Whether the left is smaller."""
-
-    name = "graph.lt"
-    traits = traits_def(comparison("olt", "slt", "ult"))
-
-
-@irdl_op_definition
-class LeOp(ComparisonOp):
-    """Whether the left is smaller or equal."""
-
-    name = "graph.le"
-    traits = traits_def(comparison("ole", "sle", "ule"))
-
-
-@irdl_op_definition
-class GtOp(ComparisonOp):
-    """Whether the left is larger."""
-
-    name = "graph.gt"
-    traits = traits_def(comparison("ogt", "sgt", "ugt"))
-
-
-@irdl_op_definition
-class GeOp(ComparisonOp):
-    """Whether the left is larger or equal."""
-
-    name = "graph.ge"
-    traits = traits_def(comparison("oge", "sge", "uge"))
-
-
-def where_type(name: str, condition: Tensor, lhs: Tensor, rhs: Tensor) -> Tensor:
-    """Give the type of a selection between two tensors by a third of `i1`."""
-    if condition.element_type != i1:
-        raise VerifyException(f"{name}: the condition must have i1 elements, got {condition}")
-    check_same_element(name, lhs, rhs)
-    shape = broadcast_shapes(name, *(t.get_shape() for t in (condition, lhs, rhs)))
-    return TensorType(lhs.element_type, shape)
+        return TensorType(i1, super().infer_type().shape)
 
 
 @irdl_op_definition
@@ -274,12 +94,85 @@ class WhereOp(GraphOp):
     lhs = operand_def(TENSOR)
     rhs = operand_def(TENSOR)
 
-    def __init__(self, condition: Value, lhs: Value, rhs: Value) -> None:
-        inferred = where_type(self.name, tensor_type(condition), tensor_type(lhs), tensor_type(rhs))
-        super().__init__(operands=[condition, lhs, rhs], result_types=[inferred])
-
     def infer_type(self) -> Tensor:
         """Give the type that the operands broadcast to."""
-        return where_type(
-            self.name, tensor_type(self.condition), tensor_type(self.lhs), tensor_type(self.rhs)
-        )
+        condition, lhs, rhs = map(tensor_type, self.operands)
+        if condition.element_type != i1:
+            raise VerifyException(
+                f"{self.name}: the condition must have i1 elements, got {condition}"
+            )
+        check_same_element(self.name, lhs, rhs)
+        shape = broadcast_shapes(self.name, *map(shape_of, self.operands))
+        return TensorType(lhs.element_type, shape)
+
+
+AddOp = define(BinaryOp, "add", "The sum.", arith.AddfOp, arith.AddiOp, arith.OrIOp)
+SubOp = define(ArithmeticOp, "sub", "The difference.", arith.SubfOp, arith.SubiOp)
+MulOp = define(BinaryOp, "mul", "The product.", arith.MulfOp, arith.MuliOp, arith.AndIOp)
+DivOp = define(FloatBinaryOp, "div", "The quotient of floating-point numbers.", arith.DivfOp)
+FloorDivideOp = define(
+    ArithmeticOp, "floor_divide", "The quotient, rounded down. An integer divisor must not be 0."
+)
+RemainderOp = define(
+    ArithmeticOp, "remainder", "What `floor_divide` leaves, with the sign of the divisor."
+)
+FmodOp = define(
+    ArithmeticOp,
+    "fmod",
+    "What a division rounded towards 0 leaves, with the sign of the dividend.",
+    library("fmod"),
+    arith.RemSIOp,
+)
+PowOp = define(
+    ArithmeticOp, "pow", "The left to the power of the right.", math.PowFOp, math.IPowIOp
+)
+MaximumOp = define(
+    BinaryOp,
+    "maximum",
+    "The larger; NaN if either is.",
+    arith.MaximumfOp,
+    arith.MaxSIOp,
+    arith.OrIOp,
+)
+MinimumOp = define(
+    BinaryOp,
+    "minimum",
+    "The smaller; NaN if either is.",
+    arith.MinimumfOp,
+    arith.MinSIOp,
+    arith.AndIOp,
+)
+Atan2Op = define(
+    FloatBinaryOp, "atan2", "The angle of the point (right, left), in radians.", math.Atan2Op
+)
+HypotOp = define(
+    FloatBinaryOp, "hypot", "The length of the vector (left, right).", library("hypot")
+)
+CopysignOp = define(
+    FloatBinaryOp, "copysign", "The left with the sign of the right.", math.CopySignOp
+)
+NextafterOp = define(
+    FloatBinaryOp,
+    "nextafter",
+    "The number that follows the left one on the way to the right one.",
+    library("nextafter"),
+)
+BitwiseAndOp = define(
+    BitwiseOp, "bitwise_and", "The bits set in both.", None, arith.AndIOp, arith.AndIOp
+)
+BitwiseOrOp = define(
+    BitwiseOp, "bitwise_or", "The bits set in either.", None, arith.OrIOp, arith.OrIOp
+)
+BitwiseXorOp = define(
+    BitwiseOp, "bitwise_xor", "The bits set in one of the two.", None, arith.XOrIOp, arith.XOrIOp
+)
+EqOp = define(ComparisonOp, "eq", "Whether the two are equal.", *comparison("oeq", "eq", "eq"))
+NeOp = define(ComparisonOp, "ne", "Whether the two differ.", *comparison("une", "ne", "ne"))
+LtOp = define(ComparisonOp, "lt", "Whether the left is smaller.", *comparison("olt", "slt", "ult"))
+LeOp = define(
+    ComparisonOp, "le", "Whether the left is smaller or equal.", *comparison("ole", "sle", "ule")
+)
+GtOp = define(ComparisonOp, "gt", "Whether the left is larger.", *comparison("ogt", "sgt", "ugt"))
+GeOp = define(
+    ComparisonOp, "ge", "Whether the left is larger or equal.", *comparison("oge", "sge", "uge")
+)

@@ -6,15 +6,7 @@ from xdsl.dialects.builtin import StringAttr, UnitAttr
 from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
-from hidet.dialects.graph.base import (
-    INT,
-    SameTypeOp,
-    Tensor,
-    Value,
-    integer,
-    is_integer,
-    tensor_type,
-)
+from hidet.dialects.graph.base import INT, SameTypeOp, Tensor, Value, is_integer
 
 
 class IntegersOp(SameTypeOp):
@@ -22,10 +14,9 @@ class IntegersOp(SameTypeOp):
 
     def infer_type(self) -> Tensor:
         """Give the type of the operand."""
-        found = tensor_type(self.x)
-        if not is_integer(found.element_type):
-            raise VerifyException(f"{self.name}: needs integers, got {found}")
-        return found
+        if not is_integer(self.x_type.element_type):
+            raise VerifyException(f"{self.name}: needs integers, got {self.x_type}")
+        return self.x_type
 
 
 @irdl_op_definition
@@ -43,15 +34,7 @@ class CheckedPositionsOp(IntegersOp):
     operator = prop_def(StringAttr)
 
     def __init__(self, x: Value, size: int, operator: str, *, from_end: bool = False) -> None:
-        super().__init__(
-            operands=[x],
-            properties={
-                "size": integer(size),
-                "from_end": UnitAttr() if from_end else None,
-                "operator": StringAttr(operator),
-            },
-            result_types=[tensor_type(x)],
-        )
+        super().__init__(x, size=size, from_end=UnitAttr() if from_end else None, operator=operator)
 
     def infer_type(self) -> Tensor:
         """Give the type of the operand."""
@@ -71,8 +54,4 @@ class CheckedDivisorOp(IntegersOp):
     operator = prop_def(StringAttr)
 
     def __init__(self, x: Value, operator: str) -> None:
-        super().__init__(
-            operands=[x],
-            properties={"operator": StringAttr(operator)},
-            result_types=[tensor_type(x)],
-        )
+        super().__init__(x, operator=operator)

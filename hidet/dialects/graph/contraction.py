@@ -1,7 +1,7 @@
 """Operators that multiply matrices and add up: matrix products, linear layers, attention."""
 
-from xdsl.dialects.builtin import BoolAttr, FloatAttr, StringAttr, TensorType, f64, i1
-from xdsl.ir import Attribute
+from xdsl.dialects.builtin import BoolAttr, StringAttr, TensorType, i1
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
@@ -18,7 +18,7 @@ from hidet.dialects.graph.base import (
     check_same_element,
     check_sum_element,
     element_type,
-    optional_type,
+    shape_of,
     tensor_type,
 )
 
@@ -32,18 +32,10 @@ def check_precision(name: str, precision: StringAttr) -> None:
         raise VerifyException(f'{name}: precision must be "ieee" or "tf32", got {precision}')
 
 
-def multiplied(lhs: Tensor, rhs: Tensor, element: Attribute) -> Tensor:
-    """Give the type of lhs [..., M, K] times rhs [..., K, N] in an element type not narrower."""
-    name = "graph.matmul"
-    check_same_element(name, lhs, rhs)
-    left, right = lhs.get_shape(), rhs.get_shape()
-    if len(left) < 2 or len(right) < 2 or left[-1] != right[-2]:
-        raise VerifyException(
-            f"{name}: needs operands [..., M, K] and [..., K, N], got {lhs} and {rhs}"
-        )
-    check_sum_element(name, lhs, element)
-    batch = broadcast_shapes(name, left[:-2], right[:-2])
-    return TensorType(element, [*batch, left[-2], right[-1]])
+def check_bias(name: str, weight: SSAValue, bias: SSAValue | None) -> None:
+    """Raise `VerifyException` unless a bias has a number for each output of a weight [O, ...]."""
+    if bias is not None and shape_of(bias) != shape_of(weight)[:1]:
+        raise VerifyException(f"{name}: the bias of weight {weight.type} cannot be {bias.type}")
 
 
 @irdl_op_definition
@@ -68,29 +60,22 @@ class MatmulOp(AnchorOp):
         result_element: Attribute | None = None,
     ) -> None:
         element = element_type(lhs) if result_element is None else result_element
-        super().__init__(
-            operands=[lhs, rhs],
-            properties={"precision": StringAttr(precision)},
-            result_types=[multiplied(tensor_type(lhs), tensor_type(rhs), element)],
-        )
+        super().__init__(lhs, rhs, result=TensorType(element, []), precision=precision)
 
     def infer_type(self) -> Tensor:
         """Give the type of the products, in the element type of the result."""
         check_precision(self.name, self.precision)
+        check_same_element(self.name, *map(tensor_type, self.operands))
+        left, right = map(shape_of, self.operands)
+        if len(left) < 2 or len(right) < 2 or left[-1] != right[-2]:
+            raise VerifyException(
+                f"{self.name}: needs operands [..., M, K] and [..., K, N], got {self.lhs.type} and "
+                f"{self.rhs.type}"
+            )
         element = self.result_type.element_type
-        return multiplied(tensor_type(self.lhs), tensor_type(self.rhs), element)
-
-
-def linear_type(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-    """Give the type of x [..., I] times weight [O, I] transposed, plus bias [O]: [..., O]."""
-    name = "graph.linear"
-    check_same_element(name, *(t for t in (x, weight, bias) if t is not None))
-    sizes, weights = x.get_shape(), weight.get_shape()
-    if not sizes or len(weights) != 2 or sizes[-1] != weights[1]:
-        raise VerifyException(f"{name}: needs x [..., I] and weight [O, I], got {x} and {weight}")
-    if bias is not None and bias.get_shape() != (weights[0],):
-        raise VerifyException(f"{name}: the bias of weight {weight} cannot be {bias}")
-    return TensorType(x.element_type, [*sizes[:-1], weights[0]])
+        check_sum_element(self.name, tensor_type(self.lhs), element)
+        batch = broadcast_shapes(self.name, left[:-2], right[:-2])
+        return TensorType(element, [*batch, left[-2], right[-1]])
 
 
 @irdl_op_definition
@@ -107,37 +92,20 @@ class LinearOp(GraphOp):
     def __init__(
         self, x: Value, weight: Value, bias: Value | None = None, *, precision: str = "ieee"
     ) -> None:
-        super().__init__(
-            operands=[x, weight, bias],
-            properties={"precision": StringAttr(precision)},
-            result_types=[linear_type(tensor_type(x), tensor_type(weight), optional_type(bias))],
-        )
+        super().__init__(x, weight, bias, precision=precision)
 
     def infer_type(self) -> Tensor:
         """Give the type of x with the outputs as last dimension."""
         check_precision(self.name, self.precision)
-        return linear_type(tensor_type(self.x), tensor_type(self.weight), optional_type(self.bias))
-
-
-def attended(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
-    """Give the type of attention of query [..., L, E] to key [..., S, E] and value [..., S, V]."""
-    name = "graph.scaled_dot_product_attention"
-    check_same_element(name, query, key, value)
-    check_float(name, query)
-    q, k, v = query.get_shape(), key.get_shape(), value.get_shape()
-    if min(len(q), len(k), len(v)) < 2 or q[-1] != k[-1] or k[-2] != v[-2]:
-        raise VerifyException(
-            f"{name}: needs query [..., L, E], key [..., S, E] and value [..., S, V], got {query}, "
-            f"{key} and {value}"
-        )
-    batch = broadcast_shapes(name, q[:-2], k[:-2], v[:-2])
-    scores = (*batch, q[-2], k[-2])
-    if mask is not None:
-        if mask.element_type not in (i1, query.element_type):
-            raise VerifyException(f"{name}: the mask must be of i1 or of {query.element_type}")
-        if broadcast_shapes(name, scores, mask.get_shape()) != scores:
-            raise VerifyException(f"{name}: {mask} does not broadcast to scores {list(scores)}")
-    return TensorType(query.element_type, [*batch, q[-2], v[-1]])
+        check_same_element(self.name, *map(tensor_type, self.operands))
+        sizes, weights = shape_of(self.x), shape_of(self.weight)
+        if not sizes or len(weights) != 2 or sizes[-1] != weights[1]:
+            raise VerifyException(
+                f"{self.name}: needs x [..., I] and weight [O, I], got {self.x.type} and "
+                f"{self.weight.type}"
+            )
+        check_bias(self.name, self.weight, self.bias)
+        return TensorType(element_type(self.x), [*sizes[:-1], weights[0]])
 
 
 @irdl_op_definition
@@ -169,21 +137,32 @@ class ScaledDotProductAttentionOp(GraphOp):
         scale: float | None = None,
         precision: str = "ieee",
     ) -> None:
-        inferred = attended(
-            tensor_type(query), tensor_type(key), tensor_type(value), optional_type(mask)
-        )
-        super().__init__(
-            operands=[query, key, value, mask],
-            properties={
-                "causal": BoolAttr.from_bool(causal),
-                "scale": None if scale is None else FloatAttr(scale, f64),
-                "precision": StringAttr(precision),
-            },
-            result_types=[inferred],
-        )
+        scale = None if scale is None else float(scale)
+        super().__init__(query, key, value, mask, causal=causal, scale=scale, precision=precision)
 
     def infer_type(self) -> Tensor:
         """Give the type of the queries with the last dimension of the values."""
         check_precision(self.name, self.precision)
-        query, key, value = (tensor_type(v) for v in (self.query, self.key, self.value))
-        return attended(query, key, value, optional_type(self.mask))
+        types = [tensor_type(each) for each in (self.query, self.key, self.value)]
+        check_same_element(self.name, *types)
+        check_float(self.name, types[0])
+        q, k, v = (each.get_shape() for each in types)
+        if min(len(q), len(k), len(v)) < 2 or q[-1] != k[-1] or k[-2] != v[-2]:
+            raise VerifyException(
+                f"{self.name}: needs query [..., L, E], key [..., S, E] and value [..., S, V], "
+                "got {}, {} and {}".format(*types)
+            )
+        batch = broadcast_shapes(self.name, q[:-2], k[:-2], v[:-2])
+        if self.mask is not None:
+            self._check_mask(tensor_type(self.mask), (*batch, q[-2], k[-2]))
+        return TensorType(types[0].element_type, [*batch, q[-2], v[-1]])
+
+    def _check_mask(self, mask: Tensor, scores: tuple[int, ...]) -> None:
+        """Raise `VerifyException` unless the mask is one of scores of a shape."""
+        element = element_type(self.query)
+        if mask.element_type not in (i1, element):
+            raise VerifyException(f"{self.name}: the mask must be of i1 or of {element}")
+        if broadcast_shapes(self.name, scores, mask.get_shape()) != scores:
+            raise VerifyException(
+                f"{self.name}: {mask} does not broadcast to scores {list(scores)}"
+            )

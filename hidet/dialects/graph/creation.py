@@ -50,7 +50,7 @@ class ConstantOp(GraphOp):
     assembly_format = "$name attr-dict `:` type($result)"
 
     def __init__(self, key: str, result_type: Tensor) -> None:
-        super().__init__(properties={"name": StringAttr(key)}, result_types=[result_type])
+        super().__init__(result=result_type, name=key)
 
     def infer_type(self) -> Tensor:
         """Any type will do."""
@@ -68,10 +68,7 @@ class FillOp(GraphOp):
     assembly_format = "$value attr-dict `:` type($result)"
 
     def __init__(self, value: Number, result_type: Tensor) -> None:
-        super().__init__(
-            properties={"value": number(value, result_type.element_type)},
-            result_types=[result_type],
-        )
+        super().__init__(result=result_type, value=number(value, result_type.element_type))
 
     def infer_type(self) -> Tensor:
         """Give a tensor of the type of the value."""
@@ -98,12 +95,10 @@ class IotaOp(GraphOp):
     ) -> None:
         wide = f64 if is_float(result_type.element_type) else i64
         super().__init__(
-            properties={
-                "start": number(start, wide),
-                "step": number(step, wide),
-                "dim": integer(normalized_axis(dim, result_type.get_num_dims())),
-            },
-            result_types=[result_type],
+            result=result_type,
+            start=number(start, wide),
+            step=number(step, wide),
+            dim=normalized_axis(dim, result_type.get_num_dims()),
         )
 
     def infer_type(self) -> Tensor:
@@ -133,7 +128,7 @@ class LiteralOp(GraphOp):
     assembly_format = "$data attr-dict"
 
     def __init__(self, data: DenseIntOrFPElementsAttr) -> None:
-        super().__init__(properties={"data": data}, result_types=[data.type])
+        super().__init__(result=data.type, data=data)
 
     def infer_type(self) -> Tensor:
         """Give the type of the table."""

@@ -2,17 +2,20 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar, cast
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import OpTrait
 
-from hidet.dialects.cuda.functions import FunctionOp
-from hidet.dialects.graph.base import is_float
+from hidet.dialects.cuda.arithmetic import FunctionOp
+from hidet.dialects.graph.base import GraphOp, is_float
 
 ScalarOp = Callable[..., Operation]
 """Makes an operation on scalars of its operands."""
+Family = TypeVar("Family", bound=GraphOp)
 
 
 @dataclass(frozen=True)
@@ -48,8 +51,29 @@ def library(name: str) -> ScalarOp:
     return make
 
 
-def comparison(floats: str, integers: str, booleans: str) -> Elementwise:
-    """Return the trait of a comparison, by the predicates of `arith.cmpf` and `arith.cmpi`."""
+def define(
+    family: type[Family], name: str, summary: str, *scalars: ScalarOp | None
+) -> type[Family]:
+    """Return an operator that differs from others of a family in what it computes alone.
+
+    Args:
+        family: what it is derived from, which says which elements it takes.
+        name: its name, which is that of ATen's operator.
+        summary: what it gives.
+        scalars: what `Elementwise` takes; nothing where a rule of the lowering says it.
+    """
+    title = "".join(word.capitalize() for word in name.split("_"))
+    fields = {
+        "__doc__": summary,
+        "__module__": family.__module__,
+        "name": f"graph.{name}",
+        **({"traits": traits_def(Elementwise(*scalars))} if scalars else {}),
+    }
+    return irdl_op_definition(cast("type[Family]", type(f"{title}Op", (family,), fields)))
+
+
+def comparison(floats: str, integers: str, booleans: str) -> tuple[ScalarOp, ScalarOp, ScalarOp]:
+    """Return the operations of a comparison, by the predicates of `arith.cmpf` and `arith.cmpi`."""
 
     def compare_floats(lhs: SSAValue, rhs: SSAValue) -> Operation:
         return arith.CmpfOp(lhs, rhs, floats)
@@ -60,4 +84,4 @@ def comparison(floats: str, integers: str, booleans: str) -> Elementwise:
     def compare_booleans(lhs: SSAValue, rhs: SSAValue) -> Operation:
         return arith.CmpiOp(lhs, rhs, booleans)
 
-    return Elementwise(compare_floats, compare_integers, compare_booleans)
+    return compare_floats, compare_integers, compare_booleans

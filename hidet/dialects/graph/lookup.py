@@ -3,7 +3,7 @@
 A position must be in range and not negative, for which `graph.checked_positions` cares.
 """
 
-from abc import ABC, abstractmethod
+from abc import ABC
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def
@@ -16,29 +16,27 @@ from hidet.dialects.graph.base import (
     Tensor,
     Value,
     check_axes,
-    integer,
+    element_type,
     is_integer,
     normalized_axis,
+    shape_of,
     tensor_type,
 )
 
 
-def check_positions(name: str, ids: Tensor) -> None:
-    """Raise `VerifyException` unless the positions are integers."""
-    if not is_integer(ids.element_type):
-        raise VerifyException(f"{name}: positions must be integers, got {ids}")
+class LookupOp(GraphOp, ABC):
+    """What a tensor holds at positions of integers, its second operand."""
 
-
-def embedded(table: Tensor, ids: Tensor) -> Tensor:
-    """Give the type of one row of a table [V, D] for each position: [..., D]."""
-    check_positions("graph.embedding", ids)
-    if table.get_num_dims() != 2:
-        raise VerifyException(f"graph.embedding: the table must have rank 2, got {table}")
-    return TensorType(table.element_type, [*ids.get_shape(), table.get_shape()[1]])
+    def positions(self) -> Tensor:
+        """Return the type of the positions; raise `VerifyException` unless they are integers."""
+        found = tensor_type(self.operands[1])
+        if not is_integer(found.element_type):
+            raise VerifyException(f"{self.name}: positions must be integers, got {found}")
+        return found
 
 
 @irdl_op_definition
-class EmbeddingOp(GraphOp):
+class EmbeddingOp(LookupOp):
     """Rows of a table [V, D] at the positions [...]: element (..., d) is `table[ids[...], d]`."""
 
     name = "graph.embedding"
@@ -46,17 +44,15 @@ class EmbeddingOp(GraphOp):
     table = operand_def(TENSOR)
     ids = operand_def(TENSOR)
 
-    def __init__(self, table: Value, ids: Value) -> None:
-        super().__init__(
-            operands=[table, ids], result_types=[embedded(tensor_type(table), tensor_type(ids))]
-        )
-
     def infer_type(self) -> Tensor:
-        """Give the type of the rows."""
-        return embedded(tensor_type(self.table), tensor_type(self.ids))
+        """Give the type of one row for each position: [..., D]."""
+        table, ids = tensor_type(self.table), self.positions()
+        if table.get_num_dims() != 2:
+            raise VerifyException(f"{self.name}: the table must have rank 2, got {table}")
+        return TensorType(table.element_type, [*ids.get_shape(), table.get_shape()[1]])
 
 
-class AxisLookupOp(GraphOp, ABC):
+class AxisLookupOp(LookupOp, ABC):
     """What x holds along an axis, at positions of integers."""
 
     x = operand_def(TENSOR)
@@ -64,22 +60,13 @@ class AxisLookupOp(GraphOp, ABC):
     axis = prop_def(INT)
 
     def __init__(self, x: Value, ids: Value, axis: int) -> None:
-        found = tensor_type(x)
-        axis = normalized_axis(axis, found.get_num_dims())
-        super().__init__(
-            operands=[x, ids],
-            properties={"axis": integer(axis)},
-            result_types=[self.found(found, tensor_type(ids), axis)],
-        )
+        super().__init__(x, ids, axis=normalized_axis(axis, len(shape_of(x))))
 
-    @staticmethod
-    @abstractmethod
-    def found(x: Tensor, ids: Tensor, axis: int) -> Tensor:
-        """Give the type of what is found in x at the positions; raises `VerifyException`."""
-
-    def infer_type(self) -> Tensor:
-        """Give the type of what is found."""
-        return self.found(tensor_type(self.x), tensor_type(self.ids), self.axis.value.data)
+    def checked_axis(self) -> int:
+        """Return the axis; raise `VerifyException` unless x has it."""
+        axis = self.axis.value.data
+        check_axes([axis], len(shape_of(self.x)))
+        return axis
 
 
 @irdl_op_definition
@@ -88,16 +75,14 @@ class IndexSelectOp(AxisLookupOp):
 
     name = "graph.index_select"
 
-    @staticmethod
-    def found(x: Tensor, ids: Tensor, axis: int) -> Tensor:
+    def infer_type(self) -> Tensor:
         """Give the type of x with one dimension replaced by positions of rank 1."""
-        check_positions("graph.index_select", ids)
-        check_axes([axis], x.get_num_dims())
+        ids, axis = self.positions(), self.checked_axis()
         if ids.get_num_dims() != 1:
-            raise VerifyException(f"graph.index_select: positions must have rank 1, got {ids}")
-        sizes = list(x.get_shape())
+            raise VerifyException(f"{self.name}: positions must have rank 1, got {ids}")
+        sizes = list(shape_of(self.x))
         sizes[axis] = ids.get_shape()[0]
-        return TensorType(x.element_type, sizes)
+        return TensorType(element_type(self.x), sizes)
 
 
 @irdl_op_definition
@@ -106,17 +91,15 @@ class GatherOp(AxisLookupOp):
 
     name = "graph.gather"
 
-    @staticmethod
-    def found(x: Tensor, ids: Tensor, axis: int) -> Tensor:
+    def infer_type(self) -> Tensor:
         """Give the type of one element of x for each position: the shape of the positions."""
-        check_positions("graph.gather", ids)
-        check_axes([axis], x.get_num_dims())
-        sizes, wanted = x.get_shape(), ids.get_shape()
+        ids, axis = self.positions(), self.checked_axis()
+        sizes, wanted = shape_of(self.x), ids.get_shape()
         if len(sizes) != len(wanted) or any(
             wanted[i] > sizes[i] for i in range(len(sizes)) if i != axis
         ):
             raise VerifyException(
-                f"graph.gather: positions {ids} must have the rank of {x} and fit in it outside "
-                f"axis {axis}"
+                f"{self.name}: positions {ids} must have the rank of {self.x.type} and fit in it "
+                f"outside axis {axis}"
             )
-        return TensorType(x.element_type, wanted)
+        return TensorType(element_type(self.x), wanted)

@@ -20,7 +20,7 @@ from hidet.dialects.graph.base import (
     FLOAT64,
     INT,
     TENSOR,
-    GraphOp,
+    OneOperandOp,
     SameTypeOp,
     Tensor,
     Value,
@@ -28,6 +28,7 @@ from hidet.dialects.graph.base import (
     check_float,
     integer,
     normalized_axis,
+    shape_of,
     tensor_type,
 )
 
@@ -41,16 +42,13 @@ class SoftmaxBase(SameTypeOp, ABC):
     axis = prop_def(INT)
 
     def __init__(self, x: Value, axis: int = -1) -> None:
-        found = tensor_type(x)
-        axis = normalized_axis(axis, found.get_num_dims())
-        super().__init__(operands=[x], properties={"axis": integer(axis)}, result_types=[found])
+        super().__init__(x, axis=normalized_axis(axis, len(shape_of(x))))
 
     def infer_type(self) -> Tensor:
         """Give the type of the operand."""
-        found = tensor_type(self.x)
-        check_float(self.name, found)
-        check_axes([self.axis.value.data], found.get_num_dims())
-        return found
+        check_float(self.name, self.x_type)
+        check_axes([self.axis.value.data], len(shape_of(self.x)))
+        return self.x_type
 
 
 @irdl_op_definition
@@ -67,7 +65,7 @@ class LogSoftmaxOp(SoftmaxBase):
     name = "graph.log_softmax"
 
 
-class NormOp(GraphOp, ABC):
+class NormOp(OneOperandOp, ABC):
     """A tensor normalised, then scaled by a weight and shifted by a bias, if they are there.
 
     The parameters may have another floating-point type than the tensor.
@@ -88,19 +86,16 @@ class NormOp(GraphOp, ABC):
         return self.parameters[1] if len(self.parameters) > 1 else None
 
     def check_parameters(self, shape: Sequence[int]) -> None:
-        """Raise `VerifyException` unless weight and bias have the shape and are floating-point."""
+        """Raise `VerifyException` unless all but x have the shape and are floating-point."""
         if len(self.parameters) > 2:
             raise VerifyException(f"{self.name}: takes a weight and a bias, no more")
-        check_parameters(self.name, shape, *self.parameters)
-
-
-def check_parameters(name: str, shape: Sequence[int], *parameters: Value) -> None:
-    """Raise `VerifyException` unless the parameters have the shape and are floating-point."""
-    for parameter in parameters:
-        found = tensor_type(parameter)
-        check_float(name, found)
-        if found.get_shape() != tuple(shape):
-            raise VerifyException(f"{name}: a parameter must have shape {list(shape)}, got {found}")
+        for parameter in self.operands[1:]:
+            found = tensor_type(parameter)
+            check_float(self.name, found)
+            if found.get_shape() != tuple(shape):
+                raise VerifyException(
+                    f"{self.name}: a parameter must have shape {list(shape)}, got {found}"
+                )
 
 
 def weight_and_bias(name: str, weight: Value | None, bias: Value | None) -> list[Value]:
@@ -115,9 +110,21 @@ class TrailingNormOp(NormOp, ABC):
 
     normalized_rank = prop_def(INT, default_value=integer(1))
 
+    def __init__(
+        self,
+        x: Value,
+        weight: Value | None = None,
+        bias: Value | None = None,
+        *,
+        normalized_rank: int = 1,
+        eps: float = 1e-5,
+    ) -> None:
+        parameters = weight_and_bias(self.name, weight, bias)
+        super().__init__(x, parameters, normalized_rank=normalized_rank, eps=float(eps))
+
     def infer_type(self) -> Tensor:
         """Give the type of the operand."""
-        found = tensor_type(self.x)
+        found = self.x_type
         check_float(self.name, found)
         rank, normalized = found.get_num_dims(), self.normalized_rank.value.data
         if not 1 <= normalized <= rank:
@@ -134,41 +141,12 @@ class LayerNormOp(TrailingNormOp):
 
     name = "graph.layer_norm"
 
-    def __init__(
-        self,
-        x: Value,
-        weight: Value | None = None,
-        bias: Value | None = None,
-        *,
-        normalized_rank: int = 1,
-        eps: float = 1e-5,
-    ) -> None:
-        super().__init__(
-            operands=[x, weight_and_bias(self.name, weight, bias)],
-            properties={"normalized_rank": integer(normalized_rank), "eps": FloatAttr(eps, f64)},
-            result_types=[tensor_type(x)],
-        )
-
 
 @irdl_op_definition
 class RmsNormOp(TrailingNormOp):
     """x / sqrt(mean of squares + eps) over the last dimensions, scaled."""
 
     name = "graph.rms_norm"
-
-    def __init__(
-        self,
-        x: Value,
-        weight: Value | None = None,
-        *,
-        normalized_rank: int = 1,
-        eps: float = 1e-5,
-    ) -> None:
-        super().__init__(
-            operands=[x, weight_and_bias(self.name, weight, None)],
-            properties={"normalized_rank": integer(normalized_rank), "eps": FloatAttr(eps, f64)},
-            result_types=[tensor_type(x)],
-        )
 
     def infer_type(self) -> Tensor:
         """Give the type of the operand."""
@@ -197,15 +175,11 @@ class GroupNormOp(NormOp):
         *,
         eps: float = 1e-5,
     ) -> None:
-        super().__init__(
-            operands=[x, weight_and_bias(self.name, weight, bias)],
-            properties={"groups": integer(groups), "eps": FloatAttr(eps, f64)},
-            result_types=[tensor_type(x)],
-        )
+        super().__init__(x, weight_and_bias(self.name, weight, bias), groups=groups, eps=float(eps))
 
     def infer_type(self) -> Tensor:
         """Give the type of the operand."""
-        found = tensor_type(self.x)
+        found = self.x_type
         check_float(self.name, found)
         groups = self.groups.value.data
         if found.get_num_dims() < 2 or groups < 1 or found.get_shape()[1] % groups:
@@ -217,7 +191,7 @@ class GroupNormOp(NormOp):
 
 
 @irdl_op_definition
-class BatchNormOp(GraphOp):
+class BatchNormOp(NormOp):
     """(x - mean) / sqrt(var + eps) by channel of x [N, C, ...], scaled and shifted: inference.
 
     Mean, variance, weight and bias are given, [C] each.
@@ -229,7 +203,6 @@ class BatchNormOp(GraphOp):
     mean = operand_def(TENSOR)
     variance = operand_def(TENSOR)
     parameters = var_operand_def(TENSOR)
-    eps = prop_def(FLOAT64, default_value=EPS)
 
     def __init__(
         self,
@@ -241,30 +214,14 @@ class BatchNormOp(GraphOp):
         *,
         eps: float = 1e-5,
     ) -> None:
-        super().__init__(
-            operands=[x, mean, variance, weight_and_bias(self.name, weight, bias)],
-            properties={"eps": FloatAttr(eps, f64)},
-            result_types=[tensor_type(x)],
-        )
-
-    @property
-    def weight(self) -> SSAValue | None:
-        """What the normalised tensor is multiplied by."""
-        return self.parameters[0] if self.parameters else None
-
-    @property
-    def bias(self) -> SSAValue | None:
-        """What is added last."""
-        return self.parameters[1] if len(self.parameters) > 1 else None
+        parameters = weight_and_bias(self.name, weight, bias)
+        super().__init__(x, mean, variance, parameters, eps=float(eps))
 
     def infer_type(self) -> Tensor:
         """Give the type of the operand."""
-        found = tensor_type(self.x)
+        found = self.x_type
         check_float(self.name, found)
         if found.get_num_dims() < 2:
             raise VerifyException(f"{self.name}: needs x [N, C, ...], got {found}")
-        channels = [found.get_shape()[1]]
-        if len(self.parameters) > 2:
-            raise VerifyException(f"{self.name}: takes a weight and a bias, no more")
-        check_parameters(self.name, channels, self.mean, self.variance, *self.parameters)
+        self.check_parameters([found.get_shape()[1]])
         return found

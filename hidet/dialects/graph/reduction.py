@@ -5,34 +5,31 @@ Reduced dimensions vanish, or stay with size 1 where `keepdims` is set.
 """
 
 from abc import ABC
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from xdsl.dialects.builtin import BoolAttr, TensorType, i1
-from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def
+from xdsl.irdl import irdl_op_definition, prop_def
 from xdsl.utils.exceptions import VerifyException
 
 from hidet.dialects.graph.base import (
     FALSE,
     INT,
     INTS,
-    TENSOR,
-    GraphOp,
+    OneOperandOp,
     Tensor,
     Value,
     check_axes,
     check_float,
     integer,
-    ints,
     normalized_axes,
-    tensor_type,
+    shape_of,
 )
+from hidet.dialects.graph.elementwise_trait import define
 
 
-class ReductionOp(GraphOp, ABC):
+class ReductionOp(OneOperandOp, ABC):
     """All elements along the axes combined into one of the same type."""
 
-    x = operand_def(TENSOR)
     axes = prop_def(INTS)
     keepdims = prop_def(BoolAttr, default_value=FALSE)
 
@@ -41,126 +38,64 @@ class ReductionOp(GraphOp, ABC):
         x: Value,
         axes: Sequence[int] | None = None,
         keepdims: bool = False,
-        *,
-        extra: Mapping[str, Attribute] | None = None,
+        **properties: int,
     ) -> None:
-        rank = tensor_type(x).get_num_dims()
+        rank = len(shape_of(x))
         axes = range(rank) if axes is None else normalized_axes(axes, rank)
-        super().__init__(
-            operands=[x],
-            properties={
-                "axes": ints(axes),
-                "keepdims": BoolAttr.from_bool(keepdims),
-                **(extra or {}),
-            },
-            result_types=[self.reduced(tensor_type(x), axes, keepdims)],
-        )
-
-    @classmethod
-    def reduced(cls, x: Tensor, axes: Sequence[int], keepdims: bool) -> Tensor:
-        """Give the type of x with the axes reduced."""
-        sizes = x.get_shape()
-        check_axes(axes, len(sizes))
-        if keepdims:
-            shape = [1 if axis in axes else size for axis, size in enumerate(sizes)]
-        else:
-            shape = [size for axis, size in enumerate(sizes) if axis not in axes]
-        return TensorType(x.element_type, shape)
+        super().__init__(x, result=i1, axes=axes, keepdims=keepdims, **properties)
 
     def infer_type(self) -> Tensor:
         """Give the type without, or with single, reduced dimensions."""
-        return self.reduced(tensor_type(self.x), self.axes.get_values(), bool(self.keepdims))
+        sizes, axes = shape_of(self.x), self.axes.get_values()
+        check_axes(axes, len(sizes))
+        if self.keepdims:
+            shape = [1 if axis in axes else size for axis, size in enumerate(sizes)]
+        else:
+            shape = [size for axis, size in enumerate(sizes) if axis not in axes]
+        return TensorType(self.x_type.element_type, shape)
 
 
 class NumberReductionOp(ReductionOp, ABC):
     """A reduction of numbers, not of `i1`."""
 
-    @classmethod
-    def reduced(cls, x: Tensor, axes: Sequence[int], keepdims: bool) -> Tensor:
+    def infer_type(self) -> Tensor:
         """Give the type of x with the axes reduced."""
-        if x.element_type == i1:
-            raise VerifyException(f"{cls.name}: needs elements that are numbers, got {x}")
-        return super().reduced(x, axes, keepdims)
+        if self.x_type.element_type == i1:
+            raise VerifyException(
+                f"{self.name}: needs elements that are numbers, got {self.x_type}"
+            )
+        return super().infer_type()
 
 
 class ExtremumOp(NumberReductionOp, ABC):
     """A reduction that has no value for no elements."""
 
-    @classmethod
-    def reduced(cls, x: Tensor, axes: Sequence[int], keepdims: bool) -> Tensor:
+    def infer_type(self) -> Tensor:
         """Give the type of x with the axes reduced."""
-        found = super().reduced(x, axes, keepdims)
-        if 0 not in found.get_shape() and 0 in x.get_shape():
-            raise VerifyException(f"{cls.name}: {x} has no elements along the axes {list(axes)}")
+        found = super().infer_type()
+        if 0 not in found.get_shape() and 0 in shape_of(self.x):
+            axes = list(self.axes.get_values())
+            raise VerifyException(
+                f"{self.name}: {self.x_type} has no elements along the axes {axes}"
+            )
         return found
 
 
 class FloatReductionOp(ReductionOp, ABC):
     """A reduction of floating-point numbers."""
 
-    @classmethod
-    def reduced(cls, x: Tensor, axes: Sequence[int], keepdims: bool) -> Tensor:
+    def infer_type(self) -> Tensor:
         """Give the type of x with the axes reduced."""
-        check_float(cls.name, x)
-        return super().reduced(x, axes, keepdims)
+        check_float(self.name, self.x_type)
+        return super().infer_type()
 
 
 class TruthReductionOp(ReductionOp, ABC):
     """A reduction of truth values; numbers count as true where they are not 0."""
 
-    @classmethod
-    def reduced(cls, x: Tensor, axes: Sequence[int], keepdims: bool) -> Tensor:
+    def infer_type(self) -> Tensor:
         """Give a tensor of `i1` with the axes reduced."""
-        return TensorType(i1, super().reduced(x, axes, keepdims).shape)
-
-
-@irdl_op_definition
-class SumOp(NumberReductionOp):
-    """The sum; 0 of no elements."""
-
-    name = "graph.sum"
-
-
-@irdl_op_definition
-class ProdOp(NumberReductionOp):
-    """The product; 1 of no elements."""
-
-    name = "graph.prod"
-
-
-@irdl_op_definition
-class MaxOp(ExtremumOp):
-    """The largest element; NaN if any is."""
-
-    name = "graph.max"
-
-
-@irdl_op_definition
-class MinOp(ExtremumOp):
-    """The smallest element; NaN if any is."""
-
-    name = "graph.min"
-
-
-@irdl_op_definition
-class AnyOp(TruthReductionOp):
-    """Whether any element is true."""
-
-    name = "graph.any"
-
-
-@irdl_op_definition
-class AllOp(TruthReductionOp):
-    """Whether all elements are true."""
-
-    name = "graph.all"
-
-
-@irdl_op_definition
-class MeanOp(FloatReductionOp):
-    """The mean; NaN of no elements."""
-
-    name = "graph.mean"
+        return TensorType(i1, super().infer_type().shape)
 
 
 @irdl_op_definition
@@ -179,4 +114,13 @@ class VarOp(FloatReductionOp):
         *,
         correction: int = 1,
     ) -> None:
-        super().__init__(x, axes, keepdims, extra={"correction": integer(correction)})
+        super().__init__(x, axes, keepdims, correction=correction)
+
+
+SumOp = define(NumberReductionOp, "sum", "The sum; 0 of no elements.")
+ProdOp = define(NumberReductionOp, "prod", "The product; 1 of no elements.")
+MaxOp = define(ExtremumOp, "max", "The largest element; NaN if any is.")
+MinOp = define(ExtremumOp, "min", "The smallest element; NaN if any is.")
+AnyOp = define(TruthReductionOp, "any", "Whether any element is true.")
+AllOp = define(TruthReductionOp, "all", "Whether all elements are true.")
+MeanOp = define(FloatReductionOp, "mean", "The mean; NaN of no elements.")

@@ -24,6 +24,7 @@ from hidet.dialects.compute import single_block
 from hidet.dialects.cuda import KernelOp
 from hidet.dialects.cuda.instructions import BlockBarrier
 from hidet.dialects.syntax import parse_arguments, parse_body, print_body
+from hidet.dialects.walking import parent_of_type
 
 BARRIERS = 16
 """Barriers of a block; number 0 is that of the whole block (PTX ISA, barrier)."""
@@ -137,7 +138,4 @@ class GroupOp(IRDLOperation):
 
 def group_around(op: Operation) -> GroupOp | None:
     """Return the group that an op belongs to, None where all threads of the block come by."""
-    parent = op.parent_op()
-    while parent is not None and not isinstance(parent, GroupOp):
-        parent = parent.parent_op()
-    return parent
+    return parent_of_type(op, GroupOp)

@@ -149,6 +149,14 @@ def shared_layout_of(tile: SSAValue | Attribute) -> SharedLayout:
     return kind.layout.data if isinstance(kind.layout, SharedLayoutAttr) else SharedLayout(1)
 
 
+def known_map_of(tile: SSAValue) -> TaskMap | None:
+    """Return the map of a register tile, None where it is '?' and for what is no such tile."""
+    kind = tile.type
+    if isinstance(kind, MemRefType) and isinstance(kind.layout, TaskMapAttr):
+        return kind.layout.data
+    return None
+
+
 def map_of(tile: Attribute) -> TaskMap:
     """Return the task map of a register tile's type; raises VerifyException where it has none."""
     if not isinstance(tile, MemRefType) or not isinstance(tile.layout, TaskMapAttr):

@@ -9,22 +9,14 @@ from typing import TypeVar
 from hidet.dialects.cuda.names import hint_of
 from hidet.errors import ScriptError
 from hidet.frontends.script.attributes import Attributes, set_attribute
-from hidet.frontends.script.binding import unpack
 from hidet.frontends.script.evaluation import Expressions
 from hidet.frontends.script.memory import TensorPointer
+from hidet.frontends.script.signature import unpack
 from hidet.frontends.script.source import LocatedError
 from hidet.frontends.script.syntax_analysis import are_assigned, are_changed
 from hidet.frontends.script.tensor_slices import lane_at
 from hidet.frontends.script.types import I32, INDEX, ScalarType, TensorType, scalar_type
-from hidet.frontends.script.values import (
-    LANES,
-    Lanes,
-    Pointer,
-    Scalar,
-    Tensor,
-    Variable,
-    describe,
-)
+from hidet.frontends.script.values import LANES, Lanes, Pointer, Scalar, Tensor, Variable, describe
 from hidet.frontends.script.variables import adapt
 from hidet.frontends.script.vectors import Vector, VectorVariable, vector_variable
 

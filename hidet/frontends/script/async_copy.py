@@ -1,12 +1,33 @@
-"""Asynchronous copies in scripts: from global to shared memory, while the thread goes on."""
+"""Asynchronous copies in scripts: of a few bytes by a thread, and of boxes of a tensor by TMA."""
 
 from __future__ import annotations
 
-from hidet.arch.instructions import CP_ASYNC
-from hidet.dialects.cuda import CpAsyncCommitOp, CpAsyncOp, CpAsyncWaitOp
+from collections.abc import Sequence
+from math import prod
+from typing import cast
+
+from xdsl.ir import SSAValue
+
+from hidet.arch import hopper
+from hidet.arch.instructions import CP_ASYNC, Instruction
+from hidet.dialects.cuda import (
+    CpAsyncCommitOp,
+    CpAsyncOp,
+    CpAsyncWaitOp,
+    TmaCommitOp,
+    TmaLoadOp,
+    TmaStoreOp,
+    TmaWaitOp,
+)
 from hidet.dialects.cuda.async_copy import CopyCache
+from hidet.dialects.cuda.table_ops import Element, known_index
+from hidet.dialects.shaped import memref_type
 from hidet.errors import ScriptError
-from hidet.frontends.script.operands import operand_at
+from hidet.frontends.script.barriers import barrier_at
+from hidet.frontends.script.emitter import Emitter
+from hidet.frontends.script.instructions import instruction
+from hidet.frontends.script.operands import i32_operand, known_number, operand_at
+from hidet.frontends.script.tensor_maps import TensorMap
 from hidet.frontends.script.tracing import current
 from hidet.frontends.script.types import INDEX
 from hidet.frontends.script.values import Pointer, Scalar, Tensor, describe
@@ -76,9 +97,8 @@ def cp_async(
     emitter.insert(CpAsyncOp(cp_size // size, source, target, cache, valid))
 
 
-def cp_async_commit_group() -> None:
-    """Make a group of the thread's copies since its last group."""
-    current("cp_async_commit_group").insert(CpAsyncCommitOp())
+cp_async_commit_group = instruction("cp_async_commit_group", CpAsyncCommitOp)
+tma_commit_group = instruction("tma_commit_group", TmaCommitOp)
 
 
 def cp_async_wait_group(allow_on_fly_groups: object) -> None:
@@ -101,3 +121,110 @@ def cp_async_wait_all() -> None:
     emitter = current("cp_async_wait_all")
     emitter.insert(CpAsyncCommitOp())
     emitter.insert(CpAsyncWaitOp(0))
+
+
+# TMA.
+def tma_load(
+    dst: object, source: object, coordinates: object, mbar: object, multicast: object = None
+) -> None:
+    """Begin to copy a box of a tensor to shared memory; a barrier gets its bytes.
+
+    One thread asks for it, after `mbarrier_arrive_and_expect_tx` for the bytes of the whole box.
+    What is outside of the tensor becomes 0.
+
+    Args:
+        dst: the address of the first element; it is a multiple of 1024 bytes.
+        source: a parameter of type `tensor_map`.
+        coordinates: the first element of the box in the tensor, an index for each dimension.
+        mbar: the address of the barrier.
+        multicast: blocks of the cluster, a bit for each. The box goes to all of them, to the same
+            place, and its bytes to the barrier in the same place of each.
+
+    Raises:
+        ScriptError: an argument is not what it should be, or the box does not fit.
+    """
+    emitter = current("tma_load")
+    box = _map(source)
+    at = _coordinates(emitter, coordinates, box)
+    instruction = hopper.TMA_LOAD[len(at)]
+    target = _box_memory(emitter, instruction, dst, box)
+    barrier = barrier_at(emitter, instruction, mbar)
+    blocks = None if multicast is None else i32_operand(emitter, multicast)
+    emitter.insert(TmaLoadOp(box.ssa, at, target, barrier, blocks))
+
+
+def tma_store(target: object, coordinates: object, src: object) -> None:
+    """Begin to copy a box from shared memory to a tensor; what is outside of it is left out.
+
+    One thread asks for it, after those that have written the box have come to
+    `fence_proxy_async()` and a barrier; it makes groups by `tma_commit_group` and waits for them.
+
+    Args:
+        target: a parameter of type `tensor_map`.
+        coordinates: the first element of the box in the tensor, an index for each dimension.
+        src: the address of the first element; it is a multiple of 1024 bytes.
+
+    Raises:
+        ScriptError: an argument is not what it should be, or the box does not fit.
+    """
+    emitter = current("tma_store")
+    box = _map(target)
+    at = _coordinates(emitter, coordinates, box)
+    source = _box_memory(emitter, hopper.TMA_STORE[len(at)], src, box)
+    emitter.insert(TmaStoreOp(source, box.ssa, at))
+
+
+def tma_wait_group(allow_on_fly_groups: object) -> None:
+    """Wait until no more than so many of the thread's groups still read shared memory."""
+    emitter = current("tma_wait_group")
+    pending = known_number("the number of groups under way", allow_on_fly_groups, range(8))
+    emitter.insert(TmaWaitOp(pending))
+
+
+def _map(value: object) -> TensorMap:
+    if not isinstance(value, TensorMap):
+        raise ScriptError(
+            f"boxes are copied from and to a tensor map, not {describe(value)}",
+            hint="a parameter `a: tensor_map(f16[m, k], box=(128, 64), swizzle=128)`",
+        )
+    return value
+
+
+def _coordinates(emitter: Emitter, value: object, box: TensorMap) -> list[SSAValue]:
+    """Return the coordinates of a box as the instruction takes them, the fastest one first."""
+    values = cast("Sequence[object]", value if isinstance(value, tuple | list) else (value,))
+    shape = box.type.tensor.shape
+    if len(values) != len(shape):
+        raise ScriptError(
+            f"{len(values)} coordinates in {box.type.tensor}, which has {len(shape)} dimensions",
+            hint="one index for each dimension, (row, column)",
+        )
+    return [i32_operand(emitter, each) for each in values][::-1]
+
+
+def _box_memory(
+    emitter: Emitter, instruction: Instruction, value: object, box: TensorMap
+) -> Element:
+    """Return where a box lies in shared memory.
+
+    Raises:
+        ScriptError: it has other elements, or does not fit.
+    """
+    count = prod(box.type.extents)
+    element = operand_at(emitter, instruction.function, instruction.operands[0], value, 1)
+    kind = memref_type(element.memref)
+    if kind.element_type != box.type.tensor.element.ir:
+        raise ScriptError(f"a box of {box.type} is copied from or to {describe(value)}")
+    place = 0  # at least; an index that only the kernel knows may be 0
+    for extent, index in zip(kind.get_shape(), element.indices, strict=True):
+        place = place * extent + (known_index(index) or 0)
+    if prod(kind.get_shape()) - place < count:
+        raise ScriptError(
+            f"a box of {count} elements does not fit into {describe(value)}, which has "
+            f"{prod(kind.get_shape()) - place} from there"
+        )
+    return element
+
+
+__all__: list[str] = ["cp_async", "cp_async_commit_group", "cp_async_wait_all"]
+__all__ += ["cp_async_wait_group", "tma_commit_group", "tma_load", "tma_store", "tma_wait_group"]

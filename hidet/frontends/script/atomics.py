@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hidet.dialects.cuda import AtomicOp
-from hidet.dialects.cuda.accesses import AccessScope
 from hidet.dialects.cuda.atomics import AtomicKind, AtomicPairOp
-from hidet.dialects.cuda.table_ops import Element
+from hidet.dialects.cuda.memory_access import AccessScope
 from hidet.errors import ScriptError
-from hidet.frontends.script.emitter import Emitter
-from hidet.frontends.script.sync import fence
+from hidet.frontends.script.barriers import FENCES
+from hidet.frontends.script.operands import element_at
 from hidet.frontends.script.tracing import current
 from hidet.frontends.script.values import Pointer, Scalar, describe
 from hidet.frontends.script.vectors import Vector
@@ -48,7 +47,7 @@ _FENCES = {
 a relaxed operation release and acquire (PTX ISA, Memory Consistency Model)."""
 
 
-def _update(kind: AtomicKind, what: str) -> Callable[..., Scalar | None]:
+def _update(name: str, kind: AtomicKind, what: str, note: str = "") -> Callable[..., Scalar | None]:
     """Return the function of scripts that updates an element by a value."""
 
     def function(
@@ -58,11 +57,13 @@ def _update(kind: AtomicKind, what: str) -> Callable[..., Scalar | None]:
         space: str = "generic",
         scope: str = "gpu",
     ) -> Scalar | None:
-        return _atomic(kind, addr, value, sem, scope)
+        if name == "add" and isinstance(value, Vector):
+            return _add_pair(addr, value, sem, scope)
+        return _atomic(kind, addr, value, sem, scope, negative=name == "sub")
 
-    function.__name__ = f"atomic_{kind.value}"
+    function.__name__ = f"atomic_{name}"
     function.__doc__ = f"""{what} as one step; return its old value.
-
+{note}
     Args:
         addr: the address of the element, `~x[i]`.
         value: what it is updated by, converted to its type.
@@ -77,35 +78,19 @@ def _update(kind: AtomicKind, what: str) -> Callable[..., Scalar | None]:
     return function
 
 
-atomic_max = _update(AtomicKind.MAX, "Store the larger one of an element and a value")
-atomic_min = _update(AtomicKind.MIN, "Store the smaller one of an element and a value")
-atomic_and = _update(AtomicKind.AND, "Store the bits that an element and a value have in common")
-atomic_or = _update(AtomicKind.OR, "Store the bits of an element and of a value together")
-atomic_xor = _update(AtomicKind.XOR, "Store the bits in which an element and a value differ")
-atomic_exchange = _update(AtomicKind.EXCHANGE, "Store a value in an element")
-
-
-def atomic_add(
-    addr: object, value: object, sem: str = "relaxed", space: str = "generic", scope: str = "gpu"
-) -> Scalar | None:
-    """Add to an element, `atomic_add(~x[i], v)`, as one step; return its old value.
-
+_PAIRS = """
     A vector `f16x2` or `bf16x2` is added to two neighbouring elements, each of them as one step;
     their address is a multiple of 4 bytes, and the old values are not returned.
+"""
 
-    The other arguments are those of `atomic_max`.
-    """
-    if isinstance(value, Vector):
-        _add_pair(addr, value, sem, scope)
-        return None
-    return _atomic(AtomicKind.ADD, addr, value, sem, scope)
-
-
-def atomic_sub(
-    addr: object, value: object, sem: str = "relaxed", space: str = "generic", scope: str = "gpu"
-) -> Scalar:
-    """Subtract from an element as one step; return its old value."""
-    return _atomic(AtomicKind.ADD, addr, value, sem, scope, negative=True)
+atomic_add = _update("add", AtomicKind.ADD, "Add a value to an element", _PAIRS)
+atomic_sub = _update("sub", AtomicKind.ADD, "Subtract a value from an element")
+atomic_max = _update("max", AtomicKind.MAX, "Store the larger one of an element and a value")
+atomic_min = _update("min", AtomicKind.MIN, "Store the smaller one of an element and a value")
+atomic_and = _update("and", AtomicKind.AND, "Store the bits that element and value have in common")
+atomic_or = _update("or", AtomicKind.OR, "Store the bits of an element and of a value together")
+atomic_xor = _update("xor", AtomicKind.XOR, "Store the bits in which an element and a value differ")
+atomic_exchange = _update("exchange", AtomicKind.EXCHANGE, "Store a value in an element")
 
 
 def atomic_cas(
@@ -143,13 +128,13 @@ def _atomic(
         compared = emitter.cast(emitter.scalar_of(expected, element), element).ssa
     before, after = _FENCES[sem]
     if before:
-        fence(where)
+        FENCES[where]()
     kind = _UNSIGNED.get(kind, kind) if element.kind == "unsigned" else kind
     op = emitter.insert(
-        AtomicOp(kind, operand.ssa, compared, _element(emitter, pointer), _scope(where))
+        AtomicOp(kind, operand.ssa, compared, element_at(emitter, pointer), _scope(where))
     )
     if after:
-        fence(where)
+        FENCES[where]()
     return Scalar(emitter, op.result, element)
 
 
@@ -168,15 +153,11 @@ def _add_pair(address: object, value: Vector, sem: str, scope: str) -> None:
         )
     before, after = _FENCES[sem]
     if before:
-        fence(where)
+        FENCES[where]()
     first, second = (each.ssa for each in value)
-    emitter.insert(AtomicPairOp(first, second, _element(emitter, pointer), _scope(where)))
+    emitter.insert(AtomicPairOp(first, second, element_at(emitter, pointer), _scope(where)))
     if after:
-        fence(where)
-
-
-def _element(emitter: Emitter, pointer: Pointer) -> Element:
-    return Element(pointer.memory, [emitter.index_of(index) for index in pointer.indices])
+        FENCES[where]()
 
 
 def _target(
@@ -202,3 +183,13 @@ def _target(
             hint=f"sem is {', '.join(_FENCES)}; scope is {', '.join(SCOPES)}",
         )
     return address, SCOPES[scope]
+
+
+# The names of CUDA.
+atomicAdd, atomicSub, atomicExch, atomicCAS = atomic_add, atomic_sub, atomic_exchange, atomic_cas
+atomicMax, atomicMin = atomic_max, atomic_min
+atomicAnd, atomicOr, atomicXor = atomic_and, atomic_or, atomic_xor
+
+__all__: list[str] = ["atomicAdd", "atomicAnd", "atomicCAS", "atomicExch", "atomicMax", "atomicMin"]
+__all__ += ["atomicOr", "atomicSub", "atomicXor", "atomic_add", "atomic_and", "atomic_cas"]
+__all__ += ["atomic_exchange", "atomic_max", "atomic_min", "atomic_or", "atomic_sub", "atomic_xor"]

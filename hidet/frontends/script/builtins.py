@@ -7,39 +7,30 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial, reduce
 
-from xdsl.dialects.math import FmaOp
-
-from hidet.arch.functions import FLOAT_FUNCTIONS
 from hidet.errors import ScriptError
-from hidet.frontends.script.emitter import Emitter
 from hidet.frontends.script.iterables import Grid, Range, Tasks, task_of
-from hidet.frontends.script.operators import FUNCTIONS
+from hidet.frontends.script.mathematics import (
+    MATH_FUNCTIONS,
+    absolute,
+    maximum,
+    minimum,
+    power,
+    rounded,
+)
 from hidet.frontends.script.pointers import address_number, cast_pointer
-from hidet.frontends.script.scalar_functions import copysign, degrees, radians, scalar_function
 from hidet.frontends.script.tracing import current
 from hidet.frontends.script.types import (
     F32,
     INDEX,
     PointerType,
     ScalarType,
-    VectorType,
     check_shape,
-    common_type,
     scalar_type,
     vector_type,
 )
-from hidet.frontends.script.values import (
-    Index,
-    Pointer,
-    Scalar,
-    Tensor,
-    VoidPointer,
-    describe,
-    is_number,
-)
-from hidet.frontends.script.vectors import Vector, packed
+from hidet.frontends.script.values import Index, Pointer, Scalar, Tensor, VoidPointer, describe
+from hidet.frontends.script.vectors import Vector
 from hidet.mapping import TaskMap
 
 _OF_THE_KERNEL = Scalar | Tensor | Pointer | Vector
@@ -63,8 +54,6 @@ class Substitute:
 
 
 # Loops.
-
-
 def loop_range(*bounds: object) -> Range:
     """Make a loop of the kernel, for `for i in range(...)`.
 
@@ -199,99 +188,6 @@ def tasks_of(
     return Tasks(tasks, worker, bind_tuple, extents, tile)
 
 
-# Mathematics.
-
-
-def elementary(name: str) -> Callable[[object], Scalar]:
-    """Return the function of scalars with this name."""
-
-    def function(x: object) -> Scalar:
-        return current(name).function(name, x)
-
-    function.__name__ = name
-    function.__doc__ = f"Return {name}(x), in the type of x; of an integer in f32."
-    return function
-
-
-ELEMENTARY = {name: elementary(name) for name in FUNCTIONS if name not in ("abs", "round")}
-"""Functions of one float, by name."""
-
-
-def absolute(x: Scalar) -> Scalar:
-    """Return |x|."""
-    return abs(x)
-
-
-def maximum(*values: object) -> object:
-    """Return the largest value; of floats a number wins over NaN, as CUDA's fmaxf has it."""
-    return _extreme("max", values)
-
-
-def minimum(*values: object) -> object:
-    """Return the smallest value; of floats a number wins over NaN, as CUDA's fminf has it."""
-    return _extreme("min", values)
-
-
-def _extreme(name: str, values: tuple[object, ...]) -> object:
-    """Return the largest or smallest of some values; of a list where there is one argument."""
-    if len(values) == 1 and isinstance(values[0], list | tuple):
-        values = tuple(values[0])  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
-    if len(values) == 0:
-        raise ScriptError(f"{name} of nothing")
-    emitter = current(name)
-    return reduce(partial(emitter.binary, name), values)
-
-
-def power(x: object, y: object) -> Scalar:
-    """Return x to the power of y."""
-    return current("pow").binary("**", x, y)
-
-
-def atan2(y: object, x: object) -> Scalar:
-    """Return the angle of the point (x, y)."""
-    return current("atan2").binary("atan2", y, x)
-
-
-def rounded(x: object) -> Scalar:
-    """Return the nearest whole number as a float, a half to the even one."""
-    return current("round").function("round", x)
-
-
-def _fma_of_vectors(kind: VectorType, *operands: object) -> Vector:
-    """Return x * y + z of each element; a scalar stands for a vector of it."""
-    rows = [each if isinstance(each, Vector) else [each] * kind.lanes for each in operands]
-    if len({len(row) for row in rows}) != 1:
-        raise ScriptError(
-            f"fma of {', '.join(map(describe, operands[:-1]))} and {describe(operands[-1])}",
-            hint="vectors with the same number of elements, or scalars",
-        )
-    emitter = current("fma")
-    elements = [_fma_of_scalars(emitter, each) for each in zip(*rows, strict=True)]
-    return Vector(emitter, VectorType(elements[0].type, kind.lanes), tuple(elements))
-
-
-def fma(x: object, y: object, z: object) -> Scalar | Vector:
-    """Return x * y + z, rounded once, in the common type of the three, at least f32.
-
-    Of vectors it is that of each element; those of f16 and bf16 keep their type.
-    """
-    emitter = current("fma")
-    vectors = [each for each in (x, y, z) if isinstance(each, Vector)]
-    if vectors:
-        pairs = packed(emitter, "fma", x, y, z)
-        return _fma_of_vectors(vectors[0].type, x, y, z) if pairs is None else pairs
-    return _fma_of_scalars(emitter, (x, y, z))
-
-
-def _fma_of_scalars(emitter: Emitter, operands: Sequence[object]) -> Scalar:
-    kind = F32
-    for value in operands:
-        if isinstance(value, Scalar):
-            kind = common_type(kind, value.type)
-    a, b, c = (emitter.cast(emitter.scalar_of(v, kind), kind).ssa for v in operands)
-    return Scalar(emitter, emitter.insert(FmaOp(a, b, c)).result, kind)
-
-
 def cast(value: object, kind: object) -> object:
     """Convert a value to a type, given as such or by name.
 
@@ -351,21 +247,11 @@ SUBSTITUTES: dict[object, Substitute] = {
     int: Substitute(convert(scalar_type("i32"))),
     float: Substitute(convert(F32)),
     bool: Substitute(convert(scalar_type("bool"))),
-    math.pow: Substitute(power),
-    math.atan2: Substitute(atan2),
     math.fabs: Substitute(absolute),
-    math.copysign: Substitute(copysign),
-    math.degrees: Substitute(degrees),
-    math.radians: Substitute(radians),
-    math.remainder: Substitute(scalar_function("ieee_remainder")),
-    **{
-        getattr(math, name): Substitute(scalar_function(name))
-        for name in FLOAT_FUNCTIONS
-        if hasattr(math, name)
-    },
+    math.remainder: Substitute(MATH_FUNCTIONS["ieee_remainder"]),
     **{
         getattr(math, name): Substitute(function)
-        for name, function in ELEMENTARY.items()
+        for name, function in MATH_FUNCTIONS.items()
         if hasattr(math, name)
     },
 }
@@ -392,23 +278,3 @@ PYTHON_BUILTINS = {
     if not name.startswith("_") and name not in FORBIDDEN
 }
 """The builtins of Python that scripts see."""
-
-__all__ = [
-    "ELEMENTARY",
-    "PYTHON_BUILTINS",
-    "SUBSTITUTES",
-    "absolute",
-    "atan2",
-    "cast",
-    "cdiv",
-    "fma",
-    "grid",
-    "is_number",
-    "loop_range",
-    "maximum",
-    "minimum",
-    "power",
-    "rounded",
-    "substituted",
-    "tasks_of",
-]

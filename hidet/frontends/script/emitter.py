@@ -27,10 +27,15 @@ from hidet.dialects.cuda.attributes import Dimension
 from hidet.dialects.cuda.instructions import IdOp
 from hidet.dialects.locations import line_location
 from hidet.errors import ScriptError
-from hidet.frontends.script.conversions import conversion_path
-from hidet.frontends.script.numbers import plain_number
-from hidet.frontends.script.operators import ARITHMETIC, COMPARISONS, FUNCTIONS, HINTS, OPPOSITES
-from hidet.frontends.script.places import digits_of, placed
+from hidet.frontends.script.loads_and_stores import load_vector, store_vector
+from hidet.frontends.script.operators import (
+    ARITHMETIC,
+    COMPARISONS,
+    FUNCTIONS,
+    HINTS,
+    OPPOSITES,
+    conversion_path,
+)
 from hidet.frontends.script.types import (
     BOOL,
     F32,
@@ -38,6 +43,7 @@ from hidet.frontends.script.types import (
     INDEX,
     ScalarType,
     common_type,
+    plain_number,
 )
 from hidet.frontends.script.values import (
     Index,
@@ -47,10 +53,11 @@ from hidet.frontends.script.values import (
     Variable,
     check_rank,
     describe,
+    digits_of,
     is_number,
+    placed,
 )
 from hidet.frontends.script.variables import make_variable, read_variable, write_variable
-from hidet.frontends.script.vector_memory import load_vector, store_vector
 from hidet.frontends.script.vectors import Vector, elementwise
 from hidet.rewriting.builder import KernelBuilder, integer_type
 

@@ -14,24 +14,18 @@ from xdsl.dialects import arith, scf
 from xdsl.ir import Block, Region
 
 from hidet.errors import ScriptError
-from hidet.frontends.script.binding import unpack
 from hidet.frontends.script.builtins import WORKER_METHODS, tasks_of
-from hidet.frontends.script.conversions import common_kind
 from hidet.frontends.script.emitter import Emitter
-from hidet.frontends.script.functional import address
+from hidet.frontends.script.functional import BINARY, COMPARE, UNARY, address, opposite
 from hidet.frontends.script.iterables import Range
-from hidet.frontends.script.keywords import named_as_here
-from hidet.frontends.script.numbers import plain_number
-from hidet.frontends.script.operators import is_cheap
+from hidet.frontends.script.operators import common_kind, is_cheap
 from hidet.frontends.script.python_calls import called_for
 from hidet.frontends.script.scopes import Scopes
-from hidet.frontends.script.signature import Signature, evaluated_defaults
+from hidet.frontends.script.signature import Signature, evaluated_defaults, named_as_here, unpack
 from hidet.frontends.script.source import LocatedError, Source
-from hidet.frontends.script.syntax_analysis import assigned_names
-from hidet.frontends.script.syntax_operators import BINARY, COMPARE, UNARY, opposite
+from hidet.frontends.script.syntax_analysis import assigned_names, refusal
 from hidet.frontends.script.tensor_slices import attribute_of, is_part, lanes_of, moved, part_of
-from hidet.frontends.script.types import BOOL, ScalarType
-from hidet.frontends.script.unsupported_syntax import refusal
+from hidet.frontends.script.types import BOOL, ScalarType, plain_number
 from hidet.frontends.script.values import (
     LANES,
     Pointer,
@@ -468,7 +462,6 @@ class Expressions:
 
 
 _Arm = tuple[Block, Scalar]
-
 
 _RULES: dict[type[ast.expr], Callable[[Expressions, ast.expr], object]] = cast(
     "dict[type[ast.expr], Callable[[Expressions, ast.expr], object]]",

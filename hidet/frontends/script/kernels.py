@@ -20,18 +20,17 @@ from hidet.dialects.cuda.names import hint_of
 from hidet.dialects.cuda.signs import mark_arguments
 from hidet.errors import ScriptError
 from hidet.escape import to_ascii
-from hidet.frontends.script.argument_passing import passed
 from hidet.frontends.script.attributes import KERNELS, KINDS, Attributes
 from hidet.frontends.script.builtins import PYTHON_BUILTINS
-from hidet.frontends.script.cleanup import clean_up
 from hidet.frontends.script.emitter import Emitter
-from hidet.frontends.script.hopper import fence_accumulators
 from hidet.frontends.script.kernel_checks import (
+    Misuse,
     check_accesses,
     check_cpu_kernel,
     check_public,
     check_verbs,
     check_workers,
+    clean_up,
 )
 from hidet.frontends.script.launches import (
     LAUNCH,
@@ -42,12 +41,13 @@ from hidet.frontends.script.launches import (
     launch_function,
     operand,
 )
-from hidet.frontends.script.parameters import entry_parameters, grouped, spread, value_of
+from hidet.frontends.script.parameters import entry_parameters, grouped, passed, spread, value_of
 from hidet.frontends.script.scopes import Scopes
 from hidet.frontends.script.signature import Signature
 from hidet.frontends.script.source import Source
 from hidet.frontends.script.statements import Statements
 from hidet.frontends.script.syntax_analysis import are_assigned
+from hidet.frontends.script.tensor_core import fence_accumulators
 from hidet.frontends.script.tracing import current, tracing
 from hidet.frontends.script.types import (
     BOOL,
@@ -233,15 +233,18 @@ class ScriptFunction:
         with tracing(emitter):
             returned = self._run(emitter, given, self._returns())
         parameters = tuple(map(_resolved, parameters, arguments))
-        if self.runs_as == "public":
-            self.traced = self._public(emitter, entry, parameters, returned)
-        elif returned is not None:
+        if self.runs_as != "public" and returned is not None:
             raise self.source.error(
                 self.source.function, f"the {self._what} '{self.name}' returns {describe(returned)}"
             )
-        else:
-            make = self._cpu_kernel if self.runs_as == "cpu_kernel" else self._kernel
-            self.traced = make(emitter, entry, parameters)
+        try:
+            if self.runs_as == "public":
+                self.traced = self._public(emitter, entry, parameters, returned)
+            else:
+                make = self._cpu_kernel if self.runs_as == "cpu_kernel" else self._kernel
+                self.traced = make(emitter, entry, parameters)
+        except Misuse as misuse:
+            raise misuse.located(self.source) from misuse
         if emitter.shape.label is not None:
             self.traced.op.attributes[LABEL] = StringAttr(to_ascii(emitter.shape.label))
         return self.traced
@@ -285,9 +288,9 @@ class ScriptFunction:
         fence_accumulators(op)
         launch = launch_function(parameters, op, given)
         clean_up(op)
-        check_workers(op, self.source)
-        check_verbs(op, self.source)
-        check_accesses(op, self.source)
+        check_workers(op)
+        check_verbs(op)
+        check_accesses(op)
         return Kernel(name, parameters, op, launch)
 
     def _set_cluster(self, op: KernelOp, cluster: tuple[int, int, int]) -> None:
@@ -310,9 +313,9 @@ class ScriptFunction:
         op.attributes[ON_CPU] = UnitAttr()
         mark_arguments(op, [_is_unsigned(each.type) for each in parameters])
         emitter.locate(op)
-        check_cpu_kernel(op, self.source)
+        check_cpu_kernel(op)
         clean_up(op)
-        check_accesses(op, self.source)
+        check_accesses(op)
         return Kernel(op.sym_name.data, parameters, op, launch_function(parameters, op, ()))
 
     def _public(
@@ -336,7 +339,7 @@ class ScriptFunction:
             result = emitter.cast(result, self._returns() or result.type)
         op = host_function(name, parameters, entry, [] if result is None else [result.ssa])
         emitter.locate(op)
-        check_public(op, self.source)
+        check_public(op)
         drop_dead_code(op)
         self.traced = HostFunction(name, parameters, op, None if result is None else result.type)
         return self.traced

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects import arith, func, memref, scf
-from xdsl.dialects.builtin import FunctionType, IntegerAttr, IntegerType, UnknownLoc
+from xdsl.dialects import func, memref, scf
+from xdsl.dialects.builtin import FunctionType, UnknownLoc
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from hidet.analysis.forms import ANY
+from hidet.analysis.index_forms import IndexForms
+from hidet.analysis.integer_ranges import IntegerRanges
 from hidet.analysis.memory import is_arithmetic
 from hidet.dialects.cuda import KernelOp, LaunchOp, ViewOp
 from hidet.dialects.cuda.attributes import is_variable
@@ -99,56 +102,10 @@ def _operands(op: Operation) -> Iterator[SSAValue]:
                 yield operand
 
 
-def largest(value: SSAValue) -> int | None:
-    """Return the largest number that an extent can be, None where nothing is known.
-
-    Arithmetic of extents does not overflow: where it would, there is no such grid.
-    """
-    limits = _limits(value)
-    return None if limits is None else limits[1]
-
-
-def _limits(value: SSAValue) -> tuple[int, int] | None:
-    """Return the smallest and the largest number that an integer can be."""
-    own = None
-    if isinstance(value.type, IntegerType):
-        half = 1 << (value.type.bitwidth - 1)
-        own = (-half, half - 1)
-    op = value.owner
-    match op:
-        case Block():
-            return own
-        case arith.ConstantOp(value=IntegerAttr() as number):
-            return (number.value.data, number.value.data)
-        case arith.IndexCastOp() | arith.ExtSIOp():
-            return _limits(op.operands[0])
-        case (
-            arith.AddiOp()
-            | arith.SubiOp()
-            | arith.MuliOp()
-            | arith.DivSIOp()
-            | arith.FloorDivSIOp()
-        ):
-            left, right = (_limits(operand) for operand in op.operands)
-        case _:
-            return own
-    if left is None or right is None:
-        return own
-    match op:
-        case arith.AddiOp():
-            found = (left[0] + right[0], left[1] + right[1])
-        case arith.SubiOp():
-            found = (left[0] - right[1], left[1] - right[0])
-        case arith.MuliOp():
-            products = [one * other for one in left for other in right]
-            found = (min(products), max(products))
-        case arith.FloorDivSIOp() if right[0] == right[1] > 0:
-            found = (left[0] // right[0], left[1] // right[0])
-        case _ if right[0] == right[1] > 0:
-            found = (-(-left[0] // right[0]) if left[0] < 0 else 0, left[1] // right[0])
-        case _:
-            return own
-    return found if own is None else (max(found[0], own[0]), min(found[1], own[1]))
+def largest(extent: SSAValue) -> int | None:
+    """Return the largest number that an extent can be, None where nothing is known."""
+    limits = IntegerRanges(IndexForms()).range(extent)
+    return limits.hi if limits.hi < ANY.hi else None
 
 
 # Functions of the host.

@@ -11,11 +11,12 @@ from xdsl.dialects.builtin import MemRefType, NoneAttr
 from xdsl.ir import SSAValue
 
 from hidet.dialects.cuda.attributes import Space, SpaceAttr, space_of
-from hidet.dialects.cuda.dynamic_shared import DynamicSharedOp
+from hidet.dialects.cuda.views import DynamicSharedOp
 from hidet.dialects.shaped import memref_type
 from hidet.errors import ScriptError
 from hidet.frontends.script.attributes import check_shared_bytes
 from hidet.frontends.script.emitter import Emitter
+from hidet.frontends.script.loads_and_stores import access_bytes, align
 from hidet.frontends.script.tracing import current
 from hidet.frontends.script.types import (
     ScalarType,
@@ -27,7 +28,6 @@ from hidet.frontends.script.types import (
 )
 from hidet.frontends.script.values import Index, Pointer, Scalar, Tensor, VoidPointer, describe
 from hidet.frontends.script.variables import marked
-from hidet.frontends.script.vector_memory import access_bytes, align
 from hidet.mapping import SwizzledLayout, TaskMap, repeat
 
 

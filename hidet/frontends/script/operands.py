@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from xdsl.ir import SSAValue
 
@@ -13,9 +14,11 @@ from hidet.dialects.cuda.table_ops import Element, room_from
 from hidet.dialects.shaped import memref_type
 from hidet.dialects.task.layout import map_of
 from hidet.errors import ScriptError
-from hidet.frontends.script.emitter import Emitter
 from hidet.frontends.script.types import I32
 from hidet.frontends.script.values import Pointer, Tensor, describe
+
+if TYPE_CHECKING:
+    from hidet.frontends.script.emitter import Emitter
 
 _PLACES = {"local": "registers", "shared": "shared memory", "global": "global memory"}
 
@@ -36,9 +39,7 @@ def operand_at(
         ScriptError: it is neither, lies in another memory, or has other elements or too few.
     """
     what = f"the operand '{operand.name}' of {function}"
-    pointer = value
-    if isinstance(value, Tensor):
-        pointer = emitter.address(value, [0] * len(value.shape))
+    pointer = first_of(emitter, value)
     if not isinstance(pointer, Pointer):
         raise ScriptError(
             f"{what} is an address, not {describe(value)}",
@@ -53,20 +54,32 @@ def operand_at(
         )
     if operand.element is not None and str(pointer.element.ir) != operand.element:
         raise ScriptError(f"{what} has elements of {operand.element}, not of {pointer.element}")
-    indices = [emitter.index_of(index) for index in pointer.indices]
+    element = element_at(emitter, pointer)
     if is_tile and operand.fragment is not None and not ends_in(map_of(kind), operand.fragment):
         raise ScriptError(
             f"{what} lies in registers as {operand.fragment}, but {describe(value)} as "
             f"{map_of(kind)}",
             hint="the layout of the tensor is a product that ends in this map",
         )
-    room = None if is_tile else room_from(kind, indices)
+    room = None if is_tile else room_from(kind, element.indices)
     if room is not None and room < count:
         raise ScriptError(
             f"{what} is {count} neighbouring elements, and {describe(value)} has {room} from there",
             hint="they lie along the last dimension of the tensor",
         )
-    return Element(pointer.memory, indices)
+    return element
+
+
+def first_of(emitter: Emitter, value: object) -> object:
+    """Return the address of the first element of a tensor; all else is returned as it is."""
+    if not isinstance(value, Tensor):
+        return value
+    return emitter.address(value, [0] * len(value.shape))
+
+
+def element_at(emitter: Emitter, pointer: Pointer) -> Element:
+    """Return the element that a pointer points to, as operations of the IR take it."""
+    return Element(pointer.memory, [emitter.index_of(index) for index in pointer.indices])
 
 
 def i32_operand(emitter: Emitter, value: object) -> SSAValue:

@@ -9,8 +9,11 @@ from xdsl.dialects import arith, math, memref
 from xdsl.ir import Block, Operation, SSAValue
 
 from hidet.analysis.memory import is_arithmetic
+from hidet.dialects.cuda.arithmetic import FloorModOp
 from hidet.dialects.cuda.attributes import is_variable
-from hidet.dialects.cuda.integers import FloorModOp
+from hidet.errors import ScriptError
+from hidet.frontends.script.types import BOOL, F32, I32, I64, ScalarType, common_type
+from hidet.frontends.script.values import Scalar, describe, is_number
 
 Binary = Callable[[SSAValue, SSAValue], Operation]
 """Makes an operation of two operands."""
@@ -76,38 +79,14 @@ COMPARISONS: dict[str, Comparison] = {
 """Comparisons; with NaN only `!=` is true."""
 
 _PAIRS = [("eq", "ne"), ("slt", "sge"), ("sgt", "sle"), ("ult", "uge"), ("ugt", "ule")]
+
 OPPOSITES = {one: other for pair in _PAIRS for one, other in (pair, pair[::-1])}
 """For each predicate of `arith.cmpi` its opposite."""
 
 FUNCTIONS: dict[str, Callable[[SSAValue], Operation]] = {
-    "abs": math.AbsFOp,
-    "acos": math.AcosOp,
-    "acosh": math.AcoshOp,
-    "asin": math.AsinOp,
-    "asinh": math.AsinhOp,
-    "atan": math.AtanOp,
-    "atanh": math.AtanhOp,
-    "cbrt": math.CbrtOp,
-    "ceil": math.CeilOp,
-    "cos": math.CosOp,
-    "cosh": math.CoshOp,
-    "erf": math.ErfOp,
-    "exp": math.ExpOp,
-    "exp2": math.Exp2Op,
-    "expm1": math.ExpM1Op,
-    "floor": math.FloorOp,
-    "log": math.LogOp,
-    "log10": math.Log10Op,
-    "log1p": math.Log1pOp,
-    "log2": math.Log2Op,
-    "round": math.RoundEvenOp,
-    "rsqrt": math.RsqrtOp,
-    "sin": math.SinOp,
-    "sinh": math.SinhOp,
-    "sqrt": math.SqrtOp,
-    "tan": math.TanOp,
-    "tanh": math.TanhOp,
-    "trunc": math.TruncOp,
+    {"absf": "abs", "roundeven": "round"}.get(op.name[5:], op.name[5:]): op
+    for op in math.Math.operations
+    if issubclass(op, math.FloatingPointLikeUnaryMathOperation) and op is not math.RoundOp
 }
 """Functions of one float, which is also the type of their result."""
 
@@ -124,3 +103,75 @@ def is_cheap(block: Block) -> bool:
 _DIVISIONS = (
     arith.DivSIOp | arith.DivUIOp | arith.FloorDivSIOp | FloorModOp | arith.RemSIOp | arith.RemUIOp
 )
+
+Step = tuple[Callable[..., Operation], ScalarType]
+"""A conversion and the type that it gives."""
+
+
+def conversion_path(source: ScalarType, target: ScalarType) -> list[Step]:
+    """Return the conversions from one type to another, which is not `bool`."""
+    if source == target:
+        return []
+    if source.is_float and target.is_float:
+        return _between_floats(source, target)
+    if source.kind == "index":
+        # An index has 64 bits, whatever the compiler finds enough for it.
+        if target.is_float:
+            return [(arith.IndexCastOp, I64), *_to_float(I64, target)]
+        first = target if target.bits >= 32 else I32
+        return [(arith.IndexCastOp, first), *_between_integers(first, target)]
+    if target.kind == "index":
+        if source.is_float:
+            return [(arith.FPToSIOp, I64), (arith.IndexCastOp, target)]
+        wide = source
+        if source.kind in ("unsigned", "bool"):
+            wide = I32 if source.bits < 32 else I64
+        return [*_between_integers(source, wide), (arith.IndexCastOp, target)]
+    if source.is_float:
+        make = arith.FPToUIOp if target.kind == "unsigned" else arith.FPToSIOp
+        wide = F32 if source.bits == 16 else source
+        return [*_between_floats(source, wide), (make, target)]
+    if target.is_float:
+        return _to_float(source, target)
+    return _between_integers(source, target)
+
+
+def _to_float(source: ScalarType, target: ScalarType) -> list[Step]:
+    """Convert an integer or a bool; to a short float through `f32`."""
+    make = arith.SIToFPOp if source.kind == "signed" else arith.UIToFPOp
+    wide = F32 if target.bits == 16 else target
+    return [(make, wide), *_between_floats(wide, target)]
+
+
+def _between_floats(source: ScalarType, target: ScalarType) -> list[Step]:
+    if source.ir == target.ir:
+        return []
+    if source.bits == target.bits:
+        return [(arith.ExtFOp, F32), (arith.TruncFOp, target)]
+    return [(arith.ExtFOp if source.bits < target.bits else arith.TruncFOp, target)]
+
+
+def _between_integers(source: ScalarType, target: ScalarType) -> list[Step]:
+    """Convert an integer or a bool; of one width only the sign changes, which the IR lacks."""
+    if source.bits == target.bits:
+        return []
+    if source.bits > target.bits:
+        return [(arith.TruncIOp, target)]
+    return [(arith.ExtSIOp if source.kind == "signed" else arith.ExtUIOp, target)]
+
+
+def common_kind(one: object, other: object) -> ScalarType:
+    """Return the type in which two alternatives meet; numbers adapt."""
+    types = [value.type if isinstance(value, Scalar) else None for value in (one, other)]
+    kind = common_type(*types)
+    for value in (one, other):
+        if isinstance(value, Scalar):
+            continue
+        if not is_number(value):
+            raise ScriptError(f"{describe(value)} stands where a number should")
+        if isinstance(value, float) and (kind is None or not kind.is_float):
+            kind = F32
+        elif kind is None or (kind is BOOL and not isinstance(value, bool)):
+            kind = BOOL if isinstance(value, bool) else I32
+    assert kind is not None
+    return kind

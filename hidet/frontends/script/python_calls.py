@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from hidet.errors import ScriptError
 from hidet.frontends.script.builtins import substituted
-from hidet.frontends.script.math_functions import MATH_FUNCTIONS
+from hidet.frontends.script.mathematics import MATH_FUNCTIONS
 from hidet.frontends.script.types import SCALAR_TYPES
 from hidet.frontends.script.values import Pointer, Scalar, Tensor, describe
 from hidet.frontends.script.vectors import Vector

@@ -1,13 +1,15 @@
-"""How the arguments of a call find the parameters of the function, as in Python."""
+"""How the arguments of a call find the parameters, and the parts of a tuple their names."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from hidet.errors import ScriptError
 from hidet.frontends.script.source import Source
+from hidet.frontends.script.values import Pointer, Scalar, Tensor, describe
 
 
 @dataclass(frozen=True)
@@ -90,3 +92,54 @@ def evaluated_defaults(
         if value is not None:
             defaults[each.arg] = evaluate(value)
     return defaults
+
+
+ORIGINAL: dict[str, tuple[str, ...]] = {
+    "N": ("allow_on_fly_groups",),
+    "a": ("value",),
+    "a_expr": ("a_desc",),
+    "addr": ("address",),
+    "dtype": ("kind", "name"),
+    "expr": ("pointer",),
+    "format_string": ("format",),
+    "ptr": ("value", "pointer"),
+    "tp": ("kind",),
+    "v": ("value", "pointer"),
+}
+"""For a name of the original the names that such parameters have here."""
+
+
+def named_as_here(
+    function: Callable[..., object], keywords: Mapping[str, object]
+) -> Mapping[str, object]:
+    """Return the keywords of a call with the names that a function of the language has for them."""
+    is_ours = str(getattr(function, "__module__", "")).startswith("hidet.")
+    if not is_ours or ORIGINAL.keys().isdisjoint(keywords):
+        return keywords
+    known = inspect.signature(function).parameters
+    named: dict[str, object] = {}
+    for name, value in keywords.items():
+        others = (other for other in ORIGINAL.get(name, ()) if other in known)
+        named[name if name in known else next(others, name)] = value
+    return named
+
+
+def unpack(value: object, targets: Sequence[ast.expr]) -> list[tuple[ast.expr, object]]:
+    """Return the parts of a tuple with the targets that they are assigned to.
+
+    Raises:
+        ScriptError: it has another number of parts, or none.
+    """
+    stars = [number for number, each in enumerate(targets) if isinstance(each, ast.Starred)]
+    count = len(targets)
+    if isinstance(value, Scalar | Tensor | Pointer) or not isinstance(value, Iterable):
+        raise ScriptError(f"{describe(value)} cannot be unpacked into {count} names")
+    values: list[object] = list(value)  # pyright: ignore[reportUnknownArgumentType]
+    if (len(values) < count - 1) if stars else (len(values) != count):
+        least = f"{count - 1} or more" if stars else count
+        raise ScriptError(f"{len(values)} values for {least} names")
+    plain = [each.value if isinstance(each, ast.Starred) else each for each in targets]
+    for star in stars:
+        end = len(values) - (count - 1 - star)
+        values[star:end] = [values[star:end]]
+    return list(zip(plain, values, strict=True))

@@ -12,15 +12,20 @@ from xdsl.ir import Block, Region
 from hidet.dialects.cuda import AssertOp
 from hidet.dialects.cuda.names import hint_of
 from hidet.errors import ScriptError
-from hidet.frontends.script.argument_passing import number_as
-from hidet.frontends.script.contexts import WarpGroups
-from hidet.frontends.script.conversions import common_kind
 from hidet.frontends.script.exits import Exits, Left
 from hidet.frontends.script.loops import Loops
+from hidet.frontends.script.operators import common_kind
+from hidet.frontends.script.parameters import number_as
 from hidet.frontends.script.scopes import Scopes
 from hidet.frontends.script.signature import Signature, evaluated_defaults
 from hidet.frontends.script.source import LocatedError
-from hidet.frontends.script.syntax_analysis import are_assigned, exit_in, leaves, read_names
+from hidet.frontends.script.syntax_analysis import (
+    are_assigned,
+    exit_in,
+    leaves,
+    read_names,
+    refusal,
+)
 from hidet.frontends.script.types import (
     PointerType,
     ScalarType,
@@ -28,15 +33,8 @@ from hidet.frontends.script.types import (
     VectorType,
     scalar_type,
 )
-from hidet.frontends.script.unsupported_syntax import refusal
-from hidet.frontends.script.values import (
-    Pointer,
-    Scalar,
-    Tensor,
-    Variable,
-    describe,
-    is_number,
-)
+from hidet.frontends.script.values import Pointer, Scalar, Tensor, Variable, describe, is_number
+from hidet.frontends.script.warps import WarpGroups
 
 
 class Statements(Loops):

@@ -1,4 +1,4 @@
-"""Tensor cores in scripts: products of small matrices by a warp, and the loads that feed them."""
+"""Tensor cores in scripts: products of a warp and of a warp group, and the loads that feed them."""
 
 from __future__ import annotations
 
@@ -7,19 +7,39 @@ from dataclasses import dataclass
 from math import prod
 from typing import cast
 
+from xdsl.dialects.memref import AllocaOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from hidet.arch import hopper
+from hidet.arch.hopper import WGMMA
 from hidet.arch.instructions import LDMATRIX, MMA_SYNC, MmaInstruction, Operand
-from hidet.dialects.cuda import LdmatrixOp, MmaSyncOp
+from hidet.dialects.cuda import (
+    KernelOp,
+    LdmatrixOp,
+    MatrixDescriptorOp,
+    MmaSyncOp,
+    WgmmaCommitOp,
+    WgmmaFenceOp,
+    WgmmaFenceOperandOp,
+    WgmmaOp,
+    WgmmaWaitOp,
+)
 from hidet.dialects.cuda.attributes import Space, space_of
-from hidet.dialects.cuda.table_ops import known_index
+from hidet.dialects.cuda.table_ops import Element, known_index
+from hidet.dialects.cuda.tensor_core import SWIZZLES
 from hidet.dialects.shaped import memref_type
 from hidet.dialects.task.layout import map_of
 from hidet.errors import ScriptError
 from hidet.frontends.script.emitter import Emitter
-from hidet.frontends.script.operands import operand_at
+from hidet.frontends.script.instructions import instruction
+from hidet.frontends.script.operands import known_number, operand_at
+from hidet.frontends.script.pointers import run_of
 from hidet.frontends.script.tracing import current
-from hidet.frontends.script.values import Pointer, Tensor, describe
-from hidet.frontends.script.views import run_of
+from hidet.frontends.script.types import BOOL, I64
+from hidet.frontends.script.values import Pointer, Scalar, Tensor, describe
 from hidet.mapping import TaskMap
+from hidet.rewriting.builder import KernelBuilder
 
 
 class _ByName(type):
@@ -240,3 +260,170 @@ def _count_from(emitter: Emitter, regs: object) -> int:
     shape = (map_of(kind).tasks_per_worker,) if is_tile else kind.get_shape()
     last = [emitter.index_of(index) for index in regs.indices[-1:]]
     return sum(shape[-1:]) - sum(known_index(index) or 0 for index in last)
+
+
+MAX_PENDING_PRODUCTS = 7
+"""So many groups of products may be under way (PTX ISA, wgmma.wait_group)."""
+
+
+# Products of warp groups.
+def matrix_descriptor(
+    address: object, swizzle: object = 128, stride: object = None, leading: object = 16
+) -> Scalar:
+    """Return the number by which `wgmma_async` finds a matrix in shared memory.
+
+    The matrix lies in rows of as many bytes as the swizzle has, eight of which are a group. Along a
+    row the next 16 elements of 16 bits are at the descriptor plus 2 (PTX ISA, Matrix Descriptor).
+
+    Args:
+        address: the address of the first element; groups start at multiples of their size.
+        swizzle: the bytes of the swizzle, that of the tensor map which has brought the matrix.
+        stride: the bytes from one group of eight rows to the next, dense if left out.
+        leading: the bytes between blocks along the other dimension, where rows do not fit into the
+            swizzle.
+
+    Raises:
+        ScriptError: there is no such matrix.
+    """
+    emitter = current("matrix_descriptor")
+    (operand,) = hopper.WGMMA_DESCRIPTOR.operands
+    element = operand_at(emitter, "matrix_descriptor", operand, address, 1)
+    span = known_number("the swizzle", swizzle, SWIZZLES)
+    distances = range(0, 1 << 18, 16)
+    step = known_number("the stride", 8 * (span or 16) if stride is None else stride, distances)
+    block = known_number("the leading distance", leading, distances)
+    op = MatrixDescriptorOp(element, leading=block, stride=step, swizzle=span)
+    return Scalar(emitter, emitter.insert(op).result, I64)
+
+
+def wgmma_async(
+    config: object,
+    a_expr: object,
+    c_addr: object,
+    b_desc: object,
+    scale_d: object = True,
+    scale_a: object = 1,
+    scale_b: object = 1,
+    trans_a: object = False,
+    trans_b: object = False,
+) -> None:
+    """Begin to multiply 64 x 16 by 16 x n elements: `c = a * b`, or `c += a * b`.
+
+    All threads of a warp group take part. The accumulators are left alone until `wgmma_wait_group`.
+
+    Args:
+        config: shape and types, `m64n256k16_f16_f32` (`hidet.arch.hopper.WGMMA`).
+        a_expr: the descriptor of a, whose elements along k are neighbours.
+        c_addr: n / 2 registers of each thread: `register_tensor('float32', layout=tile)`, where
+            tile is the task mapping `wgmma_accumulator(n)` or a product that ends in it; or an
+            array `register_tensor('float32', [n // 2])`.
+        b_desc: the descriptor of b, whose elements along k are neighbours.
+        scale_d: whether c is added to; else it is only written.
+        scale_a: 1.
+        scale_b: 1.
+        trans_a: whether the elements of a along m are neighbours instead.
+        trans_b: whether the elements of b along n are neighbours instead.
+
+    Raises:
+        ScriptError: there is no such instruction, or an operand is not what it takes.
+    """
+    emitter = current("wgmma_async")
+    if not isinstance(config, str) or config not in WGMMA:
+        raise ScriptError(
+            f"there is no product {describe(config)}", hint=f"there is {', '.join(WGMMA)}"
+        )
+    if scale_a != 1 or scale_b != 1:
+        raise ScriptError(
+            f"wgmma_async with scale_a={describe(scale_a)} and scale_b={describe(scale_b)}",
+            hint="leave them out, and change the sign of the accumulators or of a matrix instead",
+        )
+    (operand,) = WGMMA[config].operands
+    count = WGMMA[config].shape[1] // 2
+    element = operand_at(emitter, "wgmma_async", operand, c_addr, count)
+    op = WgmmaOp(
+        config,
+        _descriptor(emitter, a_expr),
+        _descriptor(emitter, b_desc),
+        element,
+        emitter.cast(emitter.scalar_of(scale_d, BOOL), BOOL).ssa,
+        trans_a=bool(known_number("trans_a", int(bool(trans_a)), (0, 1))),
+        trans_b=bool(known_number("trans_b", int(bool(trans_b)), (0, 1))),
+    )
+    emitter.insert(op)
+
+
+def _descriptor(emitter: Emitter, value: object) -> SSAValue:
+    if not isinstance(value, Scalar) or value.type is not I64:
+        raise ScriptError(
+            f"a matrix in shared memory is given by its descriptor, not {describe(value)}",
+            hint="matrix_descriptor(~smem[0, 0])",
+        )
+    return value.ssa
+
+
+wgmma_fence = instruction("wgmma_fence", WgmmaFenceOp)
+wgmma_commit_group = instruction("wgmma_commit_group", WgmmaCommitOp)
+
+
+def wgmma_wait_group(N: object) -> None:
+    """Wait until no more than so many groups of products are under way.
+
+    After a wait for all of them, 0, accumulators may be read. After another one, those that are
+    read come to `wgmma_fence_operand` first.
+    """
+    emitter = current("wgmma_wait_group")
+    pending = known_number("the number of groups under way", N, range(MAX_PENDING_PRODUCTS + 1))
+    emitter.insert(WgmmaWaitOp(pending))
+
+
+def wgmma_fence_operand(c_addr: object) -> None:
+    """Keep what is done with accumulators behind the wait that stands before this line."""
+    emitter = current("wgmma_fence_operand")
+    (operand,) = hopper.WGMMA_FENCE_OPERAND.operands
+    element = operand_at(emitter, "wgmma_fence_operand", operand, c_addr, 1)
+    _fence_operand(emitter, element.memref)
+
+
+def fence_accumulators(kernel: KernelOp) -> None:
+    """Put a fence for each accumulator that exists there behind each wait for all products."""
+    waits = [op for op in kernel.body.walk() if isinstance(op, WgmmaWaitOp)]
+    for wait in waits:
+        if wait.pending.value.data == 0:
+            builder = KernelBuilder(InsertPoint.after(wait))
+            for memory in _accumulators_before(wait):
+                for op in _fence_operand(builder, memory):
+                    op.location = wait.location
+
+
+def _accumulators_before(op: Operation | None) -> list[SSAValue]:
+    """Return the arrays that products write, of those that are allocated before an operation."""
+    found: list[SSAValue] = []
+    while op is not None and op.parent is not None:
+        for other in op.parent.ops:
+            if other is op:
+                break
+            if isinstance(other, AllocaOp) and any(
+                isinstance(use.operation, WgmmaOp) for use in other.memref.uses
+            ):
+                found.append(other.memref)
+        op = op.parent_op()
+    return found
+
+
+def _fence_operand(builder: KernelBuilder, memory: SSAValue) -> list[WgmmaFenceOperandOp]:
+    """Insert the fences of an array, one for each of its rows; of a tile, one."""
+    kind = memref_type(memory)
+    *rows, count = kind.get_shape()
+    if space_of(kind) is Space.REGISTER:
+        element = Element(memory, [builder.index(0)] * kind.get_num_dims())
+        return [builder.insert(WgmmaFenceOperandOp(map_of(kind).tasks_per_worker, element))]
+    fences: list[WgmmaFenceOperandOp] = []
+    for number in range(prod(rows)):
+        indices = [number // prod(rows[dim + 1 :]) % extent for dim, extent in enumerate(rows)]
+        element = Element(memory, [builder.index(index) for index in (*indices, 0)])
+        fences.append(builder.insert(WgmmaFenceOperandOp(count, element)))
+    return fences
+
+
+__all__: list[str] = ["MmaConfig", "ldmatrix", "matrix_descriptor", "mma_sync", "wgmma_async"]
+__all__ += ["wgmma_commit_group", "wgmma_fence", "wgmma_fence_operand", "wgmma_wait_group"]

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 from types import UnionType
-from typing import TYPE_CHECKING, Literal, get_origin, overload
+from typing import TYPE_CHECKING, Literal, cast, get_origin, overload
 
+import numpy as np
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     IndexType,
@@ -28,12 +29,12 @@ from xdsl.ir import Attribute
 
 from hidet.errors import ScriptError
 from hidet.frontends.script.data_types import Answer, DataTypeNames
-from hidet.frontends.script.numbers import plain_number
 from hidet.mapping import SwizzledLayout, TaskMap
 
 if TYPE_CHECKING:
     from hidet.frontends.script.values import Scalar
     from hidet.frontends.script.vectors import Vector
+
 
 Kind = Literal["bool", "signed", "unsigned", "index", "float"]
 """What arithmetic a scalar type has."""
@@ -318,6 +319,8 @@ VOID_POINTER = PointerType(U8, is_void=True)
 F16 = ScalarType("f16", "float16", "float", 16, f16)
 BF16 = ScalarType("bf16", "bfloat16", "float", 16, bf16)
 F32 = ScalarType("f32", "float32", "float", 32, f32)
+
+
 # What tensor cores read of an f32: they ignore its lower 13 bits. All else takes it as an f32.
 TF32 = ScalarType("tf32", "tfloat32", "float", 32, f32)
 F64 = ScalarType("f64", "float64", "float", 64, f64)
@@ -437,3 +440,14 @@ def common_type(one: ScalarType | None, other: ScalarType | None) -> ScalarType 
 
 def _bits(kind: ScalarType) -> int:
     return kind.bits
+
+
+def plain_number(value: object) -> object:
+    """Return a number of numpy as one of Python; also those of a tuple. All else stays."""
+    if isinstance(value, np.bool_ | np.integer | np.floating):
+        return cast("object", value.item())
+    if isinstance(value, tuple):
+        items = cast("tuple[object, ...]", value)
+        if any(isinstance(item, np.generic) for item in items):
+            return tuple(map(plain_number, items))
+    return cast("object", value)

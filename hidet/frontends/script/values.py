@@ -15,11 +15,7 @@ from hidet.dialects.task import TaskMapAttr
 from hidet.errors import ScriptError
 from hidet.escape import one_line, without_addresses
 from hidet.frontends.script.tracing import current
-from hidet.frontends.script.types import (
-    U8,
-    ScalarType,
-    VectorType,
-)
+from hidet.frontends.script.types import U8, ScalarType, VectorType
 from hidet.mapping import SwizzledLayout, TaskMap
 
 AnyOp = TypeVar("AnyOp", bound=Operation)
@@ -49,16 +45,22 @@ class Arithmetic(Protocol):
         ...
 
 
-_Operator: TypeAlias = "Callable[[Scalar, object], Scalar]"
+class Computed(Protocol):
+    """A value that operators write IR for."""
+
+    emitter: Arithmetic
 
 
-def _operators(symbol: str) -> tuple[_Operator, _Operator]:
-    """Return the methods of an operator of two operands, for a scalar on the left and the right."""
+_Operator: TypeAlias = "Callable[[Computed, object], Scalar]"
 
-    def on_the_left(self: Scalar, other: object) -> Scalar:
+
+def operators(symbol: str) -> tuple[_Operator, _Operator]:
+    """Return the methods of an operator of two operands, for a value on the left and the right."""
+
+    def on_the_left(self: Computed, other: object) -> Scalar:
         return self.emitter.binary(symbol, self, other)
 
-    def on_the_right(self: Scalar, other: object) -> Scalar:
+    def on_the_right(self: Computed, other: object) -> Scalar:
         return self.emitter.binary(symbol, other, self)
 
     return on_the_left, on_the_right
@@ -82,24 +84,24 @@ class Scalar:
         self.ssa = ssa
         self.type = kind
 
-    __add__, __radd__ = _operators("+")
-    __sub__, __rsub__ = _operators("-")
-    __mul__, __rmul__ = _operators("*")
-    __truediv__, __rtruediv__ = _operators("/")
-    __floordiv__, __rfloordiv__ = _operators("//")
-    __mod__, __rmod__ = _operators("%")
-    __pow__, __rpow__ = _operators("**")
-    __lshift__, __rlshift__ = _operators("<<")
-    __rshift__, __rrshift__ = _operators(">>")
-    __and__, __rand__ = _operators("&")
-    __or__, __ror__ = _operators("|")
-    __xor__, __rxor__ = _operators("^")
-    __lt__ = _operators("<")[0]
-    __le__ = _operators("<=")[0]
-    __gt__ = _operators(">")[0]
-    __ge__ = _operators(">=")[0]
-    __eq__ = _operators("==")[0]  # pyright: ignore[reportAssignmentType]
-    __ne__ = _operators("!=")[0]  # pyright: ignore[reportAssignmentType]
+    __add__, __radd__ = operators("+")
+    __sub__, __rsub__ = operators("-")
+    __mul__, __rmul__ = operators("*")
+    __truediv__, __rtruediv__ = operators("/")
+    __floordiv__, __rfloordiv__ = operators("//")
+    __mod__, __rmod__ = operators("%")
+    __pow__, __rpow__ = operators("**")
+    __lshift__, __rlshift__ = operators("<<")
+    __rshift__, __rrshift__ = operators(">>")
+    __and__, __rand__ = operators("&")
+    __or__, __ror__ = operators("|")
+    __xor__, __rxor__ = operators("^")
+    __lt__ = operators("<")[0]
+    __le__ = operators("<=")[0]
+    __gt__ = operators(">")[0]
+    __ge__ = operators(">=")[0]
+    __eq__ = operators("==")[0]  # pyright: ignore[reportAssignmentType]
+    __ne__ = operators("!=")[0]  # pyright: ignore[reportAssignmentType]
 
     def __neg__(self) -> Scalar:
         return self.emitter.unary("-", self)
@@ -372,6 +374,7 @@ def describe(value: object) -> str:
 for _kind in (Scalar, Tensor, Pointer, VoidPointer, Variable):
     _kind.__repr__ = describe  # pyright: ignore[reportAttributeAccessIssue]
 
+
 MAX_SHOWN = 100
 """So many letters of a value are shown in a message."""
 
@@ -430,3 +433,26 @@ def check_rank(tensor: Tensor, indices: Sequence[object]) -> None:
                 f"the index {index} lies outside of {describe(tensor)}",
                 hint=f"it goes from 0 to {extent - 1}; there are no negative indices",
             )
+
+
+def digits_of(layout: TaskMap, indices: Sequence[Index]) -> list[Index]:
+    """Return the digits of an element's place in a memory with a layout."""
+    numbers: list[Index] = []
+    for digit in layout.repeat_digits:
+        number = indices[digit.dim]
+        if digit.stride > 1:
+            number = number // digit.stride
+        if digit.stride * digit.extent < layout.shape[digit.dim]:
+            number = number % digit.extent
+        numbers.append(number)
+    return numbers
+
+
+def placed(base: Sequence[Index], indices: Sequence[Index]) -> list[Index]:
+    """Return the indices of an element of a part of a memory that begins somewhere inside."""
+    outer = len(base) - len(indices)
+    inner = [
+        index if isinstance(first, int) and first == 0 else first + index
+        for first, index in zip(base[outer:], indices, strict=True)
+    ]
+    return [*base[:outer], *inner]

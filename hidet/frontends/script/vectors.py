@@ -14,11 +14,18 @@ from xdsl.dialects import memref
 from xdsl.dialects.builtin import VectorType as BuiltinVectorType
 from xdsl.ir import Attribute, SSAValue
 
-from hidet.dialects.cuda.words import JoinOp, PackedFunction, PackedOp, PartOp, word_bits
+from hidet.dialects.cuda.arithmetic import JoinOp, PackedFunction, PackedOp, PartOp, word_bits
 from hidet.errors import ScriptError
 from hidet.frontends.script.tracing import current
 from hidet.frontends.script.types import ScalarType, VectorType, common_type
-from hidet.frontends.script.values import Arithmetic, Scalar, Variable, describe, is_number
+from hidet.frontends.script.values import (
+    Arithmetic,
+    Scalar,
+    Variable,
+    describe,
+    is_number,
+    operators,
+)
 
 if TYPE_CHECKING:
     from hidet.frontends.script.emitter import Emitter
@@ -86,29 +93,10 @@ class Vector:
     def __len__(self) -> int:
         return self.type.lanes
 
-    def __add__(self, other: object) -> object:
-        return self.emitter.binary("+", self, other)
-
-    def __radd__(self, other: object) -> object:
-        return self.emitter.binary("+", other, self)
-
-    def __sub__(self, other: object) -> object:
-        return self.emitter.binary("-", self, other)
-
-    def __rsub__(self, other: object) -> object:
-        return self.emitter.binary("-", other, self)
-
-    def __mul__(self, other: object) -> object:
-        return self.emitter.binary("*", self, other)
-
-    def __rmul__(self, other: object) -> object:
-        return self.emitter.binary("*", other, self)
-
-    def __truediv__(self, other: object) -> object:
-        return self.emitter.binary("/", self, other)
-
-    def __rtruediv__(self, other: object) -> object:
-        return self.emitter.binary("/", other, self)
+    __add__, __radd__ = operators("+")
+    __sub__, __rsub__ = operators("-")
+    __mul__, __rmul__ = operators("*")
+    __truediv__, __rtruediv__ = operators("/")
 
     def __neg__(self) -> Vector:
         pairs = packed(self.emitter, "-x", self)

@@ -21,7 +21,7 @@ from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.linear_index import linear_index, linear_index_of_load
 from hidet.analysis.rows import Rows, row_reduces, rows_of_grid
 from hidet.dialects.compute import GridOp, LoadOp, ReduceOp
-from hidet.dialects.cuda.faults import FaultCheckOp
+from hidet.dialects.cuda.checks import FaultCheckOp
 from hidet.dialects.graph import AnchorOp
 from hidet.dialects.shaped import shape_of, size_of
 from hidet.lowering.compute.growth import grows_little

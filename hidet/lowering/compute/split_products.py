@@ -25,7 +25,6 @@ from hidet.lowering.graph.compute_rules.grid_builder import GridBuilder, Indices
 from hidet.lowering.single_walk import rewrite_once
 from hidet.lowering.templates.blocking import Problem
 from hidet.lowering.templates.splits import best_split
-from hidet.rewriting.locations import location_setter
 
 
 @dataclass
@@ -43,8 +42,7 @@ class SplitProduct(RewritePattern):
         parts = best_split(Problem.of(op), self.arch)
         if parts == 1:
             return
-        b = GridBuilder(InsertPoint.before(op))
-        b.operation_insertion_handler = [location_setter(op.location)]
+        b = GridBuilder.like(op, InsertPoint.before(op))
         rank = len(shape_of(op.result))
         product = b.insert(
             MatmulOp(

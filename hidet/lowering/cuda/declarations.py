@@ -5,24 +5,20 @@ from __future__ import annotations
 from collections.abc import Set as AbstractSet
 
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import IndexType, IntegerAttr, UnitAttr, i1
+from xdsl.dialects.builtin import IndexType, UnitAttr, i1
 from xdsl.ir import Block, Operation, SSAValue
 
+from hidet.dialects.constants import known_index
+from hidet.dialects.cuda.arithmetic import FloorModOp
 from hidet.dialects.cuda.attributes import Dimension, Space, is_variable, space_of
-from hidet.dialects.cuda.dynamic_shared import DynamicSharedOp
-from hidet.dialects.cuda.instructions import (
-    BlockIdOp,
-    CopyVectorOp,
-    IdOp,
-    ThreadIdOp,
-)
-from hidet.dialects.cuda.integers import FloorModOp
+from hidet.dialects.cuda.instructions import BlockIdOp, IdOp, ThreadIdOp
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.cuda.marks import DECLARES, DEFERRED, UPDATE
+from hidet.dialects.cuda.memory_access import CopyVectorOp
 from hidet.dialects.cuda.names import NameScopes, identifier_from
 from hidet.dialects.cuda.table_ops import InstructionOp
-from hidet.dialects.cuda.views import ViewOp
-from hidet.dialects.cuda.warp_group import MatrixDescriptorOp
+from hidet.dialects.cuda.tensor_core import MatrixDescriptorOp
+from hidet.dialects.cuda.views import DynamicSharedOp, ViewOp
 
 
 def clear_marks(kernel: KernelOp) -> None:
@@ -189,12 +185,10 @@ def _name_of_division(op: Operation) -> str | None:
     """Return `thread_div16` or `thread_mod16` for a division of what has a name."""
     if not isinstance(op, arith.DivSIOp | arith.RemSIOp | arith.FloorDivSIOp | FloorModOp):
         return None
-    divisor = op.rhs.owner
-    if not isinstance(divisor, arith.ConstantOp) or not isinstance(divisor.value, IntegerAttr):
-        return None
-    dividend = op.lhs.name_hint
+    number, dividend = known_index(op.rhs), op.lhs.name_hint
     if dividend is None and isinstance(op.lhs.owner, Operation):
         dividend = _name_of_division(op.lhs.owner)
     word = "div" if isinstance(op, arith.DivSIOp | arith.FloorDivSIOp) else "mod"
-    number = divisor.value.value.data
-    return None if dividend is None or number < 0 else f"{dividend}_{word}{number}"
+    return (
+        None if dividend is None or number is None or number < 0 else f"{dividend}_{word}{number}"
+    )

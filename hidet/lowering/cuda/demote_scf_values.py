@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import BoolAttr, MemRefType, ModuleOp, NoneAttr
+from xdsl.dialects.builtin import ModuleOp, i1
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from hidet.analysis.kernels import kernels_of
-from hidet.dialects.cuda.attributes import Space, SpaceAttr
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.lowering.cuda.expression_rules import is_conditional
+from hidet.rewriting.builder import KernelBuilder
 
 
 @dataclass(frozen=True)
@@ -83,10 +83,10 @@ class _Demotion:
         ]
         for variable, start in zip(variables, op.iter_args, strict=True):
             self._store(start, variable, InsertPoint.before(op), op)
-        top = InsertPoint.at_start(body)
+        top = KernelBuilder.like(op, InsertPoint.at_start(body))
         for variable, argument in zip(variables, body.args[1:], strict=True):
             if argument.first_use is not None:
-                argument.replace_all_uses_with(_load(variable, top, op))
+                argument.replace_all_uses_with(top.load(variable))
         for argument in list(body.args[1:]):
             body.erase_arg(argument)
         self._end(body, variables)
@@ -104,11 +104,10 @@ class _Demotion:
         if _is_empty(otherwise):
             otherwise = Region()
         elif _is_empty(then):
-            true = arith.ConstantOp(BoolAttr.from_bool(True))
-            negation = arith.XOrIOp(condition, true)
-            _insert(true, InsertPoint.before(op), op)
-            _insert(negation, InsertPoint.before(op), op)
-            condition, then, otherwise = negation.result, otherwise, Region()
+            builder = KernelBuilder.like(op, InsertPoint.before(op))
+            negation = arith.XOrIOp(condition, builder.scalar(1, i1))
+            condition = builder.insert(negation).result
+            then, otherwise = otherwise, Region()
         bare = scf.IfOp(condition, [], then, otherwise)
         _replace(op, bare, variables)
         return bare
@@ -136,14 +135,10 @@ class _Demotion:
             store.detach()
             store.erase()
             return variable
-        kind = MemRefType(result.type, [], NoneAttr(), SpaceAttr(Space.LOCAL))
-        alloca = memref.AllocaOp.build(
-            operands=[[], []], result_types=[kind], properties={"alignment": None}
-        )
-        _insert(alloca, InsertPoint.before(op), op)
-        alloca.memref.name_hint = hint
-        self.variables.add(alloca.memref)
-        return alloca.memref
+        variable = KernelBuilder.like(op, InsertPoint.before(op)).local_array(result.type, [])
+        variable.name_hint = hint
+        self.variables.add(variable)
+        return variable
 
     def _taker(self, result: SSAValue) -> memref.StoreOp | None:
         """Return the store that hands a result on to a variable of this pass, if that is its use.
@@ -168,34 +163,21 @@ class _Demotion:
     def _store(self, value: SSAValue, variable: SSAValue, at: InsertPoint, like: Operation) -> None:
         """Store a value to a variable, unless it is what the variable holds."""
         if not _is_held(value, variable, at.block):
-            _insert(memref.StoreOp.get(value, variable, []), at, like)
+            KernelBuilder.like(like, at).store(value, variable)
 
 
 def _replace(op: Operation, bare: Operation, variables: list[SSAValue]) -> None:
     """Put the op without values in the place of the one with values."""
     bare.attributes = op.attributes
-    _insert(bare, InsertPoint.before(op), op)
-    after = InsertPoint.after(bare)
+    KernelBuilder.like(op, InsertPoint.before(op)).insert(bare)
+    after = KernelBuilder.like(op, InsertPoint.after(bare))
     for result, variable in zip(op.results, variables, strict=True):
         if result.first_use is not None:
-            loaded = _load(variable, after, op)
+            loaded = after.load(variable)
             loaded.name_hint = result.name_hint
             result.replace_all_uses_with(loaded)
     op.detach()
     op.erase()
-
-
-def _load(variable: SSAValue, at: InsertPoint, like: Operation) -> SSAValue:
-    """Load a variable."""
-    load = memref.LoadOp.get(variable, [])
-    _insert(load, at, like)
-    return load.res
-
-
-def _insert(new: Operation, at: InsertPoint, like: Operation) -> None:
-    """Insert an op with the location of the one that it stands for."""
-    new.location = like.location
-    Builder(at).insert(new)
 
 
 def _is_empty(arm: Region) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import takewhile
 
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, i1, i64
@@ -10,16 +11,16 @@ from xdsl.ir import Block, Operation, SSAValue, Use
 
 from hidet.analysis.memory import is_arithmetic
 from hidet.analysis.memory_order import (
-    Everything,
     Memory,
     WritesAfter,
-    memory_of,
+    reads_of_expression,
     writes_of,
 )
+from hidet.dialects.cuda.arithmetic import FloorModOp
 from hidet.dialects.cuda.instructions import IdOp, ShflOp
-from hidet.dialects.cuda.integers import FloorModOp
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.cuda.marks import UPDATE
+from hidet.dialects.walking import parents_of
 from hidet.lowering.cuda.expression_rules import operators_of, prints_operands_twice
 
 _UPDATES: dict[type[Operation], bool] = {
@@ -104,7 +105,7 @@ class Folding:
         if isinstance(op, ShflOp) and self._is_conditional(use):
             return False
         end = self._position[root]
-        return not any(after.is_written_before(memory, end) for memory in _reads(op))
+        return not any(after.is_written_before(memory, end) for memory in reads_of_expression(op))
 
     def _fold(self, op: Operation) -> None:
         """Fold an operation: into its user, or everywhere if it is a constant."""
@@ -198,12 +199,8 @@ def _may_sink(op: Operation, root: Operation) -> bool:
     is_division = isinstance(op, arith.DivSIOp | arith.RemSIOp | arith.FloorDivSIOp | FloorModOp)
     if isinstance(op.results[0].type, IndexType | IntegerType) and not is_division:
         return True
-    parent = root.parent_op()
-    while parent is not None and parent.parent is not op.parent:
-        if isinstance(parent, scf.ForOp):
-            return False
-        parent = parent.parent_op()
-    return not isinstance(parent, scf.ForOp)
+    around = takewhile(lambda parent: parent is not op.parent_op(), parents_of(root))
+    return not any(isinstance(parent, scf.ForOp) for parent in around)
 
 
 def _operators(op: Operation) -> int:
@@ -241,13 +238,3 @@ def _operators_of_condition(op: Operation) -> int:
         ):
             total += _operators_of_condition(inner)
     return total
-
-
-def _reads(op: Operation) -> set[Memory]:
-    """Return the memory that an operation reads, and CONVERGENT if threads meet in it."""
-    if isinstance(op, memref.LoadOp):
-        return {memory_of(op.memref)}
-    if isinstance(op, ShflOp):
-        return {Everything.CONVERGENT}
-    loads = (inner for inner in op.walk() if isinstance(inner, memref.LoadOp))
-    return {memory_of(load.memref) for load in loads}

@@ -10,7 +10,7 @@ from xdsl.dialects import arith, memref, scf
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from hidet.dialects.constants import known_index
-from hidet.dialects.cuda.faults import FaultCheckOp
+from hidet.dialects.cuda.checks import FaultCheckOp
 from hidet.dialects.cuda.kernel import KernelOp
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IndexType, IntegerAttr
+from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, Operation, SSAValue
 
+from hidet.dialects.constants import known_index
 from hidet.dialects.cuda import BlockDimOp, BlockIdOp, GridDimOp, ThreadIdOp
-from hidet.dialects.cuda.integers import FloorModOp
+from hidet.dialects.cuda.arithmetic import FloorModOp
 
 _DIVISIONS = frozenset({arith.DivSIOp, arith.FloorDivSIOp, arith.RemSIOp, FloorModOp})
 _HOISTED = _DIVISIONS | {
@@ -57,9 +58,4 @@ def _may_move(op: Operation) -> bool:
 
 def _is_positive(value: SSAValue) -> bool:
     """Return whether a value is a constant greater than 0."""
-    op = value.owner
-    return (
-        isinstance(op, arith.ConstantOp)
-        and isinstance(op.value, IntegerAttr)
-        and op.value.value.data > 0
-    )
+    return (known_index(value) or 0) > 0

@@ -8,7 +8,7 @@ from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import MemRefType, ModuleOp, NoneAttr, UnitAttr
+from xdsl.dialects.builtin import ModuleOp, NoneAttr, UnitAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
@@ -22,7 +22,7 @@ from hidet.dialects import compute
 from hidet.dialects.constants import known_index
 from hidet.dialects.cuda import KernelOp, ThreadIdOp
 from hidet.dialects.cuda.async_copy import CpAsyncOp
-from hidet.dialects.cuda.atomics import AtomicOp, AtomicPairOp
+from hidet.dialects.cuda.atomics import AtomicPairOp
 from hidet.dialects.cuda.attributes import Dimension, Space, space_of
 from hidet.dialects.cuda.checks import (
     AccessKind,
@@ -31,18 +31,17 @@ from hidet.dialects.cuda.checks import (
     CheckOwnerOp,
     TrackOp,
 )
-from hidet.dialects.cuda.dynamic_shared import DynamicSharedOp
-from hidet.dialects.cuda.instructions import CopyVectorOp
 from hidet.dialects.cuda.kernel import DYNAMIC
 from hidet.dialects.cuda.marks import INSTRUMENTED, ON_CPU
+from hidet.dialects.cuda.memory_access import CopyVectorOp
 from hidet.dialects.cuda.table_ops import InstructionOp, element_bits
-from hidet.dialects.cuda.tensor_core import LdmatrixOp, MmaSyncOp
-from hidet.dialects.cuda.warp_group import WgmmaFenceOperandOp, WgmmaOp
+from hidet.dialects.cuda.tensor_core import LdmatrixOp, MmaSyncOp, WgmmaFenceOperandOp, WgmmaOp
+from hidet.dialects.cuda.views import DynamicSharedOp
+from hidet.dialects.effects import element_accesses
 from hidet.dialects.shaped import memref_type
-from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, MatmulOp, TaskMapAttr
-from hidet.mapping import TaskMap
+from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, MatmulOp
+from hidet.dialects.task.layout import known_map_of
 from hidet.rewriting.builder import Index, KernelBuilder
-from hidet.rewriting.locations import location_setter
 
 
 @dataclass(frozen=True)
@@ -112,34 +111,27 @@ def _instrument(op: Operation) -> None:
         array = op.results[0]
         kind = memref_type(array)
         if space_of(kind) in (Space.SHARED, Space.LOCAL) and kind.get_num_dims():
-            _builder(InsertPoint.after(op), op).insert(TrackOp(array, _label(array)))
+            KernelBuilder.like(op, InsertPoint.after(op)).insert(TrackOp(array, _label(array)))
         return
     if isinstance(op, CheckOwnerOp) and known_index(op.is_owner) in (1, -1):
         op.detach()  # `simplify-index` has found that it is always true
         op.erase()
         return
-    builder = _builder(InsertPoint.before(op), op)
+    builder = KernelBuilder.like(op, InsertPoint.before(op))
     for access in _accesses_of(op):
         _insert_checks(builder, access)
 
 
 def _accesses_of(op: Operation) -> Iterator[_Access]:
     """Give what an operation accesses; variables of a thread are left out."""
-    match op:
-        case memref.LoadOp():
-            yield _Access(op.memref, op.indices, kind=AccessKind.READ)
-        case memref.StoreOp():
-            yield _Access(op.memref, op.indices, kind=AccessKind.WRITE)
-        case AtomicOp():
-            yield _Access(op.memref, op.indices, kind=AccessKind.ATOMIC)
-        case CopyVectorOp():
-            width = op.width.value.data
-            yield _Access(op.source, op.source_indices, width, AccessKind.READ)
-            yield _Access(op.target, op.target_indices, width, AccessKind.WRITE)
-        case InstructionOp():
-            yield from _accesses_of_instruction(op)
-        case _:
-            return
+    if isinstance(op, InstructionOp):
+        yield from _accesses_of_instruction(op)
+        return
+    width = op.width.value.data if isinstance(op, CopyVectorOp) else 1
+    for (array, indices), reads, writes in element_accesses(op):
+        only = AccessKind.READ if reads else AccessKind.WRITE
+        kind = AccessKind.ATOMIC if reads and writes else only
+        yield _Access(array, indices, width, kind)
 
 
 def _accesses_of_instruction(op: InstructionOp) -> Iterator[_Access]:
@@ -236,12 +228,9 @@ def _workers_are_threads(kernel: KernelOp) -> bool:
 def _check_owner(op: Operation) -> None:
     """Insert the checks of the accesses of one operation to register tiles."""
     match op:
-        case memref.LoadOp() | memref.StoreOp():
-            _insert_owner_check(op, op.memref, op.indices)
-        case compute.LoadOp():
-            _insert_owner_check(op, op.source, op.indices)
-        case compute.StoreOp():
-            _insert_owner_check(op, op.target, op.indices)
+        case memref.LoadOp() | memref.StoreOp() | compute.LoadOp() | compute.StoreOp():
+            for element, _, _ in element_accesses(op):
+                _insert_owner_check(op, *element)
         case WgmmaFenceOperandOp():
             return  # It names the registers of the thread by the first element of the tile.
         case InstructionOp():
@@ -261,14 +250,14 @@ def _insert_owner_check(
     This is for tiles that are spread over the whole block: of others it is not known who is which
     worker.
     """
-    tasks = _map_of(tile)
+    tasks = known_map_of(tile)
     kernel = kernel_of(op)
     if tasks is None or DYNAMIC in kernel.block_dims or tasks.workers != kernel.threads:
         return
     digits = [digit for digit in tasks.spatial_digits if digit.weight % group == 0]
     if not digits:
         return
-    builder = _builder(InsertPoint.before(op), op)
+    builder = KernelBuilder.like(op, InsertPoint.before(op))
     thread = _thread_number(builder, kernel)
     conditions = [
         builder.equal(
@@ -278,14 +267,6 @@ def _insert_owner_check(
         for digit in digits
     ]
     builder.insert(CheckOwnerOp(_label(tile), builder.all_of(conditions)))
-
-
-def _map_of(tile: SSAValue) -> TaskMap | None:
-    """Return the map of a register tile; None for what is none."""
-    kind = tile.type
-    if isinstance(kind, MemRefType) and isinstance(kind.layout, TaskMapAttr):
-        return kind.layout.data
-    return None
 
 
 def _thread_number(builder: KernelBuilder, kernel: KernelOp) -> Index:
@@ -305,10 +286,3 @@ def _label(array: SSAValue) -> str:
         return array.name_hint
     space = space_of(array.type)
     return "memory" if space is Space.GLOBAL else f"{space.value} memory"
-
-
-def _builder(at: InsertPoint, op: Operation) -> KernelBuilder:
-    """Return a builder of ops that come from the line of an operation."""
-    builder = KernelBuilder(at)
-    builder.operation_insertion_handler = [location_setter(op.location)]
-    return builder

@@ -14,7 +14,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.integer_ranges import IntegerRanges, range_of_type
 from hidet.analysis.kernels import kernels_of
-from hidet.dialects.cuda.integers import FloorModOp
+from hidet.dialects.cuda.arithmetic import FloorModOp
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.cuda.marks import SAFE
 from hidet.rewriting.builder import integer_type

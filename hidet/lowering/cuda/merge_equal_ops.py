@@ -18,7 +18,7 @@ from xdsl.traits import (
 )
 
 from hidet.analysis.memory import accesses_of, is_arithmetic, may_alias, root_of
-from hidet.dialects.cuda.faults import FaultCheckOp
+from hidet.dialects.cuda.checks import FaultCheckOp
 from hidet.rewriting.dead_code import drop_dead_code
 
 

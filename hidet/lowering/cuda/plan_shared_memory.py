@@ -14,9 +14,9 @@ from xdsl.rewriter import Rewriter
 from hidet.analysis.kernels import kernels_of
 from hidet.arch.limits import STATIC_SHARED_BYTES
 from hidet.dialects.cuda.attributes import Space, space_of
-from hidet.dialects.cuda.dynamic_shared import DynamicSharedOp
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.cuda.signs import mark_unsigned
+from hidet.dialects.cuda.views import DynamicSharedOp
 from hidet.dialects.shaped import bytes_of
 
 

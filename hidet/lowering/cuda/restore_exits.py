@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
@@ -10,17 +11,24 @@ from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import ModuleOp, i1
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from hidet.analysis.kernels import kernels_of
 from hidet.analysis.memory import is_arithmetic
 from hidet.dialects.constants import known_condition
 from hidet.dialects.cuda.attributes import LeaveKind, Space, is_variable, space_of
+from hidet.dialects.cuda.control import LeaveOp
 from hidet.dialects.cuda.kernel import KernelOp
-from hidet.dialects.cuda.leave import LeaveOp
+from hidet.dialects.walking import parents_of
 from hidet.rewriting.builder import KernelBuilder
+from hidet.rewriting.regions import inline_region
 
 Loop = scf.ForOp | scf.WhileOp
+
+_Values = frozenset[bool]
+"""What a variable may hold at a place; nothing where nobody comes."""
+
+_TRUE, _ANY, _NOWHERE = frozenset({True}), frozenset({True, False}), frozenset[bool]()
 
 
 @dataclass(frozen=True)
@@ -43,7 +51,7 @@ class RestoreExitsPass(ModulePass):
         """Run on all kernels of a module."""
         for kernel in kernels_of(op):
             for flag in _flags(kernel):
-                flag.restore()
+                flag.restore(kernel)
             _flatten(kernel)
 
 
@@ -67,151 +75,157 @@ class Flag:
         uses = (use.operation for use in self.variable.uses)
         return [op for op in uses if isinstance(op, memref.LoadOp)]
 
-    def restore(self) -> None:
+    def restore(self, kernel: KernelOp) -> None:
         """Replace the variable by ways out, as far as that is possible."""
-        whole = {
-            LeaveKind.BREAK: self._is_of_one_loop,
-            LeaveKind.CONTINUE: lambda: all(map(self._ends_iteration, self.stores)),
-            LeaveKind.RETURN: lambda: all(map(self._ends_kernel, self.stores)),
-        }
-        for kind, holds in whole.items():
-            if holds():
-                for store in self.stores:
-                    _leave_after(store, kind)
-                self._assume_true(self.loads)
-                self._drop()
-                return
-        left = {store: loop for store in self.stores if (loop := self._left_by(store)) is not None}
-        for store in left:
-            _leave_after(store, LeaveKind.BREAK)
-        for loop in dict.fromkeys(left.values()):
-            within = {store for store in self.stores if loop.is_ancestor(store)}
-            if all(left.get(store) is loop for store in within) and self._is_true_at(loop):
-                self._assume_true([load for load in self.loads if loop.is_ancestor(load)])
+        left = self._leave(kernel)
+        _Known(self).fold(kernel)
+        if self.loads and self._leave_idle_loops(left):
+            _Known(self).fold(kernel)
         if not self.loads:
-            self._drop()
-        self._leave_idle_loops(set(left.values()))
+            alloca = self.variable.owner
+            assert isinstance(alloca, memref.AllocaOp)
+            for op in (*self.stores, self.start, alloca):
+                Rewriter.erase_op(op)
 
-    def _drop(self) -> None:
-        """Erase the variable, which nobody reads."""
-        alloca = self.variable.owner
-        assert isinstance(alloca, memref.AllocaOp)
-        for op in (*self.stores, self.start, alloca):
-            op.detach()
-            op.erase()
-        self.stores = []
-
-    def _is_of_one_loop(self) -> bool:
-        """Return whether the variable only tells that one loop has been left."""
-        (loop, *others) = dict.fromkeys(map(self._left_by, self.stores))
-        if loop is None or others or not self._is_true_at(loop):
-            return False
-        return all(loop.is_ancestor(load) for load in self.loads)
-
-    def _ends_kernel(self, store: memref.StoreOp) -> bool:
-        """Return whether nothing happens after a store until the end of the kernel."""
-        op: Operation = store
-        while not isinstance(op, KernelOp):
-            if not _Idle(self, at_end=True).are_idle(_after(op)):
-                return False
-            parent = op.parent_op()
-            assert parent is not None
-            if isinstance(parent, Loop) and not _Idle(self, at_end=True).is_idle(parent):
-                return False
-            op = parent
-        return True
+    def _leave(self, kernel: KernelOp) -> set[Loop]:
+        """Insert ways out after stores, as far as there are any; return the loops that are left."""
+        loops = {store: self._left_by(store) for store in self.stores}
+        (loop, *others) = dict.fromkeys(loops.values())
+        if loop is not None and not others and all(map(loop.is_ancestor, self.loads)):
+            ways = dict.fromkeys(self.stores, LeaveKind.BREAK)
+        elif all(map(self._ends_iteration, self.stores)):
+            ways = dict.fromkeys(self.stores, LeaveKind.CONTINUE)
+        elif all(kernel in self._idle_up_to(store, at_end=True) for store in self.stores):
+            ways = dict.fromkeys(self.stores, LeaveKind.RETURN)
+        else:
+            ways = {store: LeaveKind.BREAK for store in self.stores if loops[store] is not None}
+        for store, kind in ways.items():
+            KernelBuilder(InsertPoint.after(store)).insert(LeaveOp(kind))
+        return {loop for loop in loops.values() if loop is not None}
 
     def _left_by(self, store: memref.StoreOp) -> Loop | None:
         """Return the innermost loop around a store, if it does nothing after the store."""
-        loop = self._idle_until(store)
-        return loop if loop is not None and _Idle(self).ends(loop) else None
+        loop = next(self._idle_up_to(store), None)
+        return loop if isinstance(loop, Loop) and _Idle(self.variable).ends(loop) else None
 
     def _ends_iteration(self, store: memref.StoreOp) -> bool:
         """Return whether the rest of an iteration does nothing, and the next one starts anew."""
-        loop = self._idle_until(store)
-        return loop is not None and loop.is_ancestor(self.start)
+        loop = next(self._idle_up_to(store), None)
+        return isinstance(loop, Loop) and loop.is_ancestor(self.start)
 
-    def _idle_until(self, store: memref.StoreOp) -> Loop | None:
-        """Return the innermost loop around a store, if nothing happens in the rest of its body."""
-        op: Operation = store
-        while not isinstance(op, KernelOp | Loop):
-            if not _Idle(self).are_idle(_after(op)):
-                return None
-            parent = op.parent_op()
-            assert parent is not None
-            op = parent
-        return None if isinstance(op, KernelOp) else op
+    def _idle_up_to(
+        self, store: memref.StoreOp, *, at_end: bool = False
+    ) -> Iterator[Loop | KernelOp]:
+        """Give the loops around a store, and the kernel, in whose rest nothing happens any more."""
+        op, idle = store, _Idle(self.variable, at_end)
+        while not isinstance(op, KernelOp) and idle.are_idle(_after(op)):
+            op = op.parent_op()
+            assert op is not None
+            if isinstance(op, Loop | KernelOp):
+                yield op
+            if isinstance(op, Loop) and not idle.is_idle(op):
+                return
 
-    def _is_true_at(self, op: Operation) -> bool:
-        """Return whether the variable is true where an operation begins."""
-        while not isinstance(op, KernelOp):
-            before = op.prev_op
-            while before is not None:
-                if before is self.start:
-                    return True
-                if any(before.is_ancestor(store) for store in self.stores):
-                    return False
-                before = before.prev_op
-            parent = op.parent_op()
-            assert parent is not None
-            if isinstance(parent, scf.IfOp) and op.parent is parent.true_region.block:
-                loads: set[SSAValue] = {load.res for load in self.loads}
-                if _implies(parent.cond, loads) and self._is_fresh(parent):
-                    return True
-            if isinstance(parent, Loop) and any(parent.is_ancestor(each) for each in self.stores):
-                return False
-            op = parent
-        return False
+    def _leave_idle_loops(self, left: set[Loop]) -> bool:
+        """Leave the loops that would run through their range for nothing, after each iteration.
 
-    def _is_fresh(self, branch: scf.IfOp) -> bool:
-        """Return whether nothing has changed since a branch's condition was read."""
-        before = branch.prev_op
-        while before is not None:
-            if isinstance(before, memref.LoadOp) and before.memref is self.variable:
-                return True
-            if any(before.is_ancestor(store) for store in self.stores):
-                return False
-            before = before.prev_op
-        return False
-
-    def _assume_true(self, loads: Iterable[memref.LoadOp]) -> None:
-        """Replace loads by true, and fold what follows from it."""
-        for load in loads:
-            builder = KernelBuilder(InsertPoint.before(load))
-            _replace(load, builder.scalar(1, i1))
-
-    def _leave_idle_loops(self, left: set[Loop]) -> None:
-        """Leave the loops that would run through their range for nothing, after each iteration."""
-        if not self.loads:
-            return
-        around = {
-            loop: None
-            for store in self.stores
-            for loop in _loops_around(store)
-            if isinstance(loop, scf.ForOp) and not loop.is_ancestor(self.start)
-        }
-        for loop in around:
-            if loop in left or not _Idle(self).ends(loop):
-                continue
+        Returns:
+            Whether there is one.
+        """
+        around = dict.fromkeys(parent for store in self.stores for parent in parents_of(store))
+        idle = [
+            loop
+            for loop in around
+            if isinstance(loop, scf.ForOp)
+            and loop not in left
+            and not loop.is_ancestor(self.start)
+            and _Idle(self.variable).ends(loop)
+        ]
+        for loop in idle:
             end = loop.body.block.last_op
             assert end is not None
             builder = KernelBuilder(InsertPoint.before(end))
             true = builder.scalar(1, i1)
-            over = builder.insert(arith.XOrIOp(builder.load(self.variable), true))
-            with builder.when(over.result):
+            over = arith.XOrIOp(builder.load(self.variable), true)
+            with builder.when(builder.insert(over).result):
                 builder.insert(LeaveOp(LeaveKind.BREAK))
-            if self._is_true_at(loop):
-                self._assume_true(self._first_loads(loop))
+        return bool(idle)
 
-    def _first_loads(self, loop: scf.ForOp) -> list[memref.LoadOp]:
-        """Return the loads of an iteration that come before the variable can become false."""
-        loads: list[memref.LoadOp] = []
-        for op in loop.body.block.ops:
-            if any(op.is_ancestor(store) for store in self.stores):
+
+@dataclass
+class _Known:
+    """Finds out what a variable holds where it is looked at, and folds what follows from it.
+
+    Attributes:
+        flag: the variable.
+        values: what each load may give.
+        fresh: the loads after which nothing was stored.
+        ways: what it may hold at the ways out of the loop that is being looked at.
+    """
+
+    flag: Flag
+    values: defaultdict[memref.LoadOp, _Values] = field(
+        default_factory=lambda: defaultdict(frozenset[bool])
+    )
+    fresh: set[SSAValue] = field(default_factory=set[SSAValue])
+    ways: dict[LeaveKind, _Values] = field(default_factory=dict[LeaveKind, _Values])
+
+    def fold(self, kernel: KernelOp) -> None:
+        """Replace loads of what is known by that."""
+        self._block(kernel.body.block, _ANY)
+        for load, values in self.values.items():
+            if values != _ANY:
+                _replace(load, values == _TRUE)
+
+    def _block(self, block: Block, values: _Values) -> _Values:
+        """Return what the variable may hold after a block, from what it may hold before."""
+        for op in block.ops:
+            match op:
+                case memref.StoreOp() if op.memref is self.flag.variable:
+                    values = frozenset({op is self.flag.start})
+                    self.fresh.clear()
+                case memref.LoadOp() if op.memref is self.flag.variable:
+                    self.values[op] |= values
+                    self.fresh.add(op.res)
+                case LeaveOp():
+                    self.ways[op.kind.data] = self.ways.get(op.kind.data, _NOWHERE) | values
+                    values = _NOWHERE
+                case scf.IfOp():
+                    values = self._branch(op, values)
+                case scf.ForOp() | scf.WhileOp():
+                    values = self._loop(op, values)
+                case _:
+                    pass
+        return values
+
+    def _branch(self, op: scf.IfOp, values: _Values) -> _Values:
+        """Return what the variable may hold after a branch, which may have asked for it."""
+        then = values & _TRUE if _implies(op.cond, self.fresh) else values
+        negated = op.cond.owner.operands[0] if isinstance(op.cond.owner, arith.XOrIOp) else None
+        otherwise = values & _TRUE if negated in self.fresh else values
+        then = self._block(op.true_region.block, then)
+        for block in op.false_region.blocks:
+            otherwise = self._block(block, otherwise)
+        return then | otherwise
+
+    def _loop(self, op: Loop, values: _Values) -> _Values:
+        """Return what the variable may hold after a loop."""
+        outer = self.ways
+        while True:
+            self.fresh.clear()
+            self.ways = {}
+            checked = values
+            if isinstance(op, scf.WhileOp):
+                checked = self._block(op.before_region.block, values)
+            body = op.body.block if isinstance(op, scf.ForOp) else op.after_region.block
+            again = self._block(body, checked) | self.ways.get(LeaveKind.CONTINUE, _NOWHERE)
+            if again <= values:
                 break
-            if isinstance(op, memref.LoadOp) and op.memref is self.variable:
-                loads.append(op)
-        return loads
+            values |= again
+        left = checked | self.ways.get(LeaveKind.BREAK, _NOWHERE)
+        self.fresh.clear()
+        self.ways = outer
+        return left
 
 
 @dataclass
@@ -219,12 +233,12 @@ class _Idle:
     """Tells which operations do nothing once a variable is false.
 
     Attributes:
-        flag: the variable.
+        variable: its memref.
         at_end: whether the kernel ends after them, so that its own variables no longer matter.
         seen: the loads of the variable that come after it is false.
     """
 
-    flag: Flag
+    variable: SSAValue
     at_end: bool = False
     seen: set[SSAValue] = field(default_factory=set[SSAValue])
 
@@ -236,12 +250,12 @@ class _Idle:
         """Return whether an operation does nothing."""
         match op:
             case memref.LoadOp():
-                if op.memref is self.flag.variable:
+                if op.memref is self.variable:
                     self.seen.add(op.res)
                 return True
             case memref.StoreOp():
                 own = space_of(op.memref.type) is Space.LOCAL
-                return self.at_end and own and op.memref is not self.flag.variable
+                return self.at_end and own and op.memref is not self.variable
             case scf.IfOp() if _implies(op.cond, self.seen):
                 return all(self.are_idle(block.ops) for block in op.false_region.blocks)
             case scf.IfOp() | scf.ForOp() | scf.WhileOp():
@@ -308,57 +322,16 @@ def _after(op: Operation) -> Iterator[Operation]:
         following = following.next_op
 
 
-def _loops_around(op: Operation) -> Iterator[Loop]:
-    """Give the loops around an operation, the innermost first."""
-    parent = op.parent_op()
-    while parent is not None and not isinstance(parent, KernelOp):
-        if isinstance(parent, Loop):
-            yield parent
-        parent = parent.parent_op()
-
-
-def _leave_after(op: Operation, kind: LeaveKind) -> None:
-    """Insert a way out after an operation."""
-    KernelBuilder(InsertPoint.after(op)).insert(LeaveOp(kind))
-
-
-def _replace(op: Operation, value: SSAValue) -> None:
-    """Replace an operation by a condition that is true, and fold what follows from it."""
-    (result,) = op.results
-    users = [use.operation for use in result.uses]
-    result.replace_all_uses_with(value)
-    op.detach()
-    op.erase()
+def _replace(load: memref.LoadOp, known: bool) -> None:
+    """Replace a load by what it gives, and fold what follows from it."""
+    value = KernelBuilder(InsertPoint.before(load)).scalar(int(known), i1)
+    users = [use.operation for use in load.res.uses]
+    Rewriter.replace_op(load, [], [value])
     for user in users:
-        if isinstance(user, arith.AndIOp):
-            other = user.lhs if user.rhs is value else user.rhs
-            _replace_by(user, other)
+        if isinstance(user, arith.AndIOp) and known:
+            Rewriter.replace_op(user, [], [user.lhs if user.rhs is value else user.rhs])
         elif isinstance(user, scf.IfOp):
-            _inline(user)
-
-
-def _replace_by(op: Operation, value: SSAValue) -> None:
-    """Replace an operation by one of its operands."""
-    op.results[0].replace_all_uses_with(value)
-    op.detach()
-    op.erase()
-
-
-def _inline(branch: scf.IfOp) -> None:
-    """Replace a branch that is always taken by what it does."""
-    yielded: list[SSAValue] = []
-    for op in list(branch.true_region.block.ops):
-        op.detach()
-        if isinstance(op, scf.YieldOp):
-            yielded = list(op.operands)
-            op.drop_all_references()
-        else:
-            assert branch.parent is not None
-            branch.parent.insert_op_before(op, branch)
-    for result, value in zip(branch.results, yielded, strict=True):
-        result.replace_all_uses_with(value)
-    branch.detach()
-    branch.erase()
+            inline_region(user, user.true_region if known else user.false_region)
 
 
 def _flatten(kernel: KernelOp) -> None:
@@ -366,22 +339,9 @@ def _flatten(kernel: KernelOp) -> None:
     for op in list(kernel.body.walk(reverse=True)):
         if not isinstance(op, scf.IfOp) or op.results or not op.false_region.blocks:
             continue
-        then, otherwise = op.true_region.block, op.false_region.block
-        if not _is_left(then):
+        end, otherwise = op.true_region.block.last_op, op.false_region.block
+        if end is None or not isinstance(end.prev_op, LeaveOp):
             continue
-        place = op
-        for inner in list(otherwise.ops):
-            inner.detach()
-            if isinstance(inner, scf.YieldOp):
-                inner.drop_all_references()
-            else:
-                assert op.parent is not None
-                op.parent.insert_op_after(inner, place)
-                place = inner
-        op.false_region.erase_block(otherwise)
-
-
-def _is_left(block: Block) -> bool:
-    """Return whether a block ends with a way out."""
-    end = block.last_op
-    return end is not None and isinstance(end.prev_op, LeaveOp)
+        assert otherwise.last_op is not None
+        otherwise.erase_op(otherwise.last_op)
+        Rewriter.inline_block(otherwise, InsertPoint.after(op))

@@ -9,7 +9,6 @@ from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, i1
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import IsolatedFromAbove
 
 from hidet.analysis.form_rules import FORM_RULES, IdVariable, is_proven
@@ -17,11 +16,12 @@ from hidet.analysis.forms import LinearForm
 from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.materialize import Materializer
 from hidet.dialects.constants import known_condition
-from hidet.dialects.cuda.faults import CheckedIndexOp
-from hidet.dialects.cuda.integers import FloorModOp
+from hidet.dialects.cuda.arithmetic import FloorModOp
+from hidet.dialects.cuda.checks import CheckedIndexOp
 from hidet.lowering.cuda.hoist_checks import hoist_checks
 from hidet.lowering.cuda.hoisting import hoist_index_arithmetic
 from hidet.rewriting.dead_code import drop_dead_code
+from hidet.rewriting.regions import inline_region
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class _Simplifier:
         self._rebuild_operands(op, block)
         body = self._region_to_inline(op)
         if body is not None:
-            return self._inline(op, *body)
+            return inline_region(op, *body)
         if op.regions:
             with self._materializer.scope(isolated=op.has_trait(IsolatedFromAbove)):
                 for region in op.regions:
@@ -186,11 +186,8 @@ class _Simplifier:
 
         No region means that the op does nothing but to pass on the values.
         """
-        if isinstance(op, scf.IfOp) and isinstance(op.cond.owner, arith.ConstantOp):
-            constant = op.cond.owner.value
-            assert isinstance(constant, IntegerAttr)
-            region = op.true_region if constant.value.data else op.false_region
-            return region if region.blocks else None, []
+        if isinstance(op, scf.IfOp) and (known := known_condition(op.cond)) is not None:
+            return op.true_region if known else op.false_region, []
         if isinstance(op, scf.ForOp):
             match self._forms.trip_count(op):
                 case 0:
@@ -200,22 +197,6 @@ class _Simplifier:
                 case _:
                     return None
         return None
-
-    @staticmethod
-    def _inline(op: Operation, region: Region | None, values: list[SSAValue]) -> Operation | None:
-        """Replace an op by the ops of one of its regions; return the first op that is new."""
-        before, block = op.prev_op, op.parent
-        assert block is not None
-        if region is not None:
-            end = region.block.last_op
-            assert end is not None
-            Rewriter.inline_block(region.block, InsertPoint.before(op), values)
-            values = list(end.operands)
-            block.erase_op(end)
-        for result, value in zip(op.results, values, strict=True):
-            result.replace_all_uses_with(value)
-        block.erase_op(op)
-        return block.first_op if before is None else before.next_op
 
 
 def _simpler_value(op: Operation, forms: IndexForms) -> SSAValue | bool | None:

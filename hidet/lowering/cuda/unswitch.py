@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, Operation, Region, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import MemoryEffectKind, only_has_effect
 
 from hidet.analysis.conditions import predicate_of
 from hidet.analysis.forms import LinearForm
 from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.materialize import Materializer
+from hidet.rewriting.regions import inline_region
 
 
 def unswitch(loop: scf.ForOp, count: int, forms: IndexForms) -> list[scf.ForOp] | None:
@@ -54,7 +54,7 @@ def _split(loop: scf.ForOp, branch: scf.IfOp, condition: SSAValue) -> list[scf.F
         assert isinstance(copied_branch, scf.IfOp)
         copied = copies[loop]
         assert isinstance(copied, scf.ForOp)
-        _take_side(copied_branch, copied_branch.false_region)
+        inline_region(copied_branch, copied_branch.false_region)
         otherwise.append(copied)
     split = scf.IfOp(
         condition,
@@ -65,7 +65,7 @@ def _split(loop: scf.ForOp, branch: scf.IfOp, condition: SSAValue) -> list[scf.F
     split.location = loop.location
     block.insert_op_before(split, loop)
     block.detach_op(loop)
-    _take_side(branch, branch.true_region)
+    inline_region(branch, branch.true_region)
     split.true_region.block.add_ops([loop, scf.YieldOp()])
     if otherwise:
         split.false_region.block.add_ops([*otherwise, scf.YieldOp()])
@@ -84,20 +84,6 @@ def _does_more_than(loop: scf.ForOp, branch: scf.IfOp) -> bool:
         op is not branch and not only_has_effect(op, MemoryEffectKind.READ)
         for op in loop.body.block.ops
     )
-
-
-def _take_side(branch: scf.IfOp, side: Region) -> None:
-    """Replace a branch by the ops of one of its sides."""
-    values: list[SSAValue] = []
-    if side.blocks:
-        end = side.block.last_op
-        assert end is not None
-        Rewriter.inline_block(side.block, InsertPoint.before(branch))
-        values = list(end.operands)
-        Rewriter.erase_op(end)
-    for result, value in zip(branch.results, values, strict=True):
-        result.replace_all_uses_with(value)
-    Rewriter.erase_op(branch)
 
 
 @dataclass

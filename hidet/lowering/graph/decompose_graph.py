@@ -19,6 +19,7 @@ from hidet.dialects.graph.base import (
     python_number,
     shape_of,
 )
+from hidet.dialects.graph.binary import BinaryOp
 from hidet.lowering.graph.rules import Rule, apply_rules
 
 
@@ -215,7 +216,7 @@ def decompose_adaptive_avg_pool2d(
     return b.emit(graph.AvgPool2dOp(op.x, kernel))
 
 
-def decompose_pow(b: GraphBuilder, op: graph.PowOp) -> SSAValue | None:
+def decompose_pow(b: GraphBuilder, op: BinaryOp) -> SSAValue | None:
     """Powers with a small constant exponent are products and roots, as in torch."""
     exponent = op.rhs.owner
     if not isinstance(exponent, graph.FillOp) or shape_of(op.lhs) != op.result_type.get_shape():

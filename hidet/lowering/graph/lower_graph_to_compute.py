@@ -28,7 +28,6 @@ from hidet.lowering.graph.compute_rules import (
 )
 from hidet.lowering.graph.compute_rules.grid_builder import GridBuilder
 from hidet.lowering.graph.rules import Rule, apply_rules
-from hidet.rewriting.locations import location_setter
 
 RULES: dict[type[Operation], Rule[GridBuilder]] = {
     **elementwise.RULES,
@@ -49,8 +48,7 @@ STAY = (graph.ConstantOp, graph.AnchorOp)
 
 def copy_inits(op: graph.CallKernelOp) -> None:
     """Have a kernel that writes over tensors write over copies, where others need the tensors."""
-    builder = GridBuilder(InsertPoint.before(op))
-    builder.operation_insertion_handler.append(location_setter(op.location))
+    builder = GridBuilder.like(op, InsertPoint.before(op))
     first = len(op.arguments) - len(op.init_numbers)
     for number, value in enumerate(op.init_values, first):
         is_result = isinstance(value.owner, GridOp | graph.AnchorOp | graph.CallKernelOp)

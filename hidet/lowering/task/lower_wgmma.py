@@ -14,7 +14,7 @@ from xdsl.rewriter import InsertPoint
 from hidet.arch.instructions import MmaInstruction
 from hidet.dialects.cuda import FenceProxyAsyncOp
 from hidet.dialects.cuda.table_ops import Element
-from hidet.dialects.cuda.warp_group import (
+from hidet.dialects.cuda.tensor_core import (
     MatrixDescriptorOp,
     WgmmaCommitOp,
     WgmmaFenceOp,

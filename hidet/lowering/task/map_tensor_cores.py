@@ -31,6 +31,7 @@ from hidet.dialects.shaped import bytes_of, memref_type, shape_of
 from hidet.dialects.task import CopyOp, MatmulOp, SharedLayoutAttr, TaskMapAttr
 from hidet.dialects.task.layout import SWIZZLES, SharedLayout
 from hidet.errors import ScheduleError
+from hidet.lowering.templates.blocking import STRIPED
 from hidet.lowering.templates.config import choices_of
 from hidet.mapping import TaskMap, repeat, spatial
 
@@ -44,11 +45,14 @@ class Workers:
         rows: how many workers share the rows of a tile: threads; warps or warp groups of products
             on tensor cores.
         columns: how many share its columns.
+        striped: whether neighbouring threads have neighbouring elements of a product by FMA, or
+            vectors of them; else each thread's own are neighbours.
     """
 
     instruction: str
     rows: int
     columns: int
+    striped: bool
 
     @classmethod
     def of(cls, kernel: KernelOp) -> Workers:
@@ -60,7 +64,7 @@ class Workers:
         choices = choices_of(kernel)
         match [choices.get(key) for key in ("instruction", "rows", "columns")]:
             case [str() as name, int() as rows, int() as columns] if rows and columns:
-                return cls(name, rows, columns)
+                return cls(name, rows, columns, choices.get("arrangement") == STRIPED)
             case _:
                 pass
         raise ScheduleError(
@@ -68,30 +72,27 @@ class Workers:
             hint="its config says instruction, rows and columns, or its tile has a map",
         )
 
-    def accumulator_map(self, shape: tuple[int, int]) -> TaskMap:
-        """Return who computes which elements of a tile of the product.
+    def repeats(self, shape: tuple[int, int], inner: TaskMap) -> tuple[int, int]:
+        """Return how often a worker computes an inner map's tasks along rows and columns of a tile.
 
         Raises:
             ScheduleError: the tile cannot be shared like this.
         """
-        inner = spatial(1, 1)
-        if self.instruction != FMA:
-            inner = product_named(self.instruction).accumulator
-        each = [self.rows * inner.shape[0], self.columns * inner.shape[1]]
-        if any(extent % part for extent, part in zip(shape, each, strict=True)):
+        rows, row_rest = divmod(shape[0], self.rows * inner.shape[0])
+        columns, column_rest = divmod(shape[1], self.columns * inner.shape[1])
+        if row_rest or column_rest:
             raise ScheduleError(
                 f"a tile of {shape[0]}x{shape[1]} cannot be shared by {self.rows}x{self.columns} "
                 f"workers of {self.instruction}"
             )
-        repeats = (extent // part for extent, part in zip(shape, each, strict=True))
-        return spatial(self.rows, self.columns) * repeat(*repeats) * inner
+        return rows, columns
 
 
 class MapMatmul(RewritePattern):
     """A product whose accumulator has the map `?` gets the instruction that the config names.
 
-    Shared tiles that tensor cores read get a layout: contiguous as what they are copied from is,
-    and with the largest swizzle that divides a row.
+    Shared tiles get a layout: contiguous as what they are copied from is, and with the largest
+    swizzle that divides a row.
     """
 
     @op_type_rewrite_pattern
@@ -102,21 +103,59 @@ class MapMatmul(RewritePattern):
             return
         workers = Workers.of(kernel_of(op))
         rows, columns = result.get_shape()
-        tasks = TaskMapAttr(workers.accumulator_map((rows, columns)))
-        _set_layout(rewriter, op.accumulator, tasks)
-        if workers.instruction != FMA:
-            op.via = StringAttr(workers.instruction)
-            side_m, side_n, _ = product_named(workers.instruction).shape
-            for tile, depth, side in ((op.lhs, 1, side_m), (op.rhs, 0, side_n)):
-                # ldmatrix and wgmma transpose elements of two bytes only.
-                is_short = bytes_of(memref_type(tile).element_type) == 2
-                contiguous = _contiguous_dim(tile) if is_short else depth
-                # A product of a warp group takes whole panels.
-                unit = side if op.can_be_async and contiguous != depth else 0
-                _set_layout(rewriter, tile, SharedLayoutAttr(_swizzled(tile, contiguous, unit)))
-        elif _contiguous_dim(op.rhs) == 0:
-            # Rows of k are read, columns are written: they trade places to lie in all banks.
-            _set_layout(rewriter, op.rhs, SharedLayoutAttr(_swizzled(op.rhs, 1)))
+        if workers.instruction == FMA:
+            tasks = _map_fma(op, workers, (rows, columns), rewriter)
+        else:
+            tasks = _map_tensor_cores(op, workers, (rows, columns), rewriter)
+        _set_layout(rewriter, op.accumulator, TaskMapAttr(tasks))
+
+
+def _map_fma(
+    op: MatmulOp, workers: Workers, shape: tuple[int, int], rewriter: PatternRewriter
+) -> TaskMap:
+    """Give the tiles of a product of threads their layouts; return who computes what.
+
+    Striped, threads read vectors from shared memory: along k of a tile that is contiguous along it,
+    else along its rows or columns; neighbours read what lies next, so that they meet in no bank.
+    """
+    whole = workers.repeats(shape, spatial(1, 1))
+    threads = spatial(workers.rows, workers.columns)
+    if not workers.striped:
+        return threads * repeat(*whole)
+    vector = [1, 1]
+    for side, (tile, depth) in enumerate(((op.lhs, 1), (op.rhs, 0))):
+        contiguous = _contiguous_dim(tile)
+        if contiguous == depth:
+            layout = _swizzled(tile, depth)
+        else:
+            layout = SharedLayout(contiguous)
+            vector[side] = gcd(whole[side], VECTOR // bytes_of(memref_type(tile).element_type))
+        _set_layout(rewriter, tile, SharedLayoutAttr(layout))
+    outer = (extent // part for extent, part in zip(whole, vector, strict=True))
+    return repeat(*outer) * threads * repeat(*vector)
+
+
+VECTOR = 16
+"""The bytes that a thread reads from shared memory at a time."""
+
+
+def _map_tensor_cores(
+    op: MatmulOp, workers: Workers, shape: tuple[int, int], rewriter: PatternRewriter
+) -> TaskMap:
+    """Give a product its instruction and its tiles their layouts; return who computes what."""
+    instruction = product_named(workers.instruction)
+    inner = instruction.accumulator
+    repeats = workers.repeats(shape, inner)
+    op.via = StringAttr(workers.instruction)
+    side_m, side_n, _ = instruction.shape
+    for tile, depth, side in ((op.lhs, 1, side_m), (op.rhs, 0, side_n)):
+        # ldmatrix and wgmma transpose elements of two bytes only.
+        is_short = bytes_of(memref_type(tile).element_type) == 2
+        contiguous = _contiguous_dim(tile) if is_short else depth
+        # A product of a warp group takes whole panels.
+        unit = side if op.can_be_async and contiguous != depth else 0
+        _set_layout(rewriter, tile, SharedLayoutAttr(_swizzled(tile, contiguous, unit)))
+    return spatial(workers.rows, workers.columns) * repeat(*repeats) * inner
 
 
 def _contiguous_dim(tile: SSAValue) -> int:
@@ -149,8 +188,8 @@ class MapTensorCoresPass(ModulePass):
 
     Expects kernels of task ops on views, whose `config` names the instruction and how many workers
     share rows and columns; leaves no register tile with the map `?`. Products of tensor cores say
-    so, `via "m16n8k16_f16_f32"`, and their shared tiles have a swizzled layout. Kernels whose maps
-    are known are left alone.
+    so, `via "m16n8k16_f16_f32"`. Shared tiles have a layout, swizzled where that keeps accesses in
+    different banks. Kernels whose maps are known are left alone.
     """
 
     name = "map-tensor-cores"

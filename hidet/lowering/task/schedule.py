@@ -9,10 +9,7 @@ from itertools import count
 from typing import Any
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import (
-    MemRefType,
-    ModuleOp,
-)
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, i64
 from xdsl.ir import Attribute, Block, Region
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import (
@@ -26,6 +23,7 @@ from hidet.analysis.kernels import kernels_of
 from hidet.arch.chips import Arch
 from hidet.dialects.compute import FusionOp, terminator_of
 from hidet.dialects.cuda import KernelOp, LaunchOp
+from hidet.dialects.cuda.marks import MIN_BLOCKS
 from hidet.dialects.cuda.names import identifier_from
 from hidet.dialects.graph import AnchorOp, CallKernelOp
 from hidet.dialects.shaped import element_of, shape_of
@@ -97,6 +95,8 @@ def build_kernel(fusion: FusionOp, name: str, arch: Arch) -> KernelOp:
     scope.builder.name_ids()
     kernel = KernelOp(name, launch.grid, launch.block, Region(body))
     kernel.attributes["config"] = config.attribute(template.name)
+    if launch.residents > 1:
+        kernel.attributes[MIN_BLOCKS] = IntegerAttr(launch.residents, i64)
     kernel.location = fusion.location
     return kernel
 

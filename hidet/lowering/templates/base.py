@@ -27,10 +27,17 @@ Results = Sequence[tuple[Tensor, Tensor]]
 
 @dataclass(frozen=True)
 class Launch:
-    """The extents of grid and block that a config leads to."""
+    """The extents of grid and block that a config leads to.
+
+    Attributes:
+        grid: how many blocks there are.
+        block: how many threads one has.
+        residents: how many blocks share a multiprocessor at least.
+    """
 
     grid: tuple[int, ...]
     block: tuple[int, ...]
+    residents: int = 1
 
 
 class TemplateEmitter(Emitter):

@@ -60,6 +60,9 @@ class Problem:
 STAGED = "staged"
 """The epilogue of results that go through shared memory."""
 
+STRIPED = "striped"
+"""The arrangement of products in which neighbouring threads have neighbouring elements."""
+
 
 @dataclass(frozen=True)
 class Blocking(Config):
@@ -76,6 +79,9 @@ class Blocking(Config):
         stages: how many tiles of each operand are in shared memory.
         grid: the most blocks that are launched; they go on to further tiles until none is left.
         epilogue: `direct`, or `staged`: results go through shared memory, and from there by TMA.
+        arrangement: of products by FMA, `blocked`: a thread's elements are neighbours, or
+            `striped`: those of neighbouring threads are.
+        residents: how many blocks share a multiprocessor, and so its registers, at least.
     """
 
     instruction: str
@@ -87,6 +93,8 @@ class Blocking(Config):
     stages: int
     grid: int = MAX_CHOICE
     epilogue: str = "direct"
+    arrangement: str = "blocked"
+    residents: int = 1
 
     @property
     def threads(self) -> int:
@@ -114,20 +122,17 @@ class Blocking(Config):
         return problem.batch * tiles
 
 
-def _fma(
-    side: int, row_repeats: tuple[int, ...], column_repeats: tuple[int, ...]
-) -> list[Blocking]:
-    """Return tiles of `side` x `side` threads, each of which has some elements along both."""
-    return [
-        Blocking(FMA, side * rows, side * columns, 16, side, side, 1)
-        for rows, columns in product(row_repeats, column_repeats)
-    ]
-
-
-GPU_FMA = _fma(16, (8, 4, 2, 1), (8, 4, 2))
-CPU_FMA = _fma(8, (8, 4, 2, 1), (8, 4))
+CPU_FMA = [
+    Blocking(FMA, 8 * rows, 8 * columns, 16, 8, 8, 1) for rows in (8, 4, 2, 1) for columns in (8, 4)
+]
 """A CPU waits for no memory behind other threads, and switching between them takes time, so a block
 has few of them with much to do."""
+
+FMA_TILES = (
+    *((128, 128, 16, 16), (128, 64, 16, 16), (64, 128, 16, 16), (64, 64, 16, 16)),
+    *((64, 64, 8, 8), (64, 32, 8, 8), (32, 64, 8, 8), (32, 32, 8, 8), (16, 64, 8, 8)),
+)
+"""Tiles for threads: rows and columns, and how many threads share each."""
 
 MMA_TILES = (
     (128, 256, 2, 4),
@@ -168,24 +173,43 @@ STAGES = (2, 3, 4, 5)
 
 
 def candidates(problem: Problem, arch: Arch) -> list[Blocking]:
-    """Return the blockings of a problem that a machine can run, the best estimate first."""
-    every = [*_mma(problem, arch), *_wgmma(problem, arch)]
-    fitting = [each for each in every if each.refusal(problem, arch) is None]
-    found = fitting or (CPU_FMA if arch.is_cpu else GPU_FMA)
-    return sorted(found, key=lambda each: estimate(each, problem, arch))
+    """Return the blockings of a problem that a machine can run, the best estimate first.
+
+    Those for tensor cores, where there are any, else those for FMA.
+    """
+    fitting = [each for each in _tensor_cores(problem, arch) if not each.refusal(problem, arch)]
+    if not fitting:
+        fitting = [each for each in _fma(arch) if not each.refusal(problem, arch)]
+    return sorted(fitting, key=lambda each: estimate(each, problem, arch))
 
 
 def refused(problem: Problem, arch: Arch) -> list[Rejected]:
-    """Return the blockings of a problem that a machine cannot run, with why."""
-    every = [*_mma(problem, arch), *_wgmma(problem, arch)]
-    reasons = ((each, each.refusal(problem, arch)) for each in every)
+    """Return the blockings of a problem for tensor cores that a machine cannot run, with why."""
+    reasons = ((each, each.refusal(problem, arch)) for each in _tensor_cores(problem, arch))
     return [Rejected(each, reason) for each, reason in reasons if reason is not None]
 
 
-def _mma(problem: Problem, arch: Arch) -> Iterator[Blocking]:
+def _fma(arch: Arch) -> list[Blocking]:
+    """Return the blockings for threads."""
+    if arch.is_cpu:
+        return CPU_FMA
+    return [
+        Blocking(FMA, *tile[:2], depth, *tile[2:], stages, arrangement=STRIPED, residents=residents)
+        for tile in FMA_TILES
+        for depth, stages in product((16, 32), (1, 3))
+        for residents in (2 * BUSY // (tile[2] * tile[3]),)
+    ]
+
+
+def _tensor_cores(problem: Problem, arch: Arch) -> Iterator[Blocking]:
     """Give the blockings of a problem for tensor cores."""
-    if arch.is_cpu:  # which has their instructions, but they cost it what FMA costs
-        return
+    if not arch.is_cpu:  # which has their instructions, but they cost it what FMA costs
+        yield from _mma(problem, arch)
+        yield from _wgmma(problem, arch)
+
+
+def _mma(problem: Problem, arch: Arch) -> Iterator[Blocking]:
+    """Give the blockings of a problem for warps."""
     wanted = f"m16n8k{32 // problem.element_bytes}_{problem.kind}_{problem.total}"
     for instruction in MMA_SYNC.values():
         if instruction.name != wanted or not instruction.runs_on(arch):
@@ -197,7 +221,7 @@ def _mma(problem: Problem, arch: Arch) -> Iterator[Blocking]:
 
 def _wgmma(problem: Problem, arch: Arch) -> Iterator[Blocking]:
     """Give the blockings of a problem for warp groups."""
-    if arch.is_cpu or problem.element_bytes != SHORT:
+    if problem.element_bytes != SHORT:
         return
     for (block_m, block_n, rows, columns), stages in product(WGMMA_TILES, STAGES):
         name = f"m64n{block_n // columns}k16_{problem.kind}_{problem.total}"
@@ -217,9 +241,14 @@ SHORT = 2
 ALIGNMENT = 1024
 """What is kept free for shared tiles to start at a multiple of so many bytes."""
 
-PRODUCTS = {WARP: 1.5e6, WARP_GROUP: 3.3e6}
+THREAD = 1
+
+PRODUCTS = {THREAD: 4.0e5, WARP: 1.5e6, WARP_GROUP: 3.3e6}
 """Multiply-adds of 16-bit numbers in a microsecond on a multiprocessor of an H200, by the threads
-that share an instruction: `mma.sync` and `wgmma`."""
+that share an instruction: FMA, `mma.sync` and `wgmma`."""
+
+BUSY = 256
+"""So many threads keep a multiprocessor busy with FMA."""
 
 TRAFFIC = 64e3
 """Bytes that it reads from the L2 cache in a microsecond."""
@@ -227,7 +256,7 @@ TRAFFIC = 64e3
 STORES = 20e3
 """Bytes of results that it writes in a microsecond."""
 
-LATENCY = {WARP: 0.8, WARP_GROUP: 0.9}
+LATENCY = {THREAD: 0.8, WARP: 0.8, WARP_GROUP: 0.9}
 """Microseconds from the request of a tile to its product, where nothing else is in the way."""
 
 
@@ -242,21 +271,23 @@ def estimate(choice: Blocking, problem: Problem, arch: Arch) -> float:
     traffic with L2, and of waiting for one tile after the other. The results are written after it.
     """
     blocks = choice.tiles(problem)
-    if choice.instruction == FMA:
-        # Time of a block: products, and the loads that they wait for.
+    if arch.is_cpu:  # no time: what the products of a block are, and the loads that they wait for
         work = choice.block_m * choice.block_n + 16 * (choice.block_m + choice.block_n)
         return ceil_div(blocks, 2 * arch.processors) * work
-    group = product_named(choice.instruction).group
+    group = THREAD if choice.instruction == FMA else product_named(choice.instruction).group
     steps = ceil_div(problem.k, choice.block_k)
     share = ceil_div(blocks, arch.processors)  # what one multiprocessor has to do
     work = share * steps * choice.block_k * problem.element_bytes / 2
-    products = work * choice.block_m * choice.block_n / (PRODUCTS[group] * _efficiency(choice))
-    traffic = work * 2 * (choice.block_m + choice.block_n) / TRAFFIC
     stays = choice.grid < blocks  # the tiles of the next result are fetched while one is stored
     beside = 1 if stays else min(_resident(choice, problem, arch), share)
+    rate = PRODUCTS[group] * _efficiency(choice)
+    if group == THREAD:  # each waits for its shared memory
+        rate *= min(1, beside * choice.threads / BUSY)
+    products = work * choice.block_m * choice.block_n / rate
+    traffic = work * 2 * (choice.block_m + choice.block_n) / TRAFFIC
     rounds = share if stays else ceil_div(share, beside)
     fetched = share * steps + choice.stages if stays else rounds * (steps + choice.stages)
-    waiting = fetched * LATENCY[group] / (choice.stages - 1)
+    waiting = fetched * LATENCY[group] / max(choice.stages - 1, 0.5)
     stores = share * choice.block_m * choice.block_n * problem.element_bytes / STORES / beside
     if choice.epilogue == STAGED:
         stores /= 2  # they go on beside the next product
@@ -272,6 +303,8 @@ def _efficiency(choice: Blocking) -> float:
     operand for as many columns as an instruction has.
     """
     warp_m, warp_n = choice.block_m / choice.rows, choice.block_n / choice.columns
+    if choice.instruction == FMA:
+        return warp_m * warp_n / (warp_m * warp_n + warp_m + warp_n)
     if product_named(choice.instruction).group == WARP_GROUP:
         return warp_n / (warp_n + 32)
     return 1.5 * warp_m * warp_n / (warp_m * warp_n + 16 * (warp_m + warp_n))

@@ -11,7 +11,7 @@ from xdsl.ir import Attribute
 from hidet.arch.chips import Arch
 from hidet.arch.limits import ACCESS_BYTES
 from hidet.dialects.compute import FusionOp, GridOp, ReduceOp
-from hidet.dialects.graph import MatmulOp
+from hidet.dialects.graph import AnchorOp
 from hidet.dialects.shaped import element_of, size_of
 from hidet.lang import repeat, script, spatial
 from hidet.lowering.templates.base import KernelScope, Launch, Results, Template, ceil_div
@@ -46,7 +46,7 @@ class ElementwiseTemplate(Template[ElementwiseConfig]):
     def accepts(self, fusion: FusionOp) -> bool:
         """Accept fusions of grids alone whose results have the same number of elements."""
         sizes = {size_of(result) for result in fusion.results_}
-        return len(sizes) == 1 and not any(isinstance(op, MatmulOp) for op in fusion.body.block.ops)
+        return len(sizes) == 1 and not any(isinstance(op, AnchorOp) for op in fusion.body.block.ops)
 
     def configs(self, fusion: FusionOp, arch: Arch) -> Sequence[ElementwiseConfig]:
         """Return one config: vectors where elements are plenty, one element a thread elsewhere."""

@@ -42,7 +42,7 @@ class MatmulTemplate(Template[Blocking]):
     def launch(self, fusion: FusionOp, config: Blocking) -> Launch:
         """Return one block for each tile of each matrix of the batch, or fewer that stay."""
         tiles = config.tiles(Problem.of(anchor_of(fusion)))
-        return Launch((min(tiles, config.grid),), (config.threads,))
+        return Launch((min(tiles, config.grid),), (config.threads,), config.residents)
 
     def build(self, scope: KernelScope, fusion: FusionOp, config: Blocking) -> None:
         """Write the kernel's body."""

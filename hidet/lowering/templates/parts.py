@@ -10,7 +10,7 @@ from xdsl.ir import SSAValue
 from hidet.dialects.compute import ReduceKind
 from hidet.dialects.shaped import element_of, shape_of
 from hidet.dialects.task import ForeachOp
-from hidet.frontends.script.cuda import blockDim, blockIdx, threadIdx
+from hidet.frontends.script.ids import blockDim, blockIdx, threadIdx
 from hidet.frontends.script.tracing import current
 from hidet.frontends.script.types import INDEX, ScalarType, type_of_ir
 from hidet.frontends.script.values import Index, Scalar, Tensor

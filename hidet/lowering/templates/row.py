@@ -13,7 +13,7 @@ from hidet.analysis.grids import is_cheap
 from hidet.analysis.rows import Rows, row_reduces, rows_of
 from hidet.arch.chips import Arch
 from hidet.dialects.compute import FusionOp, GridOp, LoadOp, ReduceKind, ReduceOp, YieldOp
-from hidet.dialects.graph import MatmulOp
+from hidet.dialects.graph import AnchorOp
 from hidet.dialects.shaped import size_of
 from hidet.frontends.script.values import Scalar, Tensor
 from hidet.lang import repeat, script, spatial, task
@@ -72,7 +72,7 @@ class RowTemplate(Template[RowConfig]):
         rows = rows_of(ops)
         return (
             rows is not None
-            and not any(isinstance(op, MatmulOp) for op in ops)
+            and not any(isinstance(op, AnchorOp) for op in ops)
             and all(size_of(r) in (rows.count, rows.size) for r in fusion.results_)
         )
 

@@ -20,7 +20,7 @@ THREADS = 256
 
 def scatter_kernel(op: ScatterOp, name: str) -> KernelOp:
     """Write the kernel of positions, source and x, with a thread for each element of the source."""
-    operands = {"positions": op.positions, "source": op.source, "out": op.x}
+    operands = {"positions": op.ids, "source": op.source, "out": op.x}
     types = [MemRefType(element_of(each), shape_of(each.type)) for each in operands.values()]
     body = Block(arg_types=types)
     for argument, hint in zip(body.args, operands, strict=True):
@@ -30,7 +30,7 @@ def scatter_kernel(op: ScatterOp, name: str) -> KernelOp:
     with tracing(emitter):
         positions, source, out = map(tensor, body.args)
         count, width = shape_of(op.source.type)
-        adds = op.accumulate is not None
+        adds = bool(op.accumulate)
         write_rows(positions, source, out, worker_of_grid(), (count, width), adds)
     emitter.name_ids()
     kernel = KernelOp(name, launch.grid, launch.block, Region(body))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from hidet.arch.chips import Arch
-from hidet.arch.instructions import FMA
 from hidet.lowering.templates.blocking import Problem, candidates, estimate
 from hidet.lowering.templates.gemv_sharing import is_bound_by_memory
 
@@ -25,9 +24,6 @@ def best_split(problem: Problem, arch: Arch) -> int:
     """Return into how many parts k is split, 1 where that saves nothing."""
     if arch.is_cpu or is_bound_by_memory(problem, arch):
         return 1
-    whole = candidates(problem, arch)[0]
-    if whole.instruction == FMA:
-        return 1  # whose estimates are no times
     times = {
         parts: time_in_parts(problem, parts, arch)
         for parts in SPLITS

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from hidet.arch.functions import FUNCTIONS
 from hidet.dialects.graph import Graph
 from hidet.errors import HidetError
-from hidet.frontends.script.math_functions import MATH_FUNCTIONS
+from hidet.frontends.script.mathematics import MATH_FUNCTIONS
 from hidet.tools.new.scalar_named import scalar_named
 from hidet.tools.new.tree import Tree, fill
 from hidet.universe import DIALECTS, PASSES
@@ -129,15 +129,16 @@ def new_operator(tree: Tree, name: str, operands: int | None = None) -> list[str
         raise HidetError(f"there is an operator 'graph.{name}' already")
     family, title = _FAMILIES[count], _title(name)
     summary = scalar.summary if scalar else f"The operator {name}: write what it gives"
-    operation = fill("operator.py", name=name, title=title, base=family.base, summary=summary)
     changed: list[str] = []
-    if scalar is not None:
-        operation += f"    traits = traits_def(Elementwise({scalar.source}))\n"
-    else:
+    if scalar is None:
         rules = "hidet/lowering/graph/compute_rules/scalars.py"
         rule = fill("rule.py", name=name, parameters=_join(family.operands, "{}: SSAValue"))
         tree.insert(rules, "SCALAR_RULES: ", rule)
         changed.append(tree.insert(rules, "    graph.WhereOp: ", f"    graph.{title}Op: {name},\n"))
+    fields = f'{family.base}, "{name}", "{summary}."{f", {scalar.source}" if scalar else ""}'
+    operation = f"{title}Op = define({fields})\n"
+    if len(operation) > 101:
+        operation = f"{title}Op = define(\n    {fields}\n)\n"
     lit_test = fill(
         "operator.mlir",
         name=name,

@@ -570,8 +570,8 @@ func.func @scatter(%x : tensor<4x2xf32>, %i : tensor<3xi64>, %s : tensor<2x2xf32
 
 // -----
 
-// CHECK: graph.scatter: elements of tensor<4x2xf16> are not added up, cast them before
+// CHECK: graph.scatter: elements of tensor<4x2xf16> are not added up, cast them first
 func.func @scatter_halves(%x : tensor<4x2xf16>, %i : tensor<3xi64>, %s : tensor<3x2xf16>) {
-  %0 = graph.scatter %x, %i, %s {accumulate} : (tensor<4x2xf16>, tensor<3xi64>, tensor<3x2xf16>) -> tensor<4x2xf16>
+  %0 = graph.scatter %x, %i, %s {accumulate = true} : (tensor<4x2xf16>, tensor<3xi64>, tensor<3x2xf16>) -> tensor<4x2xf16>
   func.return
 }

@@ -460,7 +460,7 @@ func.func @calls(%x : tensor<8xf32>, %y : tensor<8xf32>) -> (tensor<8xf32>, tens
 
 // A scatter is the call of a kernel, which writes over a copy of what others read, too.
 func.func @scatter(%x : tensor<9x4xf32>, %i : tensor<5xi64>, %s : tensor<5x4xf32>) -> tensor<9x4xf32> {
-  %y = graph.scatter %x, %i, %s {accumulate} : (tensor<9x4xf32>, tensor<5xi64>, tensor<5x4xf32>) -> tensor<9x4xf32>
+  %y = graph.scatter %x, %i, %s {accumulate = true} : (tensor<9x4xf32>, tensor<5xi64>, tensor<5x4xf32>) -> tensor<9x4xf32>
   func.return %y : tensor<9x4xf32>
 }
 

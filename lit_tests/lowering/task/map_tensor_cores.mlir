@@ -45,8 +45,7 @@ cuda.kernel @tf32(%x : memref<16x32xf32>, %w : memref<32x8xf32>) grid(1) block(3
 
 // -----
 
-// By FMA each thread has neighbouring elements; only a right operand whose columns are contiguous
-// in memory is swizzled, since its columns are written. A product with a map stays as it is.
+// By FMA, blocked: each thread has neighbouring elements. A product with a map stays as it is.
 
 // CHECK:       #[[F:.*]] = #task.map<spatial(4, 8) * repeat(2, 2)>
 // CHECK-NEXT:  #m1 = #task.map<spatial(8, 4) * repeat(1, 4)>
@@ -54,22 +53,37 @@ cuda.kernel @tf32(%x : memref<16x32xf32>, %w : memref<32x8xf32>) grid(1) block(3
 // CHECK:         %c = memref.alloca() : memref<8x16xf32, #[[F]], #cuda.space<register>>
 // CHECK-NEXT:    %d = memref.alloca() : memref<8x16xf32, #m1, #cuda.space<register>>
 // CHECK-NEXT:    %a = memref.alloca() : memref<8x8xf32, #cuda.space<shared>>
-// CHECK-NEXT:    %b = memref.alloca() : memref<8x16xf32, #task.tile<row_major, swizzle 64>, #cuda.space<shared>>
+// CHECK-NEXT:    %b = memref.alloca() : memref<8x16xf32, #cuda.space<shared>>
 // CHECK-NOT:     via
-cuda.kernel @fma(%w : memref<16x8xf32>) grid(1) block(32) attributes {config = {instruction = "fma", rows = 4 : i64, columns = 8 : i64}} {
+cuda.kernel @fma() grid(1) block(32) attributes {config = {instruction = "fma", rows = 4 : i64, columns = 8 : i64}} {
   %t = cuda.thread_id x
-  %z = arith.constant 0 : index
-  %wt = compute.grid (%i, %j) {
-    %v = compute.load %w[%j, %i] : memref<16x8xf32>
-    compute.yield %v : f32
-  } : tensor<8x16xf32>
   %c = memref.alloca() : memref<8x16xf32, #task.map<?>, #cuda.space<register>>
   %d = memref.alloca() : memref<8x16xf32, #task.map<spatial(8, 4) * repeat(1, 4)>, #cuda.space<register>>
   %a = memref.alloca() : memref<8x8xf32, #cuda.space<shared>>
   %b = memref.alloca() : memref<8x16xf32, #cuda.space<shared>>
-  task.copy %wt[%z, %z] to %b[] in #task.map<?> on %t : tensor<8x16xf32> to memref<8x16xf32, #cuda.space<shared>>
   task.matmul %a, %b to %d on %t : memref<8x8xf32, #cuda.space<shared>>, memref<8x16xf32, #cuda.space<shared>> to memref<8x16xf32, #task.map<spatial(8, 4) * repeat(1, 4)>, #cuda.space<register>>
   task.matmul %a, %b to %c on %t : memref<8x8xf32, #cuda.space<shared>>, memref<8x16xf32, #cuda.space<shared>> to memref<8x16xf32, #task.map<?>, #cuda.space<register>>
+}
+
+// -----
+
+// By FMA, striped: neighbouring threads have neighbouring elements, or vectors of them. A tile lies
+// as what it is copied from: %a along k, so that a thread reads vectors of k; %b along columns.
+
+// CHECK:       #[[F:.*]] = #task.map<repeat(2, 1) * spatial(4, 8) * repeat(1, 4)>
+// CHECK-LABEL: cuda.kernel @striped
+// CHECK:         %c = memref.alloca() : memref<8x32xf32, #[[F]], #cuda.space<register>>
+// CHECK-NEXT:    %a = memref.alloca() : memref<8x16xf32, #task.tile<row_major, swizzle 64>, #cuda.space<shared>>
+// CHECK-NEXT:    %b = memref.alloca() : memref<16x32xf32, #task.tile<row_major>, #cuda.space<shared>>
+cuda.kernel @striped(%x : memref<8x16xf32>, %w : memref<16x32xf32>) grid(1) block(32) attributes {config = {instruction = "fma", rows = 4 : i64, columns = 8 : i64, arrangement = "striped"}} {
+  %t = cuda.thread_id x
+  %z = arith.constant 0 : index
+  %c = memref.alloca() : memref<8x32xf32, #task.map<?>, #cuda.space<register>>
+  %a = memref.alloca() : memref<8x16xf32, #cuda.space<shared>>
+  %b = memref.alloca() : memref<16x32xf32, #cuda.space<shared>>
+  task.copy %x[%z, %z] to %a[] in #task.map<?> on %t : memref<8x16xf32> to memref<8x16xf32, #cuda.space<shared>>
+  task.copy %w[%z, %z] to %b[] in #task.map<?> on %t : memref<16x32xf32> to memref<16x32xf32, #cuda.space<shared>>
+  task.matmul %a, %b to %c on %t : memref<8x16xf32, #cuda.space<shared>>, memref<16x32xf32, #cuda.space<shared>> to memref<8x32xf32, #task.map<?>, #cuda.space<register>>
 }
 
 // -----

@@ -20,8 +20,8 @@ from hidet.frontends.script import (
     attributes,
     builtins,
     evaluation,
+    functional,
     statements,
-    syntax_operators,
 )
 from hidet.tools.script_file import PREFIXES, read_script_file
 
@@ -34,9 +34,9 @@ def nodes_of_rules():
     tables = (
         statements._RULES,
         evaluation._RULES,
-        syntax_operators.BINARY,
-        syntax_operators.COMPARE,
-        syntax_operators.UNARY,
+        functional.BINARY,
+        functional.COMPARE,
+        functional.UNARY,
         {ast.And: None, ast.Or: None, ast.Not: None},
     )
     return {f"syntax {kind.__name__}": kind for table in tables for kind in table}

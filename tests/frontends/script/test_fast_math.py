@@ -8,10 +8,9 @@ import pytest
 import torch
 
 import hidet
-from hidet.arch.arithmetic import FAST, LOP3, PRMT
 from hidet.arch.chips import Arch
 from hidet.backend.toolchains import Nvcc
-from hidet.dialects.cuda.arithmetic import FastFunction
+from hidet.dialects.cuda.arithmetic import FAST, FastFunction, Lop3Op, PrmtOp
 from hidet.lang import attrs, cuda, f16, f32, u32
 from hidet.lang.cuda import threadIdx
 from hidet.testing.numeric import assert_close, poison
@@ -128,7 +127,9 @@ def test_table():
     """The instructions and the operations are the same; tanh came later than the others."""
     assert set(FAST) == {str(each.value) for each in FastFunction}
     assert not FAST["tanh"].runs_on(replace(Arch.parse("sm_75"), name="sm_70"))
-    assert all(each.runs_on(Arch.parse("sm_80")) for each in (*FAST.values(), LOP3, PRMT))
+    assert all(
+        each.runs_on(Arch.parse("sm_80")) for each in (*FAST.values(), Lop3Op.ENTRY, PrmtOp.ENTRY)
+    )
     assert FAST["sin"].error in cuda.fast_sin.__doc__
     assert math.isclose(math.log2(math.e) * math.log(2), 1)
 

@@ -562,7 +562,7 @@ def raise_sites():
                 continue
             function = node.exc.func
             name = function.id if isinstance(function, ast.Name) else function.attr
-            if name in ("ScriptError", "error"):
+            if name in ("ScriptError", "error", "Misuse"):
                 yield path.name, node.lineno, node.end_lineno
 
 

@@ -8,7 +8,7 @@ import torch
 
 import hidet
 from hidet.frontends.script import evaluation, statements
-from hidet.frontends.script.unsupported_syntax import REFUSED, refusal
+from hidet.frontends.script.syntax_analysis import REFUSED, refusal
 from hidet.lang import attrs, f32, i32
 from hidet.lang.cuda import threadIdx
 from hidet.testing.numeric import poison

@@ -7,8 +7,8 @@ import torch
 
 import hidet
 from hidet import option
-from hidet.arch.accesses import LOADS, STORES
 from hidet.backend.toolchains import Nvcc
+from hidet.dialects.cuda.memory_access import LOADS, STORES
 from hidet.lang import attrs, cdiv, f16, f32, f32x2, f32x4, i32, register_tensor, shared_tensor
 from hidet.lang.cuda import blockIdx, copy_vector, load, store, syncthreads, threadIdx
 from hidet.lang.math import max as larger

@@ -108,7 +108,7 @@ def checked_divisor(op: graph.CheckedDivisorOp, x: torch.Tensor) -> torch.Tensor
 
 
 def scatter(op: graph.ScatterOp, x, positions, source) -> torch.Tensor:
-    return x.index_put((positions,), source, accumulate=op.accumulate is not None)
+    return x.index_put((positions,), source, accumulate=bool(op.accumulate))
 
 
 def optional(attribute):

@@ -1,10 +1,11 @@
-"""Numbers of the template `matmul` on tensor cores, on the CPU in the strict mode: all tiles."""
+"""Numbers of the template `matmul` as on a GPU, on the CPU in the strict mode: all tiles."""
 
 import pytest
 import torch
 from torch.nn import functional
 
-from hidet.lowering.templates.blocking import Blocking
+from hidet.arch.instructions import FMA
+from hidet.lowering.templates.blocking import STRIPED, Blocking
 
 F16, BF16, TF32 = "m16n8k16_f16_f32", "m16n8k16_bf16_f32", "m16n8k8_tf32_f32"
 WGMMA_F16, WGMMA_BF16 = "m64n64k16_f16_f32", "m64n32k16_bf16_f32"
@@ -14,9 +15,10 @@ DTYPES = {
     TF32: torch.float32,
     WGMMA_F16: torch.float16,
     WGMMA_BF16: torch.bfloat16,
+    FMA: torch.float32,
 }
 NAMES = {torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32"}
-TOLERANCES = {F16: 2e-3, BF16: 1.6e-2, TF32: 3e-5, WGMMA_F16: 2e-3, WGMMA_BF16: 1.6e-2}
+TOLERANCES = {F16: 2e-3, BF16: 1.6e-2, TF32: 3e-5, WGMMA_F16: 2e-3, WGMMA_BF16: 1.6e-2, FMA: 1e-5}
 
 
 def seen(x):
@@ -44,6 +46,8 @@ BLOCKINGS = (
     Blocking(WGMMA_F16, 64, 64, 64, 1, 1, 4, grid=2),
     Blocking(WGMMA_F16, 128, 64, 32, 2, 1, 3, grid=1, epilogue="staged"),
     Blocking(F16, 64, 64, 32, 2, 2, 3, grid=2),
+    Blocking(FMA, 32, 64, 16, 8, 8, 3, arrangement=STRIPED, residents=2),
+    Blocking(FMA, 64, 16, 32, 8, 8, 1, arrangement=STRIPED),
 )
 ORIENTATIONS = ("nn", "nt", "tn", "tt")
 QUICK = {
@@ -57,6 +61,9 @@ QUICK = {
     (12, "tt"),
     (13, "nt"),
     (14, "nn"),
+    (15, "nt"),
+    (15, "tn"),
+    (16, "nn"),
 }
 
 
@@ -95,14 +102,15 @@ def test_orientations(check, choose, blocking, transposed):
             )
         operands.append((f"%{name}" + "t" * (turned == "t"), f"tensor<{shape[0]}x{shape[1]}x{t}>"))
     (a, a_type), (b, b_type) = operands
-    precision = ' {precision = "tf32"}' if dtype == torch.float32 else ""
+    tf32 = blocking.instruction == TF32
+    precision = ' {precision = "tf32"}' if tf32 else ""
     lines.append(
         f"%y = graph.matmul {a}, {b}{precision} : ({a_type}, {b_type}) -> tensor<{m}x{n}x{t}>"
     )
     check(
         "\n".join(lines),
         {"x": x, "w": w},
-        {"y": seen(left) @ seen(right)},
+        {"y": seen(left) @ seen(right) if tf32 else left.double() @ right.double()},
         dtype=dtype,
         tolerance=TOLERANCES[blocking.instruction],
         options=choose(blocking),

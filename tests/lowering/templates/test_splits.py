@@ -92,6 +92,6 @@ def test_cost_model():
     assert time_in_parts(late_layer, parts, H200) < 0.9 * time_of(late_layer, H200)
     assert best_split(problem(16, 4096, 16384), H200) > 1
     assert best_split(problem(4096, 4096, 4096), H200) == 1
-    assert best_split(problem(16, 4096, 16384, "f32"), H200) == 1
+    assert best_split(problem(128, 768, 3072, "f32"), H200) > 1
     assert best_split(problem(1, 4096, 16384), H200) == 1
     assert best_split(late_layer, Arch.parse("cpu")) == 1

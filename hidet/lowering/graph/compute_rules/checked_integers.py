@@ -7,7 +7,7 @@ from xdsl.dialects.builtin import IndexType, StringAttr
 from xdsl.ir import Operation, SSAValue
 
 from hidet.dialects import graph
-from hidet.dialects.cuda.faults import CheckedDivisorOp, CheckedIndexOp
+from hidet.dialects.cuda.checks import CheckedDivisorOp, CheckedIndexOp
 from hidet.dialects.locations import source_line
 from hidet.lowering.graph.compute_rules.elementwise import elementwise
 from hidet.lowering.graph.compute_rules.grid_builder import GridBuilder

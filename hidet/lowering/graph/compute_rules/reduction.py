@@ -85,7 +85,7 @@ def squares_at(b: GridBuilder, x: SSAValue, mean: SSAValue, axes: Axes, outer: I
     return b.reduce(ReduceKind.ADD, axes.extents, square)
 
 
-def mean(b: GridBuilder, op: graph.MeanOp) -> SSAValue:
+def mean(b: GridBuilder, op: ReductionOp) -> SSAValue:
     """One grid: the sum times 1 / count."""
     return over_result(b, op, lambda outer: mean_at(b, op.x, axes_of(op), outer))
 

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import i1
 from xdsl.ir import Operation, SSAValue
 
 from hidet.dialects import graph
-from hidet.dialects.cuda.integers import FloorModOp
+from hidet.dialects.cuda.arithmetic import FloorModOp
 from hidet.dialects.graph.base import computation_type, is_float, python_number
 from hidet.dialects.graph.elementwise_trait import Elementwise
 from hidet.dialects.locations import source_line

@@ -15,8 +15,8 @@ def scatter(b: GridBuilder, op: graph.ScatterOp) -> SSAValue:
     """Call the kernel for such tensors, which the module gets once."""
     module = op.get_toplevel_object()
     assert isinstance(module, ModuleOp)
-    operands = (op.positions, op.source, op.x)
-    words = ["scatter" if op.accumulate is None else "scatter_add"]
+    operands = (op.ids, op.source, op.x)
+    words = ["scatter_add" if op.accumulate else "scatter"]
     for each in operands:
         words += [str(element_type(each)), *map(str, shape_of(each))]
     name = "_".join(words)

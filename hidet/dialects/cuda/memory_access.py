@@ -1,13 +1,13 @@
-"""Accesses to global memory that say more than which element: cache hints, and order."""
+"""Accesses to memory that say more than which element: how many, cache hints, and order."""
 
 from __future__ import annotations
 
-from enum import auto
 from typing import ClassVar
 
 from xdsl.dialects.builtin import (
     I64,
     AnyFloatConstr,
+    FixedBitwidthType,
     IndexType,
     IntegerAttr,
     IntegerType,
@@ -24,33 +24,83 @@ from xdsl.irdl import (
     operand_def,
     prop_def,
     result_def,
+    traits_def,
     var_operand_def,
 )
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
-from hidet.arch.accesses import LOADS, ORDERED_LOADS, ORDERED_STORES, STORES
-from hidet.arch.instructions import Instruction, Operand
+from hidet.arch.instructions import Access, Instruction, Operand
 from hidet.arch.limits import ACCESS_BYTES
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.cuda.table_ops import InstructionOp, element_bits
+from hidet.dialects.effects import FieldAccessOp, OwnEffects
 from hidet.dialects.shaped import element_of, memref_type
+
+_LOAD = "Data Movement and Conversion Instructions: ld"
+_STORE = "Data Movement and Conversion Instructions: st"
+
+
+LOADS: dict[str, Instruction] = {
+    hint: Instruction(
+        f"load_{hint}",
+        (Operand("dst", "local", Access.WRITE), Operand("src", "global", Access.READ)),
+        f"ld.global.{hint}",
+        _LOAD,
+        50,
+    )
+    for hint in ("ca", "cg", "cs", "lu", "cv", "nc")
+}
+"""Loads by hint: at all levels, in L2, to be read once, for the last time, anew; never written."""
+
+STORES: dict[str, Instruction] = {
+    hint: Instruction(
+        f"store_{hint}",
+        (Operand("dst", "global", Access.WRITE), Operand("src", "local", Access.READ)),
+        f"st.global.{hint}",
+        _STORE,
+        50,
+    )
+    for hint in ("wb", "cg", "cs", "wt")
+}
+"""Stores by hint: at all levels, in L2, not to be read soon, through to memory."""
+
+SCOPES = ("cta", "gpu", "sys")
+"""With whom an ordered access is in order: the block, the GPU, all of the machine."""
+
+
+def _ordered(kind: str, order: str, scope: str) -> Instruction:
+    """Return an access to one element that is in order with others around it."""
+    access, section = (Access.READ, _LOAD) if kind == "ld" else (Access.WRITE, _STORE)
+    return Instruction(
+        f"{'load' if kind == 'ld' else 'store'}_{order}_{scope}",
+        (Operand("p", "global", access),),
+        ptx=f"{kind}.{order}.{scope}",
+        section=f"{section}; Memory Consistency Model",
+        arch=70,
+        orders=True,
+    )
+
+
+ORDERED_LOADS: dict[tuple[str, str], Instruction] = {
+    (order, scope): _ordered("ld", order, scope)
+    for order in ("acquire", "relaxed")
+    for scope in SCOPES
+}
+"""Loads by order and scope: what comes after an acquire load stays after it."""
+
+ORDERED_STORES: dict[tuple[str, str], Instruction] = {
+    (order, scope): _ordered("st", order, scope)
+    for order in ("release", "relaxed")
+    for scope in SCOPES
+}
+"""Stores by order and scope: what comes before a release store stays before it."""
 
 VECTOR_BYTES = tuple(1 << power for power in range(ACCESS_BYTES.bit_length()))
 """The sizes of one access of a thread."""
 
-
-class CacheHint(StrEnum):
-    """What an access says to the caches."""
-
-    CA = auto()
-    CG = auto()
-    CS = auto()
-    LU = auto()
-    CV = auto()
-    NC = auto()
-    WB = auto()
-    WT = auto()
+CacheHint = StrEnum("CacheHint", "CA CG CS LU CV NC WB WT")
+"""What an access says to the caches."""
 
 
 @irdl_attr_definition
@@ -126,12 +176,8 @@ class HintedCopyOp(VectorCopyOp):
             raise VerifyException(f"one access has 1, 2, 4, 8 or 16 bytes, not {self.size}")
 
 
-class AccessOrder(StrEnum):
-    """How an access is in order with those around it (PTX ISA, Memory Consistency Model)."""
-
-    ACQUIRE = auto()
-    RELEASE = auto()
-    RELAXED = auto()
+AccessOrder = StrEnum("AccessOrder", "ACQUIRE RELEASE RELAXED")
+"""How an access is in order with those around it (PTX ISA, Memory Consistency Model)."""
 
 
 @irdl_attr_definition
@@ -141,12 +187,8 @@ class AccessOrderAttr(EnumAttribute[AccessOrder], SpacedOpaqueSyntaxAttribute):
     name = "cuda.access_order"
 
 
-class AccessScope(StrEnum):
-    """With whom an access is in order: the block, the GPU, all of the machine."""
-
-    CTA = auto()
-    GPU = auto()
-    SYS = auto()
+AccessScope = StrEnum("AccessScope", "CTA GPU SYS")
+"""With whom an access is in order: the block, the GPU, all of the machine."""
 
 
 @irdl_attr_definition
@@ -219,3 +261,46 @@ class OrderedStoreOp(_OrderedOp):
     def instruction(self) -> Instruction:
         """The entry of the table."""
         return self.entry(ORDERED_STORES, "store")
+
+
+@irdl_op_definition
+class CopyVectorOp(FieldAccessOp):
+    """`cuda.copy_vector 4 %x[%i] to %v[%j]`: one access of `width` neighbouring elements.
+
+    Both addresses are aligned to the whole vector, of 2, 4, 8 or 16 bytes; elements follow each
+    other along the last dimension of both memrefs.
+    """
+
+    name = "cuda.copy_vector"
+    READS: ClassVar = ("source",)
+    WRITES: ClassVar = ("target",)
+
+    width = prop_def(IntegerAttr[I64])
+    source = operand_def(MemRefType)
+    source_indices = var_operand_def(IndexType)
+    target = operand_def(MemRefType)
+    target_indices = var_operand_def(IndexType)
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    assembly_format = (
+        "$source `[` $source_indices `]` `to` $target `[` $target_indices `]` `width` $width "
+        "attr-dict `:` type($source) `to` type($target)"
+    )
+    traits = traits_def(OwnEffects())
+
+    def verify_(self) -> None:
+        """Check the ranks, the element types and the size of the access."""
+        source, target = memref_type(self.source), memref_type(self.target)
+        for memref, indices in ((source, self.source_indices), (target, self.target_indices)):
+            if len(indices) != memref.get_num_dims():
+                raise VerifyException(f"{len(indices)} indices for {memref}")
+        if source.element_type != target.element_type:
+            raise VerifyException(f"cannot copy elements of {source} to {target}")
+        element = source.element_type
+        element_bits = element.bitwidth if isinstance(element, FixedBitwidthType) else 0
+        bits = element_bits * self.width.value.data
+        if bits not in (16, 32, 64, 128):
+            raise VerifyException(
+                f"{self.width.value.data} elements of {source.element_type} are {bits} bits; "
+                "a vector access has 16, 32, 64 or 128"
+            )

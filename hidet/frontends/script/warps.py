@@ -1,100 +1,26 @@
-"""What a thread of CUDA can ask for, with the names of CUDA."""
+"""What the lanes of a warp do together in scripts, and groups of warps that do a body alone."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Generic, Literal, TypeVar
 
 from xdsl.ir import SSAValue
 
 from hidet.arch.limits import WARP
-from hidet.dialects.cuda import (
-    BlockDimOp,
-    GridDimOp,
-    ShflOp,
-    SyncThreadsOp,
-    SyncWarpOp,
-    VoteOp,
-)
-from hidet.dialects.cuda.atomics import VoteKind
+from hidet.dialects.cuda import ShflOp, SyncWarpOp, VoteOp
 from hidet.dialects.cuda.attributes import Dimension, ShuffleKind
+from hidet.dialects.cuda.barriers import VoteKind
 from hidet.dialects.cuda.instructions import SEGMENTS
 from hidet.errors import ScriptError
 from hidet.frontends.script.emitter import Emitter
+from hidet.frontends.script.operands import known_number
 from hidet.frontends.script.tracing import current
 from hidet.frontends.script.types import BOOL, I32, I64, U32, ScalarType
-from hidet.frontends.script.values import Index, Scalar, describe
-
-T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class AlongDimensions(Generic[T]):
-    """A number along each dimension, as `threadIdx` is.
-
-    Attributes:
-        name: what it is called.
-    """
-
-    name: str
-    _along: Callable[[Dimension], T]
-
-    @property
-    def x(self) -> T:
-        """The number along x."""
-        return self._along(Dimension.X)
-
-    @property
-    def y(self) -> T:
-        """The number along y."""
-        return self._along(Dimension.Y)
-
-    @property
-    def z(self) -> T:
-        """The number along z."""
-        return self._along(Dimension.Z)
-
-
-def _thread(dimension: Dimension) -> Scalar:
-    return current(f"threadIdx.{dimension.value}").thread_id(dimension)
-
-
-def _block(dimension: Dimension) -> Scalar:
-    return current(f"blockIdx.{dimension.value}").block_id(dimension)
-
-
-def _extents(name: Literal["blockDim", "gridDim"]) -> AlongDimensions[Index]:
-    """Return the extents of a block or a grid, numbers unless they are computed from arguments."""
-
-    def along(dimension: Dimension) -> Index:
-        emitter = current(name)
-        is_block = name == "blockDim"
-        extents = emitter.shape.block if is_block else emitter.shape.grid
-        if extents is None:
-            raise ScriptError(
-                f"{name} is not known yet",
-                hint="set attrs.cuda.grid_dim and attrs.cuda.block_dim first",
-            )
-        extent = (*extents, 1, 1)[list(Dimension).index(dimension)]
-        if isinstance(extent, int):
-            return extent
-        return emitter.extent(BlockDimOp if is_block else GridDimOp, dimension)
-
-    return AlongDimensions(name, along)
-
+from hidet.frontends.script.values import Scalar, describe
 
 ALL_LANES = 0xFFFFFFFF
 """The mask of all lanes of a warp."""
-
-threadIdx = AlongDimensions("threadIdx", _thread)
-blockIdx = AlongDimensions("blockIdx", _block)
-blockDim, gridDim = _extents("blockDim"), _extents("gridDim")
-
-
-def syncthreads() -> None:
-    """Wait for all threads of the block."""
-    current("syncthreads").insert(SyncThreadsOp())
 
 
 def syncwarp(mask: object = ALL_LANES) -> None:
@@ -104,8 +30,6 @@ def syncwarp(mask: object = ALL_LANES) -> None:
 
 
 # Shuffles and votes.
-
-
 def shfl_sync(mask: object, var: Scalar, src_lane: object, width: int = WARP) -> Scalar:
     """Return the value of another lane of the warp.
 
@@ -205,3 +129,73 @@ def _vote(kind: VoteKind, mask: object, predicate: object, result: ScalarType) -
     lanes = _mask(emitter, mask)
     condition = emitter.cast(emitter.scalar_of(predicate), BOOL)
     return Scalar(emitter, emitter.insert(VoteOp(kind, condition.ssa, lanes)).result, result)
+
+
+THREADS = 4 * WARP
+"""The threads of a group of warps, as `wgmma` has them."""
+
+
+@dataclass(frozen=True)
+class WarpGroups:
+    """`warp_groups([1, 2])`: neighbouring groups of four warps.
+
+    Attributes:
+        first: the first thread.
+        end: the one behind the last.
+    """
+
+    first: int
+    end: int
+
+    def enter(self, emitter: Emitter) -> tuple[object, Scalar]:
+        """Return the condition of being in the groups, and the number of the thread in them."""
+        thread = emitter.thread_id(Dimension.X)
+        threads = (emitter.shape.block or (None,))[0]
+        is_last = isinstance(threads, int) and threads == self.end
+        before = True if is_last else thread < self.end
+        if self.first == 0:
+            return before, thread
+        after = thread >= self.first
+        is_inside = after & before if isinstance(before, Scalar) else after
+        return is_inside, thread - self.first
+
+
+def warp_groups(group_ids: Iterable[int]) -> WarpGroups:
+    """Return what lets groups of four warps work alone, for `with ... as thread`.
+
+    The thread counts from the first one of the groups on.
+
+    Args:
+        group_ids: the groups, which follow each other: group g has threads 128 * g to
+            128 * g + 127 along x.
+
+    Raises:
+        ScriptError: the block has no such groups, or they do not follow each other.
+    """
+    emitter = current("warp_groups")
+    if not isinstance(group_ids, list | tuple | range) or not group_ids:
+        raise ScriptError(
+            f"warp_groups takes a list of groups, not {describe(group_ids)}",
+            hint="with warp_groups([0, 1]) as thread",
+        )
+    groups = sorted(known_number("a group of warps", each, range(8)) for each in group_ids)
+    if groups != list(range(groups[0], groups[-1] + 1)):
+        raise ScriptError(
+            f"the groups of warps {list(group_ids)} do not follow each other",
+            hint="enter each of them by a 'with' of its own",
+        )
+    block = (emitter.shape.block or (None,))[0]
+    if isinstance(block, int) and (groups[-1] + 1) * THREADS > block:
+        raise ScriptError(
+            f"a block of {block} threads has no groups of warps {groups}",
+            hint=f"a group has {THREADS} threads; attrs.cuda.block_dim is set before",
+        )
+    return WarpGroups(groups[0] * THREADS, (groups[-1] + 1) * THREADS)
+
+
+# The names of CUDA.
+__syncwarp = syncwarp
+
+__all__: list[str] = ["__syncwarp", "active_mask", "all_sync", "any_sync", "ballot_sync"]
+__all__ += ["shfl_down_sync", "shfl_sync", "shfl_up_sync", "shfl_xor_sync", "syncwarp"]
+__all__ += ["warp_groups"]

@@ -2,20 +2,106 @@
 
 from __future__ import annotations
 
-from hidet.arch.accesses import LOADS, ORDERED_LOADS, ORDERED_STORES, SCOPES, STORES
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import IntegerAttr, i64
+from xdsl.ir import SSAValue
+
+from hidet.analysis.memory import root_of
 from hidet.arch.instructions import Access, Operand
-from hidet.dialects.cuda import CopyVectorOp, HintedCopyOp, OrderedLoadOp, OrderedStoreOp
-from hidet.dialects.cuda.accesses import VECTOR_BYTES, AccessOrder, AccessScope, CacheHint
+from hidet.dialects.cuda import HintedCopyOp, OrderedLoadOp, OrderedStoreOp
 from hidet.dialects.cuda.attributes import Space, space_of
-from hidet.dialects.cuda.table_ops import Element
+from hidet.dialects.cuda.memory_access import (
+    LOADS,
+    ORDERED_LOADS,
+    ORDERED_STORES,
+    SCOPES,
+    STORES,
+    VECTOR_BYTES,
+    AccessOrder,
+    AccessScope,
+    CacheHint,
+    CopyVectorOp,
+)
 from hidet.errors import ScriptError
-from hidet.frontends.script.emitter import Emitter
-from hidet.frontends.script.operands import operand_at
+from hidet.frontends.script.operands import element_at, operand_at
 from hidet.frontends.script.tracing import current
 from hidet.frontends.script.types import VectorType, vector_type
 from hidet.frontends.script.values import Pointer, Scalar, Tensor, describe
-from hidet.frontends.script.vector_memory import align, registers_of, vector_in
+from hidet.frontends.script.variables import marked
 from hidet.frontends.script.vectors import Vector
+
+if TYPE_CHECKING:
+    from hidet.frontends.script.emitter import Emitter
+
+
+def load_vector(emitter: Emitter, pointer: Pointer) -> Vector:
+    """Load the vector that a pointer points to."""
+    kind = VectorType(pointer.element, pointer.lanes)
+    source = pointer
+    if run := _run(pointer):
+        source = registers_of(emitter, kind)
+        for first in range(0, kind.lanes, run):
+            _copy_run(emitter, source.lane(first), pointer.lane(first), run)
+    return vector_in(emitter, kind, source)
+
+
+def store_vector(emitter: Emitter, pointer: Pointer, value: object) -> None:
+    """Store a vector, or the same value for all of its elements, where a pointer points to."""
+    kind = VectorType(pointer.element, pointer.lanes)
+    vector, run = kind(value), _run(pointer)
+    target = registers_of(emitter, kind) if run else pointer
+    for lane, each in enumerate(vector):
+        emitter.store_at(each, target.lane(lane))
+    for first in range(0, kind.lanes, run) if run else ():
+        _copy_run(emitter, pointer.lane(first), target.lane(first), run)
+
+
+def registers_of(emitter: Emitter, kind: VectorType) -> Pointer:
+    """Return an array of the thread that can hold a vector."""
+    memory = marked(emitter.local_array(kind.element.ir, [kind.lanes]), kind.element)
+    return Pointer(memory, kind.element, (0,), kind.lanes)
+
+
+def vector_in(emitter: Emitter, kind: VectorType, registers: Pointer) -> Vector:
+    """Return the vector that registers hold."""
+    elements: Iterator[Scalar] = (
+        emitter.load_at(registers.lane(lane)) for lane in range(kind.lanes)
+    )
+    return Vector(emitter, kind, tuple(elements))
+
+
+def align(array: SSAValue, size: int) -> None:
+    """Make sure that an array of the kernel's own starts at a multiple of a number of bytes."""
+    op = root_of(array).owner
+    if isinstance(op, memref.AllocaOp):
+        known = 1 if op.alignment is None else op.alignment.value.data
+        op.alignment = IntegerAttr(max(size, known), i64)
+
+
+def access_bytes(size: int) -> int:
+    """Return the bytes of the widest accesses that something of some bytes consists of."""
+    return max(width for width in VECTOR_BYTES if size % width == 0)
+
+
+def _run(pointer: Pointer) -> int:
+    """Return how many elements of a vector one access has; 0 where they are accessed one by one."""
+    if space_of(pointer.memory.type) in (Space.LOCAL, Space.REGISTER):
+        return 0
+    element = pointer.element.nbytes
+    run = access_bytes(element * pointer.lanes) // element
+    return run if run > 1 else 0
+
+
+def _copy_run(emitter: Emitter, target: Pointer, source: Pointer, count: int) -> None:
+    """Insert one access of neighbouring elements."""
+    for each in (target, source):
+        align(each.memory, count * each.element.nbytes)
+    start, to = (element_at(emitter, each) for each in (source, target))
+    emitter.insert(CopyVectorOp(count, start, to))
+
 
 _ANY_ORDER = "default"
 
@@ -49,7 +135,7 @@ def load(
     pointer = _address("load", addr)
     if sync is not None:
         order, where = _order("load", pointer, sync, scope)
-        op = OrderedLoadOp(order, where, _element(emitter, pointer))
+        op = OrderedLoadOp(order, where, element_at(emitter, pointer))
         return Scalar(emitter, emitter.insert(op).result, pointer.element)
     if dtype is None and cache is None:
         return emitter.load_at(pointer)
@@ -97,7 +183,7 @@ def store(
     if sync is not None:
         order, where = _order("store", pointer, sync, scope)
         scalar = emitter.cast(emitter.scalar_of(value, element), element)
-        emitter.insert(OrderedStoreOp(order, where, scalar.ssa, _element(emitter, pointer)))
+        emitter.insert(OrderedStoreOp(order, where, scalar.ssa, element_at(emitter, pointer)))
         return
     if cache is None and (pointer.lanes > 1 or not isinstance(value, Vector)):
         emitter.store_at(value, pointer)
@@ -217,10 +303,6 @@ def _order(
     return AccessOrder(sync), AccessScope(scope)
 
 
-def _element(emitter: Emitter, pointer: Pointer) -> Element:
-    return Element(pointer.memory, [emitter.index_of(index) for index in pointer.indices])
-
-
 def _is_global(pointer: Pointer) -> bool:
     return space_of(pointer.memory.type) is Space.GLOBAL
 
@@ -228,3 +310,6 @@ def _is_global(pointer: Pointer) -> bool:
 def _space(pointer: Pointer) -> str:
     space = space_of(pointer.memory.type)
     return "local" if space is Space.REGISTER else str(space.value)
+
+
+__all__: list[str] = ["copy_vector", "load", "store"]

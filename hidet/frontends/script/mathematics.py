@@ -1,15 +1,19 @@
-"""Functions of the table of scalar functions, in scripts: bits of words, more of C's library."""
+"""Mathematics of scripts: functions of the `math` dialect, and of the table of scalar functions."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import reduce
+from functools import partial, reduce
+from typing import Any
 
-from hidet.arch.functions import FUNCTIONS, Operand, ScalarFunction
-from hidet.dialects.cuda.functions import FunctionOp
+from xdsl.dialects.math import FmaOp
+
+from hidet.arch.functions import FLOAT_FUNCTIONS, FUNCTIONS, Operand, ScalarFunction
+from hidet.dialects.cuda.arithmetic import FunctionOp
 from hidet.errors import ScriptError
 from hidet.frontends.script.emitter import Emitter
+from hidet.frontends.script.operators import FUNCTIONS as OF_ONE_FLOAT
 from hidet.frontends.script.tracing import current
 from hidet.frontends.script.types import (
     BOOL,
@@ -20,9 +24,11 @@ from hidet.frontends.script.types import (
     U32,
     U64,
     ScalarType,
+    VectorType,
     common_type,
 )
 from hidet.frontends.script.values import Scalar, Variable, describe, is_number
+from hidet.frontends.script.vectors import Vector, packed
 
 
 def scalar_function(name: str) -> Callable[..., Scalar | float]:
@@ -134,8 +140,6 @@ def _scalar(emitter: Emitter, value: object, kind: ScalarType) -> Scalar:
 
 
 # Functions that others are made of.
-
-
 def degrees(x: object) -> object:
     """Return an angle in degrees."""
     return current("degrees").binary("*", x, 180 / math.pi)
@@ -149,3 +153,112 @@ def radians(x: object) -> object:
 def copysign(x: object, y: object) -> Scalar:
     """Return |x| with the sign of y, that of -0.0 and NaN as well."""
     return current("copysign").binary("copysign", x, y)
+
+
+# Mathematics.
+def elementary(name: str) -> Callable[[object], Scalar]:
+    """Return the function of scalars with this name."""
+
+    def function(x: object) -> Scalar:
+        return current(name).function(name, x)
+
+    function.__name__ = name
+    function.__doc__ = f"Return {name}(x), in the type of x; of an integer in f32."
+    return function
+
+
+ELEMENTARY = {name: elementary(name) for name in OF_ONE_FLOAT if name not in ("abs", "round")}
+"""Functions of one float, by name."""
+
+
+def absolute(x: Scalar) -> Scalar:
+    """Return |x|."""
+    return abs(x)
+
+
+def maximum(*values: object) -> object:
+    """Return the largest value; of floats a number wins over NaN, as CUDA's fmaxf has it."""
+    return _extreme("max", values)
+
+
+def minimum(*values: object) -> object:
+    """Return the smallest value; of floats a number wins over NaN, as CUDA's fminf has it."""
+    return _extreme("min", values)
+
+
+def _extreme(name: str, values: tuple[object, ...]) -> object:
+    """Return the largest or smallest of some values; of a list where there is one argument."""
+    if len(values) == 1 and isinstance(values[0], list | tuple):
+        values = tuple(values[0])  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    if len(values) == 0:
+        raise ScriptError(f"{name} of nothing")
+    emitter = current(name)
+    return reduce(partial(emitter.binary, name), values)
+
+
+def power(x: object, y: object) -> Scalar:
+    """Return x to the power of y."""
+    return current("pow").binary("**", x, y)
+
+
+def atan2(y: object, x: object) -> Scalar:
+    """Return the angle of the point (x, y)."""
+    return current("atan2").binary("atan2", y, x)
+
+
+def rounded(x: object) -> Scalar:
+    """Return the nearest whole number as a float, a half to the even one."""
+    return current("round").function("round", x)
+
+
+def _fma_of_vectors(kind: VectorType, *operands: object) -> Vector:
+    """Return x * y + z of each element; a scalar stands for a vector of it."""
+    rows = [each if isinstance(each, Vector) else [each] * kind.lanes for each in operands]
+    if len({len(row) for row in rows}) != 1:
+        raise ScriptError(
+            f"fma of {', '.join(map(describe, operands[:-1]))} and {describe(operands[-1])}",
+            hint="vectors with the same number of elements, or scalars",
+        )
+    emitter = current("fma")
+    elements = [_fma_of_scalars(emitter, each) for each in zip(*rows, strict=True)]
+    return Vector(emitter, VectorType(elements[0].type, kind.lanes), tuple(elements))
+
+
+def fma(x: object, y: object, z: object) -> Scalar | Vector:
+    """Return x * y + z, rounded once, in the common type of the three, at least f32.
+
+    Of vectors it is that of each element; those of f16 and bf16 keep their type.
+    """
+    emitter = current("fma")
+    vectors = [each for each in (x, y, z) if isinstance(each, Vector)]
+    if vectors:
+        pairs = packed(emitter, "fma", x, y, z)
+        return _fma_of_vectors(vectors[0].type, x, y, z) if pairs is None else pairs
+    return _fma_of_scalars(emitter, (x, y, z))
+
+
+def _fma_of_scalars(emitter: Emitter, operands: Sequence[object]) -> Scalar:
+    kind = F32
+    for value in operands:
+        if isinstance(value, Scalar):
+            kind = common_type(kind, value.type)
+    a, b, c = (emitter.cast(emitter.scalar_of(v, kind), kind).ssa for v in operands)
+    return Scalar(emitter, emitter.insert(FmaOp(a, b, c)).result, kind)
+
+
+MATH_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    **ELEMENTARY,
+    # Of scripts: what Python's `math.gamma(x)`, `math.remainder(x, y)` mean there as well.
+    **{name: scalar_function(name) for name in FLOAT_FUNCTIONS},
+    "abs": absolute,
+    "atan2": atan2,
+    "copysign": copysign,
+    "degrees": degrees,
+    "fma": fma,
+    "max": maximum,
+    "min": minimum,
+    "pow": power,
+    "radians": radians,
+    "round": rounded,
+}
+"""All of them: what the tables of functions have, and what takes more than one operation."""

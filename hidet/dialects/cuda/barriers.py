@@ -1,0 +1,372 @@
+"""Where threads meet, and what they order: votes, fences, barriers of a block and in memory.
+
+Also what warps and blocks do that work on different things: share out registers, hand over.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from xdsl.dialects.builtin import (
+    I64,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    StringAttr,
+    i1,
+    i32,
+)
+from xdsl.dialects.utils import EnumAttribute
+from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute
+from xdsl.irdl import (
+    irdl_attr_definition,
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.str_enum import StrEnum
+
+from hidet.arch import hopper
+from hidet.arch.instructions import Instruction
+from hidet.arch.limits import MAX_THREADS_PER_BLOCK, WARP
+from hidet.dialects.cuda.instructions import BlockBarrier, Collective, WarpCollective
+from hidet.dialects.cuda.table_ops import InstructionOp, PlainOp
+from hidet.dialects.effects import MachineEffect
+from hidet.dialects.fields import Field, FieldsOp
+
+_SECTION = "Parallel Synchronization and Communication Instructions"
+
+BLOCK_VOTES: dict[str, Instruction] = {
+    kind: Instruction(
+        f"sync_threads_{kind}",
+        (),
+        ptx=f"barrier.cta.red.{ptx}.aligned",
+        section=f"{_SECTION}: bar, barrier",
+        arch=50,
+        orders=True,
+    )
+    for kind, ptx in (("and", "and.pred"), ("or", "or.pred"), ("count", "popc.u32"))
+}
+"""Barriers of a block that give what its threads say together, by what they are asked."""
+
+EFFECTS: dict[str, Instruction] = {
+    name: Instruction(name, (), ptx=ptx, section=section, arch=arch, orders=True)
+    for name, ptx, section, arch in (
+        ("fence_cta", "fence.acq_rel.cta", f"{_SECTION}: membar/fence", 50),
+        ("fence_gpu", "fence.acq_rel.gpu", f"{_SECTION}: membar/fence", 50),
+        ("fence_sys", "fence.acq_rel.sys", f"{_SECTION}: membar/fence", 50),
+        ("nanosleep", "nanosleep.u32", "Miscellaneous Instructions: nanosleep", 70),
+    )
+}
+"""What a thread does by itself that is neither arithmetic nor an access, by name."""
+
+EFFECT_OPERANDS: dict[str, int] = {"nanosleep": 1}
+"""How many numbers of 32 bits an effect takes, where it takes any."""
+
+BlockVote = StrEnum("BlockVote", "AND OR COUNT")
+"""What the threads of a block are asked at a barrier."""
+
+
+@irdl_attr_definition
+class BlockVoteAttr(EnumAttribute[BlockVote], SpacedOpaqueSyntaxAttribute):
+    """`and`, `or` or `count`, as in CUDA's `__syncthreads_*`."""
+
+    name = "cuda.block_vote"
+
+
+@irdl_op_definition
+class SyncVoteOp(InstructionOp):
+    """`cuda.sync_vote and %p : i1`: a barrier of the block that gives what its threads say.
+
+    `and` and `or` give an i1: whether the predicate holds for all threads, or for one of them;
+    `count` gives an i32: for how many. Like `cuda.sync_threads` it orders their accesses.
+    """
+
+    name = "cuda.sync_vote"
+    ENTRY: ClassVar = BLOCK_VOTES
+    KEY: ClassVar = "kind"
+
+    kind = prop_def(BlockVoteAttr)
+    predicate = operand_def(i1)
+    result = result_def(IntegerType)
+
+    assembly_format = "$kind $predicate attr-dict `:` type($result)"
+    traits = traits_def(BlockBarrier(), Collective())
+
+    def __init__(self, kind: BlockVote, predicate: Field) -> None:
+        super().__init__(kind, predicate, _result_of(kind))
+
+    def verify_(self) -> None:
+        """Check the type of the result."""
+        wanted = _result_of(self.kind.data)
+        if self.result.type != wanted:
+            raise VerifyException(f"'{self.kind.data.value}' gives {wanted}")
+
+
+def _result_of(kind: BlockVote) -> IntegerType:
+    return i32 if kind is BlockVote.COUNT else i1
+
+
+@irdl_op_definition
+class EffectOp(InstructionOp):
+    """`cuda.effect "fence_gpu"()`: what a thread does by itself, an entry of `EFFECTS`.
+
+    Fences keep the accesses before them ahead of those after them, for the threads of the block
+    (`fence_cta`), of the GPU, or of the whole machine (`fence_sys`). `"nanosleep"(%ns)` waits for
+    about so many nanoseconds.
+    """
+
+    name = "cuda.effect"
+    ENTRY: ClassVar = EFFECTS
+    KEY: ClassVar = "callee"
+
+    callee = prop_def(StringAttr)
+    numbers = var_operand_def(i32)
+
+    assembly_format = "$callee `(` $numbers `)` attr-dict"
+
+    def verify_(self) -> None:
+        """Check how many numbers there are."""
+        wanted = EFFECT_OPERANDS.get(self.instruction.function, 0)
+        if len(self.numbers) != wanted:
+            raise VerifyException(
+                f"'{self.callee.data}' takes {wanted} numbers, not {len(self.numbers)}"
+            )
+
+
+VoteKind = StrEnum("VoteKind", "ANY ALL BALLOT")
+"""What the lanes of a warp are asked."""
+
+
+@irdl_attr_definition
+class VoteKindAttr(EnumAttribute[VoteKind], SpacedOpaqueSyntaxAttribute):
+    """`any`, `all` or `ballot`, as in CUDA's `__*_sync`."""
+
+    name = "cuda.vote_kind"
+
+
+@irdl_op_definition
+class VoteOp(FieldsOp):
+    """`cuda.vote any %p : i1`: what the lanes of the warp say together (PTX ISA, `vote.sync`).
+
+    All 32 lanes take part, or with `mask %m` those whose bits are set. `any` and `all` give an i1,
+    `ballot` an i32 with a bit for each lane.
+    """
+
+    name = "cuda.vote"
+
+    kind = prop_def(VoteKindAttr)
+    predicate = operand_def(i1)
+    mask = opt_operand_def(i32)
+    result = result_def(IntegerType)
+
+    assembly_format = "$kind $predicate (`mask` $mask^)? attr-dict `:` type($result)"
+    traits = traits_def(Collective(), MachineEffect())
+
+    def __init__(self, kind: VoteKind, predicate: Field, mask: Field = None) -> None:
+        super().__init__(kind, predicate, mask, _result_of_vote(kind))
+
+    def verify_(self) -> None:
+        """Check the type of the result."""
+        wanted = _result_of_vote(self.kind.data)
+        if self.result.type != wanted:
+            raise VerifyException(f"'{self.kind.data.value}' gives {wanted}")
+
+
+def _result_of_vote(kind: VoteKind) -> Attribute:
+    return IntegerType(32) if kind is VoteKind.BALLOT else i1
+
+
+class _NamedBarrierOp(InstructionOp):
+    """A barrier of some warps of the block, known by its number."""
+
+    TEMPLATE: ClassVar = ("count",)
+
+    barrier = operand_def(i32)
+    count = prop_def(IntegerAttr[I64])
+
+    assembly_format = "$barrier `count` $count attr-dict"
+    traits = traits_def(WarpCollective())
+
+    def verify_(self) -> None:
+        """Check the number of threads (PTX ISA, barrier: a multiple of the warp's size)."""
+        super().verify_()
+        count = self.count.value.data
+        if count % WARP or not 0 < count <= MAX_THREADS_PER_BLOCK:
+            raise VerifyException(f"a barrier is for whole warps of a block, not {count} threads")
+
+
+@irdl_op_definition
+class BarrierSyncOp(_NamedBarrierOp):
+    """`cuda.barrier_sync %id count 128`: waits until so many threads have come to a barrier.
+
+    A block has 16 of them, 0 to 15; number 0 is that of `cuda.sync_threads`.
+    """
+
+    name = "cuda.barrier_sync"
+    ENTRY: ClassVar = hopper.BARRIER_SYNC
+
+
+@irdl_op_definition
+class BarrierArriveOp(_NamedBarrierOp):
+    """`cuda.barrier_arrive %id count 128`: comes to a barrier, and goes on at once."""
+
+    name = "cuda.barrier_arrive"
+    ENTRY: ClassVar = hopper.BARRIER_ARRIVE
+
+
+@irdl_op_definition
+class SetMaxNregOp(InstructionOp):
+    """`cuda.setmaxnreg "inc" 232`: each thread takes registers; `"dec"` gives them back.
+
+    All warps of a warp group come by. Those that give come first or at the same time. The kernel
+    says how many blocks fit on a multiprocessor, so that the compiler knows what there is.
+    """
+
+    name = "cuda.setmaxnreg"
+    ENTRY: ClassVar = hopper.SETMAXNREG
+    KEY: ClassVar = "action"
+    TEMPLATE: ClassVar = ("count",)
+
+    action = prop_def(StringAttr)
+    count = prop_def(IntegerAttr[I64])
+
+    assembly_format = "$action $count attr-dict"
+    traits = traits_def(WarpCollective())
+
+    def verify_(self) -> None:
+        """Check the number of registers (PTX ISA, setmaxnreg)."""
+        super().verify_()
+        if self.count.value.data not in hopper.REGISTER_COUNTS:
+            raise VerifyException(
+                f"a thread has 24, 32, ... 256 registers, not {self.count.value.data}"
+            )
+
+
+@irdl_op_definition
+class GridDependencyWaitOp(PlainOp):
+    """`cuda.grid_dependency_wait`: waits for the kernel before, whose writes can then be seen."""
+
+    name = "cuda.grid_dependency_wait"
+    ENTRY: ClassVar = hopper.GRID_DEPENDENCY_WAIT
+
+
+@irdl_op_definition
+class LaunchDependentsOp(PlainOp):
+    """`cuda.launch_dependents`: lets the next kernel start, once all blocks have come here."""
+
+    name = "cuda.launch_dependents"
+    ENTRY: ClassVar = hopper.LAUNCH_DEPENDENTS
+
+
+@irdl_op_definition
+class ClusterArriveOp(PlainOp):
+    """`cuda.cluster_arrive`: comes to the barrier of the cluster, and goes on at once."""
+
+    name = "cuda.cluster_arrive"
+    ENTRY: ClassVar = hopper.CLUSTER_ARRIVE
+
+    traits = traits_def(Collective())
+
+
+@irdl_op_definition
+class ClusterWaitOp(PlainOp):
+    """`cuda.cluster_wait`: waits until all threads of the cluster have come to its barrier."""
+
+    name = "cuda.cluster_wait"
+    ENTRY: ClassVar = hopper.CLUSTER_WAIT
+
+    traits = traits_def(Collective())
+
+
+class _BarrierOp(InstructionOp):
+    """An instruction on a barrier, with a number."""
+
+    barrier = operand_def(MemRefType)
+    indices = var_operand_def(IndexType)
+    number = operand_def(i32)
+
+
+@irdl_op_definition
+class MbarrierInitOp(_BarrierOp):
+    """`cuda.mbarrier_init %b[%i] count %n`: makes a barrier whose phases end after n arrivals.
+
+    One thread makes it; a `cuda.fence_mbarrier_init` and a barrier of the block come before its
+    first use by others.
+    """
+
+    name = "cuda.mbarrier_init"
+    ENTRY: ClassVar = hopper.MBARRIER_INIT
+
+    assembly_format = "$barrier `[` $indices `]` `count` $number attr-dict `:` type($barrier)"
+
+
+@irdl_op_definition
+class MbarrierExpectOp(_BarrierOp):
+    """`cuda.mbarrier_arrive_expect_tx %b[%i] bytes %n`: arrives; the phase wants n bytes too."""
+
+    name = "cuda.mbarrier_arrive_expect_tx"
+    ENTRY: ClassVar = hopper.MBARRIER_EXPECT
+
+    assembly_format = "$barrier `[` $indices `]` `bytes` $number attr-dict `:` type($barrier)"
+
+
+@irdl_op_definition
+class MbarrierWaitOp(_BarrierOp):
+    """`cuda.mbarrier_wait %b[%i] parity %p`: waits for the end of the phase with this parity.
+
+    The first phase has parity 0; of a new barrier the one before it, of parity 1, has ended.
+    """
+
+    name = "cuda.mbarrier_wait"
+    ENTRY: ClassVar = hopper.MBARRIER_WAIT
+
+    assembly_format = "$barrier `[` $indices `]` `parity` $number attr-dict `:` type($barrier)"
+
+
+@irdl_op_definition
+class MbarrierArriveOp(InstructionOp):
+    """`cuda.mbarrier_arrive %b[%i]`: arrives at a barrier."""
+
+    name = "cuda.mbarrier_arrive"
+    ENTRY: ClassVar = hopper.MBARRIER_ARRIVE
+
+    barrier = operand_def(MemRefType)
+    indices = var_operand_def(IndexType)
+
+    assembly_format = "$barrier `[` $indices `]` attr-dict `:` type($barrier)"
+
+
+@irdl_op_definition
+class MbarrierArriveClusterOp(_BarrierOp):
+    """`cuda.mbarrier_arrive_cluster %b[%i] block %r`: arrives at a barrier of another block.
+
+    It is the one that lies in block r of the cluster where this one lies here.
+    """
+
+    name = "cuda.mbarrier_arrive_cluster"
+    ENTRY: ClassVar = hopper.MBARRIER_ARRIVE_CLUSTER
+
+    assembly_format = "$barrier `[` $indices `]` `block` $number attr-dict `:` type($barrier)"
+
+
+@irdl_op_definition
+class FenceMbarrierInitOp(PlainOp):
+    """`cuda.fence_mbarrier_init`: new barriers of the thread can be seen by copies and others."""
+
+    name = "cuda.fence_mbarrier_init"
+    ENTRY: ClassVar = hopper.FENCE_MBARRIER_INIT
+
+
+@irdl_op_definition
+class FenceProxyAsyncOp(PlainOp):
+    """`cuda.fence_proxy_async`: stores of the thread to shared memory can be seen by wgmma, TMA."""
+
+    name = "cuda.fence_proxy_async"
+    ENTRY: ClassVar = hopper.FENCE_PROXY_ASYNC

@@ -1,0 +1,234 @@
+"""Where threads meet: barriers of a block, of a cluster and in memory, fences, hand-overs."""
+
+from __future__ import annotations
+
+from math import prod
+
+from xdsl.ir import SSAValue
+
+from hidet.arch.hopper import REGISTER_COUNTS, SETMAXNREG
+from hidet.arch.instructions import Instruction
+from hidet.arch.limits import WARP
+from hidet.dialects.cuda import (
+    BarrierArriveOp,
+    BarrierSyncOp,
+    ClusterArriveOp,
+    ClusterWaitOp,
+    FenceMbarrierInitOp,
+    FenceProxyAsyncOp,
+    GridDependencyWaitOp,
+    LaunchDependentsOp,
+    MbarrierArriveClusterOp,
+    MbarrierArriveOp,
+    MbarrierExpectOp,
+    MbarrierInitOp,
+    MbarrierWaitOp,
+    SetMaxNregOp,
+    SyncThreadsOp,
+)
+from hidet.dialects.cuda.barriers import BlockVote, EffectOp, SyncVoteOp
+from hidet.dialects.cuda.memory_access import AccessScope
+from hidet.dialects.cuda.table_ops import Element
+from hidet.errors import ScriptError
+from hidet.frontends.script.emitter import Emitter
+from hidet.frontends.script.instructions import instruction
+from hidet.frontends.script.operands import i32_operand, known_number, operand_at
+from hidet.frontends.script.tracing import current
+from hidet.frontends.script.values import describe
+
+syncthreads = instruction("syncthreads", SyncThreadsOp)
+syncthreads_and, syncthreads_or, syncthreads_count = (
+    instruction(
+        f"syncthreads_{kind.value}",
+        SyncVoteOp,
+        parameter,
+        summary=f"Wait for all threads of the block; return {what}.",
+        kind=kind,
+    )
+    for kind, parameter, what in (
+        (BlockVote.AND, "cond", "whether the condition holds for all of them"),
+        (BlockVote.OR, "cond", "whether the condition holds for one of them"),
+        (BlockVote.COUNT, "value", "for how many of them the value is not zero"),
+    )
+)
+FENCES = {
+    scope: instruction(
+        "threadfence",
+        EffectOp,
+        summary=f"Keep the accesses before this ahead of those after it, for {threads}.",
+        callee=f"fence_{scope.value}",
+        numbers=(),
+    )
+    for scope, threads in zip(AccessScope, ("the block", "the GPU", "the machine"), strict=True)
+}
+"""For each scope what keeps the thread's accesses before it ahead of those after it."""
+
+threadfence_block, threadfence, threadfence_system = FENCES.values()
+cluster_arrive = instruction("cluster_arrive", ClusterArriveOp)
+cluster_wait = instruction("cluster_wait", ClusterWaitOp)
+griddepcontrol_wait = instruction("griddepcontrol_wait", GridDependencyWaitOp)
+griddepcontrol_launch_dependents = instruction(
+    "griddepcontrol_launch_dependents", LaunchDependentsOp
+)
+fence_mbarrier_init = instruction("fence_mbarrier_init", FenceMbarrierInitOp)
+fence_proxy_async = instruction("fence_proxy_async", FenceProxyAsyncOp)
+mbarrier_init = instruction("mbarrier_init", MbarrierInitOp, "mbar", "arrive_count")
+mbarrier_wait = instruction("mbarrier_wait", MbarrierWaitOp, "mbar", "phase")
+_arrive_here = instruction("mbarrier_arrive", MbarrierArriveOp, "mbar")
+_arrive_there = instruction("mbarrier_arrive", MbarrierArriveClusterOp, "mbar", "cta_id")
+_expect = instruction(
+    "mbarrier_arrive_and_expect_tx", MbarrierExpectOp, "mbar", "transaction_bytes"
+)
+
+
+def nano_sleep(nano_seconds: object) -> None:
+    """Wait for about so many nanoseconds, up to a million; the CPU does not wait."""
+    emitter = current("nano_sleep")
+    emitter.insert(EffectOp("nanosleep", [i32_operand(emitter, nano_seconds)]))
+
+
+def cluster_sync() -> None:
+    """Wait for all threads of the cluster."""
+    cluster_arrive()
+    cluster_wait()
+
+
+NAMED_BARRIERS = 16
+"""The barriers of a block (PTX ISA, barrier)."""
+
+
+def setmaxnreg(nregs: object, action: object) -> None:
+    """Give registers back, `setmaxnreg(40, "dec")`, or take more, `setmaxnreg(232, "inc")`.
+
+    All warps of a warp group come by. What all groups have together stays within the 65536
+    registers of a multiprocessor; `attrs.cuda.min_blocks` says how many blocks share them.
+
+    Raises:
+        ScriptError: there is no such action or number.
+    """
+    emitter = current("setmaxnreg")
+    if not isinstance(action, str) or action not in SETMAXNREG:
+        raise ScriptError(
+            f"setmaxnreg does {describe(action)}", hint="the action is 'inc' or 'dec'"
+        )
+    if emitter.shape.min_blocks is None:
+        raise ScriptError(
+            "setmaxnreg without a number of blocks for a multiprocessor has no effect",
+            hint="set attrs.cuda.min_blocks = 1 first",
+        )
+    emitter.insert(
+        SetMaxNregOp(action, known_number("the number of registers", nregs, REGISTER_COUNTS))
+    )
+
+
+def barrier_sync(barrier: object, count: object = None, aligned: bool = False) -> None:
+    """Wait until so many threads, whole warps, have come to one of the block's barriers.
+
+    Args:
+        barrier: 0 to 15; number 0 is that of `syncthreads()`.
+        count: the number of threads, a multiple of 32; all of the block if left out.
+        aligned: whether all threads of a warp come together, as they have to in any case.
+
+    Raises:
+        ScriptError: there is no such barrier.
+    """
+    emitter = current("barrier_sync")
+    number, threads = _named(emitter, barrier, count)
+    emitter.insert(BarrierSyncOp(number, threads))
+
+
+def bar_sync(cooperative_threads: object) -> None:
+    """Wait until so many threads have come to barrier 1 of the block."""
+    barrier_sync(1, cooperative_threads)
+
+
+def barrier_arrive(barrier: object, count: object, aligned: bool = False) -> None:
+    """Come to a barrier of the block, and go on at once."""
+    emitter = current("barrier_arrive")
+    number, threads = _named(emitter, barrier, count)
+    emitter.insert(BarrierArriveOp(number, threads))
+
+
+def _named(emitter: Emitter, barrier: object, count: object) -> tuple[SSAValue, int]:
+    """Return the number of a barrier, and that of the threads that meet at it."""
+    block = prod(emitter.shape.block or (0,))
+    if isinstance(barrier, int):
+        known_number("the number of a barrier", barrier, range(NAMED_BARRIERS))
+    threads = known_number(
+        "the number of threads that meet",
+        block if count is None else count,
+        range(WARP, block + 1, WARP) or (WARP,),
+    )
+    return i32_operand(emitter, barrier), threads
+
+
+def barrier_at(emitter: Emitter, instruction: Instruction, value: object) -> Element:
+    """Return the barrier that an instruction works on."""
+    *_, operand = instruction.operands
+    return operand_at(emitter, instruction.function, operand, value, 1)
+
+
+# Barriers in memory.
+def _refuse(function: str, **arguments: object) -> None:
+    """Check that arguments of the original Hidet which are not supported are left out.
+
+    Raises:
+        ScriptError: one is given.
+    """
+    for name, value in arguments.items():
+        if value is not None:
+            raise ScriptError(
+                f"{function} with {name}={describe(value)} is not supported",
+                hint="a branch, `if pred:`, says which threads come"
+                if name == "pred"
+                else "a block expects bytes at a barrier of its own",
+            )
+
+
+def mbarrier_arrive(mbar: object, cta_id: object = None, pred: object = None) -> None:
+    """Arrive once at a barrier.
+
+    Args:
+        mbar: the address of the barrier.
+        cta_id: the block of the cluster in which it lies, in the same place; the own one if left
+            out.
+        pred: not supported.
+
+    Raises:
+        ScriptError: an argument is not what it should be.
+    """
+    _refuse("mbarrier_arrive", pred=pred)
+    if cta_id is None:
+        _arrive_here(mbar)
+    else:
+        _arrive_there(mbar, cta_id)
+
+
+def mbarrier_arrive_and_expect_tx(
+    mbar: object, transaction_bytes: object, cta_id: object = None, pred: object = None
+) -> None:
+    """Arrive once at a barrier, whose phase waits for so many bytes of copies too.
+
+    `cta_id` and `pred` are not supported.
+
+    Raises:
+        ScriptError: an argument is not what it should be.
+    """
+    _refuse("mbarrier_arrive_and_expect_tx", cta_id=cta_id, pred=pred)
+    _expect(mbar, transaction_bytes)
+
+
+# The names of CUDA.
+__syncthreads, __syncthreads_and, __syncthreads_or = syncthreads, syncthreads_and, syncthreads_or
+__syncthreads_count, __nanosleep = syncthreads_count, nano_sleep
+__threadfence, __threadfence_block = threadfence, threadfence_block
+__threadfence_system = threadfence_system
+
+__all__: list[str] = ["__nanosleep", "__syncthreads", "__syncthreads_and", "__syncthreads_count"]
+__all__ += ["__syncthreads_or", "__threadfence", "__threadfence_block", "__threadfence_system"]
+__all__ += ["bar_sync", "barrier_arrive", "barrier_sync", "cluster_arrive", "cluster_sync"]
+__all__ += ["cluster_wait", "fence_mbarrier_init", "fence_proxy_async"]
+__all__ += ["griddepcontrol_launch_dependents", "griddepcontrol_wait", "mbarrier_arrive"]
+__all__ += ["mbarrier_arrive_and_expect_tx", "mbarrier_init", "mbarrier_wait", "nano_sleep"]
+__all__ += ["setmaxnreg", "syncthreads", "syncthreads_and", "syncthreads_count", "syncthreads_or"]
+__all__ += ["threadfence", "threadfence_block", "threadfence_system"]

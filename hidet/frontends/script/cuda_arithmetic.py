@@ -1,0 +1,251 @@
+"""Arithmetic of CUDA in scripts: fast functions, logic, bytes, values seen as other types."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from xdsl.dialects.arith import BitcastOp
+from xdsl.ir import SSAValue
+
+from hidet.dialects.cuda import FastOp, Lop3Op, PrmtOp
+from hidet.dialects.cuda.arithmetic import FAST, FastFunction, JoinOp, PartOp
+from hidet.errors import ScriptError
+from hidet.frontends.script.emitter import Emitter
+from hidet.frontends.script.instructions import instruction
+from hidet.frontends.script.tracing import current
+from hidet.frontends.script.types import (
+    BF16,
+    F16,
+    F32,
+    F64,
+    I16,
+    I32,
+    I64,
+    U16,
+    U32,
+    ScalarType,
+    element_type,
+)
+from hidet.frontends.script.values import Pointer, Scalar, describe
+from hidet.frontends.script.vectors import Vector, VectorType, is_paired, pair_type, whole_of
+
+# Fast functions.
+
+
+fast_exp2, fast_log2, fast_sin, fast_cos, fast_tanh, fast_rcp, fast_rsqrt, fast_sqrt = (
+    instruction(
+        entry.function,
+        FastOp,
+        "x",
+        summary=f"Return {name}(x) of an f32 by one instruction, with an error of {entry.error}.",
+        kind=FastFunction(name),
+    )
+    for name, entry in FAST.items()
+)
+
+
+def fast_exp(x: object) -> Scalar:
+    """Return exp(x), as 2 to the power of x / ln 2; the error grows with |x|."""
+    return fast_exp2(current("fast_exp").binary("*", x, math.log2(math.e)))
+
+
+def fast_log(x: object) -> Scalar:
+    """Return the natural logarithm, from that of base 2."""
+    return fast_log2(x) * math.log(2)
+
+
+def fast_log10(x: object) -> Scalar:
+    """Return the logarithm of base 10, from that of base 2."""
+    return fast_log2(x) * math.log10(2)
+
+
+def fast_pow(x: object, y: object) -> Scalar:
+    """Return x to the power of y, for a positive x, from the logarithm of base 2."""
+    return fast_exp2(current("fast_pow").binary("*", y, fast_log2(x)))
+
+
+def fast_divide(x: object, y: object) -> Scalar:
+    """Return x / y, as x times the fast 1 / y."""
+    return current("fast_divide").binary("*", x, fast_rcp(y))
+
+
+# Words.
+def lop3(*operands: object, imm_lut: int) -> Scalar:
+    """Return a function of three bits, for each bit of three words of 32 bits.
+
+    Args:
+        operands: a, b and c; or an address, which is given the result too, and a, b and c.
+        imm_lut: the table of the function f: f(0xF0, 0xCC, 0xAA). That of a ^ b ^ c is 0x96.
+
+    Raises:
+        ScriptError: the table is no number from 0 to 255, or there are not three words.
+    """
+    emitter = current("lop3")
+    if isinstance(imm_lut, bool) or not isinstance(imm_lut, int) or not 0 <= imm_lut < 256:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ScriptError(
+            f"the table of lop3 is {describe(imm_lut)}",
+            hint="it is f(0xF0, 0xCC, 0xAA), known when the script is defined",
+        )
+    target, (a, b, c) = _words(emitter, "lop3", operands)
+    op = emitter.insert(Lop3Op(a.ssa, b.ssa, c.ssa, imm_lut))
+    return _given(emitter, Scalar(emitter, op.result, U32), target)
+
+
+def prmt(*operands: object, mode: str | None = None) -> Scalar:
+    """Return four of the eight bytes of two words of 32 bits.
+
+    Args:
+        operands: a, b and the selector, of which digit i of 4 bits says which byte becomes byte i:
+            0 to 3 are those of a, 4 to 7 those of b, and with 8 added the sign of that byte is
+            repeated; or an address, which is given the result too, and these.
+        mode: not supported.
+
+    Raises:
+        ScriptError: there are not three words, or there is a mode.
+    """
+    emitter = current("prmt")
+    if mode is not None:
+        raise ScriptError(
+            f"prmt with mode={mode!r} is not supported",
+            hint="the selector says which bytes are taken: 0x4321 for those from byte 1 on",
+        )
+    target, (a, b, selector) = _words(emitter, "prmt", operands)
+    op = emitter.insert(PrmtOp(a.ssa, b.ssa, selector.ssa))
+    return _given(emitter, Scalar(emitter, op.result, U32), target)
+
+
+def _words(
+    emitter: Emitter, name: str, operands: tuple[object, ...]
+) -> tuple[Pointer | None, tuple[Scalar, Scalar, Scalar]]:
+    """Return the address of the result, if there is one, and the three words."""
+    first, *others = operands if len(operands) == 4 else (None, *operands)
+    words = [
+        emitter.scalar_of(each, U32) for each in others if not isinstance(each, Pointer | float)
+    ]
+    are_words = all(word.type.is_integer and word.type.bits <= 32 for word in words)
+    if len(words) != 3 or not are_words or not (first is None or isinstance(first, Pointer)):
+        raise ScriptError(
+            f"{name} takes three words of up to 32 bits, and got "
+            f"{', '.join(map(describe, operands))}",
+            hint=f"{name}(a, b, c), or {name}(~d[0], a, b, c) to store the result as well",
+        )
+    a, b, c = (emitter.cast(word, U32) for word in words)
+    return first, (a, b, c)
+
+
+def _given(emitter: Emitter, result: Scalar, target: Pointer | None) -> Scalar:
+    """Store a result if it has an address, and return it."""
+    if target is not None:
+        emitter.store_at(result, target)
+    return result
+
+
+def reinterpret(value: object, dtype: object) -> Scalar | Vector:
+    """Return the value of a type that has the same bits.
+
+    Args:
+        value: a scalar or a vector.
+        dtype: a type of as many bits: `u32`, `f16x2`, `f32x4`. The first element of a vector has
+            the lowest bits.
+
+    Raises:
+        ScriptError: there are more bits, or fewer, or it is not known how many.
+    """
+    emitter = current("reinterpret")
+    target, lanes = element_type(dtype)
+    elements = value.elements if isinstance(value, Vector) else (value,)
+    parts = [each for each in elements if isinstance(each, Scalar)]
+    if len(parts) < len(elements) or any(part.type.kind in ("bool", "index") for part in parts):
+        raise ScriptError(
+            f"{describe(value)} has no bits that are known",
+            hint="give it a type of so many bits: f32(x), i32(i)",
+        )
+    source = parts[0].type
+    if source.bits * len(parts) != target.bits * lanes or target.kind == "bool":
+        raise ScriptError(
+            f"{describe(value)} seen as {dtype}",
+            hint=f"a type, or a vector, of {source.bits * len(parts)} bits",
+        )
+    kind = VectorType(target, lanes)
+    values = _regrouped(emitter, [part.ssa for part in parts], source, kind)
+    scalars = tuple(Scalar(emitter, each, target) for each in values)
+    return scalars[0] if lanes == 1 else Vector(emitter, kind, scalars)
+
+
+def _regrouped(
+    emitter: Emitter, parts: list[SSAValue], source: ScalarType, kind: VectorType
+) -> list[SSAValue]:
+    """Return the elements of a vector of a type that have the bits of other ones."""
+    target = kind.element
+    if source.bits == target.bits:
+        if source.ir == target.ir:
+            return parts
+        return [emitter.insert(BitcastOp(part, target.ir)).result for part in parts]
+    if source.bits < target.bits:
+        count = target.bits // source.bits
+        groups = [parts[first : first + count] for first in range(0, len(parts), count)]
+        return [_joined(emitter, group, target) for group in groups]
+    count = source.bits // target.bits
+    if source.bits == 32 and is_paired(kind):
+        pair = pair_type(target)
+        parts = [emitter.insert(JoinOp([part], pair)).result for part in parts]
+    return [
+        emitter.insert(PartOp(part, number, target.ir)).result
+        for part in parts
+        for number in range(count)
+    ]
+
+
+def _joined(emitter: Emitter, group: list[SSAValue], target: ScalarType) -> SSAValue:
+    """Return some values as one; a value that they are all parts of as what it is."""
+    whole = whole_of(group)
+    if whole is not None and whole.type == target.ir:
+        return whole
+    return emitter.insert(JoinOp(group if whole is None else [whole], target.ir)).result
+
+
+def _named(name: str, source: ScalarType, target: ScalarType) -> Callable[[object], Scalar]:
+    """Return the function of CUDA with this name."""
+
+    def function(x: object) -> Scalar:
+        emitter = current(name)
+        value = emitter.cast(emitter.scalar_of(x, source), source)
+        (found,) = _regrouped(emitter, [value.ssa], source, VectorType(target, 1))
+        return Scalar(emitter, found, target)
+
+    function.__name__ = name
+    function.__doc__ = f"Return the {target} that has the bits of an {source}."
+    return function
+
+
+# CUDA's functions that keep the bits, by its names.
+__float_as_uint = _named("__float_as_uint", F32, U32)
+__float_as_int = _named("__float_as_int", F32, I32)
+__uint_as_float = _named("__uint_as_float", U32, F32)
+__int_as_float = _named("__int_as_float", I32, F32)
+__double_as_longlong = _named("__double_as_longlong", F64, I64)
+__longlong_as_double = _named("__longlong_as_double", I64, F64)
+__half_as_ushort = _named("__half_as_ushort", F16, U16)
+__half_as_short = _named("__half_as_short", F16, I16)
+__ushort_as_half = _named("__ushort_as_half", U16, F16)
+__short_as_half = _named("__short_as_half", I16, F16)
+__bfloat16_as_ushort = _named("__bfloat16_as_ushort", BF16, U16)
+__bfloat16_as_short = _named("__bfloat16_as_short", BF16, I16)
+__ushort_as_bfloat16 = _named("__ushort_as_bfloat16", U16, BF16)
+__short_as_bfloat16 = _named("__short_as_bfloat16", I16, BF16)
+
+# Other names of CUDA.
+rcp, byte_perm, __byte_perm = fast_rcp, prmt, prmt
+__cosf, __sinf, __tanhf = fast_cos, fast_sin, fast_tanh
+__expf, __logf, __log2f, __log10f = fast_exp, fast_log, fast_log2, fast_log10
+__powf, __fdividef = fast_pow, fast_divide
+
+__all__: list[str] = ["__bfloat16_as_short", "__bfloat16_as_ushort", "__byte_perm", "__cosf"]
+__all__ += ["__double_as_longlong", "__expf", "__fdividef", "__float_as_int", "__float_as_uint"]
+__all__ += ["__half_as_short", "__half_as_ushort", "__int_as_float", "__log2f", "__log10f"]
+__all__ += ["__logf", "__longlong_as_double", "__powf", "__short_as_bfloat16", "__short_as_half"]
+__all__ += ["__sinf", "__tanhf", "__uint_as_float", "__ushort_as_bfloat16", "__ushort_as_half"]
+__all__ += ["byte_perm", "fast_cos", "fast_divide", "fast_exp", "fast_exp2", "fast_log"]
+__all__ += ["fast_log2", "fast_log10", "fast_pow", "fast_rcp", "fast_rsqrt", "fast_sin"]
+__all__ += ["fast_sqrt", "fast_tanh", "lop3", "prmt", "rcp"]
