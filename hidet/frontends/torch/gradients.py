@@ -18,7 +18,7 @@ from torch.fx.node import map_arg
 
 from hidet.errors import HidetError
 from hidet.frontends.torch.late import compiling
-from hidet.frontends.torch.operators.emitter import Overload
+from hidet.frontends.torch.operators.emitter import draws_numbers
 
 Boxed = Callable[[list[Any]], Sequence[Any]]
 """A function of the list of its arguments."""
@@ -159,13 +159,9 @@ def _boxed(function: Boxed) -> Boxed:
 
 def _is_pure(module: fx.GraphModule) -> bool:
     """Tell whether a graph computes the same when it is run once more: nothing drawn or written."""
-    targets: list[Any] = [
-        node.target for node in module.graph.nodes if isinstance(node.target, Overload)
-    ]
-    return not any(
-        torch.Tag.nondeterministic_seeded in target.tags or target._schema.is_mutable
-        for target in targets
-    )
+    schemas: list[Any] = [getattr(node.target, "_schema", None) for node in module.graph.nodes]
+    writes = any(schema is not None and schema.is_mutable for schema in schemas)
+    return not writes and not any(draws_numbers(node) for node in module.graph.nodes)
 
 
 def _are_saved_tensors_hooked() -> bool:

@@ -22,7 +22,7 @@ from hidet.frontends.torch.imported import ImportedGraph
 from hidet.frontends.torch.importer import import_graph
 from hidet.frontends.torch.locations import describe
 from hidet.frontends.torch.notices import UnsupportedOperatorWarning
-from hidet.frontends.torch.operators.emitter import Overload, first_tensor
+from hidet.frontends.torch.operators.emitter import Overload, draws_numbers, first_tensor
 from hidet.frontends.torch.program import CompiledProgram
 from hidet.frontends.torch.settings import Settings
 
@@ -42,7 +42,7 @@ def report(imported: ImportedGraph, settings: Settings) -> None:
     Raises:
         HidetError: the settings want the whole graph compiled; says what the first problem is.
     """
-    refused = {n: error for n, error in imported.unsupported.items() if not _draws(n)}
+    refused = {n: error for n, error in imported.unsupported.items() if not draws_numbers(n)}
     if not refused:
         return
     if not settings.fallback:
@@ -56,13 +56,6 @@ def report(imported: ImportedGraph, settings: Settings) -> None:
         f"\n{listed}",
         UnsupportedOperatorWarning,
         stacklevel=2,
-    )
-
-
-def _draws(node: fx.Node) -> bool:
-    """Tell whether an operator draws numbers from torch's generators."""
-    return (
-        isinstance(node.target, Overload) and torch.Tag.nondeterministic_seeded in node.target.tags
     )
 
 
