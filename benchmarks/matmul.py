@@ -108,7 +108,7 @@ def main() -> None:
         for number, text in enumerate(arguments.problems):
             m, n, k = map(int, text.split(","))
             found = candidates(Problem(1, m, n, k, "f16", "f32", 2), arch)
-            found = found if arguments.sweep else found[:1]
+            found = list(found if arguments.sweep else found[:1])
             folders = [str(Path(folder) / f"{number}_{each}") for each in range(len(found))]
             jobs.append(((m, n, k), found, folders))
         each = [

@@ -4,50 +4,71 @@
     module(a, hidet.zeros([3, 4], device="cuda"))
     a.torch(), a.numpy()
 
-There are no operators: these tensors are arguments. What computes is a script, or torch.
+What Python's operators and the methods compute is in `hidet.ops`. A tensor without elements is a
+symbol; what is computed with one is noted, for `hidet.trace_from` to make a graph of.
+
+    x = hidet.symbol([3, 4])
+    y = hidet.ops.relu(x) + a
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import builtins
+from collections.abc import Callable, Iterator, Sequence
 from operator import methodcaller
-from typing import TYPE_CHECKING, Any
+from types import EllipsisType
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import torch as _torch
 
 from hidet.errors import HidetError
+from hidet.foreign import HoldsTensor, plain
 from hidet.frontends.script.types import SCALAR_TYPES, ScalarType, scalar_type
+from hidet.frontends.torch.spec import Spec
+from hidet.frontends.trace.dtypes import torch_device as _device
+from hidet.frontends.trace.dtypes import torch_dtype as _dtype
+from hidet.frontends.trace.operators import arithmetic, compare, contraction, reduce, transform
+from hidet.frontends.trace.recording import Operator, Traced
+from hidet.frontends.trace.tracing import example_of
 
 if TYPE_CHECKING:
     import numpy as np
 
 Shape = Sequence[int]
 """The extents of a tensor."""
+Key: TypeAlias = "Tensor | slice | int | EllipsisType | None"
+"""What tensors are indexed with, alone or in a tuple."""
 
 
-class Tensor:
+def _reflected(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Return a method for an operator of Python whose left operand is no tensor."""
+
+    def method(right: Tensor, left: object) -> Tensor:
+        return function(left, right)
+
+    return method
+
+
+class Tensor(Traced):
     """A tensor; what holds it is one of torch's.
 
     Args:
         data: the tensor of torch, which is not copied.
+        trace: of a symbol, the operator that gives it, and the number of its result.
 
     Raises:
         HidetError: scripts have no type for its elements.
     """
 
-    __slots__ = ("_data",)
+    __slots__ = ()
 
-    def __init__(self, data: _torch.Tensor) -> None:
+    def __init__(self, data: _torch.Tensor, trace: tuple[Operator, int] | None = None) -> None:
         name = str(data.dtype).removeprefix("torch.")
         if name not in SCALAR_TYPES:
             raise HidetError(
                 f"a tensor of {data.dtype}", hint=f"the types are {', '.join(SCALAR_TYPES)}"
             )
-        self._data = data
-
-    def torch(self) -> _torch.Tensor:
-        """Return the tensor of torch, in the same memory."""
-        return self._data
+        super().__init__(data, trace)
 
     def numpy(self) -> np.ndarray[Any, Any]:
         """Return the tensor as an array of numpy, in the same memory.
@@ -55,7 +76,7 @@ class Tensor:
         Raises:
             TypeError: it is on a GPU.
         """
-        return self._data.detach().numpy()
+        return self.torch().detach().numpy()
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -82,10 +103,36 @@ class Tensor:
         """The bytes of its elements."""
         return self._data.nbytes
 
+    @property
+    def storage(self) -> _torch.UntypedStorage | None:
+        """The memory of its elements; None for a symbol."""
+        return None if self.is_symbolic() else self._data.untyped_storage()
+
+    @property
+    def op(self) -> Operator | None:
+        """The operator that gives it; None for tensors with elements, and for inputs."""
+        return None if self.trace is None else self.trace[0]
+
+    def signature(self) -> str:
+        """Return type, shape and device as graphs print them: `float32[2, 3][cuda]`."""
+        return f"{self.dtype.name}{list(self.shape)}[{self.device.type}]"
+
     def to(self, dtype: object = None, device: object = None) -> Tensor:
-        """Return the tensor in another type, or on another device; itself if it is so already."""
+        """Return the tensor in another type, or on another device; itself if it is so already.
+
+        Raises:
+            HidetError: a symbol is to move to another device.
+        """
+        if self.is_symbolic():
+            if device is not None and _device(device).type != self.device.type:
+                raise HidetError(f"a symbol on {self.device} does not move to {device}")
+            return self if dtype is None or _dtype(dtype) == self._data.dtype else self.cast(dtype)
         data = self._data if dtype is None else self._data.to(_dtype(dtype))
         return Tensor(data if device is None else data.to(_device(device)))
+
+    def to_device(self, device: object, /) -> Tensor:
+        """Return the tensor on another device."""
+        return self.to(device=device)
 
     def cpu(self) -> Tensor:
         """Return the tensor on the CPU."""
@@ -97,47 +144,157 @@ class Tensor:
 
     def copy(self) -> Tensor:
         """Return a copy."""
-        return Tensor(self._data.clone())
+        return Tensor(self.torch().clone())
+
+    def copy_(self, src: Tensor) -> Tensor:
+        """Write the elements of another tensor over those of this one, and return it."""
+        self.torch().copy_(src.torch())
+        return self
+
+    def detach(self) -> Tensor:
+        """Return a tensor in the same memory."""
+        return Tensor(self.torch().detach())
 
     def contiguous(self) -> Tensor:
         """Return the tensor with its elements in row-major order."""
-        return Tensor(self._data.contiguous())
+        return self if self.is_symbolic() else Tensor(self._data.contiguous())
+
+    def view(self, dtype: object = None, shape: Shape | None = None) -> Tensor:
+        """Return the same memory as elements of another type, or in another shape."""
+        return transform.view(self, dtype, shape)
 
     def reshape(self, shape: Shape) -> Tensor:
         """Return the tensor with another shape."""
-        return Tensor(self._data.reshape(tuple(shape)))
+        return (
+            transform.reshape(self, shape) if self.is_symbolic() else self._view("reshape", shape)
+        )
 
     def item(self) -> Any:
         """Return the only element."""
-        return self._data.item()
+        return self.torch().item()
 
     def tolist(self) -> Any:
         """Return the elements as nested lists."""
-        return methodcaller("tolist")(self._data)
+        return methodcaller("tolist")(self.torch())
+
+    def expand(self, *sizes: int) -> Tensor:
+        """Return the tensor broadcast to a shape; -1 keeps a size."""
+        front = len(sizes) - len(self.shape)
+        kept = [self.shape[n - front] if size == -1 else size for n, size in enumerate(sizes)]
+        return transform.broadcast(self, kept)
+
+    def float(self) -> Tensor:
+        """Return the elements as float32."""
+        return self.to("float32")
+
+    def masked_fill(self, mask: Tensor, value: builtins.float) -> Tensor:
+        """Return the tensor with a number wherever a mask holds."""
+        return arithmetic.where(mask, value, self)
+
+    def transpose(self, dim0: int, dim1: int) -> Tensor:
+        """Return the tensor with two dimensions exchanged."""
+        axes = list(range(len(self.shape)))
+        axes[dim0], axes[dim1] = axes[dim1], axes[dim0]
+        return transform.permute_dims(self, axes)
+
+    astype = cast = transform.cast
+    mean = reduce.mean
+    rearrange = transform.rearrange
+    squeeze = transform.squeeze
+    sum = reduce.sum
+    unsqueeze = transform.unsqueeze
+
+    __pos__ = arithmetic.positive
+    __neg__ = arithmetic.negative
+    __abs__ = arithmetic.abs
+    __invert__ = arithmetic.bitwise_invert
+    __add__ = __radd__ = arithmetic.add
+    __sub__, __rsub__ = arithmetic.subtract, _reflected(arithmetic.subtract)
+    __mul__ = __rmul__ = arithmetic.multiply
+    __truediv__, __rtruediv__ = arithmetic.divide, _reflected(arithmetic.divide)
+    __mod__ = arithmetic.remainder
+    __pow__, __rpow__ = arithmetic.pow, _reflected(arithmetic.pow)
+    __matmul__ = contraction.matmul
+    __and__ = __rand__ = arithmetic.bitwise_and
+    __or__ = __ror__ = arithmetic.bitwise_or
+    __xor__ = __rxor__ = arithmetic.bitwise_xor
+    __lshift__ = arithmetic.bitwise_left_shift
+    __rshift__ = arithmetic.bitwise_right_shift
+    __lt__, __le__ = compare.less, compare.less_equal
+    __gt__, __ge__ = compare.greater, compare.greater_equal
+    __eq__, __ne__ = compare.equal, compare.not_equal
+    __hash__ = object.__hash__
+
+    def __bool__(self) -> bool:
+        return bool(self.item())
+
+    def __float__(self) -> builtins.float:
+        return builtins.float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __index__(self) -> int:
+        return self.torch().__index__()
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Tensor]:
+        return (self[number] for number in range(len(self)))
+
+    def __getitem__(self, key: Key | tuple[Key, ...]) -> Tensor:
+        keys = key if isinstance(key, tuple) else (key,)
+        if not self.is_symbolic() and not any(isinstance(each, Tensor) for each in keys):
+            return self._view("__getitem__", keys)
+        parts = (
+            transform.Slice(each.start, each.stop, each.step) if isinstance(each, slice) else each
+            for each in keys
+        )
+        return transform.index(self, *parts)
+
+    def _view(self, method: str, argument: object) -> Tensor:
+        """Return what a method of torch's tensors gives that only looks at memory."""
+        return Tensor(methodcaller(method, argument)(self._data))
+
+    def __getstate__(self) -> _torch.Tensor:
+        return self.torch()
+
+    def __setstate__(self, state: _torch.Tensor) -> None:
+        self._data, self.trace = state, None
+
+    @classmethod
+    def __torch_function__(
+        cls, func: Callable[..., Any], types: object, args: Sequence[Any], kwargs: Any = None
+    ) -> Any:
+        from torch.utils._pytree import tree_map
+
+        args, kwargs = tree_map(plain, (tuple(args), kwargs or {}))
+        return func(*args, **kwargs)
 
     def __dlpack__(self, **options: Any) -> object:
-        return self._data.__dlpack__(**options)  # pyright: ignore[reportUnknownVariableType]
+        return self.torch().__dlpack__(**options)  # pyright: ignore[reportUnknownVariableType]
 
     def __dlpack_device__(self) -> object:
         return self._data.__dlpack_device__()
 
     def __str__(self) -> str:
-        where = f"device='{self.device}'"
-        return f"Tensor(shape={self.shape}, dtype='{self.dtype.name}', {where})\n{self._data}"
+        head = f"Tensor(shape={self.shape}, dtype='{self.dtype.name}', device='{self.device}')"
+        if self.is_symbolic():
+            return head if self.trace is None else f"{head}\nfrom {self.trace}"
+        return f"{head}\n{_elements(self._data)}"
 
     __repr__ = __str__
 
 
-def _dtype(dtype: object) -> _torch.dtype:
-    """Return torch's type for one of ours, or for its name."""
-    if isinstance(dtype, _torch.dtype):
-        return dtype
-    found: _torch.dtype = getattr(_torch, scalar_type(dtype).name)
-    return found
+def _elements(data: _torch.Tensor) -> str:
+    """Return the elements as numpy prints them, with two digits after the point."""
+    import numpy as np
 
-
-def _device(device: object) -> _torch.device:
-    return device if isinstance(device, _torch.device) else _torch.device(str(device))
+    wide = data.detach().cpu()
+    if wide.dtype is _torch.bfloat16:
+        wide = wide.float()
+    return np.array2string(wide.numpy(), precision=2, suppress_small=True)
 
 
 def from_torch(torch_tensor: _torch.Tensor) -> Tensor:
@@ -147,7 +304,7 @@ def from_torch(torch_tensor: _torch.Tensor) -> Tensor:
 
 def asarray(obj: object, *, dtype: object = None, device: object = None) -> Tensor:
     """Return numbers, an array or a tensor as a tensor."""
-    data = obj.torch() if isinstance(obj, Tensor) else _torch.asarray(obj)
+    data = obj.torch() if isinstance(obj, HoldsTensor) else _torch.asarray(obj)
     return Tensor(data).to(dtype, device)
 
 
@@ -208,28 +365,98 @@ def arange(
     return Tensor(_torch.arange(first, last, step, dtype=kind, device=_device(device)))
 
 
-def empty_like(data: Tensor) -> Tensor:
-    """Return a tensor like another one, with any elements."""
-    return Tensor(_torch.empty_like(data.torch()))
+def from_dlpack(dltensor: Any) -> Tensor:
+    """Return what another library holds as a tensor, in the same memory."""
+    return Tensor(_torch.from_dlpack(dltensor))
 
 
-def zeros_like(data: Tensor) -> Tensor:
-    """Return a tensor of zeros like another one."""
-    return Tensor(_torch.zeros_like(data.torch()))
+def symbol(shape: Shape, dtype: object = "float32", device: object = "cpu") -> Tensor:
+    """Return a symbol: a tensor without elements, which stands for any of a shape and a type.
+
+    Raises:
+        HidetError: a size is not known; programs have static shapes.
+    """
+    if not all(type(size) is int for size in shape):
+        raise HidetError(
+            f"a symbol of shape {list(shape)}", hint="sizes are numbers: a graph is for one shape"
+        )
+    strides = _torch.empty(tuple(shape), device="meta").stride()
+    return Tensor(example_of(Spec(tuple(shape), strides, _dtype(dtype), _indexed(device))))
 
 
-def ones_like(data: Tensor) -> Tensor:
-    """Return a tensor of ones like another one."""
-    return Tensor(_torch.ones_like(data.torch()))
+def _indexed(device: object) -> _torch.device:
+    """Return a device with its number, as those of tensors have one."""
+    found = _device(device)
+    return _torch.empty(0, device=found).device if found.type == "cuda" else found
 
 
-def plain(value: object) -> object:
-    """Return torch's tensor for one of ours, or for what DLPack knows; else the value itself."""
-    if isinstance(value, Tensor):
-        return value.torch()
-    is_foreign = hasattr(value, "__dlpack__") and not isinstance(value, _torch.Tensor)
-    return _torch.from_dlpack(value) if is_foreign else value
+def _like(
+    data: Tensor, shape: Shape | None, dtype: object, device: object
+) -> tuple[Shape, object, object]:
+    """Return shape, type and device of a tensor, but for what is given."""
+    return (
+        data.shape if shape is None else shape,
+        data.dtype if dtype is None else dtype,
+        data.device if device is None else device,
+    )
 
+
+def linspace(
+    start: float,
+    stop: float,
+    /,
+    num: int,
+    *,
+    dtype: object = None,
+    device: object = "cpu",
+    endpoint: bool = True,
+) -> Tensor:
+    """Return so many numbers at equal distances, with `stop` or without."""
+    count = num if endpoint else num + 1
+    kind = None if dtype is None else _dtype(dtype)
+    return Tensor(_torch.linspace(start, stop, count, dtype=kind, device=_device(device))[:num])
+
+
+def full_like(
+    data: Tensor,
+    fill_value: float,
+    shape: Shape | None = None,
+    dtype: object = None,
+    device: object = None,
+) -> Tensor:
+    """Return a tensor of one number like another tensor, but for what is given."""
+    where, kind, place = _like(data, shape, dtype, device)
+    return full(where, fill_value, kind, place)
+
+
+def randn_like(
+    data: Tensor,
+    mean: float = 0.0,
+    stddev: float = 1.0,
+    shape: Shape | None = None,
+    dtype: object = None,
+    device: object = None,
+) -> Tensor:
+    """Return random numbers of a normal distribution like a tensor, but for what is given."""
+    where, kind, place = _like(data, shape, dtype, device)
+    return randn(where, kind, mean, stddev, place)
+
+
+def _as_like(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Return the function that makes a tensor like another one, but for what is given."""
+
+    def call(
+        data: Tensor, shape: Shape | None = None, dtype: object = None, device: object = None
+    ) -> Tensor:
+        return make(*_like(data, shape, dtype, device))
+
+    call.__name__ = call.__qualname__ = f"{make.__name__}_like"
+    first = (make.__doc__ or "").partition("\n")[0]
+    call.__doc__ = f"{first}\n\n    Its kind is that of `data`, but for what is given."
+    return call
+
+
+empty_like, ones_like, symbol_like, zeros_like = map(_as_like, (empty, ones, symbol, zeros))
 
 __all__ = [
     "Tensor",
@@ -237,13 +464,18 @@ __all__ = [
     "asarray",
     "empty",
     "empty_like",
+    "from_dlpack",
     "from_torch",
     "full",
+    "full_like",
+    "linspace",
     "ones",
     "ones_like",
-    "plain",
     "randint",
     "randn",
+    "randn_like",
+    "symbol",
+    "symbol_like",
     "zeros",
     "zeros_like",
 ]

@@ -32,6 +32,7 @@ PASSES: dict[str, str] = {
     "map-copies": "hidet.lowering.task.map_copies:MapCopiesPass",
     "pipeline-copies": "hidet.lowering.task.pipeline_copies:PipelineCopiesPass",
     "specialize-warps": "hidet.lowering.task.specialize_warps:SpecializeWarpsPass",
+    "multicast-copies": "hidet.lowering.task.multicast_copies:MulticastCopiesPass",
     "stage-epilogue": "hidet.lowering.task.stage_epilogue:StageEpiloguePass",
     "inline-compute": "hidet.lowering.task.inline_compute:InlineComputePass",
     "insert-barriers": "hidet.lowering.task.insert_barriers:InsertBarriersPass",

@@ -13,9 +13,13 @@ from pathlib import Path
 
 import pytest
 import torch
+from xdsl.parser import Parser
 
 from hidet import option
-from hidet.lowering.pipelines import PIPELINES
+from hidet.analysis.kernels import kernels_of
+from hidet.backend.printer.kernel import print_kernels
+from hidet.context import make_context
+from hidet.lowering.pipelines import PIPELINES, PassOptions, passes_of
 from hidet.testing.lit_file import read_run_lines, run_line
 from hidet.tools import cli, hidet_opt
 from hidet.universe import PASSES, load
@@ -23,6 +27,7 @@ from hidet.universe import PASSES, load
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 ARCHITECTURE = ROOT / "docs" / "architecture.md"
+MATMUL = ROOT / "docs" / "matmul.md"
 CODE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -155,6 +160,19 @@ def dump(tmp_path_factory):
     return graph
 
 
+@pytest.fixture(scope="module")
+def stages():
+    """Run the program of the page on products; give its text after each pass, and as source."""
+    (program,) = blocks(MATMUL, "mlir")
+    context = make_context()
+    module = Parser(context, program).parse_module()
+    found = {}
+    for each in passes_of("kernels-pipeline", PassOptions()):
+        each.apply(context, module)
+        found[each.name] = str(module)
+    return found | {"source": print_kernels(kernels_of(module))}
+
+
 EXCERPT = re.compile(
     r"^<!-- (after|kernel) (\S+) -->\n```\w*\n(.*?)^```$", re.MULTILINE | re.DOTALL
 )
@@ -179,12 +197,25 @@ def shows(shown, line):
 def test_excerpts_of_the_architecture(dump, kind, name, text):
     """The lines that the page shows of a stage are in its text, in their order."""
     (path,) = dump.glob(f"*_{name}.mlir" if kind == "after" else f"kernels/{name}.cu")
-    rest = iter(path.read_text().splitlines())
-    for shown in text.splitlines():
+    check_excerpt(text, path.read_text())
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [found[1:] for found in EXCERPT.findall(MATMUL.read_text())]
+)
+def test_excerpts_of_the_product(stages, name, text):
+    """The same of the page on products."""
+    check_excerpt(text, stages[name])
+
+
+def check_excerpt(excerpt, whole):
+    """Assert that the lines of an excerpt are in a text, in their order."""
+    rest = iter(whole.splitlines())
+    for shown in excerpt.splitlines():
         if shown.strip() == "...":
             continue
         rest = dropwhile(lambda line, shown=shown: not shows(shown, line), rest)
-        assert next(rest, None) is not None, f"{path.name} does not go on with: {shown}"
+        assert next(rest, None) is not None, f"the text does not go on with: {shown}"
 
 
 def test_tutorial_names_the_module_of_each_function():

@@ -12,6 +12,7 @@ ROOT = Path(__file__).parents[1]
 LAYERS = {
     "errors": "",
     "escape": "",
+    "foreign": "",
     "forks": "",
     "option": "errors",
     "tracebacks": "errors option",
@@ -28,8 +29,7 @@ LAYERS = {
     "absent": "errors",
     "original": "absent",
     "lang": "absent arch frontends.script mapping original",
-    "tensor": "errors frontends.script",
-    "utils": "errors original tensor",
+    "utils": "errors foreign original",
     "lowering.templates": "analysis arch dialects errors frontends.script lang mapping rewriting",
     "context": "universe",
     "lowering": (
@@ -40,10 +40,17 @@ LAYERS = {
     "runtime": "arch errors forks option",
     "tuning": "arch backend context dialects errors lowering lowering.templates runtime",
     "driver": (
-        "analysis arch backend context dialects errors escape forks frontends.script legality "
-        "lowering option runtime tensor tracebacks tuning utils"
+        "analysis arch backend context dialects errors escape foreign forks frontends.script "
+        "legality lowering option runtime tracebacks tuning utils"
     ),
     "frontends.torch": "dialects driver errors frontends.script option runtime",
+    "frontends.trace": (
+        "context dialects driver errors foreign frontends.script frontends.torch lowering runtime "
+        "utils"
+    ),
+    "tensor": "errors foreign frontends.script frontends.torch frontends.trace",
+    "ops": "absent frontends.trace tensor",
+    "graph": "foreign frontends.trace ops tensor",
     "tools": (
         "arch backend context dialects driver errors frontends.script legality lowering mapping "
         "option tuning universe"

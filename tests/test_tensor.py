@@ -1,5 +1,7 @@
 """Tensors with the names of the original Hidet."""
 
+import pickle
+
 import numpy as np
 import pytest
 import torch
@@ -34,7 +36,7 @@ def test_properties():
     x = hidet.from_torch(data)
     assert (x.shape, x.dtype, x.size, x.nbytes) == ((2, 3), hidet.int64, 6, 48)
     assert x.device == torch.device("cpu")
-    assert str(x).startswith("Tensor(shape=(2, 3), dtype='int64', device='cpu')\ntensor([[0, 1, 2]")
+    assert str(x).startswith("Tensor(shape=(2, 3), dtype='int64', device='cpu')\n[[0 1 2]")
 
 
 def test_conversions():
@@ -76,3 +78,111 @@ def test_on_a_gpu():
     x = hidet.randn([4], device="cuda")
     assert x.device.type == "cuda"
     assert x.cpu().cuda().torch().equal(x.torch())
+
+
+X, Y = torch.randn(3, 4), torch.rand(3, 4) + 0.5
+INTEGERS = torch.arange(12).reshape(3, 4), torch.arange(12).reshape(3, 4) % 5
+
+OPERATORS = {
+    "x + y": lambda x, y: x + y,
+    "2 + x": lambda x, y: 2 + x,
+    "x - y": lambda x, y: x - y,
+    "2 - x": lambda x, y: 2 - x,
+    "x * 3": lambda x, y: x * 3,
+    "x / y": lambda x, y: x / y,
+    "1 / y": lambda x, y: 1 / y,
+    "x % y": lambda x, y: x % y,
+    "y ** 2": lambda x, y: y**2,
+    "x @ y.T": lambda x, y: x @ y.transpose(0, 1),
+    "-x": lambda x, y: -x,
+    "+x": lambda x, y: +x,
+    "abs(x)": lambda x, y: abs(x),
+    "comparisons": lambda x, y: (x < y) == (y > x),
+    "x <= y": lambda x, y: (x <= y) != (x >= y),
+}
+
+
+@pytest.mark.parametrize("function", OPERATORS.values(), ids=OPERATORS)
+def test_operators(function):
+    """Python's operators compute what torch's do."""
+    result = function(hidet.from_torch(X), hidet.from_torch(Y))
+    torch.testing.assert_close(result.torch(), function(X, Y))
+
+
+def test_operators_of_integers():
+    x, y = INTEGERS
+    for function in (lambda x, y: x & y, lambda x, y: x | y, lambda x, y: ~(x ^ y)):
+        result = function(hidet.from_torch(x), hidet.from_torch(y))
+        assert result.torch().equal(function(x, y))
+
+
+@pytest.mark.parametrize(
+    "key",
+    [1, -1, slice(1, 3), (slice(None), 2), (None, 0, ..., slice(None, None, 2)), ..., ()],
+    ids=repr,
+)
+def test_indexing(key):
+    """Basic indices look at the same memory; of a symbol they are an operator."""
+    found = hidet.from_torch(X)[key]
+    assert found.torch().equal(X[key])
+    assert found.torch().data_ptr() == X[key].data_ptr()
+    symbol = hidet.symbol([3, 4])
+    assert hidet.trace_from(symbol[key])(hidet.from_torch(X)).torch().equal(X[key])
+
+
+def test_indexing_by_tensors():
+    x, rows = hidet.from_torch(X), hidet.asarray([2, 0])
+    assert x[rows].torch().equal(X[[2, 0]])
+    assert x[:, rows].torch().equal(X[:, [2, 0]])
+
+
+def test_methods():
+    x = hidet.from_torch(X)
+    results = {
+        x.sum([0]): X.sum(0),
+        x.mean(1, keep_dim=True): X.mean(1, keepdim=True),
+        x.unsqueeze(0): X[None],
+        x.unsqueeze(0).squeeze(0): X,
+        x.astype("float16"): X.half(),
+        x.expand(2, -1, 4): X.expand(2, 3, 4),
+        x.masked_fill(x < 0, 0.0): X.clamp(min=0),
+        x.rearrange([[1], [0]]): X.T,
+        x.transpose(0, 1): X.T,
+        x.view(shape=[12]): X.reshape(12),
+        x.float(): X,
+    }
+    for result, wanted in results.items():
+        torch.testing.assert_close(result.torch(), wanted)
+    assert [row.tolist() for row in x] == X.tolist()
+    assert (len(x), x.signature()) == (3, "float32[3, 4][cpu]")
+    assert x.storage.data_ptr() == X.data_ptr()
+
+
+def test_numbers():
+    """A tensor of one element is a number."""
+    assert (float(hidet.full([], 2.5)), int(hidet.full([1], 2))) == (2.5, 2)
+    assert [5, 6, 7][hidet.asarray(1)] == 6
+    assert bool(hidet.ones([1])) is True
+
+
+def test_printing():
+    """As numpy prints it, with two digits after the point."""
+    x = hidet.asarray([[-0.891, 0.018, -0.7]])
+    assert str(x) == "Tensor(shape=(1, 3), dtype='float32', device='cpu')\n[[-0.89  0.02 -0.7 ]]"
+    assert str(hidet.ones([2], "bfloat16")).endswith("\n[1. 1.]")
+
+
+def test_pickle_and_torch():
+    """It goes to other processes, and functions of torch take it."""
+    x = hidet.from_torch(X)
+    assert pickle.loads(pickle.dumps(x)).torch().equal(X)
+    assert torch.relu(x).equal(X.relu())
+    assert hidet.from_dlpack(X).torch().equal(X)
+
+
+def test_likes():
+    x = hidet.from_torch(X)
+    assert hidet.full_like(x, 2, dtype="int32").tolist() == [[2] * 4] * 3
+    assert hidet.zeros_like(x, shape=[2]).shape == (2,)
+    assert hidet.randn_like(x, mean=5.0, stddev=0.1).torch().mean() > 4
+    assert hidet.linspace(0.0, 1.0, 3).tolist() == [0, 0.5, 1]

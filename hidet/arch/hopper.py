@@ -10,8 +10,8 @@ from hidet.arch.limits import WARP, WARP_GROUP
 
 _WGMMA_SECTION = "Asynchronous Warpgroup Level Matrix Instructions"
 
-WGMMA_COLUMNS = (8, 16, *range(32, 257, 32))
-"""The numbers of columns that the device header has; the machine has all multiples of 8."""
+WGMMA_COLUMNS = range(8, 257, 8)
+"""The numbers of columns that a product may have (PTX ISA, wgmma.mma_async, .shape)."""
 
 
 def _wgmma(n: int, kind: str) -> MmaInstruction:

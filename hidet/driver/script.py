@@ -39,6 +39,7 @@ from hidet.driver.script_arguments import Arguments, number_of, sizes_of
 from hidet.driver.script_keys import key_of
 from hidet.driver.target import find_toolchain
 from hidet.errors import CompilationError, HidetError
+from hidet.foreign import plain
 from hidet.frontends.script.kernels import HostFunction
 from hidet.frontends.script.launches import LAUNCH
 from hidet.frontends.script.module import IRModule
@@ -46,7 +47,6 @@ from hidet.legality.architecture import check_architecture
 from hidet.lowering.pipelines import PassOptions, passes_of, run_pipeline
 from hidet.runtime.strict import accessible
 from hidet.runtime.times import CompileTimes
-from hidet.tensor import plain
 from hidet.tracebacks import public
 from hidet.utils.benchmark import benchmark_func
 

@@ -22,10 +22,10 @@ from torch.library import Library
 
 from hidet.dialects.cuda.names import is_identifier, symbol_of
 from hidet.driver.script_keys import function_of
+from hidet.foreign import HoldsTensor, plain
 from hidet.forks import FAMILY
 from hidet.frontends.script.launches import Parameter
 from hidet.frontends.script.types import ScalarType
-from hidet.tensor import Tensor, plain
 
 if TYPE_CHECKING:
     from hidet.driver.script import CompiledFunction
@@ -55,7 +55,7 @@ def call_operator(key: str, arguments: Sequence[Any]) -> None:
 
     As any call of a kernel it has no gradient.
     """
-    plain = [a.torch() if isinstance(a, Tensor) else a for a in arguments]
+    plain = [a.torch() if isinstance(a, HoldsTensor) else a for a in arguments]
     detached = [a.detach() if isinstance(a, torch.Tensor) else a for a in plain]
     getattr(torch.ops.hidet_script, operator_name(key)).default(*detached)
 

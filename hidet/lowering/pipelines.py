@@ -31,6 +31,7 @@ TASK = (
     "map-copies",  # tiles have their layouts
     "stage-epilogue",  # what stores results is then a part of what the warps share
     "specialize-warps",  # where all tiles of a product can come by TMA
+    "multicast-copies",  # of what the producers of a cluster fetch
     "pipeline-copies",  # knows which copies move vectors
     "inline-compute",  # views vanish before barriers: what a copy reads is then in sight
     "fold-casts",  # all bodies have met by now: a value need not be rounded in between

@@ -6,8 +6,8 @@ from typing import Any
 
 import torch as _torch
 
+from hidet.foreign import plain
 from hidet.original import show_elsewhere
-from hidet.tensor import plain
 from hidet.utils.benchmark import benchmark_func
 
 

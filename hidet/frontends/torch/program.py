@@ -10,6 +10,7 @@ import torch
 from hidet import option
 from hidet.frontends.torch.imported import ImportedGraph, Returned, Source
 from hidet.frontends.torch.settings import Settings
+from hidet.runtime.times import CompileTimes
 
 if TYPE_CHECKING:
     from hidet.runtime.compiled_graph import CompiledGraph
@@ -20,6 +21,8 @@ Arguments = Sequence[Any]
 
 class Runnable(Protocol):
     """What the compile driver makes of a program; see `hidet.runtime.CompiledGraph`."""
+
+    report: CompileTimes
 
     @property
     def constant_names(self) -> Sequence[str]:
@@ -68,16 +71,20 @@ class CompiledProgram:
     """A compiled FX graph, called with the list of its arguments, as AOTAutograd wants it.
 
     Which argument goes where is settled here once; a call only picks and passes on.
+
+    Attributes:
+        report: what compiling has taken; None where there was nothing to compile.
     """
 
     def __init__(self, imported: ImportedGraph, settings: Settings) -> None:
         # Tells torch to pass one list; torch copies what is in the object, not in the class.
         self._boxed_call = True
         self._run: Callable[..., Sequence[torch.Tensor]] = _nothing
+        self.report: CompileTimes | None = None
         constants = imported.constants
         if not imported.is_empty:
             runnable = compile_module(imported, settings)
-            self._run = runnable.run
+            self._run, self.report = runnable.run, runnable.report
             # The driver has no use for some constants, perhaps, or another order.
             constants = [constants[int(name.removeprefix("p"))] for name in runnable.constant_names]
         self._inputs = _reader(imported.inputs)

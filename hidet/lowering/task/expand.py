@@ -13,24 +13,32 @@ from hidet.dialects.compute import LoadOp, StoreOp
 from hidet.dialects.shaped import element_of, shape_of
 from hidet.dialects.task import CopyOp, ForeachOp
 from hidet.dialects.task.marks import ASYNC
+from hidet.mapping import TaskMap
 from hidet.rewriting.builder import Index, KernelBuilder
 
 
-def expand_copy(op: CopyOp) -> ForeachOp:
+def expand_copy(op: CopyOp, part: TaskMap | None = None, first: int = 0) -> ForeachOp:
     """Insert before a copy the foreach that does the same, element by element.
 
     Reads outside of the source give zero, writes outside of the target are left out; the guard
     surrounds all that the element costs, so a view is evaluated in bounds only.
+
+    Args:
+        op: the copy.
+        part: who copies what of a part of the columns; all are copied where it is left out.
+        first: the first column of the part.
     """
     builder = KernelBuilder(InsertPoint.before(op))
     reads, other, offsets = op.reads, op.other, op.offsets
     sizes = iter(op.sizes)
     extents = [next(sizes) if extent == DYNAMIC_INDEX else extent for extent in shape_of(other)]
-    foreach = builder.insert(ForeachOp(op.tile if op.map is None else op.tasks, op.worker))
+    tasks = part or (op.tile if op.map is None else op.tasks)
+    foreach = builder.insert(ForeachOp(tasks, op.worker))
     if op.is_async is not None:
         foreach.attributes[ASYNC] = UnitAttr()
     with builder.inside(foreach.body.block):
-        element = foreach.indices
+        *rows, column = foreach.indices
+        element = [*rows, builder.index(builder.add(column, first))]
         lead = len(offsets) - len(element)
         place = list(offsets[:lead]) + [
             builder.index(builder.add(offset, index))

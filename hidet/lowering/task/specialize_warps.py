@@ -46,7 +46,7 @@ from hidet.rewriting.builder import Index, KernelBuilder
 from hidet.rewriting.dead_code import drop_dead_code
 from hidet.rewriting.locations import location_setter
 
-REGISTERS = {2: (24, 240)}
+REGISTERS = {2: (40, 232)}
 """Registers of a thread of the producer and of the consumers, by the number of warp groups of
 consumers, where those that the compiler hands out alike do not suffice: 65,536 are shared by all
 (PTX ISA, setmaxnreg)."""

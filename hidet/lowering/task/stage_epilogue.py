@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.dialects.builtin import MemRefType, ModuleOp, UnitAttr, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import (
@@ -22,16 +23,22 @@ from hidet.analysis.kernels import kernel_of, kernels_of
 from hidet.analysis.windows import sink_window
 from hidet.arch.chips import Arch
 from hidet.arch.hopper import TMA_STORE
+from hidet.arch.limits import WARP_GROUP
 from hidet.dialects.compute import SinkOp, StoreOp
-from hidet.dialects.cuda import FenceProxyAsyncOp, TmaCommitOp, TmaWaitOp
+from hidet.dialects.cuda import BarrierSyncOp, FenceProxyAsyncOp, TmaCommitOp, TmaWaitOp
 from hidet.dialects.cuda.attributes import Space, SpaceAttr, space_of
 from hidet.dialects.cuda.table_ops import Element
 from hidet.dialects.shaped import bytes_of, element_of, is_memref, memref_type, shape_of
 from hidet.dialects.task import CopyOp
-from hidet.dialects.task.layout import SWIZZLES, SharedLayout, SharedLayoutAttr
+from hidet.dialects.task.layout import SWIZZLES, SharedLayout, SharedLayoutAttr, map_of
+from hidet.dialects.task.marks import RING
+from hidet.lowering.task.expand import expand_copy
+from hidet.lowering.task.lower_mma import group_start, groups_along
 from hidet.lowering.task.tma_copies import TmaWindow
-from hidet.lowering.templates.blocking import STAGED
+from hidet.lowering.templates.blocking import SLOTS, STAGED, pieces_of
 from hidet.lowering.templates.config import choices_of
+from hidet.mapping import TaskMap
+from hidet.mapping.factors import Factor
 from hidet.rewriting.builder import KernelBuilder
 from hidet.rewriting.locations import location_setter
 
@@ -39,8 +46,10 @@ from hidet.rewriting.locations import location_setter
 class StageCopy(RewritePattern):
     """A copy of a register tile to a sink with one output goes through a shared tile.
 
-    The sink's body computes what is stored, into the shared tile; one thread asks TMA to copy that,
-    and waits for it only before the tile is written again, and at the end of the kernel.
+    The sink's body computes what is stored, into the shared tile. Each warp group stores its own
+    rectangle, and waits for itself alone: one of its threads asks TMA to copy that, and waits for
+    it only before the tile is written again, and at the end of the kernel. A wide rectangle goes
+    in pieces, of which two are in shared memory at a time.
     """
 
     @op_type_rewrite_pattern
@@ -49,37 +58,101 @@ class StageCopy(RewritePattern):
         sink = op.target.owner
         if not _is_register(op.source) or not isinstance(sink, SinkOp):
             return
-        found = sink_window(sink)
-        if found is None:
+        found, parts = sink_window(sink), _Parts.of(map_of(op.source.type))
+        if found is None or parts is None:
             return
         store, window = found
+        element = element_of(store.target)
+        pieces = parts.pieces(bytes_of(element))
         outer = KernelBuilder(InsertPoint.at_start(kernel_of(op).body.block))
-        tile = _allocate(outer, memref_type(op.source), element_of(store.target))
+        tile = _allocate(outer, parts, len(pieces), element)
         tma = TmaWindow.of(window, shape_of(op.target), tile)
         if tma is None:
             rewriter.erase(cast("Operation", tile.owner))
             return
         builder = KernelBuilder(InsertPoint.before(op))
         builder.operation_insertion_handler = [location_setter(op.location)]
-        is_first = builder.equal(op.worker, 0)
-        around = op.parent_op()
-        if isinstance(around, scf.ForOp):
+        group = builder.index(builder.div(op.worker, WARP_GROUP))
+        first = group_start(builder, parts.tasks, op.worker, WARP_GROUP)
+        is_first, tensor_map = _is_first(builder, op), tma.build_map(builder)
+        is_again, slots = isinstance(op.parent_op(), scf.ForOp), shape_of(tile)[1]
+        for number, piece in enumerate(pieces):
+            place = Element(tile, [group, builder.index(number % slots)])
+            if is_again or number >= slots:
+                with builder.when(is_first):
+                    builder.insert(TmaWaitOp(slots - 1))
+                _meet(builder, group)
+            start = number * shape_of(tile)[-1]
+            local = _local_sink(builder, op, sink, store, place)
+            copy = builder.insert(CopyOp(op.source, [], local, op.target_offsets, op.worker))
+            expand_copy(copy, piece, start)
+            rewriter.erase(copy)
+            builder.insert(FenceProxyAsyncOp())
+            _meet(builder, group)
             with builder.when(is_first):
-                builder.insert(TmaWaitOp(0))
-        local = _local_sink(builder, op, sink, store, tile)
-        copy = CopyOp(op.source, [], local, op.target_offsets, op.worker)
-        builder.insert(copy)
-        builder.insert(FenceProxyAsyncOp())
-        with builder.when(is_first):
-            tensor_map = tma.build_map(builder)
-            tma.build_stores(builder, tensor_map, op.target_offsets, Element(tile, []))
-            builder.insert(TmaCommitOp())
-        if isinstance(around, scf.ForOp):
-            builder.insertion_point = InsertPoint.after(around)
-            is_first = builder.equal(op.worker, 0)
-        with builder.when(is_first):
+                offsets, within = [*op.target_offsets], (first[0], builder.add(first[1], start))
+                offsets[-2:] = map(builder.index, map(builder.add, offsets[-2:], within))
+                tma.build_stores(builder, tensor_map, offsets, place)
+                builder.insert(TmaCommitOp())
+        if is_again:
+            builder.insertion_point = InsertPoint.after(cast("Operation", op.parent_op()))
+        with builder.when(_is_first(builder, op)):
             builder.insert(TmaWaitOp(0))
         rewriter.erase(op)
+
+
+def _is_first(builder: KernelBuilder, op: CopyOp) -> SSAValue:
+    """Return whether a thread is the first one of its warp group."""
+    return builder.equal(builder.mod(op.worker, WARP_GROUP), 0)
+
+
+def _meet(builder: KernelBuilder, group: SSAValue) -> None:
+    """Have the threads of a warp group wait for each other, at one of the barriers from 1 on."""
+    number = builder.insert(arith.IndexCastOp(builder.index(builder.add(group, 1)), i32)).result
+    builder.insert(BarrierSyncOp(number, WARP_GROUP))
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """The rectangles of a tile that warp groups own.
+
+    Attributes:
+        tasks: the map of the tile.
+        groups: how many warp groups share it.
+        rows: the rows of a rectangle.
+        columns: its columns.
+    """
+
+    tasks: TaskMap
+    groups: int
+    rows: int
+    columns: int
+
+    @staticmethod
+    def of(tasks: TaskMap) -> _Parts | None:
+        """Return the parts of a tile, None where those of warp groups are no rectangles."""
+        if tasks.workers % WARP_GROUP or tasks.rank != 2 or tasks.replicate_digits:
+            return None
+        counts = [groups_along(tasks, dim, WARP_GROUP) for dim in (0, 1)]
+        for digit in tasks.spatial_digits:
+            splits = max(WARP_GROUP // digit.weight, 1) < digit.extent
+            if splits and digit.stride * digit.extent != tasks.shape[digit.dim]:
+                return None
+        rows, columns = (extent // each for extent, each in zip(tasks.shape, counts, strict=True))
+        return _Parts(tasks, prod(counts), rows, columns)
+
+    def pieces(self, element_bytes: int) -> list[TaskMap]:
+        """Return who has what of each piece of the columns, which may be all of them.
+
+        They are more than one where all groups have all columns, in registers that are neighbours.
+        """
+        count = pieces_of(self.columns, element_bytes)
+        number, factor = next(each for each in enumerate(self.tasks.factors) if each[1].dims[1] > 1)
+        if factor.kind != "repeat" or factor.dims[1] % count:
+            return [self.tasks]
+        piece = Factor("repeat", (factor.dims[0], factor.dims[1] // count))
+        factors = self.tasks.factors
+        return [TaskMap((*factors[:number], piece, *factors[number + 1 :]))] * count
 
 
 def _is_register(value: SSAValue) -> bool:
@@ -87,28 +160,34 @@ def _is_register(value: SSAValue) -> bool:
     return is_memref(value.type) and space_of(memref_type(value)) is Space.REGISTER
 
 
-def _allocate(builder: KernelBuilder, like: MemRefType[Attribute], element: Attribute) -> SSAValue:
-    """Allocate a shared tile of the shape of another one, with the largest swizzle."""
-    row = like.get_shape()[-1] * bytes_of(element)
+def _allocate(builder: KernelBuilder, parts: _Parts, pieces: int, element: Attribute) -> SSAValue:
+    """Allocate a shared tile for a piece or two of each warp group, with the largest swizzle."""
+    columns = parts.columns // pieces
+    row = columns * bytes_of(element)
     swizzle = max(size for size in SWIZZLES if size == 0 or row % size == 0)
     layout = SharedLayoutAttr(SharedLayout(1, swizzle))
-    tile = builder.allocate(MemRefType(element, like.get_shape(), layout, SpaceAttr(Space.SHARED)))
+    shape = [parts.groups, min(pieces, SLOTS), parts.rows, columns]
+    tile = builder.allocate(MemRefType(element, shape, layout, SpaceAttr(Space.SHARED)))
     tile.name_hint = "staged"
+    cast("Operation", tile.owner).attributes[RING] = UnitAttr()
     return tile
 
 
 def _local_sink(
-    builder: KernelBuilder, op: CopyOp, sink: SinkOp, store: StoreOp, tile: SSAValue
+    builder: KernelBuilder, op: CopyOp, sink: SinkOp, store: StoreOp, part: Element
 ) -> SSAValue:
-    """Build a sink that stores to the shared tile what another one stores to its buffer."""
+    """Build a sink that stores to a part of the tile what another one stores to its buffer."""
     local = sink.clone()
     builder.insert(local)
     (inner,) = (each for each in local.body.block.ops if isinstance(each, StoreOp))
     inside = KernelBuilder(InsertPoint.before(inner))
-    rank = len(shape_of(tile))
-    places = zip(local.indices[-rank:], op.target_offsets[-rank:], strict=True)
-    indices = [inside.insert(arith.SubiOp(index, first)).result for index, first in places]
-    inside.insert(StoreOp(inner.value, tile, indices))
+    place = [*part.indices]
+    for index, first, extent in zip(
+        local.indices[-2:], op.target_offsets[-2:], shape_of(part.memref)[-2:], strict=True
+    ):
+        of_tile = inside.index(inside.subtract(index, first))
+        place.append(inside.index(inside.mod(of_tile, extent)))
+    inside.insert(StoreOp(inner.value, part.memref, place))
     inner.detach()
     inner.erase()
     return local.result
@@ -119,8 +198,10 @@ class StageEpiloguePass(ModulePass):
     """Store results by TMA, where the kernel's config says `epilogue = "staged"`.
 
     Expects kernels of task ops on views. Rewrites copies of register tiles to sinks that store one
-    value each, to elements of a buffer that TMA can reach: they get a shared tile, and are followed
-    by what one thread asks of TMA. Other copies, kernels and machines without TMA are left alone.
+    value each, to elements of a buffer that TMA can reach, and of which each warp group has a
+    rectangle: they get a shared tile, and are followed by what one thread of each warp group asks
+    of TMA. The barriers are there, `insert-barriers` leaves the tile alone. Other copies, kernels
+    and machines without TMA are left alone.
     """
 
     name = "stage-epilogue"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import product
 from math import prod
 
@@ -12,6 +13,7 @@ from hidet.arch.hopper import WGMMA
 from hidet.arch.instructions import FMA, MMA_SYNC
 from hidet.arch.limits import WARP, WARP_GROUP
 from hidet.arch.products import product_named
+from hidet.dialects.compute import FusionOp
 from hidet.dialects.graph import MatmulOp
 from hidet.dialects.shaped import bytes_of, element_of, shape_of
 from hidet.lowering.templates.base import ceil_div
@@ -31,6 +33,7 @@ class Problem:
         kind: the type of the factors, `tf32` where f32 may be rounded to it.
         total: the type of the sums.
         element_bytes: the bytes of a factor.
+        result_bytes: the bytes of what is stored of an element of the result.
     """
 
     batch: int
@@ -40,12 +43,15 @@ class Problem:
     kind: str
     total: str
     element_bytes: int
+    result_bytes: int = 2
 
     @classmethod
     def of(cls, anchor: MatmulOp) -> Problem:
-        """Return the problem of a product of the graph."""
+        """Return the problem of a product of the graph, or in a fusion."""
         element, result = element_of(anchor.lhs), shape_of(anchor.result)
         kind = "tf32" if anchor.precision.data == "tf32" else str(element)
+        fusion = anchor.parent_op()
+        stored = fusion.results_ if isinstance(fusion, FusionOp) else [anchor.result]
         return cls(
             batch=prod(result[:-2]),
             m=result[-2],
@@ -54,11 +60,28 @@ class Problem:
             kind=kind,
             total=str(element_of(anchor.result)),
             element_bytes=bytes_of(element),
+            result_bytes=max(bytes_of(element_of(value)) for value in stored),
         )
 
 
 STAGED = "staged"
 """The epilogue of results that go through shared memory."""
+
+SLOTS = 2
+"""The pieces of a warp group's results that are in shared memory at a time."""
+
+
+def pieces_of(columns: int, element_bytes: int) -> int:
+    """Return in how many pieces of columns a warp group stores its results: lines, or one of all.
+
+    A number of them that the slots divide, so that each has a slot of its own.
+    """
+    line = LINE // element_bytes
+    return columns // line if columns % (SLOTS * line) == 0 else 1
+
+
+LINE = 128
+"""The bytes of a line of the caches, and of all banks."""
 
 STRIPED = "striped"
 """The arrangement of products in which neighbouring threads have neighbouring elements."""
@@ -79,6 +102,8 @@ class Blocking(Config):
         stages: how many tiles of each operand are in shared memory.
         grid: the most blocks that are launched; they go on to further tiles until none is left.
         epilogue: `direct`, or `staged`: results go through shared memory, and from there by TMA.
+        cluster_rows: how many blocks of a cluster lie one below the other, in the same columns.
+        cluster_columns: how many lie side by side, in the same rows.
         arrangement: of products by FMA, `blocked`: a thread's elements are neighbours, or
             `striped`: those of neighbouring threads are.
         residents: how many blocks share a multiprocessor, and so its registers, at least.
@@ -93,6 +118,8 @@ class Blocking(Config):
     stages: int
     grid: int = MAX_CHOICE
     epilogue: str = "direct"
+    cluster_rows: int = 1
+    cluster_columns: int = 1
     arrangement: str = "blocked"
     residents: int = 1
 
@@ -102,11 +129,18 @@ class Blocking(Config):
         worker = 1 if self.instruction == FMA else product_named(self.instruction).group
         return self.rows * self.columns * worker
 
+    @property
+    def cluster(self) -> int:
+        """The blocks of a cluster."""
+        return self.cluster_rows * self.cluster_columns
+
     def shared_bytes(self, problem: Problem) -> int:
         """Return the shared memory of a block."""
         factors = (self.block_m + self.block_n) * self.block_k * self.stages
-        results = self.block_m * self.block_n if self.epilogue == STAGED else 0
-        return (factors + results) * problem.element_bytes
+        pieces = pieces_of(self.block_n, problem.result_bytes) if self.columns == 1 else 1
+        staged = self.block_m * self.block_n * min(pieces, SLOTS) // pieces
+        results = staged if self.epilogue == STAGED else 0
+        return factors * problem.element_bytes + results * problem.result_bytes
 
     def refusal(self, problem: Problem, arch: Arch) -> str | None:
         """Return why a machine cannot run it, or None where it can."""
@@ -116,10 +150,16 @@ class Blocking(Config):
         shared = self.shared_bytes(problem) + spare
         return Footprint(self.threads, shared, sums).refusal(arch)
 
+    def clusters(self, problem: Problem) -> tuple[int, int]:
+        """Return how many clusters cover the rows of a matrix, and its columns."""
+        return (
+            ceil_div(problem.m, self.block_m * self.cluster_rows),
+            ceil_div(problem.n, self.block_n * self.cluster_columns),
+        )
+
     def tiles(self, problem: Problem) -> int:
-        """Return how many tiles the results have."""
-        tiles = ceil_div(problem.m, self.block_m) * ceil_div(problem.n, self.block_n)
-        return problem.batch * tiles
+        """Return how many tiles the results have, with those that fill up clusters."""
+        return problem.batch * prod(self.clusters(problem)) * self.cluster
 
 
 CPU_FMA = [
@@ -152,27 +192,29 @@ MMA_TILES = (
 """Tiles for tensor cores: rows and columns, and how many warps share each."""
 
 WGMMA_TILES = (
-    (128, 256, 2, 1),
-    (256, 128, 2, 1),
-    (128, 192, 2, 1),
-    (128, 128, 2, 1),
-    (128, 64, 2, 1),
+    *((128, columns, 2, 1) for columns in (64, *range(96, 257, 16))),
+    *((256, columns, 2, 1) for columns in range(64, 129, 16)),
+    *((64, columns, 1, 1) for columns in (32, 48, 64, 96, 128, 192, 256)),
     (64, 256, 1, 2),
-    (64, 256, 1, 1),
-    (64, 128, 1, 1),
-    (64, 64, 1, 1),
-    (64, 32, 1, 1),
 )
-"""Tiles for warp groups of tensor cores: rows and columns, and how many groups share each."""
+"""Tiles for warp groups of tensor cores: rows and columns, and how many groups share each. Of many
+widths one makes whole waves; multiples of 16 can be swizzled in either order."""
 
-DEPTH = 128
-"""The bytes of k of a tile for tensor cores: a line of the caches and of the banks. Half of it took
-1.1 to 1.3 times as long on an H200."""
+DEPTH = LINE
+"""The bytes of k of a tile for tensor cores. Half of it took 1.1 to 1.3 times as long (H200)."""
 
-STAGES = (2, 3, 4, 5)
+SMALL_TILE = 64 * 128
+"""Tiles of up to so many elements may also have two lines of k: their steps are short."""
+
+STAGES = (2, 3, 4, 5, 6, 8, 11, 15)
+"""Products with few tiles wait for memory, the less the more of it is on its way."""
+
+MMA_STAGES = 8
+"""Where all threads ask for tiles the code that asks for the first ones is long."""
 
 
-def candidates(problem: Problem, arch: Arch) -> list[Blocking]:
+@cache
+def candidates(problem: Problem, arch: Arch) -> Sequence[Blocking]:
     """Return the blockings of a problem that a machine can run, the best estimate first.
 
     Those for tensor cores, where there are any, else those for FMA.
@@ -180,7 +222,7 @@ def candidates(problem: Problem, arch: Arch) -> list[Blocking]:
     fitting = [each for each in _tensor_cores(problem, arch) if not each.refusal(problem, arch)]
     if not fitting:
         fitting = [each for each in _fma(arch) if not each.refusal(problem, arch)]
-    return sorted(fitting, key=lambda each: estimate(each, problem, arch))
+    return tuple(sorted(fitting, key=lambda each: estimate(each, problem, arch)))
 
 
 def refused(problem: Problem, arch: Arch) -> list[Rejected]:
@@ -214,26 +256,54 @@ def _mma(problem: Problem, arch: Arch) -> Iterator[Blocking]:
     for instruction in MMA_SYNC.values():
         if instruction.name != wanted or not instruction.runs_on(arch):
             continue
-        depth = DEPTH // problem.element_bytes
-        for (block_m, block_n, rows, columns), stages in product(MMA_TILES, STAGES):
-            yield Blocking(wanted, block_m, block_n, depth, rows, columns, stages)
+        for block_m, block_n, rows, columns in MMA_TILES:
+            for depth, stages in _depths(block_m * block_n, problem):
+                if stages <= MMA_STAGES:
+                    yield Blocking(wanted, block_m, block_n, depth, rows, columns, stages)
 
 
 def _wgmma(problem: Problem, arch: Arch) -> Iterator[Blocking]:
     """Give the blockings of a problem for warp groups."""
     if problem.element_bytes != SHORT:
         return
-    for (block_m, block_n, rows, columns), stages in product(WGMMA_TILES, STAGES):
+    for block_m, block_n, rows, columns in WGMMA_TILES:
         name = f"m64n{block_n // columns}k16_{problem.kind}_{problem.total}"
         if name not in WGMMA or not WGMMA[name].runs_on(arch):
             continue
-        depth = DEPTH // problem.element_bytes
-        choice = Blocking(name, block_m, block_n, depth, rows, columns, stages)
-        yield choice
-        if choice.tiles(problem) > arch.processors:
-            yield replace(choice, grid=arch.processors)
-            yield replace(choice, grid=arch.processors, epilogue=STAGED)
+        for depth, stages in _depths(block_m * block_n, problem):
+            single = Blocking(name, block_m, block_n, depth, rows, columns, stages)
+            for choice in (single, *_clusters(single, problem)):
+                yield choice
+                if choice.tiles(problem) > arch.processors:
+                    stays = replace(choice, grid=arch.processors // choice.cluster * choice.cluster)
+                    yield from (stays, replace(stays, epilogue=STAGED))
 
+
+def _depths(size: int, problem: Problem) -> Iterator[tuple[int, int]]:
+    """Give how much of k a tile may have, and how many are on their way: no more than there are.
+
+    Args:
+        size: the elements of the tile of results.
+        problem: the problem.
+    """
+    line = DEPTH // problem.element_bytes
+    for depth in (line, 2 * line) if size <= SMALL_TILE else (line,):
+        for stages in STAGES:
+            if stages <= max(STAGES[0], ceil_div(problem.k, depth) + 1):
+                yield depth, stages
+
+
+def _clusters(choice: Blocking, problem: Problem) -> Iterator[Blocking]:
+    """Give the way to have two blocks share what one of them fetches, with none left over."""
+    rows, columns = choice.clusters(problem)
+    if rows % PAIR == 0:
+        yield replace(choice, cluster_rows=PAIR)
+    elif columns % PAIR == 0:
+        yield replace(choice, cluster_columns=PAIR)
+
+
+PAIR = 2
+"""The blocks of a cluster. Multiprocessors come in pairs, so that pairs leave none of them out."""
 
 SHORT = 2
 """The bytes of the elements that wgmma takes in either order."""
@@ -243,32 +313,48 @@ ALIGNMENT = 1024
 
 THREAD = 1
 
-PRODUCTS = {THREAD: 4.0e5, WARP: 1.5e6, WARP_GROUP: 3.3e6}
+PRODUCTS = {THREAD: 4.0e5, WARP: 2.2e6, WARP_GROUP: 3.1e6}
 """Multiply-adds of 16-bit numbers in a microsecond on a multiprocessor of an H200, by the threads
 that share an instruction: FMA, `mma.sync` and `wgmma`."""
 
 BUSY = 256
 """So many threads keep a multiprocessor busy with FMA."""
 
-TRAFFIC = 64e3
+TRAFFIC = 126e3
 """Bytes that it reads from the L2 cache in a microsecond."""
 
-STORES = 20e3
+STORES = 13e3
 """Bytes of results that it writes in a microsecond."""
 
-LATENCY = {THREAD: 0.8, WARP: 0.8, WARP_GROUP: 0.9}
+LATENCY = {THREAD: 0.8, WARP: 0.45, WARP_GROUP: 0.45}
 """Microseconds from the request of a tile to its product, where nothing else is in the way."""
 
+STEP = 0.064
+"""Microseconds that a step takes at least."""
 
-START = 0.5
-"""Microseconds that a block takes to begin."""
+BANDWIDTH = 0.88
+"""The part of the bandwidth of memory that products reach."""
+
+LAUNCH, START = 0.6, 0.7
+"""Microseconds that a kernel takes to begin, and a block."""
+
+CLUSTER = 0.9
+"""Microseconds for the blocks of a cluster to wait for each other. What they share comes out of the
+L2 cache anyway: that it is read once has saved nothing that could be seen."""
+
+BESIDE = {THREAD: 0.45, WARP: 0.1, WARP_GROUP: 0.1}
+"""The part of a time that counts beside a longer one."""
+
+WAITING = 0.2
+"""The part of the time of waiting that counts beside all others."""
 
 
 def estimate(choice: Blocking, problem: Problem, arch: Arch) -> float:
-    """Return about how many microseconds a product takes, measured on an H200 (TF32: twice that).
+    """Return about how many microseconds a product takes, fitted to some 1,000 times on an H200.
 
-    The largest of three times counts, and a part of the others: those of the products, of the
-    traffic with L2, and of waiting for one tile after the other. The results are written after it.
+    The largest of four times counts: of the products, of the traffic with L2, of that with memory,
+    and of waiting for one tile after the other. The results are written after it, unless they go
+    through shared memory, beside the next product.
     """
     blocks = choice.tiles(problem)
     if arch.is_cpu:  # no time: what the products of a block are, and the loads that they wait for
@@ -279,21 +365,25 @@ def estimate(choice: Blocking, problem: Problem, arch: Arch) -> float:
     share = ceil_div(blocks, arch.processors)  # what one multiprocessor has to do
     work = share * steps * choice.block_k * problem.element_bytes / 2
     stays = choice.grid < blocks  # the tiles of the next result are fetched while one is stored
-    beside = 1 if stays else min(_resident(choice, problem, arch), share)
+    resident = 1 if stays else min(_resident(choice, problem, arch), share)
     rate = PRODUCTS[group] * _efficiency(choice)
     if group == THREAD:  # each waits for its shared memory
-        rate *= min(1, beside * choice.threads / BUSY)
+        rate *= min(1, resident * choice.threads / BUSY)
     products = work * choice.block_m * choice.block_n / rate
     traffic = work * 2 * (choice.block_m + choice.block_n) / TRAFFIC
-    rounds = share if stays else ceil_div(share, beside)
-    fetched = share * steps + choice.stages if stays else rounds * (steps + choice.stages)
-    waiting = fetched * LATENCY[group] / max(choice.stages - 1, 0.5)
-    stores = share * choice.block_m * choice.block_n * problem.element_bytes / STORES / beside
-    if choice.epilogue == STAGED:
-        stores /= 2  # they go on beside the next product
-    times = sorted((products, traffic, waiting))
-    start = START * (1 if stays else rounds)
-    return times[2] + 0.3 * times[1] + 0.1 * times[0] + stores + start
+    elements = problem.m * problem.k + problem.k * problem.n + problem.m * problem.n
+    memory = problem.batch * elements * problem.element_bytes / (BANDWIDTH * arch.bandwidth) * 1e6
+    rounds = share if stays else ceil_div(share, resident)
+    fetched = (
+        share * steps + choice.stages if stays else rounds * (steps + min(choice.stages, steps))
+    )
+    waiting = fetched * max(LATENCY[group] / max(choice.stages - 1, 0.5), STEP)
+    stored = 1 if choice.epilogue == STAGED else share
+    stores = stored * choice.block_m * choice.block_n * problem.result_bytes / STORES / resident
+    times = (products, traffic, memory, waiting)
+    start = LAUNCH + START * (1 if stays else rounds) + CLUSTER * (choice.cluster > 1)
+    beside = BESIDE[group] * (sum(times) - max(times)) + WAITING * waiting
+    return max(times) + beside + stores + start
 
 
 def _efficiency(choice: Blocking) -> float:
@@ -306,8 +396,8 @@ def _efficiency(choice: Blocking) -> float:
     if choice.instruction == FMA:
         return warp_m * warp_n / (warp_m * warp_n + warp_m + warp_n)
     if product_named(choice.instruction).group == WARP_GROUP:
-        return warp_n / (warp_n + 32)
-    return 1.5 * warp_m * warp_n / (warp_m * warp_n + 16 * (warp_m + warp_n))
+        return warp_n / (warp_n + 3)
+    return warp_m * warp_n / (warp_m * warp_n + 30 * (warp_m + warp_n))
 
 
 def _resident(choice: Blocking, problem: Problem, arch: Arch) -> int:

@@ -12,7 +12,7 @@ from hidet.arch.chips import Arch
 from hidet.arch.limits import WARP
 from hidet.errors import ScheduleError
 from hidet.lowering.templates.base import ceil_div
-from hidet.lowering.templates.blocking import LATENCY, Problem
+from hidet.lowering.templates.blocking import Problem
 from hidet.lowering.templates.config import Config
 from hidet.mapping import TaskMap, repeat, spatial
 
@@ -167,6 +167,10 @@ def fits(choice: Sharing, problem: Problem, arch: Arch) -> bool:
     )
 
 
+LATENCY = 0.8
+"""Microseconds from the request of an element to its product, where nothing else is in the way."""
+
+
 def registers(choice: Sharing, problem: Problem) -> int:
     """Return about how many registers a block takes."""
     held = choice.held * problem.element_bytes // 4
@@ -189,7 +193,7 @@ def estimate(choice: Sharing, problem: Problem, arch: Arch) -> float:
     )
     step = choice.depth * choice.width * problem.element_bytes
     work = share * ceil_div(problem.k, choice.depth)
-    speed = min(arch.bandwidth / arch.processors * 1e-6, LOADING * resident * step / LATENCY[WARP])
+    speed = min(arch.bandwidth / arch.processors * 1e-6, LOADING * resident * step / LATENCY)
     instructions = choice.threads * ((problem.m + 1) * choice.held + rows)
     rate = arch.rates["f32"] / 2 / arch.processors * 1e-6
     exchanges = choice.lanes.bit_length() - 1 + (choice.lanes > WARP) * choice.sums(problem.m)

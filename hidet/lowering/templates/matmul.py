@@ -10,7 +10,7 @@ from hidet.dialects.graph import MatmulOp
 from hidet.frontends.script.values import Index, Tensor
 from hidet.lang import script, shared_tensor, task
 from hidet.lang.cuda import blockIdx, threadIdx
-from hidet.lowering.templates.base import KernelScope, Launch, Template, ceil_div
+from hidet.lowering.templates.base import KernelScope, Launch, Template
 from hidet.lowering.templates.blocking import Blocking, Problem, candidates, refused
 from hidet.lowering.templates.epilogue import anchor_of, product_tensors
 from hidet.lowering.templates.legality import Rejected
@@ -56,16 +56,18 @@ def matmul(lhs: Tensor, rhs: Tensor, product: Tensor, problem: Problem, choice: 
     sa = shared_tensor(lhs.dtype, [choice.block_m, choice.block_k])
     sb = shared_tensor(rhs.dtype, [choice.block_k, choice.block_n])
     tiles = choice.tiles(problem)
+    place = place_of_block(choice)
     if tiles <= choice.grid:
-        multiply_tile(blockIdx.x, lhs, rhs, product, acc, sa, sb, problem, choice)
+        multiply_tile(place[0], place[1:], lhs, rhs, product, acc, sa, sb, problem, choice)
     else:
-        for tile in range(blockIdx.x, tiles, choice.grid):
-            multiply_tile(tile, lhs, rhs, product, acc, sa, sb, problem, choice)
+        for tile in range(place[0], tiles // choice.cluster, choice.grid // choice.cluster):
+            multiply_tile(tile, place[1:], lhs, rhs, product, acc, sa, sb, problem, choice)
 
 
 @script
 def multiply_tile(
     number: Index,
+    place: Sequence[Index],
     lhs: Tensor,
     rhs: Tensor,
     product: Tensor,
@@ -75,14 +77,14 @@ def multiply_tile(
     problem: Problem,
     choice: Blocking,
 ) -> None:
-    """Compute one tile of one product."""
-    tile_m, tile_n = choice.block_m, choice.block_n
-    tiles_m, tiles_n = ceil_div(problem.m, tile_m), ceil_div(problem.n, tile_n)
+    """Compute one tile of one product: the one at this block's place, of those of a cluster."""
+    tiles_m, tiles_n = choice.clusters(problem)
     thread = threadIdx.x
     batch, tile = number // (tiles_m * tiles_n), number % (tiles_m * tiles_n)
     band = band_of(tiles_m)
-    row = (tile // (band * tiles_n) * band + tile % band) * tile_m
-    column = tile % (band * tiles_n) // band * tile_n
+    above = in_cluster(tile // (band * tiles_n) * band + tile % band, choice.cluster_rows, place[0])
+    left = in_cluster(tile % (band * tiles_n) // band, choice.cluster_columns, place[1])
+    row, column = above * choice.block_m, left * choice.block_n
     a, b, c = (matrix_of(operand, batch, product) for operand in (lhs, rhs, product))
     fill(acc, 0, thread)
     for k0 in range(0, problem.k, choice.block_k):
@@ -90,6 +92,20 @@ def multiply_tile(
         task.copy(task.window(rhs, *b, k0, column), sb, on=thread)
         task.matmul(sa, sb, acc, on=thread)
     task.copy(acc, task.window(product, *c, row, column), on=thread)
+
+
+def place_of_block(choice: Blocking) -> tuple[Index, Index, Index]:
+    """Return the number of the block's cluster, and its row and column there."""
+    if choice.cluster == 1:
+        return blockIdx.x, 0, 0
+    rank, columns = blockIdx.x % choice.cluster, choice.cluster_columns
+    row = rank // columns if choice.cluster_rows > 1 else 0
+    return blockIdx.x // choice.cluster, row, rank % columns if columns > 1 else 0
+
+
+def in_cluster(cluster: Index, extent: int, place: Index) -> Index:
+    """Return the number of a row or column of tiles: of those of a cluster, the one at a place."""
+    return cluster if extent == 1 else cluster * extent + place
 
 
 def band_of(tiles: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 from hidet.arch.chips import Arch
 from hidet.lowering.templates.blocking import Problem, candidates, estimate
@@ -16,10 +17,11 @@ PART_BYTES = 128
 SECOND_KERNEL = 2.0
 """Microseconds until a kernel runs that adds up what another one has computed."""
 
-GAIN = 0.9
+GAIN = 0.85
 """The share of a product's time that one in parts takes at most, else it is not worth it."""
 
 
+@cache
 def best_split(problem: Problem, arch: Arch) -> int:
     """Return into how many parts k is split, 1 where that saves nothing."""
     if arch.is_cpu or is_bound_by_memory(problem, arch):
@@ -34,14 +36,12 @@ def best_split(problem: Problem, arch: Arch) -> int:
 
 
 def time_of(problem: Problem, arch: Arch) -> float:
-    """Return the microseconds of a product by its best blocking; memory may take longer."""
-    elements = problem.m * problem.k + problem.k * problem.n + problem.m * problem.n
-    from_memory = problem.batch * elements * problem.element_bytes / arch.bandwidth * 1e6
-    return max(estimate(candidates(problem, arch)[0], problem, arch), from_memory)
+    """Return the microseconds of a product by its best blocking."""
+    return estimate(candidates(problem, arch)[0], problem, arch)
 
 
 def time_in_parts(problem: Problem, parts: int, arch: Arch) -> float:
-    """Return the microseconds of a product in parts: with the sums of f32 that go to memory."""
-    split = replace(problem, batch=problem.batch * parts, k=problem.k // parts)
-    sums = 2 * 4 * split.batch * split.m * split.n / arch.bandwidth * 1e6
+    """Return the microseconds of a product in parts, with those for reading the sums of f32."""
+    split = replace(problem, batch=problem.batch * parts, k=problem.k // parts, result_bytes=4)
+    sums = 4 * split.batch * split.m * split.n / arch.bandwidth * 1e6
     return time_of(split, arch) + sums + SECOND_KERNEL

@@ -1,21 +1,21 @@
 // RUN: hidet-opt %s -p 'split-products{arch="sm_90a"}' --split-input-file | filecheck %s
 // RUN: hidet-opt %s -p 'split-products{arch="cpu"}' --split-input-file | filecheck %s --check-prefix CPU
 
-// 128 tiles at most, and a sum over 8192: four batches of products over views of the operands, and a
+// 64 tiles at most, and a sum over 16384: four batches of products over views of the operands, and a
 // grid that adds them up in their order. On a CPU every product stays as it is.
 
 // CHECK-LABEL: func.func @long
 // CHECK-NEXT:    %[[X:.*]] = compute.grid (%i, %j, %k) {
-// CHECK-NEXT:      %[[PART:.*]] = arith.constant 2048 : index
+// CHECK-NEXT:      %[[PART:.*]] = arith.constant 4096 : index
 // CHECK-NEXT:      %[[FIRST:.*]] = arith.muli %i, %[[PART]] : index
 // CHECK-NEXT:      %[[K:.*]] = arith.addi %[[FIRST]], %k : index
 // CHECK-NEXT:      %[[V:.*]] = compute.load %x[%j, %[[K]]]
 // CHECK-NEXT:      compute.yield %[[V]] : f16
-// CHECK-NEXT:    } : tensor<4x16x2048xf16>
+// CHECK-NEXT:    } : tensor<4x16x4096xf16>
 // CHECK-NEXT:    %[[W:.*]] = compute.grid
 // CHECK:           compute.load %w[%{{.*}}, %{{.*}}]
-// CHECK:         } : tensor<4x2048x4096xf16>
-// CHECK-NEXT:    %parts = graph.matmul %[[X]], %[[W]] : (tensor<4x16x2048xf16>, tensor<4x2048x4096xf16>) -> tensor<4x16x4096xf32>
+// CHECK:         } : tensor<4x4096x2048xf16>
+// CHECK-NEXT:    %parts = graph.matmul %[[X]], %[[W]] : (tensor<4x16x4096xf16>, tensor<4x4096x2048xf16>) -> tensor<4x16x2048xf32>
 // CHECK-NEXT:    %y = compute.grid (%[[I:.*]], %[[J:.*]]) {
 // CHECK-NEXT:      %[[C0:.*]] = arith.constant 0 : index
 // CHECK-NEXT:      %[[P0:.*]] = compute.load %parts[%[[C0]], %[[I]], %[[J]]]
@@ -26,13 +26,13 @@
 // CHECK-NEXT:      %[[S2:.*]] = arith.addf %[[S1]], %[[P2]] : f32
 // CHECK-NEXT:      %[[S3:.*]] = arith.addf %[[S2]], %[[P3]] : f32
 // CHECK-NEXT:      compute.yield %[[S3]] : f32
-// CHECK-NEXT:    } : tensor<16x4096xf32>
+// CHECK-NEXT:    } : tensor<16x2048xf32>
 // CHECK-NEXT:    func.return %y
 // CPU-LABEL: func.func @long
 // CPU-NEXT:    %y = graph.matmul %x, %w
-func.func @long(%x : tensor<16x8192xf16>, %w : tensor<8192x4096xf16>) -> tensor<16x4096xf32> {
-  %y = graph.matmul %x, %w : (tensor<16x8192xf16>, tensor<8192x4096xf16>) -> tensor<16x4096xf32>
-  func.return %y : tensor<16x4096xf32>
+func.func @long(%x : tensor<16x16384xf16>, %w : tensor<16384x2048xf16>) -> tensor<16x2048xf32> {
+  %y = graph.matmul %x, %w : (tensor<16x16384xf16>, tensor<16384x2048xf16>) -> tensor<16x2048xf32>
+  func.return %y : tensor<16x2048xf32>
 }
 
 // -----

@@ -162,7 +162,7 @@ func.func @window(%x : tensor<6x8xf32>) -> tensor<6xf32> {
 // and leaves through a sink, which is the epilogue.
 
 // CHECK-LABEL: cuda.kernel @p_r_kernel(%x_ : memref<33x40xf16>, %w_ : memref<40x50xf16>, %b_ : memref<50xf16>, %out : memref<33x50xf16>) grid(6) block(128)
-// CHECK-SAME:    template = "matmul", instruction = "m16n8k16_f16_f32", block_m = 16 : i64, block_n = 32 : i64, block_k = 64 : i64, rows = 1 : i64, columns = 4 : i64, stages = 5 : i64
+// CHECK-SAME:    template = "matmul", instruction = "m16n8k16_f16_f32", block_m = 16 : i64, block_n = 32 : i64, block_k = 64 : i64, rows = 1 : i64, columns = 4 : i64, stages = 2 : i64
 // CHECK:         %[[SINK:.*]] = compute.sink (%[[I:.*]], %[[J:.*]], %[[V:.*]] : f32) {
 // CHECK-NEXT:      %c = compute.load %b_[%[[J]]]
 // CHECK-NEXT:      %h = arith.truncf %[[V]] : f32 to f16

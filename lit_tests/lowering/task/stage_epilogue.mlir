@@ -1,54 +1,70 @@
 // RUN: hidet-opt %s -p 'stage-epilogue' --split-input-file | filecheck %s
 // RUN: hidet-opt %s -p 'stage-epilogue{arch=sm_80}' --split-input-file | filecheck %s --check-prefix=SM80
 
-// What the sink stores goes to a shared tile first, as the sink computes it. One thread has TMA copy
-// that, by panel; it waits before the tile is written again, and at the end. Barriers are the
-// business of insert-barriers.
+// What the sink stores goes to a shared tile first, as the sink computes it. Two warp groups have 64
+// rows each, in two pieces of a line. One thread of a group has TMA copy these; it waits before one is
+// written again, and at the end. The groups do not wait for each other: each has a barrier.
 
+// CHECK-DAG:     #[[PIECE:.*]] = #task.map<repeat(1, 8) * spatial(8, 1) * repeat(2, 1) * spatial(8, 4) * repeat(1, 2)>
 // CHECK-LABEL: cuda.kernel @tiles
-// CHECK-NEXT:    %staged = memref.alloca() : memref<64x128xf16, #task.tile<row_major, swizzle 128>, #cuda.space<shared>>
+// CHECK-NEXT:    %staged = memref.alloca() {task.ring} : memref<2x2x64x64xf16, #task.tile<row_major, swizzle 128>, #cuda.space<shared>>
 // CHECK:         scf.for
+// CHECK:           %[[GROUP:.*]] = arith.divsi %t
+// CHECK:           %[[MAP:.*]] = cuda.tensor_map %out strides [128, 1] : memref<256x128xf16> -> !cuda.tensor_map<tensor<256x128xf16>, box [64, 64], swizzle 128>
 // CHECK:           scf.if %[[FIRST:.*]] {
-// CHECK-NEXT:        cuda.tma_wait 0
+// CHECK-NEXT:        cuda.tma_wait 1
+// CHECK:           %[[NUMBER:.*]] = arith.addi %[[GROUP]]
+// CHECK-NEXT:      %[[BARRIER:.*]] = arith.index_cast %[[NUMBER]]
+// CHECK-NEXT:      cuda.barrier_sync %[[BARRIER]] count 128
 // CHECK:           %[[LOCAL:.*]] = compute.sink (%[[I:.*]], %[[J:.*]], %[[V:.*]] : f32) {
 // CHECK:             %[[BIAS:.*]] = compute.load %b[%[[J]]]
-// CHECK:             %[[ROW:.*]] = arith.subi %[[I]], %row : index
-// CHECK:             %[[COLUMN:.*]] = arith.subi %[[J]], %{{.*}} : index
-// CHECK:             compute.store %{{.*}}, %staged[%[[ROW]], %[[COLUMN]]]
-// CHECK:           task.copy %c[] to %[[LOCAL]][%row, %{{.*}}] on %t
+// CHECK:             %[[I_OF_TILE:.*]] = arith.subi %[[I]], %row : index
+// CHECK:             %[[ROW:.*]] = arith.remsi %[[I_OF_TILE]], %{{.*}} : index
+// CHECK:             %[[J_OF_TILE:.*]] = arith.subi %[[J]], %{{.*}} : index
+// CHECK:             %[[COLUMN:.*]] = arith.remsi %[[J_OF_TILE]], %{{.*}} : index
+// CHECK:             compute.store %{{.*}}, %staged[%[[GROUP]], %[[SLOT:.*]], %[[ROW]], %[[COLUMN]]]
+// CHECK:           task.foreach (%{{.*}}, %{{.*}}) in #[[PIECE]] on %t
+// CHECK:             compute.store %{{.*}}, %[[LOCAL]]
 // CHECK:           cuda.fence_proxy_async
-// CHECK:           scf.if
-// CHECK:             %[[MAP:.*]] = cuda.tensor_map %out strides [128, 1] : memref<256x128xf16> -> !cuda.tensor_map<tensor<256x128xf16>, box [64, 64], swizzle 128>
-// CHECK:             cuda.tma_store %staged[%{{.*}}, %{{.*}}] to %[[MAP]](%{{.*}}, %{{.*}})
-// CHECK:             cuda.tma_store %staged[%{{.*}}, %{{.*}}] to %[[MAP]](%{{.*}}, %{{.*}})
+// CHECK:           cuda.barrier_sync %{{.*}} count 128
+// CHECK:           scf.if %[[FIRST]]
+// CHECK:             cuda.tma_store %staged[%[[GROUP]], %[[SLOT]], %{{.*}}, %{{.*}}] to %[[MAP]](%{{.*}}, %{{.*}})
 // CHECK-NEXT:        cuda.tma_commit
+// CHECK:           task.foreach (%{{.*}}, %[[LATER:.*]]) in #[[PIECE]] on %t
+// CHECK:             %[[SECOND:.*]] = arith.addi %[[LATER]]
+// CHECK:             memref.load %c[%{{.*}}, %[[SECOND]]]
+// CHECK:             cuda.tma_store %staged
 // CHECK:         scf.if
 // CHECK-NEXT:      cuda.tma_wait 0
 // SM80-NOT:    cuda.tma_store
-cuda.kernel @tiles(%b : memref<128xf16>, %out : memref<256x128xf16>) grid(2) block(128) attributes {config = {epilogue = "staged"}} {
+cuda.kernel @tiles(%b : memref<128xf16>, %out : memref<256x128xf16>) grid(2) block(256) attributes {config = {epilogue = "staged"}} {
   %t = cuda.thread_id x
   %z = arith.constant 0 : index
   %n = arith.constant 256 : index
-  %s = arith.constant 64 : index
+  %s = arith.constant 128 : index
   %product = compute.sink (%i, %j, %v : f32) {
     %bias = compute.load %b[%j] : memref<128xf16>
     %short = arith.truncf %v : f32 to f16
     %sum = arith.addf %short, %bias : f16
     compute.store %sum, %out[%i, %j] : memref<256x128xf16>
   } : tensor<256x128xf32>
-  %c = memref.alloca() : memref<64x128xf32, #task.map<spatial(4, 1) * repeat(1, 16) * repeat(2, 1) * spatial(8, 4) * repeat(1, 2)>, #cuda.space<register>>
+  %c = memref.alloca() : memref<128x128xf32, #task.map<spatial(2, 1) * repeat(1, 16) * spatial(4, 1) * repeat(2, 1) * spatial(8, 4) * repeat(1, 2)>, #cuda.space<register>>
   scf.for %row = %z to %n step %s {
-    task.copy %c[] to %product[%row, %z] on %t : memref<64x128xf32, #task.map<spatial(4, 1) * repeat(1, 16) * repeat(2, 1) * spatial(8, 4) * repeat(1, 2)>, #cuda.space<register>> to tensor<256x128xf32>
+    task.copy %c[] to %product[%row, %z] on %t : memref<128x128xf32, #task.map<spatial(2, 1) * repeat(1, 16) * spatial(4, 1) * repeat(2, 1) * spatial(8, 4) * repeat(1, 2)>, #cuda.space<register>> to tensor<256x128xf32>
   }
 }
 
 // -----
 
-// Two results, rows of 6 bytes, and a config that says nothing: threads store what they have.
+// Two results, rows of 6 bytes, warp groups whose rows lie in turns, and a config that says nothing:
+// threads store what they have.
 
 // CHECK-LABEL: cuda.kernel @two
 // CHECK-NOT:     cuda.tma_store
 // CHECK-LABEL: cuda.kernel @narrow
+// CHECK-NOT:     %staged
+// CHECK-NOT:     cuda.tma_store
+// CHECK-LABEL: cuda.kernel @in_turns
 // CHECK-NOT:     %staged
 // CHECK-NOT:     cuda.tma_store
 // CHECK-LABEL: cuda.kernel @direct
@@ -72,6 +88,16 @@ cuda.kernel @narrow(%x : memref<64x3xf16>) grid(1) block(128) attributes {config
   } : tensor<64x3xf16>
   %c = memref.alloca() : memref<64x16xf16, #task.map<spatial(64, 2) * repeat(1, 8)>, #cuda.space<register>>
   task.copy %c[] to %product[%z, %z] on %t : memref<64x16xf16, #task.map<spatial(64, 2) * repeat(1, 8)>, #cuda.space<register>> to tensor<64x3xf16>
+}
+
+cuda.kernel @in_turns(%x : memref<64x16xf32>) grid(1) block(256) attributes {config = {epilogue = "staged"}} {
+  %t = cuda.thread_id x
+  %z = arith.constant 0 : index
+  %product = compute.sink (%i, %j, %v : f32) {
+    compute.store %v, %x[%i, %j] : memref<64x16xf32>
+  } : tensor<64x16xf32>
+  %c = memref.alloca() : memref<64x16xf32, #task.map<repeat(2, 1) * spatial(32, 8) * repeat(1, 2)>, #cuda.space<register>>
+  task.copy %c[] to %product[%z, %z] on %t : memref<64x16xf32, #task.map<repeat(2, 1) * spatial(32, 8) * repeat(1, 2)>, #cuda.space<register>> to tensor<64x16xf32>
 }
 
 cuda.kernel @direct(%x : memref<64x16xf32>) grid(1) block(128) attributes {config = {stages = 3 : i64}} {

@@ -49,6 +49,8 @@ def test_the_structure_is_that_of_the_script(source, load_example):
     assert calls(source) == calls(script)
     for text in (source, script):  # both roles go through the tiles of the block
         assert len(re.findall(r"for \(int tile = bid; tile < 512; tile \+= 132\)", text)) == 2
+        # Each warp group waits for itself alone, before and after it writes what is stored.
+        assert set(re.findall(r"barrier_sync<(\d+)>", text)) == {"128"}
 
 
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="needs nvcc")

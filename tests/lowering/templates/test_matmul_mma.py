@@ -9,16 +9,19 @@ from hidet.lowering.templates.blocking import STRIPED, Blocking
 
 F16, BF16, TF32 = "m16n8k16_f16_f32", "m16n8k16_bf16_f32", "m16n8k8_tf32_f32"
 WGMMA_F16, WGMMA_BF16 = "m64n64k16_f16_f32", "m64n32k16_bf16_f32"
+WGMMA_ODD, WGMMA_WIDE = "m64n48k16_f16_f32", "m64n256k16_f16_f32"
 DTYPES = {
     F16: torch.float16,
     BF16: torch.bfloat16,
     TF32: torch.float32,
     WGMMA_F16: torch.float16,
     WGMMA_BF16: torch.bfloat16,
+    WGMMA_ODD: torch.float16,
+    WGMMA_WIDE: torch.float16,
     FMA: torch.float32,
 }
 NAMES = {torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32"}
-TOLERANCES = {F16: 2e-3, BF16: 1.6e-2, TF32: 3e-5, WGMMA_F16: 2e-3, WGMMA_BF16: 1.6e-2, FMA: 1e-5}
+TOLERANCES = {torch.float16: 2e-3, torch.bfloat16: 1.6e-2, torch.float32: 3e-5}
 
 
 def seen(x):
@@ -48,6 +51,10 @@ BLOCKINGS = (
     Blocking(F16, 64, 64, 32, 2, 2, 3, grid=2),
     Blocking(FMA, 32, 64, 16, 8, 8, 3, arrangement=STRIPED, residents=2),
     Blocking(FMA, 64, 16, 32, 8, 8, 1, arrangement=STRIPED),
+    Blocking(WGMMA_ODD, 128, 96, 64, 2, 2, 3, grid=1, epilogue="staged"),
+    Blocking(WGMMA_F16, 64, 64, 32, 1, 1, 3, cluster_rows=2),
+    Blocking(WGMMA_BF16, 64, 32, 64, 1, 1, 2, grid=2, epilogue="staged", cluster_columns=2),
+    Blocking(WGMMA_WIDE, 64, 256, 64, 1, 1, 2, grid=1, epilogue="staged"),
 )
 ORIENTATIONS = ("nn", "nt", "tn", "tt")
 QUICK = {
@@ -64,6 +71,10 @@ QUICK = {
     (15, "nt"),
     (15, "tn"),
     (16, "nn"),
+    (17, "nn"),
+    (18, "nt"),
+    (19, "tn"),
+    (20, "nt"),
 }
 
 
@@ -84,7 +95,7 @@ def test_orientations(check, choose, blocking, transposed):
     """Operands whose rows or columns are contiguous, of sizes that no tile divides."""
     dtype = DTYPES[blocking.instruction]
     t = NAMES[dtype]
-    m, n, k = 72, 88, 136
+    m, n, k = 72, 88 if blocking.block_n < 256 else 280, 136
     x = torch.randn((m, k) if transposed[0] == "n" else (k, m)).to(dtype)
     w = torch.randn((k, n) if transposed[1] == "n" else (n, k)).to(dtype)
     left = x if transposed[0] == "n" else x.T
@@ -112,7 +123,7 @@ def test_orientations(check, choose, blocking, transposed):
         {"x": x, "w": w},
         {"y": seen(left) @ seen(right) if tf32 else left.double() @ right.double()},
         dtype=dtype,
-        tolerance=TOLERANCES[blocking.instruction],
+        tolerance=TOLERANCES[dtype],
         options=choose(blocking),
     )
 

@@ -1,0 +1,61 @@
+"""What a program depends on in a tensor that it is called with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from hidet.errors import DeviceMismatchError, HidetError, UnsupportedDtypeError
+
+
+@dataclass(frozen=True)
+class Spec:
+    """Everything about a tensor but its elements."""
+
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: torch.dtype
+    device: torch.device
+
+    @staticmethod
+    def of(tensor: torch.Tensor) -> Spec:
+        """Return the spec of a tensor, with elements or without."""
+        return Spec(tuple(tensor.shape), tensor.stride(), tensor.dtype, tensor.device)
+
+    def checked(self, value: object, what: str, number: int) -> torch.Tensor:
+        """Return a tensor that is so; one that only has other strides is copied.
+
+        Args:
+            value: what a caller passes.
+            what: how errors name it.
+            number: its number, which they add.
+
+        Raises:
+            HidetError: it is no tensor, or has another shape.
+            UnsupportedDtypeError: it has another data type.
+            DeviceMismatchError: it is on another device.
+        """
+        if not isinstance(value, torch.Tensor):
+            raise HidetError(f"{what} {number} is no tensor, but {type(value).__name__}")
+        if value.shape == self.shape and value.dtype is self.dtype and value.device == self.device:
+            if value.stride() == self.strides:
+                return value
+            empty = torch.empty_strided(
+                self.shape, self.strides, dtype=self.dtype, device=self.device
+            )
+            return empty.copy_(value)
+        kinds: dict[bool, type[HidetError]] = {
+            value.dtype != self.dtype: UnsupportedDtypeError,
+            value.device != self.device: DeviceMismatchError,
+        }
+        raise kinds.get(True, HidetError)(
+            f"{what} {number} is {Spec.of(value)}, but this was compiled for {self}",
+            hint="compile it once more for such tensors, or convert them",
+        )
+
+    def __str__(self) -> str:
+        return f"{list(self.shape)} of {self.dtype} on {self.device}"
+
+
+__all__ = ["Spec"]

@@ -1,0 +1,186 @@
+"""Flow graphs: what symbols have been computed by, to print, optimise, compile and call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from hidet.errors import HidetError
+from hidet.frontends.torch.spec import Spec
+from hidet.frontends.trace.built import BuiltGraph, CudaGraph
+from hidet.frontends.trace.pass_context import GraphSettings, PassContext
+from hidet.frontends.trace.recorded import Recorded
+from hidet.frontends.trace.recording import Operator, Traced
+from hidet.frontends.trace.tracing import compile_imported, example_of, import_function
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+    from hidet.frontends.torch.imported import ImportedGraph
+
+
+class FlowGraph:
+    """The operators that lead from some symbols to others.
+
+    Args:
+        outputs: the symbols that it gives.
+        inputs: the symbols that it takes; if None, all that the outputs need, in that order.
+
+    Raises:
+        HidetError: a symbol is needed that is not among the inputs.
+    """
+
+    def __init__(self, outputs: Sequence[Traced], inputs: Sequence[Traced] | None = None) -> None:
+        self._recorded = self._shown = Recorded.between(outputs, inputs)
+        self._settings = GraphSettings()
+
+    @property
+    def nodes(self) -> list[Operator]:
+        """The operators, each after those whose results it takes."""
+        return self._shown.nodes
+
+    @property
+    def inputs(self) -> list[Any]:
+        """The symbols that the graph takes."""
+        return self._shown.inputs
+
+    @property
+    def outputs(self) -> list[Any]:
+        """The symbols that the graph gives."""
+        return self._shown.outputs
+
+    @property
+    def constants(self) -> list[Any]:
+        """The tensors with elements that operators take; they are read in every call."""
+        return self._shown.constants
+
+    def __str__(self) -> str:
+        return str(self._shown)
+
+    @property
+    def module(self) -> ModuleOp:
+        """The graph as a module of the graph dialect, ahead of all passes."""
+        return self.imported().module
+
+    def imported(self) -> ImportedGraph:
+        """Return the module with what it takes and gives."""
+        recorded = self._recorded
+        precision = self._settings.precision
+
+        def run(*tensors: torch.Tensor) -> list[torch.Tensor]:
+            results = recorded.replay(*(_converted(t, torch.float32, precision) for t in tensors))
+            types = [output.example.dtype for output in recorded.outputs]
+            return [r if r.dtype == t else r.to(t) for r, t in zip(results, types, strict=True)]
+
+        examples = [example_of(Spec.of(tensor.example)) for tensor in recorded.tensors]
+        static = range(len(recorded.inputs), len(examples))
+        with self._settings.flags():
+            return import_function(run, examples, static)
+
+    def optimized(self) -> FlowGraph:
+        """Return the graph under the settings of the current `PassContext`, with its fusions."""
+        from hidet.frontends.trace.fused import fused
+
+        result = FlowGraph(self._recorded.outputs, self._recorded.inputs)
+        result._settings = PassContext.current().settings
+        result._shown = fused(result.imported(), result._recorded)
+        return result
+
+    def build(self, *, space: int | None = None) -> BuiltGraph:
+        """Return the graph compiled.
+
+        Args:
+            space: the search space; the option `search_space` if None.
+
+        Raises:
+            HidetError: it cannot be compiled.
+        """
+        settings = self._settings
+        options: dict[str, object] = {}
+        if space is not None:
+            options["search_space"] = space
+        if settings.dump_dir is not None:
+            options["dump_dir"] = settings.dump_dir
+        program = compile_imported(self.imported(), **options)
+        if program.report is not None:
+            settings.write_times(program.report)
+        return BuiltGraph(program, self._recorded, str(self))
+
+    @cached_property
+    def _built(self) -> BuiltGraph:
+        return self.build()
+
+    def __call__(self, *inputs: Any) -> Any:
+        """Return the output, or a list of several; symbols, where an input is one."""
+        if any(isinstance(tensor, Traced) and tensor.is_symbolic() for tensor in inputs):
+            results = self._recorded.reforward(inputs)
+            return results[0] if len(results) == 1 else results
+        return self._built(*inputs)
+
+    def forward(self, inputs: Sequence[Any]) -> list[Any]:
+        """Return the outputs, as a list also where there is one."""
+        return self.run_async(inputs)
+
+    def cuda_graph(self) -> CudaGraph:
+        """Return the compiled graph with inputs of its own, to be replayed on a GPU.
+
+        Raises:
+            HidetError: it is for the CPU.
+        """
+        return self._built.cuda_graph()
+
+    def run_async(self, inputs: Sequence[Any]) -> list[Any]:
+        """Return the outputs, without waiting for a GPU to have computed them."""
+        return self._built.run_async(inputs)
+
+    def dummy_inputs(self) -> list[Any]:
+        """Return random inputs."""
+        return self._built.dummy_inputs()
+
+    def latency(
+        self, warmup: int = 25, repeat: int = 100, dummy_inputs: Sequence[Any] | None = None
+    ) -> float:
+        """Return how many milliseconds a call takes: the median over `repeat` calls."""
+        from hidet.utils.benchmark import benchmark_func
+
+        inputs = self.dummy_inputs() if dummy_inputs is None else dummy_inputs
+        return benchmark_func(lambda: self(*inputs), warmup, 1, repeat)
+
+
+def _converted(tensor: torch.Tensor, old: torch.dtype, new: torch.dtype | None) -> torch.Tensor:
+    """Return a tensor of one type in another one; other tensors as they are."""
+    return tensor if new is None or tensor.dtype != old else tensor.to(new)
+
+
+def trace_from(
+    tensor: Traced | Sequence[Traced], inputs: Traced | Sequence[Traced] | None = None
+) -> FlowGraph:
+    """Return the graph that computes symbols.
+
+    Args:
+        tensor: the symbol, or several.
+        inputs: what it is computed from: the graph begins there. If None, all symbols that nothing
+            has computed, in the order in which they are needed.
+
+    Raises:
+        HidetError: nothing has computed the tensor, or from other symbols than the inputs.
+    """
+    outputs = [tensor] if isinstance(tensor, Traced) else list(tensor)
+    for output in outputs:
+        if not output.is_symbolic():
+            raise HidetError(
+                "a graph of a tensor that has its elements already",
+                hint="compute with hidet.symbol_like(a) in the place of the input a",
+            )
+    return FlowGraph(outputs, [inputs] if isinstance(inputs, Traced) else inputs)
+
+
+def optimize(graph: FlowGraph) -> FlowGraph:
+    """Return a graph optimised, under the settings of the current `PassContext`."""
+    return graph.optimized()
+
+
+__all__ = ["FlowGraph", "optimize", "trace_from"]

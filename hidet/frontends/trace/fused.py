@@ -1,0 +1,153 @@
+"""A graph after the passes that fuse: each node is what becomes one kernel."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import torch
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Operation, SSAValue
+
+from hidet.context import make_context
+from hidet.dialects.compute import FusionOp, YieldOp
+from hidet.dialects.graph import ConstantOp
+from hidet.dialects.graph.base import GraphOp
+from hidet.dialects.host_functions import FORWARD, prepared_name
+from hidet.dialects.shaped import element_of, shape_of
+from hidet.driver.options import CompileOptions
+from hidet.driver.plan_types import dtype_name
+from hidet.driver.target import find_arch
+from hidet.errors import HidetError
+from hidet.frontends.torch.spec import Spec
+from hidet.frontends.trace.recorded import Recorded
+from hidet.frontends.trace.recording import Operator
+from hidet.frontends.trace.tracing import example_of
+from hidet.lowering.pipelines import PassOptions, run_pipeline
+from hidet.runtime.tensors import DTYPES
+
+if TYPE_CHECKING:
+    from hidet.frontends.torch.imported import ImportedGraph, Source
+
+
+class Together:
+    """The operators of a fusion, as a graph prints them."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self.names = list(names)
+
+    def __repr__(self) -> str:
+        return f"FlowGraph({', '.join(self.names)})"
+
+
+def fused(imported: ImportedGraph, recorded: Recorded) -> Recorded:
+    """Return a graph as the passes that fuse leave it.
+
+    Args:
+        imported: the graph as a program, which is lowered in place.
+        recorded: the same as it has been recorded.
+    """
+    arch = find_arch(imported.device, CompileOptions.current())
+    for pipeline in ("graph-pipeline", "compute-pipeline"):
+        options = PassOptions(str(arch))
+        run_pipeline(imported.module, make_context(), options, pipeline=pipeline)
+    return _Reader(imported, recorded).read()
+
+
+class _Reader:
+    """Reads a lowered program; see `fused`."""
+
+    def __init__(self, imported: ImportedGraph, recorded: Recorded) -> None:
+        self.imported = imported
+        self.recorded = recorded
+        self.values: dict[SSAValue, Any] = {}
+        # Constants by name: first those of the graph, then what is prepared from them.
+        self.constants = {
+            f"p{number}": self._tensor(source) for number, source in enumerate(imported.constants)
+        }
+        self.nodes: list[Operator] = []
+
+    def read(self) -> Recorded:
+        """Return the graph."""
+        functions = [op for op in self.imported.module.ops if isinstance(op, FuncOp)]
+        results: list[Any] = []
+        for function in sorted(functions, key=lambda op: op.sym_name.data == FORWARD):
+            results = self._read_function(function)
+        outputs: list[Any] = [
+            results[each.origin] if each.kind == "result" else self._origin(each.origin)
+            for each in self.imported.outputs
+        ]
+        taken = {id(tensor) for node in self.nodes for tensor in node.inputs}
+        constants = [c for c in self.recorded.constants if id(c) in taken | set(map(id, outputs))]
+        return Recorded(self.recorded.inputs, outputs, self.nodes, constants)
+
+    def _read_function(self, function: FuncOp) -> list[Any]:
+        """Read a function and return its results; those of `@prepare` become constants."""
+        block = function.body.block
+        is_forward = function.sym_name.data == FORWARD
+        if is_forward:
+            for argument, source in zip(block.args, self.imported.inputs, strict=True):
+                self.values[argument] = self._tensor(source)
+        for op in block.ops:
+            if isinstance(op, ReturnOp):
+                results = [self.values[value] for value in op.operands]
+                if not is_forward:
+                    named = {prepared_name(n): value for n, value in enumerate(results)}
+                    self.constants |= named
+                return results
+            if isinstance(op, ConstantOp):
+                self.values[op.result] = self.constants[op.key.data]
+            else:
+                self._add(op)
+        raise HidetError("a function without a return")
+
+    def _add(self, op: Operation) -> None:
+        """Add an operation as a node."""
+        inputs = [self.values[value] for value in op.operands]
+        names = list(_names(op))
+        attributes = {"fused_graph": Together(names)} if len(names) > 1 else {}
+        name = f"Fused{''.join(dict.fromkeys(names))}" if len(names) > 1 else names[0]
+        node = Operator(name, _refuse, attributes, inputs, {})
+        for number, result in enumerate(op.results):
+            symbol = self._symbol(result, (node, number))
+            self.values[result] = symbol
+            node.outputs.append(symbol)
+        self.nodes.append(node)
+
+    def _symbol(self, value: SSAValue, trace: tuple[Operator, int]) -> Any:
+        """Return a symbol for a value."""
+        dtype, shape = DTYPES[dtype_name(element_of(value))], shape_of(value)
+        strides = torch.empty(shape, device="meta").stride()
+        example = example_of(Spec(shape, strides, dtype, self.imported.device))
+        return self.recorded.tensor_class(example, trace)
+
+    def _tensor(self, source: Source) -> Any:
+        """Return the tensor that a program reads."""
+        return self._origin(source.origin)
+
+    def _origin(self, origin: int | torch.Tensor) -> Any:
+        """Return an input or a constant by its number, or a tensor that the graph holds itself."""
+        if isinstance(origin, int):
+            return self.recorded.tensors[origin]
+        return self.recorded.tensor_class(origin)
+
+
+def _names(op: Operation) -> Iterable[str]:
+    """Give the operators that an operation is made of, by the names that its values have."""
+    parts = list(op.body.block.ops) if isinstance(op, FusionOp) else [op]
+    for part in parts:
+        if isinstance(part, YieldOp):
+            continue
+        hint = part.results[0].name_hint if part.results else None
+        own = part.name.removeprefix("graph.") if isinstance(part, GraphOp) else None
+        words = re.sub(r"\d+$", "", own or hint or part.name.partition(".")[2]).split("_")
+        yield "".join(word.capitalize() for word in words)
+
+
+def _refuse(*_: object) -> None:
+    """Refuse to run one part of an optimised graph."""
+    raise HidetError("parts of an optimised graph do not run", hint="call the graph")
+
+
+__all__ = ["fused"]

@@ -1,0 +1,101 @@
+"""Arithmetic on the elements of tensors, and functions of them."""
+
+from functools import reduce
+
+import torch
+
+from hidet.frontends.trace.recording import T, binary, operator, unary
+
+Ints = int | tuple[int, ...]
+"""One dimension or number, or several."""
+
+abs = unary(torch.abs, "the absolute value")
+acos = unary(torch.acos, "the arc cosine")
+acosh = unary(torch.acosh, "the inverse hyperbolic cosine")
+asin = unary(torch.asin, "the arc sine")
+asinh = unary(torch.asinh, "the inverse hyperbolic sine")
+atan = unary(torch.atan, "the arc tangent")
+atanh = unary(torch.atanh, "the inverse hyperbolic tangent")
+ceil = unary(torch.ceil, "the next integer up")
+cos = unary(torch.cos, "the cosine")
+cosh = unary(torch.cosh, "the hyperbolic cosine")
+erf = unary(torch.erf, "the error function")
+exp = unary(torch.exp, "the exponential")
+expm1 = unary(torch.expm1, "exp(x) - 1")
+floor = unary(torch.floor, "the next integer down")
+isfinite = unary(torch.isfinite, "whether it is neither infinite nor NaN,")
+isinf = unary(torch.isinf, "whether it is infinite,")
+isnan = unary(torch.isnan, "whether it is NaN,")
+log = unary(torch.log, "the natural logarithm")
+log10 = unary(torch.log10, "the logarithm to the base 10")
+log1p = unary(torch.log1p, "log(1 + x)")
+log2 = unary(torch.log2, "the logarithm to the base 2")
+negative = unary(torch.negative, "the negative")
+positive = unary(torch.positive, "the value itself")
+reciprocal = unary(torch.reciprocal, "1 / x")
+round = unary(torch.round, "the nearest integer, the even one of two,")
+rsqrt = unary(torch.rsqrt, "1 / sqrt(x)")
+sign = unary(torch.sign, "the sign")
+sin = unary(torch.sin, "the sine")
+sinh = unary(torch.sinh, "the hyperbolic sine")
+sqrt = unary(torch.sqrt, "the square root")
+square = unary(torch.square, "the square")
+tan = unary(torch.tan, "the tangent")
+tanh = unary(torch.tanh, "the hyperbolic tangent")
+trunc = unary(torch.trunc, "the next integer towards 0")
+
+add = binary(torch.add, "x + y")
+atan2 = binary(torch.atan2, "the angle of the point (y, x)")
+bitwise_and = binary(torch.bitwise_and, "x & y")
+bitwise_left_shift = binary(torch.bitwise_left_shift, "x << y")
+bitwise_or = binary(torch.bitwise_or, "x | y")
+bitwise_right_shift = binary(torch.bitwise_right_shift, "x >> y")
+bitwise_xor = binary(torch.bitwise_xor, "x ^ y")
+divide = binary(torch.divide, "x / y")
+logaddexp = binary(torch.logaddexp, "log(exp(x) + exp(y))")
+multiply = binary(torch.multiply, "x * y")
+pow = binary(torch.pow, "x ** y")
+remainder = binary(torch.remainder, "what a division rounded down leaves over, Python's x % y,")
+subtract = binary(torch.subtract, "x - y")
+
+
+@operator
+def bitwise_invert(x: T) -> T:
+    """Return all bits flipped."""
+    return torch.bitwise_not(x)
+
+
+@operator
+def clamp(x: T, min: float | None = None, max: float | None = None) -> T:
+    """Return each element kept between two numbers, of which one may be missing."""
+    return torch.clamp(x, min, max)
+
+
+@operator
+def maximum(a: T, b: T, *others: T) -> T:
+    """Return the largest of several tensors element by element."""
+    return reduce(torch.maximum, (a, b, *others))
+
+
+@operator
+def minimum(a: T, b: T, *others: T) -> T:
+    """Return the smallest of several tensors element by element."""
+    return reduce(torch.minimum, (a, b, *others))
+
+
+@operator
+def mod(x: T, y: T) -> T:
+    """Return what a division towards 0 leaves over, with the sign of x, as `%` of C."""
+    return torch.fmod(x, y)
+
+
+@operator
+def roll(x: T, shifts: Ints, dims: Ints | None = None) -> T:
+    """Return the elements moved along dimensions, round the end; or through the flat tensor."""
+    return torch.roll(x, shifts, () if dims is None else dims)
+
+
+@operator
+def where(cond: T, x: T | float, y: T | float) -> T:
+    """Return the elements of x where a condition holds, and those of y elsewhere."""
+    return torch.where(cond, x, y)

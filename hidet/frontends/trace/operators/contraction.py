@@ -1,0 +1,114 @@
+"""What multiplies and adds up: products of matrices, convolutions, attention."""
+
+from collections.abc import Sequence
+
+import torch
+from torch.nn import functional as nn
+
+from hidet.frontends.trace.recording import T, operator
+
+Ints = int | tuple[int, ...]
+"""A number for each dimension, or one for all of them."""
+
+
+@operator
+def matmul(a: T, b: T, require_prologue: bool = False) -> T:
+    """Return a product of matrices, or of stacks of them, whose leading dimensions broadcast.
+
+    What stands before a product is always a part of its kernel where it can be, with
+    `require_prologue` or without.
+    """
+    return torch.matmul(a, b)
+
+
+@operator
+def matmul_nt(a: T, b: T, require_prologue: bool = False) -> T:
+    """Return the product of matrices with the transpose of the second ones."""
+    return torch.matmul(a, b.transpose(-1, -2))
+
+
+@operator
+def einsum(equation: str, operands: Sequence[T]) -> T:
+    """Return the sum of products that an equation like "bij,bjk->bik" describes."""
+    return torch.einsum(equation, *operands)
+
+
+@operator
+def conv1d(data: T, weight: T, stride: Ints = 1, dilations: Ints = 1, groups: int = 1) -> T:
+    """Return a convolution of data [n, c, w] with a weight [oc, c / groups, kw]."""
+    return nn.conv1d(data, weight, stride=stride, dilation=dilations, groups=groups)
+
+
+@operator
+def conv2d(
+    data: T,
+    weight: T,
+    stride: Ints = (1, 1),
+    dilations: Ints = (1, 1),
+    groups: int = 1,
+    padding: Ints = (0, 0),
+) -> T:
+    """Return a convolution of images [n, c, h, w] with a weight [oc, c / groups, kh, kw]."""
+    return nn.conv2d(data, weight, None, stride, padding, dilations, groups)
+
+
+@operator
+def conv2d_channel_last(
+    data: T,
+    weight: T,
+    stride: Ints = (1, 1),
+    dilations: Ints = (1, 1),
+    groups: int = 1,
+    padding: Ints = (0, 0),
+) -> T:
+    """Return a convolution of images [n, h, w, c]; the weight is as that of `conv2d`."""
+    images = data.permute(0, 3, 1, 2)
+    return nn.conv2d(images, weight, None, stride, padding, dilations, groups).permute(0, 2, 3, 1)
+
+
+@operator
+def conv3d(
+    data: T, weight: T, stride: Ints = (1, 1, 1), dilations: Ints = (1, 1, 1), groups: int = 1
+) -> T:
+    """Return a convolution of volumes [n, c, d, h, w] with a weight [oc, c / groups, ...]."""
+    return nn.conv3d(data, weight, stride=stride, dilation=dilations, groups=groups)
+
+
+@operator
+def conv1d_transpose(
+    data: T,
+    weight: T,
+    stride: Ints = 1,
+    padding: Ints = 0,
+    groups: int = 1,
+    output_padding: Ints = 0,
+) -> T:
+    """Return a transposed convolution of data [n, c, w] with a weight [c, oc / groups, kw]."""
+    return nn.conv_transpose1d(data, weight, None, stride, padding, output_padding, groups)
+
+
+@operator
+def conv2d_transpose(
+    data: T, weight: T, stride: Ints, padding: Ints, groups: int = 1, output_padding: Ints = 0
+) -> T:
+    """Return a transposed convolution of images with a weight [c, oc / groups, kh, kw]."""
+    return nn.conv_transpose2d(data, weight, None, stride, padding, output_padding, groups)
+
+
+@operator
+def conv3d_transpose(
+    data: T,
+    weight: T,
+    stride: Ints = (1, 1, 1),
+    padding: Ints = (0, 0, 0),
+    groups: int = 1,
+    output_padding: Ints = 0,
+) -> T:
+    """Return a transposed convolution of volumes with a weight [c, oc / groups, ...]."""
+    return nn.conv_transpose3d(data, weight, None, stride, padding, output_padding, groups)
+
+
+@operator
+def attention(q: T, k: T, v: T, mask: T | None = None, is_causal: bool = False) -> T:
+    """Return softmax(q k^T / sqrt(size) + mask) v, for q, k and v of shape [..., length, size]."""
+    return nn.scaled_dot_product_attention(q, k, v, mask, is_causal=is_causal)

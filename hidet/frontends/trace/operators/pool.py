@@ -1,0 +1,71 @@
+"""Pooling: what combines the elements of windows that slide over images and volumes."""
+
+from collections.abc import Callable
+
+from torch.nn import functional as nn
+
+from hidet.frontends.trace.recording import T, operator
+
+Ints = int | tuple[int, ...]
+"""A number for each dimension, or one for all of them."""
+
+
+@operator
+def avg_pool2d(
+    x: T,
+    kernel: Ints,
+    stride: Ints,
+    padding: Ints,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> T:
+    """Return the means of windows of images [n, c, h, w]."""
+    extra = (ceil_mode, count_include_pad, divisor_override)
+    return nn.avg_pool2d(x, kernel, stride, padding, *extra)
+
+
+@operator
+def avg_pool3d(
+    x: T,
+    kernel: Ints,
+    stride: Ints,
+    padding: Ints,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> T:
+    """Return the means of windows of volumes [n, c, d, h, w]."""
+    extra = (ceil_mode, count_include_pad, divisor_override)
+    return nn.avg_pool3d(x, kernel, stride, padding, *extra)
+
+
+@operator
+def max_pool2d(x: T, kernel: Ints, stride: Ints, padding: Ints, ceil_mode: bool = False) -> T:
+    """Return the largest elements of windows of images [n, c, h, w]."""
+    return nn.max_pool2d(x, kernel, stride, padding, ceil_mode=ceil_mode)
+
+
+@operator
+def max_pool3d(x: T, kernel: Ints, stride: Ints, padding: Ints) -> T:
+    """Return the largest elements of windows of volumes [n, c, d, h, w]."""
+    return nn.max_pool3d(x, kernel, stride, padding)
+
+
+def _adaptive(function: Callable[..., T], what: str) -> Callable[..., T]:
+    """Return the operator of torch's function that makes so many windows as are wanted."""
+
+    def call(x: T, output_size: Ints) -> T:
+        return function(x, output_size)
+
+    call.__name__ = call.__qualname__ = function.__name__
+    call.__doc__ = f"Return {what} of as many windows in each dimension as `output_size` says."
+    return operator(call)
+
+
+adaptive_avg_pool1d = _adaptive(nn.adaptive_avg_pool1d, "the means")
+adaptive_avg_pool2d = _adaptive(nn.adaptive_avg_pool2d, "the means")
+adaptive_avg_pool3d = _adaptive(nn.adaptive_avg_pool3d, "the means")
+adaptive_max_pool1d = _adaptive(nn.adaptive_max_pool1d, "the largest elements")
+adaptive_max_pool2d = _adaptive(nn.adaptive_max_pool2d, "the largest elements")
+adaptive_max_pool3d = _adaptive(nn.adaptive_max_pool3d, "the largest elements")

@@ -1,0 +1,101 @@
+"""Reductions: what combines elements along dimensions; None stands for all dimensions."""
+
+from collections.abc import Sequence
+from functools import reduce
+
+import torch
+
+from hidet.frontends.trace.recording import T, operator
+
+Dims = int | Sequence[int] | None
+"""One dimension, several, or all."""
+
+
+def _listed(x: T, dims: Dims) -> list[int]:
+    """Return dimensions as a list, counted from the front."""
+    if dims is None:
+        return list(range(x.dim()))
+    return [dim % x.dim() for dim in ([dims] if isinstance(dims, int) else dims)]
+
+
+@operator
+def all(x: T, /, *, axis: Dims = None, keepdims: bool = False) -> T:
+    """Return whether all elements along axes hold."""
+    return torch.all(x, _listed(x, axis), keepdims)
+
+
+@operator
+def any(x: T, /, *, axis: Dims = None, keepdims: bool = False) -> T:
+    """Return whether some element along axes holds."""
+    return torch.any(x, _listed(x, axis), keepdims)
+
+
+@operator
+def argmax(x: T, dim: int, keep_dim: bool = False) -> T:
+    """Return where the first of the largest elements along a dimension is."""
+    return torch.argmax(x, dim, keep_dim)
+
+
+@operator
+def argmin(x: T, dim: int, keep_dim: bool = False) -> T:
+    """Return where the first of the smallest elements along a dimension is."""
+    return torch.argmin(x, dim, keep_dim)
+
+
+@operator
+def cumsum(x: T, dim: int, exclusive: bool = False, reverse: bool = False) -> T:
+    """Return the sums of each element and those before it.
+
+    Args:
+        x: the tensor.
+        dim: the dimension.
+        exclusive: leave out the element itself.
+        reverse: add up from the end.
+    """
+    turned = torch.flip(x, [dim]) if reverse else x
+    sums = torch.cumsum(turned, dim)
+    result = sums - turned if exclusive else sums
+    return torch.flip(result, [dim]) if reverse else result
+
+
+@operator
+def max(x: T, dims: Dims = None, keep_dim: bool = False) -> T:
+    """Return the largest elements along dimensions."""
+    return torch.amax(x, _listed(x, dims), keep_dim)
+
+
+@operator
+def mean(x: T, dims: Dims = None, keep_dim: bool = False) -> T:
+    """Return the means along dimensions."""
+    return torch.mean(x, _listed(x, dims), keep_dim)
+
+
+@operator
+def min(x: T, dims: Dims = None, keep_dim: bool = False) -> T:
+    """Return the smallest elements along dimensions."""
+    return torch.amin(x, _listed(x, dims), keep_dim)
+
+
+@operator
+def prod(x: T, dims: Dims = None, keep_dim: bool = False) -> T:
+    """Return the products along dimensions."""
+    order = sorted(_listed(x, dims), reverse=True)
+    return reduce(lambda rest, dim: torch.prod(rest, dim, keep_dim), order, x)
+
+
+@operator
+def std(x: T, dims: Dims = None, keep_dim: bool = False) -> T:
+    """Return the standard deviations along dimensions: the squares are divided by their number."""
+    return torch.sqrt(torch.var(x, _listed(x, dims), correction=0, keepdim=keep_dim))
+
+
+@operator
+def sum(x: T, dims: Dims = None, keep_dim: bool = False) -> T:
+    """Return the sums along dimensions."""
+    return torch.sum(x, _listed(x, dims), keep_dim)
+
+
+@operator
+def var(x: T, dims: Dims = None, keep_dim: bool = False, correction: int = 0) -> T:
+    """Return the variances: the squares are divided by their number less a correction."""
+    return torch.var(x, _listed(x, dims), correction=correction, keepdim=keep_dim)

@@ -1,0 +1,38 @@
+"""What writes at positions that are given, and sums of look-ups; the results are new tensors."""
+
+import torch
+from torch.nn import functional as nn
+
+from hidet.frontends.trace.recording import T, operator
+
+
+@operator
+def scatter_(input: T, dim: int, index: T, src: T, reduce: str | None = None) -> T:
+    """Return `input` with the elements of `src` at positions along a dimension.
+
+    Args:
+        input: the tensor; it stays as it is.
+        dim: the dimension.
+        index: the position of each element of `src`.
+        src: what is written.
+        reduce: "add" or "multiply" to combine with what is there.
+    """
+    names = {"add": "sum", "multiply": "prod"}
+    if reduce is None or reduce == "replace":
+        return torch.scatter(input, dim, index, src)
+    return torch.scatter_reduce(input, dim, index, src, names.get(reduce, reduce))
+
+
+@operator
+def scatter_add_(input: T, dim: int, index: T, src: T) -> T:
+    """Return `input` with the elements of `src` added at positions along a dimension."""
+    return torch.scatter_add(input, dim, index, src)
+
+
+@operator
+def embedding_bag(indices: T, weight: T, offsets: T | None = None, mode: str = "mean") -> T:
+    """Return the mean, sum or maximum of rows of a table: of each row of indices [bags, size]."""
+    if offsets is not None:
+        return nn.embedding_bag(indices, weight, offsets, mode=mode)
+    rows = nn.embedding(indices, weight)
+    return rows.amax(1) if mode == "max" else rows.sum(1) if mode == "sum" else rows.mean(1)

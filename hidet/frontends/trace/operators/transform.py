@@ -1,0 +1,246 @@
+"""What moves elements, changes their type, or looks them up; most of it computes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from types import EllipsisType
+from typing import Any, NamedTuple
+
+import torch
+from torch.nn import functional as nn
+
+from hidet.errors import HidetError
+from hidet.frontends.trace.dtypes import torch_dtype
+from hidet.frontends.trace.recording import T, operator
+
+Dims = int | tuple[int, ...]
+"""One dimension, or several."""
+
+
+class Slice(NamedTuple):
+    """A slice of Python as programs keep it."""
+
+    start: int | None
+    stop: int | None
+    step: int | None
+
+
+def _list(dims: Dims) -> list[int]:
+    return [dims] if isinstance(dims, int) else list(dims)
+
+
+@operator
+def index(x: T, *key: T | Slice | int | EllipsisType | None) -> T:
+    """Return `x[key]`, as Python writes it."""
+    return x[tuple(slice(*each) if isinstance(each, Slice) else each for each in key)]
+
+
+@operator
+def as_strided(
+    x: T, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
+) -> T:
+    """Return a view of the memory of a contiguous tensor, by sizes, strides and an offset."""
+    return torch.as_strided(x, size, stride, storage_offset)
+
+
+@operator
+def broadcast(data: T, shape: Sequence[int]) -> T:
+    """Return a tensor broadcast to a shape."""
+    return torch.broadcast_to(data, tuple(shape))
+
+
+@operator
+def cast(x: T, dtype: Any) -> T:
+    """Return the elements in another type."""
+    return x.to(torch_dtype(dtype))
+
+
+@operator
+def concat(tensors: Sequence[T], axis: int) -> T:
+    """Return tensors one after the other along an axis."""
+    return torch.cat(list(tensors), axis)
+
+
+@operator
+def conv_pad(data: T, pads: Dims, value: float = 0.0) -> T:
+    """Return images [n, c, ...] with a margin of a value.
+
+    `pads` is a number for all sides, one for each dimension, or those ahead, then those behind.
+    """
+    rank = data.dim() - 2
+    listed = _list(pads)
+    each = listed * rank if len(listed) == 1 else listed
+    fronts, backs = (each, each) if len(each) == rank else (each[:rank], each[rank:])
+    return nn.pad(data, _torch_pads(fronts, backs), value=value)
+
+
+@operator
+def expand_dims(x: T, /, *, axis: int = 0) -> T:
+    """Return a tensor with a new dimension of size 1."""
+    return torch.unsqueeze(x, axis)
+
+
+@operator
+def flatten(x: T, start_dim: int = 0, end_dim: int = -1) -> T:
+    """Return a tensor with dimensions, the last one included, taken together as one."""
+    return torch.flatten(x, start_dim, end_dim)
+
+
+@operator
+def flip(x: T, dims: Dims) -> T:
+    """Return the elements in reverse order along dimensions."""
+    return torch.flip(x, _list(dims))
+
+
+@operator
+def gather(data: T, indices: T, axis: int = 0) -> T:
+    """Return for each position in `indices` the element there along an axis."""
+    return torch.gather(data, axis, indices)
+
+
+@operator
+def im2col(x: T, kernel_size: Dims, dilation: Dims = 1, padding: Dims = 0, stride: Dims = 1) -> T:
+    """Return the windows of images [n, c, h, w] as columns: [n, c * kh * kw, windows]."""
+    return nn.unfold(x, kernel_size, dilation, padding, stride)
+
+
+@operator
+def index_select(data: T, index: T, dim: int) -> T:
+    """Return the slices of a dimension at the positions in a tensor of rank 1."""
+    return torch.index_select(data, dim, index)
+
+
+@operator
+def meshgrid(*tensors: T, indexing: str = "ij") -> Sequence[T]:
+    """Return tensors of rank 1 broadcast against each other, each along a dimension of its own."""
+    return list(torch.meshgrid(*tensors, indexing=indexing))
+
+
+@operator
+def pad(data: T, pads: Sequence[int], mode: str = "constant", value: float = 0.0) -> T:
+    """Return a tensor with elements added: first those ahead of each dimension, then those behind.
+
+    What is added is the value where `mode` is "constant", as with torch's `pad`.
+    """
+    if len(pads) != 2 * data.dim():
+        raise HidetError(
+            f"{len(pads)} pads for a tensor of rank {data.dim()}; two for each is right"
+        )
+    order = _torch_pads(pads[: data.dim()], pads[data.dim() :])
+    return nn.pad(data, order, mode=mode, value=value if mode == "constant" else None)
+
+
+def _torch_pads(fronts: Sequence[int], backs: Sequence[int]) -> list[int]:
+    """Return pads as torch takes them: in pairs, those of the last dimension first."""
+    return [pad for pair in reversed(list(zip(fronts, backs, strict=True))) for pad in pair]
+
+
+@operator
+def permute_dims(x: T, /, axes: Sequence[int]) -> T:
+    """Return the dimensions in another order."""
+    return torch.permute(x, tuple(axes))
+
+
+@operator
+def rearrange(x: T, plan: Sequence[Sequence[int]]) -> T:
+    """Return a tensor whose dimensions are each made of some of x, as `[[0, 2], [1], []]` says."""
+    order = [dim for dims in plan for dim in dims]
+    return x.permute(order).reshape([prod(x.shape[dim] for dim in dims) for dims in plan])
+
+
+@operator
+def repeat_interleave(data: T, repeats: int, dim: int | None = None) -> T:
+    """Return each slice of a dimension several times; without one, each element of the flat x."""
+    return torch.repeat_interleave(data, repeats, dim)
+
+
+@operator
+def reshape(x: T, shape: Sequence[int]) -> T:
+    """Return the elements in another shape, of which one size may be -1."""
+    return torch.reshape(x, tuple(shape))
+
+
+@operator
+def split(data: T, parts_or_sections: int | Sequence[int], axis: int = 0) -> Sequence[T]:
+    """Return the parts of a tensor along an axis: so many equal ones, or parts of these sizes."""
+    if not isinstance(parts_or_sections, int):
+        return list(torch.split(data, list(parts_or_sections), axis))
+    size = data.shape[axis]
+    if parts_or_sections < 1 or size % parts_or_sections:
+        raise HidetError(f"an axis of size {size} has no {parts_or_sections} equal parts")
+    return list(torch.split(data, size // parts_or_sections, axis))
+
+
+@operator
+def squeeze(x: T, dims: Dims) -> T:
+    """Return a tensor without some dimensions, of size 1."""
+    wrong = [dim for dim in _list(dims) if x.shape[dim] != 1]
+    if wrong:
+        raise HidetError(f"dimension {wrong[0]} of shape {tuple(x.shape)} is not of size 1")
+    return torch.squeeze(x, tuple(_list(dims)))
+
+
+@operator
+def strided_slice(
+    data: T,
+    starts: Sequence[int | None],
+    ends: Sequence[int | None],
+    axes: Sequence[int] | None = None,
+    strides: Sequence[int] | None = None,
+) -> T:
+    """Return a regular part, with bounds as in Python, along some axes, the first ones if none."""
+    key = [slice(None)] * data.dim()
+    steps = [1] * len(starts) if strides is None else strides
+    places = range(len(starts)) if axes is None else axes
+    for axis, *bounds in zip(places, starts, ends, steps, strict=True):
+        key[axis] = slice(*bounds)
+    return data[tuple(key)]
+
+
+@operator
+def take(data: T, indices: T, axis: int = 0) -> T:
+    """Return the slices of an axis at positions; the dimensions of these take its place."""
+    axis %= data.dim()
+    shape = (*data.shape[:axis], *indices.shape, *data.shape[axis + 1 :])
+    return torch.index_select(data, axis, indices.reshape(-1)).reshape(shape)
+
+
+@operator
+def tile(data: T, repeats: Sequence[int]) -> T:
+    """Return a tensor as a tile, repeated in each dimension."""
+    return torch.tile(data, tuple(repeats))
+
+
+@operator
+def transpose(x: T, axes: Sequence[int] | None = None) -> T:
+    """Return the dimensions in another order; the reverse one, if none is given."""
+    return torch.permute(x, tuple(reversed(range(x.dim())) if axes is None else axes))
+
+
+@operator
+def tril(x: T, diagonal: int = 0) -> T:
+    """Return matrices with zeros above a diagonal."""
+    return torch.tril(x, diagonal)
+
+
+@operator
+def triu(x: T, diagonal: int = 0) -> T:
+    """Return matrices with zeros below a diagonal."""
+    return torch.triu(x, diagonal)
+
+
+@operator
+def unsqueeze(x: T, dims: Dims) -> T:
+    """Return a tensor with new dimensions of size 1, at these places of the result."""
+    rank = x.dim() + len(_list(dims))
+    for dim in sorted(dim % rank for dim in _list(dims)):
+        x = torch.unsqueeze(x, dim)
+    return x
+
+
+@operator
+def view(x: T, dtype: Any = None, shape: Sequence[int] | None = None) -> T:
+    """Return the same memory as elements of another type, or in another shape."""
+    seen = x if dtype is None else x.view(torch_dtype(dtype))
+    return seen if shape is None else seen.reshape(tuple(shape))

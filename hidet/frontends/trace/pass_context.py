@@ -1,0 +1,150 @@
+"""`hidet.graph.PassContext`: what `hidet.graph.optimize` is told."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Generator
+from contextlib import contextmanager
+from contextvars import ContextVar, Token
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Self
+
+import torch
+
+from hidet.errors import OptionError
+from hidet.runtime.times import CompileTimes
+
+_HALF = {"float16": torch.float16, "bfloat16": torch.bfloat16, "float32": None, None: None}
+_MMA = {"simt": "ieee", "mma": "tf32", "wmma": "tf32"}
+
+
+@dataclass(frozen=True)
+class GraphSettings:
+    """How a graph is compiled.
+
+    Attributes:
+        precision: the type that float32 inputs and constants are converted to; None keeps them.
+        fp32_precision: what products of float32 are computed in, "ieee" or "tf32"; None goes by
+            torch's flags.
+        dump_dir: the folder that gets the program after every pass.
+        profile: where the times of the passes go: a file, True for the standard output, or None.
+    """
+
+    precision: torch.dtype | None = None
+    fp32_precision: str | None = None
+    dump_dir: Path | None = None
+    profile: Path | bool | None = None
+
+    @contextmanager
+    def flags(self) -> Generator[None]:
+        """Set torch's flags for the precision of float32 inside of a `with` block."""
+        backends: Any = torch.backends
+        places = (backends.cuda.matmul, backends.cudnn.conv)
+        before = [place.fp32_precision for place in places]
+        try:
+            for place in places:
+                if self.fp32_precision is not None:
+                    place.fp32_precision = self.fp32_precision
+            yield
+        finally:
+            for place, value in zip(places, before, strict=True):
+                place.fp32_precision = value
+
+    def write_times(self, report: CompileTimes) -> None:
+        """Write what compiling has taken to where `profile` says."""
+        if isinstance(self.profile, Path):
+            self.profile.write_text(report.table())
+        elif self.profile:
+            print(report.table())
+
+
+class PassContext:
+    """Settings for `hidet.graph.optimize` inside of a `with` block.
+
+    with hidet.graph.PassContext() as ctx:
+        ctx.set_precision("float16")
+        graph = hidet.graph.optimize(graph)
+    """
+
+    def __init__(self) -> None:
+        self.settings = GraphSettings()
+        self._tokens: list[Token[PassContext | None]] = []
+
+    def __enter__(self) -> Self:
+        self._tokens.append(_CURRENT.set(self))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _CURRENT.reset(self._tokens.pop())
+
+    @classmethod
+    def current(cls) -> PassContext:
+        """Return the innermost context, or one of defaults."""
+        return _CURRENT.get() or cls()
+
+    def set_precision(self, dtype: str | None = None) -> Self:
+        """Compute in another type: float32 inputs and constants are converted to it, and back.
+
+        Raises:
+            OptionError: it is neither float16, bfloat16, float32 nor None.
+        """
+        return self._set("precision", _choice("precision", _HALF, dtype))
+
+    def set_reduce_precision(self, dtype: str | None = None) -> Self:
+        """Say what sums are kept in: float32, for halves too; nothing else is there.
+
+        Raises:
+            OptionError: it is neither float32 nor None.
+        """
+        _choice("precision of sums", {"float32": None, None: None}, dtype)
+        return self
+
+    def set_mma(self, mma: str) -> Self:
+        """Compute products of float32 as they are ("simt"), or on tensor cores, in TF32 ("mma").
+
+        Raises:
+            OptionError: it is neither, nor "wmma".
+        """
+        return self._set("fp32_precision", _choice("mma", _MMA, mma))
+
+    def set_verbose(self) -> Self:
+        """Print the times of the passes."""
+        return self._set("profile", True)
+
+    def save_graph_instrument(self, out_dir: str | Path) -> Self:
+        """Write the program after every pass into a folder."""
+        return self._set("dump_dir", Path(out_dir))
+
+    def profile_pass_instrument(
+        self, log_file: str | Path | None = None, print_stdout: bool = False
+    ) -> Self:
+        """Write the times of the passes into a file, or print them."""
+        return self._set("profile", print_stdout if log_file is None else Path(log_file))
+
+    def reduce_cuda_compile_mem(self, enable: bool | None = None) -> Self:
+        """Do nothing: weights stay where they are while a graph is compiled."""
+        return self
+
+    def add_quantize_rules(self, patterns: object) -> Self:
+        """Warn: there is no quantisation."""
+        warnings.warn("rules of quantisation have no effect", RuntimeWarning, stacklevel=2)
+        return self
+
+    def _set(self, name: str, value: object) -> Self:
+        self.settings = replace(self.settings, **{name: value})  # pyright: ignore[reportArgumentType]
+        return self
+
+
+_CURRENT: ContextVar[PassContext | None] = ContextVar("hidet.graph.PassContext", default=None)
+
+
+def _choice(what: str, table: dict[Any, Any], value: object) -> Any:
+    """Return what a value stands for."""
+    if value not in table:
+        names = ", ".join(map(str, table))
+        raise OptionError(f"{what} cannot be {value!r}", hint=f"it takes {names}")
+    return table[value]
+
+
+__all__ = ["GraphSettings", "PassContext"]

@@ -1,0 +1,131 @@
+"""What has been recorded between some symbols and others: operators in the order of their use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.fx.traceback import set_stack_trace
+from torch.utils._pytree import tree_leaves
+
+from hidet.errors import HidetError
+from hidet.frontends.trace.recording import Operator, Traced, explained
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A part of what has been recorded.
+
+    Attributes:
+        inputs: the symbols that it begins with.
+        outputs: the tensors that it ends with.
+        nodes: the operators, each after those whose results it takes.
+        constants: the tensors with elements that operators take, and that are returned.
+    """
+
+    inputs: list[Any]
+    outputs: list[Any]
+    nodes: list[Operator]
+    constants: list[Any]
+
+    @staticmethod
+    def between(outputs: Sequence[Traced], inputs: Sequence[Traced] | None) -> Recorded:
+        """Return what leads to some tensors, from given symbols, or from all that are found.
+
+        Raises:
+            HidetError: a symbol is needed that is not among the inputs.
+        """
+        known = {id(tensor) for tensor in inputs or ()}
+        found: list[Traced] = []
+        nodes: dict[int, Operator] = {}
+        constants: dict[int, Traced] = {}
+        # Depth first, without recursion: graphs are deeper than Python's stack. An operator comes
+        # back to the top of the stack when all that it takes is done.
+        stack: list[Traced | Operator] = list(reversed(outputs))
+        while stack:
+            top = stack.pop()
+            if isinstance(top, Operator):
+                nodes.setdefault(id(top), top)
+            elif id(top) in known or (top.trace is not None and id(top.trace[0]) in nodes):
+                continue
+            elif top.trace is not None:
+                node = top.trace[0]
+                stack.append(node)
+                stack.extend(reversed(node.inputs))
+            elif not top.is_symbolic():
+                constants.setdefault(id(top), top)
+            else:
+                if inputs is not None:
+                    raise HidetError(f"{top} is needed, and not among the inputs")
+                known.add(id(top))
+                found.append(top)
+        given = found if inputs is None else list(inputs)
+        return Recorded(given, list(outputs), list(nodes.values()), list(constants.values()))
+
+    @property
+    def tensors(self) -> list[Any]:
+        """The inputs, and the constants after them."""
+        return [*self.inputs, *self.constants]
+
+    @property
+    def tensor_class(self) -> type[Traced]:
+        """The class of the tensors."""
+        found: Traced = self.outputs[0]
+        return type(found)
+
+    def replay(self, *tensors: torch.Tensor) -> list[torch.Tensor]:
+        """Return the outputs for tensors of torch in the place of inputs and constants."""
+        values = {id(t): value for t, value in zip(self.tensors, tensors, strict=True)}
+        for node in self.nodes:
+            if node.where is not None:
+                set_stack_trace(['  File "{}", line {}, in call\n'.format(*node.where)])
+            taken = [values[id(tensor)] for tensor in node.inputs]
+            results = tree_leaves(explained(node.name, node.apply, taken))
+            values |= zip(map(id, node.outputs), results, strict=True)
+        return [values[id(output)] for output in self.outputs]
+
+    def reforward(self, inputs: Sequence[Traced]) -> list[Any]:
+        """Return the outputs for other symbols in the place of the inputs."""
+        values: dict[int, Traced] = {id(t): t for t in self.constants}
+        values |= zip(map(id, self.inputs), inputs, strict=True)
+        for node in self.nodes:
+            results = tree_leaves(node.reforward([values[id(tensor)] for tensor in node.inputs]))
+            values |= zip(map(id, node.outputs), results, strict=True)
+        return [values[id(output)] for output in self.outputs]
+
+    def __str__(self) -> str:
+        names: dict[int, str] = {}
+        for letter, tensors in (("x", self.inputs), ("c", self.constants)):
+            names |= {id(tensor): numbered(letter, n) for n, tensor in enumerate(tensors)}
+        lines = [f"  {names[id(each)]} = Constant({each.signature()})" for each in self.constants]
+        count = len(self.inputs)
+        for node in self.nodes:
+            for number, output in enumerate(node.outputs, count):
+                names[id(output)] = numbered("x", number)
+            count += len(node.outputs)
+            taken = [names[id(tensor)] for tensor in node.inputs]
+            taken += [f"{name}={shown(value)}" for name, value in node.attributes.items()]
+            lines.append(f"  {_typed(node.outputs, names)} = {node.name}({', '.join(taken)})")
+        results = ", ".join(names[id(output)] for output in self.outputs)
+        head = f"Graph({_typed(self.inputs, names)}){{"
+        return "\n".join([head, *lines, f"  return {results}", "}"])
+
+
+def shown(value: object) -> str:
+    """Return an attribute as graphs print it."""
+    return value if isinstance(value, str) else repr(value)
+
+
+def numbered(letter: str, number: int) -> str:
+    """Return a name: `x`, `x_1`, `x_2` ..."""
+    return f"{letter}_{number}" if number else letter
+
+
+def _typed(tensors: Iterable[Any], names: dict[int, str]) -> str:
+    """Return tensors with their types."""
+    return ", ".join(f"{names[id(tensor)]}: {tensor.signature()}" for tensor in tensors)
+
+
+__all__ = ["Recorded"]

@@ -1,0 +1,100 @@
+"""From a function of torch's tensors to a program of ATen operators, and on to one that runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+
+from hidet.frontends.torch.spec import Spec
+
+if TYPE_CHECKING:
+    from hidet.frontends.torch.imported import ImportedGraph
+    from hidet.frontends.torch.program import CompiledProgram
+
+
+def example_of(spec: Spec) -> torch.Tensor:
+    """Return a tensor of a spec without elements."""
+    with example_mode():
+        return torch.empty_strided(spec.shape, spec.strides, dtype=spec.dtype, device=spec.device)
+
+
+@cache
+def example_mode() -> FakeTensorMode:
+    """Return the mode in which torch computes shapes and types, and no elements.
+
+    There is one: torch refuses to mix tensors of several.
+    """
+    return FakeTensorMode()
+
+
+def has_elements(tensor: torch.Tensor) -> bool:
+    """Return whether a tensor is more than an example."""
+    return not isinstance(tensor, FakeTensor)
+
+
+def import_function(
+    function: Callable[..., Sequence[torch.Tensor]],
+    examples: Sequence[torch.Tensor],
+    static: Collection[int] = (),
+) -> ImportedGraph:
+    """Return the program of the graph dialect for a function.
+
+    Args:
+        function: takes so many tensors, and gives a list of tensors.
+        examples: tensors of `example_mode`.
+        static: the numbers of those that are constants.
+
+    Raises:
+        HidetError: the function runs an operator that is not compiled, or mixes devices.
+    """
+    # What tensors do without, until an operator is called.
+    from torch._decomp.decompositions import native_batch_norm_decomposition
+    from torch.fx.experimental.proxy_tensor import make_fx
+    from torch.fx.traceback import preserve_node_meta
+
+    from hidet.frontends.torch.decompositions import decompositions
+    from hidet.frontends.torch.late import compiling
+    from hidet.frontends.torch.whole import import_whole
+
+    # AOTAutograd has this rule elsewhere.
+    batch_norm = {torch.ops.aten.native_batch_norm.default: native_batch_norm_decomposition}
+    table = {**decompositions(), **batch_norm}
+    with (
+        compiling(),
+        example_mode(),
+        torch.no_grad(),
+        preserve_node_meta(),
+    ):
+        traced: Any = make_fx(function, decomposition_table=table)
+        aten = traced(*examples)
+    aten.graph.eliminate_dead_code()  # such as memory that norms set aside for their gradient
+    return import_whole(aten, static, "compute it with torch, on x.torch()")
+
+
+def compile_imported(imported: ImportedGraph, **options: object) -> CompiledProgram:
+    """Return what runs a program; it is called with the list of the tensors of the function."""
+    from hidet.frontends.torch.program import CompiledProgram
+    from hidet.frontends.torch.settings import Settings
+
+    return CompiledProgram(imported, Settings(fallback=False, options=options))
+
+
+def precisions() -> tuple[str, str]:
+    """Return what torch's flags permit for products and convolutions: "ieee" or "tf32"."""
+    from hidet.frontends.torch.operators.emitter import fp32_precision
+
+    return fp32_precision("matmul"), fp32_precision("conv")
+
+
+__all__ = [
+    "compile_imported",
+    "example_mode",
+    "example_of",
+    "has_elements",
+    "import_function",
+    "precisions",
+]

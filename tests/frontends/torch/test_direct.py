@@ -1,0 +1,102 @@
+"""`hidet.compile`: traced once, checked at each call, weights read live."""
+
+import pytest
+import torch
+from torch import nn
+
+import hidet
+from hidet.errors import DeviceMismatchError, HidetError, UnsupportedDtypeError
+
+
+@pytest.fixture(name="model", scope="module")
+def small_model():
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Linear(8, 8), nn.BatchNorm1d(8), nn.ReLU(inplace=True)).eval()
+
+
+@pytest.fixture(name="fast", scope="module")
+def compiled_model(model):
+    return hidet.compile(model, torch.randn(4, 8))
+
+
+@torch.no_grad()
+def test_weights_are_live(model, fast):
+    """It sees weights that have been changed, and others in their place."""
+    x = torch.randn(4, 8)
+    torch.testing.assert_close(fast(x), model(x))
+    model[0].bias.add_(1)
+    torch.testing.assert_close(fast(x), model(x))
+    model[0].weight = nn.Parameter(torch.randn(8, 8))
+    torch.testing.assert_close(fast(x), model(x))
+    model[1].running_mean = torch.ones(8)
+    torch.testing.assert_close(fast(x), model(x))
+
+
+@pytest.mark.parametrize(
+    ("argument", "error", "message"),
+    [
+        (torch.zeros(5, 8), HidetError, r"argument 0 is \[5, 8\] of torch.float32 on cpu, but"),
+        (torch.zeros(4, 8).double(), UnsupportedDtypeError, r"compiled for \[4, 8\] of torch.fl"),
+        (torch.zeros(4, 8, device="meta"), DeviceMismatchError, "on meta"),
+        (3, HidetError, "argument 0 is no tensor, but int"),
+    ],
+)
+def test_arguments_are_checked(fast, argument, error, message):
+    with pytest.raises(error, match=message):
+        fast(argument)
+
+
+def test_number_of_arguments(fast):
+    with pytest.raises(HidetError, match="2 arguments; the model takes 1"):
+        fast(torch.zeros(4, 8), torch.zeros(4, 8))
+
+
+def test_strides(model, fast):
+    """A tensor that lies otherwise in memory is copied."""
+    x = torch.randn(8, 4).T
+    with torch.no_grad():
+        torch.testing.assert_close(fast(x), model(x))
+
+
+def test_functions():
+    """Containers, numbers and tensors that a function holds."""
+    offset = torch.randn(3)
+
+    def function(factor, tables):
+        x = tables["x"]
+        return {"scaled": x * factor + offset, "pair": (x.exp(), x)}
+
+    x = torch.randn(2, 3)
+    fast = hidet.compile(function, 3, {"x": x})
+    x = torch.randn(2, 3)
+    result, wanted = fast(3, {"x": x}), function(3, {"x": x})
+    assert result.keys() == wanted.keys()
+    torch.testing.assert_close(result["scaled"], wanted["scaled"])
+    torch.testing.assert_close(result["pair"], wanted["pair"])
+    with pytest.raises(HidetError, match="argument 0 is 4; it was traced as 3"):
+        fast(4, {"x": x})
+    with pytest.raises(HidetError, match="put together as"):
+        fast(3, [x])
+
+
+def test_changes_are_refused(model):
+    """A model that changes its buffers is not what this is for."""
+    with pytest.raises(HidetError, match=r"the model changes 1\.running_mean"):
+        hidet.compile(nn.Sequential(nn.Identity(), nn.BatchNorm1d(8)).train(), torch.randn(4, 8))
+
+
+def test_what_is_not_compiled():
+    with pytest.raises(HidetError, match=r"no translation(.|\n)*torch.compile"):
+        hidet.compile(lambda x: torch.linalg.svd(x)[1], torch.randn(3, 3))
+
+
+@torch.no_grad()
+def test_recompile(model):
+    """Where it is asked for, other shapes and numbers are compiled, once each."""
+    fast = hidet.compile(model, torch.randn(4, 8), recompile=True)
+    for rows in (4, 6, 4):
+        x = torch.randn(rows, 8)
+        torch.testing.assert_close(fast(x), model(x))
+    assert len(fast._compiled) == 2
+    scaled = hidet.compile(lambda x, factor: x * factor, recompile=True)
+    assert [scaled(torch.ones(1), factor).item() for factor in (2, 3.0)] == [2, 3]

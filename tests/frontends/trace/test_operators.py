@@ -1,0 +1,162 @@
+"""`hidet.ops`: each operator against numpy or torch, run at once and through a graph."""
+
+import ast
+import inspect
+import runpy
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import torch
+from torch.utils._pytree import tree_leaves, tree_map
+
+import hidet
+from hidet import ops
+from hidet.errors import HidetError, UnsupportedOperatorError
+from hidet.frontends.trace.operators import FAMILIES, OPERATORS
+
+TABLES = runpy.run_path(str(Path(__file__).with_name("cases.py")))
+CASES, MISSING = TABLES["CASES"], TABLES["MISSING"]
+
+ROOT = Path(__file__).parents[3]
+
+
+def wide(value):
+    """A reference is computed in float64."""
+    is_float = isinstance(value, torch.Tensor) and value.is_floating_point()
+    return value.double() if is_float else value
+
+
+def check(results, wanted):
+    wanted = tree_leaves(wanted)
+    assert len(results) == len(wanted)
+    for result, expected in zip(results, wanted, strict=True):
+        torch.testing.assert_close(
+            wide(result.torch()), wide(expected), atol=2e-6, rtol=2e-5, check_dtype=False
+        )
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_operator(case):
+    """It gives what the reference gives, at once, and as a graph of symbols for its tensors.
+
+    One of `MISSING` is refused; whoever has it translated takes it out of that set.
+    """
+    generator = torch.Generator().manual_seed(0)
+    given = tree_map(lambda a: a(generator) if callable(a) else a, case.arguments)
+    function = getattr(ops, case.name)
+    wanted = case.reference(*tree_map(wide, given), **case.keywords)
+    tensors = tree_map(lambda a: hidet.from_torch(a) if isinstance(a, torch.Tensor) else a, given)
+    if case.name in MISSING:
+        with pytest.raises(UnsupportedOperatorError):
+            function(*tensors, **case.keywords)
+        return
+    check(tree_leaves(function(*tensors, **case.keywords)), wanted)
+
+    is_tensor = lambda a: isinstance(a, hidet.Tensor)  # noqa: E731
+    symbols = tree_map(lambda a: hidet.symbol_like(a) if is_tensor(a) else a, tensors)
+    outputs = tree_leaves(function(*symbols, **case.keywords))
+    graph = hidet.trace_from(outputs, [s for s in tree_leaves(symbols) if is_tensor(s)])
+    results = graph.run_async([t for t in tree_leaves(tensors) if is_tensor(t)])
+    check(results, wanted)
+
+
+def test_every_operator_has_a_case():
+    assert {case.name for case in CASES} - {"barrier"} == set(OPERATORS)
+    assert set(OPERATORS) >= MISSING
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_every_operator_is_documented(name):
+    """Each says what it returns, and graphs print it by its name."""
+    assert OPERATORS[name].__doc__.startswith("Return ")
+    assert OPERATORS[name].__name__ == name
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("softmax", "x, axis=1"),
+        ("matmul", "a, b, require_prologue=False"),
+        ("conv2d", "data, weight, stride=(1, 1), dilations=(1, 1), groups=1, padding=(0, 0)"),
+        ("sum", "x, dims=None, keep_dim=False"),
+        ("var", "x, dims=None, keep_dim=False, correction=0"),
+        ("any", "x, /, *, axis=None, keepdims=False"),
+        ("maximum", "a, b, *others"),
+        ("gelu", "x, approximate=False"),
+        ("cumsum", "x, dim, exclusive=False, reverse=False"),
+        ("strided_slice", "data, starts, ends, axes=None, strides=None"),
+        ("add", "x, y"),
+        ("tanh", "x"),
+    ],
+)
+def test_signatures(name, parameters):
+    """Names and defaults of parameters are those of the original."""
+    signature = inspect.signature(getattr(ops, name))
+    bare = [p.replace(annotation=inspect.Parameter.empty) for p in signature.parameters.values()]
+    assert str(inspect.Signature(bare)) == f"({parameters})"
+
+
+def test_no_operator_twice():
+    """An operator stands in one family, and what it computes in the torch frontend alone.
+
+    So nothing here, or in what hands it out, writes operations of the graph dialect.
+    """
+    names = Counter(
+        name
+        for family in FAMILIES
+        for name, value in vars(family).items()
+        if hasattr(value, "__wrapped__") and value.__module__ == family.__name__
+    )
+    assert [name for name, count in names.items() if count > 1] == []
+    folder = ROOT / "hidet"
+    paths = [*(folder / "frontends" / "trace").rglob("*.py"), *(folder / "graph").glob("*.py")]
+    for path in [*paths, folder / "ops.py", folder / "tensor.py"]:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call):
+                called = ast.unparse(node.func).rpartition(".")[2]
+                assert not called.endswith("Op"), f"{path.name} writes {called}"
+
+
+def test_creation():
+    """Makers of tensors are operators without inputs."""
+    assert ops.full([2], 3).dtype is hidet.int64
+    assert ops.full([2], 3.5).dtype is hidet.float32
+    assert ops.tri(3, k=-1).tolist() == [[0, 0, 0], [1, 0, 0], [1, 1, 0]]
+    assert ops.linspace(0.0, 1.0, 4, endpoint=False).tolist() == [0, 0.25, 0.5, 0.75]
+    x = hidet.randn([2])
+    assert ops.transfer(x, "cpu").torch() is x.torch()
+
+
+def test_compiled_once():
+    """A second call with tensors of the same kind compiles nothing; other shapes do."""
+    from hidet.frontends.trace import recording
+
+    x = hidet.randn([7, 11])
+    ops.relu(x)
+    before = recording._program.cache_info()
+    ops.relu(hidet.randn([7, 11]))
+    after = recording._program.cache_info()
+    assert (after.misses, after.hits) == (before.misses, before.hits + 1)
+    ops.relu(hidet.randn([11, 7]))
+    assert recording._program.cache_info().misses == before.misses + 1
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda x: ops.matmul(x, x), r"Matmul does not take such arguments: .*2.*3"),
+        (lambda x: x + hidet.randn([4]), r"Add does not take such arguments"),
+        (lambda x: ops.pad(x, [1]), "1 pads for a tensor of rank 2"),
+        (lambda x: ops.split(x, 2, axis=1), "an axis of size 3 has no 2 equal parts"),
+        (lambda x: ops.squeeze(x, 0), r"dimension 0 of shape \(2, 3\)"),
+        (lambda _: ops.relu(3), r"Relu needs a tensor, got \[3\]"),
+        (lambda x: ops.cast(x, "uint8"), "data type torch.uint8 is not supported"),
+        (lambda _: ops.softmaxx, "no attribute 'softmaxx'"),
+    ],
+)
+@pytest.mark.parametrize("make", [hidet.randn, hidet.symbol])
+def test_mistakes(make, call, message):
+    """Both ways of calling say what is wrong; what has no translation, when it is to run."""
+    with pytest.raises((HidetError, AttributeError), match=message):
+        hidet.trace_from(call(make([2, 3]))).build()
