@@ -12,6 +12,7 @@ from hidet.dialects import graph
 from hidet.dialects.graph.base import python_number
 from hidet.frontends.torch import program
 from hidet.frontends.torch.dtypes import ELEMENTS
+from hidet.runtime.times import CompileTimes
 from hidet.testing.numeric import poison
 
 DTYPES = {element: dtype for dtype, element in ELEMENTS.items()}
@@ -240,6 +241,7 @@ class ReferenceProgram:
             op.key.data for op in module.walk() if isinstance(op, graph.ConstantOp)
         ]
         self.calls = 0
+        self.report = CompileTimes()
 
     def run(self, inputs, constants):
         self.calls += 1
