@@ -19,7 +19,6 @@ from hidet.frontends.torch.backend import hidet_backend as backend
 from hidet.frontends.torch.config import DynamoConfig, dynamo_config
 from hidet.frontends.torch.custom_op import register_op
 from hidet.frontends.torch.notices import (
-    GradientWarning,
     ManyShapesWarning,
     NoEffectWarning,
     UnsupportedOperatorWarning,
@@ -28,7 +27,6 @@ from hidet.frontends.torch.program import compiled_graphs
 
 __all__ = [
     "DynamoConfig",
-    "GradientWarning",
     "ManyShapesWarning",
     "NoEffectWarning",
     "UnsupportedOperatorWarning",

@@ -145,6 +145,18 @@ MinimumOp = define(
 Atan2Op = define(
     FloatBinaryOp, "atan2", "The angle of the point (right, left), in radians.", math.Atan2Op
 )
+HypotOp = define(
+    FloatBinaryOp, "hypot", "The length of the vector (left, right).", library("hypot")
+)
+CopysignOp = define(
+    FloatBinaryOp, "copysign", "The left with the sign of the right.", math.CopySignOp
+)
+NextafterOp = define(
+    FloatBinaryOp,
+    "nextafter",
+    "The number that follows the left one on the way to the right one.",
+    library("nextafter"),
+)
 BitwiseAndOp = define(
     BitwiseOp, "bitwise_and", "The bits set in both.", None, arith.AndIOp, arith.AndIOp
 )

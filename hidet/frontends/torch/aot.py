@@ -1,24 +1,21 @@
 """Through AOTAutograd, which makes dynamo's graphs functional and takes operators apart."""
 
-import warnings
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 import torch
-from functorch.compile import make_boxed_func
 from torch import fx
 from torch._dynamo.backends.common import aot_autograd
-from torch._guards import TracingContext
+from torch._functorch.partitioners import min_cut_rematerialization_partition
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 
-from hidet.errors import UnsupportedOperatorError
 from hidet.frontends.torch.by_precision import ProgramsByPrecision
 from hidet.frontends.torch.config import dynamo_config
 from hidet.frontends.torch.custom_op import looking_inside
 from hidet.frontends.torch.decompositions import decompositions
+from hidet.frontends.torch.gradients import TrainingGraphs, static_inputs
 from hidet.frontends.torch.importer import import_graph
-from hidet.frontends.torch.notices import GradientWarning
 from hidet.frontends.torch.operators.emitter import first_tensor, may_be_tf32
 from hidet.frontends.torch.partition import partition, report
 from hidet.frontends.torch.program import CompiledProgram
@@ -32,14 +29,15 @@ def compile_torch(
 ) -> Callable[..., Any]:
     """Compile a graph of torch operators, with static shapes, in a tracing context.
 
-    Where gradients are wanted, the forward graph is compiled; the backward graph stays in eager
-    torch.
+    Where gradients may be wanted, the graph is cut in a forward and a backward graph such that what
+    is cheap is computed again instead of saved.
     """
-    forward = partial(_compile_forward, settings)
+    training = TrainingGraphs(partial(compile_aten, settings=settings))
     through_aot = aot_autograd(
-        inference_compiler=forward,
-        fw_compiler=forward,
-        bw_compiler=partial(_leave_backward, settings),
+        inference_compiler=partial(_compile_inference, settings),
+        fw_compiler=training.forward,
+        bw_compiler=training.backward,
+        partition_fn=min_cut_rematerialization_partition,
         decompositions=decompositions(),
     )
     with looking_inside():
@@ -81,52 +79,8 @@ def _compile_for_flags(
         return partition(module, imported, static, settings)
 
 
-def _compile_forward(
+def _compile_inference(
     settings: Settings, module: fx.GraphModule, example_inputs: Sequence[torch.Tensor]
 ) -> Callable[[list[Any]], Sequence[Any]]:
-    """Compile a graph of a forward pass; dynamo has marked which inputs are weights."""
-    context = TracingContext.try_get()
-    metadata: Any = None if context is None else context.fw_metadata
-    static = () if metadata is None else cast("list[int]", metadata.static_input_indices)
-    return compile_aten(module, static, settings)
-
-
-class EagerBackward:
-    """A backward graph, which stays in eager torch and warns of it when it is first run.
-
-    Most forward graphs whose gradients could be wanted are run for inference outside of
-    torch.no_grad(): they never get here.
-    """
-
-    def __init__(self, settings: Settings, module: fx.GraphModule) -> None:
-        self._boxed_call = True
-        self._settings = settings
-        self._run = make_boxed_func(module.forward)
-        self._warned = False
-
-    def __call__(self, arguments: list[Any]) -> Sequence[Any]:
-        """Run the graph.
-
-        Raises:
-            UnsupportedOperatorError: the settings want everything compiled.
-        """
-        if not self._settings.fallback:
-            raise UnsupportedOperatorError(
-                "gradients are wanted, but backward graphs are not compiled",
-                hint="allow eager torch for them with the option fallback=True",
-            )
-        if not self._warned:
-            self._warned = True
-            warnings.warn(
-                "the backward pass is not compiled, but left to eager torch",
-                GradientWarning,
-                stacklevel=2,
-            )
-        return self._run(arguments)
-
-
-def _leave_backward(
-    settings: Settings, module: fx.GraphModule, example_inputs: Sequence[torch.Tensor]
-) -> EagerBackward:
-    """Leave a backward graph to eager torch."""
-    return EagerBackward(settings, module)
+    """Compile a graph without gradients; dynamo has marked which inputs are weights."""
+    return compile_aten(module, static_inputs(), settings)

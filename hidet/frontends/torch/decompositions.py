@@ -14,6 +14,7 @@ from torch._decomp import (
     get_decompositions,  # pyright: ignore[reportUnknownVariableType]
 )
 
+from hidet.frontends.torch.decomposed import DECOMPOSED
 from hidet.frontends.torch.operators.emitter import Overload
 
 aten = torch.ops.aten
@@ -42,6 +43,14 @@ ADDED: dict[Any, str] = {
     aten._native_batch_norm_legit_functional: "likewise",
     aten._batch_norm_with_update_functional: "likewise",
     aten._batch_norm_no_update: "likewise, of inference, but with outputs for gradients",
+    aten.as_strided_copy: "a view",
+    aten.dist: "a reduction with arithmetic before and after it",
+    aten.grid_sampler_2d: "look-ups at four or sixteen positions, and arithmetic",
+    aten.ldexp: "arithmetic on elements",
+    aten.narrow_copy: "a view",
+    aten.permute_copy: "a view",
+    aten.unbind_copy: "views",
+    aten.view_copy: "a view",
     aten.addmv: "a product of a matrix and a vector is one of matrices",
     aten.elu: "arithmetic on elements",
     aten.hardtanh: "arithmetic on elements",
@@ -62,4 +71,5 @@ def decompositions() -> dict[Overload, Callable[..., Any]]:
     }
     extra: Any = get_decompositions(list(ADDED))  # pyright: ignore[reportUnknownVariableType]
     table.update(extra)
+    table.update(DECOMPOSED)
     return table

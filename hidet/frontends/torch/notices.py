@@ -5,10 +5,6 @@ class UnsupportedOperatorWarning(UserWarning):
     """Operators of a graph are left to eager torch; the message names them."""
 
 
-class GradientWarning(UserWarning):
-    """A backward pass is left to eager torch."""
-
-
 class NoEffectWarning(UserWarning):
     """A setting of the original Hidet is accepted, but changes nothing here."""
 

@@ -22,7 +22,7 @@ from hidet.frontends.torch.imported import ImportedGraph
 from hidet.frontends.torch.importer import import_graph
 from hidet.frontends.torch.locations import describe
 from hidet.frontends.torch.notices import UnsupportedOperatorWarning
-from hidet.frontends.torch.operators.emitter import Overload, first_tensor
+from hidet.frontends.torch.operators.emitter import Overload, draws_numbers, first_tensor
 from hidet.frontends.torch.program import CompiledProgram
 from hidet.frontends.torch.settings import Settings
 
@@ -37,15 +37,18 @@ Part: TypeAlias = tuple[int, Kind]
 def report(imported: ImportedGraph, settings: Settings) -> None:
     """Say which operators are left to eager torch, in one warning.
 
+    Those that draw numbers are not among them: they belong to torch, which has the generators.
+
     Raises:
         HidetError: the settings want the whole graph compiled; says what the first problem is.
     """
-    if not imported.unsupported:
+    refused = {n: error for n, error in imported.unsupported.items() if not draws_numbers(n)}
+    if not refused:
         return
     if not settings.fallback:
-        raise next(iter(imported.unsupported.values()))
+        raise next(iter(refused.values()))
     reasons: dict[str, str] = {}
-    for node, error in imported.unsupported.items():
+    for node, error in refused.items():
         reasons.setdefault(str(node.target), f"{describe(node)}: {error.what}")
     listed = "\n".join(f"  {reason}" for reason in reasons.values())
     warnings.warn(

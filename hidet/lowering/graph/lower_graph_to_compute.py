@@ -23,6 +23,7 @@ from hidet.lowering.graph.compute_rules import (
     normalization,
     pooling,
     reduction,
+    scatter,
     shape,
 )
 from hidet.lowering.graph.compute_rules.grid_builder import GridBuilder
@@ -36,6 +37,7 @@ RULES: dict[type[Operation], Rule[GridBuilder]] = {
     **reduction.RULES,
     **normalization.RULES,
     **pooling.RULES,
+    **scatter.RULES,
     **contraction.RULES,
 }
 """How each operator becomes grids."""

@@ -559,3 +559,19 @@ func.func @real_divisor(%x : tensor<4xf32>) {
   %0 = graph.checked_divisor %x {operator = "aten.div"} : tensor<4xf32>
   func.return
 }
+
+// -----
+
+// CHECK: graph.scatter: needs [N, D], [M], [M, D], got tensor<4x2xf32>, tensor<3xi64>, tensor<2x2xf32>
+func.func @scatter(%x : tensor<4x2xf32>, %i : tensor<3xi64>, %s : tensor<2x2xf32>) {
+  %0 = graph.scatter %x, %i, %s : (tensor<4x2xf32>, tensor<3xi64>, tensor<2x2xf32>) -> tensor<4x2xf32>
+  func.return
+}
+
+// -----
+
+// CHECK: graph.scatter: elements of tensor<4x2xf16> are not added up, cast them first
+func.func @scatter_halves(%x : tensor<4x2xf16>, %i : tensor<3xi64>, %s : tensor<3x2xf16>) {
+  %0 = graph.scatter %x, %i, %s {accumulate = true} : (tensor<4x2xf16>, tensor<3xi64>, tensor<3x2xf16>) -> tensor<4x2xf16>
+  func.return
+}

@@ -457,3 +457,15 @@ func.func @calls(%x : tensor<8xf32>, %y : tensor<8xf32>) -> (tensor<8xf32>, tens
 // CHECK-NEXT:    %[[COPY:.*]] = compute.grid (%{{.*}}) {
 // CHECK-NEXT:      compute.load %y
 // CHECK:         %c = graph.call_kernel @f(%x, %[[COPY]]) {inits = array<i64: 0>}
+
+// A scatter is the call of a kernel, which writes over a copy of what others read, too.
+func.func @scatter(%x : tensor<9x4xf32>, %i : tensor<5xi64>, %s : tensor<5x4xf32>) -> tensor<9x4xf32> {
+  %y = graph.scatter %x, %i, %s {accumulate = true} : (tensor<9x4xf32>, tensor<5xi64>, tensor<5x4xf32>) -> tensor<9x4xf32>
+  func.return %y : tensor<9x4xf32>
+}
+
+// CHECK-LABEL: func.func @scatter(
+// CHECK-NEXT:    %[[COPY:\d+]] = compute.grid
+// CHECK:         %y = graph.call_kernel @scatter_add_i64_5_f32_5_4_f32_9_4(%i, %s, %[[COPY]]) {inits = array<i64: 0>}
+// CHECK:       cuda.kernel @scatter_add_i64_5_f32_5_4_f32_9_4(%positions : memref<5xi64>, %source : memref<5x4xf32>, %out : memref<9x4xf32>) grid(1) block(256) {
+// CHECK:         cuda.atomic

@@ -12,6 +12,7 @@ from hidet.dialects import graph
 from hidet.dialects.graph.base import python_number
 from hidet.frontends.torch import program
 from hidet.frontends.torch.dtypes import ELEMENTS
+from hidet.runtime.times import CompileTimes
 from hidet.testing.numeric import poison
 
 DTYPES = {element: dtype for dtype, element in ELEMENTS.items()}
@@ -107,6 +108,10 @@ def checked_divisor(op: graph.CheckedDivisorOp, x: torch.Tensor) -> torch.Tensor
     return x
 
 
+def scatter(op: graph.ScatterOp, x, positions, source) -> torch.Tensor:
+    return x.index_put((positions,), source, accumulate=bool(op.accumulate))
+
+
 def optional(attribute):
     return None if attribute is None else python_number(attribute)
 
@@ -134,6 +139,7 @@ SPECIAL = {
     graph.EmbeddingOp: lambda op, table, ids: table[ids],
     graph.IndexSelectOp: lambda op, x, ids: x.index_select(op.axis.value.data, ids),
     graph.GatherOp: lambda op, x, ids: x.gather(op.axis.value.data, ids),
+    graph.ScatterOp: scatter,
     graph.SumOp: reduction(lambda x, axes, keep: x.sum(axes, keep, dtype=x.dtype)),
     graph.MeanOp: reduction(torch.mean),
     graph.ProdOp: reduction(product),
@@ -235,6 +241,7 @@ class ReferenceProgram:
             op.key.data for op in module.walk() if isinstance(op, graph.ConstantOp)
         ]
         self.calls = 0
+        self.report = CompileTimes()
 
     def run(self, inputs, constants):
         self.calls += 1

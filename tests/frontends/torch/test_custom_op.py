@@ -96,7 +96,6 @@ def gradients(function, x, gate):
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.filterwarnings("ignore::hidet.torch.GradientWarning")
 def test_backends(backend):
     """Values and gradients are right, in one graph, for one size and for several."""
     compiled = function

@@ -42,7 +42,7 @@ def test_unsupported_operator_is_left_to_eager_torch(programs):
     x = torch.randn(3, 4, dtype=torch.float64)
 
     def function(x):
-        return (x * 2 + 1).cumprod(1).relu().exp()
+        return (x * 2 + 1).polygamma(1).relu().exp()
 
     result, messages = run(function, x)
     torch.testing.assert_close(result, function(x))
@@ -52,22 +52,22 @@ def test_unsupported_operator_is_left_to_eager_torch(programs):
     ]
     (message,) = messages
     assert message.startswith("hidet leaves 1 operator of a graph to eager torch:")
-    assert "aten.cumprod.default" in message
+    assert "aten.polygamma.default" in message
     assert "test_partition.py:" in message
     assert "it has no translation" in message
 
 
 def test_one_warning_names_all_operators(programs):
     def function(x):
-        return x.cumprod(0) + x.cumprod(1) + x.sort(1)[0]
+        return x.polygamma(1) + (x + 1).polygamma(1) + x.mode(0)[0]
 
     x = torch.randn(3, 4, dtype=torch.float64)
     result, messages = run(function, x)
     torch.testing.assert_close(result, function(x))
     (message,) = messages
     assert message.startswith("hidet leaves 2 operators")
-    assert message.count("aten.cumprod.default") == 1
-    assert "aten.sort.default" in message
+    assert message.count("aten.polygamma.default") == 1
+    assert "aten.mode.default" in message
 
 
 def test_no_warning_where_all_is_compiled(programs):
@@ -76,8 +76,8 @@ def test_no_warning_where_all_is_compiled(programs):
 
 def test_nothing_is_compiled(programs):
     x = torch.randn(3, 4)
-    result, messages = run(lambda x: x.cumprod(0), x)
-    torch.testing.assert_close(result, x.cumprod(0))
+    result, messages = run(lambda x: x.polygamma(1), x)
+    torch.testing.assert_close(result, x.polygamma(1))
     assert len(messages) == 1
     assert programs == []
 
@@ -86,7 +86,7 @@ def test_parts_are_as_few_as_they_can_be(programs):
     """What does not depend on an eager operator joins the first part, whatever its place."""
 
     def function(x, y):
-        a = (x + 1).cumprod(0)
+        a = (x + 1).polygamma(1)
         b = y * 2  # comes after the eager operator, but does not need it
         return a * b, (b + 1).sin()
 
@@ -97,11 +97,12 @@ def test_parts_are_as_few_as_they_can_be(programs):
 
 
 def test_unsupported_result_of_a_supported_operator(programs):
-    """Positions of maxima are not computed; the values would be."""
+    """The sums of attention are not computed; the values would be."""
 
     def function(x):
-        values, positions = torch.nn.functional.max_pool2d(x * 2, 2, return_indices=True)
-        return values + 1, positions
+        attention = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
+        values, sums = attention(x * 2, x, x)
+        return values + 1, sums
 
     x = torch.randn(1, 2, 4, 4)
     result, messages = run(function, x)
@@ -160,7 +161,7 @@ def test_random_numbers_are_eager(programs):
     zeros = int((result == 0).sum())
     assert 20 < zeros < 80
     torch.testing.assert_close(result[result != 0], ((x + 1) * 4)[result != 0])
-    assert len(messages) == 1
+    assert messages == []
 
 
 def test_weights_are_constants_of_every_part(programs):
@@ -173,7 +174,7 @@ def test_weights_are_constants_of_every_part(programs):
 
         def forward(self, x):
             weight = self.fc.weight.abs() + 1
-            return (x @ weight).cumprod(0) @ weight + self.fc.bias
+            return (x @ weight).polygamma(1) @ weight + self.fc.bias
 
     model, x = Model(), torch.randn(3, 4)
     result, _ = run(model, x)
@@ -192,7 +193,7 @@ def test_views_across_parts(programs):
 
     def function(x):
         y = (x + 1).t()
-        z = y.cumprod(0)[:, 1:]
+        z = y.polygamma(1)[:, 1:]
         return y, z * y[:, 1:], y[0]
 
     x = torch.randn(3, 4, dtype=torch.float64)
@@ -206,7 +207,7 @@ def test_views_across_parts(programs):
 def test_input_mutated_in_an_eager_part(programs):
     def function(x):
         x.add_(1)
-        return x.cumprod_(0).mul_(2) + 1
+        return x.copy_(x.polygamma(1)).mul_(2) + 1
 
     x = torch.randn(3, 4, dtype=torch.float64)
     mine, eager = x.clone(), x.clone()
@@ -217,8 +218,8 @@ def test_input_mutated_in_an_eager_part(programs):
 
 def test_views_alone_make_no_part(programs):
     x = torch.randn(3, 4)
-    result, _ = run(lambda x: x.cumprod(0).t()[1:].cumprod(0), x)
-    torch.testing.assert_close(result, x.cumprod(0).t()[1:].cumprod(0))
+    result, _ = run(lambda x: x.polygamma(1).t()[1:].polygamma(1), x)
+    torch.testing.assert_close(result, x.polygamma(1).t()[1:].polygamma(1))
     assert programs == []
 
 
@@ -246,10 +247,10 @@ def failure_of(function, *arguments, **options):
 
 
 def test_strict_operator(programs):
-    error = failure_of(lambda x: x.cumprod(0), torch.randn(3), fallback=False)
+    error = failure_of(lambda x: x.polygamma(1), torch.randn(3), fallback=False)
     assert type(error) is UnsupportedOperatorError
     assert error.what == "it has no translation"
-    assert error.where.startswith("aten.cumprod.default (")
+    assert error.where.startswith("aten.polygamma.default (")
     assert "test_partition.py:" in error.where
     assert "fallback" in error.hint
 

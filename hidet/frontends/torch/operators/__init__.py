@@ -12,20 +12,25 @@ from hidet.frontends.torch.operators.lookup import LOOKUP
 from hidet.frontends.torch.operators.normalization import NORMALIZATION
 from hidet.frontends.torch.operators.pooling import POOLING
 from hidet.frontends.torch.operators.reduction import REDUCTION
+from hidet.frontends.torch.operators.scatter import SCATTER
 from hidet.frontends.torch.operators.shape import SHAPE
 from hidet.frontends.torch.operators.unary import UNARY
 
-OPERATORS: Table = {
-    **UNARY,
-    **BINARY,
-    **SHAPE,
-    **LOOKUP,
-    **CREATION,
-    **REDUCTION,
-    **CONTRACTION,
-    **NORMALIZATION,
-    **POOLING,
+FAMILIES: dict[str, Table] = {
+    "one tensor, element by element": UNARY,
+    "two tensors, element by element": BINARY,
+    "shapes": SHAPE,
+    "look-ups": LOOKUP,
+    "creation": CREATION,
+    "reductions": REDUCTION,
+    "products": CONTRACTION,
+    "norms": NORMALIZATION,
+    "pools": POOLING,
+    "writes at positions": SCATTER,
 }
+"""The tables by what their operators have in common."""
+
+OPERATORS: Table = {target: f for table in FAMILIES.values() for target, f in table.items()}
 """All operators that can be compiled."""
 
-__all__ = ["OPERATORS", "Emitter"]
+__all__ = ["FAMILIES", "OPERATORS", "Emitter"]

@@ -129,11 +129,12 @@ def attention(
     """Attention, without what its gradient would need."""
     if dropout:
         raise unsupported("attention with dropout")
+    heads = shape_of(query)[-3]
     result = g.emit(
         graph.ScaledDotProductAttentionOp(
             query,
-            key,
-            value,
+            _shared(g, key, heads),
+            _shared(g, value, heads),
             mask,
             causal=causal,
             scale=scale,
@@ -141,6 +142,16 @@ def attention(
         )
     )
     return (result,)
+
+
+def _shared(g: Emitter, x: SSAValue, heads: int) -> SSAValue:
+    """Give keys or values, each head as often as queries share it."""
+    *batch, own, length, size = shape_of(x)
+    if own == heads:
+        return x
+    x = g.reshape(x, [*batch, own, 1, length, size])
+    x = g.expand(x, [*batch, own, heads // own, length, size])
+    return g.reshape(x, [*batch, heads, length, size])
 
 
 def attention_on_cpu(

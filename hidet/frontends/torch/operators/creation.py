@@ -28,6 +28,11 @@ def empty(g: Emitter, size: Sequence[int], layout: Sequence[int] = ()) -> SSAVal
     return g.fill(0)
 
 
+def new_empty(g: Emitter, x: SSAValue, *_: object) -> SSAValue:
+    """The same, of the kind of another tensor."""
+    return g.fill(0)
+
+
 def arange(g: Emitter, start: Number, end: Number, step: Number = 1) -> SSAValue:
     """A range; the length of the result says where it ends."""
     return g.emit(graph.IotaOp(type_of(g.meta), start=start, step=step))
@@ -40,6 +45,7 @@ CREATION: Table = {
     aten.empty.memory_format: empty,
     aten.empty_permuted.default: empty,
     aten.empty_strided.default: empty,
+    aten.new_empty_strided.default: new_empty,
     aten.arange.start_step: arange,
 }
 """How operators that make tensors are translated."""

@@ -60,6 +60,18 @@ def first_tensor(node: fx.Node) -> torch.Tensor:
     return cast("torch.Tensor", value)
 
 
+def draws_numbers(node: fx.Node) -> bool:
+    """Tell whether a call draws from torch's generators; attention does so for dropout alone."""
+    target: Any = node.target
+    if torch.Tag.nondeterministic_seeded not in getattr(target, "tags", ()):
+        return False
+    names = [argument.name for argument in target._schema.arguments]
+    if "dropout_p" not in names:
+        return True
+    place = names.index("dropout_p")
+    return bool(node.args[place] if place < len(node.args) else node.kwargs.get("dropout_p"))
+
+
 def may_be_tf32(result: torch.Tensor) -> bool:
     """Tell whether torch's flags for TF32 concern a contraction with such a result."""
     return result.dtype is torch.float32 and result.device.type == "cuda"

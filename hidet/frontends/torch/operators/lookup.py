@@ -58,7 +58,7 @@ def index(g: Emitter, x: SSAValue, indices: Sequence[SSAValue | None]) -> SSAVal
     sizes = shape_of(x)
     axes = [axis for axis, ids in enumerate(indices) if ids is not None]
     others = [axis for axis in range(len(sizes)) if axis not in axes]
-    positions = _linear_positions(
+    positions = linear_positions(
         g, [sizes[axis] for axis in axes], [ids for ids in indices if ids is not None]
     )
     wanted = shape_of(positions)
@@ -76,7 +76,7 @@ def index(g: Emitter, x: SSAValue, indices: Sequence[SSAValue | None]) -> SSAVal
     return g.permute(result, [*before, *range(rank), *after])
 
 
-def _linear_positions(g: Emitter, sizes: Sequence[int], indices: Sequence[SSAValue]) -> SSAValue:
+def linear_positions(g: Emitter, sizes: Sequence[int], indices: Sequence[SSAValue]) -> SSAValue:
     """Combine positions in several dimensions into positions in their row-major order."""
     shape = broadcast_shapes("index", *(shape_of(ids) for ids in indices))
     element = element_type(indices[0])

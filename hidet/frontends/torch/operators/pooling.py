@@ -1,12 +1,17 @@
 """ATen operators that combine the elements of a window that slides over images."""
 
 from collections.abc import Sequence
+from math import inf, prod
 
 import torch
+from xdsl.dialects.builtin import TensorType, i64
 from xdsl.ir import SSAValue
 
 from hidet.dialects import graph
+from hidet.dialects.graph.base import shape_of
+from hidet.dialects.graph.window import Window
 from hidet.frontends.torch.operators.emitter import Emitter, Table
+from hidet.frontends.torch.operators.shape import row_major_strides
 
 aten = torch.ops.aten
 
@@ -24,19 +29,64 @@ def max_pool2d(
     padding: Sequence[int] = (0,),
     dilation: Sequence[int] = (1,),
     ceil_mode: bool = False,
-) -> tuple[SSAValue, None]:
-    """The largest elements, without their positions."""
-    result = g.emit(
-        graph.MaxPool2dOp(
-            x,
-            _pair(kernel_size),
-            _pair(stride or kernel_size),
-            _pair(padding),
-            _pair(dilation),
-            ceil_mode=ceil_mode,
-        )
+) -> tuple[SSAValue, SSAValue | None]:
+    """The largest elements, and their positions where somebody reads them."""
+    op = graph.MaxPool2dOp(
+        x,
+        _pair(kernel_size),
+        _pair(stride or kernel_size),
+        _pair(padding),
+        _pair(dilation),
+        ceil_mode=ceil_mode,
     )
-    return result, None
+    result = g.emit(op)
+    if all(user.args[1] == 0 for user in g.node.users):
+        return result, None
+    return result, _positions(g, x, result, op.window)
+
+
+def _positions(g: Emitter, x: SSAValue, largest: SSAValue, window: Window) -> SSAValue:
+    """Give where in the image, in row-major order, the largest element of each window is.
+
+    Of several it is the first one, and NaN counts as the largest.
+    """
+    *leading, height, width = shape_of(x)
+    counts, sizes = shape_of(largest)[-2:], (height, width)
+    low = [*(0 for _ in leading), *window.padding]
+    high = [0] * len(low)
+    for axis, (size, count) in enumerate(zip(sizes, counts, strict=True)):
+        reach = (count - 1) * window.stride[axis] + (window.kernel[axis] - 1) * window.dilation[
+            axis
+        ]
+        high[len(leading) + axis] = max(0, reach + 1 - size - window.padding[axis])
+    padded = g.emit(graph.PadOp(x, low, high, -inf))
+    strides = row_major_strides(shape_of(padded))
+    steps = strides[-2:]
+    along = [step * n for step, n in zip(steps, window.stride, strict=True)]
+    within = [step * n for step, n in zip(steps, window.dilation, strict=True)]
+    shape = (*leading, *counts, *window.kernel)
+    storage = g.reshape(padded, [prod(shape_of(padded))])
+    windows = g.emit(graph.AsStridedOp(storage, shape, [*strides[:-2], *along, *within], 0))
+    found = g.emit(graph.EqOp(windows, g.reshape(largest, [*shape_of(largest), 1, 1])))
+    found = g.emit(graph.BitwiseOrOp(found, g.emit(graph.IsnanOp(windows))))
+
+    def places(axis: int) -> SSAValue:
+        """Give the places in the image along an axis, [count, 1, kernel, 1] or the like."""
+        begin = TensorType(i64, [counts[n] if n == axis else 1 for n in (0, 1, 2, 3)])
+        inside = TensorType(i64, [window.kernel[axis] if n == 2 + axis else 1 for n in range(4)])
+        first, step = -window.padding[axis], window.stride[axis]
+        return g.emit(
+            graph.AddOp(
+                g.emit(graph.IotaOp(begin, dim=axis, start=first, step=step)),
+                g.emit(graph.IotaOp(inside, dim=2 + axis, step=window.dilation[axis])),
+            )
+        )
+
+    rows = g.emit(graph.MulOp(places(0), g.scalar(width, i64)))
+    places_of_all = g.emit(graph.AddOp(rows, places(1)))
+    candidates = g.emit(graph.WhereOp(found, places_of_all, g.scalar(height * width, i64)))
+    rank = len(shape)
+    return g.emit(graph.MinOp(candidates, (rank - 2, rank - 1)))
 
 
 def avg_pool2d(

@@ -1,0 +1,45 @@
+"""The operator that writes a tensor at positions given by another tensor of integers."""
+
+from xdsl.dialects.builtin import BoolAttr, f32, f64, i32, i64
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def
+from xdsl.utils.exceptions import VerifyException
+
+from hidet.dialects.graph.base import FALSE, TENSOR, Tensor, Value, check_same_element, tensor_type
+from hidet.dialects.graph.lookup import LookupOp
+
+ACCUMULATED = (f32, f64, i32, i64)
+"""The element types that are added up; others are cast before and afterwards."""
+
+
+@irdl_op_definition
+class ScatterOp(LookupOp):
+    """X [N, D] after `x[positions[m]] = source[m]`, or `+=` to accumulate, for every m.
+
+    Where a position comes several times, the sum has all rows of the source in any order, and
+    without `accumulate` it is not said which of them is left.
+    """
+
+    name = "graph.scatter"
+
+    x = operand_def(TENSOR)
+    ids = operand_def(TENSOR)
+    source = operand_def(TENSOR)
+    accumulate = prop_def(BoolAttr, default_value=FALSE)
+
+    def __init__(
+        self, x: Value, positions: Value, source: Value, *, accumulate: bool = False
+    ) -> None:
+        super().__init__(x, positions, source, accumulate=accumulate)
+
+    def infer_type(self) -> Tensor:
+        """Give the type of x."""
+        x, ids, source = tensor_type(self.x), self.positions(), tensor_type(self.source)
+        ranks = [each.get_num_dims() for each in (x, ids, source)]
+        if ranks != [2, 1, 2] or source.get_shape() != (*ids.get_shape(), *x.get_shape()[1:]):
+            raise VerifyException(
+                f"{self.name}: needs [N, D], [M], [M, D], got {x}, {ids}, {source}"
+            )
+        check_same_element(self.name, x, source)
+        if self.accumulate and x.element_type not in ACCUMULATED:
+            raise VerifyException(f"{self.name}: elements of {x} are not added up, cast them first")
+        return x

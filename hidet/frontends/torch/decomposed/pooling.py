@@ -1,0 +1,169 @@
+"""Pools over volumes, and gradients of pools."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from hidet.frontends.torch.decomposed.convolution import pads_of_gradient, spread
+
+aten = torch.ops.aten
+
+
+def max_pool3d(
+    x: Tensor,
+    kernel: Sequence[int],
+    stride: Sequence[int] = (),
+    padding: Sequence[int] = (0,),
+    dilation: Sequence[int] = (1,),
+    ceil_mode: bool = False,
+) -> tuple[Tensor, Tensor]:
+    """The largest elements of boxes, and where they are: of images first, then of their stacks."""
+    k, s, p, d = (_triple(each) for each in (kernel, stride or kernel, padding, dilation))
+    *_, depth, height, width = x.shape
+    images = x.reshape(-1, depth, height, width)
+    pool = aten.max_pool2d_with_indices
+    found, pixels = pool(images, k[1:], s[1:], p[1:], d[1:], ceil_mode)
+    rows, columns = found.shape[-2:]
+    stacks = found.flatten(2)
+    found, places = pool(stacks, [k[0], 1], [s[0], 1], [p[0], 0], [d[0], 1], ceil_mode)
+    of_pixels = pixels.flatten(1).gather(1, places.flatten(1))
+    layers = places.flatten(1) // (rows * columns)
+    shape = [*x.shape[:-3], found.shape[1], rows, columns]
+    return found.reshape(shape), (layers * (height * width) + of_pixels).reshape(shape)
+
+
+def avg_pool3d(
+    x: Tensor,
+    kernel: Sequence[int],
+    stride: Sequence[int] = (),
+    padding: Sequence[int] = (0,),
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Tensor:
+    """The means of boxes: sums of images, then of their stacks, divided by their sizes."""
+    k, s, p = (_triple(each) for each in (kernel, stride or kernel, padding))
+    if ceil_mode and count_include_pad and divisor_override is None:
+        return NotImplemented
+
+    def sums(x: Tensor) -> Tensor:
+        found = aten.avg_pool2d(x.flatten(0, -4), k[1:], s[1:], p[1:], ceil_mode, True, 1)
+        stacks = aten.avg_pool2d(
+            found.flatten(2), [k[0], 1], [s[0], 1], [p[0], 0], ceil_mode, True, 1
+        )
+        return stacks.reshape(*x.shape[:-3], stacks.shape[1], *found.shape[2:])
+
+    total = sums(x.unsqueeze(0))
+    if divisor_override is not None:
+        divisor: Any = divisor_override
+    elif count_include_pad:
+        divisor = k[0] * k[1] * k[2]
+    else:
+        divisor = sums(torch.ones_like(x.unsqueeze(0)))
+    return (total / divisor).squeeze(0)
+
+
+def adaptive_avg_pool3d(x: Tensor, output_size: Sequence[int]) -> Tensor:
+    """The means of parts of each dimension."""
+    for dim, count in zip((-3, -2, -1), _triple(output_size), strict=True):
+        parts = _parts(count, x.shape[dim], x)
+        x = (x.transpose(dim, -1) @ parts.T).transpose(dim, -1)
+    return x
+
+
+def adaptive_max_pool(x: Tensor, output_size: Sequence[int]) -> tuple[Tensor, Tensor]:
+    """The largest elements of parts of the last dimensions, and where they are."""
+    dims = range(-len(output_size), 0)
+    sizes = x.shape[dims[0] :]
+    numbers = torch.arange(sizes.numel(), device=x.device).reshape(sizes)
+    places = numbers.expand(x.shape)
+    for dim, count in zip(reversed(dims), reversed(output_size), strict=True):
+        inside = _parts(count, x.shape[dim], x) > 0
+        rows = x.movedim(dim, -1)
+        largest = torch.where(inside, rows[..., None, :], -torch.inf).amax(-1)
+        same = (rows[..., None, :] == largest[..., None]) | rows.isnan()[..., None, :]
+        number = torch.arange(x.shape[dim], device=x.device)
+        first = torch.where(same & inside, number, x.shape[dim]).amin(-1)
+        places = places.movedim(dim, -1).gather(-1, first).movedim(-1, dim)
+        x = largest.movedim(-1, dim)
+    return x, places
+
+
+def max_pool_backward(grad: Tensor, x: Tensor, *rest: Any) -> Tensor:
+    """The gradient goes to where the largest elements were: the last argument says so."""
+    rank = 2
+    pixels = grad.flatten(-rank)
+    zeros = x.new_zeros(()).expand(x.shape).flatten(-rank)
+    return zeros.scatter_add(-1, rest[-1].flatten(-rank), pixels).reshape(x.shape)
+
+
+def avg_pool2d_backward(
+    grad: Tensor,
+    x: Tensor,
+    kernel: Sequence[int],
+    stride: Sequence[int],
+    padding: Sequence[int],
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor: int | None,
+) -> Tensor:
+    """The sums of what each element has a part in, by a pool over the spread gradient."""
+    kernel, padding = _pair(kernel), _pair(padding)
+    stride = _pair(stride or kernel)
+    # A pool of ones by a divisor of 1 counts the elements of each window.
+    ones = x.new_ones((1, *x.shape[-2:]))
+    if divisor is not None:
+        grad = grad / divisor
+    elif count_include_pad and not ceil_mode:
+        grad = grad / (kernel[0] * kernel[1])
+    elif not count_include_pad:
+        grad = grad / aten.avg_pool2d(ones, kernel, stride, padding, ceil_mode, True, 1)
+    else:
+        return NotImplemented
+    grad = spread(grad, stride)
+    pads = pads_of_gradient(grad.shape[-2:], x.shape[-2:], kernel, padding, [1, 1])
+    grad = torch.constant_pad_nd(grad, pads)
+    return aten.avg_pool2d(grad, kernel, [1, 1], [0, 0], False, True, 1)
+
+
+def adaptive_avg_pool2d_backward(grad: Tensor, x: Tensor) -> Tensor:
+    """Equal parts are an average pool; the gradient of others is a product with their matrices."""
+    result = grad
+    for dim in (-2, -1):
+        size, count = x.shape[dim], grad.shape[dim]
+        result = (result.transpose(dim, -1) @ _parts(count, size, grad)).transpose(dim, -1)
+    return result
+
+
+def _parts(count: int, size: int, like: Tensor) -> Tensor:
+    """Give the matrix [count, size] of how much an element counts in a part of a dimension."""
+    number = torch.arange(count, device=like.device)[:, None]
+    element = torch.arange(size, device=like.device)
+    begin, end = number * size // count, ((number + 1) * size + count - 1) // count
+    inside = (element >= begin) & (element < end)
+    return (inside / (end - begin)).to(like.dtype)
+
+
+def _triple(values: Sequence[int]) -> list[int]:
+    """Give a number for each of three dimensions; one may stand for all."""
+    return list(values) if len(values) == 3 else [values[0]] * 3
+
+
+def _pair(values: Sequence[int]) -> list[int]:
+    """Give a number for height and width each; one may stand for both."""
+    return [values[0], values[-1]]
+
+
+POOLING: dict[Any, Callable[..., Any]] = {
+    aten.adaptive_max_pool2d.default: adaptive_max_pool,
+    aten.adaptive_max_pool3d.default: adaptive_max_pool,
+    aten._adaptive_avg_pool3d.default: adaptive_avg_pool3d,
+    aten._adaptive_avg_pool2d_backward.default: adaptive_avg_pool2d_backward,
+    aten.avg_pool3d.default: avg_pool3d,
+    aten.avg_pool2d_backward.default: avg_pool2d_backward,
+    aten.max_pool3d_with_indices.default: max_pool3d,
+    aten.max_pool2d_with_indices_backward.default: max_pool_backward,
+}
+"""How pools are taken apart."""

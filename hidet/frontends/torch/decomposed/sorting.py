@@ -1,0 +1,241 @@
+"""Sorting and scans by counting: each element looks at all others of its row.
+
+That is one kernel, or a few, without any memory for what is between, but its work grows with the
+square of the length; rows longer than `LONGEST` are left to eager torch.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+aten = torch.ops.aten
+
+LONGEST = 1024
+"""Rows of so many elements are sorted, or scanned."""
+
+
+def _rows(x: Tensor, dim: int) -> Tensor | None:
+    """Give a tensor with a dimension as its last one, None where it is too long."""
+    rows = x.reshape(1) if x.dim() == 0 else x.movedim(dim, -1)
+    if not 0 < rows.shape[-1] <= LONGEST or x.is_complex():
+        return None
+    return rows.to(torch.int8) if rows.dtype is torch.bool else rows
+
+
+def _back(rows: Tensor, dim: int, like: Tensor) -> Tensor:
+    """Give what `_rows` has moved its place back; a scalar stays one."""
+    return rows.reshape(()) if like.dim() == 0 else rows.movedim(-1, dim)
+
+
+def _order(rows: Tensor, descending: bool) -> Tensor:
+    """Give the places of the elements of rows in their order; NaN is the largest number.
+
+    The place of an element in the order is the number of those before it; equal ones stay as they
+    are.
+    """
+    count = rows.shape[-1]
+    mine, other = rows[..., :, None], rows[..., None, :]
+    less, more = mine < other, other < mine
+    if rows.is_floating_point():
+        mine_is_nan, other_is_nan = mine.isnan(), other.isnan()
+        less, more = less | (other_is_nan & ~mine_is_nan), more | (mine_is_nan & ~other_is_nan)
+    places = torch.arange(count, device=rows.device)
+    earlier = ~less & ~more & (places < places[:, None])
+    ranks = ((less if descending else more) | earlier).sum(-1)
+    found = ranks[..., None, :] == places[:, None]
+    return torch.where(found, places, 0).sum(-1)
+
+
+def _sorted(x: Tensor, dim: int, descending: bool) -> tuple[Tensor, Tensor] | None:
+    """Give the elements in their order, along the last dimension, and where they were."""
+    rows = _rows(x, dim)
+    if rows is None:
+        return None
+    order = _order(rows, descending)
+    return rows.gather(-1, order).to(x.dtype), order
+
+
+def sort(x: Tensor, dim: int = -1, descending: bool = False) -> Any:
+    """The elements in their order, and where they were."""
+    found = _sorted(x, dim, descending)
+    return NotImplemented if found is None else tuple(_back(each, dim, x) for each in found)
+
+
+def stable_sort(
+    x: Tensor, *, stable: bool | None = None, dim: int = -1, descending: bool = False
+) -> Any:
+    """A sort, which is stable in any case."""
+    return sort(x, dim, descending)
+
+
+def topk(x: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
+    """The largest or smallest elements, in their order, and where they were."""
+    found = _sorted(x, dim, largest)
+    return NotImplemented if found is None else tuple(_back(f[..., :k], dim, x) for f in found)
+
+
+def _chosen(x: Tensor, dim: int, keepdim: bool, place: Callable[[Tensor], Tensor]) -> Any:
+    """Give the element of each row at a place in their order, and where it was.
+
+    Args:
+        x: the tensor.
+        dim: its dimension that has the rows.
+        keepdim: whether the dimension stays.
+        place: gives places [..., 1] in the order of the sorted rows.
+    """
+    found = _sorted(x, dim, False)
+    if found is None:
+        return NotImplemented
+    at = place(found[0])
+    results = (_back(each.gather(-1, at), dim, x) for each in found)
+    return tuple(each if keepdim or x.dim() == 0 else each.squeeze(dim) for each in results)
+
+
+def kthvalue(x: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
+    """The k-th smallest element, and where it was."""
+    return _chosen(x, dim, keepdim, lambda rows: torch.full_like(rows[..., :1], k - 1).long())
+
+
+def median(x: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
+    """The lower one of the elements in the middle, or NaN if there is any; and where it was."""
+
+    def place(rows: Tensor) -> Tensor:
+        last = rows.shape[-1] - 1
+        middle = torch.full_like(rows[..., :1], last // 2).long()
+        first_nan = last + 1 - rows.isnan().sum(-1, True)
+        return torch.where(first_nan <= last, first_nan, middle)
+
+    return _chosen(x, dim, keepdim, place)
+
+
+def nanmedian(x: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
+    """The lower one of the elements in the middle, without NaN; and where it was."""
+
+    def place(rows: Tensor) -> Tensor:
+        return (((~rows.isnan()).sum(-1, True) - 1).clamp(min=0)) // 2
+
+    return _chosen(x, dim, keepdim, place)
+
+
+def _of_all(function: Callable[..., Any]) -> Callable[[Tensor], Any]:
+    """Make a function of the rows of a dimension one of all elements, without places."""
+
+    def of_all(x: Tensor) -> Any:
+        found = function(x.reshape(-1), 0)
+        return found if found is NotImplemented else found[0]
+
+    return of_all
+
+
+def searchsorted(
+    sequence: Tensor,
+    x: Tensor,
+    *,
+    out_int32: bool = False,
+    right: bool = False,
+    side: str | None = None,
+    sorter: Tensor | None = None,
+) -> Any:
+    """How many elements of sorted rows are smaller, or not larger, than each element."""
+    if sequence.shape[-1] > LONGEST:
+        return NotImplemented
+    if sorter is not None:
+        sequence = sequence.gather(-1, sorter)
+    rows, mine = sequence[..., None, :], x[..., :, None] if sequence.dim() > 1 else x[..., None]
+    # NaN is larger than all numbers.
+    smaller = ~(rows > mine) if right or side == "right" else ~(rows >= mine)
+    if rows.is_floating_point():
+        smaller = smaller & (~rows.isnan() | (mine.isnan() & (right or side == "right")))
+    if sequence.dim() == 1:
+        smaller = smaller.reshape(*x.shape, sequence.shape[-1])
+    return smaller.sum(-1).to(torch.int32 if out_int32 else torch.int64)
+
+
+def bucketize(
+    x: Tensor, boundaries: Tensor, *, out_int32: bool = False, right: bool = False
+) -> Any:
+    """Between which boundaries each element is."""
+    return searchsorted(boundaries, x, out_int32=out_int32, right=right)
+
+
+# ----------------------------------------------------------------------------- scans
+
+
+def _prefixes(rows: Tensor, neutral: float) -> tuple[Tensor, Tensor]:
+    """Give rows [..., n] as [..., n, n], where row i has elements 0 to i; and where those are."""
+    places = torch.arange(rows.shape[-1], device=rows.device)
+    inside = places <= places[:, None]
+    return torch.where(inside, rows[..., None, :], neutral), inside
+
+
+def cumprod(x: Tensor, dim: int, *, dtype: torch.dtype | None = None) -> Any:
+    """The products of each element and those before it."""
+    if dtype is None and not x.is_floating_point() and not x.is_complex():
+        dtype = torch.int64
+    rows = _rows(x, dim)
+    if rows is None:
+        return NotImplemented
+    parts, _ = _prefixes(rows.to(dtype or x.dtype), 1)
+    return _back(parts.prod(-1), dim, x)
+
+
+def logcumsumexp(x: Tensor, dim: int) -> Any:
+    """The logarithms of the sums of the exponentials of each element and those before it."""
+    rows = _rows(x, dim)
+    if rows is None:
+        return NotImplemented
+    parts, inside = _prefixes(rows, -torch.inf)
+    largest = parts.amax(-1, True)
+    finite = torch.where(largest.isinf(), 0, largest)
+    sums = torch.where(inside, (parts - finite).exp(), 0).sum(-1)
+    return _back(sums.log() + finite.squeeze(-1), dim, x)
+
+
+def _extremes(x: Tensor, dim: int, largest: bool) -> Any:
+    """Give the extreme ones among each element and those before it, and where the last one is."""
+    rows = _rows(x, dim)
+    if rows is None:
+        return NotImplemented
+    limits = torch.finfo(rows.dtype) if rows.is_floating_point() else torch.iinfo(rows.dtype)
+    neutral = limits.min if largest else limits.max
+    if rows.is_floating_point():
+        neutral = -torch.inf if largest else torch.inf
+    parts, inside = _prefixes(rows, neutral)
+    found = parts.amax(-1) if largest else parts.amin(-1)
+    same = parts == found[..., None]
+    if rows.is_floating_point():
+        same = same | parts.isnan()
+    places = torch.arange(rows.shape[-1], device=x.device)
+    where = torch.where(same & inside, places, 0).amax(-1)
+    return _back(found.to(x.dtype), dim, x), _back(where, dim, x)
+
+
+def cummax(x: Tensor, dim: int) -> Any:
+    """The largest of each element and those before it, and where the last one is."""
+    return _extremes(x, dim, True)
+
+
+def cummin(x: Tensor, dim: int) -> Any:
+    """The smallest of each element and those before it, and where the last one is."""
+    return _extremes(x, dim, False)
+
+
+SORTING: dict[Any, Callable[..., Any]] = {
+    aten.bucketize.Tensor: bucketize,
+    aten.cummax.default: cummax,
+    aten.cummin.default: cummin,
+    aten.cumprod.default: cumprod,
+    aten.kthvalue.default: kthvalue,
+    aten.logcumsumexp.default: logcumsumexp,
+    aten.median.default: _of_all(median),
+    aten.median.dim: median,
+    aten.nanmedian.default: _of_all(nanmedian),
+    aten.nanmedian.dim: nanmedian,
+    aten.searchsorted.Tensor: searchsorted,
+    aten.sort.default: sort,
+    aten.sort.stable: stable_sort,
+    aten.topk.default: topk,
+}
+"""How what sorts and scans is taken apart."""

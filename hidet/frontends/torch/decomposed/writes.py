@@ -1,0 +1,126 @@
+"""Operators that combine what they write at positions, or write where a mask says so."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+aten = torch.ops.aten
+
+LARGEST = 1 << 24
+"""So many pairs of an element and one of the source are looked at for a maximum or a product."""
+
+
+def scatter_reduce(
+    x: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
+) -> Any:
+    """A sum, mean, product, maximum or minimum of the source's elements for each position."""
+    if x.dim() == 0:
+        rows = x.reshape(1), 0, index.reshape(1), src.reshape(1)
+        found = scatter_reduce(*rows, reduce, include_self=include_self)
+        return found if found is NotImplemented else found.reshape(())
+    src = src[tuple(slice(size) for size in index.shape)]
+    if index.numel() == 0:
+        return x.clone()
+    counts = torch.zeros_like(x).scatter_add(dim, index, torch.ones_like(src))
+    start = x if include_self else torch.where(counts > 0, 0, x)
+    if reduce == "sum":
+        return start.scatter_add(dim, index, src)
+    if reduce == "mean":
+        total = start.scatter_add(dim, index, src)
+        counts = (counts + 1 if include_self else counts).clamp(min=1)
+        return total / counts if x.is_floating_point() else total // counts
+    return _pairwise(x, dim, index, src, reduce, include_self, counts)
+
+
+def _pairwise(
+    x: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool, counts: Tensor
+) -> Any:
+    """Give products or extremes, for which every element looks at all of the source's."""
+    if x.numel() * index.shape[dim] > LARGEST or not x.is_floating_point():
+        return NotImplemented
+    neutral = {"prod": 1.0, "amax": -torch.inf, "amin": torch.inf}[reduce]
+    pads: list[int] = []
+    for axis in reversed(range(x.dim())):
+        pads += [0, 0 if axis == dim % x.dim() else x.shape[axis] - index.shape[axis]]
+    index = torch.constant_pad_nd(index, pads, -1).movedim(dim, -1)[..., None, :]
+    src = torch.constant_pad_nd(src, pads, neutral).movedim(dim, -1)[..., None, :]
+    places = torch.arange(x.shape[dim], device=x.device)[:, None]
+    parts = torch.where(index == places, src, neutral)
+    found = {"prod": torch.prod, "amax": torch.amax, "amin": torch.amin}[reduce](parts, -1)
+    found = found.movedim(-1, dim)
+    if include_self:
+        join: Any = {"prod": torch.mul, "amax": torch.maximum, "amin": torch.minimum}[reduce]
+        return join(x, found)
+    return torch.where(counts > 0, found, x)
+
+
+def index_reduce(
+    x: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
+) -> Any:
+    """The same for slices of a dimension."""
+    index = index.reshape(-1)
+    if x.dim() == 0 or source.dim() == 0:
+        source = source.reshape(-1)
+        return scatter_reduce(x, 0, index, source, reduce, include_self=include_self)
+    shape = [-1 if axis == dim % x.dim() else 1 for axis in range(x.dim())]
+    index = index.reshape(shape).expand(source.shape)
+    return scatter_reduce(x, dim, index, source, reduce, include_self=include_self)
+
+
+def scatter_with(x: Tensor, dim: int, index: Tensor, source: Any, *, reduce: str) -> Any:
+    """The older form of sums and products at positions, also of a number."""
+    if not isinstance(source, Tensor):
+        source = torch.full(index.shape, source, dtype=x.dtype, device=x.device)
+    return scatter_reduce(x, dim, index, source, {"add": "sum", "multiply": "prod"}[reduce])
+
+
+def _written(x: Tensor, places: Callable[[Tensor], Tensor], source: Tensor) -> Tensor:
+    """Write elements to those places that a view picks."""
+    numbers = torch.arange(x.numel(), device=x.device).reshape(x.shape)
+    picked = places(numbers).reshape(-1)
+    return x.reshape(-1).index_put((picked,), source.reshape(-1).to(x.dtype)).reshape(x.shape)
+
+
+def as_strided_scatter(
+    x: Tensor,
+    source: Tensor,
+    size: Sequence[int],
+    stride: Sequence[int],
+    storage_offset: int | None = None,
+) -> Any:
+    """A strided view written."""
+    if not x.is_contiguous() or x.storage_offset() != 0:
+        return NotImplemented
+    return _written(x, lambda n: n.as_strided(size, stride, storage_offset or 0), source)
+
+
+def diagonal_scatter(
+    x: Tensor, source: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1
+) -> Tensor:
+    """A diagonal written."""
+    return _written(x, lambda n: n.diagonal(offset, dim1, dim2), source)
+
+
+def masked_scatter(x: Tensor, mask: Tensor, source: Tensor) -> Any:
+    """The source's elements, one after the other, where a mask says so."""
+    x = torch.where(mask, x, x)  # of the shape that both broadcast to
+    mask = mask.expand(x.shape)
+    if not 0 < x.numel() <= 4096 or source.numel() == 0:
+        return NotImplemented
+    places = (mask.reshape(-1).cumsum(0) - 1).clamp(0, source.numel() - 1)
+    found = source.reshape(-1).index_select(0, places).reshape(x.shape)
+    return torch.where(mask, found, x)
+
+
+WRITES: dict[Any, Callable[..., Any]] = {
+    aten.as_strided_scatter.default: as_strided_scatter,
+    aten.diagonal_scatter.default: diagonal_scatter,
+    aten.index_reduce.default: index_reduce,
+    aten.masked_scatter.default: masked_scatter,
+    aten.scatter.reduce: scatter_with,
+    aten.scatter.value_reduce: scatter_with,
+    aten.scatter_reduce.two: scatter_reduce,
+}
+"""How what combines at positions is taken apart."""

@@ -1,0 +1,68 @@
+"""The page `docs/operators.md`: which operators of ATen are compiled, and which are not and why.
+
+python -m hidet.frontends.torch.listing > docs/operators.md
+"""
+
+from collections.abc import Iterable
+from inspect import getmodule
+from textwrap import fill
+
+from hidet.frontends.torch.decomposed import DECOMPOSED
+from hidet.frontends.torch.decompositions import ADDED
+from hidet.frontends.torch.operators import FAMILIES
+from hidet.frontends.torch.operators.emitter import Overload
+
+LEFT: dict[str, str] = {
+    "data types": "`uint8`, complex and quantized numbers, sparse layouts",
+    "sizes that depend on data": "`nonzero`, `unique`, `masked_select`, `repeat_interleave` by a "
+    "tensor, `index_put` by a mask with several values",
+    "linear algebra": "factorisations and what is made of them, such as `linalg_inv_ex`, "
+    "`linalg_qr`, `_linalg_svd`, `linalg_solve_triangular`: LAPACK and cuSOLVER do these",
+    "Fourier transforms": "`_fft_r2c`, `_fft_c2r`, `_fft_c2c`: their numbers are complex",
+    "random numbers": "`bernoulli`, `rand`, `randn`, `randint` and others: they come from torch's "
+    "generators, without a warning; what is made of them is compiled",
+    "long rows": "sorting and scans of more than 1024 elements, `cumsum` of more than 4096: their "
+    "work grows with the square",
+    "not yet": "`mode`, `histc`, `histogram`, `embedding_bag`, `segment_reduce`, `frexp`, "
+    "`grid_sampler_3d`, `polygamma`, `special_zeta`, `igamma`, `special_erfcx`, Bessel functions "
+    "but I, orthogonal polynomials, `_upsample_bilinear2d_aa`",
+}
+"""What stays in eager torch, by what it has in common."""
+
+
+def _names(targets: Iterable[Overload]) -> str:
+    """List operators by their names, each once."""
+    names = sorted({str(target).split(".")[1] for target in targets})
+    return fill(", ".join(f"`{name}`" for name in names), 100, break_on_hyphens=False)
+
+
+def page() -> str:
+    """Write the page."""
+    lines = [
+        "# Operators of PyTorch",
+        "",
+        "Written by `python -m hidet.frontends.torch.listing` from the tables of the compiler; a",
+        "test compares. [torch.md](torch.md) says what happens to the rest of a graph.",
+        "",
+        "## Compiled as they are",
+    ]
+    for family, table in FAMILIES.items():
+        lines += ["", f"### {family}", "", _names(table)]
+    lines += ["", "## Taken apart by hidet", "", "Their parts are compiled."]
+    families: dict[str, list[Overload]] = {}
+    for target, function in DECOMPOSED.items():
+        module = getmodule(function)
+        assert module is not None
+        families.setdefault(module.__name__.rpartition(".")[2], []).append(target)
+    for family, targets in sorted(families.items()):
+        lines += ["", f"### of {family}", "", _names(targets)]
+    lines += ["", "## Taken apart by torch", ""]
+    lines += ["What torch's table for core operators takes apart, and besides:", ""]
+    lines += [fill(", ".join(f"`{str(packet).removeprefix('aten.')}`" for packet in ADDED), 100)]
+    lines += ["", "## Left to eager torch", "", "| what | which, or why |", "| - | - |"]
+    lines += [f"| {kind} | {which} |" for kind, which in LEFT.items()]
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    print(page(), end="")

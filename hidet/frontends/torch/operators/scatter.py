@@ -1,0 +1,157 @@
+"""ATen operators that write a tensor at positions given by another.
+
+All of them become one operation, which writes rows: of a tensor [N, D] those whose number is among
+positions [M].
+"""
+
+from collections.abc import Sequence
+from functools import partial
+from math import prod
+
+import torch
+from xdsl.dialects.builtin import TensorType, f32, i1, i32, i64
+from xdsl.ir import SSAValue
+
+from hidet.dialects import graph
+from hidet.dialects.graph.base import element_type, is_float, normalized_axis, shape_of
+from hidet.dialects.graph.scatter import ACCUMULATED
+from hidet.frontends.torch.operators.emitter import Emitter, Operand, Table, unsupported
+from hidet.frontends.torch.operators.lookup import linear_positions
+
+aten = torch.ops.aten
+
+
+def _scatter(
+    g: Emitter, x: SSAValue, positions: SSAValue, source: SSAValue, *, accumulate: bool
+) -> SSAValue:
+    """Give x [N, D] with the rows of a source [M, D] written, or added, at positions [M]."""
+    if 0 in shape_of(source):
+        return x
+    element = element_type(x)
+    if not accumulate or element in ACCUMULATED:
+        return g.emit(graph.ScatterOp(x, positions, source, accumulate=accumulate))
+    wide = f32 if is_float(element) else i32
+    x, source = g.cast(x, wide), g.cast(source, wide)
+    return g.cast(g.emit(graph.ScatterOp(x, positions, source, accumulate=True)), element)
+
+
+def index_put(
+    g: Emitter,
+    x: SSAValue,
+    indices: Sequence[SSAValue | None],
+    values: SSAValue,
+    accumulate: bool = False,
+) -> SSAValue:
+    """Python's `x[i, :, j] = values`, or `+=`, with tensors of positions.
+
+    The indexed dimensions are brought to the front and counted as one.
+    """
+    sizes = shape_of(x)
+    axes = [axis for axis, ids in enumerate(indices) if ids is not None]
+    others = [axis for axis in range(len(sizes)) if axis not in axes]
+    given = [ids for ids in indices if ids is not None]
+    is_mask = len(given) == 1 and element_type(given[0]) == i1 and prod(shape_of(values)) == 1
+    if is_mask and not accumulate:
+        shape = [
+            size if axis < axes[0] + len(shape_of(given[0])) else 1
+            for axis, size in enumerate(sizes)
+        ]
+        mask = g.reshape(given[0], [1 if axis < axes[0] else n for axis, n in enumerate(shape)])
+        values = g.reshape(g.cast(values, element_type(x)), [])
+        return g.emit(graph.WhereOp(mask, values, x))
+    if any(element_type(ids) not in (i32, i64) for ids in given):
+        raise unsupported("a mask, whose number of places depends on data")
+    positions = linear_positions(g, [sizes[axis] for axis in axes], given)
+    wanted, rest = shape_of(positions), [sizes[axis] for axis in others]
+    neighbours = axes[-1] - axes[0] == len(axes) - 1
+    front = axes[0] if neighbours else 0
+    # The values have the dimensions of the positions where the indexed ones are, or in front.
+    values = g.expand(g.cast(values, element_type(x)), [*rest[:front], *wanted, *rest[front:]])
+    rank = len(wanted)
+    after = range(front + rank, rank + len(rest))
+    values = g.permute(values, [*range(front, front + rank), *range(front), *after])
+
+    order = [*axes, *others]
+    flat = g.reshape(g.permute(x, order), [prod(sizes[a] for a in axes), prod(rest)])
+    result = _scatter(
+        g,
+        flat,
+        g.reshape(positions, [prod(wanted)]),
+        g.reshape(values, [prod(wanted), prod(rest)]),
+        accumulate=accumulate,
+    )
+    result = g.reshape(result, [sizes[axis] for axis in order])
+    return g.permute(result, [order.index(axis) for axis in range(len(sizes))])
+
+
+def scatter(
+    accumulate: bool, g: Emitter, x: SSAValue, dim: int, ids: SSAValue, source: Operand
+) -> SSAValue:
+    """One element written, or added, for each position along a dimension."""
+    sizes, wanted = shape_of(x), shape_of(ids)
+    if not sizes:
+        ids, wanted = g.reshape(ids, [1]), (1,)
+        source = g.reshape(source, [1]) if isinstance(source, SSAValue) else source
+        return g.reshape(scatter(accumulate, g, g.reshape(x, [1]), 0, ids, source), [])
+    dim = normalized_axis(dim, len(sizes))
+    source = g.operand(source, element_type(x))
+    if shape_of(source):
+        for axis, size in enumerate(wanted):
+            source = g.slice(source, axis, 0, size)
+    source = g.expand(source, wanted)
+    if 0 in wanted:
+        return x
+    ids = g.positions(ids, sizes[dim])
+    one_each = all(size == wanted[n] for n, size in enumerate(sizes) if n != dim)
+    if wanted[dim] == 1 and one_each and not accumulate:
+        return g.emit(graph.WhereOp(g.emit(graph.EqOp(_along(g, sizes, dim), ids)), source, x))
+    # The number of an element, of which each dimension has a part.
+    positions: SSAValue | None = None
+    for axis, size in enumerate(sizes):
+        part = g.cast(ids, i64) if axis == dim else _along(g, wanted, axis)
+        if positions is not None:
+            part = g.emit(graph.AddOp(g.emit(graph.MulOp(positions, g.scalar(size, i64))), part))
+        positions = part
+    assert positions is not None
+    count = prod(wanted)
+    flat = _scatter(
+        g,
+        g.reshape(x, [prod(sizes), 1]),
+        g.reshape(g.expand(positions, wanted), [count]),
+        g.reshape(source, [count, 1]),
+        accumulate=accumulate,
+    )
+    return g.reshape(flat, sizes)
+
+
+def _along(g: Emitter, sizes: Sequence[int], dim: int) -> SSAValue:
+    """Give the numbers of the places along a dimension, as a tensor that broadcasts."""
+    shape = [size if axis == dim else 1 for axis, size in enumerate(sizes)]
+    return g.emit(graph.IotaOp(TensorType(i64, shape), dim=dim))
+
+
+def put(
+    g: Emitter, x: SSAValue, ids: SSAValue, source: SSAValue, accumulate: bool = False
+) -> SSAValue:
+    """Elements written, or added, by their number in row-major order."""
+    sizes, count = shape_of(x), prod(shape_of(ids))
+    positions = g.positions(g.reshape(ids, [count]), prod(sizes), from_end=True)
+    flat = _scatter(
+        g,
+        g.reshape(x, [prod(sizes), 1]),
+        positions,
+        g.reshape(source, [count, 1]),
+        accumulate=accumulate,
+    )
+    return g.reshape(flat, sizes)
+
+
+SCATTER: Table = {
+    aten.index_put.default: index_put,
+    aten._unsafe_index_put.default: index_put,
+    aten.scatter.src: partial(scatter, False),
+    aten.scatter.value: partial(scatter, False),
+    aten.scatter_add.default: partial(scatter, True),
+    aten.put.default: put,
+}
+"""How operators that write elements at positions are translated."""

@@ -1,0 +1,306 @@
+"""Operators that are taken apart into others: what is made of them computes what they do."""
+
+import itertools
+
+import pytest
+import torch
+from torch.nn import functional as F
+
+from hidet.frontends.torch.decomposed import DECOMPOSED
+
+aten = torch.ops.aten
+
+
+def floats(*shape):
+    return torch.randn(shape, dtype=torch.float64)
+
+
+def check(target, *arguments, expected=None, **keywords):
+    """Compare the results of a function with those of its operator, or with others."""
+    actual = DECOMPOSED[target](*arguments, **keywords)
+    expected = target(*arguments, **keywords) if expected is None else expected
+    torch.testing.assert_close(actual, expected, equal_nan=True)
+
+
+@pytest.mark.parametrize("rank", [1, 2, 3])
+@pytest.mark.parametrize("transposed", [False, True])
+def test_convolution(rank, transposed):
+    """Forward, where it is taken apart, and backward."""
+    for stride, dilation, groups in itertools.product((1, 2, 3), (1, 2), (1, 2)):
+        x, bias = floats(2, 4, *[11] * rank), floats(6)
+        weight = floats(*((4, 6 // groups) if transposed else (6, 4 // groups)), *[3] * rank)
+        extra = [stride - 1 if transposed and dilation >= stride else 0] * rank
+        window = ([stride] * rank, [1], [dilation] * rank, transposed, extra, groups)
+        result = aten.convolution(x, weight, bias, *window)
+        if transposed or rank == 3:
+            check(aten.convolution.default, x, weight, bias, *window, expected=result)
+        else:
+            found = DECOMPOSED[aten.convolution.default](x, weight, bias, *window)
+            assert found is NotImplemented
+        grad = torch.randn_like(result)
+        check(aten.convolution_backward.default, grad, x, weight, [6], *window, [True] * 3)
+
+
+@pytest.mark.parametrize(
+    "window",
+    [
+        ([3, 3], [2, 2], [1, 1], False, True, None),
+        ([2, 3], [], [0, 1], True, False, None),
+        ([3, 3], [2, 2], [1, 1], False, True, 5),
+    ],
+    ids=str,
+)
+def test_avg_pool(window):
+    x = floats(2, 3, 9, 8)
+    grad = torch.randn_like(aten.avg_pool2d(x, *window))
+    check(aten.avg_pool2d_backward.default, grad, x, *window)
+
+
+@pytest.mark.parametrize("size", [(1, 1), (3, 4), (4, 5)], ids=str)
+def test_adaptive_avg_pool(size):
+    x = floats(2, 3, 9, 8)
+    grad = torch.randn_like(F.adaptive_avg_pool2d(x, size))
+    check(aten._adaptive_avg_pool2d_backward.default, grad, x)
+
+
+def test_max_pool():
+    x, window = floats(2, 3, 9, 8), ([3, 3], [2, 2], [1, 1], [1, 1], False)
+    result, positions = aten.max_pool2d_with_indices(x, *window)
+    grad = torch.randn_like(result)
+    check(aten.max_pool2d_with_indices_backward.default, grad, x, *window, positions)
+
+
+CPU, CUDNN, EFFICIENT, FLASH = (
+    aten._scaled_dot_product_flash_attention_for_cpu_backward.default,
+    aten._scaled_dot_product_cudnn_attention_backward.default,
+    aten._scaled_dot_product_efficient_attention_backward.default,
+    aten._scaled_dot_product_flash_attention_backward.default,
+)
+
+
+@pytest.mark.parametrize("scale", [None, 0.3])
+@pytest.mark.parametrize("kind", ["plain", "causal", "mask"])
+def test_attention(kind, scale):
+    """The forms of GPUs take their arguments in other orders, and compute what a CPU's does."""
+    query, key, value = (floats(2, 3, 5, 4) for _ in range(3))
+    causal, mask = kind == "causal", floats(2, 3, 5, 5) if kind == "mask" else None
+    forward = aten._scaled_dot_product_flash_attention_for_cpu
+    out, sums = forward(query, key, value, 0.0, causal, attn_mask=mask, scale=scale)
+    grad, seed = torch.randn_like(out), torch.tensor(0)
+    first = (grad, query, key, value)
+    expected = CPU(*first, out, sums, 0.0, causal, attn_mask=mask, scale=scale)
+    check(CPU, *first, out, sums, 0.0, causal, attn_mask=mask, scale=scale)
+    sizes = (None, None, 5, 5, 0.0, causal)
+    rest = (out, sums, seed, seed)
+    check(CUDNN, *first, *rest, mask, *sizes, scale=scale, expected=expected)
+    found = DECOMPOSED[EFFICIENT](*first, mask, *rest, 0.0, [True] * 4, causal, scale=scale)
+    torch.testing.assert_close(found[:3], expected)
+    if mask is None:
+        check(FLASH, *first, out, sums, *sizes, seed, seed, scale=scale, expected=expected)
+
+
+# ---------------------------------------------------------------------------- sorting and scans
+
+WITH_SPECIALS = torch.tensor([3, torch.nan, 1, 2, 1, torch.inf, -torch.inf, 0]).double()
+ROWS = {
+    "floats": floats(3, 5, 7),
+    "specials": WITH_SPECIALS,
+    "integers": torch.randint(0, 5, (4, 9)),
+    "truths": torch.randint(0, 2, (4, 9)).bool(),
+    "scalar": floats(),
+}
+
+
+@pytest.mark.parametrize("rows", ROWS)
+@pytest.mark.parametrize("descending", [False, True])
+def test_sort(rows, descending):
+    """Equal elements stay in their order, and NaN is the largest number."""
+    check(aten.sort.stable, ROWS[rows], stable=True, dim=0, descending=descending)
+
+
+def test_chosen():
+    x = floats(3, 5, 7)
+    for largest in (True, False):
+        check(aten.topk.default, x, 3, 1, largest, True)
+    check(aten.kthvalue.default, x, 2, 1, True)
+    for median in (aten.median, aten.nanmedian):
+        for each in (x, WITH_SPECIALS):
+            check(median.default, each)
+            check(median.dim, each, 0)
+
+
+@pytest.mark.parametrize("rows", ["floats", "specials", "integers", "scalar"])
+def test_scans(rows):
+    for target in (aten.cummax.default, aten.cummin.default, aten.cumprod.default):
+        check(target, ROWS[rows], 0)
+
+
+def test_logcumsumexp():
+    check(aten.logcumsumexp.default, torch.cat([floats(3, 4) * 300, ROWS["floats"][0, :3]], 1), 1)
+
+
+def test_long_rows_stay_whole():
+    """The work grows with the square of the length."""
+    assert DECOMPOSED[aten.sort.default](torch.zeros(2000)) is NotImplemented
+
+
+@pytest.mark.parametrize("right", [False, True])
+def test_searchsorted(right):
+    bounds, x = floats(4).sort()[0], torch.cat([floats(6), torch.tensor([torch.nan]).double()])
+    check(aten.bucketize.Tensor, x, bounds, right=right)
+    check(aten.bucketize.Tensor, bounds, bounds, right=right)
+    rows, values = floats(3, 4).sort()[0], floats(3, 6)
+    check(aten.searchsorted.Tensor, rows, values, right=right, out_int32=True)
+
+
+# ---------------------------------------------------------------------------- writes
+
+
+@pytest.mark.filterwarnings("ignore:index_reduce")
+@pytest.mark.parametrize("include_self", [False, True])
+@pytest.mark.parametrize("reduce", ["sum", "prod", "mean", "amax", "amin"])
+def test_reductions_at_positions(reduce, include_self):
+    x, source, places = floats(3, 5, 7), floats(3, 6, 7), torch.randint(0, 5, (2, 6, 7))
+    check(aten.scatter_reduce.two, x, 1, places, source, reduce, include_self=include_self)
+    if reduce != "sum":
+        places = torch.randint(0, 5, (6,))
+        check(aten.index_reduce.default, x, 1, places, source, reduce, include_self=include_self)
+
+
+def test_masked_scatter():
+    x = floats(3, 5, 7)
+    check(aten.masked_scatter.default, x, x > 0, floats(200))
+
+
+# ---------------------------------------------------------------------------- boxes, and the rest
+
+
+@pytest.mark.parametrize("x", [floats(2, 3, 7, 8, 9), floats(3, 7, 8, 9)], ids=["5", "4"])
+def test_boxes(x):
+    box = ([3, 2, 2], [2, 2, 1], [1, 0, 1])
+    check(aten.max_pool3d_with_indices.default, x, *box, [1, 2, 1])
+    check(aten.max_pool3d_with_indices.default, x, [3], [], [1])
+    check(aten.avg_pool3d.default, x, *box, False, True)
+    check(aten.avg_pool3d.default, x, *box, True, False)
+    check(aten.avg_pool3d.default, x, *box, True, True, 5)
+    check(aten._adaptive_avg_pool3d.default, x, [3, 2, 4])
+
+
+@pytest.mark.parametrize("x", [floats(2, 3, 7, 8, 9), floats(3, 7, 8, 9)], ids=["5", "4"])
+def test_adaptive_max_pools(x):
+    check(aten.adaptive_max_pool3d.default, x, [3, 2, 9])
+    check(aten.adaptive_max_pool2d.default, x[0], [3, 4])
+    check(aten.adaptive_max_pool2d.default, torch.full((2, 3, 3), -torch.inf), [2, 2])
+
+
+def test_larger_and_smaller():
+    """NaN gives way to numbers."""
+    x, other = WITH_SPECIALS, WITH_SPECIALS.flip(0)
+    for target in (aten.fmax.default, aten.fmin.default):
+        check(target, x, other)
+
+
+def test_distances():
+    x = floats(2, 5, 7)
+    check(aten._cdist_forward.default, x[0], x[1], 2.0, None)
+    check(aten._pdist_forward.default, x[0], 1.5)
+
+
+def test_trilinear():
+    a, b, c = floats(4, 3), floats(2, 3, 5), floats(4, 5)
+    check(aten._trilinear.default, a, b, c, [1, 3], [0], [1, 2], [2, 3])
+
+
+SIGNED = torch.linspace(-25, 60, 4001, dtype=torch.float64)
+WITHIN_ONE = torch.linspace(-0.9999, 0.9999, 2001, dtype=torch.float64)
+FUNCTIONS = {
+    aten.angle.default: (SIGNED, 0),
+    aten.digamma.default: (torch.linspace(0.01, 60, 4001, dtype=torch.float64), 1e-12),
+    aten.erfinv.default: (WITHIN_ONE, 1e-12),
+    aten.i0.default: (SIGNED, 1e-11),
+    aten.signbit.default: (torch.cat([SIGNED, torch.tensor([-0.0, 0.0])]), 0),
+    aten.special_i0e.default: (SIGNED, 1e-11),
+    aten.special_i1.default: (SIGNED, 1e-11),
+    aten.special_i1e.default: (SIGNED, 1e-11),
+    aten.special_modified_bessel_i0.default: (SIGNED, 1e-11),
+    aten.special_modified_bessel_i1.default: (SIGNED, 1e-11),
+    aten.special_ndtri.default: ((1 + WITHIN_ONE) / 2, 1e-12),
+    aten.special_spherical_bessel_j0.default: (SIGNED, 1e-12),
+}
+"""Where functions are tried, and the relative error that they may have."""
+
+
+@pytest.mark.parametrize("target", FUNCTIONS, ids=str)
+def test_function(target):
+    """Approximations are as precise as they say."""
+    x, error = FUNCTIONS[target]
+    actual, expected = DECOMPOSED[target](x), target(x)
+    torch.testing.assert_close(actual, expected, rtol=error, atol=error)
+    if error:
+        single = DECOMPOSED[target](x.float())
+        torch.testing.assert_close(single, target(x.float()), rtol=1e-5, atol=2e-6)
+
+
+def test_digamma_of_negative_numbers():
+    x = torch.tensor([-0.3, -2.7, -7.5, 0.0, -0.0, -3.0]).double()
+    check(aten.digamma.default, x)
+
+
+def test_limits_of_erfinv():
+    check(aten.erfinv.default, torch.tensor([-1, 1, 2, -2, 0]).double())
+
+
+@pytest.mark.parametrize("p", [0.0, 0.3, 1.0])
+def test_dropout(p):
+    """Of one seed come the numbers of eager torch."""
+    x = floats(50)
+    torch.manual_seed(4)
+    expected = aten.native_dropout(x, p, True)
+    torch.manual_seed(4)
+    actual = DECOMPOSED[aten.native_dropout.default](x, p, True)
+    torch.testing.assert_close(actual, expected, equal_nan=True)
+
+
+def test_shared_heads():
+    """The gradients of heads that several queries share add up."""
+    query, key, value = floats(2, 4, 5, 8), floats(2, 2, 7, 8), floats(2, 2, 7, 8)
+    leaves = [each.requires_grad_() for each in (query, key, value)]
+    out = F.scaled_dot_product_attention(
+        query, *(each.repeat_interleave(2, 1) for each in (key, value))
+    )
+    grad = torch.randn_like(out)
+    expected = torch.autograd.grad(out, leaves, grad)
+    first = [each.detach() for each in (grad, query, key, value)]
+    check(CPU, *first, out, out, 0.0, False, expected=expected)
+
+
+@pytest.mark.parametrize("decimals", [-2, 0, 3])
+def test_rounded(decimals):
+    check(aten.round.decimals, floats(50) * 300, decimals=decimals)
+
+
+@pytest.mark.parametrize("reduce", ["add", "multiply"])
+def test_older_form(reduce):
+    x, places = floats(3, 5), torch.randint(0, 5, (2, 9))
+    check(aten.scatter.reduce, x, 1, places, floats(3, 9), reduce=reduce)
+    check(aten.scatter.value_reduce, x, 1, places, 2.5, reduce=reduce)
+
+
+def test_identity():
+    check(aten.eye.default, 3)
+    check(aten.eye.m, 3, 4, dtype=torch.int64)
+
+
+def test_views_are_written():
+    x = floats(4, 5, 6)
+    check(aten.diagonal_scatter.default, x, floats(5, 4), 2, 0, 2)
+    check(aten.diagonal_scatter.default, x, floats(4, 4), -1, 1, 2)
+    check(aten.as_strided_scatter.default, x, floats(2, 3), [2, 3], [7, 2], 5)
+
+
+@pytest.mark.filterwarnings("ignore:index_reduce")
+def test_scalars():
+    one = torch.tensor([0])
+    check(aten.index_reduce.default, floats(), 0, one, floats(), "amax")
+    check(aten.scatter_reduce.two, floats(), 0, one[0], floats(), "prod")
+    check(aten.searchsorted.Tensor, floats(0), floats(3))

@@ -1,0 +1,12 @@
+"""The page of operators."""
+
+from pathlib import Path
+
+from hidet.frontends.torch.listing import page
+
+PAGE = Path(__file__).parents[3] / "docs" / "operators.md"
+
+
+def test_page():
+    """It is what `python -m hidet.frontends.torch.listing` writes."""
+    assert PAGE.read_text() == page()
