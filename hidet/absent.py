@@ -58,6 +58,8 @@ ABSENT: dict[str, str] = {
     "[iu][124]": "i8 or u8, with shifts and masks",
     "complex* conj imag make_complex real": "two tensors, of the real and the imaginary parts",
     "cuda_batch_matmul matmul_cublas matmul_x86": "matmul, which chooses the kernel itself",
+    "conv*_gemm* conv2d_winograd": "conv2d and the like, which choose the kernel themselves",
+    "fused_operator": "hidet.graph.optimize, which fuses",
     "all_gather all_reduce reduce_scatter wait_tensor": "torch.distributed",
     "einops_rearrange resize2d set_strided_slice symmetric_*": (
         "torch's function, on x.torch(), and hidet.from_torch of what it gives"

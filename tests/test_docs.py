@@ -81,6 +81,7 @@ def test_python(text, tmp_path):
     """Python blocks run, from a file: scripts are read from their source."""
     path = tmp_path / "block.py"
     path.write_text(text)
+    torch._dynamo.reset()  # what it has seen in other blocks makes shapes dynamic
     runpy.run_path(str(path))
 
 

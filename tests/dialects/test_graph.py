@@ -71,6 +71,7 @@ EXAMPLES: list[tuple[Build, tuple[int, ...]]] = [
     (lambda: graph.EmbeddingOp(value([10, 4]), value([2, 3], i64)), (2, 3, 4)),
     (lambda: graph.IndexSelectOp(value([2, 3, 4]), value([5], i64), 1), (2, 5, 4)),
     (lambda: graph.GatherOp(value([2, 3]), value([1, 6], i64), 1), (1, 6)),
+    (lambda: graph.ScatterOp(value([4, 3]), value([2], i64), value([2, 3])), (4, 3)),
     (lambda: graph.VarOp(value([2, 3]), [1], correction=0), (2,)),
     (lambda: graph.SoftmaxOp(value([2, 3])), (2, 3)),
     (lambda: graph.LogSoftmaxOp(value([2, 3]), 0), (2, 3)),

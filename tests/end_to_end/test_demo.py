@@ -49,7 +49,7 @@ def test_output(demo):
         "graph.conv2d",
         "compute.fusion",
         "task.copy",
-        "cuda.copy_vector",
+        "cuda.kernel",
         "__global__ void",
         "lower-graph-to-compute",
         "build ",

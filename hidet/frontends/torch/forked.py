@@ -20,6 +20,7 @@ from types import FrameType
 
 from torch import _dynamo as dynamo
 from torch._dynamo import convert_frame, eval_frame
+from tqdm import tqdm
 
 
 class Forks:
@@ -49,6 +50,9 @@ class Forks:
             lock._at_fork_reinit()  # pyright: ignore
             _renew_cached_properties()
         dynamo.reset_code_caches()
+        # Children share the lock of progress bars, which torch takes for each graph that it runs
+        # through: one that ends while it has it, as its monitor may, would stop all the others.
+        tqdm.set_lock(threading.RLock())
 
 
 def _renew_cached_properties() -> None:

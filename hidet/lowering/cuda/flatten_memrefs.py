@@ -55,12 +55,14 @@ def flatten_arguments(kernel: KernelOp) -> None:
         LegalityError: the size of an argument is unknown, or an operation uses it unexpectedly.
     """
     constants = _Constants(kernel.body.block)
+    # Uses stand in no order that the text has.
+    place = {op: number for number, op in enumerate(kernel.body.walk())}
     for argument in list(kernel.arguments):
         if not isinstance(argument.type, MemRefType) or _is_flat(memref_type(argument)):
             continue
         kind = memref_type(argument)
         strides, offset = _strides_of(kind)
-        for user in list(dict.fromkeys(use.operation for use in argument.uses)):
+        for user in sorted({use.operation for use in argument.uses}, key=place.__getitem__):
             _flatten_access(user, argument, strides, offset, constants)
         span = _span(kind.get_shape(), strides, offset)
         flat = MemRefType(kind.get_element_type(), [span], NoneAttr(), kind.memory_space)

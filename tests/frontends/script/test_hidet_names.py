@@ -29,7 +29,7 @@ PATTERNS = [
 MODULES = ("layout", "mapping", "meta", "types")
 """Names that are modules in the original too; any other module only shadows a function."""
 
-ELSEWHERE = ("lop3", "prmt", "cp_async", "define_global_var")
+ELSEWHERE = ("lop3", "prmt", "cp_async", "define_global_var", "permute", "reshape")
 """Names in the table that are there in another module, or are there to be refused."""
 
 
