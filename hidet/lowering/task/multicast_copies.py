@@ -9,7 +9,7 @@ from typing import cast
 from xdsl.context import Context
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import ModuleOp, i32
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -34,6 +34,7 @@ from hidet.dialects.cuda import (
 from hidet.dialects.cuda.attributes import Dimension
 from hidet.dialects.cuda.table_ops import Element
 from hidet.dialects.task.layout import shared_layout_of
+from hidet.dialects.walking import parents_of
 from hidet.lowering.templates.config import choices_of
 from hidet.rewriting.builder import KernelBuilder
 
@@ -72,7 +73,7 @@ class _Multicast:
         empty = {op.barrier for op in place.ops if isinstance(op, MbarrierWaitOp)}
         shared = [op for op in loads if _can_be_shared(op, blocks)]
         inits = [op for op in kernel.body.walk() if isinstance(op, MbarrierInitOp)]
-        loops = [op for op in _around(place) if isinstance(op, scf.ForOp)]
+        loops = [op for op in parents_of(loads[0]) if isinstance(op, scf.ForOp)]
         bounds = [bound for loop in loops for bound in (loop.lb, loop.ub, loop.step)]
         is_known = all(known_index(op.number) is not None for op in inits)
         if not shared or not empty or not is_known or any(_varies(b, blocks) for b in bounds):
@@ -155,16 +156,6 @@ def _can_be_shared(op: TmaLoadOp, blocks: int) -> bool:
 def _rows_of(kind: TensorMapType) -> int:
     """Return how many rows of contiguous elements a box has."""
     return kind.box_extents[-2]
-
-
-def _around(block: Block) -> list[Operation]:
-    """Return the ops around a block, the inner ones first."""
-    found: list[Operation] = []
-    parent = block.parent_op()
-    while parent is not None:
-        found.append(parent)
-        parent = parent.parent_op()
-    return found
 
 
 def _varies(value: SSAValue, blocks: int) -> bool:
