@@ -15,14 +15,11 @@ def _gradients(
     query: Tensor,
     key: Tensor,
     value: Tensor,
-    dropout: float,
     causal: bool,
     mask: Tensor | None,
     scale: float | None,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Give the gradients of query, key, value and of the scores, which is that of a mask."""
-    if dropout:
-        return NotImplemented
     shared = [query.shape[1] // each.shape[1] for each in (key, value)]
     key, value = (
         each.repeat_interleave(count, 1) if count > 1 else each
@@ -54,98 +51,35 @@ def _gradients(
     return results[0], results[1], results[2], of_scores
 
 
-def on_cpu_backward(
-    grad: Tensor,
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    out: Tensor,
-    logsumexp: Tensor,
-    dropout_p: float,
-    is_causal: bool,
-    *,
-    attn_mask: Tensor | None = None,
-    scale: float | None = None,
-) -> Any:
-    """The gradients of the form that attention takes on a CPU."""
-    found = _gradients(grad, query, key, value, dropout_p, is_causal, attn_mask, scale)
-    return found if found is NotImplemented else found[:3]
+def _backward(op: Any) -> Callable[..., Any]:
+    """Give what takes one form of the gradients apart; its schema says which argument is which."""
+    names = [argument.name for argument in op._schema.arguments]
 
+    def backward(*arguments: Any, **keywords: Any) -> Any:
+        given = dict(zip(names, arguments, strict=False)) | keywords
+        if given["dropout_p"]:
+            return NotImplemented
+        mask = given.get("attn_bias", given.get("attn_mask"))
+        grad, query, key, value = (given[name] for name in names[:4])
+        causal, scale = given.get("is_causal", False), given.get("scale")
+        *found, of_scores = _gradients(grad, query, key, value, causal, mask, scale)
+        wanted = given.get("grad_input_mask")
+        if wanted is None:
+            return tuple(found)
+        if mask is None or not wanted[3]:
+            return *found, None
+        return *found, of_scores.sum_to_size(mask.shape).to(mask.dtype)
 
-def flash_backward(
-    grad: Tensor,
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    out: Tensor,
-    logsumexp: Tensor,
-    cum_seq_q: Tensor | None,
-    cum_seq_k: Tensor | None,
-    max_q: int,
-    max_k: int,
-    dropout_p: float,
-    is_causal: bool,
-    philox_seed: Tensor,
-    philox_offset: Tensor,
-    *,
-    scale: float | None = None,
-) -> Any:
-    """The gradients of the form that attention takes on a GPU in half precision."""
-    found = _gradients(grad, query, key, value, dropout_p, is_causal, None, scale)
-    return found if found is NotImplemented else found[:3]
-
-
-def efficient_backward(
-    grad: Tensor,
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    attn_bias: Tensor | None,
-    out: Tensor,
-    logsumexp: Tensor,
-    philox_seed: Tensor,
-    philox_offset: Tensor,
-    dropout_p: float,
-    grad_input_mask: list[bool],
-    is_causal: bool = False,
-    *,
-    scale: float | None = None,
-) -> Any:
-    """The gradients of the form that attention takes on a GPU with a mask or in full precision."""
-    found = _gradients(grad, query, key, value, dropout_p, is_causal, attn_bias, scale)
-    if found is NotImplemented or attn_bias is None or not grad_input_mask[3]:
-        return found if found is NotImplemented else (*found[:3], None)
-    return *found[:3], found[3].sum_to_size(attn_bias.shape).to(attn_bias.dtype)
-
-
-def cudnn_backward(
-    grad: Tensor,
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    out: Tensor,
-    logsumexp: Tensor,
-    philox_seed: Tensor,
-    philox_offset: Tensor,
-    attn_bias: Tensor | None,
-    cum_seq_q: Tensor | None,
-    cum_seq_k: Tensor | None,
-    max_q: int,
-    max_k: int,
-    dropout_p: float,
-    is_causal: bool,
-    *,
-    scale: float | None = None,
-) -> Any:
-    """The gradients of the form that attention takes by cuDNN."""
-    found = _gradients(grad, query, key, value, dropout_p, is_causal, attn_bias, scale)
-    return found if found is NotImplemented else found[:3]
+    return backward
 
 
 ATTENTION: dict[Any, Callable[..., Any]] = {
-    aten._scaled_dot_product_flash_attention_for_cpu_backward.default: on_cpu_backward,
-    aten._scaled_dot_product_flash_attention_backward.default: flash_backward,
-    aten._scaled_dot_product_efficient_attention_backward.default: efficient_backward,
-    aten._scaled_dot_product_cudnn_attention_backward.default: cudnn_backward,
+    op: _backward(op)
+    for op in (
+        aten._scaled_dot_product_flash_attention_for_cpu_backward.default,
+        aten._scaled_dot_product_flash_attention_backward.default,
+        aten._scaled_dot_product_efficient_attention_backward.default,
+        aten._scaled_dot_product_cudnn_attention_backward.default,
+    )
 }
 """How gradients of attention are taken apart."""

@@ -10,34 +10,28 @@ Ints = int | tuple[int, ...]
 """A number for each dimension, or one for all of them."""
 
 
-@operator
-def avg_pool2d(
-    x: T,
-    kernel: Ints,
-    stride: Ints,
-    padding: Ints,
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-    divisor_override: int | None = None,
-) -> T:
-    """Return the means of windows of images [n, c, h, w]."""
-    extra = (ceil_mode, count_include_pad, divisor_override)
-    return nn.avg_pool2d(x, kernel, stride, padding, *extra)
+def _means(function: Callable[..., T], what: str) -> Callable[..., T]:
+    """Return the operator of torch's function that takes the means of windows."""
+
+    def call(
+        x: T,
+        kernel: Ints,
+        stride: Ints,
+        padding: Ints,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+    ) -> T:
+        extra = (ceil_mode, count_include_pad, divisor_override)
+        return function(x, kernel, stride, padding, *extra)
+
+    call.__name__ = call.__qualname__ = function.__name__
+    call.__doc__ = f"Return the means of windows of {what}."
+    return operator(call)
 
 
-@operator
-def avg_pool3d(
-    x: T,
-    kernel: Ints,
-    stride: Ints,
-    padding: Ints,
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-    divisor_override: int | None = None,
-) -> T:
-    """Return the means of windows of volumes [n, c, d, h, w]."""
-    extra = (ceil_mode, count_include_pad, divisor_override)
-    return nn.avg_pool3d(x, kernel, stride, padding, *extra)
+avg_pool2d = _means(nn.avg_pool2d, "images [n, c, h, w]")
+avg_pool3d = _means(nn.avg_pool3d, "volumes [n, c, d, h, w]")
 
 
 @operator
