@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IndexType
+from xdsl.dialects.builtin import FixedBitwidthType, IndexType
 from xdsl.ir import Operation, SSAValue
 
 from hidet.analysis.forms import LinearForm
@@ -14,6 +14,7 @@ from hidet.analysis.linear_index import linear_index, linear_index_of_load
 from hidet.dialects.compute import GridOp, LoadOp, ReduceOp, YieldOp
 from hidet.dialects.cuda.checks import CheckedIndexOp
 from hidet.dialects.graph import ConstantOp
+from hidet.dialects.shaped import element_of
 
 _ARITHMETIC = (
     arith.AddfOp,
@@ -78,18 +79,36 @@ def is_weight_vector(grid: GridOp) -> bool:
     )
 
 
-def is_cheap(grid: GridOp, *, rounds: bool = False) -> bool:
+def is_cheap(grid: GridOp) -> bool:
     """Whether evaluating an element twice is better than storing it: a few plain operations.
 
     The check of an index is one: it costs less than to read what it gave before. Casts to a
-    narrower float are among them where `rounds` says so.
+    narrower float are none.
     """
+    return _consists_of(grid, (*_MOVES, *_POSITIONS))
+
+
+def is_cheap_again(grid: GridOp) -> bool:
+    """Whether an element is cheap, with casts to a narrower float, and reads no wider elements."""
+    if any(_bits(load.source) > _bits(grid.result) for load in loads_of(grid)):
+        return is_cheap(grid)
+    return _consists_of(grid, (*_MOVES, *_POSITIONS, arith.TruncFOp))
+
+
+def _consists_of(grid: GridOp, moves: tuple[type[Operation], ...]) -> bool:
+    """Whether a grid does little but moves and the arithmetic of indices."""
     costs = [op for op in grid.body.walk() if isinstance(op, _ARITHMETIC)]
-    moves = (*_MOVES, *_POSITIONS, arith.TruncFOp) if rounds else (*_MOVES, *_POSITIONS)
     return len(costs) <= 4 and all(
         isinstance(op, (*moves, *_ARITHMETIC)) or _is_index_arithmetic(op)
         for op in grid.body.walk()
     )
+
+
+def _bits(value: SSAValue) -> int:
+    """Return the bits of an element."""
+    element = element_of(value)
+    assert isinstance(element, FixedBitwidthType)
+    return element.bitwidth
 
 
 def is_in_order(grid: GridOp, source: SSAValue) -> bool:

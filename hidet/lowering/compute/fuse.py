@@ -12,9 +12,8 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from hidet.analysis.grids import is_view, stays_small
 from hidet.analysis.rows import rows_of_grid
-from hidet.dialects.compute import FusionOp, GridOp, LoadOp, YieldOp
+from hidet.dialects.compute import FusionOp, GridOp, YieldOp
 from hidet.dialects.graph import AnchorOp, CallKernelOp
 from hidet.dialects.shaped import size_of
 from hidet.lowering.compute.fusion_groups import (
@@ -23,6 +22,8 @@ from hidet.lowering.compute.fusion_groups import (
     consumes,
     may_join,
 )
+from hidet.lowering.compute.kept_apart import is_better_apart
+from hidet.lowering.compute.reads import Reads
 from hidet.rewriting.inlining import inline_into_loads
 
 
@@ -32,61 +33,35 @@ class Fuser:
     def __init__(self, function: FuncOp, *, checks_apart: bool) -> None:
         self.checks_apart = checks_apart
         self.block = function.body.block
+        self.reads = Reads(self.block)
         self.groups: list[Group] = []
         self.group_of: dict[Operation, Group] = {}
-        self.order: dict[Operation, int] = {}
 
     def run(self) -> None:
         """Fuse the function."""
         for op in list(self.block.ops):
-            self.order[op] = len(self.order)
             if isinstance(op, AnchorOp | CallKernelOp) or (
-                isinstance(op, GridOp) and not self._is_transparent(op)
+                isinstance(op, GridOp) and not self.reads.is_transparent(op)
             ):
                 self._place(op)
         for group in self.groups:
             if group.ops:
                 self._emit(group)
-        for op in sorted(self.order, key=self.order.__getitem__, reverse=True):
+        for op in reversed(self.reads.order):
             if isinstance(op, GridOp | AnchorOp):
                 op.detach()
                 op.erase()
-
-    def _is_transparent(self, grid: GridOp) -> bool:
-        """Whether a grid is a view of which each kernel that reads it gets a copy."""
-        users = [use.operation for use in grid.result.uses]
-        return (
-            is_view(grid)
-            and all(isinstance(user, AnchorOp | LoadOp) for user in users)
-            and stays_small(grid, len(users))
-        )
-
-    def _sources(self, op: Operation) -> list[SSAValue]:
-        """Return the values that an op reads from outside, through views."""
-        sources: dict[SSAValue, None] = {}
-        for inner in op.walk():
-            for value in inner.operands:
-                owner = value.owner
-                if isinstance(owner, Block):
-                    if owner is self.block:
-                        sources[value] = None
-                elif owner.parent is self.block:
-                    if owner in self.group_of or not isinstance(owner, GridOp):
-                        sources[value] = None
-                    else:
-                        sources.update(dict.fromkeys(self._sources(owner)))
-        return list(sources)
 
     def _place(self, op: Operation) -> None:
         """Put an op into the latest group that it reads, or into one of its own."""
         producers = {
             group
-            for value in self._sources(op)
+            for value in self.reads.sources(op)
             if isinstance(value.owner, Operation)
             and (group := self.group_of.get(value.owner)) is not None
         }
         latest = max(producers, key=lambda group: group.number, default=None)
-        if latest is not None and isinstance(op, GridOp) and may_join(op, latest):
+        if latest is not None and isinstance(op, GridOp) and self._should_join(op, latest):
             self._join(op, latest)
             group = latest
         else:
@@ -99,6 +74,12 @@ class Fuser:
                     self.group_of[member] = group
                 group.ops = {**producer.ops, **group.ops}
                 producer.ops = {}
+
+    def _should_join(self, grid: GridOp, group: Group) -> bool:
+        """Return whether a grid may join the latest group that it reads, and does better there."""
+        return may_join(grid, group) and not (
+            group.kind is Kind.ANCHOR and is_better_apart(grid, group, self.reads, self.group_of)
+        )
 
     def _join(self, grid: GridOp, group: Group) -> None:
         """Add a grid to a group."""
@@ -141,7 +122,7 @@ class Fuser:
             call.detach()
             self._append(call)
             return
-        ops = sorted(self._with_views(group.ops), key=self.order.__getitem__)
+        ops = sorted(self._with_views(group.ops), key=self.reads.order.__getitem__)
         results = [
             op.results[0]
             for op in ops
@@ -236,7 +217,8 @@ class FusePass(ModulePass):
     views inlined. An op joins the latest group that it reads
 
     1. as the epilogue of an anchor, where it reads one element of the anchor for each of its own
-       and the way back is known (`invert`);
+       and the way back is known (`invert`); unless a grid that cannot join alone reads it, and what
+       it reads is stored for others anyway;
     2. in a row group: reductions over the same rows, what is computed from their values once a
        row, and what is computed for every element of the rows;
     3. in a group of elements, where it goes on element by element.

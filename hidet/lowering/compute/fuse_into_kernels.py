@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import FixedBitwidthType, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -21,9 +21,8 @@ from xdsl.rewriter import InsertPoint
 from hidet.analysis.grids import (
     chooses_without,
     has_reduction,
-    is_cheap,
+    is_cheap_again,
     is_in_order,
-    loads_of,
     reads_neighbours,
 )
 from hidet.analysis.kernel_arguments import (
@@ -35,7 +34,7 @@ from hidet.analysis.kernel_arguments import (
 from hidet.dialects.compute import FusionOp, GridOp, terminator_of
 from hidet.dialects.cuda import KernelOp
 from hidet.dialects.graph import CallKernelOp
-from hidet.dialects.shaped import element_of, size_of
+from hidet.dialects.shaped import size_of
 from hidet.lowering.compute.kernel_variants import Kernels, Variant, load_through, store_through
 
 
@@ -151,17 +150,9 @@ def _shape_where_loaded(kernel: KernelOp, position: int, grid: GridOp) -> tuple[
     argument = kernel.arguments[position]
     if not is_only_loaded(argument) or not reads_neighbours(grid):
         return None
-    rounds = all(_bits(load.source) <= _bits(grid.result) for load in loads_of(grid))
-    if is_cheap(grid, rounds=rounds) or loads_once(kernel, argument, size_of(grid.result)):
+    if is_cheap_again(grid) or loads_once(kernel, argument, size_of(grid.result)):
         return shape_as(argument, grid.result)
     return None
-
-
-def _bits(value: SSAValue) -> int:
-    """Return the bits of an element."""
-    element = element_of(value)
-    assert isinstance(element, FixedBitwidthType)
-    return element.bitwidth
 
 
 def _word(grid: GridOp) -> str:

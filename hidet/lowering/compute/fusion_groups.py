@@ -16,7 +16,7 @@ from xdsl.dialects import scf
 from xdsl.ir import Block, Operation, SSAValue
 
 from hidet.analysis.epilogue import inverse_of
-from hidet.analysis.grids import has_reduction, is_cheap, is_in_order, loads_of
+from hidet.analysis.grids import has_reduction, is_cheap, is_cheap_again, is_in_order, loads_of
 from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.linear_index import linear_index, linear_index_of_load
 from hidet.analysis.rows import Rows, row_reduces, rows_of_grid
@@ -178,23 +178,24 @@ def consumes(op: Operation, group: Group, others: Iterable[Operation] = ()) -> b
         return False
     if op in group.ops:
         return False
-    siblings = next(iter(group.ops))
+    block = next(iter(group.ops)).parent
     users = {
-        top_level(use.operation, siblings)
+        top_level(use.operation, block)
         for member in group.ops
         for result in member.results
         for use in result.uses
     } - set(group.ops)
-    cheap = all(isinstance(member, GridOp) and is_cheap(member) for member in group.ops)
     if users != {op}:
         return False
     if isinstance(op, GridOp):
         if group.checks_apart and _repeats_checks(op, group):
             return False
         sources = {load.source for load in loads_of(op) if group.holds(load.source)}
-        few = cheap or _evaluations(op, group) <= group.size * len(sources)
+        again = all(isinstance(each, GridOp) and is_cheap_again(each) for each in group.ops)
+        few = again or _evaluations(op, group) <= group.size * len(sources)
         return few and grows_little(op, [*group.ops, *others])
     is_stored = any(isinstance(member, GridOp) and member.is_stored for member in group.ops)
+    cheap = all(isinstance(member, GridOp) and is_cheap(member) for member in group.ops)
     return cheap and not is_stored and not _reads_repeatedly(op, group)
 
 
@@ -242,9 +243,9 @@ def _evaluations(grid: GridOp, group: Group) -> int:
     return prod(grid.shape) * count(grid.body.block)
 
 
-def top_level(op: Operation, sibling: Operation) -> Operation | None:
-    """Return the op around an op that stands in the same block as a sibling."""
+def top_level(op: Operation, block: Block | None) -> Operation | None:
+    """Return the op around an op that stands in a block."""
     current: Operation | None = op
-    while current is not None and current.parent is not sibling.parent:
+    while current is not None and current.parent is not block:
         current = current.parent_op()
     return current

@@ -214,3 +214,49 @@ func.func @windows(%x : tensor<10xf32>, %w : tensor<3x6xf32>) -> tensor<8x6xf32>
   %p = graph.matmul %t, %w : (tensor<8x3xf32>, tensor<3x6xf32>) -> tensor<8x6xf32>
   func.return %p : tensor<8x6xf32>
 }
+
+// -----
+
+// The squares of a product that is stored anyway, which a norm alone adds up, are computed there;
+// those that something else reads too are stored beside it.
+
+// CHECK-LABEL: func.func @squares_of_a_norm
+// CHECK-NEXT:    %p = compute.fusion {{.*}} -> (tensor<4x4xf32>) {
+// CHECK:         %total = compute.fusion (%p_1 = %p : tensor<4x4xf32>) -> (tensor<4xf32>) {
+func.func @squares_of_a_norm(%x : tensor<4x8xf32>, %w : tensor<8x4xf32>)
+    -> (tensor<4x4xf32>, tensor<4xf32>) {
+  %p = graph.matmul %x, %w : (tensor<4x8xf32>, tensor<8x4xf32>) -> tensor<4x4xf32>
+  %squares = compute.grid (%i, %j) {
+    %0 = compute.load %p[%i, %j] : tensor<4x4xf32>
+    %1 = arith.mulf %0, %0 : f32
+    compute.yield %1 : f32
+  } : tensor<4x4xf32>
+  %total = compute.grid (%i) {
+    %s = compute.reduce add [4] (%j) {
+      %0 = compute.load %squares[%i, %j] : tensor<4x4xf32>
+      compute.yield %0 : f32
+    } : f32
+    compute.yield %s : f32
+  } : tensor<4xf32>
+  func.return %p, %total : tensor<4x4xf32>, tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @squares_for_two
+// CHECK-NEXT:    %p, %squares = compute.fusion {{.*}} -> (tensor<4x4xf32>, tensor<4x4xf32>) {
+func.func @squares_for_two(%x : tensor<4x8xf32>, %w : tensor<8x4xf32>)
+    -> (tensor<4x4xf32>, tensor<4x4xf32>, tensor<4xf32>) {
+  %p = graph.matmul %x, %w : (tensor<4x8xf32>, tensor<8x4xf32>) -> tensor<4x4xf32>
+  %squares = compute.grid (%i, %j) {
+    %0 = compute.load %p[%i, %j] : tensor<4x4xf32>
+    %1 = arith.mulf %0, %0 : f32
+    compute.yield %1 : f32
+  } : tensor<4x4xf32>
+  %total = compute.grid (%i) {
+    %s = compute.reduce add [4] (%j) {
+      %0 = compute.load %squares[%i, %j] : tensor<4x4xf32>
+      compute.yield %0 : f32
+    } : f32
+    compute.yield %s : f32
+  } : tensor<4xf32>
+  func.return %p, %squares, %total : tensor<4x4xf32>, tensor<4x4xf32>, tensor<4xf32>
+}

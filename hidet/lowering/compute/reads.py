@@ -1,0 +1,63 @@
+"""Which ops of a function read which, where views are seen through."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from hidet.analysis.grids import is_view, stays_small
+from hidet.dialects.compute import GridOp, LoadOp
+from hidet.dialects.graph import AnchorOp
+from hidet.lowering.compute.fusion_groups import top_level
+
+
+class Reads:
+    """What the ops of a block read.
+
+    Attributes:
+        block: the block.
+        order: the place of each op.
+    """
+
+    def __init__(self, block: Block) -> None:
+        self.block = block
+        self.order = {op: number for number, op in enumerate(block.ops)}
+        self.is_transparent = cache(_is_transparent)
+
+    def sources(self, op: Operation) -> list[SSAValue]:
+        """Return the values that an op reads from outside, through views."""
+        sources: dict[SSAValue, None] = {}
+        for inner in op.walk():
+            for value in inner.operands:
+                owner = value.owner
+                if isinstance(owner, Block):
+                    if owner is self.block:
+                        sources[value] = None
+                elif owner.parent is self.block:
+                    if isinstance(owner, GridOp) and self.is_transparent(owner):
+                        sources.update(dict.fromkeys(self.sources(owner)))
+                    else:
+                        sources[value] = None
+        return list(sources)
+
+    def readers(self, value: SSAValue) -> dict[Operation, None]:
+        """Return the ops of the block that read a value, through views."""
+        readers: dict[Operation, None] = {}
+        for use in value.uses:
+            user = top_level(use.operation, self.block)
+            if isinstance(user, GridOp) and self.is_transparent(user):
+                readers.update(self.readers(user.result))
+            elif user is not None:
+                readers[user] = None
+        return readers
+
+
+def _is_transparent(grid: GridOp) -> bool:
+    """Whether a grid is a view of which each kernel that reads it gets a copy."""
+    users = [use.operation for use in grid.result.uses]
+    return (
+        is_view(grid)
+        and all(isinstance(user, AnchorOp | LoadOp) for user in users)
+        and stays_small(grid, len(users))
+    )
