@@ -172,7 +172,7 @@ OPTIONS: dict[str, Option] = {
             _choice(0, 1, 2),
             0,
             "how schedules are chosen: 0 by the cost model or an earlier search, 1 by measuring 8 "
-            "candidates, 2 by measuring 16 and the neighbours of the best",
+            "candidates, 2 by measuring 16 and the neighbours of the best; on the CPU 2, and 4",
         ),
         Option(
             "verify_level",

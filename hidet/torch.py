@@ -20,7 +20,6 @@ from hidet.frontends.torch.config import DynamoConfig, dynamo_config
 from hidet.frontends.torch.custom_op import register_op
 from hidet.frontends.torch.notices import (
     ManyShapesWarning,
-    NoEffectWarning,
     UnsupportedOperatorWarning,
 )
 from hidet.frontends.torch.program import compiled_graphs
@@ -28,7 +27,6 @@ from hidet.frontends.torch.program import compiled_graphs
 __all__ = [
     "DynamoConfig",
     "ManyShapesWarning",
-    "NoEffectWarning",
     "UnsupportedOperatorWarning",
     "backend",
     "compiled_graphs",

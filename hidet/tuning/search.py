@@ -14,6 +14,10 @@ from hidet.tuning.space import Space, seeds
 SEEDS = {1: 8, 2: 16}
 """With how many candidates the search of a space begins."""
 
+SEEDS_ON_CPU = {1: 2, 2: 4}
+"""As many on a CPU, whose kernels differ less, and where g++ takes seconds for each; there is no
+more to a search there."""
+
 DESCENDS = frozenset({2})
 """The spaces that go on to the direct neighbours of the best, until none is better."""
 
@@ -58,8 +62,9 @@ class Search:
     @staticmethod
     def of(problem: Problem, space: int) -> Search:
         """Return the search of a space, 1 or 2."""
-        first = seeds(problem.configs, SEEDS[space])
-        return Search(problem, first, descends=space in DESCENDS)
+        on_cpu = problem.setting.arch.is_cpu
+        first = seeds(problem.configs, (SEEDS_ON_CPU if on_cpu else SEEDS)[space])
+        return Search(problem, first, descends=space in DESCENDS and not on_cpu)
 
     def next_round(self) -> list[Config]:
         """Return the candidates to measure next; none where the search is over."""

@@ -1,6 +1,6 @@
 """Operators that multiply matrices and add up: matrix products, linear layers, attention."""
 
-from xdsl.dialects.builtin import BoolAttr, StringAttr, TensorType, i1
+from xdsl.dialects.builtin import BoolAttr, StringAttr, TensorType, f16, i1
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def
 from xdsl.utils.exceptions import VerifyException
@@ -17,19 +17,31 @@ from hidet.dialects.graph.base import (
     check_float,
     check_same_element,
     check_sum_element,
+    computation_type,
     element_type,
     shape_of,
     tensor_type,
 )
 
 IEEE = StringAttr("ieee")
-"""Products are computed in the precision of the operands; `"tf32"` permits TF32 tensor cores."""
+"""Products are computed in the precision of the operands, and sums of halves in f32."""
+
+PRECISIONS = ("ieee", "tf32", "f16", "fma")
+"""`tf32` permits TF32 tensor cores for f32; with `f16` sums of f16 are of f16, too; with `fma` no
+product is one of tensor cores."""
 
 
 def check_precision(name: str, precision: StringAttr) -> None:
     """Raise `VerifyException` unless the precision is one that there is."""
-    if precision.data not in ("ieee", "tf32"):
-        raise VerifyException(f'{name}: precision must be "ieee" or "tf32", got {precision}')
+    if precision.data not in PRECISIONS:
+        names = ", ".join(PRECISIONS)
+        raise VerifyException(f"{name}: precision must be one of {names}, got {precision}")
+
+
+def sum_type(element: Attribute, precision: StringAttr) -> Attribute:
+    """Give the type that products of elements are summed in."""
+    in_half = element == f16 and precision.data == "f16"
+    return element if in_half else computation_type(element)
 
 
 def check_bias(name: str, weight: SSAValue, bias: SSAValue | None) -> None:

@@ -1,6 +1,7 @@
 """Through AOTAutograd, which makes dynamo's graphs functional and takes operators apart."""
 
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -11,10 +12,11 @@ from torch._functorch.partitioners import min_cut_rematerialization_partition
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 
 from hidet.frontends.torch.by_precision import ProgramsByPrecision
-from hidet.frontends.torch.config import dynamo_config
+from hidet.frontends.torch.correctness import Reporting
 from hidet.frontends.torch.custom_op import looking_inside
 from hidet.frontends.torch.decompositions import decompositions
 from hidet.frontends.torch.gradients import TrainingGraphs, static_inputs
+from hidet.frontends.torch.half import in_half
 from hidet.frontends.torch.importer import import_graph
 from hidet.frontends.torch.operators.emitter import first_tensor, may_be_tf32
 from hidet.frontends.torch.partition import partition, report
@@ -40,8 +42,13 @@ def compile_torch(
         partition_fn=min_cut_rematerialization_partition,
         decompositions=decompositions(),
     )
+    lowered = in_half(module, example_inputs) if settings["use_fp16"] else module
     with looking_inside():
-        return through_aot(module, example_inputs)
+        program = through_aot(lowered, example_inputs)
+    if not settings["correctness_report"]:
+        return program
+    silent = replace(settings, flags={**settings.flags, "correctness_report": False})
+    return Reporting(module, program, partial(compile_torch, settings=silent))
 
 
 def compile_aten(
@@ -57,7 +64,7 @@ def compile_aten(
     Returns:
         A function of the list of arguments.
     """
-    if dynamo_config["print_input_graph"]:
+    if settings["print_input_graph"]:
         module.print_readable()
     compile_now = partial(_compile_for_flags, module, static, settings)
     convolutions = module.graph.find_nodes(op="call_function", target=_CONVOLUTION)

@@ -8,6 +8,7 @@ from weakref import WeakValueDictionary
 import torch
 
 from hidet import option
+from hidet.frontends.torch.half import set_precision
 from hidet.frontends.torch.imported import ImportedGraph, Returned, Source
 from hidet.frontends.torch.settings import Settings
 from hidet.runtime.times import CompileTimes
@@ -57,11 +58,13 @@ def compile_module(imported: ImportedGraph, settings: Settings) -> Runnable:
     """Compile the program of an imported graph."""
     from hidet.driver import compile_graph
 
+    if imported.device.type == "cuda":
+        set_precision(imported.module, settings)
     with option.context(**settings.options):
         compiled = compile_graph(
             imported.module,
             device=imported.device,
-            options={"use_cuda_graph": settings.use_cuda_graph},
+            options={"use_cuda_graph": settings["use_cuda_graph"]},
         )
     _LIVE[id(compiled)] = compiled
     return compiled

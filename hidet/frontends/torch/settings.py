@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from hidet import option
 from hidet.errors import OptionError
-from hidet.frontends.torch.config import dynamo_config
+from hidet.frontends.torch.config import FLAGS, dynamo_config
 
 MODES: dict[str, dict[str, object]] = {
     "default": {},
@@ -17,7 +17,7 @@ MODES: dict[str, dict[str, object]] = {
 
 OWN_OPTIONS: dict[str, str] = {
     "fallback": "leave what cannot be compiled to eager torch (True), or refuse it (False)",
-    "use_cuda_graph": "replay the kernels as one CUDA Graph",
+    **{name: meaning for name, (_, meaning) in FLAGS.items()},
 }
 """The options of the backend itself, each True or False; those of `hidet.option` come on top."""
 
@@ -28,13 +28,17 @@ class Settings:
 
     Attributes:
         fallback: leave what cannot be compiled to eager torch; otherwise raise an error.
-        use_cuda_graph: replay the kernels as one CUDA Graph.
+        flags: the flags that are not at their default, by name; see `config.FLAGS`.
         options: options of `hidet.option` that hold while compiling, by name.
     """
 
     fallback: bool = True
-    use_cuda_graph: bool = True
+    flags: Mapping[str, bool] = field(default_factory=dict[str, bool])
     options: Mapping[str, object] = field(default_factory=dict[str, object])
+
+    def __getitem__(self, flag: str) -> bool:
+        """Give the value of a flag."""
+        return self.flags.get(flag, FLAGS[flag][0])
 
     @staticmethod
     def of(mode: str | None, options: Mapping[str, object] | None) -> "Settings":
@@ -54,10 +58,11 @@ class Settings:
                 raise OptionError(
                     f"option '{name}' cannot be {value!r}", hint="it takes True or False"
                 )
+        flags = {name: bool(given.get(name, dynamo_config[name])) for name in FLAGS}
         others = {name: value for name, value in given.items() if name not in OWN_OPTIONS}
         with option.context(**others):  # refuses values that an option cannot take
             return Settings(
                 fallback=bool(given.get("fallback", True)),
-                use_cuda_graph=bool(given.get("use_cuda_graph", dynamo_config["use_cuda_graph"])),
+                flags={name: flag for name, flag in flags.items() if flag != FLAGS[name][0]},
                 options=others,
             )

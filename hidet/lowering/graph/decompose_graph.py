@@ -6,7 +6,7 @@ from math import prod, sqrt
 
 from xdsl.builder import Builder
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, TensorType, i1, i64
+from xdsl.dialects.builtin import ModuleOp, StringAttr, TensorType, i1, i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
@@ -20,6 +20,7 @@ from hidet.dialects.graph.base import (
     shape_of,
 )
 from hidet.dialects.graph.binary import BinaryOp
+from hidet.dialects.graph.contraction import sum_type
 from hidet.lowering.graph.rules import Rule, apply_rules
 
 
@@ -42,10 +43,10 @@ class GraphBuilder(Builder):
         """Give a tensor in another shape, or itself where it has that shape."""
         return x if shape_of(x) == tuple(shape) else self.emit(graph.ReshapeOp(x, shape))
 
-    def product(self, lhs: SSAValue, rhs: SSAValue, precision: str) -> SSAValue:
+    def product(self, lhs: SSAValue, rhs: SSAValue, precision: StringAttr) -> SSAValue:
         """Give the product of matrices in the type that it is accumulated in."""
-        element = computation_type(element_type(lhs))
-        return self.emit(graph.MatmulOp(lhs, rhs, precision=precision, result_element=element))
+        element = sum_type(element_type(lhs), precision)
+        return self.emit(graph.MatmulOp(lhs, rhs, precision=precision.data, result_element=element))
 
     def transposed(self, x: SSAValue) -> SSAValue:
         """Give the matrices of a tensor transposed."""
@@ -70,9 +71,9 @@ class GraphBuilder(Builder):
 def decompose_matmul(b: GraphBuilder, op: graph.MatmulOp) -> SSAValue | None:
     """A product of halves is accumulated in f32 and cast, so that an epilogue works on the f32."""
     element = op.result_type.element_type
-    if computation_type(element) == element:
+    if sum_type(element, op.precision) == element:
         return None
-    return b.cast(b.product(op.lhs, op.rhs, op.precision.data), element)
+    return b.cast(b.product(op.lhs, op.rhs, op.precision), element)
 
 
 def decompose_linear(b: GraphBuilder, op: graph.LinearOp) -> SSAValue:
@@ -80,7 +81,7 @@ def decompose_linear(b: GraphBuilder, op: graph.LinearOp) -> SSAValue:
     element = element_type(op.x)
     *leading, inputs = shape_of(op.x)
     matrix = b.reshape(op.x, [prod(leading), inputs])
-    total = b.product(matrix, b.transposed(op.weight), op.precision.data)
+    total = b.product(matrix, b.transposed(op.weight), op.precision)
     if op.bias is not None:
         total = b.emit(graph.AddOp(total, b.cast(op.bias, element_type(total))))
     return b.reshape(b.cast(total, element), op.result_type.get_shape())
@@ -143,7 +144,7 @@ def convolution(
             dilation=dilation,
             groups=groups,
             precision=precision,
-            result_element=computation_type(op.result_type.element_type),
+            result_element=sum_type(op.result_type.element_type, op.precision),
         )
     )
 
@@ -176,7 +177,7 @@ def packed_filters(b: GraphBuilder, weight: SSAValue, precision: str) -> SSAValu
 
 def decompose_attention(b: GraphBuilder, op: graph.ScaledDotProductAttentionOp) -> SSAValue:
     """softmax(query key^T * scale + mask) value, in f32 between the products for halves."""
-    element, precision = op.result_type.element_type, op.precision.data
+    element, precision = op.result_type.element_type, op.precision
     scale = 1 / sqrt(shape_of(op.query)[-1]) if op.scale is None else op.scale.value.data
     scores = b.product(op.query, b.transposed(op.key), precision)
     scores = b.emit(graph.MulOp(scores, b.scalar(scale, element_type(scores))))

@@ -31,7 +31,8 @@ class Problem:
         m: the rows of the result.
         n: its columns.
         k: over how many products each element is summed.
-        kind: the type of the factors, `tf32` where f32 may be rounded to it.
+        kind: the type of the factors, `tf32` where f32 may be rounded to it, `fma` where tensor
+            cores may not multiply them.
         total: the type of the sums.
         element_bytes: the bytes of a factor.
         result_bytes: the bytes of what is stored of an element of the result.
@@ -53,7 +54,8 @@ class Problem:
     def of(cls, anchor: MatmulOp) -> Problem:
         """Return the problem of a product of the graph, or in a fusion."""
         element, result = element_of(anchor.lhs), shape_of(anchor.result)
-        kind = "tf32" if anchor.precision.data == "tf32" else str(element)
+        precision = anchor.precision.data
+        kind = precision if precision in ("tf32", "fma") else str(element)
         fusion = anchor.parent_op()
         stored = fusion.results_ if isinstance(fusion, FusionOp) else [anchor.result]
         return cls(

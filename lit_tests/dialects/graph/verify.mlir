@@ -386,7 +386,7 @@ func.func @matmul_narrow(%x : tensor<2x2xf32>) {
 
 // -----
 
-// CHECK: graph.matmul: precision must be "ieee" or "tf32", got "fast"
+// CHECK: graph.matmul: precision must be one of ieee, tf32, f16, fma, got "fast"
 func.func @precision(%x : tensor<2x2xf32>) {
   %0 = graph.matmul %x, %x {precision = "fast"} : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
   func.return

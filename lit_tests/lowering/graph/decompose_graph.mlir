@@ -20,6 +20,16 @@ func.func @matmul_f32(%x : tensor<4x8xf32>, %w : tensor<8x2xf32>) -> tensor<4x2x
 // CHECK-NEXT:    %y = graph.matmul %x, %w {precision = "tf32"} : (tensor<4x8xf32>, tensor<8x2xf32>) -> tensor<4x2xf32>
 // CHECK-NEXT:    func.return %y : tensor<4x2xf32>
 
+// Sums of halves are halves where the precision says so.
+func.func @sums_of_halves(%x : tensor<4x8xf16>, %w : tensor<2x8xf16>) -> tensor<4x2xf16> {
+  %y = graph.linear %x, %w {precision = "f16"} : (tensor<4x8xf16>, tensor<2x8xf16>) -> tensor<4x2xf16>
+  func.return %y : tensor<4x2xf16>
+}
+
+// CHECK-LABEL: func.func @sums_of_halves
+// CHECK: graph.matmul %{{.*}}, %{{.*}} {precision = "f16"} : (tensor<4x8xf16>, tensor<8x2xf16>) -> tensor<4x2xf16>
+// CHECK-NOT: graph.cast
+
 // A linear layer is a product of matrices; the bias is added in f32.
 func.func @linear(%x : tensor<2x3x8xf16>, %w : tensor<4x8xf16>, %b : tensor<4xf16>) -> tensor<2x3x4xf16> {
   %y = graph.linear %x, %w, %b : (tensor<2x3x8xf16>, tensor<4x8xf16>, tensor<4xf16>) -> tensor<2x3x4xf16>

@@ -248,7 +248,7 @@ def test_modes(mode, programs):
 
 def test_settings():
     tuned = Settings.of("max-autotune-no-cudagraphs", None)
-    assert tuned == Settings(use_cuda_graph=False, options={"search_space": 2})
+    assert tuned == Settings(flags={"use_cuda_graph": False}, options={"search_space": 2})
     assert Settings.of(None, {"fallback": False, "num_workers": 1}) == Settings(
         fallback=False, options={"num_workers": 1}
     )

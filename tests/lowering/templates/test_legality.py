@@ -3,12 +3,14 @@
 import pytest
 
 from hidet.arch.chips import Arch
+from hidet.arch.instructions import FMA
 from hidet.dialects.compute import FusionOp
 from hidet.lowering.templates import TEMPLATES, load_template
 from hidet.lowering.templates.blocking import Problem, candidates, refused
 from hidet.lowering.templates.legality import Footprint
 
 A100 = Arch.parse("sm_80")
+H200 = Arch.parse("sm_90a")
 
 
 @pytest.mark.parametrize(
@@ -37,6 +39,16 @@ def test_each_blocking_fits_or_has_a_reason(arch, kind):
     assert {each.config for each in rejected}.isdisjoint(chosen)
     for each in rejected:
         assert each.reason == each.config.refusal(problem, machine) is not None
+
+
+@pytest.mark.parametrize(
+    ("kind", "total", "instruction"),
+    [("f16", "f16", "m16n8k16_f16_f16"), ("fma", "f32", FMA)],
+)
+def test_instructions_that_settings_ask_for(kind, total, instruction):
+    """Sums of halves, which warp groups do not have; and no tensor cores."""
+    problem = Problem(1, 512, 512, 512, kind, total, 2)
+    assert {each.instruction for each in candidates(problem, H200)} == {instruction}
 
 
 def test_other_templates_reject_nothing():

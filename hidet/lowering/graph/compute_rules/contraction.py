@@ -12,7 +12,8 @@ from xdsl.ir import Operation, SSAValue
 
 from hidet.dialects import graph
 from hidet.dialects.compute import ReduceKind
-from hidet.dialects.graph.base import computation_type, element_type, is_float, shape_of
+from hidet.dialects.graph.base import element_type, is_float, shape_of
+from hidet.dialects.graph.contraction import sum_type
 from hidet.lowering.graph.compute_rules.grid_builder import GridBuilder, Indices, is_empty
 from hidet.lowering.graph.compute_rules.window_access import WindowAccess
 from hidet.lowering.graph.rules import Rule
@@ -107,7 +108,7 @@ def conv2d(b: GridBuilder, op: graph.Conv2dOp) -> SSAValue:
             image_view(b, c),
             filter_view(b, c),
             precision=op.precision.data,
-            result_element=computation_type(found.element_type),
+            result_element=sum_type(found.element_type, op.precision),
         )
     )
     product.location = op.location
