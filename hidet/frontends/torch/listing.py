@@ -21,11 +21,11 @@ LEFT: dict[str, str] = {
     "Fourier transforms": "`_fft_r2c`, `_fft_c2r`, `_fft_c2c`: their numbers are complex",
     "random numbers": "`bernoulli`, `rand`, `randn`, `randint` and others: they come from torch's "
     "generators, without a warning; what is made of them is compiled",
-    "long rows": "sorting and scans of more than 1024 elements, `cumsum` of more than 4096: their "
-    "work grows with the square",
-    "not yet": "`mode`, `histc`, `histogram`, `embedding_bag`, `segment_reduce`, `frexp`, "
-    "`grid_sampler_3d`, `polygamma`, `special_zeta`, `igamma`, `special_erfcx`, Bessel functions "
-    "but I, orthogonal polynomials, `_upsample_bilinear2d_aa`",
+    "long rows": "sorting and scans of more than 1024 elements, unless there are few, and `cumsum` "
+    "of more than 4096: their work grows with the square",
+    "loops as long as numbers in tensors say": "`igamma`, `special_zeta`, polynomials of Hermite, "
+    "Laguerre and Legendre",
+    "not yet": "`histogramdd`, `hash_tensor`, `lu_unpack`, `linear_cross_entropy` in chunks",
 }
 """What stays in eager torch, by what it has in common."""
 

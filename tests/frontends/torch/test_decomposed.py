@@ -1,12 +1,15 @@
 """Operators that are taken apart into others: what is made of them computes what they do."""
 
 import itertools
+from functools import partial
 
+import mpmath
 import pytest
 import torch
 from torch.nn import functional as F
 
 from hidet.frontends.torch.decomposed import DECOMPOSED
+from hidet.frontends.torch.decomposed.bessel import BESSEL
 
 aten = torch.ops.aten
 
@@ -141,7 +144,8 @@ def test_logcumsumexp():
 
 def test_long_rows_stay_whole():
     """The work grows with the square of the length."""
-    assert DECOMPOSED[aten.sort.default](torch.zeros(2000)) is NotImplemented
+    assert DECOMPOSED[aten.sort.default](torch.zeros(20, 2000)) is NotImplemented
+    check(aten.sort.stable, floats(2000), stable=True)
 
 
 @pytest.mark.parametrize("right", [False, True])
@@ -200,7 +204,7 @@ def test_larger_and_smaller():
         check(target, x, other)
 
 
-def test_distances():
+def test_distances_between_rows():
     x = floats(2, 5, 7)
     check(aten._cdist_forward.default, x[0], x[1], 2.0, None)
     check(aten._pdist_forward.default, x[0], 1.5)
@@ -304,3 +308,119 @@ def test_scalars():
     check(aten.index_reduce.default, floats(), 0, one, floats(), "amax")
     check(aten.scatter_reduce.two, floats(), 0, one[0], floats(), "prod")
     check(aten.searchsorted.Tensor, floats(0), floats(3))
+
+
+# ---------------------------------------------------------------------------- counting
+
+AGAIN = torch.randint(0, 3, (5, 6, 7)).double()
+
+
+@pytest.mark.parametrize("x", [ROWS["integers"], ROWS["truths"], ROWS["scalar"], AGAIN])
+def test_mode(x):
+    check(aten.mode.default, x, 0, True)
+    torch.testing.assert_close(DECOMPOSED[aten.mode.default](x, 0)[0], x.mode(0)[0])
+
+
+def test_histograms():
+    x = floats(200)
+    for bins, low, high in ((100, 0, 0), (7, -1, 1), (3, 0, 10)):
+        check(aten.histc.default, x, bins, low, high)
+    check(aten.histc.default, torch.ones(3), 5)
+    for keywords in ({}, {"density": True}, {"weight": floats(200)}):
+        check(aten.histogram.bins_tensor, x, floats(5).sort()[0], **keywords)
+        for ends in ([-1.0, 2.0], [1.0, 1.0], None):
+            check(aten.histogram.bin_ct, x, 11, range=ends, **keywords)
+
+
+def test_nonzero_static():
+    for size in (0, 3, 100):
+        check(aten.nonzero_static.default, ROWS["truths"], size=size, fill_value=-7)
+
+
+@pytest.mark.parametrize("reduce", ["sum", "mean", "max", "min", "prod"])
+@pytest.mark.parametrize("initial", [None, 1.5])
+def test_segments(reduce, initial):
+    for bounds in ({"lengths": torch.tensor([0, 1, 4])}, {"offsets": torch.tensor([0, 0, 1, 5])}):
+        check(aten.segment_reduce.default, floats(5, 3), reduce, initial=initial, **bounds)
+
+
+@pytest.mark.parametrize("mode", [0, 1, 2])
+@pytest.mark.parametrize("last", [False, True])
+def test_embedding_bag(mode, last):
+    target, ids, offsets = aten._embedding_bag_forward_only, [1, 5, 5, 0], [0, 3, 3, 4]
+    table = floats(6, 5)
+    for padding in (-1, 5):
+        weights = floats(4) if mode == 0 else None
+        rest = (False, mode, False, weights, last, padding)
+        given = (table, torch.tensor(ids), torch.tensor(offsets), *rest)
+        torch.testing.assert_close(DECOMPOSED[target.default](*given)[0], target(*given)[0])
+
+
+# ---------------------------------------------------------------------------- functions
+
+RANDOM = torch.cat([floats(500) * 5, torch.rand(200).double() * 40, torch.rand(100).double() / 999])
+EXACT = {
+    "special_airy_ai": mpmath.airyai,
+    "special_bessel_j0": partial(mpmath.besselj, 0),
+    "special_bessel_j1": partial(mpmath.besselj, 1),
+    "special_bessel_y0": partial(mpmath.bessely, 0),
+    "special_bessel_y1": partial(mpmath.bessely, 1),
+    "special_erfcx": lambda x: mpmath.erfc(x) * mpmath.exp(x * x),
+    "special_modified_bessel_k0": partial(mpmath.besselk, 0),
+    "special_modified_bessel_k1": partial(mpmath.besselk, 1),
+    "special_scaled_modified_bessel_k0": lambda x: mpmath.besselk(0, x) * mpmath.exp(x),
+    "special_scaled_modified_bessel_k1": lambda x: mpmath.besselk(1, x) * mpmath.exp(x),
+}
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_bessel(name):
+    """What cancels out at the roots is as good as the amplitude."""
+    target = getattr(aten, name).default
+    x = RANDOM[RANDOM > 0] if "_y" in name or "_k" in name else RANDOM
+    exact = [float(EXACT[name](each)) for each in x.tolist()]
+    expected = torch.tensor(exact, dtype=torch.float64)
+    torch.testing.assert_close(BESSEL[target](x), expected, rtol=1e-7, atol=1e-8)
+    ends = torch.tensor([0.0, -1.0, torch.nan]).double()
+    torch.testing.assert_close(BESSEL[target](ends), target(ends), equal_nan=True)
+
+
+@pytest.mark.parametrize("target", [t for t in BESSEL if "chebyshev" in str(t)], ids=str)
+def test_chebyshev(target):
+    x = torch.cat([floats(300) * 2, torch.rand(300).double(), torch.tensor([1.0, -1, 0, 0.5])])
+    check(target, x, torch.randint(-2, 12, x.shape))
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 4, 7])
+def test_polygamma(n):
+    """Torch's own trigamma is good to 5e-10, and finite at negative poles."""
+    x = torch.cat([RANDOM, torch.tensor([0.0, 1, 2] if n == 1 else [0.0, -1, -2, 1, 2])])
+    actual, expected = BESSEL[aten.polygamma.default](n, x), torch.polygamma(n, x)
+    torch.testing.assert_close(actual, expected, rtol=1e-8, atol=1e-8, equal_nan=True)
+
+
+def test_frexp():
+    """To the last bit, also of numbers that are not normal."""
+    powers = torch.cat([2.0 ** torch.arange(-149, 128), torch.tensor([0, -0.0, torch.inf])])
+    for x in (torch.cat([powers, -powers, torch.randn(500) * 1e30]), floats(500) * 1e-200):
+        actual, expected = DECOMPOSED[aten.frexp.Tensor](x), aten.frexp(x)
+        torch.testing.assert_close(actual, expected, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("corners", [False, True])
+def test_smooth_upsampling(corners):
+    for size in ((3, 3), (5, 30), (20, 7)):
+        x = floats(2, 3, 10, 20)
+        check(aten._upsample_bilinear2d_aa.default, x, size, corners)
+
+
+@pytest.mark.parametrize("corners", [False, True])
+def test_grids_of_volumes(corners):
+    x, grid = floats(2, 3, 5, 6, 7), floats(2, 4, 3, 5, 3)
+    for mode, padding in itertools.product((0, 1), (0, 1, 2)):
+        check(aten.grid_sampler_3d.default, x, grid, mode, padding, corners)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 70])
+def test_distances_of_rows(rows):
+    check(aten._pdist_forward.default, floats(rows, 4), 2.0)

@@ -5,7 +5,9 @@ without a compiler. It returns `NotImplemented` where the operator is to stay wh
 """
 
 from hidet.frontends.torch.decomposed.attention import ATTENTION
+from hidet.frontends.torch.decomposed.bessel import BESSEL
 from hidet.frontends.torch.decomposed.convolution import CONVOLUTION
+from hidet.frontends.torch.decomposed.counting import COUNTING
 from hidet.frontends.torch.decomposed.pooling import POOLING
 from hidet.frontends.torch.decomposed.randomness import RANDOMNESS
 from hidet.frontends.torch.decomposed.sorting import SORTING
@@ -14,7 +16,9 @@ from hidet.frontends.torch.decomposed.writes import WRITES
 
 DECOMPOSED = {
     **ATTENTION,
+    **BESSEL,
     **CONVOLUTION,
+    **COUNTING,
     **POOLING,
     **RANDOMNESS,
     **SORTING,

@@ -1,7 +1,7 @@
 """Sorting and scans by counting: each element looks at all others of its row.
 
 That is one kernel, or a few, without any memory for what is between, but its work grows with the
-square of the length; rows longer than `LONGEST` are left to eager torch.
+square of the length; rows longer than `LONGEST` are left to eager torch, unless there are few.
 """
 
 from collections.abc import Callable
@@ -14,18 +14,21 @@ aten = torch.ops.aten
 
 LONGEST = 1024
 """Rows of so many elements are sorted, or scanned."""
+LARGEST = 1 << 26
+"""Longer rows are if that takes no more comparisons than so many."""
 
 
-def _rows(x: Tensor, dim: int) -> Tensor | None:
+def rows_of(x: Tensor, dim: int) -> Tensor | None:
     """Give a tensor with a dimension as its last one, None where it is too long."""
     rows = x.reshape(1) if x.dim() == 0 else x.movedim(dim, -1)
-    if not 0 < rows.shape[-1] <= LONGEST or x.is_complex():
+    length = rows.shape[-1]
+    if length == 0 or (length > LONGEST and rows.numel() * length > LARGEST) or x.is_complex():
         return None
     return rows.to(torch.int8) if rows.dtype is torch.bool else rows
 
 
-def _back(rows: Tensor, dim: int, like: Tensor) -> Tensor:
-    """Give what `_rows` has moved its place back; a scalar stays one."""
+def back(rows: Tensor, dim: int, like: Tensor) -> Tensor:
+    """Give what `rows_of` has moved its place back; a scalar stays one."""
     return rows.reshape(()) if like.dim() == 0 else rows.movedim(-1, dim)
 
 
@@ -50,7 +53,7 @@ def _order(rows: Tensor, descending: bool) -> Tensor:
 
 def _sorted(x: Tensor, dim: int, descending: bool) -> tuple[Tensor, Tensor] | None:
     """Give the elements in their order, along the last dimension, and where they were."""
-    rows = _rows(x, dim)
+    rows = rows_of(x, dim)
     if rows is None:
         return None
     order = _order(rows, descending)
@@ -60,7 +63,7 @@ def _sorted(x: Tensor, dim: int, descending: bool) -> tuple[Tensor, Tensor] | No
 def sort(x: Tensor, dim: int = -1, descending: bool = False) -> Any:
     """The elements in their order, and where they were."""
     found = _sorted(x, dim, descending)
-    return NotImplemented if found is None else tuple(_back(each, dim, x) for each in found)
+    return NotImplemented if found is None else tuple(back(each, dim, x) for each in found)
 
 
 def stable_sort(
@@ -73,7 +76,7 @@ def stable_sort(
 def topk(x: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
     """The largest or smallest elements, in their order, and where they were."""
     found = _sorted(x, dim, largest)
-    return NotImplemented if found is None else tuple(_back(f[..., :k], dim, x) for f in found)
+    return NotImplemented if found is None else tuple(back(f[..., :k], dim, x) for f in found)
 
 
 def _chosen(x: Tensor, dim: int, keepdim: bool, place: Callable[[Tensor], Tensor]) -> Any:
@@ -89,7 +92,7 @@ def _chosen(x: Tensor, dim: int, keepdim: bool, place: Callable[[Tensor], Tensor
     if found is None:
         return NotImplemented
     at = place(found[0])
-    results = (_back(each.gather(-1, at), dim, x) for each in found)
+    results = (back(each.gather(-1, at), dim, x) for each in found)
     return tuple(each if keepdim or x.dim() == 0 else each.squeeze(dim) for each in results)
 
 
@@ -174,28 +177,28 @@ def cumprod(x: Tensor, dim: int, *, dtype: torch.dtype | None = None) -> Any:
     """The products of each element and those before it."""
     if dtype is None and not x.is_floating_point() and not x.is_complex():
         dtype = torch.int64
-    rows = _rows(x, dim)
+    rows = rows_of(x, dim)
     if rows is None:
         return NotImplemented
     parts, _ = _prefixes(rows.to(dtype or x.dtype), 1)
-    return _back(parts.prod(-1), dim, x)
+    return back(parts.prod(-1), dim, x)
 
 
 def logcumsumexp(x: Tensor, dim: int) -> Any:
     """The logarithms of the sums of the exponentials of each element and those before it."""
-    rows = _rows(x, dim)
+    rows = rows_of(x, dim)
     if rows is None:
         return NotImplemented
     parts, inside = _prefixes(rows, -torch.inf)
     largest = parts.amax(-1, True)
     finite = torch.where(largest.isinf(), 0, largest)
     sums = torch.where(inside, (parts - finite).exp(), 0).sum(-1)
-    return _back(sums.log() + finite.squeeze(-1), dim, x)
+    return back(sums.log() + finite.squeeze(-1), dim, x)
 
 
 def _extremes(x: Tensor, dim: int, largest: bool) -> Any:
     """Give the extreme ones among each element and those before it, and where the last one is."""
-    rows = _rows(x, dim)
+    rows = rows_of(x, dim)
     if rows is None:
         return NotImplemented
     limits = torch.finfo(rows.dtype) if rows.is_floating_point() else torch.iinfo(rows.dtype)
@@ -209,7 +212,7 @@ def _extremes(x: Tensor, dim: int, largest: bool) -> Any:
         same = same | parts.isnan()
     places = torch.arange(rows.shape[-1], device=x.device)
     where = torch.where(same & inside, places, 0).amax(-1)
-    return _back(found.to(x.dtype), dim, x), _back(where, dim, x)
+    return back(found.to(x.dtype), dim, x), back(where, dim, x)
 
 
 def cummax(x: Tensor, dim: int) -> Any:

@@ -4,7 +4,7 @@ Where a formula is an approximation, its error is said: relative, in float64, an
 can tell apart. The errors are checked by the tests.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import pi, sqrt
 from typing import Any
 
@@ -125,6 +125,101 @@ def eye(rows: int, columns: int | None = None, **how: Any) -> Tensor:
     return (places == numbers).to(how.get("dtype") or torch.get_default_dtype())
 
 
+def frexp(x: Tensor) -> Any:
+    """Numbers as mantissas from 1/2 on below 1, and powers of two; powers of two are exact."""
+    if x.dtype not in (torch.float32, torch.float64):
+        return NotImplemented
+    wide = x.double()
+    ordinary = x.isfinite() & (x != 0)
+    size = torch.where(ordinary, wide.abs(), 0.5)
+    power = size.log2().floor() + 1
+    mantissa = _scaled(size, -power)
+    # The logarithm may be rounded up to the next number.
+    power = torch.where(mantissa < 0.5, power - 1, torch.where(mantissa >= 1, power + 1, power))
+    mantissa = torch.where(ordinary, torch.copysign(_scaled(size, -power), wide), wide)
+    return mantissa.to(x.dtype), torch.where(ordinary, power, 0).int()
+
+
+def _scaled(x: Tensor, power: Tensor) -> Tensor:
+    """Give x times a power of two, in two steps, since the power may be no number."""
+    half = (power / 2).floor()
+    return x * half.exp2() * (power - half).exp2()
+
+
+def upsample_smoothly(
+    x: Tensor,
+    output_size: Sequence[int],
+    align_corners: bool,
+    scales_h: float | None = None,
+    scales_w: float | None = None,
+) -> Tensor:
+    """An image in another size by triangles as wide as what a pixel becomes: two products."""
+    for dim, size, scale in ((-1, output_size[1], scales_w), (-2, output_size[0], scales_h)):
+        weights = _triangles(x, x.shape[dim], size, align_corners, scale)
+        x = (x.transpose(dim, -1) @ weights).transpose(dim, -1)
+    return x
+
+
+def _triangles(x: Tensor, old: int, new: int, align_corners: bool, scale: float | None) -> Tensor:
+    """Give the weights of old pixels in new ones [old, new]."""
+    if align_corners:
+        step = (old - 1) / (new - 1) if new > 1 else 0.0
+    else:
+        step = 1 / scale if scale else old / new
+    width = max(step, 1.0)
+    center = step * (torch.arange(new, device=x.device).to(x.dtype) + 0.5)
+    pixel = torch.arange(old, device=x.device).to(x.dtype)[:, None]
+    first = (center - width + 0.5).trunc().clamp(min=0)
+    last = (center + width + 0.5).trunc().clamp(max=old)
+    near = (1 - ((pixel - center + 0.5) / width).abs()).clamp(min=0)
+    near = torch.where((pixel >= first) & (pixel < last), near, 0)
+    return near / near.sum(0)
+
+
+def grid_sampler_3d(
+    x: Tensor, grid: Tensor, interpolation: int, padding: int, align_corners: bool
+) -> Any:
+    """Elements of volumes at places of a grid: the nearest, or a mean of the eight around one."""
+    if interpolation > 1 or 0 in x.shape:
+        return NotImplemented
+    sizes, flat = x.shape[2:], x.flatten(2)
+    corners: list[tuple[Tensor, Any, Tensor]]
+    corners = [(torch.zeros_like(grid[..., 0]).long(), 1.0, grid[..., 0] == grid[..., 0])]
+    for axis, size in enumerate(sizes):
+        at = _place(grid[..., 2 - axis], size, padding, align_corners)
+        low = at.round() if interpolation else at.floor()
+        parts = [(low, 1.0)] if interpolation else [(low, low + 1 - at), (low + 1, at - low)]
+        corners = [
+            (
+                number * size + each.clamp(0, size - 1).nan_to_num().long(),
+                share * weight,
+                inside & (each >= 0) & (each < size),
+            )
+            for number, weight, inside in corners
+            for each, share in parts
+        ]
+    total: Tensor | float = 0.0
+    for number, weight, inside in corners:
+        index = number.flatten(1)[:, None].expand(-1, x.shape[1], -1)
+        found = flat.gather(2, index).reshape(*x.shape[:2], *number.shape[1:])
+        factor = torch.where(inside, weight, 0.0).to(x.dtype)
+        total = total + found * factor[:, None]
+    return total
+
+
+def _place(at: Tensor, size: int, padding: int, align_corners: bool) -> Tensor:
+    """Give the place between pixels that a number from -1 to 1 stands for."""
+    place = (at + 1) / 2 * (size - 1) if align_corners else ((at + 1) * size - 1) / 2
+    if padding == 2:  # mirrored at the outermost pixels, or at their edges
+        low, span = (0.0, size - 1) if align_corners else (-0.5, size)
+        if span == 0:
+            return torch.zeros_like(at)
+        place = (place - low).abs()
+        turns, rest = (place / span).floor(), place % span
+        place = torch.where(turns % 2 == 0, rest + low, span - rest + low)
+    return place.clamp(0, size - 1) if padding else place
+
+
 def signbit(x: Tensor) -> Tensor:
     """Whether a number is negative; -0 is."""
     return torch.copysign(torch.ones_like(x), x) < 0 if x.is_floating_point() else x < 0
@@ -150,10 +245,10 @@ def cdist(lhs: Tensor, rhs: Tensor, p: float, compute_mode: int | None) -> Tenso
 def pdist(x: Tensor, p: float = 2) -> Tensor:
     """The distances between all different rows of a matrix."""
     count = x.shape[0]
-    if not 1 < count <= 64:
-        return NotImplemented
-    lower = torch.cat([x[i : i + 1].expand(count - 1 - i, -1) for i in range(count - 1)])
-    upper = torch.cat([x[i + 1 :] for i in range(count - 1)])
+    if count < 2:
+        return x.new_zeros(0)
+    first, second = torch.triu_indices(count, count, 1, device=x.device).unbind()
+    lower, upper = x.index_select(0, first), x.index_select(0, second)
     return aten.linalg_vector_norm(lower - upper, p, [-1])
 
 
@@ -180,6 +275,7 @@ SPECIAL: dict[Any, Callable[..., Any]] = {
     aten._cdist_forward.default: cdist,
     aten._pdist_forward.default: pdist,
     aten._trilinear.default: trilinear,
+    aten._upsample_bilinear2d_aa.default: upsample_smoothly,
     aten.addbmm.default: addbmm,
     aten.angle.default: _real(angle),
     aten.digamma.default: _real(digamma),
@@ -188,6 +284,8 @@ SPECIAL: dict[Any, Callable[..., Any]] = {
     aten.eye.m: eye,
     aten.fmax.default: fmax,
     aten.fmin.default: fmin,
+    aten.frexp.Tensor: frexp,
+    aten.grid_sampler_3d.default: grid_sampler_3d,
     aten.i0.default: _modified_bessel(0, False),
     aten.round.decimals: round_decimals,
     aten.signbit.default: signbit,

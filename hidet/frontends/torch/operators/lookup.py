@@ -31,7 +31,9 @@ def embedding(
 
 
 def index_select(g: Emitter, x: SSAValue, dim: int, ids: SSAValue) -> SSAValue:
-    """Slices of a dimension at given positions."""
+    """Slices of a dimension at given positions; a scalar has one position."""
+    if not shape_of(x):
+        return g.reshape(index_select(g, g.reshape(x, [1]), 0, g.reshape(ids, [1])), [])
     return g.emit(graph.IndexSelectOp(x, _checked(g, x, dim, ids), dim))
 
 

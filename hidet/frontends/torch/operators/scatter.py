@@ -50,14 +50,17 @@ def index_put(
     axes = [axis for axis, ids in enumerate(indices) if ids is not None]
     others = [axis for axis in range(len(sizes)) if axis not in axes]
     given = [ids for ids in indices if ids is not None]
-    is_mask = len(given) == 1 and element_type(given[0]) == i1 and prod(shape_of(values)) == 1
-    if is_mask and not accumulate:
+    is_mask = len(given) == 1 and element_type(given[0]) == i1
+    # One row, for each place that the mask picks.
+    is_row = is_mask and axes[0] + len(shape_of(given[0])) + len(shape_of(values)) <= len(sizes)
+    if is_mask and (prod(shape_of(values)) == 1 or is_row) and not accumulate:
         shape = [
             size if axis < axes[0] + len(shape_of(given[0])) else 1
             for axis, size in enumerate(sizes)
         ]
         mask = g.reshape(given[0], [1 if axis < axes[0] else n for axis, n in enumerate(shape)])
-        values = g.reshape(g.cast(values, element_type(x)), [])
+        values = g.cast(values, element_type(x))
+        values = values if is_row else g.reshape(values, [])
         return g.emit(graph.WhereOp(mask, values, x))
     if any(element_type(ids) not in (i32, i64) for ids in given):
         raise unsupported("a mask, whose number of places depends on data")

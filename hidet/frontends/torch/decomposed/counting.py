@@ -1,0 +1,185 @@
+"""Operators that count: histograms, the most frequent element, places, segments, bags."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from hidet.frontends.torch.decomposed.sorting import back, rows_of
+
+aten = torch.ops.aten
+
+LARGEST = 1 << 24
+"""So many pairs of an element and a bound are compared."""
+LONGEST_SUM = 4096
+"""So many elements are counted one after the other."""
+
+
+def _counted(x: Tensor, places: Tensor, inside: Tensor, weight: Tensor | None, bins: int) -> Tensor:
+    """Count the elements that are inside by their places."""
+    weight = torch.ones_like(x) if weight is None else weight.reshape(-1)
+    found = torch.zeros(bins, dtype=x.dtype, device=x.device)
+    places = torch.where(inside, places, 0).clamp(0, bins - 1)
+    return found.scatter_add(0, places, torch.where(inside, weight, 0))
+
+
+def histc(x: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Any:
+    """How many elements are in each of so many bins of equal width."""
+    if x.numel() == 0 or not x.is_floating_point():
+        return NotImplemented
+    x, low, high = x.reshape(-1), min, max
+    if min == max:
+        flat = x.amin() == x.amax()
+        low, high = x.amin() - flat.to(x.dtype), x.amax() + flat.to(x.dtype)
+    places = ((x - low) * bins / (high - low)).long()
+    return _counted(x, places, (x >= low) & (x <= high), None, bins)
+
+
+def histogram(
+    x: Tensor,
+    bins: int = 100,
+    *,
+    range: Sequence[float] | None = None,
+    weight: Tensor | None = None,
+    density: bool = False,
+) -> Any:
+    """How many elements are in each bin, and the edges of the bins."""
+    if x.numel() == 0:
+        return NotImplemented
+    low, high = (x.amin(), x.amax()) if range is None else range
+    half: Any = 0.5 * (low == high)
+    low, high = low - half, high + half
+    steps = torch.arange(bins + 1, device=x.device).to(x.dtype)
+    # As torch's linspace: from both ends.
+    step = (high - low) / bins
+    edges = torch.where(steps <= bins // 2, low + steps * step, high - (bins - steps) * step)
+    return histogram_of(x, edges, weight=weight, density=density)
+
+
+def histogram_of(
+    x: Tensor, edges: Tensor, *, weight: Tensor | None = None, density: bool = False
+) -> Any:
+    """The same, between given edges; the last one belongs to the last bin."""
+    if x.numel() * edges.numel() > LARGEST or x.numel() == 0:
+        return NotImplemented
+    x, bins = x.reshape(-1), edges.numel() - 1
+    places = (x[:, None] >= edges).sum(-1) - 1
+    found = _counted(x, places, (x >= edges[0]) & (x <= edges[-1]), weight, bins)
+    if density:
+        found = found / (found.sum() * (edges[1:] - edges[:-1]))
+    return found, edges.clone()
+
+
+def mode(x: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
+    """The most frequent element of each row, of several the smallest, and where it is last."""
+    rows = rows_of(x, dim)
+    if rows is None:
+        return NotImplemented
+    same = rows[..., :, None] == rows[..., None, :]
+    counts = same.sum(-1)
+    most = counts == counts.amax(-1, keepdim=True)
+    largest = torch.inf if rows.is_floating_point() else torch.iinfo(rows.dtype).max
+    value = torch.where(most, rows, largest).amin(-1, keepdim=True)
+    places = torch.arange(rows.shape[-1], device=x.device)
+    place = torch.where(rows == value, places, 0).amax(-1, keepdim=True)
+    found = (back(each, dim, x) for each in (value.to(x.dtype), place))
+    return tuple(each if keepdim or x.dim() == 0 else each.squeeze(dim) for each in found)
+
+
+def nonzero_static(x: Tensor, *, size: int, fill_value: int = -1) -> Any:
+    """The places of so many elements that are not 0, in their order, and a number for the rest."""
+    if x.dim() == 0 or size == 0:
+        return torch.zeros((size, x.dim()), dtype=torch.int64, device=x.device)
+    if not 0 < x.numel() <= LONGEST_SUM:
+        return NotImplemented
+    before = (x.reshape(-1) != 0).cumsum(0)
+    wanted = torch.arange(1, size + 1, device=x.device)
+    place = (before[None, :] < wanted[:, None]).sum(-1)
+    inside = place < x.numel()
+    columns: list[Tensor] = []
+    for extent in reversed(x.shape):
+        columns.append(torch.where(inside, place % extent, fill_value))
+        place = place // extent
+    return torch.stack(columns[::-1], -1)
+
+
+def segment_reduce(
+    data: Tensor,
+    reduce: str,
+    *,
+    lengths: Tensor | None = None,
+    indices: Tensor | None = None,
+    offsets: Tensor | None = None,
+    axis: int = 0,
+    unsafe: bool = False,
+    initial: float | None = None,
+) -> Any:
+    """Sums, means, products or extremes of successive parts of the first dimension."""
+    bounds = offsets if lengths is None else lengths
+    if bounds is None or bounds.dim() != 1 or axis != 0 or data.shape[0] == 0:
+        return NotImplemented
+    ends = offsets[1:] if offsets is not None else bounds.cumsum(0)
+    begins = offsets[:-1] if offsets is not None else ends - bounds
+    places = torch.arange(data.shape[0], device=data.device)
+    inside = (places >= begins[:, None]) & (places < ends[:, None])
+    inside = inside.reshape(*inside.shape, *(1 for _ in data.shape[1:]))
+    empty = (ends == begins).reshape(-1, *(1 for _ in data.shape[1:]))
+    neutral = {"sum": 0.0, "mean": 0.0, "prod": 1.0, "max": -torch.inf, "min": torch.inf}[reduce]
+    parts = torch.where(inside, data, neutral)
+    start = neutral if initial is None else initial
+    if reduce in ("max", "min"):
+        found = parts.amax(1) if reduce == "max" else parts.amin(1)
+        return found.clamp(min=start) if reduce == "max" else found.clamp(max=start)
+    if reduce == "prod":
+        return parts.prod(1) * start
+    total = parts.sum(1) + start
+    if reduce == "mean":
+        count = (ends - begins).reshape(empty.shape)
+        missing = torch.nan if initial is None else start
+        return torch.where(empty, missing, total / count)
+    return total
+
+
+def embedding_bag(
+    weight: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    scale_grad_by_freq: bool = False,
+    mode: int = 0,
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int = -1,
+) -> Any:
+    """Sums, means or maxima of the rows of a table in each bag, and what a gradient would need."""
+    bags = offsets.numel() - include_last_offset
+    if indices.dim() != 1 or indices.numel() == 0 or bags == 0:
+        return NotImplemented
+    places = torch.arange(indices.numel(), device=indices.device)
+    bag = (places[:, None] >= offsets[:bags]).sum(-1) - 1
+    inside = (bag == torch.arange(bags, device=bag.device)[:, None]) & (indices != padding_idx)
+    counts = inside.sum(-1)
+    rows = weight.index_select(0, indices)
+    if mode == 2:
+        parts = torch.where(inside[..., None], rows, -torch.inf)
+        found, where = parts.max(1)
+        found = torch.where(counts[:, None] == 0, 0, found)
+        return found, bag, counts, indices[where]
+    rows = rows if per_sample_weights is None else rows * per_sample_weights[:, None]
+    found = inside.to(rows.dtype) @ rows
+    found = found / counts.clamp(min=1)[:, None] if mode == 1 else found
+    return found, bag, counts, counts
+
+
+COUNTING: dict[Any, Callable[..., Any]] = {
+    aten._embedding_bag.default: embedding_bag,
+    aten._embedding_bag_forward_only.default: embedding_bag,
+    aten.histc.default: histc,
+    aten.histogram.bin_ct: histogram,
+    aten.histogram.bins_tensor: histogram_of,
+    aten.mode.default: mode,
+    aten.nonzero_static.default: nonzero_static,
+    aten.segment_reduce.default: segment_reduce,
+}
+"""How operators that count are taken apart."""
