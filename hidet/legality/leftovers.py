@@ -48,6 +48,7 @@ PLACES: Mapping[str, Mapping[str, Lifetime]] = {
         "memref.store": FOREVER,
         "graph": Lifetime(until="lower-graph-to-compute"),
         "graph.matmul": Lifetime(until="fuse"),
+        "graph.scaled_dot_product_attention": Lifetime(until="fuse"),
         "graph.constant": Lifetime(until="plan-memory"),
         "graph.call_kernel": Lifetime(until="schedule"),
         "compute.grid": Lifetime(since="lower-graph-to-compute", until="fuse"),
@@ -64,6 +65,7 @@ PLACES: Mapping[str, Mapping[str, Lifetime]] = {
         "compute.grid": FOREVER,
         "compute.yield": FOREVER,
         "graph.matmul": FOREVER,
+        "graph.scaled_dot_product_attention": FOREVER,
     },
     "the body of a grid": {
         "arith": FOREVER,

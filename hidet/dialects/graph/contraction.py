@@ -121,7 +121,7 @@ class LinearOp(GraphOp):
 
 
 @irdl_op_definition
-class ScaledDotProductAttentionOp(GraphOp):
+class ScaledDotProductAttentionOp(AnchorOp):
     """softmax(query key^T * scale + mask) value, over the last two dimensions.
 
     `scale` is 1 / sqrt(E) where it is not given. A mask of `i1` says which keys take part, another

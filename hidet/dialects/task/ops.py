@@ -351,7 +351,8 @@ class MatmulOp(FieldAccessOp):
     """`task.matmul %a, %b to %c on %w`: `c[i, j] += sum over k of a[i, k] * b[k, j]`.
 
     `%a` (M x K) and `%b` (K x N) are shared tiles, `%c` (M x N) is a register tile, whose map says
-    which worker computes which elements. `%a[%stage]` is one of several tiles of a ring. By FMA K
+    which worker computes which elements. `%a[%stage]` is one of several tiles of a ring. `%a` may
+    be a register tile, of fragments that `mma.sync` takes as they are. By FMA K
     is summed in ascending order; `via "m16n8k16_f16_f32"` names an instruction of tensor cores
     (`hidet.arch.products.PRODUCTS`), which sums as it likes. With `async` the product is only
     begun, by `wgmma`: tiles and `%c` are left alone until a `cuda.wgmma_wait` for its group.
@@ -417,10 +418,11 @@ class MatmulOp(FieldAccessOp):
             raise VerifyException("only products of warp groups (wgmma) are asynchronous")
         lhs, rhs, result = map(memref_type, (self.lhs, self.rhs, self.accumulator))
         leads = len(self.lhs_offsets), len(self.rhs_offsets), 0
-        spaces = Space.SHARED, Space.SHARED, Space.REGISTER
-        for tile, space, lead in zip((lhs, rhs, result), spaces, leads, strict=True):
-            if space_of(tile) is not space:
-                raise VerifyException(f"task.matmul wants {tile} in space {space.value}")
+        tiles = (Space.SHARED, Space.REGISTER), (Space.SHARED,), (Space.REGISTER,)
+        for tile, spaces, lead in zip((lhs, rhs, result), tiles, leads, strict=True):
+            if space_of(tile) not in spaces:
+                wanted = " or ".join(map(str, spaces))
+                raise VerifyException(f"task.matmul wants {tile} in space {wanted}")
             if tile.get_num_dims() != 2 + lead:
                 raise VerifyException(
                     f"task.matmul takes tiles of two dimensions and their stages, not {tile}"
@@ -463,5 +465,6 @@ class CombineOp(FieldAccessOp):
     traits = traits_def(OwnEffects())
 
     def verify_(self) -> None:
-        """Check that the tile is in registers and its map is known."""
-        map_of(self.tile.type)
+        """Check that the tile is spread over threads, by a map or one that is to be chosen."""
+        if memref_type(self.tile).layout != TaskMapAttr(None):
+            map_of(self.tile.type)

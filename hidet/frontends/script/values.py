@@ -16,7 +16,7 @@ from hidet.errors import ScriptError
 from hidet.escape import one_line, without_addresses
 from hidet.frontends.script.tracing import current
 from hidet.frontends.script.types import U8, ScalarType, VectorType
-from hidet.mapping import SwizzledLayout, TaskMap
+from hidet.mapping import SwizzledLayout, TaskMap, repeat
 
 AnyOp = TypeVar("AnyOp", bound=Operation)
 
@@ -392,10 +392,14 @@ def _shown(value: object) -> str:
 
 
 def layout_of(tensor: Tensor) -> TaskMap | None:
-    """Return the layout of a register tile, which spreads it over threads; None for others."""
+    """Return the layout of a register tile, which spreads it over threads; None for others.
+
+    Of a tile whose map a pass will choose there is only the shape.
+    """
     kind = tensor.memory.type
-    layout = kind.layout if isinstance(kind, MemRefType) else None
-    return layout.known if isinstance(layout, TaskMapAttr) else None
+    if not isinstance(kind, MemRefType) or not isinstance(kind.layout, TaskMapAttr):
+        return None
+    return repeat(*kind.get_shape()) if kind.layout.data is None else kind.layout.data
 
 
 def _as_tuple(indices: object) -> tuple[object, ...]:

@@ -113,7 +113,8 @@ def matmul(lhs: object, rhs: object, accumulator: object, on: object) -> None:
     """Add the product of two shared tiles to a register tile.
 
     Args:
-        lhs: a shared tile of shape [m, k].
+        lhs: a shared tile of shape [m, k]; or a register tile of fragments of tensor cores, as
+            sums of a product before are.
         rhs: a shared tile of shape [k, n], of the same type.
         accumulator: a register tile of shape [m, n], of this type or a longer float.
         on: the worker, whose elements the accumulator's layout knows.
@@ -123,10 +124,14 @@ def matmul(lhs: object, rhs: object, accumulator: object, on: object) -> None:
     """
     emitter = current("matmul")
     tiles: list[Tensor] = []
-    for name, tile, place in (("lhs", lhs, 1), ("rhs", rhs, 1), ("accumulator", accumulator, 2)):
-        if not isinstance(tile, Tensor) or _nearness("matmul", tile) != place:
+    for name, tile, *places in (
+        ("lhs", lhs, 1, 2),
+        ("rhs", rhs, 1),
+        ("accumulator", accumulator, 2),
+    ):
+        if not isinstance(tile, Tensor) or _nearness("matmul", tile) not in places:
             raise ScriptError(
-                f"'{name}' of matmul is a tile {_PLACES[place]}, not {describe(tile)}",
+                f"'{name}' of matmul is a tile {_PLACES[places[0]]}, not {describe(tile)}",
                 hint="shared tiles are multiplied, and added to a register tile",
             )
         tiles.append(tile)
@@ -244,7 +249,9 @@ def _combine_scalar(emitter: Emitter, value: Scalar, kind: ReduceKind, on: Tasks
 
 def _combine_tile(emitter: Emitter, tile: SSAValue, kind: ReduceKind, worker: SSAValue) -> None:
     """Combine the elements of a register tile among those who share them."""
-    digits = map_of(tile.type).replicate_digits
+    layout = memref_type(tile).layout
+    is_known = isinstance(layout, TaskMapAttr) and layout.data is not None
+    digits = map_of(tile.type).replicate_digits if is_known else ()
     if any(number & (number - 1) for digit in digits for number in (digit.weight, digit.extent)):
         raise ScriptError(
             f"the workers that share an element of {map_of(tile.type)} cannot meet: they are no "

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import prod, sqrt
 
 from xdsl.builder import Builder
@@ -10,6 +11,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr, TensorType, i1, i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from hidet.arch.chips import Arch
 from hidet.dialects import graph
 from hidet.dialects.graph.base import (
     Number,
@@ -22,6 +24,7 @@ from hidet.dialects.graph.base import (
 from hidet.dialects.graph.binary import BinaryOp
 from hidet.dialects.graph.contraction import sum_type
 from hidet.lowering.graph.rules import Rule, apply_rules
+from hidet.lowering.templates.attention import has_template
 
 
 class GraphBuilder(Builder):
@@ -175,8 +178,12 @@ def packed_filters(b: GraphBuilder, weight: SSAValue, precision: str) -> SSAValu
 # ----------------------------------------------------------------------------- attention
 
 
-def decompose_attention(b: GraphBuilder, op: graph.ScaledDotProductAttentionOp) -> SSAValue:
+def decompose_attention(
+    b: GraphBuilder, op: graph.ScaledDotProductAttentionOp, arch: Arch
+) -> SSAValue | None:
     """softmax(query key^T * scale + mask) value, in f32 between the products for halves."""
+    if has_template(op, arch):
+        return None
     element, precision = op.result_type.element_type, op.precision
     scale = 1 / sqrt(shape_of(op.query)[-1]) if op.scale is None else op.scale.value.data
     scores = b.product(op.query, b.transposed(op.key), precision)
@@ -294,7 +301,6 @@ DECOMPOSITIONS: dict[type[Operation], Rule[GraphBuilder]] = {
     graph.LinearOp: decompose_linear,
     graph.MatmulOp: decompose_matmul,
     graph.PowOp: decompose_pow,
-    graph.ScaledDotProductAttentionOp: decompose_attention,
 }
 """How an operator falls apart. What a rule builds is final: no rule takes it apart again."""
 
@@ -303,16 +309,24 @@ DECOMPOSITIONS: dict[type[Operation], Rule[GraphBuilder]] = {
 class DecomposeGraphPass(ModulePass):
     """Take apart operators that are made of others, into a small set that lowerings know.
 
-    linear, batch_norm, group_norm, conv1d and scaled_dot_product_attention are gone afterwards.
+    linear, batch_norm, group_norm and conv1d are gone afterwards, and scaled_dot_product_attention
+    but where a template computes it in one kernel.
     matmul and conv2d have no bias and accumulate in f32 for halves, with a cast behind, so that
     what follows in the same kernel works on the f32. Filters of a conv2d are packed, and so are
     images of few channels, with zeros for more of them, and those that come in with their channels
     first. Parts that depend on weights alone (filters, scale and shift of a batch norm) stand on
     their own, for `hoist-constants`.
+
+    Args:
+        arch: the machine that kernels are for: `cpu`, `sm_90a`, ...
     """
 
     name = "decompose-graph"
 
+    arch: str = "sm_90a"
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Decompose all functions of a module."""
-        apply_rules(op, GraphBuilder, DECOMPOSITIONS)
+        attention = partial(decompose_attention, arch=Arch.parse(self.arch))
+        rules = {**DECOMPOSITIONS, graph.ScaledDotProductAttentionOp: attention}
+        apply_rules(op, GraphBuilder, rules)

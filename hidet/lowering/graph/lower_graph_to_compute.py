@@ -71,11 +71,11 @@ class LowerGraphToComputePass(ModulePass):
     """Define every tensor element by element.
 
     Expects what `decompose-graph` leaves. Every operator becomes one or several `compute.grid`s;
-    `graph.constant`, products of floating-point matrices and calls of kernels stay. A convolution
-    becomes a product between two views. f16 and bf16 are extended to f32 when they are loaded and
-    cut when a tensor is complete; between the grids of one operator everything is f32. Operations
-    of the graph dialect that nothing uses are dropped. A kernel that writes over a tensor which is
-    needed elsewhere gets a copy.
+    `graph.constant`, products of floating-point matrices, attention and calls of kernels stay. A
+    convolution becomes a product between two views. f16 and bf16 are extended to f32 when they are
+    loaded and cut when a tensor is complete; between the grids of one operator everything is f32.
+    Operations of the graph dialect that nothing uses are dropped. A kernel that writes over a
+    tensor which is needed elsewhere gets a copy.
 
     Args:
         checks: whether kernels check positions of look-ups and divisors.

@@ -14,9 +14,10 @@ from hidet.arch.fragments import ends_in
 from hidet.arch.instructions import MmaInstruction
 from hidet.arch.limits import WARP
 from hidet.dialects.cuda.arithmetic import RoundTf32Op
+from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.cuda.table_ops import Element
 from hidet.dialects.cuda.tensor_core import LdmatrixOp, MmaSyncOp
-from hidet.dialects.shaped import bytes_of, element_of
+from hidet.dialects.shaped import bytes_of, element_of, memref_type
 from hidet.dialects.task import MatmulOp
 from hidet.dialects.task.layout import map_of, shared_layout_of
 from hidet.errors import ScheduleError
@@ -32,6 +33,8 @@ def lower_mma(op: MatmulOp, instruction: MmaInstruction) -> None:
 
     For each step of k the fragments of all rows and of all columns of the warp are loaded, each of
     them once, by `ldmatrix`. Those of f32 are rounded to TF32 there: the instruction cuts them off.
+    A left factor in registers consists of fragments: two neighbouring ones of an accumulator hold
+    what one of the left factor does, in the same order.
 
     Raises:
         ScheduleError: the tiles are not what the instruction takes.
@@ -59,27 +62,33 @@ class _Product:
             for extent, count, part in zip(tasks.shape, warps, (m, n), strict=True)
         )
         lane = builder.mod(op.worker, WARP)
+        in_registers = space_of(memref_type(op.lhs)) is Space.REGISTER
         left = _Operand(builder, op.lhs, op.lhs_offsets, 1, (m, k), lane)
         right = _Operand(builder, op.rhs, op.rhs_offsets, 0, (n, k), lane)
         # Two fragments of the right side are as large as one of the left: one `ldmatrix` for both.
         pairs = 2 if columns % 2 == 0 else 1
-        regs_a = builder.local_array(element_of(op.lhs), [rows * left.elements])
+        regs_a = op.lhs
+        if not in_registers:
+            regs_a = builder.local_array(element_of(op.lhs), [rows * left.elements])
+            regs_a.name_hint = "a_regs"
         regs_b = builder.local_array(element_of(op.rhs), [columns * right.elements])
-        regs_a.name_hint, regs_b.name_hint = "a_regs", "b_regs"
+        regs_b.name_hint = "b_regs"
         with builder.loop(op.depth, k, unroll=True, name="k") as at:
-            with builder.loop(rows, unroll=True, name="i") as i:
-                left.load(builder.add(row, builder.mul(i, m)), at, regs_a, i)
+            if not in_registers:
+                with builder.loop(rows, unroll=True, name="i") as i:
+                    left.load(builder.add(row, builder.mul(i, m)), at, regs_a, i)
             with builder.loop(columns // pairs, unroll=True, name="j") as j:
                 start = builder.add(column, builder.mul(j, n * pairs))
                 right.load(start, at, regs_b, j, pairs)
             with builder.loops([rows, columns], unroll=True) as (i, j):
-                a = builder.index(builder.mul(i, left.elements))
+                top = builder.index(builder.add(row, builder.mul(i, m)))
+                a = [top, at] if in_registers else [builder.index(builder.mul(i, left.elements))]
                 b = builder.index(builder.mul(j, right.elements))
-                c = (builder.add(row, builder.mul(i, m)), builder.add(column, builder.mul(j, n)))
+                c = (top, builder.add(column, builder.mul(j, n)))
                 builder.insert(
                     MmaSyncOp(
                         self.instruction.name,
-                        Element(regs_a, [a]),
+                        Element(regs_a, a),
                         Element(regs_b, [b]),
                         Element(op.accumulator, [builder.index(each) for each in c]),
                     )

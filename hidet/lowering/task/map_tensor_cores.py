@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import gcd
 
 from xdsl.context import Context
+from xdsl.dialects import memref
 from xdsl.dialects.builtin import (
     MemRefLayoutAttr,
     MemRefType,
@@ -27,8 +28,9 @@ from hidet.analysis.kernels import kernel_of, kernels_of
 from hidet.arch.instructions import FMA
 from hidet.arch.products import product_named
 from hidet.dialects.cuda import KernelOp
+from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.shaped import bytes_of, memref_type, shape_of
-from hidet.dialects.task import CopyOp, MatmulOp, SharedLayoutAttr, TaskMapAttr
+from hidet.dialects.task import CopyOp, ForeachOp, MatmulOp, SharedLayoutAttr, TaskMapAttr
 from hidet.dialects.task.layout import SWIZZLES, SharedLayout
 from hidet.errors import ScheduleError
 from hidet.lowering.templates.config import STRIPED, choices_of
@@ -148,6 +150,12 @@ def _map_tensor_cores(
     op.via = StringAttr(workers.instruction)
     side_m, side_n, _ = instruction.shape
     for tile, depth, side in ((op.lhs, 1, side_m), (op.rhs, 0, side_n)):
+        if space_of(memref_type(tile)) is Space.REGISTER:  # sums of the product before
+            rows, length = memref_type(tile).get_shape()
+            sums = replace(workers, columns=1).repeats((rows, length), inner)
+            tasks = spatial(workers.rows, 1) * repeat(*sums) * inner
+            _set_layout(rewriter, tile, TaskMapAttr(tasks))
+            continue
         # ldmatrix and wgmma transpose elements of two bytes only.
         is_short = bytes_of(memref_type(tile).element_type) == 2
         contiguous = _contiguous_dim(tile) if is_short else depth
@@ -155,6 +163,21 @@ def _map_tensor_cores(
         unit = side if op.can_be_async and contiguous != depth else 0
         _set_layout(rewriter, tile, SharedLayoutAttr(_swizzled(tile, contiguous, unit)))
     return spatial(workers.rows, workers.columns) * repeat(*repeats) * inner
+
+
+class MapRows(RewritePattern):
+    """A tile with the map `?` that loops over another tile access by its rows has their owners."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: ForeachOp, rewriter: PatternRewriter) -> None:
+        """Rewrite the tiles of one loop."""
+        if op.tile is None or memref_type(op.tile).layout == TaskMapAttr(None):
+            return
+        row, *others = op.indices
+        owners = TaskMapAttr(op.tasks.project(range(1, 1 + len(others))))
+        for access in op.body.walk():
+            if isinstance(access, memref.LoadOp) and [*access.indices] == [row]:
+                _set_layout(rewriter, access.memref, owners)
 
 
 def _contiguous_dim(tile: SSAValue) -> int:
@@ -187,7 +210,8 @@ class MapTensorCoresPass(ModulePass):
 
     Expects kernels of task ops on views, whose `config` names the instruction and how many workers
     share rows and columns; leaves no register tile with the map `?`. Products of tensor cores say
-    so, `via "m16n8k16_f16_f32"`. Shared tiles have a layout, swizzled where that keeps accesses in
+    so, `via "m16n8k16_f16_f32"`. What loops over a tile have one of a row, as its maximum, is with
+    the owners of the row. Shared tiles have a layout, swizzled where that keeps accesses in
     different banks. Kernels whose maps are known are left alone.
     """
 
@@ -196,4 +220,5 @@ class MapTensorCoresPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Map the products of every kernel of the module."""
         for kernel in kernels_of(op):
-            PatternRewriteWalker(MapMatmul(), apply_recursively=False).rewrite_region(kernel.body)
+            for pattern in (MapMatmul(), MapRows()):
+                PatternRewriteWalker(pattern, apply_recursively=False).rewrite_region(kernel.body)

@@ -15,6 +15,7 @@ from hidet.lowering.templates.base import Template
 TEMPLATES: dict[str, str] = {
     "gemv": "hidet.lowering.templates.gemv:GemvTemplate",
     "matmul": "hidet.lowering.templates.matmul:MatmulTemplate",
+    "attention": "hidet.lowering.templates.attention:AttentionTemplate",
     "row": "hidet.lowering.templates.row:RowTemplate",
     "elementwise": "hidet.lowering.templates.elementwise:ElementwiseTemplate",
 }

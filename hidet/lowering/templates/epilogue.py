@@ -7,7 +7,7 @@ from xdsl.ir import SSAValue
 from hidet.analysis.epilogue import inverse_of
 from hidet.analysis.grids import loads_of
 from hidet.dialects.compute import FusionOp, GridOp, SinkOp, StoreOp
-from hidet.dialects.graph import MatmulOp
+from hidet.dialects.graph import AnchorOp, MatmulOp
 from hidet.errors import ScheduleError
 from hidet.frontends.script.values import Tensor
 from hidet.lowering.templates.base import KernelScope
@@ -15,25 +15,35 @@ from hidet.lowering.templates.parts import tensor
 from hidet.rewriting.inlining import element_at
 
 
-def anchor_of(fusion: FusionOp) -> MatmulOp:
-    """Return the product of matrices that a fusion is built around."""
-    for op in fusion.body.block.ops:
-        if isinstance(op, MatmulOp):
-            return op
-    raise ScheduleError("the fusion has no graph.matmul")
+def anchor_of(fusion: FusionOp) -> AnchorOp | None:
+    """Return the operator that a fusion is built around, if there is one."""
+    return next((op for op in fusion.body.block.ops if isinstance(op, AnchorOp)), None)
 
 
-def product_tensors(scope: KernelScope, fusion: FusionOp) -> tuple[Tensor, Tensor, Tensor]:
-    """Bring the product of a fusion into a kernel; return its factors, and where results go."""
+def product_of(fusion: FusionOp) -> MatmulOp:
+    """Return the product of matrices that a fusion is built around.
+
+    Raises:
+        ScheduleError: it is built around nothing, or something else.
+    """
     anchor = anchor_of(fusion)
+    if not isinstance(anchor, MatmulOp):
+        raise ScheduleError("the fusion has no graph.matmul")
+    return anchor
+
+
+def anchor_tensors(scope: KernelScope, fusion: FusionOp) -> list[Tensor]:
+    """Bring the anchor of a fusion into a kernel; return its operands, and where results go."""
+    anchor = anchor_of(fusion)
+    assert anchor is not None, "a fusion that the template has accepted"
     for op in fusion.body.block.ops:
         if isinstance(op, GridOp) and not loads_of(op, anchor.result):
             scope.clone(op)
-    lhs, rhs = (tensor(scope.views[operand]) for operand in (anchor.lhs, anchor.rhs))
-    return lhs, rhs, tensor(epilogue_sink(scope, anchor))
+    operands = [tensor(scope.views[operand]) for operand in anchor.operands]
+    return [*operands, tensor(epilogue_sink(scope, anchor))]
 
 
-def epilogue_sink(scope: KernelScope, anchor: MatmulOp) -> SSAValue:
+def epilogue_sink(scope: KernelScope, anchor: AnchorOp) -> SSAValue:
     """Build the sink that takes elements of the anchor and stores the results of the fusion.
 
     Every result is the anchor itself or a grid that loads it at an invertible place: the sink
@@ -50,7 +60,7 @@ def epilogue_sink(scope: KernelScope, anchor: MatmulOp) -> SSAValue:
             inverse = inverse_of(grid, anchor.result) if isinstance(grid, GridOp) else None
             if inverse is None or not isinstance(grid, GridOp):
                 raise ScheduleError(
-                    "a result of the fusion does not follow from one element of its graph.matmul",
+                    f"a result of the fusion does not follow from one element of its {anchor.name}",
                     where=str(grid.name) if isinstance(grid, GridOp) else None,
                     hint="fuse only grids that load the anchor at an invertible place",
                 )

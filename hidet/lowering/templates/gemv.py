@@ -13,17 +13,16 @@ from hidet.arch.chips import Arch
 from hidet.dialects.compute import FusionOp, GridOp
 from hidet.dialects.graph import MatmulOp
 from hidet.dialects.shaped import shape_of, size_of
-from hidet.frontends.script.tracing import current
 from hidet.frontends.script.types import F32
 from hidet.frontends.script.values import Scalar, Tensor
 from hidet.lang import script, task
 from hidet.lang.cuda import blockIdx, threadIdx
 from hidet.lowering.templates.base import KernelScope, Launch, Template, ceil_div
 from hidet.lowering.templates.blocking import Problem
-from hidet.lowering.templates.epilogue import anchor_of, product_tensors
+from hidet.lowering.templates.epilogue import anchor_of, anchor_tensors, product_of
 from hidet.lowering.templates.gemv_sharing import Sharing, sharings
 from hidet.lowering.templates.matmul import matrix_of
-from hidet.lowering.templates.parts import fill, register_tile
+from hidet.lowering.templates.parts import fill, in_type_of, register_tile
 from hidet.mapping import TaskMap
 
 
@@ -40,14 +39,15 @@ class GemvTemplate(Template[Sharing]):
 
     def accepts(self, fusion: FusionOp) -> bool:
         """Accept fusions with one product, whose right operand is not larger than what it reads."""
-        if sum(isinstance(op, MatmulOp) for op in fusion.body.block.ops) != 1:
+        product = anchor_of(fusion)
+        if not isinstance(product, MatmulOp):
             return False
-        rhs = anchor_of(fusion).rhs
+        rhs = product.rhs
         return _stored_size(rhs) >= size_of(rhs)
 
     def configs(self, fusion: FusionOp, arch: Arch) -> Sequence[Sharing]:
         """Return the ways to share the work, the best estimate first; none for too many rows."""
-        anchor = anchor_of(fusion)
+        anchor = product_of(fusion)
         rank = len(shape_of(anchor.rhs))
         run = contiguous_run(anchor.rhs, (rank - 2, rank - 1))
         along = "k" if run.dim == rank - 2 else "n"
@@ -55,12 +55,12 @@ class GemvTemplate(Template[Sharing]):
 
     def launch(self, fusion: FusionOp, config: Sharing) -> Launch:
         """Return one block for some columns of each matrix of the batch, in one dimension."""
-        problem = Problem.of(anchor_of(fusion))
+        problem = Problem.of(product_of(fusion))
         return Launch((config.blocks(problem),), (config.threads,))
 
     def build(self, scope: KernelScope, fusion: FusionOp, config: Sharing) -> None:
         """Write the kernel's body."""
-        gemv(*product_tensors(scope, fusion), Problem.of(anchor_of(fusion)), config)
+        gemv(*anchor_tensors(scope, fusion), Problem.of(product_of(fusion)), config)
 
 
 def _stored_size(view: SSAValue) -> int:
@@ -117,11 +117,6 @@ def tiles(lhs: Tensor, rhs: Tensor, product: Tensor, tasks: TaskMap) -> tuple[Te
         register_tile(element, tasks.project([dropped]))
         for element, dropped in zip(elements, (1, 2, 0), strict=True)
     )
-
-
-def in_type_of(tile: Tensor, value: Any) -> Scalar:
-    """Return a number in the type of the elements of a tile."""
-    return current("in_type_of").cast(value, tile.element)
 
 
 def place_among_sharers(choice: Sharing, thread: Scalar) -> Any:

@@ -12,9 +12,9 @@ from hidet.lang import script, shared_tensor, task
 from hidet.lang.cuda import blockIdx, threadIdx
 from hidet.lowering.templates.base import KernelScope, Launch, Template
 from hidet.lowering.templates.blocking import Blocking, Problem, candidates, refused
-from hidet.lowering.templates.epilogue import anchor_of, product_tensors
+from hidet.lowering.templates.epilogue import anchor_of, anchor_tensors, product_of
 from hidet.lowering.templates.legality import Rejected
-from hidet.lowering.templates.parts import accumulator, fill, known, place
+from hidet.lowering.templates.parts import fill, known, place, unmapped_tile
 
 
 class MatmulTemplate(Template[Blocking]):
@@ -29,30 +29,30 @@ class MatmulTemplate(Template[Blocking]):
 
     def accepts(self, fusion: FusionOp) -> bool:
         """Accept fusions with one product of matrices."""
-        return sum(isinstance(op, MatmulOp) for op in fusion.body.block.ops) == 1
+        return isinstance(anchor_of(fusion), MatmulOp)
 
     def configs(self, fusion: FusionOp, arch: Arch) -> Sequence[Blocking]:
         """Return the ways to cut the product into blocks, the best estimate first."""
-        return candidates(Problem.of(anchor_of(fusion)), arch)
+        return candidates(Problem.of(product_of(fusion)), arch)
 
     def rejected(self, fusion: FusionOp, arch: Arch) -> Sequence[Rejected]:
         """Return the blockings whose tiles do not fit."""
-        return refused(Problem.of(anchor_of(fusion)), arch)
+        return refused(Problem.of(product_of(fusion)), arch)
 
     def launch(self, fusion: FusionOp, config: Blocking) -> Launch:
         """Return one block for each tile of each matrix of the batch, or fewer that stay."""
-        tiles = config.tiles(Problem.of(anchor_of(fusion)))
+        tiles = config.tiles(Problem.of(product_of(fusion)))
         return Launch((min(tiles, config.grid),), (config.threads,), config.residents)
 
     def build(self, scope: KernelScope, fusion: FusionOp, config: Blocking) -> None:
         """Write the kernel's body."""
-        matmul(*product_tensors(scope, fusion), Problem.of(anchor_of(fusion)), config)
+        matmul(*anchor_tensors(scope, fusion), Problem.of(product_of(fusion)), config)
 
 
 @script
 def matmul(lhs: Tensor, rhs: Tensor, product: Tensor, problem: Problem, choice: Blocking) -> None:
     """Multiply matrices, or batches of them: a block computes tiles of products, one by one."""
-    acc = accumulator(product, choice.block_m, choice.block_n)
+    acc = unmapped_tile(product.dtype, choice.block_m, choice.block_n)
     sa = shared_tensor(lhs.dtype, [choice.block_m, choice.block_k])
     sb = shared_tensor(rhs.dtype, [choice.block_k, choice.block_n])
     tiles = choice.tiles(problem)

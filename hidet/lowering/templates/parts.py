@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
+from typing import Any, cast
 
 from xdsl.ir import SSAValue
 
@@ -12,7 +12,7 @@ from hidet.dialects.shaped import element_of, shape_of
 from hidet.dialects.task import ForeachOp
 from hidet.frontends.script.ids import blockDim, blockIdx, threadIdx
 from hidet.frontends.script.tracing import current
-from hidet.frontends.script.types import INDEX, ScalarType, type_of_ir
+from hidet.frontends.script.types import INDEX, ScalarType, scalar_type, type_of_ir
 from hidet.frontends.script.values import Index, Scalar, Tensor
 from hidet.mapping import TaskMap
 
@@ -39,10 +39,11 @@ def place(number: Index | SSAValue, shape: Sequence[int]) -> tuple[Scalar, ...]:
     return tuple(Scalar(emitter, index, INDEX) for index in indices)
 
 
-def accumulator(product: Tensor, *shape: int) -> Tensor:
-    """Return a tile of a product in registers, whose map `map-tensor-cores` chooses."""
-    memory = current("accumulator").register_tile(product.element.ir, shape)
-    return Tensor(memory, product.element, shape)
+def unmapped_tile(dtype: object, *shape: int) -> Tensor:
+    """Return a tile in registers whose map `map-tensor-cores` chooses, by the products it is in."""
+    element = scalar_type(dtype)
+    memory = current("unmapped_tile").register_tile(element.ir, shape)
+    return Tensor(memory, element, shape)
 
 
 def register_tile(element: ScalarType, layout: TaskMap) -> Tensor:
@@ -64,6 +65,11 @@ def worker_of_grid() -> Scalar:
     worker = blockIdx.x * blockDim.x + threadIdx.x
     worker.ssa.name_hint = "worker"
     return worker
+
+
+def in_type_of(tile: Tensor, value: Any) -> Scalar:
+    """Return a number in the type of the elements of a tile."""
+    return current("in_type_of").cast(value, tile.element)
 
 
 def combined(kind: ReduceKind, one: Scalar, other: Scalar) -> Scalar:

@@ -199,19 +199,11 @@ func.func @matmul_elements(%a : memref<8x2xf16, #cuda.space<shared>>, %b : memre
 
 // -----
 
-// task.combine: a register tile whose map is known.
+// task.combine: a register tile.
 
 // CHECK: memref<4xf32> is not a register tile: its layout is no task map
 func.func @combine_buffer(%c : memref<4xf32>, %w : index) {
   task.combine add %c on %w : memref<4xf32>
-  func.return
-}
-
-// -----
-
-// CHECK: the task map is still '?': the tile has to be given one
-func.func @combine_unknown(%c : memref<4xf32, #task.map<?>, #cuda.space<register>>, %w : index) {
-  task.combine add %c on %w : memref<4xf32, #task.map<?>, #cuda.space<register>>
   func.return
 }
 

@@ -45,3 +45,19 @@ cuda.kernel @tf32() grid(1) block(32) {
   %b = memref.alloca() : memref<8x8xf32, #task.tile<column_major, swizzle 32>, #cuda.space<shared>>
   task.matmul %a, %b to %c on %t via "m16n8k8_tf32_f32" : memref<16x8xf32, #task.tile<row_major, swizzle 32>, #cuda.space<shared>>, memref<8x8xf32, #task.tile<column_major, swizzle 32>, #cuda.space<shared>> to memref<16x8xf32, #task.map<repeat(2, 1) * spatial(8, 4) * repeat(1, 2)>, #cuda.space<register>>
 }
+
+// -----
+
+// A left factor in registers is not loaded: its fragments begin at every second one of the sums.
+
+// CHECK-LABEL: cuda.kernel @registers
+// CHECK-NOT:     cuda.ldmatrix %{{.*}} count 4 :
+// CHECK:         cuda.ldmatrix %b[%{{.*}}, %{{.*}}] to %b_regs[%{{.*}}] count 2 trans
+// CHECK:         cuda.mma_sync "m16n8k16_f16_f32" %s[%{{.*}}], %b_regs[%{{.*}}], %c[%{{.*}}]
+cuda.kernel @registers() grid(1) block(32) {
+  %t = cuda.thread_id x
+  %c = memref.alloca() : memref<16x8xf32, #task.map<repeat(2, 1) * spatial(8, 4) * repeat(1, 2)>, #cuda.space<register>>
+  %s = memref.alloca() : memref<16x32xf16, #task.map<repeat(1, 4) * repeat(2, 1) * spatial(8, 4) * repeat(1, 2)>, #cuda.space<register>>
+  %b = memref.alloca() : memref<32x8xf16, #task.tile<row_major>, #cuda.space<shared>>
+  task.matmul %s, %b to %c on %t via "m16n8k16_f16_f32" : memref<16x32xf16, #task.map<repeat(1, 4) * repeat(2, 1) * spatial(8, 4) * repeat(1, 2)>, #cuda.space<register>>, memref<32x8xf16, #task.tile<row_major>, #cuda.space<shared>> to memref<16x8xf32, #task.map<repeat(2, 1) * spatial(8, 4) * repeat(1, 2)>, #cuda.space<register>>
+}

@@ -107,3 +107,32 @@ cuda.kernel @wgmma(%x : memref<128x64xf16>, %w : memref<64x64xf16>) grid(1) bloc
   task.copy %w[%z, %z] to %b[] in #task.map<?> on %t : memref<64x64xf16> to memref<64x64xf16, #cuda.space<shared>>
   task.matmul %a, %b to %c on %t : memref<128x64xf16, #cuda.space<shared>>, memref<64x64xf16, #cuda.space<shared>> to memref<128x64xf32, #task.map<?>, #cuda.space<register>>
 }
+
+// -----
+
+// The left factor is in registers: fragments of sums, which the instruction takes as they are. What
+// there is one of for each row belongs to all who have elements of the row.
+
+// CHECK:       #[[C:.*]] = #task.map<repeat(1, 2) * spatial(2, 1) * repeat(2, 1) * spatial(8, 4) * repeat(1, 2)>
+// CHECK-NEXT:  #[[R:.*]] = #task.map<spatial(2) * repeat(2) * spatial(8) * replicate(4)>
+// CHECK-LABEL: cuda.kernel @chain
+// CHECK:         %s = memref.alloca() : memref<32x16xf16, #[[C]], #cuda.space<register>>
+// CHECK-NEXT:    %c = memref.alloca() : memref<32x16xf32, #[[C]], #cuda.space<register>>
+// CHECK-NEXT:    %r = memref.alloca() : memref<32xf32, #[[R]], #cuda.space<register>>
+// CHECK:         task.matmul %s, %b to %c on %t via "m16n8k16_f16_f32"
+// CHECK:         task.combine max %r on %t : memref<32xf32, #[[R]], #cuda.space<register>>
+cuda.kernel @chain() grid(1) block(64) attributes {config = {instruction = "m16n8k16_f16_f32", rows = 2 : i64, columns = 1 : i64}} {
+  %t = cuda.thread_id x
+  %s = memref.alloca() : memref<32x16xf16, #task.map<?>, #cuda.space<register>>
+  %c = memref.alloca() : memref<32x16xf32, #task.map<?>, #cuda.space<register>>
+  %r = memref.alloca() : memref<32xf32, #task.map<?>, #cuda.space<register>>
+  %b = memref.alloca() : memref<16x16xf16, #cuda.space<shared>>
+  task.matmul %s, %b to %c on %t : memref<32x16xf16, #task.map<?>, #cuda.space<register>>, memref<16x16xf16, #cuda.space<shared>> to memref<32x16xf32, #task.map<?>, #cuda.space<register>>
+  task.foreach (%i, %j) of %c on %t : memref<32x16xf32, #task.map<?>, #cuda.space<register>> {
+    %v = memref.load %c[%i, %j] : memref<32x16xf32, #task.map<?>, #cuda.space<register>>
+    %m = memref.load %r[%i] : memref<32xf32, #task.map<?>, #cuda.space<register>>
+    %n = arith.maxnumf %v, %m : f32
+    memref.store %n, %r[%i] : memref<32xf32, #task.map<?>, #cuda.space<register>>
+  }
+  task.combine max %r on %t : memref<32xf32, #task.map<?>, #cuda.space<register>>
+}

@@ -23,7 +23,6 @@ ALWAYS_DECOMPOSED = {
     graph.Conv1dOp,
     graph.GroupNormOp,
     graph.LinearOp,
-    graph.ScaledDotProductAttentionOp,
 }
 PASSES = (DecomposeGraphPass(), HoistConstantsPass(), LowerGraphToComputePass())
 BLOCK = """
@@ -65,7 +64,7 @@ def functions_of(module):
 def test_every_operator_has_a_rule():
     """What one pass leaves, the next knows."""
     for op in graph.Graph.operations:
-        known = op in RULES or op in ALWAYS_DECOMPOSED or op in STAY
+        known = op in RULES or op in ALWAYS_DECOMPOSED or issubclass(op, STAY)
         assert known or op is graph.CallKernelOp, op.name  # which `schedule` takes
     assert set(DECOMPOSITIONS) >= ALWAYS_DECOMPOSED
 

@@ -1,0 +1,312 @@
+"""The template `attention`: scores, their softmax and the weighted values, in one kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import e as euler
+from math import inf, log2, prod, sqrt
+from typing import Any
+
+from xdsl.dialects.builtin import TensorType
+
+from hidet.arch.chips import Arch
+from hidet.arch.instructions import MMA_SYNC
+from hidet.arch.limits import WARP
+from hidet.dialects.compute import FusionOp, GridOp, LoadOp, YieldOp
+from hidet.dialects.graph import ScaledDotProductAttentionOp
+from hidet.dialects.shaped import element_of, shape_of
+from hidet.frontends.script.mathematics import minimum
+from hidet.frontends.script.types import BOOL
+from hidet.frontends.script.values import Tensor
+from hidet.lang import f32, script, shared_tensor, task
+from hidet.lang.cuda import blockIdx, fast_exp2, threadIdx
+from hidet.lowering.templates.base import KernelScope, Launch, Template, ceil_div
+from hidet.lowering.templates.config import Config
+from hidet.lowering.templates.epilogue import anchor_of, anchor_tensors
+from hidet.lowering.templates.legality import Footprint
+from hidet.lowering.templates.matmul import matrix_of
+from hidet.lowering.templates.parts import fill, in_type_of, tensor, unmapped_tile
+
+
+@dataclass(frozen=True)
+class Attention:
+    """Attention of queries [batch, queries, width] to keys [batch, keys, width].
+
+    Attributes:
+        batch: how many matrices of queries there are, those of all heads.
+        queries: the rows of queries and of the result.
+        keys: the rows of keys and values.
+        width: the columns of queries and keys.
+        values: the columns of values and of the result.
+        element: the type of all of them.
+        scale: what products are multiplied by, before an exponential of base 2.
+        causal: whether query i attends to the keys 0 ... i only.
+    """
+
+    batch: int
+    queries: int
+    keys: int
+    width: int
+    values: int
+    element: str
+    scale: float
+    causal: bool
+
+    @classmethod
+    def of(cls, op: ScaledDotProductAttentionOp) -> Attention:
+        """Return what an operator asks for."""
+        result, width = shape_of(op.result), shape_of(op.query)[-1]
+        scale = 1 / sqrt(width) if op.scale is None else op.scale.value.data
+        return cls(
+            batch=prod(result[:-2]),
+            queries=result[-2],
+            keys=shape_of(op.key)[-2],
+            width=width,
+            values=result[-1],
+            element=str(element_of(op.query)),
+            scale=scale * log2(euler),
+            causal=bool(op.causal),
+        )
+
+
+@dataclass(frozen=True)
+class AttentionConfig(Config):
+    """How attention is cut into blocks.
+
+    Attributes:
+        instruction: a name of `hidet.arch.instructions.MMA_SYNC`.
+        block_m: the queries of a block.
+        block_n: how many keys are in shared memory at a time.
+        rows: how many warps share the queries.
+        columns: 1: a warp sees all keys of its queries.
+    """
+
+    instruction: str
+    block_m: int
+    block_n: int
+    rows: int
+    columns: int
+
+    @property
+    def threads(self) -> int:
+        """The threads of a block."""
+        return self.rows * WARP
+
+    def refusal(self, problem: Attention, arch: Arch) -> str | None:
+        """Return why a machine cannot run it, or None where it can."""
+        numbers = self.block_m * problem.width + self.block_n * (problem.width + problem.values)
+        # Of a thread's scores there are their exponentials, too, in half as many registers.
+        sums = self.block_m * (problem.values + self.block_n * 3 // 2) // self.threads
+        return Footprint(self.threads, 2 * numbers, sums + SPARE).refusal(arch)
+
+
+SPARE = 48
+"""Registers for fragments and addresses."""
+
+TILES = ((64, 4), (128, 8), (32, 2), (128, 4))
+"""Queries of a block, and the warps that share them."""
+
+KEYS = (64, 128, 32, 256)
+"""How many keys are in shared memory at a time."""
+
+
+class AttentionTemplate(Template[AttentionConfig]):
+    """A block has some queries and goes through all keys, a tile of them at a time.
+
+    It keeps the largest score of each query and the sum of exponentials so far, and corrects what
+    it has summed where a tile has a larger one (Dao et al., FlashAttention-2, 2023).
+    """
+
+    name = "attention"
+    config = AttentionConfig
+
+    def accepts(self, fusion: FusionOp) -> bool:
+        """Accept fusions that are built around attention."""
+        return isinstance(anchor_of(fusion), ScaledDotProductAttentionOp)
+
+    def configs(self, fusion: FusionOp, arch: Arch) -> Sequence[AttentionConfig]:
+        """Return the ways to cut it into blocks, the best estimate first."""
+        return candidates(_problem(fusion), arch)
+
+    def launch(self, fusion: FusionOp, config: AttentionConfig) -> Launch:
+        """Return one block for each tile of queries of each matrix of the batch."""
+        problem = _problem(fusion)
+        tiles = ceil_div(problem.queries, config.block_m)
+        return Launch((problem.batch * tiles,), (config.threads,))
+
+    def build(self, scope: KernelScope, fusion: FusionOp, config: AttentionConfig) -> None:
+        """Write the kernel's body."""
+        query, key, value, *mask, result = anchor_tensors(scope, fusion)
+        keys = _transposed(scope, key)
+        attend(query, keys, value, mask, result, _problem(fusion), config)
+
+
+def _problem(fusion: FusionOp) -> Attention:
+    op = anchor_of(fusion)
+    assert isinstance(op, ScaledDotProductAttentionOp), "a fusion that the template has accepted"
+    return Attention.of(op)
+
+
+def candidates(problem: Attention, arch: Arch) -> Sequence[AttentionConfig]:
+    """Return the configs that a machine can run, the best estimate first; none of other types."""
+    name = f"m16n8k16_{problem.element}_f32"
+    if name not in MMA_SYNC or not MMA_SYNC[name].runs_on(arch):
+        return ()
+    _, columns, depth = MMA_SYNC[name].shape
+    if problem.width % depth or problem.values % columns:
+        return ()
+    found = (
+        AttentionConfig(name, queries, keys, warps, columns=1)
+        for queries, warps in TILES
+        for keys in KEYS
+    )
+    return [each for each in found if each.refusal(problem, arch) is None]
+
+
+def has_template(op: ScaledDotProductAttentionOp, arch: Arch) -> bool:
+    """Return whether attention becomes one kernel; on a CPU threads would wait for each other."""
+    return not arch.is_cpu and bool(candidates(Attention.of(op), arch))
+
+
+def _transposed(scope: KernelScope, matrix: Tensor) -> Tensor:
+    """Return a view of matrices whose rows are columns."""
+    *batch, rows, columns = shape_of(matrix.memory)
+    view = scope.builder.insert(GridOp(TensorType(matrix.element.ir, [*batch, columns, rows])))
+    with scope.builder.inside(view.body.block):
+        *lead, row, column = view.indices
+        element = scope.builder.insert(LoadOp(matrix.memory, [*lead, column, row]))
+        scope.builder.insert(YieldOp(element.result))
+    return tensor(view.result)
+
+
+@script
+def attend(
+    query: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    masks: Sequence[Tensor],
+    result: Tensor,
+    problem: Attention,
+    choice: AttentionConfig,
+) -> None:
+    """Compute one tile of queries of one matrix; scores are in base 2 from the start."""
+    thread = threadIdx.x
+    tiles = ceil_div(problem.queries, choice.block_m)
+    batch, row = place_of_block(tiles, choice)
+    q, k, v, r = (matrix_of(each, batch, result) for each in (query, keys, values, result))
+    m = [matrix_of(each, batch, result) for each in masks]
+    queries = shared_tensor(query.dtype, [choice.block_m, problem.width])
+    key = shared_tensor(query.dtype, [problem.width, choice.block_n])
+    value = shared_tensor(query.dtype, [choice.block_n, problem.values])
+    scores = unmapped_tile(f32, choice.block_m, choice.block_n)
+    weights = unmapped_tile(query.dtype, choice.block_m, choice.block_n)
+    acc = unmapped_tile(f32, choice.block_m, problem.values)
+    largest, factor, total = (unmapped_tile(f32, choice.block_m) for _ in range(3))
+    fill(acc, 0, thread)
+    fill(largest, -inf, thread)
+    fill(total, 0, thread)
+    task.copy(task.window(query, *q, row, 0), queries, on=thread)
+    for k0 in range(0, end_of_keys(problem, choice, row), choice.block_n):
+        task.copy(task.window(keys, *k, 0, k0), key, on=thread)
+        task.copy(task.window(values, *v, k0, 0), value, on=thread)
+        fill(scores, 0, thread)
+        task.matmul(queries, key, scores, on=thread)
+        mask_scores(scores, masks, m, problem, row, k0)
+        weigh(scores, weights, largest, factor, total)
+        for i, j in acc.on(thread):
+            acc[i, j] = acc[i, j] * factor[i]
+        task.matmul(weights, value, acc, on=thread)
+    task.combine(total, "add", on=thread)
+    for i in total.on(thread):
+        total[i] = inverse(total[i])
+    for i, j in acc.on(thread):
+        if row + i < problem.queries:
+            result[(*r, row + i, j)] = in_type_of(result, acc[i, j] * total[i])
+
+
+@script
+def mask_scores(
+    scores: Tensor,
+    masks: Sequence[Tensor],
+    places: Sequence[Any],
+    problem: Attention,
+    row: Any,
+    k0: Any,
+) -> None:
+    """Scale a tile of scores, and hide those that a query may not see."""
+    for i, j in scores.on(threadIdx.x):
+        scores[i, j] = scores[i, j] * problem.scale
+    for mask, place in zip(masks, places, strict=True):
+        for i, j in scores.on(threadIdx.x):
+            if row + i < problem.queries and k0 + j < problem.keys:
+                scores[i, j] = masked(
+                    scores[i, j], mask[(*place, row + i, k0 + j)], holds_flags(mask)
+                )
+    if problem.causal or problem.keys % scores.shape[1] != 0:
+        for i, j in scores.on(threadIdx.x):
+            if is_hidden(problem, row + i, k0 + j):
+                scores[i, j] = -inf
+
+
+@script
+def weigh(scores: Tensor, weights: Tensor, largest: Tensor, factor: Tensor, total: Tensor) -> None:
+    """Turn scores into weights, relative to the largest score so far.
+
+    The factor is what sums over earlier keys are to be multiplied by. The total of a row is spread
+    over the threads that share it.
+    """
+    thread = threadIdx.x
+    for i in largest.on(thread):
+        factor[i] = largest[i]
+    for i, j in scores.on(thread):
+        largest[i] = max(largest[i], scores[i, j])
+    task.combine(largest, "max", on=thread)
+    for i in largest.on(thread):
+        factor[i] = fast_exp2(factor[i] - finite(largest[i]))
+        total[i] = total[i] * factor[i]
+    for i, j in scores.on(thread):
+        weight = fast_exp2(scores[i, j] - finite(largest[i]))
+        total[i] = total[i] + weight
+        weights[i, j] = in_type_of(weights, weight)
+
+
+def place_of_block(tiles: int, choice: AttentionConfig) -> tuple[Any, Any]:
+    """Return the number of the block's matrix in the batch, and its first query."""
+    return blockIdx.x // tiles, blockIdx.x % tiles * choice.block_m
+
+
+def end_of_keys(problem: Attention, choice: AttentionConfig, row: Any) -> Any:
+    """Return where the keys end to which any query of a tile attends."""
+    return minimum(row + choice.block_m, problem.keys) if problem.causal else problem.keys
+
+
+def is_hidden(problem: Attention, query: Any, key: Any) -> Any:
+    """Return whether a query may not attend to a key, or there is no such key."""
+    beyond = key >= problem.keys
+    return beyond | (key > query) if problem.causal else beyond
+
+
+def holds_flags(mask: Tensor) -> bool:
+    """Return whether a mask says which keys take part, and is not added to the scores."""
+    return mask.element == BOOL
+
+
+@script
+def masked(score: Any, mask: Any, is_flag: bool) -> Any:
+    """Return a score as a mask leaves it: hidden where that is false, or with its number added."""
+    if is_flag:
+        return score if mask else -inf
+    return score + f32(mask) * log2(euler)
+
+
+@script
+def finite(largest: Any) -> Any:
+    """Return the largest score of a query, or 0 where none has been seen."""
+    return largest if largest > -inf else 0.0
+
+
+@script
+def inverse(total: Any) -> Any:
+    """Return what results are multiplied by; a query that saw no key has zeros."""
+    return 0.0 if total == 0 else 1 / total

@@ -1,0 +1,79 @@
+"""Numbers of the template `attention` as on a GPU, on the CPU in the strict mode."""
+
+import random
+
+import pytest
+import torch
+
+from hidet.lowering.templates.attention import AttentionConfig
+
+F16, BF16 = "m16n8k16_f16_f32", "m16n8k16_bf16_f32"
+DTYPES = {F16: (torch.float16, "f16", 3e-3), BF16: (torch.bfloat16, "bf16", 2e-2)}
+
+
+def attention(q, k, v, mask, scale, causal):
+    """Return attention in float64; a query that may attend to no key gets zeros."""
+    scores = q.double() @ k.double().transpose(-1, -2) * scale
+    if causal:
+        scores = scores.where(torch.ones(scores.shape[-2:]).tril().bool(), -torch.inf)
+    if mask is not None and mask.dtype == torch.bool:
+        scores = scores.where(mask, -torch.inf)
+    elif mask is not None:
+        scores = scores + mask.double()
+    return scores.softmax(-1).nan_to_num(0) @ v.double()
+
+
+def program(q, k, v, mask, scale, causal, t):
+    """Return the text of an attention of such tensors."""
+
+    def kind(x):
+        element = "i1" if x.dtype == torch.bool else t
+        return f"tensor<{'x'.join(map(str, x.shape))}x{element}>"
+
+    operands = {"q": q, "k": k, "v": v} | ({} if mask is None else {"m": mask})
+    batch = torch.broadcast_shapes(*(x.shape[:-2] for x in (q, k, v)))
+    result = "x".join(map(str, (*batch, q.shape[-2], v.shape[-1])))
+    names = ", ".join(f"%{name}" for name in operands)
+    types = ", ".join(map(kind, operands.values()))
+    attributes = f"{{scale = {scale} : f64, causal = {str(causal).lower()}}}"
+    return (
+        f"%y = graph.scaled_dot_product_attention {names} {attributes} : "
+        f"({types}) -> tensor<{result}x{t}>"
+    ), operands
+
+
+CASES = [
+    pytest.param(F16, (32, 64, 2), (2, 3), (40, 72, 32, 16), None, False, id="ragged"),
+    pytest.param(BF16, (16, 32, 1), (3,), (32, 64, 48, 64), None, False, id="whole"),
+    pytest.param(F16, (32, 32, 1), (2,), (70, 70, 16, 24), None, True, id="causal"),
+    pytest.param(F16, (16, 32, 1), (1, 2), (33, 40, 16, 8), "bool", False, id="hidden"),
+    pytest.param(BF16, (64, 64, 4), (1, 2), (30, 129, 16, 16), "float", False, id="added"),
+    pytest.param(F16, (16, 64, 1), (2, 2), (50, 20, 32, 32), "float", True, id="long-queries"),
+]
+
+
+@pytest.mark.parametrize(("instruction", "tile", "batch", "sizes", "masked", "causal"), CASES)
+def test_configs(check, choose, instruction, tile, batch, sizes, masked, causal):
+    """Tiles that sizes do not divide, masks of both kinds, other heads than keys have."""
+    dtype, t, tolerance = DTYPES[instruction]
+    m, n, width, values = sizes
+    q = torch.randn(*batch, m, width).to(dtype)
+    k = torch.randn(*batch[1:], n, width).to(dtype)
+    v = torch.randn(*batch, n, values).to(dtype)
+    mask = None
+    if masked == "bool":
+        mask = torch.rand(m, n) < 0.5
+        mask[random.randrange(m)] = False
+    elif masked == "float":
+        mask = torch.randn(*batch, m, n).to(dtype)
+    scale = random.uniform(0.1, 1)
+    text, operands = program(q, k, v, mask, scale, causal, t)
+    block_m, block_n, rows = tile
+    check(
+        text,
+        operands,
+        {"y": attention(q, k, v, mask, scale, causal)},
+        dtype=dtype,
+        tolerance=tolerance,
+        options=choose(AttentionConfig(instruction, block_m, block_n, rows, 1)),
+    )
