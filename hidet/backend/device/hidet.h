@@ -44,8 +44,9 @@
 //     strict   track_*, check_*: what instrumented kernels say (CPU only)
 //     tensor   TensorMap, tma_load, tma_store, mbarrier_*, fence_proxy_async
 //
-// What is the same on both sides is written once, in hidet_scalar.h. A new family of instructions is
-// a new pair of headers, included by hidet_cuda.cuh and hidet_cpu.h.
+// What is the same on both sides is written once, in hidet_scalar.h, hidet_memory.h, hidet_check.h.
+// A new family of instructions is a new pair of headers, included by hidet_cuda.cuh and hidet_cpu.h.
+// Macros in HIDET_ and capitals are the header's own; no name of a kernel is like that.
 //
 // Alignment of a shared or local array is written `__align__(16)`, after `__shared__`: g++ takes
 // alignas only in front of it.

@@ -22,8 +22,6 @@ HIDET_ACCESS(store_cg)
 HIDET_ACCESS(store_cs)
 HIDET_ACCESS(store_wt)
 
-#undef HIDET_ACCESS
-
 // ---- order -----------------------------------------------------------------------------------------
 // One element of 4 or 8 bytes.
 
@@ -52,7 +50,5 @@ HIDET_ACCESS(store_wt)
 HIDET_ORDERED(cta)
 HIDET_ORDERED(gpu)
 HIDET_ORDERED(sys)
-
-#undef HIDET_ORDERED
 
 }  // namespace hidet

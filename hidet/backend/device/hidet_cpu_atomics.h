@@ -3,8 +3,6 @@
 
 #include <type_traits>
 
-#include "hidet_atomics.h"
-
 namespace hidet {
 
 namespace cpu {
@@ -67,18 +65,15 @@ HIDET_ATOMIC(min, std::make_signed, minimum)
 HIDET_ATOMIC(umax, std::make_unsigned, maximum)
 HIDET_ATOMIC(umin, std::make_unsigned, minimum)
 
-#undef HIDET_ATOMIC
-#define HIDET_ATOMIC(name)                               \
-  template <Scope = Scope::gpu, typename T>              \
-  HIDET_DEVICE T atomic_##name(T* p, same<T> v) {        \
+#define HIDET_BIT_ATOMIC(name)                            \
+  template <Scope = Scope::gpu, typename T>               \
+  HIDET_DEVICE T atomic_##name(T* p, same<T> v) {         \
     return __atomic_fetch_##name(p, v, __ATOMIC_RELAXED); \
   }
 
-HIDET_ATOMIC(and)
-HIDET_ATOMIC(or)
-HIDET_ATOMIC(xor)
-
-#undef HIDET_ATOMIC
+HIDET_BIT_ATOMIC(and)
+HIDET_BIT_ATOMIC(or)
+HIDET_BIT_ATOMIC(xor)
 
 template <Scope = Scope::gpu, typename T>
 HIDET_DEVICE T atomic_exchange(T* p, same<T> v) {

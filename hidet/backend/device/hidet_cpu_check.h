@@ -22,18 +22,6 @@ __attribute__((noinline, cold)) static void fail(const char* what, unsigned line
   block->abandon();
 }
 
-// What a program is given makes no sense: the launch returns an error, and goes on with what does no
-// harm. The first line of the message is what is wrong, the second one where.
-__attribute__((noinline, cold)) static void report_index(long long index, long long size,
-                                                         const char* where) {
-  report(kBadIndex, "index %lld is out of bounds for a dimension of size %lld\n%s", index, size,
-         where);
-}
-
-__attribute__((noinline, cold)) static void report_divisor(const char* where) {
-  report(kZeroDivisor, "ZeroDivisionError: an integer is divided by zero\n%s", where);
-}
-
 }  // namespace cpu
 
 // Stop, with a message, unless the condition holds.
@@ -41,29 +29,18 @@ HIDET_DEVICE void check(bool condition, const char* what, unsigned line = __buil
   if (__builtin_expect(!condition, false)) cpu::fail(what, line);
 }
 
-// The index if it is 0 to size - 1, else an error and 0.
-template <typename T>
-HIDET_DEVICE T checked_index(T index, long long size, const char* where) {
-  if (__builtin_expect(index >= 0 && index < size, true)) return index;
-  cpu::report_index(index, size, where);
-  return 0;
+// What a program is given makes no sense: the launch returns an error, and goes on with what does no
+// harm. The first line of the message is what is wrong, the second one where.
+__attribute__((noinline, cold)) static void bad_index(long long index, long long size,
+                                                      const char* where) {
+  cpu::report(cpu::kBadIndex, "index %lld is out of bounds for a dimension of size %lld\n%s", index,
+              size, where);
 }
 
-// The same of an index that counts from the end where it is negative.
-template <typename T>
-HIDET_DEVICE T checked_index_from_end(T index, long long size, const char* where) {
-  const T position = index < 0 ? static_cast<T>(index + size) : index;
-  if (__builtin_expect(position >= 0 && position < size, true)) return position;
-  cpu::report_index(index, size, where);
-  return 0;
-}
-
-// The divisor unless it is 0, else an error and 1.
-template <typename T>
-HIDET_DEVICE T checked_divisor(T divisor, const char* where) {
-  if (__builtin_expect(divisor != 0, true)) return divisor;
-  cpu::report_divisor(where);
-  return 1;
+__attribute__((noinline, cold)) static void zero_divisor(const char* where) {
+  cpu::report(cpu::kZeroDivisor, "ZeroDivisionError: an integer is divided by zero\n%s", where);
 }
 
 }  // namespace hidet
+
+#include "hidet_check.h"

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "hidet_memory.h"
+
 namespace hidet {
 
 // Copy N elements as one access of 1, 2, 4, 8 or 16 bytes. Both addresses are multiples of the size;
@@ -34,11 +36,6 @@ template <typename T, typename S>
 HIDET_DEVICE auto view(S* p) {
   cpu::saw_view(p, sizeof(T));
   return reinterpret_cast<std::conditional_t<std::is_const_v<S>, const T, T>*>(p);
-}
-
-template <typename S>
-HIDET_DEVICE long long address_of(const S* p) {
-  return static_cast<long long>(reinterpret_cast<std::uintptr_t>(p));
 }
 
 }  // namespace hidet

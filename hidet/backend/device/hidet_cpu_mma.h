@@ -10,18 +10,34 @@ namespace hidet {
 
 namespace cpu {
 
+// The warp of the running thread, or its warp group, by their sizes.
+template <unsigned size>
+static inline auto& team() {
+  if constexpr (size == kWarpSize) {
+    return block->warp();
+  } else {
+    return block->group();
+  }
+}
+
 // Meet the `size` threads of a warp or warp group, each with its `operands`; the last one calls
 // work(all), where all[i] are the operands of thread i.
-template <unsigned size, typename Team, typename Operands, typename Work>
-static inline void meet_and_work(Team& team, unsigned own, const Operands& operands, Work work,
-                                 const char* what, unsigned line) {
-  MeetingPoint& point = team.point;
+template <unsigned size, typename Operands, typename Work>
+static inline void work_together(const Operands& operands, Work work, const char* what,
+                                 unsigned line) {
+  if (block == nullptr) {
+    report(kNotCollective, "%s in %s needs HIDET_COLLECTIVE", what, at(line).text);
+    return;
+  }
+  auto& together = team<size>();
+  MeetingPoint& point = together.point;
   if (point.count != size) {
     report(kInvalidLane, "%s in %s needs a whole %s, and this one has %u lanes", what, at(line).text,
            size == kWarpSize ? "warp" : "warp group", point.count);
     return;
   }
-  std::uint64_t* slots = team.slots[point.generation % 2];
+  std::uint64_t* slots = together.slots[point.generation % 2];
+  const unsigned own = size == kWarpSize ? block->lane() : block->thread_of_group();
   slots[own] = reinterpret_cast<std::uint64_t>(&operands);
   const bool is_last = point.arrived + 1 == size;
   block->meet(point, what, line, Meeting::work);
@@ -30,27 +46,6 @@ static inline void meet_and_work(Team& team, unsigned own, const Operands& opera
   for (unsigned i = 0; i < size; ++i) all[i] = reinterpret_cast<const Operands*>(slots[i]);
   work(all);
   pass_on();
-}
-
-template <typename Operands, typename Work>
-static inline void work_together(const Operands& operands, Work work, const char* what,
-                                 unsigned line) {
-  if (block == nullptr) {
-    report(kNotCollective, "%s in %s needs HIDET_COLLECTIVE", what, at(line).text);
-    return;
-  }
-  meet_and_work<kWarpSize>(block->warp(), block->lane(), operands, work, what, line);
-}
-
-// As above, for a warp group.
-template <typename Operands, typename Work>
-static inline void group_works_together(const Operands& operands, Work work, const char* what,
-                                        unsigned line) {
-  if (block == nullptr) {
-    report(kNotCollective, "%s in %s needs HIDET_COLLECTIVE", what, at(line).text);
-    return;
-  }
-  meet_and_work<kGroupSize>(block->group(), block->thread_of_group(), operands, work, what, line);
 }
 
 // An operand as the tensor core takes it: of tf32 the lower 13 bits are ignored.
@@ -104,7 +99,7 @@ static inline void mma(C* c, const T* a, const T* b, const char* what, unsigned 
   saw_read(a, k / 2 * sizeof(T), line);
   saw_read(b, k / 4 * sizeof(T), line);
   saw_read(c, 4 * sizeof(C), line);
-  work_together(MmaOperands<C, T>{c, a, b}, multiply<k, C, T>, what, line);
+  work_together<kWarpSize>(MmaOperands<C, T>{c, a, b}, multiply<k, C, T>, what, line);
 }
 
 }  // namespace cpu
@@ -125,8 +120,6 @@ HIDET_MMA(mma_m16n8k8, 8, half, half)
 HIDET_MMA(mma_m16n8k8, 8, float, bfloat16)
 HIDET_MMA(mma_m16n8k8, 8, float, float)
 HIDET_MMA(mma_m16n8k4, 4, float, float)
-
-#undef HIDET_MMA
 
 // ---- ldmatrix -------------------------------------------------------------------------------------
 
@@ -167,7 +160,8 @@ static inline void ldmatrix(void* fragment, const void* row, const char* what, u
   }
 #endif
   if (block != nullptr && block->lane() < 8 * count) saw_shared_read(row, 16, what, line);
-  work_together(LdmatrixOperands{fragment, row}, load_matrices<count, transposed>, what, line);
+  work_together<kWarpSize>(LdmatrixOperands{fragment, row}, load_matrices<count, transposed>, what,
+                           line);
   saw_write(fragment, 4 * count, line);
 }
 
@@ -186,7 +180,5 @@ HIDET_LDMATRIX(ldmatrix_x4, 4, false)
 HIDET_LDMATRIX(ldmatrix_x1_trans, 1, true)
 HIDET_LDMATRIX(ldmatrix_x2_trans, 2, true)
 HIDET_LDMATRIX(ldmatrix_x4_trans, 4, true)
-
-#undef HIDET_LDMATRIX
 
 }  // namespace hidet

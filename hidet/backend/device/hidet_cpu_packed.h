@@ -51,6 +51,4 @@ static inline float fma_to_odd(float x, float y, float z) {
 HIDET_PACKED(half2, to_half)
 HIDET_PACKED(bfloat162, to_bfloat16)
 
-#undef HIDET_PACKED
-
 }  // namespace hidet

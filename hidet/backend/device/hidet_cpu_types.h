@@ -106,12 +106,4 @@ HIDET_DEVICE T to_integer(S x) {
   return is_signed && x < -end ? static_cast<T>(-largest - 1) : above;
 }
 
-// The address of a barrier, which is a number of 8 bytes with a sign or without.
-struct BarrierPointer {
-  long long* address;
-  HIDET_DEVICE BarrierPointer(long long* p) : address(p) {}
-  HIDET_DEVICE BarrierPointer(unsigned long long* p) : address(reinterpret_cast<long long*>(p)) {}
-  HIDET_DEVICE operator long long*() const { return address; }
-};
-
 }  // namespace hidet

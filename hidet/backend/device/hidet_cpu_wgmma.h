@@ -149,47 +149,21 @@ static inline long long matrix_descriptor(const void* p) {
   template <bool transposed_a, bool transposed_b>                                              \
   static inline void name(float* d, long long a, long long b, bool accumulate,                 \
                           unsigned line = __builtin_LINE()) {                                  \
-    cpu::group_works_together(cpu::WgmmaOperands{d, a, b, accumulate, line},                   \
-                              cpu::multiply_group<n, T, transposed_a, transposed_b>, #name, line); \
+    cpu::work_together<cpu::kGroupSize>(                                                       \
+        cpu::WgmmaOperands{d, a, b, accumulate, line},                                         \
+        cpu::multiply_group<n, T, transposed_a, transposed_b>, #name, line);                   \
   }
 #define HIDET_WGMMA(n)                                     \
   HIDET_WGMMA_OF(wgmma_m64n##n##k16_f16_f32, n, half)      \
   HIDET_WGMMA_OF(wgmma_m64n##n##k16_bf16_f32, n, bfloat16)
 
-HIDET_WGMMA(8)
-HIDET_WGMMA(16)
-HIDET_WGMMA(24)
-HIDET_WGMMA(32)
-HIDET_WGMMA(40)
-HIDET_WGMMA(48)
-HIDET_WGMMA(56)
-HIDET_WGMMA(64)
-HIDET_WGMMA(72)
-HIDET_WGMMA(80)
-HIDET_WGMMA(88)
-HIDET_WGMMA(96)
-HIDET_WGMMA(104)
-HIDET_WGMMA(112)
-HIDET_WGMMA(120)
-HIDET_WGMMA(128)
-HIDET_WGMMA(136)
-HIDET_WGMMA(144)
-HIDET_WGMMA(152)
-HIDET_WGMMA(160)
-HIDET_WGMMA(168)
-HIDET_WGMMA(176)
-HIDET_WGMMA(184)
-HIDET_WGMMA(192)
-HIDET_WGMMA(200)
-HIDET_WGMMA(208)
-HIDET_WGMMA(216)
-HIDET_WGMMA(224)
-HIDET_WGMMA(232)
-HIDET_WGMMA(240)
-HIDET_WGMMA(248)
-HIDET_WGMMA(256)
-
-#undef HIDET_WGMMA_OF
-#undef HIDET_WGMMA
+HIDET_WGMMA(8) HIDET_WGMMA(16) HIDET_WGMMA(24) HIDET_WGMMA(32)
+HIDET_WGMMA(40) HIDET_WGMMA(48) HIDET_WGMMA(56) HIDET_WGMMA(64)
+HIDET_WGMMA(72) HIDET_WGMMA(80) HIDET_WGMMA(88) HIDET_WGMMA(96)
+HIDET_WGMMA(104) HIDET_WGMMA(112) HIDET_WGMMA(120) HIDET_WGMMA(128)
+HIDET_WGMMA(136) HIDET_WGMMA(144) HIDET_WGMMA(152) HIDET_WGMMA(160)
+HIDET_WGMMA(168) HIDET_WGMMA(176) HIDET_WGMMA(184) HIDET_WGMMA(192)
+HIDET_WGMMA(200) HIDET_WGMMA(208) HIDET_WGMMA(216) HIDET_WGMMA(224)
+HIDET_WGMMA(232) HIDET_WGMMA(240) HIDET_WGMMA(248) HIDET_WGMMA(256)
 
 }  // namespace hidet

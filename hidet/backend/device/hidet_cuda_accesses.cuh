@@ -32,9 +32,6 @@ HIDET_STORE(store_cg, ::__stcg)
 HIDET_STORE(store_cs, ::__stcs)
 HIDET_STORE(store_wt, ::__stwt)
 
-#undef HIDET_LOAD
-#undef HIDET_STORE
-
 // ---- order -----------------------------------------------------------------------------------------
 // One element of 4 or 8 bytes; PTX ISA, "Memory Consistency Model".
 
@@ -66,20 +63,14 @@ HIDET_STORE(store_wt, ::__stwt)
     }                                                                                           \
   }
 
-HIDET_ORDERED_LOAD(acquire, cta)
-HIDET_ORDERED_LOAD(acquire, gpu)
-HIDET_ORDERED_LOAD(acquire, sys)
-HIDET_ORDERED_LOAD(relaxed, cta)
-HIDET_ORDERED_LOAD(relaxed, gpu)
-HIDET_ORDERED_LOAD(relaxed, sys)
-HIDET_ORDERED_STORE(release, cta)
-HIDET_ORDERED_STORE(release, gpu)
-HIDET_ORDERED_STORE(release, sys)
-HIDET_ORDERED_STORE(relaxed, cta)
-HIDET_ORDERED_STORE(relaxed, gpu)
-HIDET_ORDERED_STORE(relaxed, sys)
+#define HIDET_ORDERED(scope)          \
+  HIDET_ORDERED_LOAD(acquire, scope)  \
+  HIDET_ORDERED_LOAD(relaxed, scope)  \
+  HIDET_ORDERED_STORE(release, scope) \
+  HIDET_ORDERED_STORE(relaxed, scope)
 
-#undef HIDET_ORDERED_LOAD
-#undef HIDET_ORDERED_STORE
+HIDET_ORDERED(cta)
+HIDET_ORDERED(gpu)
+HIDET_ORDERED(sys)
 
 }  // namespace hidet

@@ -84,6 +84,4 @@ HIDET_FAST(rcp, "rcp.approx.ftz.f32")
 HIDET_FAST(rsqrt, "rsqrt.approx.ftz.f32")
 HIDET_FAST(sqrt, "sqrt.approx.ftz.f32")
 
-#undef HIDET_FAST
-
 }  // namespace hidet

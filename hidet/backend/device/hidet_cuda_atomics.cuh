@@ -3,8 +3,6 @@
 
 #include <type_traits>
 
-#include "hidet_atomics.h"
-
 namespace hidet {
 
 namespace cuda {
@@ -99,22 +97,18 @@ HIDET_DEVICE void atomic_add_pair(T* p, T first, T second) {
 HIDET_ATOMIC(max, atomicMax, maximum)
 HIDET_ATOMIC(min, atomicMin, minimum)
 
-#undef HIDET_ATOMIC
-
 // Integers, those of `umax` and `umin` without a sign.
-#define HIDET_ATOMIC(name, function)                            \
+#define HIDET_INTEGER(name, function)                           \
   template <Scope scope = Scope::gpu, typename T>               \
-  HIDET_DEVICE T atomic_##name(T* p, same<T> v) {         \
+  HIDET_DEVICE T atomic_##name(T* p, same<T> v) {               \
     return HIDET_INTEGER_ATOMIC(function, cuda::Unsigned<T>);   \
   }
 
-HIDET_ATOMIC(umax, atomicMax)
-HIDET_ATOMIC(umin, atomicMin)
-HIDET_ATOMIC(and, atomicAnd)
-HIDET_ATOMIC(or, atomicOr)
-HIDET_ATOMIC(xor, atomicXor)
-
-#undef HIDET_ATOMIC
+HIDET_INTEGER(umax, atomicMax)
+HIDET_INTEGER(umin, atomicMin)
+HIDET_INTEGER(and, atomicAnd)
+HIDET_INTEGER(or, atomicOr)
+HIDET_INTEGER(xor, atomicXor)
 
 template <Scope scope = Scope::gpu, typename T>
 HIDET_DEVICE T atomic_exchange(T* p, same<T> v) {
@@ -129,8 +123,5 @@ HIDET_DEVICE T atomic_cas(T* p, same<T> expected, same<T> v) {
   return static_cast<T>(HIDET_SCOPED(atomicCAS, reinterpret_cast<U*>(p), static_cast<U>(expected),
                                      static_cast<U>(v)));
 }
-
-#undef HIDET_SCOPED
-#undef HIDET_INTEGER_ATOMIC
 
 }  // namespace hidet

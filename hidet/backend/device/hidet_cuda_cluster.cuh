@@ -38,33 +38,16 @@ HIDET_DEVICE void mbarrier_arrive_cluster(BarrierPointer bar, int block) {
 
 // Begin to copy a box to dst in each block of the cluster whose bit is set in `blocks`; the barrier in
 // the same place of each of them gets the bytes.
-template <typename T>
+template <typename T, typename... C>
 HIDET_DEVICE void tma_load_multicast(T* dst, BarrierPointer bar, const TensorMap& map, int blocks,
-                                     int x) {
-  HIDET_TMA_MULTICAST(1, "%4", "r"(x));
+                                     C... first) {
+  const int at[] = {static_cast<int>(first)...};
+  if constexpr (sizeof...(C) == 1) HIDET_TMA_MULTICAST(1, "%4", HIDET_AT1);
+  if constexpr (sizeof...(C) == 2) HIDET_TMA_MULTICAST(2, "%4, %5", HIDET_AT2);
+  if constexpr (sizeof...(C) == 3) HIDET_TMA_MULTICAST(3, "%4, %5, %6", HIDET_AT3);
+  if constexpr (sizeof...(C) == 4) HIDET_TMA_MULTICAST(4, "%4, %5, %6, %7", HIDET_AT4);
+  if constexpr (sizeof...(C) == 5) HIDET_TMA_MULTICAST(5, "%4, %5, %6, %7, %8", HIDET_AT5);
 }
-template <typename T>
-HIDET_DEVICE void tma_load_multicast(T* dst, BarrierPointer bar, const TensorMap& map, int blocks,
-                                     int x, int y) {
-  HIDET_TMA_MULTICAST(2, "%4, %5", "r"(x), "r"(y));
-}
-template <typename T>
-HIDET_DEVICE void tma_load_multicast(T* dst, BarrierPointer bar, const TensorMap& map, int blocks,
-                                     int x, int y, int z) {
-  HIDET_TMA_MULTICAST(3, "%4, %5, %6", "r"(x), "r"(y), "r"(z));
-}
-template <typename T>
-HIDET_DEVICE void tma_load_multicast(T* dst, BarrierPointer bar, const TensorMap& map, int blocks,
-                                     int x, int y, int z, int w) {
-  HIDET_TMA_MULTICAST(4, "%4, %5, %6, %7", "r"(x), "r"(y), "r"(z), "r"(w));
-}
-template <typename T>
-HIDET_DEVICE void tma_load_multicast(T* dst, BarrierPointer bar, const TensorMap& map, int blocks,
-                                     int x, int y, int z, int w, int v) {
-  HIDET_TMA_MULTICAST(5, "%4, %5, %6, %7, %8", "r"(x), "r"(y), "r"(z), "r"(w), "r"(v));
-}
-
-#undef HIDET_TMA_MULTICAST
 
 #endif  // sm_90
 

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "hidet_memory.h"
+
 namespace hidet {
 
 namespace cuda {
@@ -39,11 +41,6 @@ HIDET_DEVICE void copy_vector(D* dst, const S* src) {
 template <typename T, typename S>
 HIDET_DEVICE auto view(S* p) {
   return reinterpret_cast<std::conditional_t<std::is_const_v<S>, const T, T>*>(p);
-}
-
-template <typename S>
-HIDET_DEVICE long long address_of(const S* p) {
-  return static_cast<long long>(reinterpret_cast<std::uintptr_t>(p));
 }
 
 }  // namespace hidet

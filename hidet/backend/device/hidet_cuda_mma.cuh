@@ -63,9 +63,6 @@ HIDET_MMA_A2_B1(mma_m16n8k8, bfloat16, "m16n8k8.row.col.f32.bf16.bf16.f32")
 HIDET_MMA_A4_B2(mma_m16n8k8, float, "m16n8k8.row.col.f32.tf32.tf32.f32")
 HIDET_MMA_A2_B1(mma_m16n8k4, float, "m16n8k4.row.col.f32.tf32.tf32.f32")
 
-#undef HIDET_MMA_A4_B2
-#undef HIDET_MMA_A2_B1
-
 // With c in half: two registers.
 HIDET_DEVICE void mma_m16n8k16(half* c, const half* a, const half* b) {
   unsigned c0 = cuda::get_register(c), c1 = cuda::get_register(c + 2);
@@ -142,9 +139,5 @@ HIDET_LDMATRIX_X4(ldmatrix_x4, "")
 HIDET_LDMATRIX_X1(ldmatrix_x1_trans, ".trans")
 HIDET_LDMATRIX_X2(ldmatrix_x2_trans, ".trans")
 HIDET_LDMATRIX_X4(ldmatrix_x4_trans, ".trans")
-
-#undef HIDET_LDMATRIX_X1
-#undef HIDET_LDMATRIX_X2
-#undef HIDET_LDMATRIX_X4
 
 }  // namespace hidet

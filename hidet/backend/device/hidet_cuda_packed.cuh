@@ -18,6 +18,4 @@ namespace hidet {
 HIDET_PACKED(half2)
 HIDET_PACKED(bfloat162)
 
-#undef HIDET_PACKED
-
 }  // namespace hidet

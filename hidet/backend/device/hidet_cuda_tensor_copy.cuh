@@ -59,6 +59,12 @@ HIDET_DEVICE void fence_proxy_async() {
 // ---- TMA ----------------------------------------------------------------------------------------
 // The coordinates are those of the first element of the box, the fastest dimension first.
 
+#define HIDET_AT1 "r"(at[0])
+#define HIDET_AT2 HIDET_AT1, "r"(at[1])
+#define HIDET_AT3 HIDET_AT2, "r"(at[2])
+#define HIDET_AT4 HIDET_AT3, "r"(at[3])
+#define HIDET_AT5 HIDET_AT4, "r"(at[4])
+
 #define HIDET_TMA_LOAD(rank, list, ...)                                                           \
   asm volatile(                                                                                   \
       "cp.async.bulk.tensor." #rank                                                               \
@@ -73,53 +79,26 @@ HIDET_DEVICE void fence_proxy_async() {
 
 // Begin to copy a box to dst, which starts at a multiple of 128 bytes (1024 where it is swizzled).
 // The barrier gets the bytes of the whole box, also of what is outside of the tensor, and zero.
-template <typename T>
-HIDET_DEVICE void tma_load(T* dst, BarrierPointer bar, const TensorMap& map, int x) {
-  HIDET_TMA_LOAD(1, "%3", "r"(x));
-}
-template <typename T>
-HIDET_DEVICE void tma_load(T* dst, BarrierPointer bar, const TensorMap& map, int x, int y) {
-  HIDET_TMA_LOAD(2, "%3, %4", "r"(x), "r"(y));
-}
-template <typename T>
-HIDET_DEVICE void tma_load(T* dst, BarrierPointer bar, const TensorMap& map, int x, int y, int z) {
-  HIDET_TMA_LOAD(3, "%3, %4, %5", "r"(x), "r"(y), "r"(z));
-}
-template <typename T>
-HIDET_DEVICE void tma_load(T* dst, BarrierPointer bar, const TensorMap& map, int x, int y, int z,
-                           int w) {
-  HIDET_TMA_LOAD(4, "%3, %4, %5, %6", "r"(x), "r"(y), "r"(z), "r"(w));
-}
-template <typename T>
-HIDET_DEVICE void tma_load(T* dst, BarrierPointer bar, const TensorMap& map, int x, int y, int z, int w,
-                           int v) {
-  HIDET_TMA_LOAD(5, "%3, %4, %5, %6, %7", "r"(x), "r"(y), "r"(z), "r"(w), "r"(v));
+template <typename T, typename... C>
+HIDET_DEVICE void tma_load(T* dst, BarrierPointer bar, const TensorMap& map, C... first) {
+  const int at[] = {static_cast<int>(first)...};
+  if constexpr (sizeof...(C) == 1) HIDET_TMA_LOAD(1, "%3", HIDET_AT1);
+  if constexpr (sizeof...(C) == 2) HIDET_TMA_LOAD(2, "%3, %4", HIDET_AT2);
+  if constexpr (sizeof...(C) == 3) HIDET_TMA_LOAD(3, "%3, %4, %5", HIDET_AT3);
+  if constexpr (sizeof...(C) == 4) HIDET_TMA_LOAD(4, "%3, %4, %5, %6", HIDET_AT4);
+  if constexpr (sizeof...(C) == 5) HIDET_TMA_LOAD(5, "%3, %4, %5, %6, %7", HIDET_AT5);
 }
 
 // Begin to copy a box from src to the tensor; what is outside of the tensor is left out.
-template <typename T>
-HIDET_DEVICE void tma_store(const T* src, const TensorMap& map, int x) {
-  HIDET_TMA_STORE(1, "%2", "r"(x));
+template <typename T, typename... C>
+HIDET_DEVICE void tma_store(const T* src, const TensorMap& map, C... first) {
+  const int at[] = {static_cast<int>(first)...};
+  if constexpr (sizeof...(C) == 1) HIDET_TMA_STORE(1, "%2", HIDET_AT1);
+  if constexpr (sizeof...(C) == 2) HIDET_TMA_STORE(2, "%2, %3", HIDET_AT2);
+  if constexpr (sizeof...(C) == 3) HIDET_TMA_STORE(3, "%2, %3, %4", HIDET_AT3);
+  if constexpr (sizeof...(C) == 4) HIDET_TMA_STORE(4, "%2, %3, %4, %5", HIDET_AT4);
+  if constexpr (sizeof...(C) == 5) HIDET_TMA_STORE(5, "%2, %3, %4, %5, %6", HIDET_AT5);
 }
-template <typename T>
-HIDET_DEVICE void tma_store(const T* src, const TensorMap& map, int x, int y) {
-  HIDET_TMA_STORE(2, "%2, %3", "r"(x), "r"(y));
-}
-template <typename T>
-HIDET_DEVICE void tma_store(const T* src, const TensorMap& map, int x, int y, int z) {
-  HIDET_TMA_STORE(3, "%2, %3, %4", "r"(x), "r"(y), "r"(z));
-}
-template <typename T>
-HIDET_DEVICE void tma_store(const T* src, const TensorMap& map, int x, int y, int z, int w) {
-  HIDET_TMA_STORE(4, "%2, %3, %4, %5", "r"(x), "r"(y), "r"(z), "r"(w));
-}
-template <typename T>
-HIDET_DEVICE void tma_store(const T* src, const TensorMap& map, int x, int y, int z, int w, int v) {
-  HIDET_TMA_STORE(5, "%2, %3, %4, %5, %6", "r"(x), "r"(y), "r"(z), "r"(w), "r"(v));
-}
-
-#undef HIDET_TMA_LOAD
-#undef HIDET_TMA_STORE
 
 // Make a group of all stores of this thread since its last group.
 HIDET_DEVICE void tma_commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }

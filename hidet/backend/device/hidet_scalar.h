@@ -212,9 +212,6 @@ HIDET_BINARY(fmod, fmod)  // the rest of the division rounded towards zero, with
 HIDET_DEVICE float ldexp(float x, int n) { return HIDET_LIBM(ldexpf)(x, n); }
 HIDET_DEVICE double ldexp(double x, int n) { return HIDET_LIBM(ldexp)(x, n); }
 
-#undef HIDET_UNARY
-#undef HIDET_BINARY
-
 // x * y + z, rounded once.
 HIDET_DEVICE float fma(float x, float y, float z) { return HIDET_LIBM(fmaf)(x, y, z); }
 HIDET_DEVICE double fma(double x, double y, double z) { return HIDET_LIBM(fma)(x, y, z); }
