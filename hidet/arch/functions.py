@@ -2,7 +2,8 @@
 
 An entry is all that there is of a function besides its body in the device header, and its name in
 `hidet.lang`: the operation `cuda.function` verifies its types by it, the printer calls what it
-names, scripts convert their operands by it, and compute with it what Python knows.
+names, scripts convert their operands by it, and compute with it what Python knows. The manual is
+NVIDIA's CUDA Math API Reference.
 """
 
 from __future__ import annotations
@@ -121,7 +122,6 @@ def _table(*rows: tuple[str, str, Callable[..., float], str]) -> dict[str, Scala
             name,
             (),
             ptx="",
-            section="CUDA Math API Reference Manual",
             arch=50,
             takes=tuple(_KINDS[letter] for letter in types[:-3]),
             gives=_KINDS[types[-1]],

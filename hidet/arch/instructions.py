@@ -5,8 +5,9 @@ dialect verify their operands, passes learn what is read and written, the printe
 the function, and tests take the fragments. The two bodies of the function stand in the device
 header: inline PTX for nvcc, plain C++ for g++.
 
-Section titles are those of NVIDIA's PTX ISA. A fragment is a run of elements of one array, in the
-order in which the manual counts them; two neighbours of a 16-bit type share a register.
+NVIDIA's PTX ISA describes an instruction under its name in PTX. A fragment is a run of elements of
+one array, in the order in which the manual counts them; two neighbours of a 16-bit type share a
+register. Instructions that are one operation stand with that, those of Hopper in `hopper.py`.
 """
 
 from __future__ import annotations
@@ -69,9 +70,7 @@ class Instruction:
         function: its name in the device header, after `hidet::`.
         operands: its operands in memory, in the order of the function's arguments.
         ptx: the instruction in PTX.
-        section: where the PTX ISA describes it.
         arch: the first compute capability that has it, as `80` for sm_80.
-        group: how many neighbouring threads execute it together.
         only: whether no later architecture has it (sm_90a).
         orders: whether what is read from and written to memory of others, threads and copies, stays
             on its side of the instruction, as with a barrier.
@@ -80,9 +79,7 @@ class Instruction:
     function: str
     operands: tuple[Operand, ...]
     ptx: str
-    section: str
     arch: int
-    group: int = 1
     only: bool = False
     orders: bool = False
 
@@ -101,10 +98,12 @@ class MmaInstruction(Instruction):
     Attributes:
         name: shape and types, `m16n8k16_f16_f32`: of A and B, then of C.
         shape: m, n, k.
+        group: how many neighbouring threads execute it together.
     """
 
     name: str = ""
     shape: tuple[int, int, int] = (0, 0, 0)
+    group: int = WARP
 
     @property
     def accumulator(self) -> TaskMap:
@@ -133,17 +132,13 @@ class CopyInstruction(Instruction):
     """An asynchronous copy from global to shared memory by one thread.
 
     Attributes:
-        cache: `ca` caches at all levels, `cg` in L2 only.
         sizes: the bytes that it can copy; both addresses are multiples of them.
     """
 
-    cache: str = ""
     sizes: tuple[int, ...] = ()
 
 
 # ---- mma.sync -----------------------------------------------------------------------------------
-
-_MMA_SECTION = "Multiply-and-Accumulate Instruction: mma"
 
 
 def _mma(
@@ -161,9 +156,7 @@ def _mma(
             Operand("b", "local", Access.READ, element, fragments.b),
         ),
         ptx=f"mma.sync.aligned.{name}.row.col.{accumulator}.{kind}.{kind}.{accumulator}",
-        section=_MMA_SECTION,
         arch=arch,
-        group=WARP,
         name=f"{name}_{kind}_{accumulator}",
         shape=shape,
     )
@@ -203,9 +196,7 @@ def _ldmatrix(count: int, transposed: bool) -> LdmatrixInstruction:
             Operand("p", "shared", Access.READ, bytes=16),
         ),
         ptx=f"ldmatrix.sync.aligned.m8n8.x{count}{'.trans' if transposed else ''}.shared.b16",
-        section="Warp-level matrix instructions: ldmatrix",
         arch=75,
-        group=WARP,
         count=count,
         transposed=transposed,
     )
@@ -220,8 +211,6 @@ LDMATRIX: dict[tuple[int, bool], LdmatrixInstruction] = {
 
 # ---- cp.async -----------------------------------------------------------------------------------
 
-_COPY_SECTION = "Data Movement and Conversion Instructions: Non-bulk copy"
-
 
 def _cp_async(cache: str, sizes: tuple[int, ...]) -> CopyInstruction:
     """Return one form of `cp.async`."""
@@ -232,9 +221,7 @@ def _cp_async(cache: str, sizes: tuple[int, ...]) -> CopyInstruction:
             Operand("src", "global", Access.READ),
         ),
         ptx=f"cp.async.{cache}.shared.global",
-        section=f"{_COPY_SECTION}, cp.async",
         arch=80,
-        cache=cache,
         sizes=sizes,
     )
 
@@ -243,23 +230,4 @@ CP_ASYNC: dict[str, CopyInstruction] = {
     "ca": _cp_async("ca", (4, 8, 16)),
     "cg": _cp_async("cg", (16,)),
 }
-"""The asynchronous copies, by where they cache."""
-
-CP_ASYNC_COMMIT = Instruction(
-    "cp_async_commit",
-    (),
-    ptx="cp.async.commit_group",
-    section=f"{_COPY_SECTION}, cp.async.commit_group",
-    arch=80,
-)
-"""Makes a group of all copies since the last group."""
-
-CP_ASYNC_WAIT = Instruction(
-    "cp_async_wait",
-    (),
-    ptx="cp.async.wait_group",
-    section=f"{_COPY_SECTION}, cp.async.wait_group",
-    arch=80,
-    orders=True,
-)
-"""Waits until no more than a number of the thread's latest groups are still under way."""
+"""The asynchronous copies, by where they cache: `ca` at all levels, `cg` in L2 only."""

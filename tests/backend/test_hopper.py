@@ -11,12 +11,13 @@ from xdsl.parser import Parser
 from hidet.arch import hopper
 from hidet.arch.chips import Arch
 from hidet.arch.hopper import WGMMA
-from hidet.arch.instructions import MMA_SYNC
+from hidet.arch.instructions import MMA_SYNC, Instruction
 from hidet.backend.build import build_kernels
 from hidet.backend.cache import ArtifactCache
 from hidet.backend.printer import print_kernels
 from hidet.backend.toolchains import Gxx, Nvcc
 from hidet.context import make_context
+from hidet.dialects import cuda
 from hidet.errors import CompilerNotFoundError
 from hidet.lowering.pipelines import PassOptions, run_pipeline
 
@@ -341,16 +342,10 @@ CALLS = {
 
 def instructions():
     """Give the instructions of the table that are instructions of the machine."""
-    single = [
-        *(hopper.MBARRIER_INIT, hopper.MBARRIER_ARRIVE, hopper.MBARRIER_EXPECT),
-        *(hopper.MBARRIER_WAIT, hopper.FENCE_MBARRIER_INIT, hopper.FENCE_PROXY_ASYNC),
-        *(hopper.WGMMA_FENCE, hopper.WGMMA_COMMIT, hopper.WGMMA_WAIT),
-        *(hopper.TMA_COMMIT, hopper.TMA_WAIT, hopper.BARRIER_SYNC, hopper.BARRIER_ARRIVE),
-        *hopper.SETMAXNREG.values(),
-        *(hopper.CLUSTER_ARRIVE, hopper.CLUSTER_WAIT, hopper.MBARRIER_ARRIVE_CLUSTER),
-        *(hopper.GRID_DEPENDENCY_WAIT, hopper.LAUNCH_DEPENDENTS),
-    ]
-    assert [i.function for i in single] == list(CALLS)
+    entries = [op.ENTRY for op in cuda.Cuda.operations if hasattr(op, "ENTRY")]
+    entries += cuda.SetMaxNregOp.ENTRY.values()
+    single = [i for i in entries if isinstance(i, Instruction) and i.function in CALLS]
+    assert sorted(i.function for i in single) == sorted(CALLS)
     copies = (hopper.TMA_LOAD, hopper.TMA_LOAD_MULTICAST, hopper.TMA_STORE)
     return [*single, *(each for table in copies for each in table.values()), *WGMMA.values()]
 

@@ -7,12 +7,13 @@ import pytest
 import torch
 from xdsl.parser import Parser
 
-from hidet.arch.instructions import CP_ASYNC, CP_ASYNC_COMMIT, CP_ASYNC_WAIT, LDMATRIX, MMA_SYNC
+from hidet.arch.instructions import CP_ASYNC, LDMATRIX, MMA_SYNC
 from hidet.backend.build import build_kernels
 from hidet.backend.cache import ArtifactCache
 from hidet.backend.printer import print_kernels
 from hidet.backend.toolchains import Gxx, Nvcc
 from hidet.context import make_context
+from hidet.dialects.cuda import CpAsyncCommitOp, CpAsyncWaitOp
 from hidet.errors import CompilerNotFoundError
 from hidet.lowering.pipelines import PassOptions, run_pipeline
 
@@ -314,9 +315,8 @@ def test_instructions_are_those_of_the_table(tmp_path, kernel_sources, nvcc_to_p
     """Each function becomes the instruction that the table names."""
     nvcc_to_ptx("sm_80").compile(kernel_sources["mma"], tmp_path / "ptx")
     found = re.sub(r"\s+", " ", (tmp_path / "ptx").read_text())
-    for instruction in [
-        *MMA_SYNC.values(), *LDMATRIX.values(), *CP_ASYNC.values(), CP_ASYNC_COMMIT, CP_ASYNC_WAIT,
-    ]:  # fmt: skip
+    tables = [*MMA_SYNC.values(), *LDMATRIX.values(), *CP_ASYNC.values()]
+    for instruction in [*tables, CpAsyncCommitOp.ENTRY, CpAsyncWaitOp.ENTRY]:
         assert re.search(rf"{re.escape(instruction.ptx)}[ ;]", found), instruction.ptx
 
 

@@ -47,9 +47,6 @@ from hidet.arch.instructions import Instruction
 from hidet.dialects.cuda.table_ops import InstructionOp
 from hidet.dialects.fields import FieldsOp
 
-_MOVES = "Data Movement and Conversion Instructions"
-_HALVES = "Half Precision Floating-Point Instructions"
-
 
 class ScalarOp(InstructionOp):
     """An instruction that computes a scalar from scalars and does nothing else."""
@@ -67,14 +64,7 @@ class FunctionInstruction(Instruction):
 
 
 FAST: dict[str, FunctionInstruction] = {
-    name: FunctionInstruction(
-        f"fast_{name}",
-        (),
-        f"{ptx}.f32",
-        f"Floating Point Instructions: {ptx.split('.')[0]}",
-        arch,
-        error=error,
-    )
+    name: FunctionInstruction(f"fast_{name}", (), f"{ptx}.f32", arch, error=error)
     for name, ptx, arch, error in (
         ("exp2", "ex2.approx.ftz", 50, "about 2^-22 of the result"),
         ("log2", "lg2.approx.ftz", 50, "about 2^-22"),
@@ -89,7 +79,7 @@ FAST: dict[str, FunctionInstruction] = {
 """Fast functions by name; numbers too small to be normal count as zero."""
 
 PACKED: dict[str, Instruction] = {
-    name: Instruction(f"packed_{name}", (), f"{name}{rounding}.f16x2", f"{_HALVES}: {name}", 80)
+    name: Instruction(f"packed_{name}", (), f"{name}{rounding}.f16x2", 80)
     for names, rounding in (("add sub mul fma", ".rn"), ("min max neg abs", ""))
     for name in names.split()
 }
@@ -105,7 +95,7 @@ class Lop3Op(ScalarOp):
     """
 
     name = "cuda.lop3"
-    ENTRY: ClassVar = Instruction("lop3", (), "lop3.b32", "Logic and Shift Instructions: lop3", 50)
+    ENTRY: ClassVar = Instruction("lop3", (), "lop3.b32", 50)
 
     a = operand_def(i32)
     b = operand_def(i32)
@@ -135,7 +125,7 @@ class PrmtOp(ScalarOp):
     """
 
     name = "cuda.prmt"
-    ENTRY: ClassVar = Instruction("prmt", (), "prmt.b32", f"{_MOVES}: prmt", 50)
+    ENTRY: ClassVar = Instruction("prmt", (), "prmt.b32", 50)
 
     a = operand_def(i32)
     b = operand_def(i32)
@@ -153,7 +143,7 @@ class RoundTf32Op(ScalarOp):
     """
 
     name = "cuda.round_tf32"
-    ENTRY: ClassVar = Instruction("round_tf32", (), "cvt.rna.tf32.f32", f"{_MOVES}: cvt", 80)
+    ENTRY: ClassVar = Instruction("round_tf32", (), "cvt.rna.tf32.f32", 80)
 
     value = operand_def(f32)
     result = result_def(f32)
@@ -271,7 +261,7 @@ class JoinOp(ScalarOp):
     """
 
     name = "cuda.join"
-    ENTRY: ClassVar = Instruction("join", (), "mov", f"{_MOVES}: mov", 50)
+    ENTRY: ClassVar = Instruction("join", (), "mov", 50)
 
     parts = var_operand_def(_Word)
     result = result_def(_Word)
@@ -292,7 +282,7 @@ class PartOp(ScalarOp):
     """`cuda.part 1 of %w : vector<2xf16> to f16`: some neighbouring bits of a value."""
 
     name = "cuda.part"
-    ENTRY: ClassVar = Instruction("part", (), "mov", f"{_MOVES}: mov", 50)
+    ENTRY: ClassVar = Instruction("part", (), "mov", 50)
 
     whole = operand_def(_Word)
     number = prop_def(IntegerAttr[I64])

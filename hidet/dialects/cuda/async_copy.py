@@ -21,9 +21,9 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from hidet.arch import hopper
-from hidet.arch.instructions import CP_ASYNC, CP_ASYNC_COMMIT, CP_ASYNC_WAIT, Instruction
+from hidet.arch.instructions import CP_ASYNC, Instruction
 from hidet.dialects.cuda.memory_access import VectorCopyOp
-from hidet.dialects.cuda.table_ops import GroupWaitOp, InstructionOp, PlainOp
+from hidet.dialects.cuda.table_ops import GroupWaitOp, InstructionOp
 from hidet.dialects.cuda.tensor_map import TensorMapType
 from hidet.dialects.effects import Effects, read, write
 from hidet.dialects.shaped import element_of
@@ -73,14 +73,6 @@ class CpAsyncOp(VectorCopyOp):
 
 
 @irdl_op_definition
-class CpAsyncCommitOp(PlainOp):
-    """`cuda.cp_async_commit`: makes a group of the thread's copies since its last group."""
-
-    name = "cuda.cp_async_commit"
-    ENTRY: ClassVar = CP_ASYNC_COMMIT
-
-
-@irdl_op_definition
 class CpAsyncWaitOp(GroupWaitOp):
     """`cuda.cp_async_wait 1`: waits for the thread's groups of copies, but for the latest ones.
 
@@ -89,7 +81,7 @@ class CpAsyncWaitOp(GroupWaitOp):
     """
 
     name = "cuda.cp_async_wait"
-    ENTRY: ClassVar = CP_ASYNC_WAIT
+    ENTRY: ClassVar = Instruction("cp_async_wait", (), "cp.async.wait_group", 80, orders=True)
 
 
 @irdl_op_definition
@@ -177,14 +169,6 @@ def _of_rank(table: dict[int, Instruction], coordinates: Sequence[SSAValue]) -> 
 
 
 @irdl_op_definition
-class TmaCommitOp(PlainOp):
-    """`cuda.tma_commit`: makes a group of the thread's stores since its last group."""
-
-    name = "cuda.tma_commit"
-    ENTRY: ClassVar = hopper.TMA_COMMIT
-
-
-@irdl_op_definition
 class TmaWaitOp(GroupWaitOp):
     """`cuda.tma_wait 0`: waits until the thread's stores have read shared memory, but for so many.
 
@@ -192,4 +176,4 @@ class TmaWaitOp(GroupWaitOp):
     """
 
     name = "cuda.tma_wait"
-    ENTRY: ClassVar = hopper.TMA_WAIT
+    ENTRY: ClassVar = Instruction("tma_wait", (), "cp.async.bulk.wait_group.read", 90, orders=True)

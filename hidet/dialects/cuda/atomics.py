@@ -43,7 +43,6 @@ ATOMIC_PAIRS: dict[str, Instruction] = {
         "atomic_add_pair",
         (Operand("a", space, Access.UPDATE, bytes=4),),
         ptx=f"red.{space}.add.noftz.f16x2, .bf16x2",
-        section="Parallel Synchronization and Communication Instructions: red",
         arch=70,
     )
     for space in ("shared", "global")

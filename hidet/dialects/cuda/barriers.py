@@ -32,36 +32,27 @@ from xdsl.irdl import (
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
-from hidet.arch import hopper
+from hidet.arch.hopper import MBARRIER, REGISTER_COUNTS, SETMAXNREG
 from hidet.arch.instructions import Instruction
 from hidet.arch.limits import MAX_THREADS_PER_BLOCK, WARP
 from hidet.dialects.cuda.instructions import BlockBarrier, Collective, WarpCollective
-from hidet.dialects.cuda.table_ops import InstructionOp, PlainOp
+from hidet.dialects.cuda.table_ops import InstructionOp
 from hidet.dialects.effects import MachineEffect
 from hidet.dialects.fields import Field, FieldsOp
 
-_SECTION = "Parallel Synchronization and Communication Instructions"
-
 BLOCK_VOTES: dict[str, Instruction] = {
-    kind: Instruction(
-        f"sync_threads_{kind}",
-        (),
-        ptx=f"barrier.cta.red.{ptx}.aligned",
-        section=f"{_SECTION}: bar, barrier",
-        arch=50,
-        orders=True,
-    )
+    kind: Instruction(f"sync_threads_{kind}", (), f"barrier.cta.red.{ptx}.aligned", 50, orders=True)
     for kind, ptx in (("and", "and.pred"), ("or", "or.pred"), ("count", "popc.u32"))
 }
 """Barriers of a block that give what its threads say together, by what they are asked."""
 
 EFFECTS: dict[str, Instruction] = {
-    name: Instruction(name, (), ptx=ptx, section=section, arch=arch, orders=True)
-    for name, ptx, section, arch in (
-        ("fence_cta", "fence.acq_rel.cta", f"{_SECTION}: membar/fence", 50),
-        ("fence_gpu", "fence.acq_rel.gpu", f"{_SECTION}: membar/fence", 50),
-        ("fence_sys", "fence.acq_rel.sys", f"{_SECTION}: membar/fence", 50),
-        ("nanosleep", "nanosleep.u32", "Miscellaneous Instructions: nanosleep", 70),
+    name: Instruction(name, (), ptx, arch, orders=True)
+    for name, ptx, arch in (
+        ("fence_cta", "fence.acq_rel.cta", 50),
+        ("fence_gpu", "fence.acq_rel.gpu", 50),
+        ("fence_sys", "fence.acq_rel.sys", 50),
+        ("nanosleep", "nanosleep.u32", 70),
     )
 }
 """What a thread does by itself that is neither arithmetic nor an access, by name."""
@@ -210,7 +201,7 @@ class BarrierSyncOp(_NamedBarrierOp):
     """
 
     name = "cuda.barrier_sync"
-    ENTRY: ClassVar = hopper.BARRIER_SYNC
+    ENTRY: ClassVar = Instruction("barrier_sync", (), "barrier.cta.sync.aligned", 70, orders=True)
 
 
 @irdl_op_definition
@@ -218,7 +209,9 @@ class BarrierArriveOp(_NamedBarrierOp):
     """`cuda.barrier_arrive %id count 128`: comes to a barrier, and goes on at once."""
 
     name = "cuda.barrier_arrive"
-    ENTRY: ClassVar = hopper.BARRIER_ARRIVE
+    ENTRY: ClassVar = Instruction(
+        "barrier_arrive", (), "barrier.cta.arrive.aligned", 70, orders=True
+    )
 
 
 @irdl_op_definition
@@ -230,7 +223,7 @@ class SetMaxNregOp(InstructionOp):
     """
 
     name = "cuda.setmaxnreg"
-    ENTRY: ClassVar = hopper.SETMAXNREG
+    ENTRY: ClassVar = SETMAXNREG
     KEY: ClassVar = "action"
     TEMPLATE: ClassVar = ("count",)
 
@@ -243,46 +236,16 @@ class SetMaxNregOp(InstructionOp):
     def verify_(self) -> None:
         """Check the number of registers (PTX ISA, setmaxnreg)."""
         super().verify_()
-        if self.count.value.data not in hopper.REGISTER_COUNTS:
+        if self.count.value.data not in REGISTER_COUNTS:
             raise VerifyException(
                 f"a thread has 24, 32, ... 256 registers, not {self.count.value.data}"
             )
 
 
-@irdl_op_definition
-class GridDependencyWaitOp(PlainOp):
-    """`cuda.grid_dependency_wait`: waits for the kernel before, whose writes can then be seen."""
-
-    name = "cuda.grid_dependency_wait"
-    ENTRY: ClassVar = hopper.GRID_DEPENDENCY_WAIT
-
-
-@irdl_op_definition
-class LaunchDependentsOp(PlainOp):
-    """`cuda.launch_dependents`: lets the next kernel start, once all blocks have come here."""
-
-    name = "cuda.launch_dependents"
-    ENTRY: ClassVar = hopper.LAUNCH_DEPENDENTS
-
-
-@irdl_op_definition
-class ClusterArriveOp(PlainOp):
-    """`cuda.cluster_arrive`: comes to the barrier of the cluster, and goes on at once."""
-
-    name = "cuda.cluster_arrive"
-    ENTRY: ClassVar = hopper.CLUSTER_ARRIVE
-
-    traits = traits_def(Collective())
-
-
-@irdl_op_definition
-class ClusterWaitOp(PlainOp):
-    """`cuda.cluster_wait`: waits until all threads of the cluster have come to its barrier."""
-
-    name = "cuda.cluster_wait"
-    ENTRY: ClassVar = hopper.CLUSTER_WAIT
-
-    traits = traits_def(Collective())
+def _mbarrier(name: str, ptx: str, scope: str = "cta") -> Instruction:
+    """Return an instruction on one barrier."""
+    full = f"mbarrier.{ptx}.shared::{scope}.b64"
+    return Instruction(f"mbarrier_{name}", (MBARRIER,), full, 90, orders=True)
 
 
 class _BarrierOp(InstructionOp):
@@ -302,7 +265,7 @@ class MbarrierInitOp(_BarrierOp):
     """
 
     name = "cuda.mbarrier_init"
-    ENTRY: ClassVar = hopper.MBARRIER_INIT
+    ENTRY: ClassVar = _mbarrier("init", "init")
 
     assembly_format = "$barrier `[` $indices `]` `count` $number attr-dict `:` type($barrier)"
 
@@ -312,7 +275,7 @@ class MbarrierExpectOp(_BarrierOp):
     """`cuda.mbarrier_arrive_expect_tx %b[%i] bytes %n`: arrives; the phase wants n bytes too."""
 
     name = "cuda.mbarrier_arrive_expect_tx"
-    ENTRY: ClassVar = hopper.MBARRIER_EXPECT
+    ENTRY: ClassVar = _mbarrier("arrive_expect_tx", "arrive.expect_tx")
 
     assembly_format = "$barrier `[` $indices `]` `bytes` $number attr-dict `:` type($barrier)"
 
@@ -325,7 +288,7 @@ class MbarrierWaitOp(_BarrierOp):
     """
 
     name = "cuda.mbarrier_wait"
-    ENTRY: ClassVar = hopper.MBARRIER_WAIT
+    ENTRY: ClassVar = _mbarrier("wait", "try_wait.parity")
 
     assembly_format = "$barrier `[` $indices `]` `parity` $number attr-dict `:` type($barrier)"
 
@@ -335,7 +298,7 @@ class MbarrierArriveOp(InstructionOp):
     """`cuda.mbarrier_arrive %b[%i]`: arrives at a barrier."""
 
     name = "cuda.mbarrier_arrive"
-    ENTRY: ClassVar = hopper.MBARRIER_ARRIVE
+    ENTRY: ClassVar = _mbarrier("arrive", "arrive")
 
     barrier = operand_def(MemRefType)
     indices = var_operand_def(IndexType)
@@ -351,22 +314,6 @@ class MbarrierArriveClusterOp(_BarrierOp):
     """
 
     name = "cuda.mbarrier_arrive_cluster"
-    ENTRY: ClassVar = hopper.MBARRIER_ARRIVE_CLUSTER
+    ENTRY: ClassVar = _mbarrier("arrive_cluster", "arrive", "cluster")
 
     assembly_format = "$barrier `[` $indices `]` `block` $number attr-dict `:` type($barrier)"
-
-
-@irdl_op_definition
-class FenceMbarrierInitOp(PlainOp):
-    """`cuda.fence_mbarrier_init`: new barriers of the thread can be seen by copies and others."""
-
-    name = "cuda.fence_mbarrier_init"
-    ENTRY: ClassVar = hopper.FENCE_MBARRIER_INIT
-
-
-@irdl_op_definition
-class FenceProxyAsyncOp(PlainOp):
-    """`cuda.fence_proxy_async`: stores of the thread to shared memory can be seen by wgmma, TMA."""
-
-    name = "cuda.fence_proxy_async"
-    ENTRY: ClassVar = hopper.FENCE_PROXY_ASYNC

@@ -37,16 +37,11 @@ from hidet.dialects.cuda.table_ops import InstructionOp, element_bits
 from hidet.dialects.effects import FieldAccessOp, OwnEffects
 from hidet.dialects.shaped import element_of, memref_type
 
-_LOAD = "Data Movement and Conversion Instructions: ld"
-_STORE = "Data Movement and Conversion Instructions: st"
-
-
 LOADS: dict[str, Instruction] = {
     hint: Instruction(
         f"load_{hint}",
         (Operand("dst", "local", Access.WRITE), Operand("src", "global", Access.READ)),
         f"ld.global.{hint}",
-        _LOAD,
         50,
     )
     for hint in ("ca", "cg", "cs", "lu", "cv", "nc")
@@ -58,7 +53,6 @@ STORES: dict[str, Instruction] = {
         f"store_{hint}",
         (Operand("dst", "global", Access.WRITE), Operand("src", "local", Access.READ)),
         f"st.global.{hint}",
-        _STORE,
         50,
     )
     for hint in ("wb", "cg", "cs", "wt")
@@ -71,12 +65,11 @@ SCOPES = ("cta", "gpu", "sys")
 
 def _ordered(kind: str, order: str, scope: str) -> Instruction:
     """Return an access to one element that is in order with others around it."""
-    access, section = (Access.READ, _LOAD) if kind == "ld" else (Access.WRITE, _STORE)
+    name, access = ("load", Access.READ) if kind == "ld" else ("store", Access.WRITE)
     return Instruction(
-        f"{'load' if kind == 'ld' else 'store'}_{order}_{scope}",
+        f"{name}_{order}_{scope}",
         (Operand("p", "global", access),),
         ptx=f"{kind}.{order}.{scope}",
-        section=f"{section}; Memory Consistency Model",
         arch=70,
         orders=True,
     )

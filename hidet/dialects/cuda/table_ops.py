@@ -156,12 +156,6 @@ def _text(attribute: Attribute | None) -> str:
             return str(int(isinstance(attribute, UnitAttr)))
 
 
-class PlainOp(InstructionOp):
-    """An instruction of the table that has no operands."""
-
-    assembly_format = "attr-dict"
-
-
 class GroupWaitOp(InstructionOp):
     """A wait for groups of copies or products, but for some of the latest ones."""
 

@@ -26,10 +26,10 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from hidet.arch import hopper
-from hidet.arch.instructions import LDMATRIX, MMA_SYNC, Instruction, Operand
+from hidet.arch.hopper import WGMMA
+from hidet.arch.instructions import LDMATRIX, MMA_SYNC, Access, Instruction, Operand
 from hidet.dialects.cuda.instructions import WarpCollective
-from hidet.dialects.cuda.table_ops import GroupWaitOp, InstructionOp, PlainOp, element_bits
+from hidet.dialects.cuda.table_ops import GroupWaitOp, InstructionOp, element_bits
 from hidet.dialects.effects import Effects, read
 from hidet.dialects.shaped import memref_type
 
@@ -115,6 +115,19 @@ class LdmatrixOp(InstructionOp):
 SWIZZLES = (0, 32, 64, 128)
 """Spans in bytes within which 16-byte pieces change places (PTX ISA, Swizzling Modes)."""
 
+DESCRIPTOR = Instruction(
+    "matrix_descriptor",
+    (Operand("p", "shared", Access.READ, bytes=16, alignment=1024),),
+    ptx="",
+    arch=90,
+)
+"""No instruction: the number that describes a matrix (PTX ISA, wgmma, Matrix Descriptor)."""
+
+FENCE_OPERAND = Instruction(
+    "wgmma_fence_operand", (Operand("d", "local", Access.UPDATE, "f32"),), ptx="", arch=90
+)
+"""No instruction: keeps the compiler from reading accumulators ahead of the wait before it."""
+
 
 @irdl_op_definition
 class MatrixDescriptorOp(InstructionOp):
@@ -127,7 +140,7 @@ class MatrixDescriptorOp(InstructionOp):
     """
 
     name = "cuda.matrix_descriptor"
-    ENTRY: ClassVar = hopper.WGMMA_DESCRIPTOR
+    ENTRY: ClassVar = DESCRIPTOR
     TEMPLATE: ClassVar = ("leading", "stride", "swizzle")
 
     source = operand_def(MemRefType)
@@ -175,7 +188,7 @@ class WgmmaOp(InstructionOp):
     """
 
     name = "cuda.wgmma"
-    ENTRY: ClassVar = hopper.WGMMA
+    ENTRY: ClassVar = WGMMA
     KEY: ClassVar = "config"
     TEMPLATE: ClassVar = ("trans_a", "trans_b")
 
@@ -204,26 +217,6 @@ class WgmmaOp(InstructionOp):
 
 
 @irdl_op_definition
-class WgmmaFenceOp(PlainOp):
-    """`cuda.wgmma_fence`: before the first product, and after other code has written its D."""
-
-    name = "cuda.wgmma_fence"
-    ENTRY: ClassVar = hopper.WGMMA_FENCE
-
-    traits = traits_def(WarpCollective())
-
-
-@irdl_op_definition
-class WgmmaCommitOp(PlainOp):
-    """`cuda.wgmma_commit`: makes a group of the products of the warp group since its last group."""
-
-    name = "cuda.wgmma_commit"
-    ENTRY: ClassVar = hopper.WGMMA_COMMIT
-
-    traits = traits_def(WarpCollective())
-
-
-@irdl_op_definition
 class WgmmaWaitOp(GroupWaitOp):
     """`cuda.wgmma_wait 1`: waits for the groups of products, but for so many of the latest ones.
 
@@ -231,7 +224,9 @@ class WgmmaWaitOp(GroupWaitOp):
     """
 
     name = "cuda.wgmma_wait"
-    ENTRY: ClassVar = hopper.WGMMA_WAIT
+    ENTRY: ClassVar = Instruction(
+        "wgmma_wait", (), "wgmma.wait_group.sync.aligned", 90, only=True, orders=True
+    )
 
     traits = traits_def(WarpCollective())
 
@@ -252,7 +247,7 @@ class WgmmaFenceOperandOp(InstructionOp):
     """
 
     name = "cuda.wgmma_fence_operand"
-    ENTRY: ClassVar = hopper.WGMMA_FENCE_OPERAND
+    ENTRY: ClassVar = FENCE_OPERAND
     TEMPLATE: ClassVar = ("count",)
 
     count = prop_def(IntegerAttr[I64])

@@ -11,7 +11,6 @@ from xdsl.dialects.memref import AllocaOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from hidet.arch import hopper
 from hidet.arch.hopper import WGMMA
 from hidet.arch.instructions import LDMATRIX, MMA_SYNC, MmaInstruction, Operand
 from hidet.dialects.cuda import (
@@ -27,7 +26,7 @@ from hidet.dialects.cuda import (
 )
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.cuda.table_ops import Element, known_index
-from hidet.dialects.cuda.tensor_core import SWIZZLES
+from hidet.dialects.cuda.tensor_core import DESCRIPTOR, FENCE_OPERAND, SWIZZLES
 from hidet.dialects.shaped import memref_type
 from hidet.dialects.task.layout import map_of
 from hidet.errors import ScriptError
@@ -286,7 +285,7 @@ def matrix_descriptor(
         ScriptError: there is no such matrix.
     """
     emitter = current("matrix_descriptor")
-    (operand,) = hopper.WGMMA_DESCRIPTOR.operands
+    (operand,) = DESCRIPTOR.operands
     element = operand_at(emitter, "matrix_descriptor", operand, address, 1)
     span = known_number("the swizzle", swizzle, SWIZZLES)
     distances = range(0, 1 << 18, 16)
@@ -379,7 +378,7 @@ def wgmma_wait_group(N: object) -> None:
 def wgmma_fence_operand(c_addr: object) -> None:
     """Keep what is done with accumulators behind the wait that stands before this line."""
     emitter = current("wgmma_fence_operand")
-    (operand,) = hopper.WGMMA_FENCE_OPERAND.operands
+    (operand,) = FENCE_OPERAND.operands
     element = operand_at(emitter, "wgmma_fence_operand", operand, c_addr, 1)
     _fence_operand(emitter, element.memref)
 

@@ -13,11 +13,10 @@ from xdsl.rewriter import InsertPoint
 
 from hidet.arch.instructions import MmaInstruction
 from hidet.dialects.cuda import FenceProxyAsyncOp
+from hidet.dialects.cuda.plain_ops import WgmmaCommitOp, WgmmaFenceOp
 from hidet.dialects.cuda.table_ops import Element
 from hidet.dialects.cuda.tensor_core import (
     MatrixDescriptorOp,
-    WgmmaCommitOp,
-    WgmmaFenceOp,
     WgmmaFenceOperandOp,
     WgmmaOp,
     WgmmaWaitOp,
