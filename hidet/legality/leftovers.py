@@ -31,21 +31,20 @@ class Lifetime:
     until: str | None = None
 
 
-FOREVER = Lifetime()
+def _forever(*names: str) -> dict[str, Lifetime]:
+    """Return ops and dialects that may always be there."""
+    return dict.fromkeys(names, Lifetime())
+
+
+_SCALARS = _forever("arith", "math", "scf")
+_MEMORY = _forever("memref.alloca", "memref.load", "memref.store")
 
 PLACES: Mapping[str, Mapping[str, Lifetime]] = {
-    "the module": {
-        "func.func": FOREVER,
-        "cuda.kernel": FOREVER,
-    },
+    "the module": _forever("func.func", "cuda.kernel"),
     "a host function": {
-        "func.return": FOREVER,
-        "arith": FOREVER,
-        "math": FOREVER,
-        "scf": FOREVER,
-        "memref.alloca": FOREVER,
-        "memref.load": FOREVER,
-        "memref.store": FOREVER,
+        **_SCALARS,
+        **_MEMORY,
+        **_forever("func.return", "cuda.floormodsi", "cuda.view", "cuda.printf"),
         "graph": Lifetime(until="lower-graph-to-compute"),
         "graph.matmul": Lifetime(until="fuse"),
         "graph.scaled_dot_product_attention": Lifetime(until="fuse"),
@@ -53,48 +52,31 @@ PLACES: Mapping[str, Mapping[str, Lifetime]] = {
         "graph.call_kernel": Lifetime(until="schedule"),
         "compute.grid": Lifetime(since="lower-graph-to-compute", until="fuse"),
         "compute.fusion": Lifetime(since="fuse", until="schedule"),
-        "cuda.floormodsi": FOREVER,
         "cuda.launch": Lifetime(since="schedule"),
-        "cuda.view": FOREVER,
-        "cuda.printf": FOREVER,
         "cuda.buffer": Lifetime(since="plan-memory"),
         "cuda.tensor_map": Lifetime(since="pass-tensor-maps"),
         "memref.copy": Lifetime(since="plan-memory"),
     },
-    "a fusion": {
-        "compute.grid": FOREVER,
-        "compute.yield": FOREVER,
-        "graph.matmul": FOREVER,
-        "graph.scaled_dot_product_attention": FOREVER,
-    },
+    "a fusion": _forever(
+        "compute.grid", "compute.yield", "graph.matmul", "graph.scaled_dot_product_attention"
+    ),
     "the body of a grid": {
-        "arith": FOREVER,
-        "math": FOREVER,
-        "cuda.checked_divisor": FOREVER,
-        "cuda.checked_index": FOREVER,
-        "cuda.function": FOREVER,
-        "scf": FOREVER,
-        "compute.load": FOREVER,
-        "compute.reduce": FOREVER,
-        "compute.yield": FOREVER,
-        "cuda.floormodsi": FOREVER,
+        **_SCALARS,
+        **_forever(
+            "cuda.checked_divisor", "cuda.checked_index", "cuda.floormodsi", "cuda.function"
+        ),
+        **_forever("compute.load", "compute.reduce", "compute.yield"),
     },
     "a kernel": {
-        "arith": FOREVER,
-        "math": FOREVER,
-        "scf": FOREVER,
-        "memref.alloca": FOREVER,
-        "memref.load": FOREVER,
-        "memref.store": FOREVER,
-        "cuda": FOREVER,
+        **_SCALARS,
+        **_MEMORY,
+        **_forever("cuda"),
         "cuda.tensor_map": Lifetime(until="pass-tensor-maps"),
-        "compute.grid": Lifetime(until="inline-compute"),
-        "compute.reduce": Lifetime(until="inline-compute"),
-        "compute.sink": Lifetime(until="inline-compute"),
-        "compute.yield": Lifetime(until="inline-compute"),
-        "compute.load": Lifetime(until="lower-task"),
-        "compute.store": Lifetime(until="lower-task"),
-        "task": Lifetime(until="lower-task"),
+        **dict.fromkeys(
+            ("compute.grid", "compute.reduce", "compute.sink", "compute.yield"),
+            Lifetime(until="inline-compute"),
+        ),
+        **dict.fromkeys(("compute.load", "compute.store", "task"), Lifetime(until="lower-task")),
     },
 }
 """For each place the ops that may stand in it, by the name of the op, else of its dialect."""

@@ -13,18 +13,15 @@ from xdsl.dialects.builtin import (
     MemRefType,
     TensorType,
 )
-from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import (
     Attribute,
     Block,
     Operation,
     Region,
-    SpacedOpaqueSyntaxAttribute,
     SSAValue,
 )
 from xdsl.irdl import (
     IRDLOperation,
-    irdl_attr_definition,
     irdl_op_definition,
     operand_def,
     prop_def,
@@ -40,6 +37,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from hidet.dialects.effects import AccessingOp, Effects, OwnEffects, read, write
+from hidet.dialects.enums import enum_attribute
 from hidet.dialects.shaped import Shaped, element_of, is_memref, is_shaped, shape_of, shaped_type
 from hidet.dialects.syntax import IndexedRegion, IntegerList
 
@@ -149,7 +147,7 @@ def verify_yield(op: YieldOp, types: Sequence[Attribute]) -> None:
 
 
 class ReduceKind(StrEnum):
-    """How `compute.reduce` and `task.combine` combine two values."""
+    """How `compute.reduce` and `task.combine` combine two values; `max` and `min` keep NaN."""
 
     ADD = auto()
     MUL = auto()
@@ -157,11 +155,7 @@ class ReduceKind(StrEnum):
     MIN = auto()
 
 
-@irdl_attr_definition
-class ReduceKindAttr(EnumAttribute[ReduceKind], SpacedOpaqueSyntaxAttribute):
-    """The kind of a reduction: `add`, `mul`, `max` or `min` (the latter two keep NaN)."""
-
-    name = "compute.kind"
+ReduceKindAttr = enum_attribute("compute.kind", ReduceKind)
 
 
 @irdl_op_definition

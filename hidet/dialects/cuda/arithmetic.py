@@ -25,12 +25,10 @@ from xdsl.dialects.builtin import (
     f32,
     i32,
 )
-from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute
+from xdsl.ir import Attribute
 from xdsl.irdl import (
     BaseAttr,
     VarConstraint,
-    irdl_attr_definition,
     irdl_op_definition,
     operand_def,
     prop_def,
@@ -45,6 +43,7 @@ from xdsl.utils.str_enum import StrEnum
 from hidet.arch.functions import FUNCTIONS, ScalarFunction
 from hidet.arch.instructions import Instruction
 from hidet.dialects.cuda.table_ops import InstructionOp
+from hidet.dialects.enums import enum_attribute
 from hidet.dialects.fields import FieldsOp
 
 
@@ -154,12 +153,7 @@ class RoundTf32Op(ScalarOp):
 FastFunction = StrEnum("FastFunction", "EXP2 LOG2 SIN COS TANH RCP RSQRT SQRT")
 """A function that the machine computes in one step, with an error."""
 
-
-@irdl_attr_definition
-class FastFunctionAttr(EnumAttribute[FastFunction], SpacedOpaqueSyntaxAttribute):
-    """`exp2`, `log2`, `sin`, `cos`, `tanh`, `rcp`, `rsqrt` or `sqrt`."""
-
-    name = "cuda.fast_function"
+FastFunctionAttr = enum_attribute("cuda.fast_function", FastFunction)
 
 
 @irdl_op_definition
@@ -305,12 +299,7 @@ PackedFunction = StrEnum("PackedFunction", "ADD SUB MUL FMA MIN MAX NEG ABS")
 OPERANDS = {PackedFunction.NEG: 1, PackedFunction.ABS: 1, PackedFunction.FMA: 3}
 """How many operands a packed function has, where that is not two."""
 
-
-@irdl_attr_definition
-class PackedFunctionAttr(EnumAttribute[PackedFunction], SpacedOpaqueSyntaxAttribute):
-    """`add`, `sub`, `mul`, `fma`, `min`, `max`, `neg` or `abs`."""
-
-    name = "cuda.packed_function"
+PackedFunctionAttr = enum_attribute("cuda.packed_function", PackedFunction)
 
 
 @irdl_op_definition

@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import IndexType, MemRefType, i32
-from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import SpacedOpaqueSyntaxAttribute, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
-    irdl_attr_definition,
     irdl_op_definition,
     operand_def,
     opt_operand_def,
@@ -26,17 +24,13 @@ from hidet.dialects.cuda.memory_access import VectorCopyOp
 from hidet.dialects.cuda.table_ops import GroupWaitOp, InstructionOp
 from hidet.dialects.cuda.tensor_map import TensorMapType
 from hidet.dialects.effects import Effects, read, write
+from hidet.dialects.enums import enum_attribute
 from hidet.dialects.shaped import element_of
 
 CopyCache = StrEnum("CopyCache", "CA CG")
-"""Where an asynchronous copy caches what it reads."""
+"""Where an asynchronous copy caches what it reads: at all levels, or in L2 only (16 bytes)."""
 
-
-@irdl_attr_definition
-class CopyCacheAttr(EnumAttribute[CopyCache], SpacedOpaqueSyntaxAttribute):
-    """`ca`: at all levels; `cg`: in L2 only, for copies of 16 bytes."""
-
-    name = "cuda.copy_cache"
+CopyCacheAttr = enum_attribute("cuda.copy_cache", CopyCache)
 
 
 @irdl_op_definition

@@ -12,13 +12,10 @@ from xdsl.dialects.builtin import (
     IntegerType,
     MemRefType,
 )
-from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import SpacedOpaqueSyntaxAttribute
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     BaseAttr,
     VarConstraint,
-    irdl_attr_definition,
     irdl_op_definition,
     operand_def,
     opt_operand_def,
@@ -36,6 +33,7 @@ from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.cuda.memory_access import AccessScopeAttr
 from hidet.dialects.cuda.table_ops import InstructionOp
 from hidet.dialects.effects import ANY_MEMORY, AccessingOp, Effects, OwnEffects, read, write
+from hidet.dialects.enums import enum_attribute
 from hidet.dialects.shaped import memref_type
 
 ATOMIC_PAIRS: dict[str, Instruction] = {
@@ -50,17 +48,9 @@ ATOMIC_PAIRS: dict[str, Instruction] = {
 """Additions to two neighbouring elements of 16 bits, by the memory in which these lie."""
 
 AtomicKind = StrEnum("AtomicKind", "ADD MAX MIN UMAX UMIN AND OR XOR EXCHANGE CAS")
-"""How an atomic operation updates an element."""
+"""How an atomic operation updates an element; integers are signed, but for `umax` and `umin`."""
 
-
-@irdl_attr_definition
-class AtomicKindAttr(EnumAttribute[AtomicKind], SpacedOpaqueSyntaxAttribute):
-    """`add`, `max`, `and`, `exchange`, ..., or `cas` (compare and swap).
-
-    Integers are signed, but for `umax` and `umin`.
-    """
-
-    name = "cuda.atomic_kind"
+AtomicKindAttr = enum_attribute("cuda.atomic_kind", AtomicKind)
 
 
 @irdl_op_definition

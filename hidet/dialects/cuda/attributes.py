@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import MemRefType, NoneAttr
 from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
+from hidet.dialects.enums import enum_attribute
 from hidet.dialects.shaped import memref_type
 
 Space = StrEnum("Space", "GLOBAL SHARED REGISTER LOCAL")
@@ -58,45 +59,24 @@ def is_variable(value: SSAValue) -> bool:
 Dimension = StrEnum("Dimension", "X Y Z")
 """A dimension of a grid or a block."""
 
-
-@irdl_attr_definition
-class DimensionAttr(EnumAttribute[Dimension], SpacedOpaqueSyntaxAttribute):
-    """`x`, `y` or `z`."""
-
-    name = "cuda.dimension"
+DimensionAttr = enum_attribute("cuda.dimension", Dimension)
 
 
 ShuffleKind = StrEnum("ShuffleKind", "IDX XOR UP DOWN")
 """From which lane of the warp `cuda.shfl` takes its value."""
 
-
-@irdl_attr_definition
-class ShuffleKindAttr(EnumAttribute[ShuffleKind], SpacedOpaqueSyntaxAttribute):
-    """`idx`, `xor`, `up` or `down`, as in CUDA's `__shfl_*_sync`."""
-
-    name = "cuda.shuffle"
+ShuffleKindAttr = enum_attribute("cuda.shuffle", ShuffleKind)
 
 
 LeaveKind = StrEnum("LeaveKind", "BREAK CONTINUE RETURN")
 """What `cuda.leave` leaves: the loop around it, its iteration, or the kernel."""
 
-
-@irdl_attr_definition
-class LeaveKindAttr(EnumAttribute[LeaveKind], SpacedOpaqueSyntaxAttribute):
-    """`break`, `continue` or `return`, the statements of C++."""
-
-    name = "cuda.leave_kind"
+LeaveKindAttr = enum_attribute("cuda.leave_kind", LeaveKind)
 
 
 BufferKind = StrEnum("BufferKind", "ARENA PREPARED CONSTANT")
 """Who owns the memory behind `cuda.buffer`.
 
-`arena`: one call. `prepared`: a set of weights. `constant`: the caller (a weight, read live).
-"""
+`arena`: one call. `prepared`: a set of weights. `constant`: the caller (a weight, read live)."""
 
-
-@irdl_attr_definition
-class BufferKindAttr(EnumAttribute[BufferKind], SpacedOpaqueSyntaxAttribute):
-    """`arena`, `prepared` or `constant`."""
-
-    name = "cuda.buffer_kind"
+BufferKindAttr = enum_attribute("cuda.buffer_kind", BufferKind)

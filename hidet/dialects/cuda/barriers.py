@@ -17,10 +17,8 @@ from xdsl.dialects.builtin import (
     i1,
     i32,
 )
-from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute
+from xdsl.ir import Attribute
 from xdsl.irdl import (
-    irdl_attr_definition,
     irdl_op_definition,
     operand_def,
     opt_operand_def,
@@ -38,6 +36,7 @@ from hidet.arch.limits import MAX_THREADS_PER_BLOCK, WARP
 from hidet.dialects.cuda.instructions import BlockBarrier, Collective, WarpCollective
 from hidet.dialects.cuda.table_ops import InstructionOp
 from hidet.dialects.effects import MachineEffect
+from hidet.dialects.enums import enum_attribute
 from hidet.dialects.fields import Field, FieldsOp
 
 BLOCK_VOTES: dict[str, Instruction] = {
@@ -61,14 +60,9 @@ EFFECT_OPERANDS: dict[str, int] = {"nanosleep": 1}
 """How many numbers of 32 bits an effect takes, where it takes any."""
 
 BlockVote = StrEnum("BlockVote", "AND OR COUNT")
-"""What the threads of a block are asked at a barrier."""
+"""What the threads of a block are asked at a barrier, as by CUDA's `__syncthreads_*`."""
 
-
-@irdl_attr_definition
-class BlockVoteAttr(EnumAttribute[BlockVote], SpacedOpaqueSyntaxAttribute):
-    """`and`, `or` or `count`, as in CUDA's `__syncthreads_*`."""
-
-    name = "cuda.block_vote"
+BlockVoteAttr = enum_attribute("cuda.block_vote", BlockVote)
 
 
 @irdl_op_definition
@@ -132,14 +126,9 @@ class EffectOp(InstructionOp):
 
 
 VoteKind = StrEnum("VoteKind", "ANY ALL BALLOT")
-"""What the lanes of a warp are asked."""
+"""What the lanes of a warp are asked, as by CUDA's `__*_sync`."""
 
-
-@irdl_attr_definition
-class VoteKindAttr(EnumAttribute[VoteKind], SpacedOpaqueSyntaxAttribute):
-    """`any`, `all` or `ballot`, as in CUDA's `__*_sync`."""
-
-    name = "cuda.vote_kind"
+VoteKindAttr = enum_attribute("cuda.vote_kind", VoteKind)
 
 
 @irdl_op_definition

@@ -22,13 +22,11 @@ from xdsl.dialects.builtin import (
     i1,
     i64,
 )
-from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import SpacedOpaqueSyntaxAttribute, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     BaseAttr,
     VarConstraint,
-    irdl_attr_definition,
     irdl_op_definition,
     operand_def,
     opt_operand_def,
@@ -44,6 +42,7 @@ from xdsl.utils.str_enum import StrEnum
 
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.effects import MachineEffect
+from hidet.dialects.enums import enum_attribute
 from hidet.dialects.fields import FieldsOp
 from hidet.dialects.shaped import memref_type
 
@@ -103,14 +102,9 @@ class CheckBoundsOp(FieldsOp):
 
 
 AccessKind = StrEnum("AccessKind", "READ WRITE ATOMIC")
-"""What an access does."""
+"""What an access does; an atomic one both, as one step."""
 
-
-@irdl_attr_definition
-class AccessKindAttr(EnumAttribute[AccessKind], SpacedOpaqueSyntaxAttribute):
-    """`read`, `write`, or `atomic`, which does both as one step."""
-
-    name = "cuda.access"
+AccessKindAttr = enum_attribute("cuda.access", AccessKind)
 
 
 @irdl_op_definition

@@ -13,13 +13,10 @@ from xdsl.dialects.builtin import (
     IntegerType,
     MemRefType,
 )
-from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import SpacedOpaqueSyntaxAttribute
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     BaseAttr,
     VarConstraint,
-    irdl_attr_definition,
     irdl_op_definition,
     operand_def,
     prop_def,
@@ -35,6 +32,7 @@ from hidet.arch.limits import ACCESS_BYTES
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.cuda.table_ops import InstructionOp, element_bits
 from hidet.dialects.effects import FieldAccessOp, OwnEffects
+from hidet.dialects.enums import enum_attribute
 from hidet.dialects.shaped import element_of, memref_type
 
 LOADS: dict[str, Instruction] = {
@@ -93,14 +91,9 @@ VECTOR_BYTES = tuple(1 << power for power in range(ACCESS_BYTES.bit_length()))
 """The sizes of one access of a thread."""
 
 CacheHint = StrEnum("CacheHint", "CA CG CS LU CV NC WB WT")
-"""What an access says to the caches."""
+"""What an access says to the caches, if it is a load in `LOADS`, if it is a store in `STORES`."""
 
-
-@irdl_attr_definition
-class CacheHintAttr(EnumAttribute[CacheHint], SpacedOpaqueSyntaxAttribute):
-    """`ca`, `cg`, `cs`, `lu`, `cv` and `nc` of loads, `wb`, `cg`, `cs` and `wt` of stores."""
-
-    name = "cuda.cache_hint"
+CacheHintAttr = enum_attribute("cuda.cache_hint", CacheHint)
 
 
 class VectorCopyOp(InstructionOp):
@@ -172,23 +165,13 @@ class HintedCopyOp(VectorCopyOp):
 AccessOrder = StrEnum("AccessOrder", "ACQUIRE RELEASE RELAXED")
 """How an access is in order with those around it (PTX ISA, Memory Consistency Model)."""
 
-
-@irdl_attr_definition
-class AccessOrderAttr(EnumAttribute[AccessOrder], SpacedOpaqueSyntaxAttribute):
-    """`acquire`, `release` or `relaxed`."""
-
-    name = "cuda.access_order"
+AccessOrderAttr = enum_attribute("cuda.access_order", AccessOrder)
 
 
 AccessScope = StrEnum("AccessScope", "CTA GPU SYS")
 """With whom an access is in order: the block, the GPU, all of the machine."""
 
-
-@irdl_attr_definition
-class AccessScopeAttr(EnumAttribute[AccessScope], SpacedOpaqueSyntaxAttribute):
-    """`cta`, `gpu` or `sys`."""
-
-    name = "cuda.access_scope"
+AccessScopeAttr = enum_attribute("cuda.access_scope", AccessScope)
 
 
 class _OrderedOp(InstructionOp):

@@ -5,21 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from xdsl.builder import Builder
-from xdsl.context import Context
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import ModuleOp, i1
+from xdsl.dialects.builtin import i1
 from xdsl.ir import Block, Operation, Region, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from hidet.analysis.kernels import kernels_of
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.lowering.cuda.expression_rules import is_conditional
+from hidet.lowering.kernel_pass import KernelPass
 from hidet.rewriting.builder import KernelBuilder
 
 
 @dataclass(frozen=True)
-class DemoteScfValuesPass(ModulePass):
+class DemoteScfValuesPass(KernelPass):
     """Turn iteration arguments and results of `scf.for` and results of `scf.if` into variables.
 
     A variable is a rank-0 memref in `#cuda.space<local>`: stored before the loop, loaded at the top
@@ -40,10 +38,9 @@ class DemoteScfValuesPass(ModulePass):
 
     name = "demote-scf-values"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Run on all kernels of a module."""
-        for kernel in kernels_of(op):
-            demote_values(kernel)
+    def run(self, kernel: KernelOp) -> None:
+        """Demote the values of one kernel."""
+        demote_values(kernel)
 
 
 def demote_values(kernel: KernelOp) -> None:

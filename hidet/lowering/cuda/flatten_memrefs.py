@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from xdsl.builder import Builder
-from xdsl.context import Context
-from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, ModuleOp, NoneAttr
-from xdsl.ir import Attribute, Block, Operation, SSAValue
-from xdsl.passes import ModulePass
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import MemRefType, NoneAttr
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from hidet.analysis.kernels import kernels_of
 from hidet.dialects.constants import known_index
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.cuda.tensor_map import TensorMapOp
@@ -21,10 +17,12 @@ from hidet.dialects.fields import Element, FieldsOp
 from hidet.dialects.locations import source_line
 from hidet.dialects.shaped import memref_type
 from hidet.errors import LegalityError
+from hidet.lowering.kernel_pass import KernelPass
+from hidet.rewriting.builder import Index, KernelBuilder
 
 
 @dataclass(frozen=True)
-class FlattenMemrefsPass(ModulePass):
+class FlattenMemrefsPass(KernelPass):
     """Give every memref argument of a kernel rank 1, and its accesses one linear index.
 
         memref.load %x[%i, %j] : memref<8x16xf32>
@@ -42,45 +40,24 @@ class FlattenMemrefsPass(ModulePass):
 
     name = "flatten-memrefs"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Run on all kernels of a module."""
-        for kernel in kernels_of(op):
-            flatten_arguments(kernel)
+    def run(self, kernel: KernelOp) -> None:
+        """Flatten the arguments of one kernel.
 
-
-def flatten_arguments(kernel: KernelOp) -> None:
-    """Flatten the arguments of one kernel.
-
-    Raises:
-        LegalityError: the size of an argument is unknown, or an operation uses it unexpectedly.
-    """
-    constants = _Constants(kernel.body.block)
-    # Uses stand in no order that the text has.
-    place = {op: number for number, op in enumerate(kernel.body.walk())}
-    for argument in list(kernel.arguments):
-        if not isinstance(argument.type, MemRefType) or _is_flat(memref_type(argument)):
-            continue
-        kind = memref_type(argument)
-        strides, offset = _strides_of(kind)
-        for user in sorted({use.operation for use in argument.uses}, key=place.__getitem__):
-            _flatten_access(user, argument, strides, offset, constants)
-        span = _span(kind.get_shape(), strides, offset)
-        flat = MemRefType(kind.get_element_type(), [span], NoneAttr(), kind.memory_space)
-        Rewriter.replace_value_with_new_type(argument, flat)
-
-
-@dataclass
-class _Constants:
-    """Index constants at the top of a kernel, one for each number."""
-
-    block: Block
-    values: dict[int, SSAValue] = field(default_factory=dict[int, SSAValue])
-
-    def __getitem__(self, number: int) -> SSAValue:
-        if number not in self.values:
-            constant = arith.ConstantOp(IntegerAttr(number, IndexType()))
-            self.values[number] = Builder(InsertPoint.at_start(self.block)).insert(constant).result
-        return self.values[number]
+        Raises:
+            LegalityError: the size of an argument is unknown, or an operation uses it unexpectedly.
+        """
+        # Uses stand in no order that the text has.
+        place = {op: number for number, op in enumerate(kernel.body.walk())}
+        for argument in list(kernel.arguments):
+            if not isinstance(argument.type, MemRefType) or _is_flat(memref_type(argument)):
+                continue
+            kind = memref_type(argument)
+            strides, offset = _strides_of(kind)
+            for user in sorted({use.operation for use in argument.uses}, key=place.__getitem__):
+                _flatten_access(user, argument, strides, offset)
+            span = _span(kind.get_shape(), strides, offset)
+            flat = MemRefType(kind.get_element_type(), [span], NoneAttr(), kind.memory_space)
+            Rewriter.replace_value_with_new_type(argument, flat)
 
 
 def _is_flat(kind: MemRefType[Attribute]) -> bool:
@@ -105,14 +82,12 @@ def _span(shape: Sequence[int], strides: Sequence[int], offset: int) -> int:
     return offset + last + 1
 
 
-def _flatten_access(
-    op: Operation, argument: SSAValue, strides: Sequence[int], offset: int, constants: _Constants
-) -> None:
+def _flatten_access(op: Operation, argument: SSAValue, strides: Sequence[int], offset: int) -> None:
     """Replace the indices of a load, store, atomic update or copy by one."""
 
     def flat(indices: Sequence[SSAValue]) -> SSAValue:
         shape = memref_type(argument).get_shape()
-        return _linear_index(op, shape, indices, strides, offset, constants)
+        return _linear_index(op, shape, indices, strides, offset)
 
     match op:
         case memref.LoadOp():
@@ -138,23 +113,14 @@ def _linear_index(
     indices: Sequence[SSAValue],
     strides: Sequence[int],
     offset: int,
-    constants: _Constants,
 ) -> SSAValue:
     """Return `i * stride + j + offset`, computed in front of an access."""
-    builder = Builder(InsertPoint.before(op))
-
-    def insert(new: arith.AddiOp | arith.MuliOp) -> SSAValue:
-        new.location = op.location
-        return builder.insert(new).result
-
-    total: SSAValue | None = None
+    builder = KernelBuilder.like(op, InsertPoint.before(op))
+    linear: Index = 0
     for extent, index, stride in zip(shape, indices, strides, strict=True):
-        known = known_index(index)
-        if extent == 1 or stride == 0 or known is not None:
-            offset += (known or 0) * stride
-            continue
-        term = index if stride == 1 else insert(arith.MuliOp(index, constants[stride]))
-        total = term if total is None else insert(arith.AddiOp(total, term))
-    if total is None:
-        return constants[offset]
-    return total if offset == 0 else insert(arith.AddiOp(total, constants[offset]))
+        known = 0 if extent == 1 else known_index(index)
+        if known is None:
+            linear = builder.add(linear, builder.mul(index, stride))
+        else:
+            offset += known * stride
+    return builder.index(builder.add(linear, offset))

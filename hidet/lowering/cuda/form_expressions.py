@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, UnitAttr
-from xdsl.passes import ModulePass
+from xdsl.dialects.builtin import UnitAttr
 
-from hidet.analysis.kernels import kernels_of
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.cuda.marks import FORMED
 from hidet.lowering.cuda.copies import Copies
@@ -21,6 +18,7 @@ from hidet.lowering.cuda.declarations import (
 from hidet.lowering.cuda.demote_scf_values import demote_values
 from hidet.lowering.cuda.folding import Folding
 from hidet.lowering.cuda.single_stores import forward_single_stores
+from hidet.lowering.kernel_pass import KernelPass
 from hidet.rewriting.dead_code import drop_dead_code
 
 MAX_OPERATORS = 14
@@ -28,7 +26,7 @@ MAX_OPERATORS = 14
 
 
 @dataclass(frozen=True)
-class FormExpressionsPass(ModulePass):
+class FormExpressionsPass(KernelPass):
     """Decide which values of a kernel fold into the expression of their user, and name the others.
 
     A value that folds loses its name hint; every other one gets a name that is unique where it is
@@ -61,24 +59,18 @@ class FormExpressionsPass(ModulePass):
 
     max_operators: int = MAX_OPERATORS
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Run on all kernels of a module."""
-        for kernel in kernels_of(op):
-            form_expressions(kernel, self.max_operators)
-
-
-def form_expressions(kernel: KernelOp, max_operators: int = MAX_OPERATORS) -> None:
-    """Fold and name the values of one kernel."""
-    # A branch may have stopped being an expression since values were demoted: equal ops merged.
-    demote_values(kernel)
-    forward_single_stores(kernel)
-    drop_dead_code(kernel)
-    clear_marks(kernel)
-    gather_ids(kernel)
-    copies = Copies(kernel)
-    folding = Folding(max_operators, copies.original)
-    folding.run(kernel)
-    copies.unite(folding.folded)
-    declare_variables(kernel)
-    name_values(kernel, folding.folded)
-    kernel.attributes[FORMED] = UnitAttr()
+    def run(self, kernel: KernelOp) -> None:
+        """Fold and name the values of one kernel."""
+        # A branch may have stopped being an expression since values were demoted: equal ops merged.
+        demote_values(kernel)
+        forward_single_stores(kernel)
+        drop_dead_code(kernel)
+        clear_marks(kernel)
+        gather_ids(kernel)
+        copies = Copies(kernel)
+        folding = Folding(self.max_operators, copies.original)
+        folding.run(kernel)
+        copies.unite(folding.folded)
+        declare_variables(kernel)
+        name_values(kernel, folding.folded)
+        kernel.attributes[FORMED] = UnitAttr()

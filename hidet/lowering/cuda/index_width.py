@@ -4,24 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.context import Context
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import FixedBitwidthType, IndexType, ModuleOp, UnitAttr
+from xdsl.dialects.builtin import FixedBitwidthType, IndexType, UnitAttr
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.passes import ModulePass
 
 from hidet.analysis.forms import Range
 from hidet.analysis.index_forms import IndexForms
-from hidet.analysis.kernels import kernels_of
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.cuda.marks import LONG
+from hidet.lowering.kernel_pass import KernelPass
 
 INT = Range(-(1 << 31), (1 << 31) - 1)
 """The range of `int` in C++, on GPUs as on the CPUs that are supported."""
 
 
 @dataclass(frozen=True)
-class IndexWidthPass(ModulePass):
+class IndexWidthPass(KernelPass):
     """Mark what computes an index that may not fit in 32 bits with `cuda.long`.
 
     An index prints as `int`, one that is marked as `long long`. Marked is the operation, or the
@@ -34,19 +32,13 @@ class IndexWidthPass(ModulePass):
 
     name = "index-width"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Run on all kernels of a module."""
-        for kernel in kernels_of(op):
-            mark_long_indices(kernel)
-
-
-def mark_long_indices(kernel: KernelOp) -> None:
-    """Mark the operations of one kernel whose indices need 64 bits."""
-    forms = IndexForms(kernel)
-    for op in kernel.body.walk():
-        op.attributes.pop(LONG, None)
-        if _is_long(op, forms):
-            op.attributes[LONG] = UnitAttr()
+    def run(self, kernel: KernelOp) -> None:
+        """Mark the operations of one kernel whose indices need 64 bits."""
+        forms = IndexForms(kernel)
+        for op in kernel.body.walk():
+            op.attributes.pop(LONG, None)
+            if _is_long(op, forms):
+                op.attributes[LONG] = UnitAttr()
 
 
 def _is_long(op: Operation, forms: IndexForms) -> bool:

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue, Use
-from xdsl.passes import ModulePass
 
-from hidet.analysis.kernels import kernels_of
+from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.cuda.tensor_map import TensorMapType
 from hidet.dialects.effects import effects_of, writes_of
+from hidet.lowering.kernel_pass import KernelPass
 
 
 @dataclass(frozen=True)
-class InferReadonlyPass(ModulePass):
+class InferReadonlyPass(KernelPass):
     """Mark the memref arguments of kernels that are only read with `cuda.readonly`.
 
     So are tensor maps whose tensors are only read, and what such a map is made of.
@@ -29,10 +28,9 @@ class InferReadonlyPass(ModulePass):
 
     name = "infer-readonly"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Run on all kernels of a module."""
-        for kernel in kernels_of(op):
-            kernel.set_readonly([_is_readonly(argument) for argument in kernel.arguments])
+    def run(self, kernel: KernelOp) -> None:
+        """Mark the arguments of one kernel."""
+        kernel.set_readonly([_is_readonly(argument) for argument in kernel.arguments])
 
 
 def _is_readonly(argument: SSAValue) -> bool:

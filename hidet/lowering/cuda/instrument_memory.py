@@ -6,17 +6,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from xdsl.context import Context
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import ModuleOp, NoneAttr, UnitAttr
+from xdsl.dialects.builtin import NoneAttr, UnitAttr
 from xdsl.ir import Operation, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from hidet.analysis.form_rules import IdVariable
 from hidet.analysis.forms import LinearForm
 from hidet.analysis.index_forms import IndexForms
-from hidet.analysis.kernels import kernel_of, kernels_of
+from hidet.analysis.kernels import kernel_of
 from hidet.arch.instructions import Access
 from hidet.dialects import compute
 from hidet.dialects.constants import known_index
@@ -41,11 +39,12 @@ from hidet.dialects.effects import element_accesses
 from hidet.dialects.shaped import memref_type
 from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, MatmulOp
 from hidet.dialects.task.layout import known_map_of
+from hidet.lowering.kernel_pass import KernelPass
 from hidet.rewriting.builder import Index, KernelBuilder
 
 
 @dataclass(frozen=True)
-class InstrumentMemoryPass(ModulePass):
+class InstrumentMemoryPass(KernelPass):
     """Insert checks of every memory access, for the strict mode of the CPU.
 
         %v = memref.load %sa[%i, %j]
@@ -71,20 +70,19 @@ class InstrumentMemoryPass(ModulePass):
 
     owners: bool = False
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Run on all kernels of a module."""
-        for kernel in kernels_of(op):
-            if ON_CPU in kernel.attributes:
-                continue  # a plain function: it has one thread, which no fiber runs
-            if self.owners and not _workers_are_threads(kernel):
-                continue
-            for inner in list(kernel.body.walk()):
-                if self.owners:
-                    _check_owner(inner)
-                else:
-                    _instrument(inner)
-            if not self.owners:
-                kernel.attributes[INSTRUMENTED] = UnitAttr()
+    def run(self, kernel: KernelOp) -> None:
+        """Instrument one kernel."""
+        if ON_CPU in kernel.attributes:
+            return  # a plain function: it has one thread, which no fiber runs
+        if self.owners and not _workers_are_threads(kernel):
+            return
+        for inner in list(kernel.body.walk()):
+            if self.owners:
+                _check_owner(inner)
+            else:
+                _instrument(inner)
+        if not self.owners:
+            kernel.attributes[INSTRUMENTED] = UnitAttr()
 
 
 @dataclass(frozen=True)

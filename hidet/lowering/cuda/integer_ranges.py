@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.context import Context
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerAttr, IntegerType, ModuleOp, UnitAttr
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, UnitAttr
 from xdsl.ir import Operation
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.integer_ranges import IntegerRanges, range_of_type
-from hidet.analysis.kernels import kernels_of
 from hidet.dialects.cuda.arithmetic import FloorModOp
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.cuda.marks import SAFE
+from hidet.lowering.kernel_pass import KernelPass
 from hidet.rewriting.builder import integer_type
 
 _SUMS = arith.AddiOp | arith.SubiOp | arith.MuliOp
@@ -26,7 +24,7 @@ _SHIFTS = arith.ShLIOp | arith.ShRSIOp | arith.ShRUIOp
 
 
 @dataclass(frozen=True)
-class IntegerRangesPass(ModulePass):
+class IntegerRangesPass(KernelPass):
     """Use what ranges prove of integers: divisions and sums become those of C.
 
     Division rounded down becomes one towards zero where nothing is negative, and a shift or a mask
@@ -40,27 +38,21 @@ class IntegerRangesPass(ModulePass):
 
     name = "integer-ranges"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Run on all kernels of a module."""
-        for kernel in kernels_of(op):
-            use_ranges(kernel)
-
-
-def use_ranges(kernel: KernelOp) -> None:
-    """Use the ranges of the integers of one kernel."""
-    ranges = IntegerRanges(IndexForms(kernel))
-    for op in list(kernel.body.walk()):
-        if isinstance(op, arith.FloorDivSIOp | FloorModOp):
-            _cheaper_division(op, ranges)
-        elif isinstance(op, _DIVISIONS):
-            _mark(op, _divides(op, ranges))
-        elif isinstance(op, _SHIFTS):
-            _mark(op, _is_inside(op, ranges))
-        elif isinstance(op, _SUMS) and isinstance(op.result.type, IntegerType):
-            found, whole = ranges.exact(op), range_of_type(op.result.type)
-            fits = found is not None and whole.lo <= found.lo and found.hi <= whole.hi
-            flag = arith.IntegerOverflowFlag.NSW
-            op.overflow_flags = arith.IntegerOverflowAttr([flag] if fits else "none")
+    def run(self, kernel: KernelOp) -> None:
+        """Use the ranges of the integers of one kernel."""
+        ranges = IntegerRanges(IndexForms(kernel))
+        for op in list(kernel.body.walk()):
+            if isinstance(op, arith.FloorDivSIOp | FloorModOp):
+                _cheaper_division(op, ranges)
+            elif isinstance(op, _DIVISIONS):
+                _mark(op, _divides(op, ranges))
+            elif isinstance(op, _SHIFTS):
+                _mark(op, _is_inside(op, ranges))
+            elif isinstance(op, _SUMS) and isinstance(op.result.type, IntegerType):
+                found, whole = ranges.exact(op), range_of_type(op.result.type)
+                fits = found is not None and whole.lo <= found.lo and found.hi <= whole.hi
+                flag = arith.IntegerOverflowFlag.NSW
+                op.overflow_flags = arith.IntegerOverflowAttr([flag] if fits else "none")
 
 
 def _mark(op: Operation, is_safe: bool) -> None:

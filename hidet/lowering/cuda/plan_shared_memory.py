@@ -5,23 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.context import Context
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from hidet.analysis.kernels import kernels_of
 from hidet.arch.limits import STATIC_SHARED_BYTES
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.cuda.signs import mark_unsigned
 from hidet.dialects.cuda.views import DynamicSharedOp
 from hidet.dialects.shaped import bytes_of
+from hidet.lowering.kernel_pass import KernelPass
 
 
 @dataclass(frozen=True)
-class PlanSharedMemoryPass(ModulePass):
+class PlanSharedMemoryPass(KernelPass):
     """Place the shared arrays of kernels that have more than 48 KiB of them, or clusters.
 
         %a = memref.alloca() {alignment = 1024 : i64} : memref<4x128x64xf16, #cuda.space<shared>>
@@ -39,34 +36,28 @@ class PlanSharedMemoryPass(ModulePass):
 
     name = "plan-shared-memory"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Run on all kernels of a module."""
-        for kernel in kernels_of(op):
-            plan_shared_memory(kernel)
-
-
-def plan_shared_memory(kernel: KernelOp) -> None:
-    """Place the shared arrays of one kernel, if it has too many of them."""
-    arrays = [
-        op
-        for op in kernel.body.walk()
-        if isinstance(op, memref.AllocaOp) and space_of(op.memref.type) is Space.SHARED
-    ]
-    if kernel.cluster == (1, 1, 1) and sum(map(_bytes_of, arrays)) <= STATIC_SHARED_BYTES:
-        return
-    end = kernel.shared_bytes
-    for array in arrays:
-        alignment = bytes_of(array.memref.type.element_type)
-        if array.alignment is not None:
-            alignment = max(alignment, array.alignment.value.data)
-        start = -(-end // alignment) * alignment
-        end = start + _bytes_of(array)
-        placed = DynamicSharedOp(start, array.memref.type)
-        placed.location = array.location
-        placed.result.name_hint = array.memref.name_hint
-        mark_unsigned(placed.result, like=array.memref)
-        Rewriter.replace_op(array, placed)
-    kernel.shared_bytes = end
+    def run(self, kernel: KernelOp) -> None:
+        """Place the shared arrays of one kernel, if it has too many of them."""
+        arrays = [
+            op
+            for op in kernel.body.walk()
+            if isinstance(op, memref.AllocaOp) and space_of(op.memref.type) is Space.SHARED
+        ]
+        if kernel.cluster == (1, 1, 1) and sum(map(_bytes_of, arrays)) <= STATIC_SHARED_BYTES:
+            return
+        end = kernel.shared_bytes
+        for array in arrays:
+            alignment = bytes_of(array.memref.type.element_type)
+            if array.alignment is not None:
+                alignment = max(alignment, array.alignment.value.data)
+            start = -(-end // alignment) * alignment
+            end = start + _bytes_of(array)
+            placed = DynamicSharedOp(start, array.memref.type)
+            placed.location = array.location
+            placed.result.name_hint = array.memref.name_hint
+            mark_unsigned(placed.result, like=array.memref)
+            Rewriter.replace_op(array, placed)
+        kernel.shared_bytes = end
 
 
 def _bytes_of(array: memref.AllocaOp) -> int:

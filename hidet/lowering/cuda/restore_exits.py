@@ -6,20 +6,18 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from xdsl.context import Context
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import ModuleOp, i1
+from xdsl.dialects.builtin import i1
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from hidet.analysis.kernels import kernels_of
 from hidet.analysis.memory import is_arithmetic
 from hidet.dialects.constants import known_condition
 from hidet.dialects.cuda.attributes import LeaveKind, Space, is_variable, space_of
 from hidet.dialects.cuda.control import LeaveOp
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.walking import parents_of
+from hidet.lowering.kernel_pass import KernelPass
 from hidet.rewriting.builder import KernelBuilder
 from hidet.rewriting.regions import inline_region
 
@@ -32,7 +30,7 @@ _TRUE, _ANY, _NOWHERE = frozenset({True}), frozenset({True, False}), frozenset[b
 
 
 @dataclass(frozen=True)
-class RestoreExitsPass(ModulePass):
+class RestoreExitsPass(KernelPass):
     """Turn variables that tell whether something has been left into `break`, `continue`, `return`.
 
     Such a variable is true at first, and false from some place on. Loops and branches look at it,
@@ -47,12 +45,11 @@ class RestoreExitsPass(ModulePass):
 
     name = "restore-exits"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Run on all kernels of a module."""
-        for kernel in kernels_of(op):
-            for flag in _flags(kernel):
-                flag.restore(kernel)
-            _flatten(kernel)
+    def run(self, kernel: KernelOp) -> None:
+        """Restore the exits of one kernel."""
+        for flag in _flags(kernel):
+            flag.restore(kernel)
+        _flatten(kernel)
 
 
 @dataclass

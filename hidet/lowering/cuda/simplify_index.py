@@ -18,8 +18,7 @@ from hidet.analysis.materialize import Materializer
 from hidet.dialects.constants import known_condition
 from hidet.dialects.cuda.arithmetic import FloorModOp
 from hidet.dialects.cuda.checks import CheckedIndexOp
-from hidet.lowering.cuda.hoist_checks import hoist_checks
-from hidet.lowering.cuda.hoisting import hoist_index_arithmetic
+from hidet.lowering.cuda.hoisting import hoist_checks, hoist_index_arithmetic
 from hidet.rewriting.dead_code import drop_dead_code
 from hidet.rewriting.regions import inline_region
 

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.context import Context
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, NoneAttr, i64
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, NoneAttr, i64
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.passes import ModulePass
 
 from hidet.analysis.forms import LinearForm
 from hidet.analysis.index_forms import IndexForms
-from hidet.analysis.kernels import kernels_of
 from hidet.analysis.materialize import Materializer
 from hidet.arch.instructions import CP_ASYNC
 from hidet.dialects.cuda import CopyVectorOp, KernelOp
@@ -26,13 +23,14 @@ from hidet.dialects.task.marks import ASYNC
 from hidet.lowering.cuda.unswitch import unswitch
 from hidet.lowering.cuda.vector_accesses import Place, VectorAccess, VectorLoop
 from hidet.lowering.cuda.zero_fill import zero_filled
+from hidet.lowering.kernel_pass import KernelPass
 
 MAX_UNSWITCHED = 2
 """How many branches are moved out of a loop; each may double it."""
 
 
 @dataclass(frozen=True)
-class VectorizePass(ModulePass):
+class VectorizePass(KernelPass):
     """Give the innermost loops over 2, 4, 8 or 16 neighbouring elements vector accesses.
 
         scf.for %v = 0 to 4 { %a = memref.load %x[4 * %i + %v] ... }
@@ -55,36 +53,30 @@ class VectorizePass(ModulePass):
 
     name = "vectorize"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Run on all kernels of a module."""
-        for kernel in kernels_of(op):
-            vectorize_kernel(kernel)
-
-
-def vectorize_kernel(kernel: KernelOp) -> None:
-    """Vectorise the loops of one kernel."""
-    forms = IndexForms(kernel)
-    pending = [(loop, MAX_UNSWITCHED) for loop in _innermost_loops(kernel.body.block)]
-    while pending:
-        loop, budget = pending.pop()
-        vectors = VectorLoop(loop, forms)
-        if not vectors.is_candidate:
-            continue
-        valid = zero_filled(vectors)
-        if valid is not None:
-            forms = IndexForms(kernel)
+    def run(self, kernel: KernelOp) -> None:
+        """Vectorise the loops of one kernel."""
+        forms = IndexForms(kernel)
+        pending = [(loop, MAX_UNSWITCHED) for loop in _innermost_loops(kernel.body.block)]
+        while pending:
+            loop, budget = pending.pop()
             vectors = VectorLoop(loop, forms)
-        elif budget and not loop.results and vectors.has_guarded_vectors:
-            sides = unswitch(loop, vectors.count, forms)
-            if sides is not None:
-                forms = IndexForms(kernel)
-                pending += [(side, budget - 1) for side in sides]
+            if not vectors.is_candidate:
                 continue
-        _Rewrite(vectors, valid).run()
-    for op in kernel.body.walk():
-        if isinstance(op, InstructionOp):
-            for array, size in op.alignments:
-                _align(array, size)
+            valid = zero_filled(vectors)
+            if valid is not None:
+                forms = IndexForms(kernel)
+                vectors = VectorLoop(loop, forms)
+            elif budget and not loop.results and vectors.has_guarded_vectors:
+                sides = unswitch(loop, vectors.count, forms)
+                if sides is not None:
+                    forms = IndexForms(kernel)
+                    pending += [(side, budget - 1) for side in sides]
+                    continue
+            _Rewrite(vectors, valid).run()
+        for op in kernel.body.walk():
+            if isinstance(op, InstructionOp):
+                for array, size in op.alignments:
+                    _align(array, size)
 
 
 def _innermost_loops(block: Block) -> list[scf.ForOp]:

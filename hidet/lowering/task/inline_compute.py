@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, TensorType
-from xdsl.passes import ModulePass
+from xdsl.dialects.builtin import TensorType
 from xdsl.pattern_rewriter import (
     PatternRewriter,
     RewritePattern,
@@ -14,10 +12,11 @@ from xdsl.pattern_rewriter import (
 )
 from xdsl.rewriter import InsertPoint
 
-from hidet.analysis.kernels import kernels_of
 from hidet.dialects.compute import GridOp, ReduceOp, SinkOp, StoreOp
+from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.task import CopyOp
 from hidet.errors import ScheduleError
+from hidet.lowering.kernel_pass import KernelPass
 from hidet.lowering.single_walk import rewrite_once
 from hidet.lowering.task.expand import expand_copy
 from hidet.rewriting.builder import KernelBuilder
@@ -83,7 +82,7 @@ class LowerReduce(RewritePattern):
 
 
 @dataclass(frozen=True)
-class InlineComputePass(ModulePass):
+class InlineComputePass(KernelPass):
     """Inline the views of a kernel.
 
     Expects kernels written against views: loads of grids, stores to sinks, copies of either.
@@ -93,9 +92,8 @@ class InlineComputePass(ModulePass):
 
     name = "inline-compute"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Inline in every kernel of the module."""
-        for kernel in kernels_of(op):
-            rewrite_once(kernel.body, {CopyOp: ExpandCopyOfView()})
-            rewrite_once(kernel.body, {SinkOp: InlineSink(), GridOp: InlineGrid()}, backwards=True)
-            rewrite_once(kernel.body, {ReduceOp: LowerReduce()}, inner_first=True)
+    def run(self, kernel: KernelOp) -> None:
+        """Inline in one kernel."""
+        rewrite_once(kernel.body, {CopyOp: ExpandCopyOfView()})
+        rewrite_once(kernel.body, {SinkOp: InlineSink(), GridOp: InlineGrid()}, backwards=True)
+        rewrite_once(kernel.body, {ReduceOp: LowerReduce()}, inner_first=True)

@@ -5,15 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from xdsl.context import Context
 from xdsl.dialects import memref, scf
-from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from hidet.analysis.divergence import Divergence, DivergenceAnalysis, analyse_divergence
-from hidet.analysis.kernels import kernel_of, kernels_of
+from hidet.analysis.kernels import kernel_of
 from hidet.analysis.memory import root_of
 from hidet.dialects.cuda import BarrierSyncOp, KernelOp, SyncThreadsOp, SyncVoteOp
 from hidet.dialects.cuda.attributes import Space, space_of
@@ -24,6 +22,7 @@ from hidet.dialects.shaped import shaped_type
 from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, GroupOp, MatmulOp
 from hidet.dialects.task.group import group_around
 from hidet.dialects.task.marks import RING
+from hidet.lowering.kernel_pass import KernelPass
 from hidet.lowering.task.groups import insert_barrier
 from hidet.rewriting.builder import KernelBuilder
 
@@ -250,7 +249,7 @@ _COLLECTIVE = (*_VERBS, ForeachOp, GroupOp, SyncThreadsOp, SyncVoteOp)
 
 
 @dataclass(frozen=True)
-class InsertBarriersPass(ModulePass):
+class InsertBarriersPass(KernelPass):
     """Insert `cuda.sync_threads` between task ops that touch the same shared tile.
 
     Expects kernels of collective task ops, one after the other under uniform control flow; leaves
@@ -266,9 +265,8 @@ class InsertBarriersPass(ModulePass):
 
     name = "insert-barriers"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Insert barriers into every kernel of the module."""
-        for kernel in kernels_of(op):
-            has_verbs = any(isinstance(inner, _VERBS) for inner in kernel.walk())
-            if has_verbs or EXPLICIT not in kernel.attributes:
-                _Barriers(kernel).order(kernel.body.block, Pending())
+    def run(self, kernel: KernelOp) -> None:
+        """Insert barriers into one kernel."""
+        has_verbs = any(isinstance(inner, _VERBS) for inner in kernel.walk())
+        if has_verbs or EXPLICIT not in kernel.attributes:
+            _Barriers(kernel).order(kernel.body.block, Pending())

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.context import Context
 from xdsl.dialects import arith, memref
 from xdsl.dialects.arith import ConstantOp, ExtFOp, ExtUIOp, TruncIOp
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i1, i8, i32
+from xdsl.dialects.builtin import IntegerAttr, i1, i8, i32
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import (
     PatternRewriter,
     RewritePattern,
@@ -18,12 +16,13 @@ from xdsl.pattern_rewriter import (
 )
 from xdsl.rewriter import InsertPoint
 
-from hidet.analysis.kernels import kernel_of, kernels_of
+from hidet.analysis.kernels import kernel_of
 from hidet.arch.fragments import ends_in
 from hidet.arch.limits import WARP
 from hidet.dialects.compute import LoadOp, ReduceKind, StoreOp
 from hidet.dialects.cuda import ShflOp, ThreadIdOp
 from hidet.dialects.cuda.attributes import Dimension, ShuffleKind, Space, space_of
+from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.cuda.signs import mark_unsigned
 from hidet.dialects.cuda.table_ops import Element, InstructionOp
 from hidet.dialects.shaped import element_of, is_memref
@@ -32,6 +31,7 @@ from hidet.dialects.task.group import group_around
 from hidet.dialects.task.layout import map_of
 from hidet.dialects.task.marks import ASYNC
 from hidet.errors import ScheduleError
+from hidet.lowering.kernel_pass import KernelPass
 from hidet.lowering.single_walk import rewrite_once
 from hidet.lowering.task.expand import expand_copy
 from hidet.lowering.task.groups import insert_barrier
@@ -366,7 +366,7 @@ def _indices_of(access: Operation, tile: SSAValue) -> Sequence[SSAValue]:
 
 
 @dataclass(frozen=True)
-class LowerTaskPass(ModulePass):
+class LowerTaskPass(KernelPass):
     """Lower the task dialect to what one thread does.
 
     Expects kernels without views (after `inline-compute`) whose maps are known, with barriers in
@@ -377,8 +377,8 @@ class LowerTaskPass(ModulePass):
 
     name = "lower-task"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Lower every kernel of the module."""
+    def run(self, kernel: KernelOp) -> None:
+        """Lower one kernel."""
         steps: tuple[dict[type[Operation], RewritePattern], ...] = (
             {CopyOp: LowerCopy(), MatmulOp: LowerMatmul(), CombineOp: LowerCombine()},
             {ForeachOp: LowerForeach()},
@@ -387,6 +387,5 @@ class LowerTaskPass(ModulePass):
             {memref.AllocaOp: LowerTile()},
             {memref.AllocaOp: LowerSharedTile()},
         )
-        for kernel in kernels_of(op):
-            for patterns in steps:
-                rewrite_once(kernel.body, patterns, inner_first=True)
+        for patterns in steps:
+            rewrite_once(kernel.body, patterns, inner_first=True)

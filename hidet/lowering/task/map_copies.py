@@ -5,10 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
-from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import (
     PatternRewriter,
     PatternRewriteWalker,
@@ -17,11 +14,13 @@ from xdsl.pattern_rewriter import (
 )
 
 from hidet.analysis.contiguity import Run, contiguous_run
-from hidet.analysis.kernels import kernel_of, kernels_of
+from hidet.analysis.kernels import kernel_of
+from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.shaped import memref_type, shape_of
 from hidet.dialects.task import CopyOp, SharedLayoutAttr, TaskMapAttr
 from hidet.dialects.task.group import group_around
 from hidet.dialects.task.layout import shared_layout_of
+from hidet.lowering.kernel_pass import KernelPass
 from hidet.mapping import TaskMap, auto_map, repeat, replicate
 
 
@@ -75,7 +74,7 @@ def vector_map(shape: tuple[int, ...], run: Run, workers: int) -> TaskMap:
 
 
 @dataclass(frozen=True)
-class MapCopiesPass(ModulePass):
+class MapCopiesPass(KernelPass):
     """Give copies of shared tiles their task map.
 
     Expects task ops on views, with the layouts of shared tiles as `map-tensor-cores` has chosen
@@ -85,7 +84,6 @@ class MapCopiesPass(ModulePass):
 
     name = "map-copies"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Map the copies of every kernel of the module."""
-        for kernel in kernels_of(op):
-            PatternRewriteWalker(MapCopy(), apply_recursively=False).rewrite_region(kernel.body)
+    def run(self, kernel: KernelOp) -> None:
+        """Map the copies of one kernel."""
+        PatternRewriteWalker(MapCopy(), apply_recursively=False).rewrite_region(kernel.body)

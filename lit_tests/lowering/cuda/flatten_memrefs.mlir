@@ -4,12 +4,12 @@
 
 // CHECK-LABEL: cuda.kernel @copy(%x : memref<4096xf32>, %y : memref<4096xf32>) grid(8) block(32) {
 cuda.kernel @copy(%x : memref<8x1x16x32xf32>, %y : memref<4096xf32>) grid(8) block(32) {
-  // CHECK-NEXT: %[[C32:.*]] = arith.constant 32 : index
-  // CHECK-NEXT: %[[C512:.*]] = arith.constant 512 : index
   %c0 = arith.constant 0 : index
   %i = cuda.block_id x
   %j = cuda.thread_id x
-  // CHECK:      %[[A:.*]] = arith.muli %i, %[[C512]] : index
+  // CHECK:      %[[C512:.*]] = arith.constant 512 : index
+  // CHECK-NEXT: %[[A:.*]] = arith.muli %i, %[[C512]] : index
+  // CHECK-NEXT: %[[C32:.*]] = arith.constant 32 : index
   // CHECK-NEXT: %[[B:.*]] = arith.muli %j, %[[C32]] : index
   // CHECK-NEXT: %[[C:.*]] = arith.addi %[[A]], %[[B]] : index
   // CHECK-NEXT: %[[D:.*]] = arith.addi %[[C]], %i : index
@@ -26,13 +26,13 @@ cuda.kernel @copy(%x : memref<8x1x16x32xf32>, %y : memref<4096xf32>) grid(8) blo
 
 // CHECK-LABEL: cuda.kernel @constants(%x : memref<128xf32>, %out : memref<1xf32>) grid(1) block(1) {
 cuda.kernel @constants(%x : memref<8x16xf32>, %out : memref<f32>) grid(1) block(1) {
-  // CHECK-NEXT: %[[ZERO:.*]] = arith.constant 0 : index
-  // CHECK-NEXT: %[[PLACE:.*]] = arith.constant 35 : index
   %c2 = arith.constant 2 : index
   %c3 = arith.constant 3 : index
-  // CHECK: memref.load %x[%[[PLACE]]] : memref<128xf32>
+  // CHECK:      %[[PLACE:.*]] = arith.constant 35 : index
+  // CHECK-NEXT: memref.load %x[%[[PLACE]]] : memref<128xf32>
   %v = memref.load %x[%c2, %c3] : memref<8x16xf32>
-  // CHECK: memref.store %v, %out[%[[ZERO]]] : memref<1xf32>
+  // CHECK-NEXT: %[[ZERO:.*]] = arith.constant 0 : index
+  // CHECK-NEXT: memref.store %v, %out[%[[ZERO]]] : memref<1xf32>
   memref.store %v, %out[] : memref<f32>
 }
 
@@ -42,14 +42,14 @@ cuda.kernel @constants(%x : memref<8x16xf32>, %out : memref<f32>) grid(1) block(
 
 // CHECK-LABEL: cuda.kernel @strided(%x : memref<258xf32>) grid(8) block(16) {
 cuda.kernel @strided(%x : memref<8x16xf32, strided<[32, 2], offset: 3>>) grid(8) block(16) {
-  // CHECK-NEXT: %[[OFFSET:.*]] = arith.constant 3 : index
-  // CHECK-NEXT: %[[INNER:.*]] = arith.constant 2 : index
-  // CHECK-NEXT: %[[OUTER:.*]] = arith.constant 32 : index
   %i = cuda.block_id x
   %j = cuda.thread_id x
-  // CHECK:      %[[A:.*]] = arith.muli %i, %[[OUTER]] : index
+  // CHECK:      %[[OUTER:.*]] = arith.constant 32 : index
+  // CHECK-NEXT: %[[A:.*]] = arith.muli %i, %[[OUTER]] : index
+  // CHECK-NEXT: %[[INNER:.*]] = arith.constant 2 : index
   // CHECK-NEXT: %[[B:.*]] = arith.muli %j, %[[INNER]] : index
   // CHECK-NEXT: %[[C:.*]] = arith.addi %[[A]], %[[B]] : index
+  // CHECK-NEXT: %[[OFFSET:.*]] = arith.constant 3 : index
   // CHECK-NEXT: %[[D:.*]] = arith.addi %[[C]], %[[OFFSET]] : index
   // CHECK-NEXT: memref.load %x[%[[D]]] : memref<258xf32>
   %v = memref.load %x[%i, %j] : memref<8x16xf32, strided<[32, 2], offset: 3>>

@@ -1,0 +1,27 @@
+"""Passes that work on one kernel at a time."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from hidet.analysis.kernels import kernels_of
+from hidet.dialects.cuda.kernel import KernelOp
+
+
+@dataclass(frozen=True)
+class KernelPass(ModulePass):
+    """A pass on each kernel of a module by itself, as one on functions is in MLIR."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Run on all kernels of a module, in program order."""
+        for kernel in kernels_of(op):
+            self.run(kernel)
+
+    @abstractmethod
+    def run(self, kernel: KernelOp) -> None:
+        """Rewrite one kernel."""
