@@ -17,8 +17,6 @@ from hidet.dialects.compute.ops import (
     SinkOp,
     StoreOp,
     YieldOp,
-    parse_indices,
-    print_element,
     single_block,
     terminator_of,
 )
@@ -36,8 +34,6 @@ __all__ = [
     "SinkOp",
     "StoreOp",
     "YieldOp",
-    "parse_indices",
-    "print_element",
     "single_block",
     "terminator_of",
 ]

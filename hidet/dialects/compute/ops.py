@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import auto
-from typing import Self
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -21,7 +20,10 @@ from xdsl.ir import (
     SSAValue,
 )
 from xdsl.irdl import (
+    AnyAttr,
     IRDLOperation,
+    MessageConstraint,
+    VarConstraint,
     irdl_op_definition,
     operand_def,
     prop_def,
@@ -30,15 +32,13 @@ from xdsl.irdl import (
     traits_def,
     var_operand_def,
 )
-from xdsl.parser import Parser
-from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, NoTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from hidet.dialects.effects import AccessingOp, Effects, OwnEffects, read, write
 from hidet.dialects.enums import enum_attribute
-from hidet.dialects.shaped import Shaped, element_of, is_memref, is_shaped, shape_of, shaped_type
+from hidet.dialects.shaped import Shaped, element_of, is_memref, shape_of, shaped_type
 from hidet.dialects.syntax import IndexedRegion, IntegerList
 
 
@@ -224,16 +224,25 @@ class ReduceOp(IRDLOperation):
         verify_yield(terminator_of(self.body), [self.result.type])
 
 
+_T = VarConstraint("T", AnyAttr())
+_ARRAY = MessageConstraint(
+    TensorType.constr(_T) | MemRefType.constr(_T),
+    "what is accessed is a tensor or a memref of such elements",
+)
+_ELEMENT = MessageConstraint(_T, "an element has the type that the tensor or memref says")
+
+
 @irdl_op_definition
 class LoadOp(AccessingOp):
     """`compute.load`: element (i, j, ...) of a view or a buffer; the indices are in bounds."""
 
     name = "compute.load"
 
-    source = operand_def(TensorType.constr() | MemRefType.constr())
+    source = operand_def(_ARRAY)
     indices = var_operand_def(IndexType)
-    result = result_def()
+    result = result_def(_ELEMENT)
 
+    assembly_format = "$source `[` $indices `]` attr-dict `:` type($source)"
     traits = traits_def(OwnEffects())
 
     @property
@@ -246,55 +255,8 @@ class LoadOp(AccessingOp):
         super().__init__(source, indices, element)
 
     def verify_(self) -> None:
-        """Check the number of indices and the type of the element."""
-        source = shaped_type(self.source)
-        _verify_indices(source, self.indices, self.name)
-        if source.get_element_type() != self.result.type:
-            raise VerifyException(f"an element of {source} is not of type {self.result.type}")
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        """Parse `%x[%i, %j] : type-of-x`."""
-        source = parser.parse_unresolved_operand()
-        indices = parse_indices(parser)
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        shaped = _parse_shaped_type(parser, cls.name)
-        op = cls(parser.resolve_operand(source, shaped), indices)
-        op.attributes |= attributes
-        return op
-
-    def print(self, printer: Printer) -> None:
-        """Print `%x[%i, %j] : type-of-x`."""
-        printer.print_string(" ")
-        print_element(printer, self.source, self.indices)
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        printer.print_attribute(self.source.type)
-
-
-def parse_indices(parser: Parser) -> list[SSAValue]:
-    """Parse `[%i, %j]`, values of type index."""
-    return parser.parse_comma_separated_list(
-        Parser.Delimiter.SQUARE,
-        lambda: parser.resolve_operand(parser.parse_unresolved_operand(), IndexType()),
-    )
-
-
-def _parse_shaped_type(parser: Parser, op: str) -> Shaped:
-    """Parse the type of a view or a buffer."""
-    start = parser.pos
-    shaped = parser.parse_type()
-    if not is_shaped(shaped):
-        parser.raise_error(f"{op} needs a tensor or a memref", start)
-    return shaped_type(shaped)
-
-
-def print_element(printer: Printer, base: SSAValue, indices: Sequence[SSAValue]) -> None:
-    """Print `%x[%i, %j]`."""
-    printer.print_ssa_value(base)
-    with printer.in_square_brackets():
-        printer.print_list(indices, printer.print_ssa_value)
+        """Check the number of indices."""
+        _verify_indices(shaped_type(self.source), self.indices, self.name)
 
 
 @irdl_op_definition
@@ -303,10 +265,11 @@ class StoreOp(AccessingOp):
 
     name = "compute.store"
 
-    value = operand_def()
-    target = operand_def(TensorType.constr() | MemRefType.constr())
+    value = operand_def(_ELEMENT)
+    target = operand_def(_ARRAY)
     indices = var_operand_def(IndexType)
 
+    assembly_format = "$value `,` $target `[` $indices `]` attr-dict `:` type($target)"
     traits = traits_def(OwnEffects())
 
     @property
@@ -315,39 +278,8 @@ class StoreOp(AccessingOp):
         return {write(self.target if is_memref(self.target.type) else None)}
 
     def verify_(self) -> None:
-        """Check the number of indices and the type of the scalar."""
-        target = shaped_type(self.target)
-        _verify_indices(target, self.indices, self.name)
-        if target.get_element_type() != self.value.type:
-            raise VerifyException(f"cannot store {self.value.type} to {target}")
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        """Parse `%v, %y[%i, %j] : type-of-y`."""
-        value = parser.parse_unresolved_operand()
-        parser.parse_punctuation(",")
-        target = parser.parse_unresolved_operand()
-        indices = parse_indices(parser)
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        shaped = _parse_shaped_type(parser, cls.name)
-        op = cls(
-            parser.resolve_operand(value, shaped.get_element_type()),
-            parser.resolve_operand(target, shaped),
-            indices,
-        )
-        op.attributes |= attributes
-        return op
-
-    def print(self, printer: Printer) -> None:
-        """Print `%v, %y[%i, %j] : type-of-y`."""
-        printer.print_string(" ")
-        printer.print_ssa_value(self.value)
-        printer.print_string(", ")
-        print_element(printer, self.target, self.indices)
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        printer.print_attribute(self.target.type)
+        """Check the number of indices."""
+        _verify_indices(shaped_type(self.target), self.indices, self.name)
 
 
 @irdl_op_definition

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Self
-
 from xdsl.dialects.builtin import I64, IndexType, IntegerAttr, i64
 from xdsl.ir import Operation, Region, SSAValue
 from xdsl.irdl import (
@@ -14,8 +12,6 @@ from xdsl.irdl import (
     region_def,
     traits_def,
 )
-from xdsl.parser import Parser
-from xdsl.printer import Printer
 from xdsl.traits import NoTerminator, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
@@ -23,7 +19,7 @@ from hidet.arch.limits import MAX_THREADS_PER_BLOCK, WARP
 from hidet.dialects.compute import single_block
 from hidet.dialects.cuda import KernelOp
 from hidet.dialects.cuda.instructions import BlockBarrier
-from hidet.dialects.syntax import parse_arguments, parse_body, print_body
+from hidet.dialects.syntax import IndexedRegion
 from hidet.dialects.walking import parent_of_type
 
 BARRIERS = 16
@@ -47,6 +43,11 @@ class GroupOp(IRDLOperation):
     barrier = opt_prop_def(IntegerAttr[I64])
     body = region_def("single_block")
 
+    assembly_format = (
+        "`first` `(` $first `)` `count` `(` $count `)` (`barrier` `(` $barrier^ `)`)? "
+        "attr-dict-with-keyword custom<IndexedRegion>($body)"
+    )
+    custom_directives = (IndexedRegion,)
     traits = traits_def(NoTerminator(), RecursiveMemoryEffect())
 
     def __init__(
@@ -103,37 +104,6 @@ class GroupOp(IRDLOperation):
             raise VerifyException("the body of task.group has one argument, the worker")
         if any(op.has_trait(BlockBarrier) for op in self.body.walk()):
             raise VerifyException("cuda.sync_threads in a task.group: other threads do not come by")
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        """Parse `first(128) count(256) barrier(1) (%worker) { }`."""
-        numbers: dict[str, int] = {}
-        for name in ("first", "count", "barrier"):
-            if name == "barrier":
-                if parser.parse_optional_keyword(name) is None:
-                    continue
-            else:
-                parser.parse_keyword(name)
-            with parser.in_parens():
-                numbers[name] = parser.parse_integer()
-        arguments = parse_arguments(parser, IndexType())
-        attributes = parser.parse_optional_attr_dict_with_keyword()
-        op = cls(body=parse_body(parser, arguments), **numbers)
-        op.attributes |= attributes.data if attributes else {}
-        return op
-
-    def print(self, printer: Printer) -> None:
-        """Print `first(128) count(256) barrier(1) (%worker) { }`."""
-        for name in ("first", "count", "barrier"):
-            number = self.properties.get(name)
-            if isinstance(number, IntegerAttr):
-                printer.print_string(f" {name}({number.value.data})")
-        printer.print_string(" ")
-        with printer.in_parens():
-            printer.print_ssa_value(self.worker)
-        printer.print_op_attributes(self.attributes, print_keyword=True)
-        printer.print_string(" ")
-        print_body(printer, self.body)
 
 
 def group_around(op: Operation) -> GroupOp | None:

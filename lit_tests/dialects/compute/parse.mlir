@@ -24,23 +24,6 @@ func.func @extents_are_numbers(%v : f32) {
 
 // -----
 
-// CHECK: parse.mlir:{{[0-9]+}}:28
-// CHECK: compute.load needs a tensor or a memref
-func.func @load_from_a_scalar(%x : f32) {
-  %v = compute.load %x[] : f32
-  func.return
-}
-
-// -----
-
-// CHECK: compute.store needs a tensor or a memref
-func.func @store_to_a_scalar(%x : f32) {
-  compute.store %x, %x[] : f32
-  func.return
-}
-
-// -----
-
 // CHECK: operand is used with type f32, but has been previously used or defined with type f16
 func.func @store_of_another_type(%v : f16, %x : memref<4xf32>, %i : index) {
   compute.store %v, %x[%i] : memref<4xf32>

@@ -114,9 +114,29 @@ func.func @load_rank(%x : tensor<4x8xf32>, %i : index) {
 
 // -----
 
-// CHECK: an element of tensor<4xf32> is not of type f16
+// CHECK: result 'result'
+// CHECK: an element has the type that the tensor or memref says
+// CHECK-NEXT: attribute f32 expected from variable 'T', but got f16
 func.func @load_element(%x : tensor<4xf32>, %i : index) {
   %v = "compute.load"(%x, %i) : (tensor<4xf32>, index) -> f16
+  func.return
+}
+
+// -----
+
+// CHECK: what is accessed is a tensor or a memref of such elements
+// CHECK-NEXT: Unexpected attribute f32
+func.func @load_from_a_scalar(%x : f32) {
+  %v = compute.load %x[] : f32
+  func.return
+}
+
+// -----
+
+// CHECK: what is accessed is a tensor or a memref of such elements
+// CHECK-NEXT: Unexpected attribute f32
+func.func @store_to_a_scalar(%x : f32) {
+  compute.store %x, %x[] : f32
   func.return
 }
 
@@ -139,7 +159,9 @@ func.func @store_rank(%x : memref<4xf32>, %v : f32, %i : index) {
 
 // -----
 
-// CHECK: cannot store f16 to memref<4xf32>
+// CHECK: operand 'target'
+// CHECK: what is accessed is a tensor or a memref of such elements
+// CHECK: attribute f16 expected from variable 'T', but got f32
 func.func @store_element(%x : memref<4xf32>, %v : f16, %i : index) {
   "compute.store"(%v, %x, %i) : (f16, memref<4xf32>, index) -> ()
   func.return

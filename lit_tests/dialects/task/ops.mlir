@@ -158,13 +158,13 @@ cuda.kernel @group() grid(1) block(384) {
     task.foreach (%i) in #task.map<spatial(128)> on %w {
     }
   }
-  task.group first(128) count(256) barrier(3) (%w) attributes {consumers} {
+  task.group first(128) count(256) barrier(3) attributes {consumers} (%w) {
   }
 }
 // CHECK-LABEL: cuda.kernel @group
 // CHECK-NEXT:    task.group first(0) count(128) (%w) {
 // CHECK-NEXT:      task.foreach (%{{.*}}) in #task.map<spatial(128)> on %w {
-// CHECK:         task.group first(128) count(256) barrier(3) (%{{.*}}) attributes {consumers} {
+// CHECK:         task.group first(128) count(256) barrier(3) attributes {consumers} (%{{.*}}) {
 
 // GENERIC-LABEL: sym_name = "group"
 // GENERIC:       "task.group"() <{first = 0 : i64, count = 128 : i64}> ({
