@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType
@@ -39,7 +39,7 @@ class IdVariable(Variable):
     dimension: Dimension
 
 
-FormRule: TypeAlias = Callable[["IndexForms", Operation, FormAlgebra], LinearForm | None]
+FormRule: TypeAlias = Callable[["IndexForms", Any, FormAlgebra], LinearForm | None]
 """Gives the form of an op's result, of type index, or None where it is no linear form."""
 
 
@@ -48,8 +48,7 @@ def _operands(forms: IndexForms, op: Operation) -> tuple[LinearForm, LinearForm]
     return forms.form(lhs), forms.form(rhs)
 
 
-def _constant(forms: IndexForms, op: Operation, algebra: FormAlgebra) -> LinearForm | None:
-    assert isinstance(op, arith.ConstantOp)
+def _constant(forms: IndexForms, op: arith.ConstantOp, algebra: FormAlgebra) -> LinearForm | None:
     return LinearForm.number(op.value.value.data) if isinstance(op.value, IntegerAttr) else None
 
 
@@ -133,8 +132,7 @@ def _extremum(sign: int) -> FormRule:
     return rule
 
 
-def _select(forms: IndexForms, op: Operation, algebra: FormAlgebra) -> LinearForm | None:
-    assert isinstance(op, arith.SelectOp)
+def _select(forms: IndexForms, op: arith.SelectOp, algebra: FormAlgebra) -> LinearForm | None:
     known = known_truth(forms, op.cond)
     if known is None:
         lhs, rhs = forms.form(op.lhs), forms.form(op.rhs)
@@ -158,9 +156,8 @@ def _cast(forms: IndexForms, op: Operation, algebra: FormAlgebra) -> LinearForm 
     return form if -half <= lo and hi < half else None
 
 
-def _checked(forms: IndexForms, op: Operation, algebra: FormAlgebra) -> LinearForm | None:
+def _checked(forms: IndexForms, op: CheckedIndexOp, algebra: FormAlgebra) -> LinearForm | None:
     """Give the index itself where ranges prove that it is in bounds."""
-    assert isinstance(op, CheckedIndexOp)
     return forms.form(op.index) if is_proven(forms, op) else None
 
 
@@ -170,8 +167,7 @@ def is_proven(forms: IndexForms, op: CheckedIndexOp) -> bool:
     return lo >= 0 and hi < op.size.value.data
 
 
-def _id(forms: IndexForms, op: Operation, algebra: FormAlgebra) -> LinearForm:
-    assert isinstance(op, IdOp)
+def _id(forms: IndexForms, op: IdOp, algebra: FormAlgebra) -> LinearForm:
     dimension = Dimension(op.dimension.data)
     number = list(Dimension).index(dimension)
     of_block = isinstance(op, ThreadIdOp | BlockDimOp)

@@ -7,7 +7,7 @@ the limits of the type is known of the result.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType
@@ -17,7 +17,7 @@ from hidet.analysis.forms import ANY, Range
 from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.leaves import RESULT_RULES
 
-_Rule: TypeAlias = Callable[[Operation, Sequence[Range]], Range | None]
+_Rule: TypeAlias = Callable[[Any, Sequence[Range]], Range | None]
 
 
 def range_of_type(kind: Attribute) -> Range:
@@ -83,8 +83,7 @@ class IntegerRanges:
         return found
 
 
-def _constant(op: Operation, ranges: Sequence[Range]) -> Range | None:
-    assert isinstance(op, arith.ConstantOp)
+def _constant(op: arith.ConstantOp, ranges: Sequence[Range]) -> Range | None:
     if not isinstance(op.value, IntegerAttr):
         return None
     number = op.value.value.data

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import gcd, prod
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType, IntegerType, MemRefType, TensorType
@@ -58,9 +58,8 @@ def range_of_block_argument(forms: IndexForms, argument: BlockArgument) -> Range
     return ANY if op is None or rule is None else rule(forms, op, argument.index)
 
 
-def _loop_range(forms: IndexForms, op: Operation, index: int) -> Range:
+def _loop_range(forms: IndexForms, op: scf.ForOp, index: int) -> Range:
     """Return the range of an induction variable from the loop's bounds."""
-    assert isinstance(op, scf.ForOp)
     start, stop, step = (_range_at(forms, bound, op.parent) for bound in (op.lb, op.ub, op.step))
     if index > 0 or step.lo < 1:
         return ANY
@@ -70,23 +69,20 @@ def _loop_range(forms: IndexForms, op: Operation, index: int) -> Range:
     return Range(start.lo, max(start.lo, last))
 
 
-def _grid_range(forms: IndexForms, op: Operation, index: int) -> Range:
+def _grid_range(forms: IndexForms, op: GridOp | ReduceOp, index: int) -> Range:
     """Return the range of an index of a grid or a reduction."""
-    assert isinstance(op, GridOp | ReduceOp)
     return _range_below(op.shape[index])
 
 
-def _sink_range(forms: IndexForms, op: Operation, index: int) -> Range:
+def _sink_range(forms: IndexForms, op: SinkOp, index: int) -> Range:
     """Return the range of an index of a sink; the argument after them is the stored scalar."""
-    assert isinstance(op, SinkOp)
     assert isinstance(op.result.type, TensorType)
     shape = op.result.type.get_shape()
     return _range_below(shape[index]) if index < len(shape) else ANY
 
 
-def _task_range(forms: IndexForms, op: Operation, index: int) -> Range:
+def _task_range(forms: IndexForms, op: ForeachOp, index: int) -> Range:
     """Return the range of an index of a foreach, cut off by its bound."""
-    assert isinstance(op, ForeachOp)
     if op.tile is None:
         return _range_below(op.extents[index])
     # The map of a tile may be unknown, its shape is not.
@@ -95,9 +91,8 @@ def _task_range(forms: IndexForms, op: Operation, index: int) -> Range:
     return whole if op.bound is None else whole.intersect(_range_below(op.bound.data[index].data))
 
 
-def _worker_range(forms: IndexForms, op: Operation, index: int) -> Range:
+def _worker_range(forms: IndexForms, op: GroupOp, index: int) -> Range:
     """Return the range of the worker of a group."""
-    assert isinstance(op, GroupOp)
     return _range_below(len(op.threads))
 
 
@@ -106,7 +101,7 @@ def _range_below(extent: int) -> Range:
     return Range(0, ANY.hi if extent < 0 else max(extent, 1) - 1)
 
 
-ARGUMENT_RANGES: dict[str, Callable[[IndexForms, Operation, int], Range]] = {
+ARGUMENT_RANGES: dict[str, Callable[[IndexForms, Any, int], Range]] = {
     scf.ForOp.name: _loop_range,
     GridOp.name: _grid_range,
     ReduceOp.name: _grid_range,
@@ -119,7 +114,7 @@ ARGUMENT_RANGES: dict[str, Callable[[IndexForms, Operation, int], Range]] = {
 
 # Results of ops.
 
-_RangeRule: TypeAlias = Callable[[Operation, Sequence[Range]], Range]
+_RangeRule: TypeAlias = Callable[[Any, Sequence[Range]], Range]
 _DivisibilityRule: TypeAlias = Callable[[Sequence[int]], int]
 
 
@@ -223,9 +218,8 @@ def _cast(op: Operation, ranges: Sequence[Range]) -> Range:
     return Range(-half, half - 1)
 
 
-def _checked(op: Operation, ranges: Sequence[Range]) -> Range:
+def _checked(op: CheckedIndexOp, ranges: Sequence[Range]) -> Range:
     """Return the range of an index that a kernel checks, whatever it is given."""
-    assert isinstance(op, CheckedIndexOp)
     return Range(0, op.size.value.data - 1)
 
 

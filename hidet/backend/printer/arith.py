@@ -37,9 +37,8 @@ from hidet.backend.printer.types import (
 from hidet.dialects.cuda.arithmetic import FloorModOp
 
 
-def _constant(op: Operation, text_of: TextOf) -> Text:
+def _constant(op: arith.ConstantOp, text_of: TextOf) -> Text:
     """Print a constant as a literal."""
-    assert isinstance(op, arith.ConstantOp)
     return literal(op.value)
 
 
@@ -55,9 +54,8 @@ _INTEGER_PREDICATES = ("==", "!=", "<", "<=", ">", ">=", "<", "<=", ">", ">=")
 _FIRST_UNSIGNED = 6
 
 
-def _compare_integers(op: Operation, text_of: TextOf) -> Text:
+def _compare_integers(op: arith.CmpiOp, text_of: TextOf) -> Text:
     """Print a comparison of integers."""
-    assert isinstance(op, arith.CmpiOp)
     number = op.predicate.value.data
     symbol = _INTEGER_PREDICATES[number]
     lhs, rhs = text_of(op.lhs), text_of(op.rhs)
@@ -84,9 +82,8 @@ _ORDERED_PREDICATES = {"oeq": "==", "ogt": ">", "oge": ">=", "olt": "<", "ole": 
 _UNORDERED_PREDICATES = {"ugt": "<=", "uge": "<", "ult": ">=", "ule": ">"}
 
 
-def _compare_floats(op: Operation, text_of: TextOf) -> Text:
+def _compare_floats(op: arith.CmpfOp, text_of: TextOf) -> Text:
     """Print a comparison of floats. `one` and `ueq` print their operands twice."""
-    assert isinstance(op, arith.CmpfOp)
     predicate = arith.CMPF_COMPARISON_OPERATIONS[op.predicate.value.data]
     if predicate in ("true", "false"):
         return Text(predicate, BOOL)

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from xdsl.ir import Operation
 
 from hidet.backend.printer.memref import address
+from hidet.backend.printer.writer import StatementPrinter, Writer
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.cuda.checks import CheckAccessOp, CheckBoundsOp, CheckOwnerOp, TrackOp
 from hidet.dialects.shaped import memref_type
 from hidet.escape import c_string
 
-if TYPE_CHECKING:
-    from hidet.backend.printer.writer import StatementPrinter, Writer
 
-
-def _track(op: Operation, writer: Writer) -> None:
+def _track(op: TrackOp, writer: Writer) -> None:
     """Print `hidet::track_shared(&sa[0][0], "sa", {16, 64});`."""
-    assert isinstance(op, TrackOp)
     kind = memref_type(op.array)
     first = f"&{writer.text_of(op.array).text}{'[0]' * kind.get_num_dims()}"
     extents = ", ".join(map(str, kind.get_shape()))
@@ -28,9 +24,8 @@ def _track(op: Operation, writer: Writer) -> None:
     writer.line(f"hidet::track_{space}({first}, {label}, {{{extents}}});")
 
 
-def _check_bounds(op: Operation, writer: Writer) -> None:
+def _check_bounds(op: CheckBoundsOp, writer: Writer) -> None:
     """Print `hidet::check_bounds("sa", {{i, 16}, {j, 64}}, 4);`."""
-    assert isinstance(op, CheckBoundsOp)
     width = op.width.value.data
     pairs = [
         f"{{{writer.text_of(index).text}, {extent if extent >= 0 else _extent(op, writer)}}}"
@@ -50,18 +45,16 @@ def _extent(op: CheckBoundsOp, writer: Writer) -> str:
     return f"hidet::extent_of({writer.text_of(op.memory).text})"
 
 
-def _check_access(op: Operation, writer: Writer) -> None:
+def _check_access(op: CheckAccessOp, writer: Writer) -> None:
     """Print `hidet::check_read(&sa[i][j], 4);`."""
-    assert isinstance(op, CheckAccessOp)
     width = op.width.value.data
     arguments = [address(op.array, op.indices, writer.text_of).text]
     arguments += [str(width)] if width != 1 else []
     writer.line(f"hidet::check_{op.kind.data.value}({', '.join(arguments)});")
 
 
-def _check_owner(op: Operation, writer: Writer) -> None:
+def _check_owner(op: CheckOwnerOp, writer: Writer) -> None:
     """Print `hidet::check_owner("acc", i % 8 == lane);`."""
-    assert isinstance(op, CheckOwnerOp)
     label = c_string(op.label.data)
     writer.line(f"hidet::check_owner({label}, {writer.text_of(op.is_owner).text});")
 

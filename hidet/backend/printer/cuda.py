@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation
 
@@ -13,6 +11,7 @@ from hidet.backend.printer.operators import ExpressionPrinter, TextOf
 from hidet.backend.printer.signs import as_unsigned, bits_of, is_unsigned, passed
 from hidet.backend.printer.text import Text, call
 from hidet.backend.printer.types import BOOL, INT, LONG_LONG, UNSIGNED, element_type, value_type
+from hidet.backend.printer.writer import StatementPrinter, Writer
 from hidet.dialects.cuda.atomics import AtomicOp, scope_argument
 from hidet.dialects.cuda.attributes import ShuffleKind
 from hidet.dialects.cuda.barriers import VoteKind, VoteOp
@@ -33,10 +32,6 @@ from hidet.dialects.cuda.views import AddressOfOp, DynamicSharedOp, ViewOp
 from hidet.errors import UnsupportedDtypeError
 from hidet.escape import c_string
 
-if TYPE_CHECKING:
-    from hidet.backend.printer.writer import StatementPrinter, Writer
-
-
 _IDS: dict[type[Operation], str] = {
     BlockDimOp: "blockDim",
     BlockIdOp: "blockIdx",
@@ -45,9 +40,8 @@ _IDS: dict[type[Operation], str] = {
 }
 
 
-def _id(op: Operation, text_of: TextOf) -> Text:
+def _id(op: IdOp, text_of: TextOf) -> Text:
     """Print `threadIdx.x`, an unsigned number for C++."""
-    assert isinstance(op, IdOp)
     return Text(f"{_IDS[type(op)]}.{op.dimension.data.value}", "unsigned")
 
 
@@ -59,9 +53,8 @@ _SHUFFLES = {
 }
 
 
-def _shuffle(op: Operation, text_of: TextOf) -> Text:
+def _shuffle(op: ShflOp, text_of: TextOf) -> Text:
     """Print `hidet::shfl_xor(v, 16)`."""
-    assert isinstance(op, ShflOp)
     kind = value_type(op.value)
     if kind in (BOOL, "signed char"):
         raise UnsupportedDtypeError(f"a shuffle moves 2, 4 or 8 bytes, not {op.value.type}")
@@ -76,9 +69,8 @@ def _shuffle(op: Operation, text_of: TextOf) -> Text:
     return call(f"hidet::{_SHUFFLES[op.kind.data]}", arguments, value.type)
 
 
-def _atomic(op: Operation, text_of: TextOf) -> Text:
+def _atomic(op: AtomicOp, text_of: TextOf) -> Text:
     """Print `hidet::atomic_add(&x[i], v)`."""
-    assert isinstance(op, AtomicOp)
     target = address(op.memref, op.indices, text_of)
     values = [op.value] if op.expected is None else [op.expected, op.value]
     texts = [text_of(value) for value in values]
@@ -88,42 +80,37 @@ def _atomic(op: Operation, text_of: TextOf) -> Text:
     return call(function, [target, *texts], target.type)
 
 
-def _vote(op: Operation, text_of: TextOf) -> Text:
+def _vote(op: VoteOp, text_of: TextOf) -> Text:
     """Print `hidet::any(p)`; a ballot is an unsigned number for C++."""
-    assert isinstance(op, VoteOp)
     kind = "unsigned" if op.kind.data is VoteKind.BALLOT else BOOL
     arguments = [passed(text, text.type) for text in map(text_of, op.operands)]
     return call(f"hidet::{op.kind.data.value}", arguments, kind)
 
 
-def _printf(op: Operation, writer: Writer) -> None:
+def _printf(op: PrintfOp, writer: Writer) -> None:
     """Print `printf("%d", i);`, which C++ and CUDA C++ share."""
-    assert isinstance(op, PrintfOp)
     values = (writer.text_of(value) for value in op.values)
     arguments = [Text(c_string(op.text), "char*")]
     arguments += [bits_of(value) if is_unsigned(value) else value for value in values]
     writer.line(f"{call('printf', arguments, INT).text};")
 
 
-def _assert(op: Operation, writer: Writer) -> None:
+def _assert(op: AssertOp, writer: Writer) -> None:
     """Print `hidet::check(n > 0, "kernel.py:3: n > 0");`."""
-    assert isinstance(op, AssertOp)
     arguments = [writer.text_of(op.condition), Text(c_string(op.text), "char*")]
     writer.line(f"{call('hidet::check', arguments, 'void').text};")
 
 
-def _checked_index(op: Operation, text_of: TextOf) -> Text:
+def _checked_index(op: CheckedIndexOp, text_of: TextOf) -> Text:
     """Print `hidet::checked_index(ids[i], 50257, "aten.embedding (model.py:4)")`."""
-    assert isinstance(op, CheckedIndexOp)
     index = text_of(op.index)
     function = "checked_index" if op.from_end is None else "checked_index_from_end"
     size = Text(str(op.size.value.data), LONG_LONG)
     return call(f"hidet::{function}", [index, size, _quoted(op.where)], index.type)
 
 
-def _checked_divisor(op: Operation, text_of: TextOf) -> Text:
+def _checked_divisor(op: CheckedDivisorOp, text_of: TextOf) -> Text:
     """Print `hidet::checked_divisor(d[i], "aten.remainder (model.py:4)")`."""
-    assert isinstance(op, CheckedDivisorOp)
     divisor = text_of(op.divisor)
     return call("hidet::checked_divisor", [divisor, _quoted(op.where)], divisor.type)
 
@@ -132,9 +119,8 @@ def _quoted(text: StringAttr) -> Text:
     return Text(c_string(text.data), "char*")
 
 
-def _leave(op: Operation, writer: Writer) -> None:
+def _leave(op: LeaveOp, writer: Writer) -> None:
     """Print `break;`, `continue;` or `return;`."""
-    assert isinstance(op, LeaveOp)
     writer.line(f"{op.kind.data.value};")
 
 
@@ -149,35 +135,31 @@ def _sync_warp(op: Operation, writer: Writer) -> None:
     writer.line(f"{call('hidet::sync_warp', arguments, 'void').text};")
 
 
-def _copy_vector(op: Operation, writer: Writer) -> None:
+def _copy_vector(op: CopyVectorOp, writer: Writer) -> None:
     """Print `hidet::copy_vector<float, 4>(v, &x[i]);`."""
-    assert isinstance(op, CopyVectorOp)
     source = address(op.source, op.source_indices, writer.text_of)
     target = address(op.target, op.target_indices, writer.text_of)
     function = f"hidet::copy_vector<{element_type(op.target)}, {op.width.value.data}>"
     writer.line(f"{call(function, [target, source], 'void').text};")
 
 
-def _dynamic_shared(op: Operation, writer: Writer) -> None:
+def _dynamic_shared(op: DynamicSharedOp, writer: Writer) -> None:
     """Print `auto& smem = hidet::dynamic_shared<float[16][64]>(1024);`."""
-    assert isinstance(op, DynamicSharedOp)
     name = writer.declare(op.result)
     extents = "".join(f"[{extent}]" for extent in op.result.type.get_shape())
     kind = f"{element_type(op.result)}{extents}"
     writer.line(f"auto& {name} = hidet::dynamic_shared<{kind}>({op.offset.value.data});")
 
 
-def _view(op: Operation, writer: Writer) -> None:
+def _view(op: ViewOp, writer: Writer) -> None:
     """Print `auto* const p = hidet::view<hidet::half>(&x[i]);`, which is const where x is."""
-    assert isinstance(op, ViewOp)
     first = address(op.source, op.indices, writer.text_of)
     viewed = call(f"hidet::view<{element_type(op.result)}>", [first], "")
     writer.line(f"auto* const {writer.declare(op.result)} = {viewed.text};")
 
 
-def _address_of(op: Operation, text_of: TextOf) -> Text:
+def _address_of(op: AddressOfOp, text_of: TextOf) -> Text:
     """Print `hidet::address_of(&x[i])`."""
-    assert isinstance(op, AddressOfOp)
     return call("hidet::address_of", [address(op.source, op.indices, text_of)], LONG_LONG)
 
 

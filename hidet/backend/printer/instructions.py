@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Set
-from typing import TYPE_CHECKING
 
 from xdsl.ir import Operation
 
@@ -12,18 +11,15 @@ from hidet.backend.printer.operators import ExpressionPrinter, TextOf
 from hidet.backend.printer.signs import as_unsigned, passed
 from hidet.backend.printer.text import Text, call
 from hidet.backend.printer.types import UNSIGNED, value_type
+from hidet.backend.printer.writer import StatementPrinter, Writer
 from hidet.dialects.cuda import Cuda
 from hidet.dialects.cuda.arithmetic import JoinOp, Lop3Op, PartOp, PrmtOp
 from hidet.dialects.cuda.table_ops import InstructionOp
 from hidet.dialects.cuda.tensor_core import MatrixDescriptorOp
 
-if TYPE_CHECKING:
-    from hidet.backend.printer.writer import StatementPrinter, Writer
 
-
-def _call(op: Operation, text_of: TextOf) -> Text:
+def _call(op: InstructionOp, text_of: TextOf) -> Text:
     """Print `hidet::mma_m16n8k16(&c[i], &a[j], &b[k])`: addresses first, then scalars."""
-    assert isinstance(op, InstructionOp)
     arguments = [address(element.memref, element.indices, text_of) for element in op.elements]
     elements = {argument.type for argument in arguments}
     arguments += [_scalar(text_of(value), elements) for value in op.scalars]
@@ -39,9 +35,8 @@ def _join(op: Operation, text_of: TextOf) -> Text:
     return call(f"hidet::join<{kind}>", [text_of(part) for part in op.operands], kind)
 
 
-def _part(op: Operation, text_of: TextOf) -> Text:
+def _part(op: PartOp, text_of: TextOf) -> Text:
     """Print `hidet::part<hidet::half, 1>(w)`."""
-    assert isinstance(op, PartOp)
     kind = value_type(op.result)
     return call(f"hidet::part<{kind}, {op.number.value.data}>", [text_of(op.whole)], kind)
 
@@ -56,7 +51,7 @@ def _scalar(value: Text, elements: Set[str]) -> Text:
     return as_unsigned(value) if unsigned in elements else passed(value, value.type)
 
 
-def _statement(op: Operation, writer: Writer) -> None:
+def _statement(op: InstructionOp, writer: Writer) -> None:
     """Print the call as a statement."""
     writer.line(f"{_call(op, writer.text_of).text};")
 

@@ -13,6 +13,7 @@ from xdsl.ir import Operation
 from xdsl.utils.target import Target
 
 from hidet.backend.printer.checks import source_table
+from hidet.backend.printer.tables import EXPRESSIONS, STATEMENTS
 from hidet.backend.printer.types import element_type, value_type
 from hidet.backend.printer.writer import Writer
 from hidet.dialects.cuda.attributes import Space, space_of
@@ -79,7 +80,7 @@ def _kernel_lines(kernel: KernelOp) -> tuple[list[str], list[str]]:
         raise LegalityError(
             f"kernel @{name} has not been prepared for printing", hint="run form-expressions last"
         )
-    writer = Writer()
+    writer = Writer(EXPRESSIONS, STATEMENTS)
     parameters = [_parameter(kernel, number, writer) for number in range(len(kernel.arguments))]
     head = _head(kernel, parameters)
     writer.block(kernel.body.block)

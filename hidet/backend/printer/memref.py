@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
-from typing import TYPE_CHECKING
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import IntAttr, IntegerAttr, NoneAttr
@@ -21,15 +21,11 @@ from hidet.backend.printer.operators import (
 from hidet.backend.printer.signs import passed
 from hidet.backend.printer.text import Precedence, Text, call, prefix
 from hidet.backend.printer.types import BOOL, element_type
+from hidet.backend.printer.writer import StatementPrinter, Writer
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.cuda.marks import DECLARES, DEFERRED, UPDATE
 from hidet.dialects.shaped import memref_type
 from hidet.errors import LegalityError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from hidet.backend.printer.writer import StatementPrinter, Writer
 
 
 def element(base: SSAValue, indices: Sequence[SSAValue], text_of: TextOf) -> Text:
@@ -61,17 +57,15 @@ def address(base: SSAValue, indices: Sequence[SSAValue], text_of: TextOf) -> Tex
     return Text(f"&{target.text}", target.type, Precedence.UNARY)
 
 
-def _load(op: Operation, text_of: TextOf) -> Text:
+def _load(op: memref.LoadOp, text_of: TextOf) -> Text:
     """Print the element that is loaded: `x[i]`, or `hidet::truth(&x[i])` of booleans."""
-    assert isinstance(op, memref.LoadOp)
     if element_type(op.memref) != BOOL or not op.indices:
         return element(op.memref, op.indices, text_of)
     return call("hidet::truth", [address(op.memref, op.indices, text_of)], BOOL)
 
 
-def _store(op: Operation, writer: Writer) -> None:
+def _store(op: memref.StoreOp, writer: Writer) -> None:
     """Print `x[i] = v;`, `x[i] += v;` or `float x = v;`."""
-    assert isinstance(op, memref.StoreOp)
     target = element(op.memref, op.indices, writer.text_of)
     if UPDATE in op.attributes:
         symbol, operand = _update(op, writer, target.type)
@@ -99,9 +93,8 @@ def _update(op: memref.StoreOp, writer: Writer, target: str) -> tuple[str, Text]
             raise LegalityError(f"{UPDATE} is {number}, but {name} has the operands 0 and 1")
 
 
-def _alloca(op: Operation, writer: Writer) -> None:
+def _alloca(op: memref.AllocaOp, writer: Writer) -> None:
     """Print `__shared__ float sa[16][64];` or `float acc;`."""
-    assert isinstance(op, memref.AllocaOp)
     name = writer.declare(op.memref)
     if DEFERRED in op.attributes:
         return

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import FixedBitwidthType, IndexType, IntegerAttr
@@ -39,8 +39,8 @@ from hidet.errors import UnsupportedDtypeError
 TextOf: TypeAlias = Callable[[SSAValue], Text]
 """Gives the text of an operand."""
 
-ExpressionPrinter: TypeAlias = Callable[[Operation, TextOf], Text]
-"""Prints an operation with one result as an expression."""
+ExpressionPrinter: TypeAlias = Callable[[Any, TextOf], Text]
+"""Prints an operation with one result as an expression; which one, a table says."""
 
 
 def refuse_storage_only(op: Operation) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
@@ -11,11 +9,9 @@ from xdsl.ir import Block, Operation, SSAValue
 from hidet.backend.printer.operators import ExpressionPrinter, TextOf, one_type
 from hidet.backend.printer.text import Precedence, Text, cast, conditional
 from hidet.backend.printer.types import value_type
+from hidet.backend.printer.writer import StatementPrinter, Writer
 from hidet.dialects.cuda.marks import PARALLEL, UNROLL
 from hidet.errors import LegalityError
-
-if TYPE_CHECKING:
-    from hidet.backend.printer.writer import StatementPrinter, Writer
 
 
 def _yielded(block: Block) -> SSAValue:
@@ -26,9 +22,8 @@ def _yielded(block: Block) -> SSAValue:
     return last.arguments[0]
 
 
-def _conditional(op: Operation, text_of: TextOf) -> Text:
+def _conditional(op: scf.IfOp, text_of: TextOf) -> Text:
     """Print a branch with a value as `c ? a : b`."""
-    assert isinstance(op, scf.IfOp)
     then, otherwise = one_type(
         [text_of(_yielded(op.true_region.block)), text_of(_yielded(op.false_region.block))]
     )
@@ -53,9 +48,8 @@ def _if(op: Operation, writer: Writer) -> None:
     writer.line("}")
 
 
-def _for(op: Operation, writer: Writer) -> None:
+def _for(op: scf.ForOp, writer: Writer) -> None:
     """Print `for (int i = 0; i < 4; ++i) { ... }`, with its pragma."""
-    assert isinstance(op, scf.ForOp)
     if op.results:
         raise LegalityError("C++ has no loop with values", hint="run demote-scf-values")
     if UNROLL in op.attributes:
@@ -78,9 +72,8 @@ def _for(op: Operation, writer: Writer) -> None:
     writer.line("}")
 
 
-def _while(op: Operation, writer: Writer) -> None:
+def _while(op: scf.WhileOp, writer: Writer) -> None:
     """Print `while (c) { ... }`; what the condition needs in statements comes under `true`."""
-    assert isinstance(op, scf.WhileOp)
     if op.arguments or op.res:
         raise LegalityError("C++ has no loop with values", hint="keep them in variables")
     before = op.before_region.block
@@ -95,9 +88,8 @@ def _while(op: Operation, writer: Writer) -> None:
     writer.line("}")
 
 
-def _condition(op: Operation, writer: Writer) -> None:
+def _condition(op: scf.ConditionOp, writer: Writer) -> None:
     """Print the rest of a loop whose condition is computed by statements."""
-    assert isinstance(op, scf.ConditionOp)
     loop = op.parent_op()
     assert isinstance(loop, scf.WhileOp)
     writer.line(f"if ({writer.text_of(op.condition).text}) {{")

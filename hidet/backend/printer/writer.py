@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import IndexType, MemRefType
@@ -12,7 +12,6 @@ from xdsl.dialects.scf import YieldOp
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.traits import is_side_effect_free
 
-from hidet.backend.printer import arith, checks, cuda, instructions, math, memref, scf
 from hidet.backend.printer.operators import ExpressionPrinter
 from hidet.backend.printer.signs import with_type
 from hidet.backend.printer.text import Text, cast
@@ -22,38 +21,29 @@ from hidet.dialects.cuda.signs import is_unsigned
 from hidet.dialects.locations import source_lines
 from hidet.errors import HidetError, LegalityError, UnsupportedOperatorError
 
-StatementPrinter: TypeAlias = "Callable[[Operation, Writer], None]"
-"""Prints an operation without a result as lines."""
-
-EXPRESSIONS: dict[type[Operation], ExpressionPrinter] = (
-    arith.EXPRESSIONS
-    | math.EXPRESSIONS
-    | memref.EXPRESSIONS
-    | scf.EXPRESSIONS
-    | cuda.EXPRESSIONS
-    | instructions.EXPRESSIONS
-)
-"""How each operation that has a result prints."""
-
-STATEMENTS: dict[type[Operation], StatementPrinter] = (
-    memref.STATEMENTS
-    | scf.STATEMENTS
-    | cuda.STATEMENTS
-    | instructions.STATEMENTS
-    | checks.STATEMENTS
-)
-"""How each operation that has no result, or allocates memory, prints."""
+StatementPrinter: TypeAlias = "Callable[[Any, Writer], None]"
+"""Prints an operation without a result as lines; which one, a table says."""
 
 
 class Writer:
     """Writes the statements of one kernel. What is declared and what is folded is in the IR.
+
+    Args:
+        expressions: how each operation that has a result prints.
+        statements: how each operation that has no result, or allocates memory, prints.
 
     Attributes:
         lines: what was written.
         origins: for each line the statement that it belongs to.
     """
 
-    def __init__(self) -> None:
+    def __init__(
+        self,
+        expressions: Mapping[type[Operation], ExpressionPrinter],
+        statements: Mapping[type[Operation], StatementPrinter],
+    ) -> None:
+        self._expressions = expressions
+        self._statements = statements
         self.lines: list[str] = []
         self.origins: list[Operation | None] = []
         self._statement: Operation | None = None
@@ -112,7 +102,7 @@ class Writer:
 
     def _computed(self, op: Operation) -> Text:
         """Return how an operation computes its result, with the type that C++ gives it."""
-        entry = EXPRESSIONS.get(type(op))
+        entry = self._expressions.get(type(op))
         if entry is None or len(op.results) != 1:
             raise _unknown(op)
         with _located(op):
@@ -128,18 +118,18 @@ class Writer:
 
     def statements_of(self, block: Block) -> list[Operation]:
         """Return the operations of a block that print as statements of their own."""
-        return [op for op in block.ops if not isinstance(op, YieldOp) and not _is_folded(op)]
+        return [op for op in block.ops if not isinstance(op, YieldOp) and not self._is_folded(op)]
 
     def statement(self, op: Operation) -> None:
         """Write an operation that is not folded into another."""
         self._statement = op
-        entry = STATEMENTS.get(type(op))
-        if entry is not None and (not op.results or type(op) not in EXPRESSIONS):
+        entry = self._statements.get(type(op))
+        if entry is not None and (not op.results or type(op) not in self._expressions):
             with _located(op):
                 entry(op, self)
-        elif type(op) not in EXPRESSIONS:
+        elif type(op) not in self._expressions:
             raise _unknown(op)
-        elif not _is_folded(op):
+        elif not self._is_folded(op):
             self._declaration(op)
 
     def _declaration(self, op: Operation) -> None:
@@ -166,20 +156,19 @@ class Writer:
             kind = UNSIGNED[kind]
         return f"{kind} {self.declare(value)}"
 
+    def _is_folded(self, op: Operation) -> bool:
+        """Return whether an operation is written where its value is used, or nowhere."""
+        if not op.results or type(op) not in self._expressions:
+            return False
+        if isinstance(op, ConstantOp):
+            return True
+        (result,) = op.results
+        if result.name_hint is not None:
+            return False
+        return result.first_use is not None or is_side_effect_free(op)
+
 
 _FORM = "run form-expressions, and no pass after it"
-
-
-def _is_folded(op: Operation) -> bool:
-    """Return whether an operation is written where its value is used, or nowhere."""
-    if not op.results or type(op) not in EXPRESSIONS:
-        return False
-    if isinstance(op, ConstantOp):
-        return True
-    (result,) = op.results
-    if result.name_hint is not None:
-        return False
-    return result.first_use is not None or is_side_effect_free(op)
 
 
 def _unknown(op: Operation) -> HidetError:

@@ -9,7 +9,7 @@ from xdsl.parser import Parser
 from xdsl.utils.exceptions import VerifyException
 
 from hidet.backend.printer import print_kernel
-from hidet.backend.printer.writer import EXPRESSIONS, STATEMENTS
+from hidet.backend.printer.tables import EXPRESSIONS, STATEMENTS
 from hidet.backend.toolchains import Gxx, Nvcc
 from hidet.context import make_context
 from hidet.dialects.cuda.kernel import KernelOp
