@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from hidet.frontends.trace.flow_graph import FlowGraph, trace_from
     from hidet.frontends.trace.recording import Operator
     from hidet.graph import frontend
+    from hidet.graph.loaded import load_compiled, load_graph
+    from hidet.graph.loaded import load_compiled as load_compiled_graph
+    from hidet.graph.saved import save_compiled, save_graph
+    from hidet.graph.saved import save_compiled as save_compiled_graph
     from hidet.lang.types import (
         bfloat16,
         boolean,
@@ -83,7 +87,13 @@ _PUBLIC_NAMES: dict[str, str] = {
     "ir": "hidet.ir",
     "lang": "hidet.lang",
     "ops": "hidet.ops",
+    "load_compiled": "hidet.graph.loaded:load_compiled",
+    "load_compiled_graph": "hidet.graph.loaded:load_compiled",
+    "load_graph": "hidet.graph.loaded:load_graph",
     "option": "hidet.option",
+    "save_compiled": "hidet.graph.saved:save_compiled",
+    "save_compiled_graph": "hidet.graph.saved:save_compiled",
+    "save_graph": "hidet.graph.saved:save_graph",
     "script": "hidet.frontends.script:script",
     "script_module": "hidet.frontends.script:script_module",
     "testing": "hidet.testing",
@@ -157,6 +167,9 @@ __all__ = [
     "ir",
     "lang",
     "linspace",
+    "load_compiled",
+    "load_compiled_graph",
+    "load_graph",
     "ones",
     "ones_like",
     "ops",
@@ -164,6 +177,9 @@ __all__ = [
     "randint",
     "randn",
     "randn_like",
+    "save_compiled",
+    "save_compiled_graph",
+    "save_graph",
     "script",
     "script_module",
     "symbol",

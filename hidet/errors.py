@@ -84,6 +84,10 @@ class CacheError(HidetError):
     """The folder of cached artifacts cannot be used: not writable, not safe, or full."""
 
 
+class SavedGraphError(HidetError):
+    """A file is no saved graph: damaged, of another version or machine, or not to be trusted."""
+
+
 class PassError(HidetError):
     """A pass failed; wraps whatever was raised in it, which stays the `__cause__`.
 

@@ -52,7 +52,9 @@ LAYERS = {
     ),
     "tensor": "errors foreign frontends.script frontends.torch frontends.trace",
     "ops": "absent frontends.trace tensor",
-    "graph": "foreign frontends.trace ops tensor",
+    "graph": (
+        "context dialects driver errors foreign frontends.torch frontends.trace ops runtime tensor"
+    ),
     "tools": (
         "arch backend context dialects driver errors frontends.script legality lowering mapping "
         "option tuning universe"

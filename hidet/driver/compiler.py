@@ -74,13 +74,14 @@ def compile_graph(
             program.artifacts,
             device,
             report,
+            text=text,
             use_cuda_graph=settings.use_cuda_graph,
-            address_library=None if toolchain.target == "cpu" else _address_library(store),
+            address_library=None if toolchain.target == "cpu" else address_library(store),
         )
 
 
 @cache
-def _address_library(store: Store) -> Path | None:
+def address_library(store: Store) -> Path | None:
     """Build what compares addresses; where there is no g++, Python does without."""
     try:
         sources, symbols = {"addresses": SOURCE.read_text()}, {"addresses": FUNCTION}

@@ -13,17 +13,24 @@ from hidet.frontends.trace.flow_graph import FlowGraph, optimize, trace_from
 from hidet.frontends.trace.pass_context import PassContext
 from hidet.frontends.trace.recording import Operator
 from hidet.graph import frontend
+from hidet.graph.loaded import LoadedGraph, load_compiled, load_graph
+from hidet.graph.saved import save_compiled, save_graph
 from hidet.tensor import Tensor
 
 __all__ = [
     "BuiltGraph",
     "CudaGraph",
     "FlowGraph",
+    "LoadedGraph",
     "Operator",
     "PassContext",
     "Tensor",
     "frontend",
+    "load_compiled",
+    "load_graph",
     "ops",
     "optimize",
+    "save_compiled",
+    "save_graph",
     "trace_from",
 ]

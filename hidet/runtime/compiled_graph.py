@@ -25,6 +25,7 @@ class CompiledGraph:
             cubin. The files are read now and not needed later.
         device: where a graph without any tensor to go by runs.
         report: what compiling took.
+        text: the program ahead of all passes, where it is known.
         use_cuda_graph: on a GPU, replay a CUDA Graph; otherwise launch kernel by kernel.
         address_library: on a GPU, native code that compares addresses; see `runtime.addresses`.
 
@@ -39,12 +40,14 @@ class CompiledGraph:
         device: torch.device,
         report: CompileTimes | None = None,
         *,
+        text: str = "",
         use_cuda_graph: bool = True,
         address_library: Path | None = None,
     ) -> None:
         self._use_cuda_graph = use_cuda_graph
         self._address_library = address_library
         self.plan = plan
+        self.text = text
         self.report = report or CompileTimes()
         self._executors: dict[int, Executor] = {}
         self._cubins: dict[str, bytes] = {}

@@ -49,6 +49,10 @@ class DirectCall:
         examples: the arguments that it has been traced with, flat.
         tree: how they are put together.
         results: how the outputs are put together.
+
+    Attributes:
+        program: see above.
+        wanted: for each argument what its tensor must be like; None for other values.
     """
 
     def __init__(
@@ -59,16 +63,20 @@ class DirectCall:
         tree: TreeSpec,
         results: TreeSpec,
     ) -> None:
-        self._program = program
+        self.program = program
         self._tables = [table for table, _ in weights]
         self._names = [name for _, name in weights]
         self._tree = tree
         self._results = results
         self._is_flat = tree == tree_flatten(tuple(examples))[1]
         self._gives_one = results == tree_flatten(torch.empty(0))[1]
-        # For each argument what its tensor must be like; or else the value that it has.
-        self._wanted = [Spec.of(e) if isinstance(e, torch.Tensor) else None for e in examples]
+        self.wanted = [Spec.of(e) if isinstance(e, torch.Tensor) else None for e in examples]
         self._fixed = [None if isinstance(e, torch.Tensor) else e for e in examples]
+
+    @property
+    def weights(self) -> list[Any]:
+        """The weights as they are now, which the program takes ahead of the arguments."""
+        return list(map(operator.getitem, self._tables, self._names))
 
     def __call__(self, *arguments: Any) -> Any:
         """Return what the model gives.
@@ -77,15 +85,15 @@ class DirectCall:
             HidetError: an argument is not such as the example was.
         """
         flat = arguments if self._is_flat else self._flattened(arguments)
-        if len(flat) != len(self._wanted):
-            raise HidetError(f"{len(flat)} arguments; the model takes {len(self._wanted)}")
-        tensors: list[Any] = list(map(operator.getitem, self._tables, self._names))
-        for number, (value, wanted) in enumerate(zip(flat, self._wanted, strict=True)):
+        if len(flat) != len(self.wanted):
+            raise HidetError(f"{len(flat)} arguments; the model takes {len(self.wanted)}")
+        tensors = self.weights
+        for number, (value, wanted) in enumerate(zip(flat, self.wanted, strict=True)):
             tensors.append(value if wanted is None else wanted.checked(value, "argument", number))
             if wanted is None and not _same(value, self._fixed[number]):
                 what = f"argument {number} is {value!r}; it was traced as {self._fixed[number]!r}"
                 raise HidetError(what, hint="hidet.compile it once more for this value")
-        outputs = self._program(tensors)
+        outputs = self.program(tensors)
         return outputs[0] if self._gives_one else tree_unflatten(outputs, self._results)
 
     def _flattened(self, arguments: tuple[Any, ...]) -> Sequence[Any]:

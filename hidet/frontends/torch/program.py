@@ -75,18 +75,35 @@ class CompiledProgram:
 
     Which argument goes where is settled here once; a call only picks and passes on.
 
+    Args:
+        imported: the graph.
+        settings: how it is compiled.
+        runnable: what runs it, where it has been compiled before.
+
     Attributes:
         report: what compiling has taken; None where there was nothing to compile.
+        runnable: what runs it.
+        interface: the graph without its program.
     """
 
-    def __init__(self, imported: ImportedGraph, settings: Settings) -> None:
+    def __init__(
+        self, imported: ImportedGraph, settings: Settings, runnable: Runnable | None = None
+    ) -> None:
         # Tells torch to pass one list; torch copies what is in the object, not in the class.
         self._boxed_call = True
         self._run: Callable[..., Sequence[torch.Tensor]] = _nothing
         self.report: CompileTimes | None = None
+        self.interface = ImportedGraph(
+            device=imported.device,
+            inputs=imported.inputs,
+            constants=imported.constants,
+            outputs=imported.outputs,
+        )
         constants = imported.constants
-        if not imported.is_empty:
+        if runnable is None and not imported.is_empty:
             runnable = compile_module(imported, settings)
+        self.runnable = runnable
+        if runnable is not None:
             self._run, self.report = runnable.run, runnable.report
             # The driver has no use for some constants, perhaps, or another order.
             constants = [constants[int(name.removeprefix("p"))] for name in runnable.constant_names]
@@ -100,7 +117,7 @@ class CompiledProgram:
         results = self._run(self._inputs(arguments), self._constants(arguments))
         if self._outputs is None:
             return results
-        return [_output(returned, results, arguments) for returned in self._outputs]
+        return [output_of(returned, results, arguments) for returned in self._outputs]
 
 
 def _nothing(inputs: object, constants: object) -> Sequence[torch.Tensor]:
@@ -112,7 +129,7 @@ def _reader(sources: Sequence[Source]) -> Callable[[Arguments], Sequence[torch.T
     """Make the function that picks the tensors of a program out of the arguments."""
     positions = [s.origin for s in sources if isinstance(s.origin, int) and s.span is None]
     if len(positions) < len(sources):
-        return lambda arguments: [_read(source, arguments) for source in sources]
+        return lambda arguments: [read(source, arguments) for source in sources]
     # Weights stand side by side, around the inputs: one or two slices, which cost next to nothing.
     match _runs(positions):
         case [run]:
@@ -134,7 +151,7 @@ def _runs(positions: Sequence[int]) -> list[slice]:
     return runs
 
 
-def _read(source: Source, arguments: Arguments) -> torch.Tensor:
+def read(source: Source, arguments: Arguments) -> torch.Tensor:
     """Give one tensor as the program takes it."""
     tensor = _origin(source.origin, arguments)
     return tensor if source.span is None else tensor.as_strided((source.span,), (1,))
@@ -145,7 +162,7 @@ def _origin(origin: int | torch.Tensor, arguments: Arguments) -> torch.Tensor:
     return arguments[origin] if isinstance(origin, int) else origin
 
 
-def _output(returned: Returned, results: Sequence[torch.Tensor], arguments: Arguments) -> Any:
+def output_of(returned: Returned, results: Sequence[torch.Tensor], arguments: Arguments) -> Any:
     """Give one output of the FX graph."""
     if returned.kind == "value":
         return returned.origin

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from hidet.errors import HidetError
 from hidet.foreign import plain
 from hidet.frontends.torch.spec import Spec
-from hidet.frontends.trace.recorded import Recorded
+
+if TYPE_CHECKING:
+    from hidet.frontends.torch.program import CompiledProgram
+    from hidet.frontends.trace.flow_graph import FlowGraph
 
 
 class BuiltGraph:
@@ -18,24 +21,23 @@ class BuiltGraph:
 
     Args:
         program: what runs it, on the list of inputs and constants.
-        recorded: what it has been compiled from.
-        text: the graph as text.
+        graph: what it has been compiled from.
+
+    Attributes:
+        program: see above.
+        specs: what the inputs are like.
+        constants: the tensors that the program takes behind them.
     """
 
-    def __init__(
-        self,
-        program: Callable[[list[Any]], Sequence[torch.Tensor]],
-        recorded: Recorded,
-        text: str,
-    ) -> None:
-        self._program = program
-        self._specs = [Spec.of(symbol.example) for symbol in recorded.inputs]
-        self._constants = [tensor.torch() for tensor in recorded.constants]
-        self._tensor_class = recorded.tensor_class
-        self._text = text
+    def __init__(self, program: CompiledProgram, graph: FlowGraph) -> None:
+        self.program = program
+        self.specs = [Spec.of(symbol.example) for symbol in graph.recorded.inputs]
+        self.constants = [tensor.torch() for tensor in graph.recorded.constants]
+        self._tensor_class = graph.recorded.tensor_class
+        self._graph = graph
 
     def __str__(self) -> str:
-        return self._text
+        return str(self._graph)
 
     def __call__(self, *inputs: Any) -> Any:
         """Return the output, or a list of several.
@@ -48,17 +50,17 @@ class BuiltGraph:
 
     def run_async(self, inputs: Sequence[Any]) -> list[Any]:
         """Return the outputs, without waiting for a GPU to have computed them."""
-        if len(inputs) != len(self._specs):
-            raise HidetError(f"{len(inputs)} inputs for a graph that takes {len(self._specs)}")
+        if len(inputs) != len(self.specs):
+            raise HidetError(f"{len(inputs)} inputs for a graph that takes {len(self.specs)}")
         tensors = [
             spec.checked(plain(given), "input", number)
-            for number, (given, spec) in enumerate(zip(inputs, self._specs, strict=True))
+            for number, (given, spec) in enumerate(zip(inputs, self.specs, strict=True))
         ]
-        return [self._tensor_class(r) for r in self._program([*tensors, *self._constants])]
+        return [self._tensor_class(r) for r in self.program([*tensors, *self.constants])]
 
     def dummy_inputs(self) -> list[Any]:
         """Return random inputs; integers are zeros and ones, so that they are positions, too."""
-        return [self._tensor_class(_random(spec)) for spec in self._specs]
+        return [self._tensor_class(_random(spec)) for spec in self.specs]
 
     def cuda_graph(self) -> CudaGraph:
         """Return the graph with inputs of its own, to be replayed on a GPU.
@@ -66,7 +68,7 @@ class BuiltGraph:
         Raises:
             HidetError: it is for the CPU.
         """
-        if any(spec.device.type != "cuda" for spec in self._specs):
+        if any(spec.device.type != "cuda" for spec in self.specs):
             raise HidetError(
                 "a CUDA graph of a graph for the CPU", hint="symbols are on device='cuda'"
             )

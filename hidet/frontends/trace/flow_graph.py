@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -29,13 +30,21 @@ class FlowGraph:
         outputs: the symbols that it gives.
         inputs: the symbols that it takes; if None, all that the outputs need, in that order.
 
+    Attributes:
+        recorded: the operators as they were called.
+
     Raises:
         HidetError: a symbol is needed that is not among the inputs.
     """
 
     def __init__(self, outputs: Sequence[Traced], inputs: Sequence[Traced] | None = None) -> None:
-        self._recorded = self._shown = Recorded.between(outputs, inputs)
+        self.recorded = Recorded.between(outputs, inputs)
         self._settings = GraphSettings()
+
+    @cached_property
+    def _shown(self) -> Recorded:
+        """What the graph shows: as it has been recorded, or after the passes that fuse."""
+        return self.recorded
 
     @property
     def nodes(self) -> list[Operator]:
@@ -67,7 +76,7 @@ class FlowGraph:
 
     def imported(self) -> ImportedGraph:
         """Return the module with what it takes and gives."""
-        recorded = self._recorded
+        recorded = self.recorded
         precision = self._settings.precision
 
         def run(*tensors: torch.Tensor) -> list[torch.Tensor]:
@@ -84,9 +93,10 @@ class FlowGraph:
         """Return the graph under the settings of the current `PassContext`, with its fusions."""
         from hidet.frontends.trace.fused import fused
 
-        result = FlowGraph(self._recorded.outputs, self._recorded.inputs)
+        result = copy.copy(self)
+        vars(result).pop("_built", None)
         result._settings = PassContext.current().settings
-        result._shown = fused(result.imported(), result._recorded)
+        result._shown = fused(result.imported(), result.recorded)
         return result
 
     def build(self, *, space: int | None = None) -> BuiltGraph:
@@ -107,7 +117,7 @@ class FlowGraph:
         program = compile_imported(self.imported(), **options)
         if program.report is not None:
             settings.write_times(program.report)
-        return BuiltGraph(program, self._recorded, str(self))
+        return BuiltGraph(program, self)
 
     @cached_property
     def _built(self) -> BuiltGraph:
@@ -116,7 +126,7 @@ class FlowGraph:
     def __call__(self, *inputs: Any) -> Any:
         """Return the output, or a list of several; symbols, where an input is one."""
         if any(isinstance(tensor, Traced) and tensor.is_symbolic() for tensor in inputs):
-            results = self._recorded.reforward(inputs)
+            results = self.recorded.reforward(inputs)
             return results[0] if len(results) == 1 else results
         return self._built(*inputs)
 

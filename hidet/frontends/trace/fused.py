@@ -52,6 +52,11 @@ def fused(imported: ImportedGraph, recorded: Recorded) -> Recorded:
     for pipeline in ("graph-pipeline", "compute-pipeline"):
         options = PassOptions(str(arch))
         run_pipeline(imported.module, make_context(), options, pipeline=pipeline)
+    return read(imported, recorded)
+
+
+def read(imported: ImportedGraph, recorded: Recorded) -> Recorded:
+    """Return the operations of a program as a graph; see `fused`."""
     return _Reader(imported, recorded).read()
 
 
@@ -150,4 +155,4 @@ def _refuse(*_: object) -> None:
     raise HidetError("parts of an optimised graph do not run", hint="call the graph")
 
 
-__all__ = ["fused"]
+__all__ = ["fused", "read"]

@@ -72,7 +72,7 @@ class Recorded:
     @property
     def tensor_class(self) -> type[Traced]:
         """The class of the tensors."""
-        found: Traced = self.outputs[0]
+        found: Traced = [*self.outputs, *self.tensors][0]
         return type(found)
 
     def replay(self, *tensors: torch.Tensor) -> list[torch.Tensor]:

@@ -1,0 +1,79 @@
+"""Compiled graphs away from the cache: their binaries, to be kept in files and loaded again."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from hidet.backend.build import find_binary
+from hidet.backend.cache import open_store
+from hidet.backend.cache.seal import sealing_key
+from hidet.backend.temporary import temporary_folder
+from hidet.backend.toolchains.gxx import cpu_description
+from hidet.driver.compiler import address_library
+from hidet.driver.options import CompileOptions
+from hidet.driver.target import find_target, find_toolchain
+from hidet.errors import CacheError
+from hidet.runtime.compiled_graph import CompiledGraph
+
+if TYPE_CHECKING:
+    import torch
+
+    from hidet.runtime.plan import Plan
+
+
+def own_key() -> bytes:
+    """Return the key that seals this user's files.
+
+    Raises:
+        CacheError: the cache cannot be used.
+    """
+    options = CompileOptions.current()
+    return sealing_key(open_store(options.cache_dir, options.cache_size_limit).folder)
+
+
+def machine_of(device: torch.device) -> str:
+    """Return what kernels for a device are for: an architecture, or a hash of the processor."""
+    target = find_target(device, CompileOptions.current())
+    if target != "cpu":
+        return target
+    return f"cpu-{hashlib.sha256(cpu_description().encode()).hexdigest()[:16]}"
+
+
+def binaries_of(plan: Plan, device: torch.device) -> dict[str, bytes]:
+    """Return the binaries of a compiled graph, by their keys.
+
+    Raises:
+        CacheError: they are not in the cache any more.
+    """
+    options = CompileOptions.current()
+    store = open_store(options.cache_dir, options.cache_size_limit)
+    toolchain = find_toolchain(device, options)
+    binaries: dict[str, bytes] = {}
+    for kernel in plan.kernels:
+        key = kernel.artifact_key
+        path = find_binary(store.kernels, key, toolchain, toolchain.entry(kernel.symbol))
+        if path is None:
+            what = f"the binary of kernel '{kernel.symbol}' is not in the cache any more"
+            raise CacheError(what, hint="compile the graph once more, and save it then")
+        binaries[key] = path.read_bytes()
+    return binaries
+
+
+def load_binaries(
+    plan: Plan, binaries: Mapping[str, memoryview], device: torch.device
+) -> CompiledGraph:
+    """Return what runs a plan with these binaries, by their keys."""
+    options = CompileOptions.current()
+    library = None
+    if plan.target != "cpu":
+        library = address_library(open_store(options.cache_dir, options.cache_size_limit))
+    with temporary_folder() as folder:
+        paths = {key: folder / f"{n}.so" for n, key in enumerate(binaries)}
+        for key, path in paths.items():
+            path.write_bytes(binaries[key])
+        return CompiledGraph(plan, paths, device, address_library=library)
+
+
+__all__ = ["binaries_of", "load_binaries", "machine_of", "own_key"]

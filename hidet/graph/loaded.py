@@ -1,0 +1,274 @@
+"""Graphs that come from files; `hidet.graph.saved` writes these.
+
+A file of a stranger runs no code: it is taken for text and numbers. Its program may only consist of
+operators, each of which verifies itself, and every look-up is given a check of its positions.
+Binaries and kernels of scripts are code. They are loaded where the file has the seal of this user's
+cache, or where the caller says `trusted=True`.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import torch
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.parser import Parser
+from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.utils.exceptions import DiagnosticException, ParseError
+
+from hidet.context import make_context
+from hidet.dialects.graph.base import GraphOp, shape_of
+from hidet.dialects.graph.checked_integers import CheckedPositionsOp
+from hidet.dialects.graph.creation import ConstantOp
+from hidet.dialects.graph.lookup import AxisLookupOp, LookupOp
+from hidet.dialects.host_functions import FORWARD
+from hidet.driver.portable import load_binaries, machine_of, own_key
+from hidet.errors import CacheError, HidetError
+from hidet.frontends.torch.imported import ImportedGraph, Returned, Source
+from hidet.frontends.torch.program import CompiledProgram
+from hidet.frontends.torch.settings import Settings
+from hidet.frontends.torch.spec import Spec
+from hidet.frontends.torch.storage import View as StorageView
+from hidet.frontends.trace.built import BuiltGraph
+from hidet.frontends.trace.flow_graph import FlowGraph
+from hidet.frontends.trace.fused import read
+from hidet.frontends.trace.pass_context import GraphSettings
+from hidet.frontends.trace.recorded import Recorded
+from hidet.frontends.trace.recording import Traced
+from hidet.frontends.trace.tracing import example_of
+from hidet.graph.content import PLAN, PROGRAM, Content, Output, SavedTensor, weight_part
+from hidet.runtime.container import Container
+from hidet.runtime.plan import Plan, TensorSpec
+from hidet.runtime.tensors import DTYPES
+from hidet.tensor import Tensor
+
+_BROKEN = (
+    DiagnosticException,
+    ParseError,
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    NotImplementedError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+"""What parsing and verifying a text may raise that is no program."""
+
+_STRING = re.compile(r'"(?:[^"\\\n\v\f]|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*"')
+"""A string in a program. xDSL's lexer takes exponential time to find that what it reads is none."""
+
+
+class LoadedGraph(FlowGraph):
+    """A graph of a file. Its weights are those of the file, its operators those of the program.
+
+    Args:
+        container: the file.
+        trusted: whether code in it may run, whoever has written it.
+
+    Raises:
+        SavedGraphError: the file contradicts itself, or may not be trusted as it has to be.
+    """
+
+    def __init__(self, container: Container, *, trusted: bool) -> None:
+        self._container = container
+        self.content = content = container.content(Content)
+        self._is_trusted = trusted
+        self._settings = GraphSettings()
+        device = torch.device(content.device)
+        if device.type == "cuda":
+            device = torch.device("cuda", torch.cuda.current_device())
+        weights = [self._weight(n, each).to(device) for n, each in enumerate(content.weights)]
+        inputs = [self._symbol(each, device) for each in content.inputs]
+        self.recorded = Recorded(inputs, [], [], [Tensor(weight) for weight in weights])
+        for number in (taken.origin for taken in content.taken):
+            self._check(0 <= number < len(inputs), f"it has no input {number}")
+        self.interface = ImportedGraph(
+            device=device,
+            inputs=[Source(t.origin, None if t.span < 0 else t.span) for t in content.taken],
+            constants=[Source(len(inputs) + number, None) for number in range(len(weights))],
+            outputs=[self._returned(output) for output in content.outputs],
+            is_empty=False,
+        )
+
+    @cached_property
+    def is_trusted(self) -> bool:
+        """Whether code in the file may run."""
+        return self._is_trusted or self._container.is_sealed_with(own_key())
+
+    @cached_property
+    def _shown(self) -> Recorded:
+        """What the graph shows: the operators of its program."""
+        return read(self.imported(), self.recorded)
+
+    def imported(self) -> ImportedGraph:
+        """Return the program of the file with what it takes and gives.
+
+        Raises:
+            SavedGraphError: it is none, or holds kernels and is not to be trusted.
+        """
+        if self._settings.precision is not None:
+            raise HidetError("a graph of a file keeps its precision", hint="trace it once more")
+        try:
+            text = bytes(self._container.part(PROGRAM)).decode()
+            self._check('"' not in _STRING.sub("", text), "its program has an open string")
+            module = Parser(make_context(), text).parse_module()
+            module.verify()
+            function = self._function_of(module)
+            if not self.is_trusted:
+                self._guard(module)
+            self._check_interface(function)
+        except _BROKEN as error:
+            raise self._damaged(f"its program: {str(error).partition(chr(10))[0]}") from error
+        one = self.interface
+        return ImportedGraph(
+            module, one.device, one.inputs, one.constants, one.outputs, is_empty=False
+        )
+
+    def __call__(self, *inputs: Any) -> Any:
+        """Return the output, or a list of several."""
+        return self._built(*inputs)
+
+    def _function_of(self, module: ModuleOp) -> FuncOp:
+        """Return the function of a program."""
+        functions = [op for op in module.ops if isinstance(op, FuncOp)]
+        self._check([f.sym_name.data for f in functions] == [FORWARD], "it has no @forward")
+        return functions[0]
+
+    def _guard(self, module: ModuleOp) -> None:
+        """Refuse a program that is more than operators, and check the positions of all look-ups."""
+        for op in module.walk():
+            if not isinstance(op, GraphOp | ModuleOp | FuncOp | ReturnOp):
+                raise self._container.error(
+                    f"its program has {op.name}, which is code, and the seal is of another cache",
+                    "trusted=True runs it as it is",
+                )
+        for op in module.walk():
+            if isinstance(op, LookupOp):
+                axis = op.axis.value.data if isinstance(op, AxisLookupOp) else 0
+                size, ids = shape_of(op.operands[0])[axis], op.operands[1]
+                owner = ids.owner
+                if isinstance(owner, CheckedPositionsOp) and owner.size.value.data <= size:
+                    continue
+                self._check(size > 0, "a look-up in nothing")
+                check = CheckedPositionsOp(ids, size, op.name)
+                Rewriter.insert_op(check, InsertPoint.before(op))
+                op.operands[1] = check.result
+
+    def _check_interface(self, function: FuncOp) -> None:
+        """Compare a program with what the header says of it."""
+        weights = self.content.weights
+        for op in function.walk():
+            if isinstance(op, ConstantOp):
+                number = int(op.key.data.removeprefix("p"))
+                self._check(f"p{number}" == op.key.data, f"a constant '{op.key.data}'")
+                shape, dtype = weights[number].shape, str(op.result_type.element_type)
+                self._check(
+                    number >= 0
+                    and op.result_type.get_shape() == shape
+                    and dtype == weights[number].dtype,
+                    f"constant '{op.key.data}' is {op.result_type}, its weight {shape} of {dtype}",
+                )
+            for value in (*op.operands, *op.results):
+                self._check(min(shape_of(value), default=0) >= 0, "a shape that is not static")
+        kind = function.function_type
+        self._check(len(kind.inputs.data) == len(self.content.taken), "it takes other inputs")
+        for output in self.content.outputs:
+            known = output.kind != "result" or output.origin < len(kind.outputs.data)
+            self._check(known, f"it has no result {output.origin}")
+
+    def _check(self, holds: bool, what: str) -> None:
+        """Raise an error where something does not hold."""
+        if not holds:
+            raise self._damaged(what)
+
+    def _damaged(self, what: str) -> HidetError:
+        """Return the error of a file that contradicts itself."""
+        written = f"written by hidet {self.content.hidet}"
+        return self._container.error(f"a saved graph that is damaged, {written}: {what}")
+
+    def _weight(self, number: int, record: SavedTensor) -> torch.Tensor:
+        """Return a weight, in the memory of the file."""
+        data = self._container.part(weight_part(number))
+        spec = TensorSpec(record.shape, record.dtype)
+        fits = min(record.shape, default=0) >= 0 and spec.nbytes == len(data)
+        self._check(fits, f"weight {number} has {len(data)} bytes")
+        dtype = DTYPES[record.dtype]
+        if not len(data):
+            return torch.empty(record.shape, dtype=dtype)
+        flat = torch.frombuffer(data, dtype=torch.uint8)
+        # A bool is 0 or 1 to all who read it.
+        tensor = flat.ne(0) if dtype == torch.bool else flat.view(dtype)
+        return tensor.view(record.shape)
+
+    def _symbol(self, record: SavedTensor, device: torch.device) -> Traced:
+        """Return the symbol of an input."""
+        shape, strides = record.shape, record.strides
+        numbers = (*shape, *strides)
+        fits = len(shape) == len(strides) and min(numbers, default=0) >= 0
+        self._check(fits and max(numbers, default=0) < 1 << 48, f"an input of {record}")
+        return Tensor(example_of(Spec(shape, strides, DTYPES[record.dtype], device)))
+
+    def _returned(self, output: Output) -> Returned:
+        """Return what gives an output."""
+        count = len(self.content.inputs) + len(self.content.weights)
+        known = output.origin >= 0 and (output.kind == "result" or output.origin < count)
+        self._check(known and len(output.views) <= 1, f"an output that is {output}")
+        views = [StorageView(v.shape, v.strides, v.offset) for v in output.views]
+        return Returned(output.kind, output.origin, *views)
+
+
+def load_graph(file: str | PathLike[str], *, trusted: bool = False) -> LoadedGraph:
+    """Return a saved graph. It is compiled, or found in the cache, when it is first called.
+
+    Weights lie in the memory of the file, on the CPU; the file may be replaced, not written to.
+
+    Args:
+        file: the file.
+        trusted: whether kernels of scripts that it holds may run, also if others have written it.
+
+    Raises:
+        SavedGraphError: it is no saved graph, or damaged.
+        OSError: it cannot be read.
+    """
+    return LoadedGraph(Container(Path(file)), trusted=trusted)
+
+
+def load_compiled(file: str | PathLike[str], *, trusted: bool = False) -> BuiltGraph:
+    """Return a saved graph with its binaries, which runs without a compiler; see `load_graph`.
+
+    Args:
+        file: the file, which `save_compiled` has written.
+        trusted: whether its binaries may run, also if others have written it.
+
+    Raises:
+        SavedGraphError: as `load_graph`, and where it has no binaries, those of another machine, or
+            of others.
+    """
+    container = Container(Path(file))
+    graph = LoadedGraph(container, trusted=trusted)
+    device, again = graph.interface.device, "hidet.load_graph compiles it for this machine"
+    if graph.content.machine != (own := machine_of(device)):
+        machine = graph.content.machine or "no machine"
+        raise container.error(f"a saved graph with binaries for {machine}; this is {own}", again)
+    if not graph.is_trusted:
+        raise container.error(
+            "its binaries are code, and the seal is of another cache",
+            f"{again}; trusted=True runs them as they are",
+        )
+    try:
+        plan = Plan.from_json(bytes(container.part(PLAN)).decode())
+    except (CacheError, UnicodeDecodeError) as error:
+        raise container.error(f"a saved graph that is damaged: its plan: {error}") from error
+    binaries = {k.artifact_key: container.part(k.artifact_key) for k in plan.kernels}
+    compiled = load_binaries(plan, binaries, device)
+    return BuiltGraph(CompiledProgram(graph.interface, Settings(), compiled), graph)
+
+
+__all__ = ["LoadedGraph", "load_compiled", "load_graph"]

@@ -1,0 +1,163 @@
+"""Saved graphs: one file with a program as text, its weights, and perhaps its binaries.
+
+    hidet.save_graph(graph, "model.hidet")
+    hidet.load_graph("model.hidet")(x)
+
+The text is that of the graph dialect, ahead of all passes. A graph that is loaded from it runs no
+pass where the cache has its program. `save_compiled` adds the plan and the binaries, which run
+without a compiler. `hidet.graph.loaded` reads the files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import torch
+
+import hidet
+from hidet.driver.portable import binaries_of, machine_of, own_key
+from hidet.errors import HidetError
+from hidet.frontends.torch.direct import DirectCall
+from hidet.frontends.torch.imported import ImportedGraph, Returned
+from hidet.frontends.torch.program import output_of, read
+from hidet.frontends.torch.spec import Spec
+from hidet.frontends.trace.built import BuiltGraph
+from hidet.frontends.trace.flow_graph import FlowGraph
+from hidet.graph.content import (
+    PLAN,
+    PROGRAM,
+    Content,
+    Input,
+    Output,
+    SavedTensor,
+    View,
+    weight_part,
+)
+from hidet.runtime.compiled_graph import CompiledGraph
+from hidet.runtime.container import write
+from hidet.runtime.plan import DtypeName, Plan
+from hidet.runtime.tensors import DTYPES
+
+_NAMES: dict[torch.dtype, DtypeName] = {dtype: name for name, dtype in DTYPES.items()}
+
+Saveable: TypeAlias = FlowGraph | BuiltGraph | DirectCall
+"""What can be saved."""
+
+
+class _Writer:
+    """Makes the content of a file.
+
+    Args:
+        interface: how the program meets its arguments.
+        arguments: for each of them what the caller passes, or the weight; None for a number.
+    """
+
+    def __init__(
+        self, interface: ImportedGraph, arguments: Sequence[Spec | torch.Tensor | None]
+    ) -> None:
+        self.interface = interface
+        self.arguments = arguments
+        passed = [n for n, argument in enumerate(arguments) if isinstance(argument, Spec)]
+        self.numbers = {number: place for place, number in enumerate(passed)}
+        self.weights = [read(source, arguments) for source in interface.constants]
+        self.outputs = [self._output(returned) for returned in interface.outputs]
+
+    def _output(self, returned: Returned) -> Output:
+        """Describe an output; one that is a weight is added to the weights."""
+        if returned.kind == "value":
+            raise HidetError(
+                f"a graph that gives {returned.origin!r}, which is no tensor, cannot be saved"
+            )
+        view = returned.view
+        views = () if view is None else (View(view.shape, view.strides, view.offset),)
+        if returned.kind == "result" or returned.origin in self.numbers:
+            is_result = returned.kind == "result"
+            origin = returned.origin if is_result else self.numbers[returned.origin]
+            return Output(returned.kind, origin, views)
+        self.weights.append(output_of(returned, (), self.arguments))
+        return Output("copy", len(self.numbers) + len(self.weights) - 1, ())
+
+    def write(self, path: Path, text: str, plan: Plan | None) -> None:
+        """Write the file."""
+        device = self.interface.device
+        parts: dict[str, Any] = {PROGRAM: text.encode()}
+        for number, weight in enumerate(self.weights):
+            flat = weight.detach().cpu().contiguous().reshape(-1)
+            parts[weight_part(number)] = flat.view(torch.uint8).numpy()
+        if plan is not None:
+            parts[PLAN] = plan.to_json().encode()
+            parts |= binaries_of(plan, device)
+        specs = [a for a in self.arguments if isinstance(a, Spec)]
+        taken = [
+            Input(self.numbers[s.origin], -1 if s.span is None else s.span)
+            for s in self.interface.inputs
+            if isinstance(s.origin, int)
+        ]
+        content = Content(
+            hidet.__version__,
+            "cpu" if device.type == "cpu" else "cuda",
+            "" if plan is None else machine_of(device),
+            tuple(SavedTensor(_dtype(s.dtype), s.shape, s.strides) for s in specs),
+            tuple(taken),
+            tuple(SavedTensor(_dtype(w.dtype), tuple(w.shape), ()) for w in self.weights),
+            tuple(self.outputs),
+        )
+        write(path, content, parts, own_key())
+
+
+def _dtype(dtype: torch.dtype) -> DtypeName:
+    """Return the name of a type."""
+    if dtype not in _NAMES:
+        raise HidetError(f"a graph that takes tensors of {dtype} cannot be saved")
+    return _NAMES[dtype]
+
+
+def save_graph(graph: Saveable, file: str | PathLike[str]) -> None:
+    """Save a graph: its program ahead of all passes, and its weights as they are now.
+
+    Args:
+        graph: a flow graph, one that is compiled, or what `hidet.compile` gives. The arguments of
+            the latter are then its tensors in a row, and its outputs a list, or the only one.
+        file: the file, which is there as a whole or not at all.
+
+    Raises:
+        HidetError: the graph gives or takes what a file cannot say.
+        OSError: the file cannot be written.
+    """
+    if isinstance(graph, FlowGraph):
+        imported = graph.imported()
+        recorded = graph.recorded
+        arguments = [*(Spec.of(symbol.example) for symbol in recorded.inputs)]
+        writer = _Writer(imported, [*arguments, *(each.torch() for each in recorded.constants)])
+        writer.write(Path(file), str(imported.module), None)
+    else:
+        _save_program(graph, Path(file), binaries=False)
+
+
+def save_compiled(graph: Saveable, file: str | PathLike[str]) -> None:
+    """Save a graph with its binaries, for machines like this one; see `save_graph`.
+
+    Raises:
+        CacheError: the binaries are not in the cache any more.
+    """
+    built = graph.build() if isinstance(graph, FlowGraph) else graph
+    _save_program(built, Path(file), binaries=True)
+
+
+def _save_program(graph: BuiltGraph | DirectCall, path: Path, *, binaries: bool) -> None:
+    """Save a graph that is compiled."""
+    if isinstance(graph, BuiltGraph):
+        arguments = [*graph.specs, *graph.constants]
+    else:
+        arguments = [*graph.weights, *graph.wanted]
+    compiled = graph.program.runnable
+    if not isinstance(compiled, CompiledGraph):
+        raise HidetError("a graph without a program cannot be saved")
+    writer = _Writer(graph.program.interface, arguments)
+    writer.write(path, compiled.text, compiled.plan if binaries else None)
+
+
+__all__ = ["Saveable", "save_compiled", "save_graph"]
