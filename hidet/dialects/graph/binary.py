@@ -166,6 +166,12 @@ BitwiseOrOp = define(
 BitwiseXorOp = define(
     BitwiseOp, "bitwise_xor", "The bits set in one of the two.", None, arith.XOrIOp, arith.XOrIOp
 )
+BitwiseLeftShiftOp = define(
+    BitwiseOp, "bitwise_left_shift", "The bits moved up; 0 where the count is no place of a bit."
+)
+BitwiseRightShiftOp = define(
+    BitwiseOp, "bitwise_right_shift", "The bits moved down; such a count leaves the sign alone."
+)
 EqOp = define(ComparisonOp, "eq", "Whether the two are equal.", *comparison("oeq", "eq", "eq"))
 NeOp = define(ComparisonOp, "ne", "Whether the two differ.", *comparison("une", "ne", "ne"))
 LtOp = define(ComparisonOp, "lt", "Whether the left is smaller.", *comparison("olt", "slt", "ult"))

@@ -29,6 +29,8 @@ func.func @binary(%x : tensor<2x3xf32>, %y : tensor<f32>, %z : tensor<4x1x3xf32>
   %22 = graph.sub %x, %y : (tensor<2x3xf32>, tensor<f32>) -> tensor<2x3xf32>
   %23 = graph.where %m, %x, %y : (tensor<3xi1>, tensor<2x3xf32>, tensor<f32>) -> tensor<2x3xf32>
   %24 = graph.add %z, %x : (tensor<4x1x3xf32>, tensor<2x3xf32>) -> tensor<4x2x3xf32>
+  %25 = graph.bitwise_left_shift %n, %n : (tensor<4xi64>, tensor<4xi64>) -> tensor<4xi64>
+  %26 = graph.bitwise_right_shift %n, %n : (tensor<4xi64>, tensor<4xi64>) -> tensor<4xi64>
   func.return
 }
 
@@ -58,3 +60,5 @@ func.func @binary(%x : tensor<2x3xf32>, %y : tensor<f32>, %z : tensor<4x1x3xf32>
 // CHECK-NEXT:    %22 = graph.sub %x, %y : (tensor<2x3xf32>, tensor<f32>) -> tensor<2x3xf32>
 // CHECK-NEXT:    %23 = graph.where %m, %x, %y : (tensor<3xi1>, tensor<2x3xf32>, tensor<f32>) -> tensor<2x3xf32>
 // CHECK-NEXT:    %24 = graph.add %z, %x : (tensor<4x1x3xf32>, tensor<2x3xf32>) -> tensor<4x2x3xf32>
+// CHECK-NEXT:    %25 = graph.bitwise_left_shift %n, %n : (tensor<4xi64>, tensor<4xi64>) -> tensor<4xi64>
+// CHECK-NEXT:    %26 = graph.bitwise_right_shift %n, %n : (tensor<4xi64>, tensor<4xi64>) -> tensor<4xi64>

@@ -206,6 +206,18 @@ CASES = [
             ("Scalar", (integers(9), 3)),
         )
     ),
+    *(
+        case(getattr(getattr(aten, name), form), *arguments)
+        for names in (("bitwise_left_shift", "__lshift__"), ("bitwise_right_shift", "__rshift__"))
+        for name, forms in zip(
+            names, (("Tensor_Scalar", "Scalar_Tensor"), ("Scalar",)), strict=True
+        )
+        for form, arguments in (
+            ("Tensor", (integers(9), torch.tensor([0, 1, 3, 31, 62, 63, 64, 99, -1]))),
+            ("Tensor", (integers(9, dtype=torch.int8), integers(9, dtype=torch.int8))),
+            *((f, (7, integers(9)) if f == "Scalar_Tensor" else (integers(9), 2)) for f in forms),
+        )
+    ),
     case(aten.floor_divide.default, integers(9), torch.tensor([2, -2, 3, -3, 1, -1, 5, 7, -4])),
     case(aten.floor_divide.default, floats(9), floats(9, low=0.5)),
     case(aten.floor_divide.Scalar, floats(9), -0.75),

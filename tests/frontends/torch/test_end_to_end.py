@@ -118,3 +118,17 @@ def test_strides_and_lower_precision(dtype):
         actual = run(x)
     assert actual.dtype is dtype
     assert_close(actual, expected, 5e-2 if dtype is torch.bfloat16 else 1e-2)
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.int8])
+def test_integers_wrap(dtype):
+    """What does not fit in the type loses its upper bits; counts of bits may be anything."""
+    limits = torch.iinfo(dtype)
+    x = torch.tensor([limits.max, limits.min, limits.min, -1, 7, 100], dtype=dtype)
+    y = torch.tensor([1, -1, limits.min, limits.max, 3, limits.bits], dtype=dtype)
+
+    def function(x, y):
+        return x + y, x - y, x * y, -x, x**3, x << y, x >> y, x.cumsum(0, dtype=dtype)
+
+    for found, expected in zip(compiled(function)(x, y), function(x, y), strict=True):
+        assert torch.equal(found, expected)

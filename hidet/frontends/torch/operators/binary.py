@@ -87,6 +87,12 @@ def clamp(
     return result
 
 
+SHIFTS: dict[type[BinaryOp], str] = {
+    graph.BitwiseLeftShiftOp: "__lshift__",
+    graph.BitwiseRightShiftOp: "__rshift__",
+}
+"""What Python's operators call; other overloads have the operation's name."""
+
 DIVISIONS = (graph.FloorDivideOp, graph.FmodOp, graph.RemainderOp)
 
 SUMS: dict[type[BinaryOp], tuple[Overload, ...]] = {
@@ -103,6 +109,11 @@ BINARY: Table = {
     },
     **{target: partial(division, op) for op in DIVISIONS for target in overloads_of(op, 2)},
     **{target: partial(sum_with_factor, op) for op, targets in SUMS.items() for target in targets},
+    **{
+        getattr(getattr(aten, name), overload): partial(function, op)
+        for op, name in SHIFTS.items()
+        for overload in ("Tensor", "Scalar")
+    },
     aten.div.Tensor: divide,
     aten.div.Scalar: divide,
     aten.div.Tensor_mode: divide,

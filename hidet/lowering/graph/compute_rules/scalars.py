@@ -11,7 +11,7 @@ from math import pi, sqrt
 from typing import Any
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import i1
+from xdsl.dialects.builtin import IntegerType, i1
 from xdsl.ir import Operation, SSAValue
 
 from hidet.dialects import graph
@@ -188,6 +188,19 @@ def floor_divide(b: GridBuilder, op: graph.GraphOp, lhs: SSAValue, rhs: SSAValue
     return select(b, IS_EQUAL(b, op, rhs, zero), plain, whole)
 
 
+def shift(is_left: bool, b: GridBuilder, op: Any, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+    """Bits moved to the left, or to the right with the sign behind them."""
+    kind = lhs.type
+    assert isinstance(kind, IntegerType)
+    bits = kind.width.data
+    width, last, zero = (b.constant(value, kind) for value in (bits, bits - 1, 0))
+    inside = b.insert(arith.CmpiOp(rhs, width, "ult")).result
+    count = select(b, inside, rhs, last)
+    if is_left:
+        return select(b, inside, b.apply(arith.ShLIOp, lhs, count), zero)
+    return b.apply(arith.ShRSIOp, lhs, count)
+
+
 def where(b: GridBuilder, op: Any, condition: SSAValue, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
     """One of two scalars."""
     return select(b, condition, lhs, rhs)
@@ -200,7 +213,9 @@ SCALAR_RULES: dict[type[Operation], ScalarRule] = {
         if op.has_trait(Elementwise)
     },
     # What takes several operations on scalars.
+    graph.BitwiseLeftShiftOp: partial(shift, True),
     graph.BitwiseNotOp: bitwise_not,
+    graph.BitwiseRightShiftOp: partial(shift, False),
     graph.CastOp: cast,
     graph.ClampOp: clamp,
     graph.GeluOp: gelu,
