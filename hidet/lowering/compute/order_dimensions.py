@@ -21,7 +21,9 @@ from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.linear_index import linear_index_of_load
 from hidet.analysis.rows import rows_of_grid
 from hidet.dialects.compute import GridOp, LoadOp, YieldOp
+from hidet.dialects.graph import MatmulOp
 from hidet.dialects.shaped import element_of, size_of
+from hidet.lowering.compute.turn_products import TurnProduct
 from hidet.lowering.single_walk import rewrite_once
 from hidet.rewriting.builder import KernelBuilder
 from hidet.rewriting.inlining import inline_into_loads
@@ -113,11 +115,11 @@ class OrderDimensionsPass(ModulePass):
     computed of it element by element or by windows is stored with its channels last, whatever the
     order of its dimensions, and the next convolution reads channels side by side. Dimensions are
     put back in order where a result of the function is stored. Grids of rows (softmax, norms) stay
-    as they are.
+    as they are, and a product that is reduced along its columns becomes its transpose.
     """
 
     name = "order-dimensions"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Order the grids of a module; producers first, as an order is handed on."""
-        rewrite_once(op.body, {GridOp: OrderDimensions()})
+        rewrite_once(op.body, {MatmulOp: TurnProduct(), GridOp: OrderDimensions()})

@@ -102,3 +102,68 @@ func.func @stays(%x : tensor<64x4xf32>, %z : tensor<4x64xf32>, %v : tensor<4xf32
   func.return %part, %plain, %same, %packed
     : tensor<4x64xf32>, tensor<4x64xf32>, tensor<4x64xf32>, tensor<4x64xf32>
 }
+
+// -----
+
+// A product that is reduced along its columns becomes its transpose, of transposed factors; what is
+// computed of it is stored as it is read again. One with few columns stays.
+
+// CHECK-LABEL: func.func @turned
+// CHECK-NEXT:    %[[BT:.*]] = compute.grid (%i, %j) {
+// CHECK-NEXT:      %{{.*}} = compute.load %b[%j, %i] : tensor<32x64xf16>
+// CHECK:         } : tensor<64x32xf16>
+// CHECK-NEXT:    %[[AT:.*]] = compute.grid (%i_1, %j_1) {
+// CHECK-NEXT:      %{{.*}} = compute.load %a[%j_1, %i_1] : tensor<96x32xf16>
+// CHECK:         } : tensor<32x96xf16>
+// CHECK-NEXT:    %y = graph.matmul %[[BT]], %[[AT]] : (tensor<64x32xf16>, tensor<32x96xf16>) -> tensor<64x96xf32>
+// CHECK-NEXT:    %e = compute.grid (%j_2, %i_2) {
+// CHECK-NEXT:      %{{.*}} = compute.load %y[%j_2, %i_2] : tensor<64x96xf32>
+// CHECK:         } : tensor<64x96xf32>
+// CHECK-NEXT:    %z = compute.grid (%j_3, %i_3) {
+// CHECK-NEXT:      %{{.*}} = compute.load %e[%j_3, %i_3] : tensor<64x96xf32>
+// CHECK-LABEL: func.func @few
+// CHECK-NEXT:    graph.matmul %a, %b
+func.func @turned(%a : tensor<96x32xf16>, %b : tensor<32x64xf16>, %r : tensor<64x96xf32>) -> tensor<64xf32> {
+  %y = graph.matmul %a, %b : (tensor<96x32xf16>, tensor<32x64xf16>) -> tensor<96x64xf32>
+  %e = compute.grid (%i, %j) {
+    %v = compute.load %y[%i, %j] : tensor<96x64xf32>
+    %u = math.exp %v : f32
+    compute.yield %u : f32
+  } : tensor<96x64xf32>
+  %z = compute.grid (%j, %i) {
+    %v = compute.load %e[%i, %j] : tensor<96x64xf32>
+    %w = compute.load %r[%j, %i] : tensor<64x96xf32>
+    %u = arith.addf %v, %w : f32
+    compute.yield %u : f32
+  } : tensor<64x96xf32>
+  %s = compute.grid (%j) {
+    %u = compute.reduce add [96] (%i) {
+      %v = compute.load %z[%j, %i] : tensor<64x96xf32>
+      compute.yield %v : f32
+    } : f32
+    compute.yield %u : f32
+  } : tensor<64xf32>
+  func.return %s : tensor<64xf32>
+}
+func.func @few(%a : tensor<96x32xf16>, %b : tensor<32x8xf16>, %r : tensor<8x96xf32>) -> tensor<8xf32> {
+  %y = graph.matmul %a, %b : (tensor<96x32xf16>, tensor<32x8xf16>) -> tensor<96x8xf32>
+  %e = compute.grid (%i, %j) {
+    %v = compute.load %y[%i, %j] : tensor<96x8xf32>
+    %u = math.exp %v : f32
+    compute.yield %u : f32
+  } : tensor<96x8xf32>
+  %z = compute.grid (%j, %i) {
+    %v = compute.load %e[%i, %j] : tensor<96x8xf32>
+    %w = compute.load %r[%j, %i] : tensor<8x96xf32>
+    %u = arith.addf %v, %w : f32
+    compute.yield %u : f32
+  } : tensor<8x96xf32>
+  %s = compute.grid (%j) {
+    %u = compute.reduce add [96] (%i) {
+      %v = compute.load %z[%j, %i] : tensor<8x96xf32>
+      compute.yield %v : f32
+    } : f32
+    compute.yield %u : f32
+  } : tensor<8xf32>
+  func.return %s : tensor<8xf32>
+}

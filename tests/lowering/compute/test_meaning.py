@@ -48,3 +48,29 @@ def test_fused_programs_compute_the_same(programs, data):
             assert sum(isinstance(inner, MatmulOp) for inner in op.body.walk()) <= 1
     SchedulePass("cpu").apply(context, module)
     module.verify()
+
+
+TURNED = """func.func @forward(%a : tensor<96x32xf32>, %b : tensor<32x64xf32>, %r : tensor<64x96xf32>)
+    -> tensor<64x96xf32> {
+  %y = graph.matmul %a, %b : (tensor<96x32xf32>, tensor<32x64xf32>) -> tensor<96x64xf32>
+  %e = graph.exp %y : tensor<96x64xf32>
+  %t = graph.permute %e {dims = array<i64: 1, 0>} : (tensor<96x64xf32>) -> tensor<64x96xf32>
+  %z = graph.add %t, %r : (tensor<64x96xf32>, tensor<64x96xf32>) -> tensor<64x96xf32>
+  %s = graph.softmax %z {axis = 1 : i64} : tensor<64x96xf32>
+  func.return %s : tensor<64x96xf32>
+}"""
+
+
+def test_products_that_are_reduced_along_columns_compute_the_same():
+    """They become their transposes, whatever is computed of them in between."""
+    context = make_context()
+    module = Parser(context, TURNED).parse_module()
+    inputs = [array / 4 for array in random_inputs(module, 0)]
+    run_pipeline(module, context, PassOptions("cpu"), pipeline="graph-pipeline")
+    (expected,) = evaluate(module, inputs)
+    run_pipeline(module, context, PassOptions("cpu"), pipeline="compute-pipeline")
+    products = [op for op in module.walk() if isinstance(op, MatmulOp)]
+    assert [shape_of(op.result) for op in products] == [(64, 96)]
+    (result,) = evaluate(module, inputs)
+    reference = torch.from_numpy(expected.astype(np.float64))
+    assert_close(torch.from_numpy(result.copy()), reference, tolerance=1e-4)
