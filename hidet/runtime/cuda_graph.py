@@ -146,8 +146,8 @@ class CudaGraphExecutor(Executor):
         parameters.kernelParams = address
         return parameters
 
-    def _is_ready(self, constants: Sequence[torch.Tensor]) -> bool:
-        return self._services.current_stream() == self._stream and super()._is_ready(constants)
+    def _is_ready(self) -> bool:
+        return self._services.current_stream() == self._stream and super()._is_ready()
 
     def _bind_constants(
         self, constants: Sequence[torch.Tensor], copied: list[torch.Tensor]

@@ -21,6 +21,10 @@ from hidet.runtime.tensors import (
 )
 from hidet.runtime.weights import WeightSet, WeightSets
 
+CALM = 100
+"""After so many calls in which no weight has changed, the device is at work before the next look
+whether one has: a model has hundreds of weights."""
+
 _data_ptr = torch.Tensor.data_ptr
 _storage = torch.Tensor.untyped_storage
 _thread_count = _thread._count  # pyright: ignore[reportPrivateUsage]
@@ -34,6 +38,9 @@ class Executor(ABC):
     prepared memory depends on, with those of the last call. Only for what is at another address
     arguments are checked and written. A tensor of another type at the very address of the last call
     is therefore not noticed: callers that are not guarded, as torch.compile's are, check first.
+
+    The version counters are read when the launches are on their way, unless weights have changed
+    lately; where one has changed, memory is prepared anew, and the launches run once more.
 
     Calls from several threads take turns, since they share the arguments and the arena. Meanwhile
     any thread may put other data into a tensor (`weight.data = ...`): a call holds the memory whose
@@ -67,6 +74,7 @@ class Executor(ABC):
         )
         # The addresses of the last call: of the constants, and of the inputs and outputs.
         self._constants = addresses or Addresses()
+        self._unchanged = 0  # so many calls is it that a weight has changed
         # None is unlike any other list, so that the next call binds all of them.
         self._moving_pointers: list[int] | None = None
         self._held = nothing_held
@@ -86,9 +94,14 @@ class Executor(ABC):
         outputs = [new() for new in self._new_outputs]
         with self._lock:
             copied: list[torch.Tensor] = []
-            held = self._held()
-            if held is None or not (self._constants.same(constants) and self._is_ready(constants)):
+            held, is_calm = self._held(), self._unchanged >= CALM
+            if (
+                held is None
+                or not (self._constants.same(constants) and self._is_ready())
+                or not (is_calm or self._is_current(constants))
+            ):
                 held = self._hold(constants, copied)
+            self._unchanged += 1
             # Only another thread can give an input other memory while this one is in here.
             storages = map(_storage, inputs if _thread_count() else ())
             addresses = map(_data_ptr, [*inputs, *outputs])
@@ -98,6 +111,9 @@ class Executor(ABC):
             if pointers != self._moving_pointers:
                 self._bind_moving(inputs, pointers, copied)
             self._launch()
+            if is_calm and not self._is_current(constants):
+                held = self._hold(constants, copied)
+                self._launch()
             for copy in self.plan.copies:
                 outputs[copy.output].copy_(self._source(copy, inputs, constants, outputs))
             del copied, held, memory  # what the kernels read has to live until here
@@ -106,15 +122,21 @@ class Executor(ABC):
     def _hold(self, constants: Sequence[torch.Tensor], copied: list[torch.Tensor]) -> Held:
         """Hold the memory of the constants, and make it that of the launches unless it is."""
         held = Held(constants)
-        if not (self._constants.same(held.tensors) and self._is_ready(held.tensors)):
+        is_known = self._constants.same(held.tensors) and self._is_ready()
+        if not (is_known and self._is_current(held.tensors)):
+            self._unchanged = 0
             self._bind_constants(held.tensors, copied)
         if (before := self._held()) is not None:
             before.release()
         self._held = held.reference
         return held
 
-    def _is_ready(self, constants: Sequence[torch.Tensor]) -> bool:
-        """Tell whether nothing but addresses can have changed since the last call."""
+    def _is_ready(self) -> bool:
+        """Tell whether nothing but addresses and weights can have changed since the last call."""
+        return self._weights is None or self._weights.is_tracked
+
+    def _is_current(self, constants: Sequence[torch.Tensor]) -> bool:
+        """Tell whether prepared memory is of what these weights hold."""
         return (
             self._weight_sets is None
             or self._weights is None

@@ -47,6 +47,11 @@ class WeightSet:
         # torch keeps one Python object for a storage as long as the storage lives.
         self._guards = [weakref.ref(weight.untyped_storage(), expire) for weight in weights]
 
+    @property
+    def is_tracked(self) -> bool:
+        """Whether nothing but a counter can tell that what was computed does not hold any more."""
+        return self.versions is not None and self.prepared is not None
+
     def is_current(self, versions: list[int] | None) -> bool:
         """Tell whether what was computed still holds for weights with these version counters."""
         return versions is not None and versions == self.versions and self.prepared is not None

@@ -105,7 +105,7 @@ func.func @stays(%x : tensor<64x4xf32>, %z : tensor<4x64xf32>, %v : tensor<4xf32
 
 // -----
 
-// A product that is reduced along its columns becomes its transpose, of transposed factors; what is
+// TurnProduct: what is reduced along its columns becomes its transpose, of transposed factors; what is
 // computed of it is stored as it is read again. One with few columns stays.
 
 // CHECK-LABEL: func.func @turned

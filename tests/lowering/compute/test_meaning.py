@@ -50,8 +50,8 @@ def test_fused_programs_compute_the_same(programs, data):
     module.verify()
 
 
-TURNED = """func.func @forward(%a : tensor<96x32xf32>, %b : tensor<32x64xf32>, %r : tensor<64x96xf32>)
-    -> tensor<64x96xf32> {
+TURNED = """func.func @forward(
+    %a : tensor<96x32xf32>, %b : tensor<32x64xf32>, %r : tensor<64x96xf32>) -> tensor<64x96xf32> {
   %y = graph.matmul %a, %b : (tensor<96x32xf32>, tensor<32x64xf32>) -> tensor<96x64xf32>
   %e = graph.exp %y : tensor<96x64xf32>
   %t = graph.permute %e {dims = array<i64: 1, 0>} : (tensor<96x64xf32>) -> tensor<64x96xf32>
