@@ -77,7 +77,7 @@ BUILD_SCRIPTS = "hidet.driver.script:build_ir_module"
 def load(path: str) -> Any:
     """Load what "module:Class" names."""
     module_name, _, attribute = path.partition(":")
-    with collector_paused():
+    with collector_paused(for_good=True):
         return getattr(import_module(module_name), attribute)
 
 

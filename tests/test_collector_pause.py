@@ -28,3 +28,19 @@ def test_stays_off_where_it_was_off():
         assert not gc.isenabled()
     finally:
         gc.enable()
+
+
+def test_what_lives_on_counts_as_old():
+    """The collector, switched on again, looks at nothing; what somebody has frozen stays so."""
+    with collector_paused(for_good=True):
+        made = [[] for _ in range(10_000)]
+    assert gc.get_count()[0] < len(made) // 10
+    assert gc.get_freeze_count() == 0
+    gc.freeze()
+    try:
+        frozen = gc.get_freeze_count()
+        with collector_paused(for_good=True):
+            pass
+        assert gc.get_freeze_count() == frozen > 0
+    finally:
+        gc.unfreeze()

@@ -30,7 +30,7 @@ LAYERS = {
     ),
     "absent": "errors",
     "original": "absent",
-    "lang": "absent arch frontends.script mapping original",
+    "lang": "absent arch collector_pause frontends.script mapping original",
     "utils": "errors foreign original",
     "lowering.templates": "analysis arch dialects errors frontends.script lang mapping rewriting",
     "context": "universe",

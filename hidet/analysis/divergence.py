@@ -14,7 +14,7 @@ from xdsl.traits import IsTerminator
 
 from hidet.arch.limits import WARP
 from hidet.dialects.compute import LoadOp
-from hidet.dialects.cuda import KernelOp, ThreadIdOp
+from hidet.dialects.cuda import ActiveMaskOp, KernelOp, ThreadIdOp
 from hidet.dialects.cuda.attributes import Dimension, Space, is_variable, space_of
 from hidet.dialects.shaped import is_memref
 from hidet.dialects.task import ForeachOp, GroupOp
@@ -105,6 +105,8 @@ def analyse_divergence(kernel: KernelOp) -> DivergenceAnalysis:
             (warps if is_row else lanes).append(op.result)
         elif isinstance(op, GroupOp):
             lanes.append(op.worker)
+        elif isinstance(op, ActiveMaskOp):
+            lanes.append(op.result)
         elif _reads_own_memory(op):
             lanes.extend(op.results)
         elif divergence.whole_warps and _is_uniform_in_warps(op):

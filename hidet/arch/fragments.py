@@ -11,6 +11,7 @@ factor `spatial(8, 4)`, or `column_spatial(4, 8)` where the groups run along the
 """
 
 from dataclasses import dataclass
+from functools import cache
 
 from hidet.mapping import MappingError, TaskMap, column_repeat, column_spatial, repeat, spatial
 
@@ -86,6 +87,7 @@ PTX ISA, "Matrix Fragments for wgmma.mma_async.m64nNk8" (9.7.15.5.1.1.2 in versi
 """
 
 
+@cache
 def wgmma_accumulator(n: int) -> TaskMap:
     """Return the map of D of `wgmma.mma_async.m64nNkK`, of shape (64, n), over 128 threads.
 

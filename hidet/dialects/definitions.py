@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from importlib import import_module
-from inspect import getmembers, isclass
+from inspect import isclass
 from pkgutil import iter_modules
 
 from xdsl.ir import Attribute, Dialect, Operation
@@ -12,9 +12,9 @@ def _classes(package: str) -> Iterator[type]:
     """Give the classes that the modules of a package define."""
     path = import_module(package).__path__
     for info in sorted(iter_modules(path, f"{package}."), key=lambda info: info.name):
-        for _, found in getmembers(import_module(info.name), isclass):
+        for found in vars(import_module(info.name)).values():
             # What several are made from has no name.
-            if found.__module__ == info.name and getattr(found, "name", ""):
+            if isclass(found) and found.__module__ == info.name and getattr(found, "name", ""):
                 yield found
 
 
@@ -29,6 +29,7 @@ def dialect_of(package: str) -> Dialect:
     found = list(_classes(package))
     return Dialect(
         package.rpartition(".")[2],
-        [each for each in found if issubclass(each, Operation)],
-        [each for each in found if issubclass(each, Attribute)],
+        # `issubclass` would ask all classes that are derived from these.
+        [each for each in found if Operation in each.__mro__],
+        [each for each in found if Attribute in each.__mro__],
     )

@@ -1,4 +1,4 @@
-"""What a compiler refuses in the text of a kernel, as the line of the script that it comes from."""
+"""What goes wrong in the text of a kernel, as the line of the script that it comes from."""
 
 from __future__ import annotations
 
@@ -28,3 +28,21 @@ def name_line(error: CompilationError, kernels: Sequence[KernelOp]) -> None:
         known = [*lines_of(kernel.location)[:1], *filter(None, origins)]
         if known:
             error.where = f"{known[-1]}, which became {path}:{line}"
+
+
+def in_script(message: str, kernel: KernelOp) -> str:
+    """Return what a kernel says of itself, "in line 8" of its source, with the lines of the script.
+
+    Args:
+        message: the message of a launch that failed.
+        kernel: the kernel.
+    """
+    if "the assertion does not hold" in message:  # in words of the script's author
+        return message
+    origins = origins_of(kernel)
+
+    def line_of(found: re.Match[str]) -> str:
+        known = [*filter(None, origins[: int(found[1])])]
+        return f" in {known[-1]}" if known else found[0]
+
+    return re.sub(r" in line (\d+)\b", line_of, message)

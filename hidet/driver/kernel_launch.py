@@ -17,6 +17,7 @@ from hidet.dialects.cuda.kernel import DYNAMIC, KernelOp
 from hidet.dialects.cuda.names import symbol_of
 from hidet.dialects.cuda.tensor_map import TensorMapType
 from hidet.dialects.locations import lines_of
+from hidet.driver.compiler_errors import in_script
 from hidet.driver.plan_types import converter_of, letter_of
 from hidet.errors import HidetError
 from hidet.runtime.cuda_services import CudaServices
@@ -92,6 +93,7 @@ class Launcher:
         try:
             self._kernel.launch(start + self._table_at, grid, block)
         except HidetError as error:
+            error.what = in_script(error.what, self._op)
             error.where = error.where or self._where
             raise
 

@@ -22,19 +22,22 @@ mappings, `hidet.lang.layout` the layouts of tensors, `hidet.lang.types` the typ
 # ruff: noqa: F403 (the types and mappings)
 
 from hidet.absent import explain_missing
-from hidet.frontends.script import script, script_module
-from hidet.frontends.script.attributes import ATTRS
-from hidet.frontends.script.builtins import cast, cdiv, grid
-from hidet.frontends.script.builtins import loop_range as range
-from hidet.frontends.script.cuda_arithmetic import reinterpret
-from hidet.frontends.script.formats import printf
-from hidet.frontends.script.functional import address, bitwise_not, deref
-from hidet.frontends.script.memory import as_tensor_pointer
-from hidet.frontends.script.pointers import view
-from hidet.lang import cuda, layout, mapping, math, meta, task, types
-from hidet.lang.layout import column_major, local_layout, row_major
-from hidet.lang.mapping import *
-from hidet.lang.types import *
+from hidet.collector_pause import collector_paused
+
+with collector_paused(for_good=True):
+    from hidet.frontends.script import script, script_module
+    from hidet.frontends.script.attributes import ATTRS
+    from hidet.frontends.script.builtins import cast, cdiv, grid
+    from hidet.frontends.script.builtins import loop_range as range
+    from hidet.frontends.script.cuda_arithmetic import reinterpret
+    from hidet.frontends.script.formats import printf
+    from hidet.frontends.script.functional import address, bitwise_not, deref
+    from hidet.frontends.script.memory import as_tensor_pointer
+    from hidet.frontends.script.pointers import view
+    from hidet.lang import cuda, layout, mapping, math, meta, task, types
+    from hidet.lang.layout import column_major, local_layout, row_major
+    from hidet.lang.mapping import *
+    from hidet.lang.types import *
 
 attr = attrs = ATTRS
 

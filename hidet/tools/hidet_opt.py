@@ -9,6 +9,7 @@ and with errors shown as hidet shows them. `HIDET_TRACEBACK=1` shows the Python 
 
 import os
 import re
+import struct
 import sys
 import traceback
 from collections.abc import Iterable, Sequence
@@ -180,7 +181,7 @@ class HidetOptMain(xDSLOptMain):
             raise HidetError(
                 "the program is nested too deeply", where=where(deepest(text))
             ) from error
-        except ValueError as error:  # xDSL raises it for some values, and says no place
+        except (ValueError, struct.error) as error:  # of xDSL, for some values; it says no place
             raise HidetError(str(error), where=where(refused_value(text, error))) from error
 
     def apply_passes(self, prog: ModuleOp) -> None:

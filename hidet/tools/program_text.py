@@ -46,7 +46,7 @@ def undecodable(data: bytes) -> tuple[int, int] | None:
     return None
 
 
-def refused_value(text: str, error: ValueError) -> tuple[int, int]:
+def refused_value(text: str, error: Exception) -> tuple[int, int]:
     """Give the line and the column behind a value for which the parser raised a plain error."""
     frames = (frame for frame, _ in traceback.walk_tb(error.__traceback__))
     parsers = [p for frame in frames if isinstance(p := frame.f_locals.get("self"), Parser)]

@@ -329,7 +329,8 @@ extern "C" __global__ void __launch_bounds__(128, 1) all(
   const int i = threadIdx.x;
 """
 CALLS = {
-    "mbarrier_init": "(bar, 1)", "mbarrier_arrive": "(bar)",
+    "mbarrier_init": "(bar, 1)", "mbarrier_invalidate": "(bar)", "mbarrier_arrive": "(bar)",
+    "cp_async_barrier_arrive": "(bar)",
     "mbarrier_arrive_expect_tx": "(bar, 64)", "mbarrier_wait": "(bar, 0)",
     "fence_mbarrier_init": "()", "fence_proxy_async": "()", "wgmma_fence": "()",
     "wgmma_commit": "()", "wgmma_wait": "<0>()", "tma_commit": "()", "tma_wait": "<0>()",

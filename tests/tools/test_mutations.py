@@ -34,6 +34,12 @@ BROKEN = {
     ),
     "deep": ('"test.op"() : ' + "(" * 5000, 5014),
     "range": ('"test.op"() {a = dense<99999999999999999999> : tensor<2xi64>} : () -> ()', 61),
+    "stride": (
+        '%x = "test.op"() : () -> memref<8xf16> '
+        "%m = cuda.tensor_map %x offset 0 strides [99999999999999999999] : memref<8xf16> -> "
+        "!cuda.tensor_map<tensor<8x8xf16>, box [8, 8]>",
+        104,
+    ),
     "bytes": (b'"test.op"() {a = "\xff"} : () -> ()', 19),
 }
 

@@ -11,6 +11,7 @@
 #include "hidet_cpu_strict.h"
 
 #if defined(HIDET_LATE_COPIES)
+#include <algorithm>
 #include <vector>
 #endif
 
@@ -51,19 +52,61 @@ class CopyQueue {
       copies_[i].land();
       check_copy_lands(copies_[i].dst, copies_[i].bytes, copies_[i].line);
     }
-    copies_.erase(copies_.begin(), copies_.begin() + std::ptrdiff_t(count));
     groups_.erase(groups_.begin(), groups_.begin() + std::ptrdiff_t(done));
-    for (std::size_t& end : groups_) end -= count;
+    forget(count);
+  }
+
+  // Let a barrier wait for all copies until now; false where it does already, or there are none.
+  bool expect_at(const void* barrier) {
+    if (copies_.empty()) return false;
+    const auto known = find(barrier);
+    if (known == expected_.end()) {
+      expected_.push_back({barrier, copies_.size()});
+      return true;
+    }
+    known->count = copies_.size();
+    return false;
+  }
+
+  // Land what a barrier waits for, land(copy) for each of them; false where it does not wait.
+  template <typename Land>
+  bool land_for(const void* barrier, Land land) {
+    const auto found = find(barrier);
+    if (found == expected_.end()) return false;
+    const std::size_t count = found->count;
+    expected_.erase(found);
+    for (std::size_t i = 0; i < count; ++i) land(copies_[i]);
+    forget(count);
+    return true;
   }
 
   void clear() {
     copies_.clear();
     groups_.clear();
+    expected_.clear();
   }
 
  private:
+  struct Expected {
+    const void* barrier;
+    std::size_t count;  // of the copies until then
+  };
+
+  std::vector<Expected>::iterator find(const void* barrier) {
+    return std::find_if(expected_.begin(), expected_.end(),
+                        [=](const Expected& each) { return each.barrier == barrier; });
+  }
+
+  // The oldest copies have landed.
+  void forget(std::size_t count) {
+    copies_.erase(copies_.begin(), copies_.begin() + std::ptrdiff_t(count));
+    for (std::size_t& end : groups_) end -= std::min(end, count);
+    for (Expected& each : expected_) each.count -= std::min(each.count, count);
+  }
+
   std::vector<AsyncCopy> copies_;
   std::vector<std::size_t> groups_;  // for each group, the number of copies up to its end
+  std::vector<Expected> expected_;
 };
 
 static thread_local std::vector<CopyQueue> copy_queues;

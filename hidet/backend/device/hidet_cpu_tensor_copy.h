@@ -72,6 +72,12 @@ static inline void mbarrier_arrive_expect_tx(BarrierPointer bar, int bytes,
   cpu::come(bar, 1, -bytes);
 }
 
+// Of a barrier that is none any more all bits are set, so that who waits for it hangs, and is told.
+static inline void mbarrier_invalidate(BarrierPointer bar, unsigned line = __builtin_LINE()) {
+  cpu::saw_write(bar, sizeof(*bar), line);
+  *bar = -1;
+}
+
 static inline void fence_mbarrier_init() {}
 static inline void fence_proxy_async() {}
 
@@ -154,8 +160,22 @@ static inline void begin_load(const BoxLoad& load) {
   if (block != nullptr) block->wake(load.bar);  // who waits already lets it land
 }
 
+// Land the copies that a phase of a barrier waits for.
+static inline void land_copies(long long* bar) {
+  for (CopyQueue& queue : copy_queues) {
+    const bool has_landed = queue.land_for(bar, [=](const AsyncCopy& copy) {
+      copy.land();
+#if defined(HIDET_STRICT)
+      shared_shadow.land_copy(copy.dst, copy.bytes, order.land(bar, copy.line));
+#endif
+    });
+    if (has_landed) come(bar, 0, 1);
+  }
+}
+
 // Land the loads that arrive at a barrier.
-static inline void land_loads(const long long* bar) {
+static inline void land_loads(long long* bar) {
+  land_copies(bar);
   for (std::size_t i = 0; i < box_loads.size();) {
     if (box_loads[i].bar != bar) {
       ++i;
@@ -172,7 +192,7 @@ static inline void start_loads() { box_loads.clear(); }
 #else
 
 static inline void begin_load(const BoxLoad& load) { load.land(); }
-static inline void land_loads(const long long*) {}
+static inline void land_loads(long long*) {}
 static inline void start_loads() {}
 
 #endif
@@ -207,6 +227,16 @@ static inline void mbarrier_wait(BarrierPointer bar, int parity, unsigned line =
   }
 #if defined(HIDET_STRICT)
   cpu::order.wait(bar, cpu::block->thread());
+#endif
+}
+
+// Copies that the phase waits for are a byte that it misses: no arrival, of which it has its number.
+static inline void cp_async_barrier_arrive(BarrierPointer bar, unsigned line = __builtin_LINE()) {
+  cpu::saw_read(bar, sizeof(*bar), line);
+#if defined(HIDET_LATE_COPIES)
+  if (!cpu::copy_queue().expect_at(bar)) return;
+  cpu::come(bar, 0, -1);
+  if (cpu::block != nullptr) cpu::block->wake(bar);  // who waits already lets them land
 #endif
 }
 

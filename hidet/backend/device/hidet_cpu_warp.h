@@ -137,6 +137,16 @@ HIDET_DEVICE void fence_sys() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 // How long something takes is a matter of GPUs.
 HIDET_DEVICE void nanosleep(unsigned) {}
 
+// A bit for each lane of the warp that is here now.
+static inline unsigned active_mask(unsigned line = __builtin_LINE()) {
+  if (cpu::block == nullptr) {
+    cpu::report(cpu::kNotCollective, "active_mask in %s needs HIDET_COLLECTIVE",
+                cpu::at(line).text);
+    return 0;
+  }
+  return cpu::block->active_lanes(line);
+}
+
 // Wait for all lanes of the warp, or those of the mask.
 static inline void sync_warp(unsigned mask = ~0u, unsigned line = __builtin_LINE()) {
   if (mask != cpu::kAllLanes) {

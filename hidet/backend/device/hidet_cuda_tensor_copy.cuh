@@ -46,6 +46,17 @@ HIDET_DEVICE void mbarrier_wait(BarrierPointer bar, int parity) {
       : "memory");
 }
 
+// The barrier is none any more: its memory is free for other use.
+HIDET_DEVICE void mbarrier_invalidate(BarrierPointer bar) {
+  asm volatile("mbarrier.inval.shared::cta.b64 [%0];" ::"r"(cuda::shared_address(bar)) : "memory");
+}
+
+// Let the phase wait for the asynchronous copies of this thread until now, besides its arrivals.
+HIDET_DEVICE void cp_async_barrier_arrive(BarrierPointer bar) {
+  asm volatile("cp.async.mbarrier.arrive.shared::cta.b64 [%0];" ::"r"(cuda::shared_address(bar))
+               : "memory");
+}
+
 // What the thread has made of barriers can be seen by copies and by other blocks.
 HIDET_DEVICE void fence_mbarrier_init() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");

@@ -32,6 +32,9 @@ HIDET_DEVICE void fence_sys() { ::__threadfence_system(); }
 // Wait for about so many nanoseconds, up to a millisecond.
 HIDET_DEVICE void nanosleep(unsigned count) { ::__nanosleep(count); }
 
+// A bit for each lane of the warp that is here now.
+HIDET_DEVICE unsigned active_mask() { return ::__activemask(); }
+
 // Wait for all lanes of the warp, or those of the mask.
 HIDET_DEVICE void sync_warp(unsigned mask = cuda::kAllLanes) { ::__syncwarp(mask); }
 

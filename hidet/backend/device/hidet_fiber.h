@@ -140,6 +140,35 @@ class Block {
     ready_[current_ / kWarpSize] |= mask;
   }
 
+  // The lanes of the running warp that come to this line as well, as bits. Each goes on until it
+  // waits, or asks too; then those of the first line are told, so that branches come together again.
+  unsigned active_lanes(unsigned line) {
+    const unsigned warp = current_ / kWarpSize, first = warp * kWarpSize, own = current_;
+    asks_in_line_[own] = line;
+    while (asks_in_line_[own] != 0) {
+      unsigned here = 0, others = 0, least = ~0u;
+      for (unsigned rest = ready_[warp]; rest != 0; rest &= rest - 1) {
+        const unsigned lane = unsigned(__builtin_ctz(rest)), asks = asks_in_line_[first + lane];
+        if (asks == 0) others |= 1u << lane;
+        if (asks == 0 || asks > least) continue;
+        here = (asks == least ? here : 0) | 1u << lane;
+        least = asks;
+      }
+      if (others == 0) {
+        for (unsigned rest = here; rest != 0; rest &= rest - 1) {
+          const unsigned thread = first + unsigned(__builtin_ctz(rest));
+          asks_in_line_[thread] = 0;
+          active_[thread] = here;
+        }
+        continue;
+      }
+      current_ = first + unsigned(__builtin_ctz(others));
+      *index_ = fibers_[current_].index;
+      switch_context(&fibers_[own].context, &fibers_[current_].context);
+    }
+    return active_[own];
+  }
+
   MeetingPoint& barrier() { return cluster_ == 1 ? barrier_ : blocks_[rank()]; }
   unsigned rank() const { return cluster_ == 1 ? 0 : current_ / threads_; }  // in the cluster
   unsigned thread_of_cluster() const { return current_; }
@@ -204,6 +233,7 @@ class Block {
       fibers_[i] = {new_context(&run_fiber, stacks_ + (i + 1) * kStackBytes), index};
       reasons_[i] = nullptr;
       lanes_[i].mask = 0;
+      asks_in_line_[i] = 0;
       if (++index.x == shape.x) index.x = 0, ++index.y;
       if (index.y == shape.y) index.y = 0, ++index.z;
       if (index.z == shape.z) index.z = 0;  // the next block of the cluster
@@ -338,6 +368,8 @@ class Block {
   Warp warps_[kMaxFibers / kWarpSize];
   WarpGroup groups_[kMaxFibers / kGroupSize];
   LaneWait lanes_[kMaxFibers];
+  unsigned asks_in_line_[kMaxFibers];  // for the active lanes; 0 where it does not
+  unsigned active_[kMaxFibers];        // what those that asked last were told
   const void* reasons_[kMaxFibers];  // what a thread waits for, outside of meeting points
   const char* waits_for_;             // the last function and line in which one began to wait
   unsigned waits_in_line_;

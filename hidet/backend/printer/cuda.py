@@ -14,7 +14,7 @@ from hidet.backend.printer.types import BOOL, INT, LONG_LONG, UNSIGNED, element_
 from hidet.backend.printer.writer import StatementPrinter, Writer
 from hidet.dialects.cuda.atomics import AtomicOp, scope_argument
 from hidet.dialects.cuda.attributes import ShuffleKind
-from hidet.dialects.cuda.barriers import VoteKind, VoteOp
+from hidet.dialects.cuda.barriers import ActiveMaskOp, VoteKind, VoteOp
 from hidet.dialects.cuda.checks import CheckedDivisorOp, CheckedIndexOp
 from hidet.dialects.cuda.control import AssertOp, LeaveOp, PrintfOp
 from hidet.dialects.cuda.instructions import (
@@ -85,6 +85,11 @@ def _vote(op: VoteOp, text_of: TextOf) -> Text:
     kind = "unsigned" if op.kind.data is VoteKind.BALLOT else BOOL
     arguments = [passed(text, text.type) for text in map(text_of, op.operands)]
     return call(f"hidet::{op.kind.data.value}", arguments, kind)
+
+
+def _active_mask(op: ActiveMaskOp, text_of: TextOf) -> Text:
+    """Print `hidet::active_mask()`, an unsigned number for C++."""
+    return call("hidet::active_mask", [], "unsigned")
 
 
 def _printf(op: PrintfOp, writer: Writer) -> None:
@@ -164,6 +169,7 @@ def _address_of(op: AddressOfOp, text_of: TextOf) -> Text:
 
 
 EXPRESSIONS: dict[type[Operation], ExpressionPrinter] = {
+    ActiveMaskOp: _active_mask,
     AddressOfOp: _address_of,
     AtomicOp: _atomic,
     CheckedDivisorOp: _checked_divisor,

@@ -17,6 +17,7 @@ from hidet.backend.printer.tables import EXPRESSIONS, STATEMENTS
 from hidet.backend.printer.types import element_type, value_type
 from hidet.backend.printer.writer import Writer
 from hidet.dialects.cuda.attributes import Space, space_of
+from hidet.dialects.cuda.barriers import ActiveMaskOp
 from hidet.dialects.cuda.control import AssertOp
 from hidet.dialects.cuda.instructions import Collective
 from hidet.dialects.cuda.kernel import DYNAMIC, KernelOp
@@ -149,10 +150,11 @@ def _head(kernel: KernelOp, parameters: Sequence[str]) -> list[str]:
 def _is_collective(kernel: KernelOp) -> bool:
     """Return whether threads of a block depend on each other: by meeting, by shared memory.
 
-    A thread that fails an assertion or a check stops all of its block, too.
+    A thread that fails an assertion or a check stops all of its block, too, and which lanes are
+    active depends on the others.
     """
     return INSTRUMENTED in kernel.attributes or any(
-        op.has_trait(Collective) or isinstance(op, AssertOp) or _is_shared(op)
+        op.has_trait(Collective) or isinstance(op, ActiveMaskOp | AssertOp) or _is_shared(op)
         for op in kernel.body.walk()
     )
 

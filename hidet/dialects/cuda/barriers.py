@@ -163,6 +163,22 @@ def _result_of_vote(kind: VoteKind) -> Attribute:
     return IntegerType(32) if kind is VoteKind.BALLOT else i1
 
 
+@irdl_op_definition
+class ActiveMaskOp(FieldsOp):
+    """`cuda.active_mask`: a bit for each lane of the warp that is here now (PTX ISA, `activemask`).
+
+    Nothing meets: lanes that take another branch are not among them, and of those that will come
+    here by another way some may be missing.
+    """
+
+    name = "cuda.active_mask"
+
+    result = result_def(i32)
+
+    assembly_format = "attr-dict"
+    traits = traits_def(MachineEffect())
+
+
 class _NamedBarrierOp(InstructionOp):
     """A barrier of some warps of the block, known by its number."""
 
@@ -282,17 +298,50 @@ class MbarrierWaitOp(_BarrierOp):
     assembly_format = "$barrier `[` $indices `]` `parity` $number attr-dict `:` type($barrier)"
 
 
-@irdl_op_definition
-class MbarrierArriveOp(InstructionOp):
-    """`cuda.mbarrier_arrive %b[%i]`: arrives at a barrier."""
-
-    name = "cuda.mbarrier_arrive"
-    ENTRY: ClassVar = _mbarrier("arrive", "arrive")
+class _LoneBarrierOp(InstructionOp):
+    """An instruction on a barrier and nothing else."""
 
     barrier = operand_def(MemRefType)
     indices = var_operand_def(IndexType)
 
     assembly_format = "$barrier `[` $indices `]` attr-dict `:` type($barrier)"
+
+
+@irdl_op_definition
+class MbarrierArriveOp(_LoneBarrierOp):
+    """`cuda.mbarrier_arrive %b[%i]`: arrives at a barrier."""
+
+    name = "cuda.mbarrier_arrive"
+    ENTRY: ClassVar = _mbarrier("arrive", "arrive")
+
+
+@irdl_op_definition
+class MbarrierInvalidateOp(_LoneBarrierOp):
+    """`cuda.mbarrier_invalidate %b[%i]`: ends a barrier, whose memory is free for other use then.
+
+    One thread ends it, after all that use it.
+    """
+
+    name = "cuda.mbarrier_invalidate"
+    ENTRY: ClassVar = _mbarrier("invalidate", "inval")
+
+
+@irdl_op_definition
+class CpAsyncBarrierArriveOp(_LoneBarrierOp):
+    """`cuda.cp_async_barrier_arrive %b[%i]`: the phase waits for the thread's copies until now.
+
+    They are those of `cuda.cp_async`, in groups or not. The arrivals of which the phase has so many
+    are others: this one is expected besides.
+    """
+
+    name = "cuda.cp_async_barrier_arrive"
+    ENTRY: ClassVar = Instruction(
+        "cp_async_barrier_arrive",
+        (MBARRIER,),
+        "cp.async.mbarrier.arrive.shared::cta.b64",
+        90,
+        orders=True,
+    )
 
 
 @irdl_op_definition

@@ -19,7 +19,7 @@ To be read in this order:
 
 from hidet.collector_pause import collector_paused
 
-with collector_paused():
+with collector_paused(for_good=True):
     from hidet.frontends.script.module import IRModule, ScriptModule, script, script_module
 
 __all__ = ["IRModule", "ScriptModule", "script", "script_module"]

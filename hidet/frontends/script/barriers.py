@@ -14,6 +14,7 @@ from hidet.dialects.cuda import (
     BarrierSyncOp,
     ClusterArriveOp,
     ClusterWaitOp,
+    CpAsyncBarrierArriveOp,
     FenceMbarrierInitOp,
     FenceProxyAsyncOp,
     GridDependencyWaitOp,
@@ -22,6 +23,7 @@ from hidet.dialects.cuda import (
     MbarrierArriveOp,
     MbarrierExpectOp,
     MbarrierInitOp,
+    MbarrierInvalidateOp,
     MbarrierWaitOp,
     SetMaxNregOp,
     SyncThreadsOp,
@@ -74,6 +76,8 @@ fence_mbarrier_init = instruction("fence_mbarrier_init", FenceMbarrierInitOp)
 fence_proxy_async = instruction("fence_proxy_async", FenceProxyAsyncOp)
 mbarrier_init = instruction("mbarrier_init", MbarrierInitOp, "mbar", "arrive_count")
 mbarrier_wait = instruction("mbarrier_wait", MbarrierWaitOp, "mbar", "phase")
+mbarrier_invalidate = instruction("mbarrier_invalidate", MbarrierInvalidateOp, "mbar")
+cp_async_barrier_arrive = instruction("cp_async_barrier_arrive", CpAsyncBarrierArriveOp, "mbar")
 _arrive_here = instruction("mbarrier_arrive", MbarrierArriveOp, "mbar")
 _arrive_there = instruction("mbarrier_arrive", MbarrierArriveClusterOp, "mbar", "cta_id")
 _expect = instruction(
@@ -227,8 +231,9 @@ __threadfence_system = threadfence_system
 __all__: list[str] = ["__nanosleep", "__syncthreads", "__syncthreads_and", "__syncthreads_count"]
 __all__ += ["__syncthreads_or", "__threadfence", "__threadfence_block", "__threadfence_system"]
 __all__ += ["bar_sync", "barrier_arrive", "barrier_sync", "cluster_arrive", "cluster_sync"]
-__all__ += ["cluster_wait", "fence_mbarrier_init", "fence_proxy_async"]
+__all__ += ["cluster_wait", "cp_async_barrier_arrive", "fence_mbarrier_init", "fence_proxy_async"]
 __all__ += ["griddepcontrol_launch_dependents", "griddepcontrol_wait", "mbarrier_arrive"]
-__all__ += ["mbarrier_arrive_and_expect_tx", "mbarrier_init", "mbarrier_wait", "nano_sleep"]
+__all__ += ["mbarrier_arrive_and_expect_tx", "mbarrier_init", "mbarrier_invalidate"]
+__all__ += ["mbarrier_wait", "nano_sleep"]
 __all__ += ["setmaxnreg", "syncthreads", "syncthreads_and", "syncthreads_count", "syncthreads_or"]
 __all__ += ["threadfence", "threadfence_block", "threadfence_system"]

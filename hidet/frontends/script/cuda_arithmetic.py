@@ -28,7 +28,14 @@ from hidet.frontends.script.types import (
     element_type,
 )
 from hidet.frontends.script.values import Pointer, Scalar, describe
-from hidet.frontends.script.vectors import Vector, VectorType, is_paired, pair_type, whole_of
+from hidet.frontends.script.vectors import (
+    Vector,
+    VectorType,
+    is_paired,
+    packed,
+    pair_type,
+    whole_of,
+)
 
 # Fast functions.
 
@@ -141,6 +148,50 @@ def _given(emitter: Emitter, result: Scalar, target: Pointer | None) -> Scalar:
     return result
 
 
+# Halves.
+
+_HALVES = VectorType(F16, 2)
+
+
+def fma_f16x2(*operands: object) -> Vector:
+    """Return a * b + c of two pairs of halves and a third one, each rounded once.
+
+    Args:
+        operands: a, b and c, of type f16x2, or words of 32 bits; or an address, which is given the
+            result too, and these.
+
+    Raises:
+        ScriptError: there are not three pairs.
+    """
+    return _of_halves("fma_f16x2", "fma", operands, 3)
+
+
+def sub_f16x2(*operands: object) -> Vector:
+    """Return a - b of two pairs of halves; operands are those of `fma_f16x2`, without c."""
+    return _of_halves("sub_f16x2", "-", operands, 2)
+
+
+def _of_halves(name: str, function: str, operands: tuple[object, ...], count: int) -> Vector:
+    """Compute a function of pairs of halves, and store the result if it has an address."""
+    emitter = current(name)
+    target, *pairs = operands if len(operands) > count else (None, *operands)
+    words = (_HALVES, U32, I32)
+    are_pairs = all(isinstance(each, Vector | Scalar) and each.type in words for each in pairs)
+    is_address = isinstance(target, Pointer) and target.dtype in words
+    if len(pairs) != count or not are_pairs or not (target is None or is_address):
+        raise ScriptError(
+            f"{name} takes {count} pairs of type f16x2, or words of 32 bits, and got "
+            f"{', '.join(map(describe, operands))}",
+            hint=f"{name}({', '.join('abc'[:count])}), or {name}(~d[0], ...) to store the result "
+            "as well, where d has elements of type f16x2 or u32",
+        )
+    result = packed(emitter, function, *(reinterpret(each, _HALVES) for each in pairs))
+    assert result is not None, "pairs of halves have the function"
+    if isinstance(target, Pointer):
+        emitter.store_at(reinterpret(result, target.dtype), target)
+    return result
+
+
 def reinterpret(value: object, dtype: object) -> Scalar | Vector:
     """Return the value of a type that has the same bits.
 
@@ -248,4 +299,4 @@ __all__ += ["__logf", "__longlong_as_double", "__powf", "__short_as_bfloat16", "
 __all__ += ["__sinf", "__tanhf", "__uint_as_float", "__ushort_as_bfloat16", "__ushort_as_half"]
 __all__ += ["byte_perm", "fast_cos", "fast_divide", "fast_exp", "fast_exp2", "fast_log"]
 __all__ += ["fast_log2", "fast_log10", "fast_pow", "fast_rcp", "fast_rsqrt", "fast_sin"]
-__all__ += ["fast_sqrt", "fast_tanh", "lop3", "prmt", "rcp"]
+__all__ += ["fast_sqrt", "fast_tanh", "fma_f16x2", "lop3", "prmt", "rcp", "sub_f16x2"]

@@ -41,6 +41,9 @@ class AlongDimensions(Generic[T]):
         """The number along z."""
         return self._along(Dimension.Z)
 
+    def __repr__(self) -> str:
+        return self.name
+
 
 def _thread(dimension: Dimension) -> Scalar:
     return current(f"threadIdx.{dimension.value}").thread_id(dimension)

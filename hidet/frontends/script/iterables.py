@@ -36,6 +36,9 @@ class Range:
         """Whether Python knows the numbers."""
         return all(isinstance(bound, int) for bound in (self.start, self.stop, self.step))
 
+    def __repr__(self) -> str:
+        return f"range({self.start}, {self.stop}, {self.step})"
+
     def __iter__(self) -> Iterator[int]:
         """Go through the numbers in Python, where they are known."""
         return iter(

@@ -229,7 +229,7 @@ class ScriptFunction:
         for parameter, argument in zip(parameters, entry.args, strict=True):
             argument.name_hint = hint_of(parameter.name)
             arguments.append(value_of(emitter, argument, parameter.type))
-        given = grouped(self.source.function.args, self.annotations, arguments)
+        given = grouped(emitter, self.source.function.args, self.annotations, arguments)
         with tracing(emitter):
             returned = self._run(emitter, given, self._returns())
         parameters = tuple(map(_resolved, parameters, arguments))

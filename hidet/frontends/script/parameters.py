@@ -67,7 +67,9 @@ class TypeList:
 def entry_parameters(
     source: Source, annotations: Mapping[str, object], what: str
 ) -> tuple[Parameter, ...]:
-    """Return the parameters of a function that stands for itself; a list of types gives several.
+    """Return the parameters of a function that stands for itself.
+
+    A list of types gives several, and a vector one for each element.
 
     Args:
         source: the function.
@@ -90,14 +92,22 @@ def entry_parameters(
     for argument in (*node.posonlyargs, *node.args):
         name, kind = argument.arg, annotations.get(argument.arg)
         try:
-            if isinstance(kind, TypeList):
-                each = (_parameter(f"{name}{n}", one, what) for n, one in enumerate(kind.types))
-                parameters.extend(each)
-            else:
+            types = _types_of(kind)
+            if types is None:
                 parameters.append(_parameter(name, kind, what))
+            else:
+                each = (_parameter(f"{name}{n}", one, what) for n, one in enumerate(types))
+                parameters.extend(each)
         except ScriptError as error:
             raise source.locate(argument, error) from error
     return tuple(parameters)
+
+
+def _types_of(kind: object) -> Sequence[object] | None:
+    """Return the types of what a parameter consists of; None where it is one thing."""
+    if isinstance(kind, VectorType):
+        return (kind.element,) * kind.lanes
+    return kind.types if isinstance(kind, TypeList) else None
 
 
 def _parameter(name: str, kind: object, what: str) -> Parameter:
@@ -109,12 +119,6 @@ def _parameter(name: str, kind: object, what: str) -> Parameter:
             f"the layout {kind.layout} spreads elements over threads, but '{name}' lies in global "
             "memory",
             hint="use row_major and column_major alone",
-        )
-    if isinstance(kind, VectorType):
-        elements = f"meta.types([{kind.element}] * {kind.lanes})"
-        raise ScriptError(
-            f"the parameter '{name}' of a {what} is a vector, {kind}",
-            hint=f"{name}: ~{kind}, a pointer to it, or {name}: {elements}",
         )
     if isinstance(kind, TensorMapType):
         kind.check()
@@ -139,16 +143,22 @@ def value_of(emitter: Emitter, argument: BlockArgument, kind: object) -> object:
 
 
 def grouped(
-    node: ast.arguments, annotations: Mapping[str, object], values: Sequence[object]
+    emitter: Emitter,
+    node: ast.arguments,
+    annotations: Mapping[str, object],
+    values: Sequence[object],
 ) -> dict[str, object]:
-    """Return the values by the names of the parameters, those of a list of types as a tuple."""
+    """Return the values by the names of the parameters: tuples of several types, and vectors."""
     left = iter(values)
-    return {
-        name: tuple(next(left) for _ in kind.types) if isinstance(kind, TypeList) else next(left)
-        for name, kind in (
-            (each.arg, annotations.get(each.arg)) for each in (*node.posonlyargs, *node.args)
-        )
-    }
+    found: dict[str, object] = {}
+    for each in (*node.posonlyargs, *node.args):
+        kind = annotations.get(each.arg)
+        types = _types_of(kind)
+        value = next(left) if types is None else tuple(next(left) for _ in types)
+        if isinstance(kind, VectorType):
+            value = Vector(emitter, kind, cast("tuple[Scalar, ...]", value))
+        found[each.arg] = value
+    return found
 
 
 def spread(
@@ -156,15 +166,23 @@ def spread(
     given: Mapping[str, object],
     named: Callable[[str], str],
 ) -> list[object]:
-    """Return arguments one after the other, those for a list of types out of their tuple.
+    """Return arguments one after the other, several types out of their tuple, and of a vector.
 
     Raises:
-        ScriptError: what a list of types gets is no tuple, or has another number of values.
+        ScriptError: what a list of types gets is no tuple, or has another number of values; or a
+            vector gets something else.
     """
     values: list[object] = []
     for name, value in given.items():
         kind = annotations.get(name)
-        values.extend(kind.values(named(name), value) if isinstance(kind, TypeList) else [value])
+        if isinstance(kind, TypeList):
+            values.extend(kind.values(named(name), value))
+        elif not isinstance(kind, VectorType):
+            values.append(value)
+        elif isinstance(value, Vector) and value.type == kind:
+            values.extend(value.elements)
+        else:
+            raise ScriptError(f"{named(name)} is {kind}, and got {describe(value)}")
     return values
 
 

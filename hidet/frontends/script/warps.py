@@ -10,7 +10,7 @@ from xdsl.ir import SSAValue
 from hidet.arch.limits import WARP
 from hidet.dialects.cuda import ShflOp, SyncWarpOp, VoteOp
 from hidet.dialects.cuda.attributes import Dimension, ShuffleKind
-from hidet.dialects.cuda.barriers import VoteKind
+from hidet.dialects.cuda.barriers import ActiveMaskOp, VoteKind
 from hidet.dialects.cuda.instructions import SEGMENTS
 from hidet.errors import ScriptError
 from hidet.frontends.script.emitter import Emitter
@@ -100,13 +100,15 @@ def _mask(emitter: Emitter, mask: object) -> SSAValue | None:
     return emitter.constant(mask, U32).ssa
 
 
-def active_mask() -> int:
-    """Return the mask of all lanes, for shuffles and votes.
+def active_mask() -> Scalar:
+    """Return a bit for each lane of the warp that is here now, for shuffles and votes.
 
-    Which lanes are together where only some come by, nothing says: `ballot_sync` before it does.
+    On a GPU it is what `__activemask()` gives, which may miss lanes that come by later: for those
+    that take a branch, `ballot_sync` ahead of it is the sure way. On the CPU it is the lanes that
+    come here without having to wait for others.
     """
-    current("active_mask")
-    return ALL_LANES
+    emitter = current("active_mask")
+    return Scalar(emitter, emitter.insert(ActiveMaskOp()).result, U32)
 
 
 def any_sync(mask: object, predicate: object) -> Scalar:

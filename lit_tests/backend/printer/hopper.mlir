@@ -39,6 +39,10 @@ cuda.kernel @hopper(%map : !cuda.tensor_map<tensor<128x64xf16>, box [64, 64], sw
   cuda.wgmma_fence_operand %d[%0] count 64 : memref<64xf32, #local>
   // CHECK-NEXT: hidet::mbarrier_arrive(b);
   cuda.mbarrier_arrive %b[%0] : memref<4xi64, #shared>
+  // CHECK-NEXT: hidet::cp_async_barrier_arrive(b);
+  cuda.cp_async_barrier_arrive %b[%0] : memref<4xi64, #shared>
+  // CHECK-NEXT: hidet::mbarrier_invalidate(b);
+  cuda.mbarrier_invalidate %b[%0] : memref<4xi64, #shared>
   // CHECK-NEXT: hidet::fence_proxy_async();
   cuda.fence_proxy_async
   // CHECK-NEXT: hidet::tma_store(&s[0][0], map, n);

@@ -55,6 +55,8 @@ cuda.kernel @update(%x : memref<8x32xf32>, %n : memref<8xi32>, %z : memref<8xf16
   %3 = cuda.vote all %p : i1
   // CHECK-NEXT: %4 = cuda.vote ballot %p : i32
   %4 = cuda.vote ballot %p : i32
+  // CHECK-NEXT: %active = cuda.active_mask
+  %active = cuda.active_mask
   // CHECK-NEXT: %some = cuda.vote any %p mask %4 : i1
   %some = cuda.vote any %p mask %4 : i1
   // CHECK-NEXT: cuda.sync_warp mask %4

@@ -40,6 +40,10 @@ cuda.kernel @copy(%map : !cuda.tensor_map<tensor<128x64xf16>, box [64, 64], swiz
   cuda.mbarrier_wait %b[%i] parity %n : memref<4xi64, #cuda.space<shared>>
   // CHECK-NEXT: cuda.mbarrier_arrive %b[%i] : memref<4xi64, #cuda.space<shared>>
   cuda.mbarrier_arrive %b[%i] : memref<4xi64, #cuda.space<shared>>
+  // CHECK-NEXT: cuda.cp_async_barrier_arrive %b[%i] : memref<4xi64, #cuda.space<shared>>
+  cuda.cp_async_barrier_arrive %b[%i] : memref<4xi64, #cuda.space<shared>>
+  // CHECK-NEXT: cuda.mbarrier_invalidate %b[%i] : memref<4xi64, #cuda.space<shared>>
+  cuda.mbarrier_invalidate %b[%i] : memref<4xi64, #cuda.space<shared>>
   // CHECK-NEXT: cuda.fence_proxy_async
   cuda.fence_proxy_async
   // CHECK-NEXT: cuda.tma_store %s[%i, %i] to %map(%n) : memref<128x64xf16, #cuda.space<shared>>, !cuda.tensor_map<tensor<128x64xf16>, box [64, 64], swizzle 128>

@@ -15,6 +15,7 @@ from hidet.lang.cuda import (
     clusterDim,
     clusterIdx,
     clusterRelativeBlockIdx,
+    cp_async_barrier_arrive,
     fence_mbarrier_init,
     fence_proxy_async,
     griddepcontrol_launch_dependents,
@@ -23,6 +24,7 @@ from hidet.lang.cuda import (
     mbarrier_arrive,
     mbarrier_arrive_and_expect_tx,
     mbarrier_init,
+    mbarrier_invalidate,
     mbarrier_wait,
     setmaxnreg,
     syncthreads,
@@ -81,6 +83,12 @@ with hidet.script_module() as module:
         # IR:     cuda.mbarrier_arrive %full[%{{.*}}] :
         # SOURCE: hidet::mbarrier_arrive(full);
         mbarrier_arrive(~full[0])
+        # IR:     cuda.cp_async_barrier_arrive %full[%{{.*}}] :
+        # SOURCE: hidet::cp_async_barrier_arrive(full);
+        cp_async_barrier_arrive(~full[0])
+        # IR:     cuda.mbarrier_invalidate %full[%{{.*}}] :
+        # SOURCE: hidet::mbarrier_invalidate(full);
+        mbarrier_invalidate(~full[0])
         # IR:     cuda.fence_proxy_async
         # SOURCE: hidet::fence_proxy_async();
         fence_proxy_async()

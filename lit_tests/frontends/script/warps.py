@@ -36,7 +36,7 @@ with hidet.script_module() as module:
         x[2, i] = shfl_down_sync(0xFFFFFFFF, a, 16)
         # IR:     cuda.shfl xor
         # SOURCE: hidet::shfl_xor(a, 8)
-        x[3, i] = shfl_xor_sync(active_mask(), a, 8)
+        x[3, i] = shfl_xor_sync(0xFFFFFFFF, a, 8)
         # IR:     cuda.shfl down {{.*}} width 8 : f32
         # SOURCE: hidet::shfl_down(a, 4, 8)
         x[6, i] = shfl_down_sync(0xFFFFFFFF, a, 4, width=8)
@@ -74,6 +74,12 @@ with hidet.script_module() as module:
             # IR:     cuda.sync_warp mask %mask
             # SOURCE: hidet::sync_warp(mask);
             syncwarp(mask)
+            # IR:     %active = cuda.active_mask
+            # SOURCE: const unsigned active = hidet::active_mask();
+            active = active_mask()
+            # IR:     cuda.shfl idx %value, %{{.*}} mask %active : f32
+            # SOURCE: x[tid] = hidet::shfl(value, 0, 32, active);
+            x[threadIdx.x] = shfl_sync(active, value, 0)
         if threadIdx.x < 4:
             # IR:     cuda.shfl xor %value, %{{.*}} width 4 mask %{{.*}} : f32
             # SOURCE: x[tid] = hidet::shfl_xor(value, 1, 4, 15);

@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import torch
@@ -14,7 +15,7 @@ from hidet.backend.cache import ArtifactCache
 from hidet.backend.toolchains import Nvcc
 from hidet.errors import CompilationError, CompilerNotFoundError, HidetError
 from hidet.lang import attrs, f32, i32
-from hidet.lang.cuda import blockIdx, syncthreads, threadIdx
+from hidet.lang.cuda import active_mask, blockIdx, shfl_sync, syncthreads, syncwarp, threadIdx
 
 
 def build():
@@ -46,6 +47,29 @@ def test_on_the_cpu():
         built(x, 40)
     built(x.zero_(), 50)
     assert x.sum() == 64
+
+
+def test_threads_that_do_not_meet():
+    """The error names the line of the script where they wait, not that of the C++."""
+    with hidet.script_module() as module:
+
+        @hidet.script
+        def kernel(x: f32[64], n: i32):
+            attrs.cuda.grid_dim = 1
+            attrs.cuda.block_dim = 64
+            mask = active_mask()
+            if mask != 0 and threadIdx.x < n:
+                shfl_sync((1 << n) - 1, x[threadIdx.x], 0)
+            if threadIdx.x > n:
+                return
+            syncwarp(0xFF)
+
+    lines = Path(__file__).read_text().splitlines()
+    line = next(n for n, text in enumerate(lines, 1) if text.endswith("syncwarp(0xFF)"))
+    where = re.escape(f"{__file__}:{line}")
+    with pytest.raises(HidetError, match=rf"hangs: .* wait at __syncwarp in {where}\b") as error:
+        module.build()(torch.zeros(64), 4)
+    assert "in line" not in str(error.value)
 
 
 def test_in_a_public_function():

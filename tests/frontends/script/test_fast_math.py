@@ -11,7 +11,7 @@ import hidet
 from hidet.arch.chips import Arch
 from hidet.backend.toolchains import Nvcc
 from hidet.dialects.cuda.arithmetic import FAST, FastFunction, Lop3Op, PrmtOp
-from hidet.lang import attrs, cuda, f16, f32, u32
+from hidet.lang import attrs, cuda, f16, f16x2, f32, reinterpret, u32
 from hidet.lang.cuda import threadIdx
 from hidet.testing.numeric import assert_close, poison
 
@@ -100,6 +100,33 @@ def test_lop3():
     for row, function in zip(y.tolist(), functions, strict=True):
         wanted = [function(*each) & 0xFFFFFFFF for each in zip(*numbers, strict=True)]
         assert row == wanted
+
+
+def test_pairs_of_halves():
+    """A sum is rounded once; operands are pairs or words, and so is what gets the result."""
+    with hidet.script_module() as module:
+
+        @hidet.script
+        def pairs(x: f16x2[3, N], y: f16x2[2, N], w: u32[3, N]):
+            attrs.cuda.grid_dim = 1
+            attrs.cuda.block_dim = N
+            i = threadIdx.x
+            y[0, i] = cuda.fma_f16x2(x[0, i], x[1, i], x[2, i])
+            cuda.sub_f16x2(~y[1, i], x[0, i], x[1, i])
+            w[0, i] = reinterpret(x[1, i], u32)
+            w[1, i] = 77
+            cuda.fma_f16x2(~w[1, i], x[0, i], w[0, i], x[2, i])
+            w[2, i] = reinterpret(cuda.sub_f16x2(~w[0, i], w[0, i], x[2, i]), u32)
+
+    a, b, c = x = torch.randn(3, N, 2).half()
+    y, w = torch.zeros(2, N, 2).half(), torch.zeros(3, N, dtype=torch.uint32)
+    module.build()(x, y, w)
+    fused = (a.double() * b.double() + c.double()).half()
+    first, second, third = w.view(torch.half).view(3, N, 2)
+    assert torch.equal(y, torch.stack([fused, a - b]))
+    assert torch.equal(second, fused)
+    assert torch.equal(first, b - c)
+    assert torch.equal(third, b - c)
 
 
 def permuted(a, b, selector):

@@ -8,19 +8,22 @@ from hidet import option
 from hidet.backend.toolchains import Gxx
 from hidet.driver import target as driver
 from hidet.errors import HidetError
-from hidet.lang import as_tensor_pointer, attrs, f16, f32, i32, register_tensor, shared_tensor
+from hidet.lang import as_tensor_pointer, attrs, cast, f16, f32, i32, register_tensor, shared_tensor
 from hidet.lang.cuda import (
     barrier_arrive,
     barrier_sync,
     block_rank_in_cluster,
     blockIdx,
     cluster_sync,
+    cp_async,
+    cp_async_barrier_arrive,
     dynamic_shared_memory,
     fence_mbarrier_init,
     matrix_descriptor,
     mbarrier_arrive,
     mbarrier_arrive_and_expect_tx,
     mbarrier_init,
+    mbarrier_invalidate,
     mbarrier_wait,
     syncthreads,
     tensor_map,
@@ -81,6 +84,82 @@ def test_stores_to_memory_that_overlaps_stay_in_order():
     x, y = torch.randn(32), torch.full((32,), torch.nan)
     module.build()(x, y)
     assert torch.equal(y, x)
+
+
+def make_copies(*, arrive):
+    """Make a kernel that copies rows through two stages, which barriers hand on."""
+    with hidet.script_module() as module:
+
+        @hidet.script
+        def copy(x: f32[6, 256], y: f32[6, 256], z: f32[64]):
+            attrs.cuda.grid_dim = 1
+            attrs.cuda.block_dim = 64
+            s = shared_tensor(f32, [2, 256])
+            full = shared_tensor("uint64", [2])
+            i = threadIdx.x
+            if i < 2:
+                mbarrier_init(~full[i], 64)
+                fence_mbarrier_init()
+            syncthreads()
+            for k in range(6):
+                cp_async(~s[k % 2, 4 * i], ~x[k, 4 * i], 16)
+                if arrive:
+                    cp_async_barrier_arrive(~full[k % 2])
+                mbarrier_arrive(~full[k % 2])
+                mbarrier_wait(~full[k % 2], k // 2 % 2)
+                for t in range(4):
+                    y[k, 4 * i + t] = s[k % 2, 255 - 4 * i - t]
+                syncthreads()
+            if i < 2:
+                mbarrier_invalidate(~full[i])
+            syncthreads()
+            words = cast(~full[0], ~f32)
+            if i == 5:
+                words[3] = 5.0
+            syncthreads()
+            z[i] = words[3]
+
+    return module.build()
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_copies_that_a_barrier_waits_for(strict):
+    """Without a wait of the thread; the memory of the barriers is used for something else then."""
+    with option.context(strict=strict):
+        built = make_copies(arrive=True)
+        x, y, z = torch.randn(6, 256), torch.full((6, 256), torch.nan), torch.zeros(64)
+        built(x, y, z)
+    assert torch.equal(y, x.flip(1))
+    assert (z == 5).all()
+
+
+@option.context(strict=True)
+def test_copies_that_no_barrier_waits_for():
+    """The strict mode says so."""
+    x, y, z = torch.randn(6, 256), torch.empty(6, 256), torch.zeros(64)
+    with pytest.raises(HidetError, match="is still under way: a wait is missing"):
+        make_copies(arrive=False)(x, y, z)
+
+
+def test_a_barrier_that_is_none_any_more():
+    """Who waits for it waits for ever, which is said."""
+    with hidet.script_module() as module:
+
+        @hidet.script
+        def late(x: f32[32]):
+            attrs.cuda.grid_dim = 1
+            attrs.cuda.block_dim = 32
+            full = shared_tensor("uint64", [1])
+            if threadIdx.x == 0:
+                mbarrier_init(full, 32)
+                mbarrier_invalidate(full)
+            syncthreads()
+            mbarrier_arrive(full)
+            mbarrier_wait(full, 1)
+            x[threadIdx.x] = 1.0
+
+    with pytest.raises(HidetError, match=r"the block hangs: 0 of its 32 .* mbarrier_wait"):
+        module.build()(torch.zeros(32))
 
 
 def make_copy(shape=(100, 64), box=(64, 32), swizzle=64):

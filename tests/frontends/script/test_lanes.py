@@ -12,6 +12,7 @@ from hidet.backend.toolchains import Nvcc
 from hidet.errors import HidetError
 from hidet.lang import attrs, f32, i32, u32
 from hidet.lang.cuda import (
+    active_mask,
     all_sync,
     any_sync,
     ballot_sync,
@@ -115,6 +116,59 @@ def test_some_lanes():
         assert (out[0, here][chosen] == ballot).all()
         assert (out[1, here][chosen] == (values[chosen] > 1).any()).all()
         assert (out[2, here][chosen] == (values[chosen] > 1).all()).all()
+
+
+def lanes_of(condition):
+    """Return for each of 48 threads a bit for each lane of its warp on which a condition holds."""
+    lanes = np.arange(48)
+    bits = condition(lanes).astype(np.uint64) << (lanes % 32).astype(np.uint64)
+    return np.where(lanes < 32, bits[:32].sum(), bits[32:].sum()).astype(np.uint32)
+
+
+def test_active_lanes():
+    """Each branch has its own lanes; they are together again behind it, and fewer in a loop."""
+    with hidet.script_module() as module:
+
+        @hidet.script
+        def active(x: f32[48], out: u32[5, 48], total: f32[48]):
+            attrs.cuda.grid_dim = 1
+            attrs.cuda.block_dim = 48
+            i = threadIdx.x
+            out[0, i] = active_mask()
+            if i % 3 == 0:
+                mask = active_mask()
+                out[1, i] = mask
+                sum = f32(0)
+                for lane in range(32):
+                    if (mask >> lane) & 1 == 1:
+                        sum += shfl_sync(mask, x[i], lane)
+                total[i] = sum
+            elif i >= 40:
+                return
+            else:
+                out[2, i] = active_mask()
+            out[3, i] = active_mask()
+            for _ in range(i % 4):
+                out[4, i] = active_mask()
+
+    x = np.random.default_rng().random(48, np.float32)
+    out, total = np.full((5, 48), 77, np.uint32), np.full(48, 77, np.float32)
+    module.build()(x, out, total)
+    i = np.arange(48)
+    assert (out[0] == lanes_of(lambda i: i >= 0)).all()
+    third, left = i % 3 == 0, (i % 3 != 0) & (i >= 40)
+    assert (out[1] == np.where(third, lanes_of(lambda i: i % 3 == 0), 77)).all()
+    others = lanes_of(lambda i: (i % 3 != 0) & (i < 40))
+    assert (out[2] == np.where(third | left, 77, others)).all()
+    stayed = lanes_of(lambda i: (i % 3 == 0) | (i < 40))
+    assert (out[3] == np.where(left, 77, stayed)).all()
+    for turns in range(4):
+        here = (i % 4 == turns) & ~left
+        last = lanes_of(lambda i, turns=turns: (i % 4 >= turns) & ((i % 3 == 0) | (i < 40)))
+        assert (out[4][here] == (last[here] if turns else 77)).all()
+    for warp in (slice(0, 32), slice(32, 48)):
+        assert np.allclose(total[warp][third[warp]], x[warp][third[warp]].sum(), atol=1e-5)
+    assert (total[~third] == 77).all()
 
 
 def test_lanes_that_have_left():

@@ -130,13 +130,19 @@ WHOLE = [
         """,
     ),
     whole(
-        "the parameter 'x' of a kernel is a vector, f32x4 ... x: meta.types([f32] * 4)",
-        "x",
+        "the parameter 'v' of 'kernel' is f32x4, and got a value of type f32",
+        "kernel(x)",
         """
         with hidet.script_module():
             @hidet.script
-            def kernel(x: f32x4):
+            def kernel(v: f32x4):
                 attrs.cuda.grid_dim = 1
+                attrs.cuda.block_dim = 1
+
+            @hidet.script
+            def launch(x: f32):
+                attrs.func_kind = "public"
+                kernel(x)
         """,
     ),
     whole(

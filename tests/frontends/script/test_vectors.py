@@ -9,7 +9,19 @@ import hidet
 from hidet import option
 from hidet.backend.toolchains import Nvcc
 from hidet.dialects.cuda.memory_access import LOADS, STORES
-from hidet.lang import attrs, cdiv, f16, f32, f32x2, f32x4, i32, register_tensor, shared_tensor
+from hidet.lang import (
+    attrs,
+    cdiv,
+    f16,
+    f16x2,
+    f32,
+    f32x2,
+    f32x4,
+    i32,
+    meta,
+    register_tensor,
+    shared_tensor,
+)
 from hidet.lang.cuda import blockIdx, copy_vector, load, store, syncthreads, threadIdx
 from hidet.lang.math import max as larger
 from hidet.testing.numeric import assert_close, poison
@@ -24,6 +36,33 @@ def _verified():
 
 def uniform(*shape):
     return torch.rand(*shape) * 2 - 1
+
+
+def test_parameters():
+    """A kernel takes vectors by value, from the host as their elements, and hands them on."""
+    with hidet.script_module() as module:
+
+        @hidet.script
+        def kernel(x: f32[4], v: f32x4, y: f16[4], h: f16x2):
+            attrs.cuda.grid_dim = 1
+            attrs.cuda.block_dim = 2
+            i = threadIdx.x
+            v.x = v.x + v.w
+            for k in meta.range(2):
+                x[i * 2 + k] += v[k] * v.z
+            h = h + h
+            store(~y[i * 2], h)
+
+        @hidet.script
+        def launch(x: f32[4], v: f32x4, y: f16[4], h: f16x2):
+            attrs.func_kind = "public"
+            kernel(x, v * 2.0, y, h)
+
+    for function, factor in ((module.build()["kernel"], 1), (module.build(), 2)):
+        x, y = torch.ones(4), torch.zeros(4).half()
+        function(x, 1.0, 2.0, 3.0, 4.0, y, 0.25, -2.0)
+        assert x.tolist() == [1 + 15 * factor**2, 1 + 6 * factor**2] * 2
+        assert y.tolist() == [0.5, -4.0] * 2
 
 
 def test_arithmetic():
