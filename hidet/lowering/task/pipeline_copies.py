@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -58,6 +58,9 @@ class PipelineLoop(RewritePattern):
     What is copied as it is goes to shared memory on its own (`async`). What has to be computed is
     loaded to registers before the product, and stored to its tile after it.
 
+    Whatever else the loop does stays where it is: attention turns a first product into a factor of
+    a second one.
+
     A product that its instruction only begins (`async`) is still under way in the next step; its
     tiles are free one step later, so one tile less is under way:
 
@@ -70,7 +73,8 @@ class PipelineLoop(RewritePattern):
         """Rewrite one loop."""
         stages = stages_of(kernel_of(op))
         loop = ProductLoop(op)
-        if stages > 1 and loop.is_one:
+        is_async = any(product.can_be_async for product in loop.products)
+        if stages > 1 and (loop.is_one if is_async else loop.feeds_products):
             _Pipeline(loop, stages).build(rewriter)
 
 
@@ -99,6 +103,8 @@ class _Pipeline:
         builder.operation_insertion_handler = [location_setter(op.location)]
         if isinstance(op.parent_op(), scf.ForOp):  # others may still multiply what was there
             builder.insert(SyncThreadsOp())
+        for copy in self._fetched_once():
+            copy.is_async = UnitAttr()  # of the group of the first stage
         for stage in range(self.ahead):
             k = builder.index(builder.add(op.lb, loop.step * stage))
             self._copy(builder, loop.copies, k, stage)
@@ -114,6 +120,18 @@ class _Pipeline:
             rewriter.erase(each)
         for tile in self.rings:
             rewriter.erase(cast("Operation", tile.owner))
+
+    def _fetched_once(self) -> Iterator[CopyOp]:
+        """Give the copies ahead of the loop to tiles that only its products read."""
+        products = self.loop.products
+        for tile in {factor for op in products for factor in (op.lhs, op.rhs)}:
+            copies = [use.operation for use in tile.uses if use.operation not in products]
+            match copies:
+                case [CopyOp() as copy] if copy.parent is self.loop.op.parent:
+                    if copy.reads and can_be_async(copy):
+                        yield copy
+                case _:
+                    pass
 
     def _build_step(self, builder: KernelBuilder) -> None:
         """Build the new body of the loop."""
@@ -134,7 +152,10 @@ class _Pipeline:
         loaded = self._load(b, ahead)
         b.insert(CpAsyncCommitOp())
         if not self.is_async:
-            loop.multiply(b, self.rings, now, is_async=False)
+            for product in loop.products:  # each stays where it is, among what else the loop does
+                b.insertion_point = InsertPoint.before(product)
+                loop.multiply_once(b, product, self.rings, now, is_async=False)
+            b.insertion_point = InsertPoint.before(cast("Operation", op.body.block.last_op))
         if loaded:
             with b.when(b.less(ahead, op.ub)):
                 for registers, copy in zip(loaded, self.computed, strict=True):

@@ -47,21 +47,35 @@ class ProductLoop:
 
     @property
     def is_one(self) -> bool:
-        """Whether the loop consists of nothing else, and nothing else uses its tiles."""
+        """Whether the loop consists of nothing else."""
+        known = [*self.copies, *self.products, *self.offsets]
+        tiles = {copy.tile for copy in self.copies}
+        return (
+            self.feeds_products
+            and tiles == {factor for each in self.products for factor in (each.lhs, each.rhs)}
+            and all(op in known or isinstance(op, scf.YieldOp) for op in self.op.body.block.ops)
+        )
+
+    @property
+    def feeds_products(self) -> bool:
+        """Whether only products of the loop read what it copies, whatever else it does."""
         body = self.op.body.block
         tiles = {copy.tile for copy in self.copies}
-        factors = {factor for each in self.products for factor in (each.lhs, each.rhs)}
-        known = [*self.copies, *self.products, *self.offsets]
+        known = [*self.copies, *self.products]
         return (
-            bool(self.products)
+            bool(tiles)
             and not self.op.iter_args
             and self.step > 0
-            and tiles == factors
             and len(tiles) == len(self.copies)
-            and all(op in known or isinstance(op, scf.YieldOp) for op in body.ops)
             and all(isinstance(tile.owner, memref.AllocaOp) for tile in tiles)
-            and all(use.operation.parent is body for tile in tiles for use in tile.uses)
+            and all(use.operation in known for tile in tiles for use in tile.uses)
             and all(copy.reads and not copy.tile_offsets for copy in self.copies)
+            and all(
+                value.owner in self.offsets
+                for op in (*self.copies, *self.offsets)
+                for value in op.operands
+                if isinstance(value.owner, Operation) and value.owner.parent is body
+            )
         )
 
     def at(
@@ -87,20 +101,32 @@ class ProductLoop:
         *,
         is_async: bool,
     ) -> None:
-        """Insert the products of the tiles of a stage."""
+        """Insert the products of the tiles of a stage; what is no such tile stays as it is."""
         for op in self.products:
-            builder.insert(
-                MatmulOp(
-                    tiles[op.lhs],
-                    tiles[op.rhs],
-                    op.accumulator,
-                    op.worker,
-                    lhs_offsets=[stage],
-                    rhs_offsets=[stage],
-                    via=None if op.via is None else op.via.data,
-                    is_async=is_async,
-                )
+            self.multiply_once(builder, op, tiles, stage, is_async=is_async)
+
+    @staticmethod
+    def multiply_once(
+        builder: KernelBuilder,
+        op: MatmulOp,
+        tiles: dict[SSAValue, SSAValue],
+        stage: SSAValue,
+        *,
+        is_async: bool,
+    ) -> None:
+        """Insert one product of tiles of a stage."""
+        builder.insert(
+            MatmulOp(
+                tiles.get(op.lhs, op.lhs),
+                tiles.get(op.rhs, op.rhs),
+                op.accumulator,
+                op.worker,
+                lhs_offsets=[stage] if op.lhs in tiles else (),
+                rhs_offsets=[stage] if op.rhs in tiles else (),
+                via=None if op.via is None else op.via.data,
+                is_async=is_async,
             )
+        )
 
     @property
     def accumulators(self) -> Sequence[SSAValue]:

@@ -80,6 +80,7 @@ class AttentionConfig(Config):
         block_n: how many keys are in shared memory at a time.
         rows: how many warps share the queries.
         columns: 1: a warp sees all keys of its queries.
+        stages: how many tiles of keys and values are in shared memory.
     """
 
     instruction: str
@@ -87,6 +88,7 @@ class AttentionConfig(Config):
     block_n: int
     rows: int
     columns: int
+    stages: int = 1
 
     @property
     def threads(self) -> int:
@@ -95,7 +97,8 @@ class AttentionConfig(Config):
 
     def refusal(self, problem: Attention, arch: Arch) -> str | None:
         """Return why a machine cannot run it, or None where it can."""
-        numbers = self.block_m * problem.width + self.block_n * (problem.width + problem.values)
+        fetched = self.stages * self.block_n * (problem.width + problem.values)
+        numbers = self.block_m * problem.width + fetched
         # Of a thread's scores there are their exponentials, too, in half as many registers.
         sums = self.block_m * (problem.values + self.block_n * 3 // 2) // self.threads
         return Footprint(self.threads, 2 * numbers, sums + SPARE).refusal(arch)
@@ -157,7 +160,7 @@ def candidates(problem: Attention, arch: Arch) -> Sequence[AttentionConfig]:
     if problem.width % depth or problem.values % columns:
         return ()
     found = (
-        AttentionConfig(name, queries, keys, warps, columns=1)
+        AttentionConfig(name, queries, keys, warps, columns=1, stages=2)
         for queries, warps in TILES
         for keys in KEYS
     )

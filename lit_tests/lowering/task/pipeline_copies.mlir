@@ -112,3 +112,47 @@ cuda.kernel @begun(%x : memref<64x256xf16>) grid(1) block(128) attributes {confi
     task.matmul %a, %a to %c on %t via "m64n64k16_f16_f32" : memref<64x64xf16, #task.tile<row_major, swizzle 128>, #cuda.space<shared>>, memref<64x64xf16, #task.tile<row_major, swizzle 128>, #cuda.space<shared>> to memref<64x64xf32, #task.map<spatial(4, 1) * repeat(1, 8) * repeat(2, 1) * spatial(8, 4) * repeat(1, 2)>, #cuda.space<register>>
   }
 }
+
+// -----
+
+// What else the loop does stays where it is, and so do its products: the second one takes what
+// becomes of the first. A tile that is fetched once comes with the first stage.
+
+// CHECK-LABEL: cuda.kernel @chain
+// CHECK:         %b = memref.alloca() {task.ring} : memref<2x16x16xf16
+// CHECK:         task.copy %x[{{.*}}] to %a[] in {{.*}} on %t async
+// CHECK-NEXT:    {{.*}}
+// CHECK:         task.copy %y[{{.*}}] to %b[%{{.*}}] in {{.*}} on %t async
+// CHECK:         cuda.cp_async_commit
+// CHECK:         scf.for
+// CHECK-NEXT:      cuda.cp_async_wait 0
+// CHECK-NEXT:      cuda.sync_threads
+// CHECK:           task.copy %y[{{.*}}] to %b[%{{.*}}] in {{.*}} on %t async
+// CHECK:           task.matmul %a, %b[%[[NOW:.*]]] to %s on %t
+// CHECK-NEXT:      task.foreach
+// CHECK:           task.matmul %p, %b[%[[NOW]]] to %c on %t
+#C = #task.map<repeat(1, 2) * repeat(2, 1) * spatial(8, 4) * repeat(1, 2)>
+#T = #task.tile<row_major, swizzle 32>
+#V = #task.map<spatial(16, 2) * repeat(1, 8)>
+cuda.kernel @chain(%x : memref<16x16xf16>, %y : memref<64x16xf16>) grid(1) block(32) attributes {config = {stages = 2 : i64}} {
+  %t = cuda.thread_id x
+  %z = arith.constant 0 : index
+  %n = arith.constant 64 : index
+  %step = arith.constant 16 : index
+  %s = memref.alloca() : memref<16x16xf32, #C, #cuda.space<register>>
+  %p = memref.alloca() : memref<16x16xf16, #C, #cuda.space<register>>
+  %c = memref.alloca() : memref<16x16xf32, #C, #cuda.space<register>>
+  %a = memref.alloca() : memref<16x16xf16, #T, #cuda.space<shared>>
+  %b = memref.alloca() : memref<16x16xf16, #T, #cuda.space<shared>>
+  task.copy %x[%z, %z] to %a[] in #V on %t : memref<16x16xf16> to memref<16x16xf16, #T, #cuda.space<shared>>
+  scf.for %k = %z to %n step %step {
+    task.copy %y[%k, %z] to %b[] in #V on %t : memref<64x16xf16> to memref<16x16xf16, #T, #cuda.space<shared>>
+    task.matmul %a, %b to %s on %t via "m16n8k16_f16_f32" : memref<16x16xf16, #T, #cuda.space<shared>>, memref<16x16xf16, #T, #cuda.space<shared>> to memref<16x16xf32, #C, #cuda.space<register>>
+    task.foreach (%i, %j) of %s on %t : memref<16x16xf32, #C, #cuda.space<register>> {
+      %v = memref.load %s[%i, %j] : memref<16x16xf32, #C, #cuda.space<register>>
+      %h = arith.truncf %v : f32 to f16
+      memref.store %h, %p[%i, %j] : memref<16x16xf16, #C, #cuda.space<register>>
+    }
+    task.matmul %p, %b to %c on %t via "m16n8k16_f16_f32" : memref<16x16xf16, #C, #cuda.space<register>>, memref<16x16xf16, #T, #cuda.space<shared>> to memref<16x16xf32, #C, #cuda.space<register>>
+  }
+}

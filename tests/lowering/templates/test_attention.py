@@ -43,12 +43,12 @@ def program(q, k, v, mask, scale, causal, t):
 
 
 CASES = [
-    pytest.param(F16, (32, 64, 2), (2, 3), (40, 72, 32, 16), None, False, id="ragged"),
-    pytest.param(BF16, (16, 32, 1), (3,), (32, 64, 48, 64), None, False, id="whole"),
-    pytest.param(F16, (32, 32, 1), (2,), (70, 70, 16, 24), None, True, id="causal"),
-    pytest.param(F16, (16, 32, 1), (1, 2), (33, 40, 16, 8), "bool", False, id="hidden"),
-    pytest.param(BF16, (64, 64, 4), (1, 2), (30, 129, 16, 16), "float", False, id="added"),
-    pytest.param(F16, (16, 64, 1), (2, 2), (50, 20, 32, 32), "float", True, id="long-queries"),
+    pytest.param(F16, (32, 64, 2, 2), (2, 3), (40, 72, 32, 16), None, False, id="ragged"),
+    pytest.param(BF16, (16, 32, 1, 3), (3,), (32, 64, 48, 64), None, False, id="whole"),
+    pytest.param(F16, (32, 32, 1, 2), (2,), (70, 70, 16, 24), None, True, id="causal"),
+    pytest.param(F16, (16, 32, 1, 1), (1, 2), (33, 40, 16, 8), "bool", False, id="hidden"),
+    pytest.param(BF16, (64, 64, 4, 1), (1, 2), (30, 129, 16, 16), "float", False, id="added"),
+    pytest.param(F16, (16, 64, 1, 2), (2, 2), (50, 20, 32, 32), "float", True, id="long-queries"),
 ]
 
 
@@ -68,12 +68,12 @@ def test_configs(check, choose, instruction, tile, batch, sizes, masked, causal)
         mask = torch.randn(*batch, m, n).to(dtype)
     scale = random.uniform(0.1, 1)
     text, operands = program(q, k, v, mask, scale, causal, t)
-    block_m, block_n, rows = tile
+    block_m, block_n, rows, stages = tile
     check(
         text,
         operands,
         {"y": attention(q, k, v, mask, scale, causal)},
         dtype=dtype,
         tolerance=tolerance,
-        options=choose(AttentionConfig(instruction, block_m, block_n, rows, 1)),
+        options=choose(AttentionConfig(instruction, block_m, block_n, rows, 1, stages)),
     )
