@@ -168,8 +168,13 @@ def candidates(problem: Attention, arch: Arch) -> Sequence[AttentionConfig]:
 
 
 def has_template(op: ScaledDotProductAttentionOp, arch: Arch) -> bool:
-    """Return whether attention becomes one kernel; on a CPU threads would wait for each other."""
-    return not arch.is_cpu and bool(candidates(Attention.of(op), arch))
+    """Return whether attention becomes one kernel, which multiplies on tensor cores.
+
+    On a CPU, threads would wait for each other.
+    """
+    if arch.is_cpu or op.precision.data == "fma":
+        return False
+    return bool(candidates(Attention.of(op), arch))
 
 
 def _transposed(scope: KernelScope, matrix: Tensor) -> Tensor:

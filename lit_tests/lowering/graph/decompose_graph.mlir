@@ -122,6 +122,19 @@ func.func @attention(%q : tensor<2x4x16xf32>) -> tensor<2x4x16xf32> {
 // CHECK-NEXT:    %y = graph.matmul %[[V9]], %q : (tensor<2x4x4xf32>, tensor<2x4x16xf32>) -> tensor<2x4x16xf32>
 // CHECK-NEXT:    func.return %y : tensor<2x4x16xf32>
 
+// One kernel computes that of halves, unless tensor cores may not multiply.
+func.func @attention_of_halves(%q : tensor<2x4x16xf16>) -> tensor<2x4x16xf16> {
+  %y = graph.scaled_dot_product_attention %q, %q, %q : (tensor<2x4x16xf16>, tensor<2x4x16xf16>, tensor<2x4x16xf16>) -> tensor<2x4x16xf16>
+  %z = graph.scaled_dot_product_attention %y, %q, %q {precision = "fma"} : (tensor<2x4x16xf16>, tensor<2x4x16xf16>, tensor<2x4x16xf16>) -> tensor<2x4x16xf16>
+  func.return %z : tensor<2x4x16xf16>
+}
+
+// CHECK-LABEL: func.func @attention_of_halves
+// CHECK-NEXT: graph.scaled_dot_product_attention
+// CHECK-NOT: graph.scaled_dot_product_attention
+// CHECK: graph.matmul %{{.*}}, %{{.*}} {precision = "fma"}
+// CHECK: graph.matmul %{{.*}}, %{{.*}} {precision = "fma"}
+
 // A query that may attend to nothing gets zeros.
 func.func @masked_attention(%q : tensor<2x4x16xf32>, %m : tensor<4x4xi1>) -> tensor<2x4x16xf32> {
   %y = graph.scaled_dot_product_attention %q, %q, %q, %m {scale = 0.5 : f64} : (tensor<2x4x16xf32>, tensor<2x4x16xf32>, tensor<2x4x16xf32>, tensor<4x4xi1>) -> tensor<2x4x16xf32>
