@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import IntegerAttr, MemRefType, NoneAttr, i64
+from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.ir import Block, Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from hidet.analysis.forms import LinearForm
 from hidet.analysis.index_forms import IndexForms
@@ -14,7 +15,7 @@ from hidet.analysis.materialize import Materializer
 from hidet.arch.instructions import CP_ASYNC
 from hidet.dialects.cuda import CopyVectorOp, KernelOp
 from hidet.dialects.cuda.async_copy import CopyCache, CpAsyncOp
-from hidet.dialects.cuda.attributes import Space, SpaceAttr, space_of
+from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.cuda.signs import mark_unsigned
 from hidet.dialects.cuda.table_ops import InstructionOp
 from hidet.dialects.fields import Element
@@ -24,6 +25,7 @@ from hidet.lowering.cuda.unswitch import unswitch
 from hidet.lowering.cuda.vector_accesses import Place, VectorAccess, VectorLoop
 from hidet.lowering.cuda.zero_fill import zero_filled
 from hidet.lowering.kernel_pass import KernelPass
+from hidet.rewriting.builder import KernelBuilder
 
 MAX_UNSWITCHED = 2
 """How many branches are moved out of a loop; each may double it."""
@@ -101,6 +103,7 @@ class _Rewrite:
         self._valid = valid
         self._vectors = vectors
         self._loop = vectors.loop
+        self._before = KernelBuilder.like(vectors.loop, InsertPoint.before(vectors.loop))
         self._materializer = Materializer()
         self._loaded: dict[Place, SSAValue] = {}
 
@@ -113,7 +116,7 @@ class _Rewrite:
         if pair is not None:
             source, target = pair
             width = min(source.width, target.width)
-            self._insert(*self._copies(width, source.first, target.first))
+            self._before.insert(self._copies(width, source.first, target.first))
             self._block.erase_op(self._loop)
             return
         for access in accesses:
@@ -132,39 +135,29 @@ class _Rewrite:
         local = self._loaded.get(access.first)
         if local is None:
             local = self._loaded[access.first] = self._local_array(access)
-            self._insert(*self._copies(access.width, access.first, _start_of(local)))
-        load = memref.LoadOp.get(local, [self._loop.body.block.args[0]])
-        load.location = op.location
-        self._loop.body.block.insert_op_before(load, op)
-        op.res.replace_all_uses_with(load.res)
-        self._loop.body.block.erase_op(op)
+            self._before.insert(self._copies(access.width, access.first, _start_of(local)))
+        builder = KernelBuilder.like(op, InsertPoint.before(op))
+        op.res.replace_all_uses_with(builder.load(local, self._loop.body.block.args[:1]))
+        Rewriter.erase_op(op)
 
     def _store_after(self, access: VectorAccess, op: memref.StoreOp) -> None:
         """Let a store write to a local array, and copy that to where it belongs."""
         local = self._local_array(access)
-        store = memref.StoreOp.get(op.value, local, [self._loop.body.block.args[0]])
-        store.location = op.location
-        self._loop.body.block.insert_op_before(store, op)
-        self._loop.body.block.erase_op(op)
+        builder = KernelBuilder.like(op, InsertPoint.before(op))
+        builder.store(op.value, local, self._loop.body.block.args[:1])
+        Rewriter.erase_op(op)
         copies = self._copies(access.width, _start_of(local), access.first)
         self._block.insert_ops_after(copies, self._loop)
 
     def _local_array(self, access: VectorAccess) -> SSAValue:
         """Allocate before the loop a local array of one element for each iteration."""
         array = access.first.array
-        kind = MemRefType(
-            element_of(array), [self._vectors.count], NoneAttr(), SpaceAttr(Space.LOCAL)
-        )
-        op = memref.AllocaOp.build(
-            operands=[[], []],
-            result_types=[kind],
-            properties={"alignment": IntegerAttr(access.size, i64)},
-        )
-        mark_unsigned(op.memref, like=array)
+        local = self._before.local_array(element_of(array), [self._vectors.count])
+        _align(local, access.size)
+        mark_unsigned(local, like=array)
         if array.name_hint is not None:
-            op.memref.name_hint = f"{array.name_hint}_vector"
-        self._insert(op)
-        return op.memref
+            local.name_hint = f"{array.name_hint}_vector"
+        return local
 
     def _copies(self, width: int, source: Place, target: Place) -> list[Operation]:
         """Return the vector copies for all iterations; indices are computed before the loop."""
@@ -191,19 +184,12 @@ class _Rewrite:
         """Return how many elements of a vector a copy reads; None for all of them."""
         if self._valid is None:
             return None
-        numbers = [arith.ConstantOp(IntegerAttr.from_index_int_value(n)) for n in (width, 0)]
-        choice = arith.SelectOp(self._valid, *numbers)
-        self._insert(*numbers, choice)
-        return choice.result
+        choice = arith.SelectOp(self._valid, self._before.index(width), self._before.index(0))
+        return self._before.insert(choice).result
 
     def _values(self, place: Place) -> list[SSAValue]:
-        algebra = self._vectors.forms.algebra(self._block)
-        return [self._materializer.value(form, self._insert, algebra) for form in place.indices]
-
-    def _insert(self, *ops: Operation) -> None:
-        for op in ops:
-            op.location = self._loop.location
-            self._block.insert_op_before(op, self._loop)
+        algebra, insert = self._vectors.forms.algebra(self._block), self._before.insert
+        return [self._materializer.value(form, insert, algebra) for form in place.indices]
 
 
 def _start_of(local: SSAValue) -> Place:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import cast
 
 from xdsl.dialects import arith, memref
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
-from xdsl.rewriter import InsertPoint
+from xdsl.rewriter import InsertPoint, Rewriter
 
+from hidet.dialects.cuda.attributes import space_of
 from hidet.dialects.cuda.table_ops import Element, InstructionOp
 from hidet.dialects.shaped import bytes_of, element_of, memref_type, shape_of
 from hidet.dialects.task.layout import SharedLayoutAttr
 from hidet.errors import ScheduleError
 from hidet.rewriting.builder import Index, KernelBuilder
-from hidet.rewriting.locations import location_setter
 
 SEGMENT = 16
 """The bytes that stay together in a swizzled tile."""
@@ -30,47 +30,51 @@ class LowerSharedTile(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: memref.AllocaOp, rewriter: PatternRewriter) -> None:
         """Rewrite one tile and the accesses to it."""
-        kind = memref_type(op.memref)
+        tile, kind = op.memref, memref_type(op.memref)
         if not isinstance(kind.layout, SharedLayoutAttr):
             return
         builder = KernelBuilder(InsertPoint.before(op))
         array = builder.shared_tile(kind.element_type, kind.layout.data.memory_shape(kind))
-        array.name_hint = op.memref.name_hint
-        if op.alignment is not None and isinstance(array.owner, memref.AllocaOp):
-            array.owner.alignment = op.alignment
-        for access in list(dict.fromkeys(use.operation for use in op.memref.uses)):
-            builder.insertion_point = InsertPoint.before(access)
-            builder.operation_insertion_handler = [location_setter(access.location)]
-            _move(builder, rewriter, access, op.memref, array)
+        replace_tile(op, array, lambda builder, indices: swizzled(builder, tile, indices))
         rewriter.erase(op)
 
 
-def _move(
-    builder: KernelBuilder,
-    rewriter: PatternRewriter,
-    access: Operation,
-    tile: SSAValue,
+def replace_tile(
+    op: memref.AllocaOp,
     array: SSAValue,
+    place: Callable[[KernelBuilder, Sequence[SSAValue]], Sequence[Index]],
 ) -> None:
-    """Have an operation access the array in the place of a tile.
+    """Have all that access a tile access an array in its place.
+
+    Args:
+        op: what allocates the tile.
+        array: the array.
+        place: gives the indices in the array of an element of the tile.
 
     Raises:
-        ScheduleError: it accesses no single elements.
+        ScheduleError: an operation accesses no single elements.
     """
-    match access:
-        case memref.LoadOp():
-            place = swizzled(builder, tile, access.indices)
-            access.res.replace_all_uses_with(builder.load(array, place))
-            rewriter.erase(access)
-        case memref.StoreOp():
-            builder.store(access.value, array, swizzled(builder, tile, access.indices))
-            rewriter.erase(access)
-        case InstructionOp():
-            name = access.field_of(tile)
-            place = swizzled(builder, tile, access.element(name).indices)
-            access.move(name, Element(array, [builder.index(index) for index in place]))
-        case _:
-            raise ScheduleError(f"{access.name} cannot take a shared tile after lower-task")
+    tile = op.memref
+    array.name_hint = tile.name_hint
+    if op.alignment is not None and isinstance(array.owner, memref.AllocaOp):
+        array.owner.alignment = op.alignment
+    for access in list(dict.fromkeys(use.operation for use in tile.uses)):
+        builder = KernelBuilder.like(access, InsertPoint.before(access))
+        match access:
+            case memref.LoadOp():
+                loaded = builder.load(array, place(builder, access.indices))
+                access.res.replace_all_uses_with(loaded)
+                Rewriter.erase_op(access)
+            case memref.StoreOp():
+                builder.store(access.value, array, place(builder, access.indices))
+                Rewriter.erase_op(access)
+            case InstructionOp():
+                name = access.field_of(tile)
+                indices = map(builder.index, place(builder, access.element(name).indices))
+                access.move(name, Element(array, list(indices)))
+            case _:
+                space = space_of(tile.type).value
+                raise ScheduleError(f"{access.name} cannot take a {space} tile after lower-task")
 
 
 def swizzled(builder: KernelBuilder, tile: SSAValue, indices: Sequence[SSAValue]) -> list[Index]:

@@ -24,7 +24,7 @@ from hidet.dialects.cuda import ShflOp, ThreadIdOp
 from hidet.dialects.cuda.attributes import Dimension, ShuffleKind, Space, space_of
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.cuda.signs import mark_unsigned
-from hidet.dialects.cuda.table_ops import Element, InstructionOp
+from hidet.dialects.cuda.table_ops import InstructionOp
 from hidet.dialects.shaped import element_of, is_memref
 from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, GroupOp, MatmulOp
 from hidet.dialects.task.group import group_around
@@ -36,12 +36,11 @@ from hidet.lowering.single_walk import rewrite_once
 from hidet.lowering.task.expand import expand_copy
 from hidet.lowering.task.groups import insert_barrier
 from hidet.lowering.task.lower_mma import lower_mma
-from hidet.lowering.task.lower_shared import LowerSharedTile
+from hidet.lowering.task.lower_shared import LowerSharedTile, replace_tile
 from hidet.lowering.task.lower_wgmma import lower_wgmma
 from hidet.mapping import TaskMap
 from hidet.mapping.factors import UNROLLED
 from hidet.rewriting.builder import Index, KernelBuilder
-from hidet.rewriting.locations import location_setter
 
 MAX_UNROLLED = 64
 """Loops over the tasks of a thread are unrolled up to this many steps."""
@@ -304,65 +303,44 @@ class LowerTile(RewritePattern):
         if space_of(op.memref.type) is not Space.REGISTER:
             return
         tasks = map_of(op.memref.type)
-        shape = [digit.extent for digit in tasks.repeat_digits]
-        is_run = any(isinstance(use.operation, InstructionOp) for use in op.memref.uses)
-        if is_run:  # instructions take neighbouring elements
+        shape = extents = [digit.extent for digit in tasks.repeat_digits]
+        instructions = [
+            u.operation for u in op.memref.uses if isinstance(u.operation, InstructionOp)
+        ]
+        for each in instructions:
+            _check_fragments(each, op.memref)
+        if instructions:  # they take neighbouring elements
             shape = [tasks.tasks_per_worker]
-        builder = KernelBuilder(InsertPoint.before(op))
-        array = builder.local_array(element_of(op.memref), shape)
-        array.name_hint = op.memref.name_hint
+        array = KernelBuilder(InsertPoint.before(op)).local_array(element_of(op.memref), shape)
         mark_unsigned(array, like=op.memref)
-        if op.alignment is not None and isinstance(array.owner, memref.AllocaOp):
-            array.owner.alignment = op.alignment
-        for access in list(dict.fromkeys(use.operation for use in op.memref.uses)):
-            builder.insertion_point = InsertPoint.before(access)
-            indices = _indices_of(access, op.memref)
-            builder.operation_insertion_handler = [location_setter(access.location)]
+
+        def place(builder: KernelBuilder, indices: Sequence[SSAValue]) -> list[Index]:
             registers = [
                 builder.mod(builder.div(indices[d.dim], d.stride), d.extent)
                 if d.stride * d.extent < tasks.shape[d.dim]
                 else builder.div(indices[d.dim], d.stride)
                 for d in tasks.repeat_digits
             ]
-            if is_run:
-                registers = [builder.linearize(registers, [d.extent for d in tasks.repeat_digits])]
-            match access:
-                case memref.LoadOp():
-                    access.res.replace_all_uses_with(builder.load(array, registers))
-                    rewriter.erase(access)
-                case memref.StoreOp():
-                    builder.store(access.value, array, registers)
-                    rewriter.erase(access)
-                case _:
-                    assert isinstance(access, InstructionOp)
-                    place = Element(array, list(map(builder.index, registers)))
-                    access.move(access.field_of(op.memref), place)
+            return [builder.linearize(registers, extents)] if instructions else registers
+
+        replace_tile(op, array, place)
         rewriter.erase(op)
 
 
-def _indices_of(access: Operation, tile: SSAValue) -> Sequence[SSAValue]:
-    """Return which element of a tile an operation accesses.
+def _check_fragments(op: InstructionOp, tile: SSAValue) -> None:
+    """Check that a tile consists of the fragments that an instruction takes.
 
     Raises:
-        ScheduleError: an operation does not take a tile, or not one with this layout.
+        ScheduleError: it does not.
     """
-    match access:
-        case memref.LoadOp() | memref.StoreOp():
-            return access.indices
-        case InstructionOp():
-            layout = map_of(tile.type)
-            for operand, element in zip(access.instruction.operands, access.elements, strict=True):
-                if element.memref is not tile:
-                    continue
-                if operand.fragment is None or ends_in(layout, operand.fragment):
-                    return element.indices
-                raise ScheduleError(
-                    f"{access.name}: the tile {layout} does not consist of fragments "
-                    f"{operand.fragment}"
-                )
-        case _:
-            pass
-    raise ScheduleError(f"{access.name} cannot take a register tile after lower-task")
+    layout = map_of(tile.type)
+    for operand, element in zip(op.instruction.operands, op.elements, strict=True):
+        if element.memref is tile and not (
+            operand.fragment is None or ends_in(layout, operand.fragment)
+        ):
+            raise ScheduleError(
+                f"{op.name}: the tile {layout} does not consist of fragments {operand.fragment}"
+            )
 
 
 @dataclass(frozen=True)
