@@ -1,6 +1,7 @@
 """ATen operators that multiply matrices and add up: products, convolutions, attention."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from xdsl.ir import SSAValue
@@ -115,29 +116,25 @@ def _per_dimension(values: Sequence[int], rank: int) -> list[int]:
     return list(values) * rank if len(values) == 1 else list(values)
 
 
-def attention(
-    g: Emitter,
-    query: SSAValue,
-    key: SSAValue,
-    value: SSAValue,
-    dropout: float = 0.0,
-    causal: bool = False,
-    *,
-    mask: SSAValue | None = None,
-    scale: float | None = None,
-) -> tuple[SSAValue, ...]:
-    """Attention, without what its gradient would need."""
-    if dropout:
+def attention(g: Emitter, *arguments: Any, **keywords: Any) -> tuple[SSAValue, ...]:
+    """Attention in any of its forms, without what its gradient would need.
+
+    The schema says which argument is which.
+    """
+    target: Any = g.node.target
+    names = [argument.name for argument in target._schema.arguments]
+    given = dict(zip(names, arguments, strict=False)) | keywords
+    if given.get("dropout_p"):
         raise unsupported("attention with dropout")
-    heads = shape_of(query)[-3]
+    heads = shape_of(given["query"])[-3]
     result = g.emit(
         graph.ScaledDotProductAttentionOp(
-            query,
-            _shared(g, key, heads),
-            _shared(g, value, heads),
-            mask,
-            causal=causal,
-            scale=scale,
+            given["query"],
+            _shared(g, given["key"], heads),
+            _shared(g, given["value"], heads),
+            given.get("attn_mask", given.get("attn_bias")),
+            causal=given.get("is_causal", False),
+            scale=given.get("scale"),
             precision=g.precision("matmul"),
         )
     )
@@ -154,62 +151,15 @@ def _shared(g: Emitter, x: SSAValue, heads: int) -> SSAValue:
     return g.reshape(x, [*batch, heads, length, size])
 
 
-def attention_on_cpu(
-    g: Emitter,
-    query: SSAValue,
-    key: SSAValue,
-    value: SSAValue,
-    dropout_p: float = 0.0,
-    is_causal: bool = False,
-    *,
-    attn_mask: SSAValue | None = None,
-    scale: float | None = None,
-) -> tuple[SSAValue, ...]:
-    """The form that attention takes on a CPU."""
-    return attention(g, query, key, value, dropout_p, is_causal, mask=attn_mask, scale=scale)
-
-
-def flash_attention(
-    g: Emitter,
-    query: SSAValue,
-    key: SSAValue,
-    value: SSAValue,
-    dropout_p: float = 0.0,
-    is_causal: bool = False,
-    return_debug_mask: bool = False,
-    *,
-    scale: float | None = None,
-) -> tuple[SSAValue, ...]:
-    """The form that attention takes on a GPU in half precision without a mask."""
-    return attention(g, query, key, value, dropout_p, is_causal, scale=scale)
-
-
-def biased_attention(
-    g: Emitter,
-    query: SSAValue,
-    key: SSAValue,
-    value: SSAValue,
-    attn_bias: SSAValue | None,
-    compute_log_sumexp: bool,
-    dropout_p: float = 0.0,
-    is_causal: bool = False,
-    return_debug_mask: bool = False,
-    *,
-    scale: float | None = None,
-) -> tuple[SSAValue, ...]:
-    """The forms that attention takes on a GPU with a mask or in full precision."""
-    return attention(g, query, key, value, dropout_p, is_causal, mask=attn_bias, scale=scale)
-
-
 CONTRACTION: Table = {
     aten.mm.default: matmul,
     aten.bmm.default: matmul,
     aten.addmm.default: addmm,
     aten.linear.default: linear,
     aten.convolution.default: convolution,
-    aten._scaled_dot_product_flash_attention_for_cpu.default: attention_on_cpu,
-    aten._scaled_dot_product_flash_attention.default: flash_attention,
-    aten._scaled_dot_product_efficient_attention.default: biased_attention,
-    aten._scaled_dot_product_cudnn_attention.default: biased_attention,
+    aten._scaled_dot_product_flash_attention_for_cpu.default: attention,
+    aten._scaled_dot_product_flash_attention.default: attention,
+    aten._scaled_dot_product_efficient_attention.default: attention,
+    aten._scaled_dot_product_cudnn_attention.default: attention,
 }
 """How operators that multiply matrices are translated."""

@@ -11,7 +11,7 @@ from math import pi, sqrt
 from typing import Any
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import IntegerType, i1
+from xdsl.dialects.builtin import i1
 from xdsl.ir import Operation, SSAValue
 
 from hidet.dialects import graph
@@ -19,6 +19,7 @@ from hidet.dialects.cuda.arithmetic import FloorModOp
 from hidet.dialects.graph.base import computation_type, is_float, python_number
 from hidet.dialects.graph.elementwise_trait import Elementwise
 from hidet.dialects.locations import source_line
+from hidet.dialects.shaped import bytes_of
 from hidet.errors import UnsupportedDtypeError
 from hidet.lowering.graph.compute_rules.conversion import convert
 from hidet.lowering.graph.compute_rules.grid_builder import GridBuilder
@@ -191,8 +192,7 @@ def floor_divide(b: GridBuilder, op: graph.GraphOp, lhs: SSAValue, rhs: SSAValue
 def shift(is_left: bool, b: GridBuilder, op: Any, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
     """Bits moved to the left, or to the right with the sign behind them."""
     kind = lhs.type
-    assert isinstance(kind, IntegerType)
-    bits = kind.width.data
+    bits = 8 * bytes_of(kind)
     width, last, zero = (b.constant(value, kind) for value in (bits, bits - 1, 0))
     inside = b.insert(arith.CmpiOp(rhs, width, "ult")).result
     count = select(b, inside, rhs, last)
