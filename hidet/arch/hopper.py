@@ -11,8 +11,9 @@ WGMMA_COLUMNS = range(8, 257, 8)
 
 
 def _wgmma(n: int, kind: str) -> MmaInstruction:
-    """Return a product of 64 x 16 by 16 x n elements, both in shared memory."""
-    name = f"m64n{n}k16"
+    """Return a product of 64 x k by k x n elements, both in shared memory; k has 32 bytes."""
+    k = 8 if kind == "tf32" else 16
+    name = f"m64n{n}k{k}"
     return MmaInstruction(
         function=f"wgmma_{name}_{kind}_f32",
         operands=(Operand("d", "local", Access.UPDATE, "f32", wgmma_accumulator(n)),),
@@ -20,14 +21,14 @@ def _wgmma(n: int, kind: str) -> MmaInstruction:
         arch=90,
         only=True,
         name=f"{name}_{kind}_f32",
-        shape=(64, n, 16),
+        shape=(64, n, k),
         group=WARP_GROUP,
     )
 
 
 WGMMA: dict[str, MmaInstruction] = {
     instruction.name: instruction
-    for instruction in (_wgmma(n, kind) for kind in ("f16", "bf16") for n in WGMMA_COLUMNS)
+    for instruction in (_wgmma(n, kind) for kind in ("f16", "bf16", "tf32") for n in WGMMA_COLUMNS)
 }
 """The products of a warp group, by name."""
 

@@ -22,6 +22,6 @@ def product_named(name: str) -> MmaInstruction:
     if name not in PRODUCTS:
         raise ScheduleError(
             f"there is no instruction {name!r}",
-            hint=f"one of {', '.join(MMA_SYNC)}, or m64n<columns>k16_<f16 or bf16>_f32",
+            hint=f"one of {', '.join(MMA_SYNC)}, or m64n<columns>k<16 or 8>_<type>_f32",
         )
     return PRODUCTS[name]

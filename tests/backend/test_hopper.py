@@ -362,10 +362,11 @@ def calls():
     for instruction in WGMMA.values():
         (d,) = instruction.operands
         count = d.fragment.tasks_per_worker
+        turned = int("tf32" not in instruction.name)
         lines += [
             f"{{ float d[{count}];",
             f"hidet::{instruction.function}<0, 0>(d, a, a, false);",
-            f"hidet::{instruction.function}<1, 1>(d, a, a, i > 3);",
+            f"hidet::{instruction.function}<{turned}, {turned}>(d, a, a, i > 3);",
             "hidet::wgmma_wait<0>();",
             f"hidet::wgmma_fence_operand<{count}>(d);",
             f"for (int j = 0; j < {count}; ++j) out[i * {count} + j] = d[j]; }}",

@@ -75,6 +75,10 @@ static inline T matrix_element(long long descriptor, bool transposed, int i, int
   return element;
 }
 
+// How many elements along k a product takes: 32 bytes.
+template <typename T>
+constexpr int kProductDepth = 32 / int(sizeof(T));
+
 struct WgmmaOperands {
   float* d;
   long long a, b;
@@ -95,7 +99,7 @@ static void begin_product(const WgmmaOperands* const (&all)[kGroupSize]) {
     const unsigned thread = first_thread + unsigned(warp) * kWarpSize;
     const auto read = [=](long long descriptor, bool transposed, int begin, int end) {
       for (int i = begin; i < end; i += transposed ? per : 1) {
-        for (int l = 0; l < 16; l += transposed ? 1 : per) {
+        for (int l = 0; l < kProductDepth<T>; l += transposed ? 1 : per) {
           const void* const piece = element_address<T>(descriptor, transposed, i, l);
           shared_shadow.read_by_product(piece, 16, thread, number);
         }
@@ -119,10 +123,11 @@ static void multiply_group(const WgmmaOperands* const (&all)[kGroupSize]) {
 #if defined(HIDET_STRICT)
   begin_product<n, T, transposed_a, transposed_b>(all);
 #endif
-  float a[64][16], b[16][n];
-  for (int l = 0; l < 16; ++l) {
-    for (int i = 0; i < 64; ++i) a[i][l] = to_float(matrix_element<T>(first.a, transposed_a, i, l));
-    for (int j = 0; j < n; ++j) b[l][j] = to_float(matrix_element<T>(first.b, transposed_b, j, l));
+  constexpr int depth = kProductDepth<T>;
+  float a[64][depth], b[depth][n];
+  for (int l = 0; l < depth; ++l) {
+    for (int i = 0; i < 64; ++i) a[i][l] = to_operand(matrix_element<T>(first.a, transposed_a, i, l));
+    for (int j = 0; j < n; ++j) b[l][j] = to_operand(matrix_element<T>(first.b, transposed_b, j, l));
   }
   for (int thread = 0; thread < int(kGroupSize); ++thread) {
     float* const d = all[thread]->d;
@@ -130,7 +135,7 @@ static void multiply_group(const WgmmaOperands* const (&all)[kGroupSize]) {
       const int row = 16 * (thread / 32) + thread % 32 / 4 + 8 * (v >> 1 & 1);
       const int column = 8 * (v >> 2) + 2 * (thread % 4) + (v & 1);
       float sum = first.accumulate ? d[v] : 0.0f;
-      for (int l = 0; l < 16; ++l) sum += a[row][l] * b[l][column];
+      for (int l = 0; l < depth; ++l) sum += a[row][l] * b[l][column];
       d[v] = sum;
     }
   }
@@ -155,7 +160,8 @@ static inline long long matrix_descriptor(const void* p) {
   }
 #define HIDET_WGMMA(n)                                     \
   HIDET_WGMMA_OF(wgmma_m64n##n##k16_f16_f32, n, half)      \
-  HIDET_WGMMA_OF(wgmma_m64n##n##k16_bf16_f32, n, bfloat16)
+  HIDET_WGMMA_OF(wgmma_m64n##n##k16_bf16_f32, n, bfloat16) \
+  HIDET_WGMMA_OF(wgmma_m64n##n##k8_tf32_f32, n, float)
 
 HIDET_WGMMA(8) HIDET_WGMMA(16) HIDET_WGMMA(24) HIDET_WGMMA(32)
 HIDET_WGMMA(40) HIDET_WGMMA(48) HIDET_WGMMA(56) HIDET_WGMMA(64)

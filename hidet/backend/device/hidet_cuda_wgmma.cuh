@@ -39,8 +39,9 @@ HIDET_DEVICE long long matrix_descriptor(const void* p) {
 }
 
 // ---- wgmma ----------------------------------------------------------------------------------------
-// d = a * b, or d += a * b where `accumulate` is true: 64 x 16 by 16 x n elements, given by their
-// descriptors. Elements along k are neighbours in memory, or with `transposed_*` those along m or n.
+// d = a * b, or d += a * b where `accumulate` is true: 64 x k by k x n elements, given by their
+// descriptors; k has 32 bytes. Elements along k are neighbours in memory, or with `transposed_*`,
+// which there is for elements of two bytes, those along m or n. Of tf32 the lower 13 bits are ignored.
 
 // The names of the registers of the accumulators: the first four, the first eight, and so on.
 #define HIDET_LIST1 "%0, %1, %2, %3"
@@ -94,9 +95,20 @@ HIDET_DEVICE long long matrix_descriptor(const void* p) {
                    "n"(int(transposed_b))                                                       \
                  : "memory");                                                                   \
   }
+#define HIDET_WGMMA_TF32(name, shape, list, a, b, p, ta, tb, ...)                               \
+  template <bool transposed_a, bool transposed_b>                                               \
+  HIDET_DEVICE void name(float* d, long long desc_a, long long desc_b, bool accumulate) {       \
+    static_assert(!transposed_a && !transposed_b, "tf32 lies along k");                         \
+    asm volatile("{.reg .pred p; setp.ne.b32 p, %" #p ", 0; wgmma.mma_async.sync.aligned." shape \
+                 ".f32.tf32.tf32 {" list "}, %" #a ", %" #b ", p, 1, 1;}"                       \
+                 : __VA_ARGS__                                                                  \
+                 : "l"(desc_a), "l"(desc_b), "r"(int(accumulate))                               \
+                 : "memory");                                                                   \
+  }
 #define HIDET_WGMMA(n, ...)                                                               \
   HIDET_WGMMA_OF(wgmma_m64n##n##k16_f16_f32, "m64n" #n "k16", "f16", __VA_ARGS__)         \
-  HIDET_WGMMA_OF(wgmma_m64n##n##k16_bf16_f32, "m64n" #n "k16", "bf16", __VA_ARGS__)
+  HIDET_WGMMA_OF(wgmma_m64n##n##k16_bf16_f32, "m64n" #n "k16", "bf16", __VA_ARGS__)       \
+  HIDET_WGMMA_TF32(wgmma_m64n##n##k8_tf32_f32, "m64n" #n "k8", __VA_ARGS__)
 
 HIDET_WGMMA(8, HIDET_LIST1, 4, 5, 6, 7, 8, HIDET_F4(0))
 HIDET_WGMMA(16, HIDET_LIST2, 8, 9, 10, 11, 12, HIDET_F8(0))

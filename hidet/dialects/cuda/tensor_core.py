@@ -180,8 +180,9 @@ class MatrixDescriptorOp(InstructionOp):
 class WgmmaOp(InstructionOp):
     """`cuda.wgmma "m64n128k16_f16_f32" %a, %b, %d[%i] accumulate %p`: D = A * B + D, in time.
 
-    A and B are given by descriptors: 64 x 16 and 16 x n elements, of which those along k are
-    neighbours in memory, those along m or n with `trans_a` and `trans_b`. Without `accumulate` D is
+    A and B are given by descriptors: 64 x k and k x n elements, k of 32 bytes, of which those along
+    k are neighbours in memory, those along m or n with `trans_a` and `trans_b`, which there is for
+    elements of two bytes. Without `accumulate` D is
     only written, with it the product is added where `%p` is true. D is neither read nor written by
     anything else until a wait for the group of the product. All threads of the warp group take part
     (`hidet.arch.hopper.WGMMA`).

@@ -306,7 +306,7 @@ def wgmma_async(
     trans_a: object = False,
     trans_b: object = False,
 ) -> None:
-    """Begin to multiply 64 x 16 by 16 x n elements: `c = a * b`, or `c += a * b`.
+    """Begin to multiply 64 x k by k x n elements, k of 32 bytes: `c = a * b`, or `c += a * b`.
 
     All threads of a warp group take part. The accumulators are left alone until `wgmma_wait_group`.
 
@@ -320,8 +320,8 @@ def wgmma_async(
         scale_d: whether c is added to; else it is only written.
         scale_a: 1.
         scale_b: 1.
-        trans_a: whether the elements of a along m are neighbours instead.
-        trans_b: whether the elements of b along n are neighbours instead.
+        trans_a: whether the elements of a along m are neighbours instead; not of tf32.
+        trans_b: whether the elements of b along n are neighbours instead; not of tf32.
 
     Raises:
         ScriptError: there is no such instruction, or an operand is not what it takes.

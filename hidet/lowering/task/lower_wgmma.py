@@ -119,6 +119,8 @@ class _Factor:
                 f"{self.ptx} takes swizzled tiles, not {self.tile.type}",
                 hint="rows of a multiple of 32 bytes",
             )
+        if self.is_transposed and bytes_of(element_of(self.tile)) != 2:
+            raise ScheduleError(f"{self.ptx} takes tiles that are contiguous along k")
         if self.is_transposed and self.extent % layout.span(element_of(self.tile)):
             raise ScheduleError(
                 f"{self.ptx} cannot take panels of {layout.swizzle} bytes of {self.tile.type}"
