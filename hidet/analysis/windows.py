@@ -6,9 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
+from xdsl.dialects import memref
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from hidet.analysis.forms import LinearForm
+from hidet.analysis.grids import is_view
 from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.memory import is_arithmetic
 from hidet.dialects.compute import FusionOp, GridOp, LoadOp, SinkOp, StoreOp, YieldOp
@@ -34,7 +37,8 @@ class Window:
 def window_of(view: SSAValue) -> Window | None:
     """Return the window that a view is, None where its elements are computed or lie elsewhere.
 
-    In a fusion tensors that come from outside are what buffers are in a kernel.
+    In a fusion tensors that come from outside are what buffers are in a kernel, and so are computed
+    grids that stand in a function, as these are stored.
     """
     return _Windows().of(view)
 
@@ -42,7 +46,8 @@ def window_of(view: SSAValue) -> Window | None:
 def sink_window(sink: SinkOp) -> tuple[StoreOp, Window] | None:
     """Return the only store of a sink and the window that it stores to, None for other sinks."""
     stores = [op for op in sink.body.block.ops if isinstance(op, StoreOp)]
-    others = [op for op in sink.body.block.ops if not isinstance(op, StoreOp | LoadOp)]
+    loads = (LoadOp, memref.LoadOp)  # of tensors, and of tiles in registers
+    others = [op for op in sink.body.block.ops if not isinstance(op, (StoreOp, *loads))]
     if len(stores) != 1 or not all(map(is_arithmetic, others)):
         return None
     (store,) = stores
@@ -60,10 +65,11 @@ class _Windows:
 
     def of(self, view: SSAValue) -> Window | None:
         """Return the window that a view is."""
-        shape = shape_of(view)
         if is_memref(view.type) or isinstance(view.owner, Block | GraphOp | FusionOp):
-            return Window(view, 0, tuple(prod(shape[dim + 1 :]) for dim in range(len(shape))))
+            return _whole(view)
         grid, load = view.owner, only_load(view.owner)
+        if isinstance(grid, GridOp) and isinstance(grid.parent_op(), FuncOp) and not is_view(grid):
+            return _whole(view)
         source = None if load is None else self.of(load.source)
         if not isinstance(grid, GridOp) or load is None or source is None:
             return None
@@ -81,6 +87,12 @@ class _Windows:
             return None
         strides = tuple(place.terms.get(index, 0) for index in indices)
         return Window(source.buffer, place.constant, strides)
+
+
+def _whole(buffer: SSAValue) -> Window:
+    """Return all of a buffer as a window."""
+    shape = shape_of(buffer)
+    return Window(buffer, 0, tuple(prod(shape[dim + 1 :]) for dim in range(len(shape))))
 
 
 def only_load(op: Operation | Block) -> LoadOp | None:

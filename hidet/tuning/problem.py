@@ -138,12 +138,13 @@ def _work(fusion: FusionOp) -> Work:
     moved = sum(
         size_of(value) * bytes_of(element_of(value)) for value in (*fusion.inputs, *fusion.results_)
     )
-    for op in fusion.body.block.ops:
-        if isinstance(op, MatmulOp):
-            kind = "tf32" if op.precision.data == "tf32" else str(element_of(op.lhs))
-            length = shape_of(op.lhs)[-1]
-            return Work(2 * size_of(op.result) * length, moved, kind, length)
-    return Work(0, moved, "f32")
+    products = [op for op in fusion.body.block.ops if isinstance(op, MatmulOp)]
+    if not products:
+        return Work(0, moved, "f32")
+    op = products[0]
+    kind = "tf32" if op.precision.data == "tf32" else str(element_of(op.lhs))
+    length = shape_of(op.lhs)[-1]
+    return Work(2 * sum(size_of(each.result) for each in products) * length, moved, kind, length)
 
 
 def _title(fusion: FusionOp) -> str:

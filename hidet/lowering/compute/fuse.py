@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from itertools import chain
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -13,8 +14,9 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from hidet.analysis.rows import rows_of_grid
+from hidet.arch.chips import Arch
 from hidet.dialects.compute import FusionOp, GridOp, YieldOp
-from hidet.dialects.graph import AnchorOp, CallKernelOp
+from hidet.dialects.graph import AnchorOp, CallKernelOp, MatmulOp
 from hidet.dialects.shaped import size_of
 from hidet.lowering.compute.fusion_groups import (
     Group,
@@ -24,14 +26,15 @@ from hidet.lowering.compute.fusion_groups import (
 )
 from hidet.lowering.compute.kept_apart import is_better_apart
 from hidet.lowering.compute.reads import Reads
+from hidet.lowering.templates.siblings import are_siblings, worth_sharing
 from hidet.rewriting.inlining import inline_into_loads
 
 
 class Fuser:
     """Partitions the ops of one function into groups, then makes each a fusion."""
 
-    def __init__(self, function: FuncOp, *, checks_apart: bool) -> None:
-        self.checks_apart = checks_apart
+    def __init__(self, function: FuncOp, arch: Arch) -> None:
+        self.arch = arch
         self.block = function.body.block
         self.reads = Reads(self.block)
         self.groups: list[Group] = []
@@ -62,8 +65,12 @@ class Fuser:
         }
         latest = max(producers, key=lambda group: group.number, default=None)
         if latest is not None and isinstance(op, GridOp) and self._should_join(op, latest):
-            self._join(op, latest)
             group = latest
+            self._join(op, group)
+        elif isinstance(op, MatmulOp) and (shared := self._shared(op, latest)) is not None:
+            group = shared
+            op.operands[0] = group.anchors[0].operands[0]
+            self._join(op, group)
         else:
             group = self._new_group(op)
         if group.kind is Kind.CALL:
@@ -81,16 +88,35 @@ class Fuser:
             group.kind is Kind.ANCHOR and is_better_apart(grid, group, self.reads, self.group_of)
         )
 
-    def _join(self, grid: GridOp, group: Group) -> None:
-        """Add a grid to a group."""
-        if group.kind is Kind.ANCHOR:
-            pass
-        elif (rows := rows_of_grid(grid)) is not None:
-            group.kind, group.rows = Kind.ROWS, rows
-        elif group.kind is Kind.ELEMENTS:
-            group.size = size_of(grid.result)
-        group.ops[grid] = None
-        self.group_of[grid] = group
+    def _shared(self, op: MatmulOp, latest: Group | None) -> Group | None:
+        """Return the group of products of the same left factor that a product does better to join.
+
+        It was made after all that the product reads.
+        """
+        left = op.lhs.owner
+        sources: list[SSAValue] = [op.lhs]
+        if isinstance(left, GridOp) and self.reads.is_transparent(left):
+            sources = self.reads.sources(left)
+        readers = chain.from_iterable(map(self.reads.readers, sources))
+        siblings = [each for each in readers if isinstance(each, MatmulOp)]
+        siblings = [each for each in siblings if are_siblings(each, op)]
+        for group in dict.fromkeys(map(self.group_of.get, siblings)):
+            if group is None or (latest is not None and latest.number >= group.number):
+                continue
+            own = [each for each in siblings if each is op or self.group_of.get(each) is group]
+            if any(worth_sharing(products, self.arch) for products in (siblings, own)):
+                return group
+        return None
+
+    def _join(self, op: GridOp | MatmulOp, group: Group) -> None:
+        """Add an op to a group."""
+        if group.kind is not Kind.ANCHOR and isinstance(op, GridOp):
+            if (rows := rows_of_grid(op)) is not None:
+                group.kind, group.rows = Kind.ROWS, rows
+            elif group.kind is Kind.ELEMENTS:
+                group.size = size_of(op.result)
+        group.ops[op] = None
+        self.group_of[op] = group
 
     def _new_group(self, op: Operation) -> Group:
         if isinstance(op, AnchorOp | CallKernelOp):
@@ -105,7 +131,7 @@ class Fuser:
                 kind,
                 rows=rows,
                 size=size_of(op.result),
-                checks_apart=self.checks_apart,
+                checks_apart=self.arch.is_cpu,
             )
         group.ops[op] = None
         self.groups.append(group)
@@ -147,7 +173,7 @@ class Fuser:
             inline_grids(body, kept, read_kept=group.kind is Kind.ELEMENTS)
         fusion = FusionOp(inputs, [result.type for result in results], Region(body))
         fusion.location = (
-            ops[0].location if group.kind is not Kind.ANCHOR else group.anchor.location
+            ops[0].location if group.kind is not Kind.ANCHOR else group.anchors[0].location
         )
         self._append(fusion)
         for result, replacement in zip(results, fusion.results_, strict=True):
@@ -226,9 +252,10 @@ class FusePass(ModulePass):
     A group of elements that one op alone reads moves into the op's group where evaluating it again
     costs less than storing it. No op joins or takes in a group where it would come to hold its
     members more than `MAX_GROWTH` times. Short views in front of anchors are copied into every
-    kernel that reads them. Calls of kernels stay as they are, between fusions. Leaves functions of
-    `compute.fusion`,
-    `graph.constant` and `graph.call_kernel`.
+    kernel that reads them. Products that share the left factor become one kernel, with the
+    epilogues of all, where the cost model says that this takes no longer. Calls of kernels stay as
+    they are, between fusions. Leaves functions of `compute.fusion`, `graph.constant` and
+    `graph.call_kernel`.
 
     On the CPU a check of an index that would be done for many elements again is a kernel of its
     own: it is a branch that the loop over the threads would have to take.
@@ -245,4 +272,4 @@ class FusePass(ModulePass):
         """Fuse every function of the module."""
         for function in op.ops:
             if isinstance(function, FuncOp) and function.body.blocks:
-                Fuser(function, checks_apart=self.arch == "cpu").run()
+                Fuser(function, Arch.parse(self.arch)).run()

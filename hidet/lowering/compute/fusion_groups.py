@@ -64,9 +64,9 @@ class Group:
     checks_apart: bool = False
 
     @property
-    def anchor(self) -> AnchorOp:
-        """The anchor of an anchor group."""
-        return next(op for op in self.ops if isinstance(op, AnchorOp))
+    def anchors(self) -> list[AnchorOp]:
+        """The anchors of an anchor group: one, or siblings that share what they read."""
+        return [op for op in self.ops if isinstance(op, AnchorOp)]
 
     def holds(self, value: SSAValue) -> bool:
         """Whether a value is made by a member."""
@@ -93,12 +93,13 @@ def _is_epilogue(grid: GridOp, group: Group) -> bool:
     if has_reduction(grid):
         return False
     sources = {load.source for load in loads_of(grid) if group.holds(load.source)}
-    if len(sources) == 1 and group.anchor.result not in sources:
+    results = [anchor.result for anchor in group.anchors]
+    if len(sources) == 1 and sources.isdisjoint(results):
         (source,) = sources
         if shape_of(source) == grid.shape and is_in_order(grid, source):
             return True  # it goes on where another epilogue is
     trial = with_members_inlined(grid, group)
-    inverse = inverse_of(trial, group.anchor.result)
+    inverse = inverse_of(trial, *results)
     trial.erase()
     return inverse is not None
 

@@ -25,7 +25,8 @@ from xdsl.pattern_rewriter import (
 
 from hidet.analysis.contiguity import contiguous_run
 from hidet.analysis.kernels import kernel_of, kernels_of
-from hidet.arch.instructions import FMA
+from hidet.arch.instructions import FMA, MmaInstruction
+from hidet.arch.limits import WARP_GROUP
 from hidet.arch.products import product_named
 from hidet.dialects.cuda import KernelOp
 from hidet.dialects.cuda.attributes import Space, space_of
@@ -144,10 +145,10 @@ def _map_tensor_cores(
     op: MatmulOp, workers: Workers, shape: tuple[int, int], rewriter: PatternRewriter
 ) -> TaskMap:
     """Give a product its instruction and its tiles their layouts; return who computes what."""
-    instruction = product_named(workers.instruction)
+    instruction = _no_wider(product_named(workers.instruction), shape[1] // workers.columns)
     inner = instruction.accumulator
     repeats = workers.repeats(shape, inner)
-    op.via = StringAttr(workers.instruction)
+    op.via = StringAttr(instruction.name)
     side_m, side_n, _ = instruction.shape
     for tile, depth, side in ((op.lhs, 1, side_m), (op.rhs, 0, side_n)):
         if space_of(memref_type(tile)) is Space.REGISTER:  # sums of the product before
@@ -178,6 +179,15 @@ class MapRows(RewritePattern):
         for access in op.body.walk():
             if isinstance(access, memref.LoadOp) and [*access.indices] == [row]:
                 _set_layout(rewriter, access.memref, owners)
+
+
+def _no_wider(instruction: MmaInstruction, columns: int) -> MmaInstruction:
+    """Return a product of warp groups, or the one that has the columns of a narrower tile."""
+    rows, width, depth = instruction.shape
+    if instruction.group != WARP_GROUP or width <= columns:
+        return instruction
+    own, other = f"m{rows}n{width}k{depth}", f"m{rows}n{columns}k{depth}"
+    return product_named(instruction.name.replace(own, other))
 
 
 def _contiguous_dim(tile: SSAValue) -> int:

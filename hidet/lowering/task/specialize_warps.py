@@ -52,7 +52,7 @@ consumers, where those that the compiler hands out alike do not suffice: 65,536 
 (PTX ISA, setmaxnreg)."""
 
 PENDING = 1
-"""Products of a warp group that may be under way when it asks for the next tile."""
+"""Steps whose products may be under way when a warp group asks for the next tiles."""
 
 
 @dataclass
@@ -184,7 +184,7 @@ class _Specialization:
         stage, parity = self._slot(builder, step, 0)
         builder.insert(MbarrierWaitOp(Element(self.full, [stage]), parity))
         loop.multiply(builder, self.rings, stage, is_async=True)
-        builder.insert(WgmmaWaitOp(PENDING))
+        builder.insert(WgmmaWaitOp(PENDING * len(loop.products)))
         has_last = builder.less(op.lb, k)
         self._free(builder, builder.all_of([is_first, has_last]), builder.subtract(step, 1))
         builder.insertion_point = InsertPoint.after(op)

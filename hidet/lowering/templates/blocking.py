@@ -8,6 +8,8 @@ from functools import cache
 from itertools import product
 from math import prod
 
+from xdsl.ir import SSAValue
+
 from hidet.analysis.windows import window_of
 from hidet.arch.chips import Arch
 from hidet.arch.hopper import WGMMA
@@ -16,7 +18,7 @@ from hidet.arch.limits import WARP, WARP_GROUP
 from hidet.arch.products import product_named
 from hidet.dialects.compute import FusionOp
 from hidet.dialects.graph import MatmulOp
-from hidet.dialects.shaped import bytes_of, element_of, shape_of
+from hidet.dialects.shaped import bytes_of, element_of, shape_of, size_of
 from hidet.lowering.templates.base import ceil_div
 from hidet.lowering.templates.config import MAX_CHOICE, STRIPED, Config
 from hidet.lowering.templates.legality import Footprint, Rejected
@@ -36,8 +38,12 @@ class Problem:
         total: the type of the sums.
         element_bytes: the bytes of a factor.
         result_bytes: the bytes of what is stored of an element of the result.
+        parts: the columns of each of several products that share the left factor; `n` counts all.
+        stored: the columns of the results that are stored of these.
         gathered: whether the left factor is no window of a tensor, as what the filters of a
             convolution see is none: threads fetch it, and add up the address of each vector.
+        streams: whether all factors can come by TMA, as windows with aligned rows: the tiles of the
+            next result are then fetched while one is stored.
     """
 
     batch: int
@@ -49,27 +55,53 @@ class Problem:
     element_bytes: int
     result_bytes: int = 2
     gathered: bool = False
+    parts: tuple[int, ...] = ()
+    stored: tuple[int, ...] = ()
+    streams: bool = True
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """The columns of each product."""
+        return self.parts or (self.n,)
 
     @classmethod
-    def of(cls, anchor: MatmulOp) -> Problem:
-        """Return the problem of a product of the graph, or in a fusion."""
+    def of(cls, anchor: MatmulOp, *siblings: MatmulOp) -> Problem:
+        """Return the problem of a product of the graph, or in a fusion, with its siblings."""
         element, result = element_of(anchor.lhs), shape_of(anchor.result)
         precision = anchor.precision.data
         kind = precision if precision in ("tf32", "fma") else str(element)
-        fusion = anchor.parent_op()
-        stored = fusion.results_ if isinstance(fusion, FusionOp) else [anchor.result]
+        fusion, products = anchor.parent_op(), [each.result for each in (anchor, *siblings)]
+        stored = fusion.results_ if isinstance(fusion, FusionOp) else products
+        parts = tuple(shape_of(value)[-1] for value in products)
+        rows = max(prod(result[:-1]), 1)
         return cls(
             batch=prod(result[:-2]),
             m=result[-2],
-            n=result[-1],
+            n=sum(parts),
             k=shape_of(anchor.lhs)[-1],
             kind=kind,
             total=str(element_of(anchor.result)),
             element_bytes=bytes_of(element),
             result_bytes=max(bytes_of(element_of(value)) for value in stored),
             gathered=window_of(anchor.lhs) is None,
+            streams=all(map(_is_aligned, (anchor.lhs, *(e.rhs for e in (anchor, *siblings))))),
+            parts=parts if siblings else (),
+            stored=tuple(size_of(value) // rows for value in stored) if siblings else (),
         )
 
+
+def _is_aligned(factor: SSAValue) -> bool:
+    """Return whether a factor is a window whose rows begin at multiples of 16 bytes."""
+    window, size = window_of(factor), bytes_of(element_of(factor))
+    if window is None:
+        return False
+    steps = zip(window.strides, shape_of(factor), strict=True)
+    apart = [stride for stride, extent in steps if extent > 1 and stride != 1]
+    return all(step * size % VECTOR == 0 for step in (window.offset, *apart))
+
+
+VECTOR = 16
+"""The bytes of which distances are multiples for TMA (CUDA driver API, tensor maps)."""
 
 STAGED = "staged"
 """The epilogue of results that go through shared memory."""
@@ -98,7 +130,7 @@ class Blocking(Config):
     Attributes:
         instruction: `fma`, or a name of `hidet.arch.products.PRODUCTS`.
         block_m: the rows of the tile of a block.
-        block_n: its columns.
+        block_n: its columns, those of the tiles of all products together.
         block_k: how much of k is in shared memory at a time.
         rows: how many workers share the rows of a tile: threads; warps or warp groups of products
             on tensor cores.
@@ -141,9 +173,12 @@ class Blocking(Config):
     def shared_bytes(self, problem: Problem) -> int:
         """Return the shared memory of a block."""
         factors = (self.block_m + self.block_n) * self.block_k * self.stages
-        pieces = pieces_of(self.block_n, problem.result_bytes) if self.columns == 1 else 1
-        staged = self.block_m * self.block_n * min(pieces, SLOTS) // pieces
-        results = staged if self.epilogue == STAGED else 0
+        results = 0
+        for columns in problem.stored or (problem.n,):
+            own = self.block_n * columns // problem.n
+            pieces = pieces_of(own, problem.result_bytes) if self.columns == 1 else 1
+            staged = self.block_m * own * min(pieces, SLOTS) // pieces
+            results += staged if self.epilogue == STAGED else 0
         return factors * problem.element_bytes + results * problem.result_bytes
 
     def refusal(self, problem: Problem, arch: Arch) -> str | None:
@@ -153,6 +188,10 @@ class Blocking(Config):
         spare = ALIGNMENT if self.instruction in WGMMA else 0
         shared = self.shared_bytes(problem) + spare
         return Footprint(self.threads, shared, sums).refusal(arch)
+
+    def shares(self, problem: Problem) -> list[int]:
+        """Return the columns of a tile of each product; together they are those of a block."""
+        return [self.block_n * columns // problem.n for columns in problem.columns]
 
     def clusters(self, problem: Problem) -> tuple[int, int]:
         """Return how many clusters cover the rows of a matrix, and its columns."""
@@ -213,6 +252,9 @@ SMALL_TILE = 64 * 128
 STAGES = (2, 3, 4, 5, 6, 8, 11, 15)
 """Products with few tiles wait for memory, the less the more of it is on its way."""
 
+MMA_COLUMNS, WGMMA_UNIT = 8, 16
+"""Of so many columns is a tile of several products a multiple for each worker."""
+
 MMA_STAGES = 8
 """Where all threads ask for tiles the code that asks for the first ones is long."""
 
@@ -225,7 +267,7 @@ def candidates(problem: Problem, arch: Arch) -> Sequence[Blocking]:
     """
     fitting = [each for each in _tensor_cores(problem, arch) if not each.refusal(problem, arch)]
     if not fitting:
-        fitting = [each for each in _fma(arch) if not each.refusal(problem, arch)]
+        fitting = [each for each in _fma(problem, arch) if not each.refusal(problem, arch)]
     return tuple(sorted(fitting, key=lambda each: estimate(each, problem, arch)))
 
 
@@ -235,16 +277,22 @@ def refused(problem: Problem, arch: Arch) -> list[Rejected]:
     return [Rejected(each, reason) for each, reason in reasons if reason is not None]
 
 
-def _fma(arch: Arch) -> list[Blocking]:
+def _fma(problem: Problem, arch: Arch) -> list[Blocking]:
     """Return the blockings for threads."""
     if arch.is_cpu:
-        return CPU_FMA
+        return [each for each in CPU_FMA if _is_shared(each.block_n, each.columns, problem)]
     return [
         Blocking(FMA, *tile[:2], depth, *tile[2:], stages, arrangement=STRIPED, residents=residents)
         for tile in FMA_TILES
         for depth, stages in product((16, 32), (1, 3))
         for residents in (2 * BUSY // (tile[2] * tile[3]),)
+        if _is_shared(tile[1], tile[3], problem)
     ]
+
+
+def _is_shared(block_n: int, unit: int, problem: Problem) -> bool:
+    """Return whether products can share the columns of a block, by whole units of columns."""
+    return all(block_n * columns % (problem.n * unit) == 0 for columns in problem.parts)
 
 
 def _tensor_cores(problem: Problem, arch: Arch) -> Iterator[Blocking]:
@@ -261,6 +309,8 @@ def _mma(problem: Problem, arch: Arch) -> Iterator[Blocking]:
         if instruction.name != wanted or not instruction.runs_on(arch):
             continue
         for block_m, block_n, rows, columns in MMA_TILES:
+            if not _is_shared(block_n, MMA_COLUMNS * columns, problem):
+                continue
             for depth, stages in _depths(block_m * block_n, problem):
                 if stages <= MMA_STAGES:
                     yield Blocking(wanted, block_m, block_n, depth, rows, columns, stages)
@@ -268,14 +318,18 @@ def _mma(problem: Problem, arch: Arch) -> Iterator[Blocking]:
 
 def _wgmma(problem: Problem, arch: Arch) -> Iterator[Blocking]:
     """Give the blockings of a problem for warp groups."""
-    if problem.element_bytes != SHORT:
-        return
+    depth = 32 // problem.element_bytes
     for block_m, block_n, rows, columns in WGMMA_TILES:
-        name = f"m64n{block_n // columns}k16_{problem.kind}_{problem.total}"
-        if name not in WGMMA or not WGMMA[name].runs_on(arch):
+        widest = block_n * max(problem.columns) // (problem.n * columns)
+        name = f"m64n{widest}k{depth}_{problem.kind}_{problem.total}"
+        if (
+            not _is_shared(block_n, WGMMA_UNIT * columns, problem)
+            or name not in WGMMA
+            or not WGMMA[name].runs_on(arch)
+        ):
             continue
-        for depth, stages in _depths(block_m * block_n, problem):
-            single = Blocking(name, block_m, block_n, depth, rows, columns, stages)
+        for block_k, stages in _depths(block_m * block_n, problem):
+            single = Blocking(name, block_m, block_n, block_k, rows, columns, stages)
             for choice in (single, *_clusters(single, problem)):
                 yield choice
                 if choice.tiles(problem) > arch.processors:
@@ -309,55 +363,62 @@ def _clusters(choice: Blocking, problem: Problem) -> Iterator[Blocking]:
 PAIR = 2
 """The blocks of a cluster. Multiprocessors come in pairs, so that pairs leave none of them out."""
 
-SHORT = 2
-"""The bytes of the elements that wgmma takes in either order."""
-
 ALIGNMENT = 1024
 """What is kept free for shared tiles to start at a multiple of so many bytes."""
 
 THREAD = 1
 
-PRODUCTS = {THREAD: 4.0e5, WARP: 2.2e6, WARP_GROUP: 3.1e6}
-"""Multiply-adds of 16-bit numbers in a microsecond on a multiprocessor of an H200, by the threads
-that share an instruction: FMA, `mma.sync` and `wgmma`."""
+
+@dataclass(frozen=True)
+class Pace:
+    """What a multiprocessor of an H200 does in a microsecond, and how long it waits.
+
+    Attributes:
+        products: its multiply-adds of 16-bit numbers.
+        traffic: the bytes that it reads from the L2 cache.
+        stores: the bytes of results that it writes.
+        latency: the microseconds from the request of a tile to its product, where nothing else is
+            in the way.
+        step: the microseconds that a step takes at least.
+        beside: the part of a time that counts beside a longer one.
+        waiting: the part of the time of waiting that counts beside all others.
+    """
+
+    products: float
+    traffic: float
+    stores: float
+    latency: float
+    step: float
+    beside: float
+    waiting: float
+
+
+PACES = {
+    THREAD: Pace(4.0e5, 126e3, 13e3, 0.8, 0.064, 0.45, 0.2),
+    WARP: Pace(2.36e6, 170e3, 15.9e3, 0.4, 0.058, 0.144, 0.3),
+    WARP_GROUP: Pace(3.7e6, 170e3, 15.9e3, 0.56, 0.058, 0.144, 0.3),
+}
+"""By the threads that share an instruction: FMA, `mma.sync` and `wgmma`."""
 
 BUSY = 256
 """So many threads keep a multiprocessor busy with FMA."""
 
-TRAFFIC = 126e3
-"""Bytes that it reads from the L2 cache in a microsecond."""
-
-STORES = 13e3
-"""Bytes of results that it writes in a microsecond."""
-
-LATENCY = {THREAD: 0.8, WARP: 0.45, WARP_GROUP: 0.45}
-"""Microseconds from the request of a tile to its product, where nothing else is in the way."""
-
-STEP = 0.064
-"""Microseconds that a step takes at least."""
-GATHER = 2
+GATHER = 2.7
 """How many times what is gathered takes as long to fetch."""
 
-
-BANDWIDTH = 0.88
+BANDWIDTH = 0.95
 """The part of the bandwidth of memory that products reach."""
 
-LAUNCH, START = 0.6, 0.7
+LAUNCH, START = 0.55, 0.63
 """Microseconds that a kernel takes to begin, and a block."""
 
 CLUSTER = 0.9
 """Microseconds for the blocks of a cluster to wait for each other. What they share comes out of the
 L2 cache anyway: that it is read once has saved nothing that could be seen."""
 
-BESIDE = {THREAD: 0.45, WARP: 0.1, WARP_GROUP: 0.1}
-"""The part of a time that counts beside a longer one."""
-
-WAITING = 0.2
-"""The part of the time of waiting that counts beside all others."""
-
 
 def estimate(choice: Blocking, problem: Problem, arch: Arch) -> float:
-    """Return about how many microseconds a product takes, fitted to some 1,000 times on an H200.
+    """Return about how many microseconds a product takes, fitted to times on an H200.
 
     The largest of four times counts: of the products, of the traffic with L2, of that with memory,
     and of waiting for one tile after the other. The results are written after it, unless they go
@@ -368,43 +429,46 @@ def estimate(choice: Blocking, problem: Problem, arch: Arch) -> float:
         work = choice.block_m * choice.block_n + 16 * (choice.block_m + choice.block_n)
         return ceil_div(blocks, 2 * arch.processors) * work
     group = THREAD if choice.instruction == FMA else product_named(choice.instruction).group
+    pace = PACES[group]
     steps = ceil_div(problem.k, choice.block_k)
     share = ceil_div(blocks, arch.processors)  # what one multiprocessor has to do
     work = share * steps * choice.block_k * problem.element_bytes / 2
-    stays = choice.grid < blocks  # the tiles of the next result are fetched while one is stored
+    stays = choice.grid < blocks
     resident = 1 if stays else min(_resident(choice, problem, arch), share)
-    rate = PRODUCTS[group] * _efficiency(choice)
+    rate = pace.products * _efficiency(choice, len(problem.columns))
     if group == THREAD:  # each waits for its shared memory
         rate *= min(1, resident * choice.threads / BUSY)
     products = work * choice.block_m * choice.block_n / rate
     gather = GATHER if problem.gathered else 1
-    traffic = work * 2 * (choice.block_m * gather + choice.block_n) / TRAFFIC
+    traffic = work * 2 * (choice.block_m * gather + choice.block_n) / pace.traffic
     elements = problem.m * problem.k + problem.k * problem.n + problem.m * problem.n
     memory = problem.batch * elements * problem.element_bytes / (BANDWIDTH * arch.bandwidth) * 1e6
     rounds = share if stays else ceil_div(share, resident)
-    fetched = (
-        share * steps + choice.stages if stays else rounds * (steps + min(choice.stages, steps))
-    )
-    waiting = fetched * max(LATENCY[group] / max(choice.stages - 1, 0.5), STEP)
-    stored = 1 if choice.epilogue == STAGED else share
-    stores = stored * choice.block_m * choice.block_n * problem.result_bytes / STORES / resident
+    fetched = rounds * (steps + (0 if stays and problem.streams else min(choice.stages, steps)))
+    waiting = fetched * max(pace.latency / max(choice.stages - 1, 0.5), pace.step)
     times = (products, traffic, memory, waiting)
     start = LAUNCH + START * (1 if stays else rounds) + CLUSTER * (choice.cluster > 1)
-    beside = BESIDE[group] * (sum(times) - max(times)) + WAITING * waiting
-    return max(times) + beside + stores + start
+    beside = pace.beside * (sum(times) - max(times)) + pace.waiting * waiting
+    # Those of blocks side by side hide each other's with FMA; those of tensor cores do not.
+    stored = 1 if choice.epilogue == STAGED else share / (resident if group == THREAD else 1)
+    stores = stored * choice.block_m * choice.block_n * problem.result_bytes / pace.stores
+    kept = sum(problem.stored) / problem.n if problem.stored else 1
+    return max(times) + beside + stores * kept + start
 
 
-def _efficiency(choice: Blocking) -> float:
+def _efficiency(choice: Blocking, products: int) -> float:
     """Return what part of their rate products reach, for what they read from shared memory.
 
     Warps read fragments, the more often the smaller their tile is; warp groups 64 rows of the left
-    operand for as many columns as an instruction has.
+    operand for as many columns as an instruction has, of one of so many products.
     """
     warp_m, warp_n = choice.block_m / choice.rows, choice.block_n / choice.columns
     if choice.instruction == FMA:
         return warp_m * warp_n / (warp_m * warp_n + warp_m + warp_n)
     if product_named(choice.instruction).group == WARP_GROUP:
-        return warp_n / (warp_n + 3)
+        columns = warp_n / products
+        # In 16 columns' time 128 bytes a cycle bring half of the 64 rows.
+        return min(columns / (columns + 3.5), 2 * columns / (columns + 64))
     return warp_m * warp_n / (warp_m * warp_n + 30 * (warp_m + warp_n))
 
 

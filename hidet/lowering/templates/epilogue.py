@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
 from xdsl.ir import SSAValue
 
 from hidet.analysis.epilogue import inverse_of
@@ -9,55 +12,90 @@ from hidet.analysis.grids import loads_of
 from hidet.dialects.compute import FusionOp, GridOp, SinkOp, StoreOp
 from hidet.dialects.graph import AnchorOp, MatmulOp
 from hidet.errors import ScheduleError
-from hidet.frontends.script.values import Tensor
-from hidet.lowering.templates.base import KernelScope
+from hidet.frontends.script.values import Index, Tensor
+from hidet.lowering.templates.base import KernelScope, TemplateEmitter
 from hidet.lowering.templates.parts import tensor
 from hidet.rewriting.inlining import element_at
 
 
 def anchor_of(fusion: FusionOp) -> AnchorOp | None:
-    """Return the operator that a fusion is built around, if there is one."""
+    """Return the operator that a fusion is built around, or the first of them, if there is one."""
     return next((op for op in fusion.body.block.ops if isinstance(op, AnchorOp)), None)
 
 
-def product_of(fusion: FusionOp) -> MatmulOp:
-    """Return the product of matrices that a fusion is built around.
+def products_of(fusion: FusionOp) -> list[MatmulOp]:
+    """Return the products of matrices that a fusion is built around.
 
     Raises:
         ScheduleError: it is built around nothing, or something else.
     """
-    anchor = anchor_of(fusion)
-    if not isinstance(anchor, MatmulOp):
+    products = [op for op in fusion.body.block.ops if isinstance(op, MatmulOp)]
+    if not products:
         raise ScheduleError("the fusion has no graph.matmul")
-    return anchor
+    return products
+
+
+def clone_views(scope: KernelScope, fusion: FusionOp) -> None:
+    """Bring into a kernel the views that the anchors of a fusion read."""
+    results = {op.result for op in fusion.body.block.ops if isinstance(op, AnchorOp)}
+    for op in fusion.body.block.ops:
+        if isinstance(op, GridOp) and not any(load.source in results for load in loads_of(op)):
+            scope.clone(op)
 
 
 def anchor_tensors(scope: KernelScope, fusion: FusionOp) -> list[Tensor]:
     """Bring the anchor of a fusion into a kernel; return its operands, and where results go."""
     anchor = anchor_of(fusion)
     assert anchor is not None, "a fusion that the template has accepted"
-    for op in fusion.body.block.ops:
-        if isinstance(op, GridOp) and not loads_of(op, anchor.result):
-            scope.clone(op)
+    clone_views(scope, fusion)
     operands = [tensor(scope.views[operand]) for operand in anchor.operands]
-    return [*operands, tensor(epilogue_sink(scope, anchor))]
+    return [*operands, tensor(epilogue_sink(scope, anchor, scope.outputs))]
 
 
-def epilogue_sink(scope: KernelScope, anchor: AnchorOp) -> SSAValue:
-    """Build the sink that takes elements of the anchor and stores the results of the fusion.
+Outputs = Sequence[tuple[SSAValue, SSAValue]]
+"""Results of a fusion, each with the buffer that it goes to."""
+
+
+def outputs_of(scope: KernelScope, anchors: Sequence[MatmulOp]) -> list[Outputs]:
+    """Return for each product the results of the fusion that are stored where it is.
+
+    Those that follow from several products are stored with the first of these.
+    """
+    found: list[list[tuple[SSAValue, SSAValue]]] = [[] for _ in anchors]
+    for result, buffer in scope.outputs:
+        grid = result.owner
+        sources = {load.source for load in loads_of(grid)} if isinstance(grid, GridOp) else {result}
+        numbers = [n for n, anchor in enumerate(anchors) if anchor.result in sources]
+        found[min(numbers, default=0)].append((result, buffer))
+    return [*found]
+
+
+Tile = tuple[Tensor, Sequence[Index]]
+"""The accumulator of a product, and the indices in the product of its first element."""
+
+
+def epilogue_sink(
+    scope: KernelScope,
+    anchor: AnchorOp,
+    outputs: Outputs,
+    others: Mapping[SSAValue, Tile] = MappingProxyType({}),
+) -> SSAValue:
+    """Build the sink that takes elements of an anchor and stores results of the fusion.
 
     Every result is the anchor itself or a grid that loads it at an invertible place: the sink
-    evaluates that grid at the element that loads what is being stored.
+    evaluates that grid at the element that loads what is being stored. Elements of other anchors at
+    the same place are in their accumulators.
     """
     builder = scope.builder
     sink = builder.insert(SinkOp(anchor.result.type))
+    anchors = (anchor.result, *others)
     with builder.inside(sink.body.block):
-        for result, buffer in scope.outputs:
+        for result, buffer in outputs:
             if result is anchor.result:
                 builder.insert(StoreOp(sink.value, buffer, sink.indices))
                 continue
             grid = result.owner
-            inverse = inverse_of(grid, anchor.result) if isinstance(grid, GridOp) else None
+            inverse = inverse_of(grid, *anchors) if isinstance(grid, GridOp) else None
             if inverse is None or not isinstance(grid, GridOp):
                 raise ScheduleError(
                     f"a result of the fusion does not follow from one element of its {anchor.name}",
@@ -66,6 +104,17 @@ def epilogue_sink(scope: KernelScope, anchor: AnchorOp) -> SSAValue:
                 )
             indices = inverse.materialize(builder, sink.indices)
             known: dict[SSAValue, SSAValue] = {anchor.result: sink.value}
+            for source, tile in others.items():
+                if loads_of(grid, source):
+                    known[source] = _element(builder, tile, sink.indices)
             value = element_at(builder, grid, indices, scope.views, known)
             builder.insert(StoreOp(value, buffer, indices))
     return sink.result
+
+
+def _element(builder: TemplateEmitter, tile: Tile, indices: Sequence[SSAValue]) -> SSAValue:
+    """Return the element of an accumulator that is one of the product at some indices."""
+    accumulator, first = tile
+    places = zip(indices[-2:], first, strict=True)
+    own = [builder.subtract(index, builder.index_of(start)) for index, start in places]
+    return builder.load(accumulator.memory, own)

@@ -19,7 +19,7 @@ from hidet.lang import script, task
 from hidet.lang.cuda import blockIdx, threadIdx
 from hidet.lowering.templates.base import KernelScope, Launch, Template, ceil_div
 from hidet.lowering.templates.blocking import Problem
-from hidet.lowering.templates.epilogue import anchor_of, anchor_tensors, product_of
+from hidet.lowering.templates.epilogue import anchor_tensors, products_of
 from hidet.lowering.templates.gemv_sharing import Sharing, sharings
 from hidet.lowering.templates.matmul import matrix_of
 from hidet.lowering.templates.parts import fill, in_type_of, register_tile
@@ -39,15 +39,12 @@ class GemvTemplate(Template[Sharing]):
 
     def accepts(self, fusion: FusionOp) -> bool:
         """Accept fusions with one product, whose right operand is not larger than what it reads."""
-        product = anchor_of(fusion)
-        if not isinstance(product, MatmulOp):
-            return False
-        rhs = product.rhs
-        return _stored_size(rhs) >= size_of(rhs)
+        products = [op for op in fusion.body.block.ops if isinstance(op, MatmulOp)]
+        return len(products) == 1 and _stored_size(products[0].rhs) >= size_of(products[0].rhs)
 
     def configs(self, fusion: FusionOp, arch: Arch) -> Sequence[Sharing]:
         """Return the ways to share the work, the best estimate first; none for too many rows."""
-        anchor = product_of(fusion)
+        (anchor,) = products_of(fusion)
         rank = len(shape_of(anchor.rhs))
         run = contiguous_run(anchor.rhs, (rank - 2, rank - 1))
         along = "k" if run.dim == rank - 2 else "n"
@@ -55,12 +52,12 @@ class GemvTemplate(Template[Sharing]):
 
     def launch(self, fusion: FusionOp, config: Sharing) -> Launch:
         """Return one block for some columns of each matrix of the batch, in one dimension."""
-        problem = Problem.of(product_of(fusion))
+        problem = Problem.of(*products_of(fusion))
         return Launch((config.blocks(problem),), (config.threads,))
 
     def build(self, scope: KernelScope, fusion: FusionOp, config: Sharing) -> None:
         """Write the kernel's body."""
-        gemv(*anchor_tensors(scope, fusion), Problem.of(product_of(fusion)), config)
+        gemv(*anchor_tensors(scope, fusion), Problem.of(*products_of(fusion)), config)
 
 
 def _stored_size(view: SSAValue) -> int:

@@ -3,95 +3,211 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import SSAValue
 
 from hidet.arch.chips import Arch
 from hidet.dialects.compute import FusionOp
 from hidet.dialects.graph import MatmulOp
-from hidet.frontends.script.values import Index, Tensor
+from hidet.frontends.script.values import Index, Scalar, Tensor
 from hidet.lang import script, shared_tensor, task
 from hidet.lang.cuda import blockIdx, threadIdx
 from hidet.lowering.templates.base import KernelScope, Launch, Template
 from hidet.lowering.templates.blocking import Blocking, Problem, candidates, refused
-from hidet.lowering.templates.epilogue import anchor_of, anchor_tensors, product_of
+from hidet.lowering.templates.epilogue import (
+    Tile,
+    clone_views,
+    epilogue_sink,
+    outputs_of,
+    products_of,
+)
 from hidet.lowering.templates.legality import Rejected
-from hidet.lowering.templates.parts import fill, known, place, unmapped_tile
+from hidet.lowering.templates.parts import fill, known, place, tensor, unmapped_tile
 
 
 class MatmulTemplate(Template[Blocking]):
     """A block computes a tile of the product; tiles of both operands go through shared memory.
 
     The operands may be any views: the im2col view of a convolution too. Which instruction sums the
-    products is a part of the config; what it needs is `map-tensor-cores`' to know.
+    products is a part of the config; what it needs is `map-tensor-cores`' to know. Of several
+    products of one left operand a block computes a tile of each.
     """
 
     name = "matmul"
     config = Blocking
 
     def accepts(self, fusion: FusionOp) -> bool:
-        """Accept fusions with one product of matrices."""
-        return isinstance(anchor_of(fusion), MatmulOp)
+        """Accept fusions of products of matrices, which share the left one."""
+        return len({op.lhs for op in fusion.body.block.ops if isinstance(op, MatmulOp)}) == 1
 
     def configs(self, fusion: FusionOp, arch: Arch) -> Sequence[Blocking]:
         """Return the ways to cut the product into blocks, the best estimate first."""
-        return candidates(Problem.of(product_of(fusion)), arch)
+        return candidates(Problem.of(*products_of(fusion)), arch)
 
     def rejected(self, fusion: FusionOp, arch: Arch) -> Sequence[Rejected]:
         """Return the blockings whose tiles do not fit."""
-        return refused(Problem.of(product_of(fusion)), arch)
+        return refused(Problem.of(*products_of(fusion)), arch)
 
     def launch(self, fusion: FusionOp, config: Blocking) -> Launch:
         """Return one block for each tile of each matrix of the batch, or fewer that stay."""
-        tiles = config.tiles(Problem.of(product_of(fusion)))
+        tiles = config.tiles(Problem.of(*products_of(fusion)))
         return Launch((min(tiles, config.grid),), (config.threads,), config.residents)
 
     def build(self, scope: KernelScope, fusion: FusionOp, config: Blocking) -> None:
         """Write the kernel's body."""
-        matmul(*anchor_tensors(scope, fusion), Problem.of(product_of(fusion)), config)
+        problem = Problem.of(*products_of(fusion))
+        clone_views(scope, fusion)
+        matmul(Products(scope, products_of(fusion), config.shares(problem)), problem, config)
+
+
+@dataclass(frozen=True)
+class Products:
+    """The products of a kernel: they share the left factor, and each has a tile of its own.
+
+    Attributes:
+        scope: the kernel.
+        anchors: the products.
+        shares: the columns of their tiles.
+    """
+
+    scope: KernelScope
+    anchors: Sequence[MatmulOp]
+    shares: Sequence[int]
+
+    @property
+    def lhs(self) -> Tensor:
+        """The left factor."""
+        return tensor(self.scope.views[self.anchors[0].lhs])
+
+    @property
+    def factors(self) -> list[Tensor]:
+        """The right factors."""
+        return [tensor(self.scope.views[anchor.rhs]) for anchor in self.anchors]
+
+    @property
+    def first(self) -> Tensor:
+        """The first of the products, as a tensor."""
+        return tensor(self.anchors[0].result)
+
+    def accumulators(self, rows: int) -> list[Tensor]:
+        """Return a tile for each product."""
+        return [
+            _named("acc", unmapped_tile(self.first.dtype, rows, share)) for share in self.shares
+        ]
+
+    def tiles(self, depth: int) -> list[Tensor]:
+        """Return a tile for each right factor."""
+        element = self.lhs.dtype
+        return [_named("sb", shared_tensor(element, [depth, share])) for share in self.shares]
+
+    def columns(self, left: Index) -> list[Index]:
+        """Return the first column of the tile of each product, of a number of a column of tiles."""
+        found = [left * share for share in self.shares]
+        for column in found:
+            if isinstance(column, Scalar):
+                column.ssa.name_hint = "column"
+        return found
+
+    def clear(self, accumulators: Sequence[Tensor], on: Scalar) -> None:
+        """Begin sums."""
+        for each in accumulators:
+            fill(each, 0, on)
+
+    def multiply(
+        self, left: Tensor, right: Sequence[Tensor], accumulators: Sequence[Tensor], on: Scalar
+    ) -> None:
+        """Add the product of a left tile with each right one."""
+        for tile, total in zip(right, accumulators, strict=True):
+            task.matmul(left, tile, total, on=on)
+
+    def matrices(self, batch: Index) -> list[list[Index]]:
+        """Return the leading indices of each right factor."""
+        return [matrix_of(factor, batch, self.first) for factor in self.factors]
+
+    def fetch(
+        self,
+        tiles: Sequence[Tensor],
+        matrices: Sequence[Sequence[Index]],
+        k: Index,
+        columns: Sequence[Index],
+        on: Scalar,
+    ) -> None:
+        """Copy a tile of each right factor, from some k and column on."""
+        places = zip(self.factors, matrices, columns, tiles, strict=True)
+        for factor, matrix, column, tile in places:
+            task.copy(task.window(factor, *matrix, k, column), tile, on=on)
+
+    def store(
+        self,
+        tiles: Sequence[Tensor],
+        batch: Index,
+        row: Index,
+        columns: Sequence[Index],
+        on: Scalar,
+    ) -> None:
+        """Store the tiles of all products, from some row and column on."""
+        known: dict[SSAValue, Tile] = {
+            anchor.result: (tile, (row, column))
+            for anchor, tile, column in zip(self.anchors, tiles, columns, strict=True)
+        }
+        for anchor, outputs in zip(self.anchors, outputs_of(self.scope, self.anchors), strict=True):
+            if outputs:
+                others = {value: each for value, each in known.items() if value != anchor.result}
+                sink = tensor(epilogue_sink(self.scope, anchor, outputs, others))
+                tile, first = known[anchor.result]
+                matrix = matrix_of(sink, batch, self.first)
+                task.copy(tile, task.window(sink, *matrix, *first), on=on)
+
+
+def _named(name: str, tile: Tensor) -> Tensor:
+    """Give a tile a name."""
+    tile.memory.name_hint = name
+    return tile
 
 
 @script
-def matmul(lhs: Tensor, rhs: Tensor, product: Tensor, problem: Problem, choice: Blocking) -> None:
+def matmul(products: Products, problem: Problem, choice: Blocking) -> None:
     """Multiply matrices, or batches of them: a block computes tiles of products, one by one."""
-    acc = unmapped_tile(product.dtype, choice.block_m, choice.block_n)
+    lhs = products.lhs
+    accumulators = products.accumulators(choice.block_m)
     sa = shared_tensor(lhs.dtype, [choice.block_m, choice.block_k])
-    sb = shared_tensor(rhs.dtype, [choice.block_k, choice.block_n])
+    sb = products.tiles(choice.block_k)
     tiles = choice.tiles(problem)
     place = place_of_block(choice)
     if tiles <= choice.grid:
-        multiply_tile(place[0], place[1:], lhs, rhs, product, acc, sa, sb, problem, choice)
+        multiply_tile(place[0], place[1:], products, accumulators, sa, sb, problem, choice)
     else:
         for tile in range(place[0], tiles // choice.cluster, choice.grid // choice.cluster):
-            multiply_tile(tile, place[1:], lhs, rhs, product, acc, sa, sb, problem, choice)
+            multiply_tile(tile, place[1:], products, accumulators, sa, sb, problem, choice)
 
 
 @script
 def multiply_tile(
     number: Index,
     place: Sequence[Index],
-    lhs: Tensor,
-    rhs: Tensor,
-    product: Tensor,
-    acc: Tensor,
+    products: Products,
+    accumulators: Sequence[Tensor],
     sa: Tensor,
-    sb: Tensor,
+    sb: Sequence[Tensor],
     problem: Problem,
     choice: Blocking,
 ) -> None:
-    """Compute one tile of one product: the one at this block's place, of those of a cluster."""
+    """Compute one tile of each product: those at this block's place, of those of a cluster."""
     tiles_m, tiles_n = choice.clusters(problem)
     thread = threadIdx.x
     batch, tile = number // (tiles_m * tiles_n), number % (tiles_m * tiles_n)
     band = band_of(tiles_m)
     above = in_cluster(tile // (band * tiles_n) * band + tile % band, choice.cluster_rows, place[0])
     left = in_cluster(tile % (band * tiles_n) // band, choice.cluster_columns, place[1])
-    row, column = above * choice.block_m, left * choice.block_n
-    a, b, c = (matrix_of(operand, batch, product) for operand in (lhs, rhs, product))
-    fill(acc, 0, thread)
+    row, columns = above * choice.block_m, products.columns(left)
+    matrix, others = matrix_of(products.lhs, batch, products.first), products.matrices(batch)
+    products.clear(accumulators, thread)
     for k0 in range(0, problem.k, choice.block_k):
-        task.copy(task.window(lhs, *a, row, k0), sa, on=thread)
-        task.copy(task.window(rhs, *b, k0, column), sb, on=thread)
-        task.matmul(sa, sb, acc, on=thread)
-    task.copy(acc, task.window(product, *c, row, column), on=thread)
+        task.copy(task.window(products.lhs, *matrix, row, k0), sa, on=thread)
+        products.fetch(sb, others, k0, columns, thread)
+        products.multiply(sa, sb, accumulators, thread)
+    products.store(accumulators, batch, row, columns, thread)
 
 
 def place_of_block(choice: Blocking) -> tuple[Index, Index, Index]:

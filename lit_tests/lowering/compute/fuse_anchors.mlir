@@ -260,3 +260,56 @@ func.func @squares_for_two(%x : tensor<4x8xf32>, %w : tensor<8x4xf32>)
   } : tensor<4xf32>
   func.return %p, %squares, %total : tensor<4x4xf32>, tensor<4x4xf32>, tensor<4xf32>
 }
+
+// -----
+
+// Products of one matrix with several others become one kernel: here a gate and what it lets pass,
+// of which one result is stored. The views of the left factor are equal, and one is enough.
+
+// CHECK-LABEL: func.func @siblings
+// CHECK-NEXT:    %y = compute.fusion (%x_1 = %x : tensor<1x512x2048xf16>, %w_1 = %w : tensor<2048x8192xf16>, %v_1 = %v : tensor<2048x8192xf16>) -> (tensor<512x8192xf32>) {
+// CHECK-NEXT:      %a = compute.grid
+// CHECK-NOT:       %b = compute.grid
+// CHECK:           %gate = graph.matmul %a, %w_1
+// CHECK-NEXT:      %up = graph.matmul %a, %v_1
+// CHECK-NEXT:      %[[Y:.*]] = compute.grid
+// CHECK-NEXT:        compute.load %gate
+// CHECK-NEXT:        compute.load %up
+// CHECK:           compute.yield %[[Y]] : tensor<512x8192xf32>
+func.func @siblings(%x : tensor<1x512x2048xf16>, %w : tensor<2048x8192xf16>, %v : tensor<2048x8192xf16>)
+    -> tensor<512x8192xf32> {
+  %a = compute.grid (%i, %j) {
+    %0 = arith.constant 0 : index
+    %1 = compute.load %x[%0, %i, %j] : tensor<1x512x2048xf16>
+    compute.yield %1 : f16
+  } : tensor<512x2048xf16>
+  %gate = graph.matmul %a, %w : (tensor<512x2048xf16>, tensor<2048x8192xf16>) -> tensor<512x8192xf32>
+  %b = compute.grid (%i, %j) {
+    %0 = arith.constant 0 : index
+    %1 = compute.load %x[%0, %i, %j] : tensor<1x512x2048xf16>
+    compute.yield %1 : f16
+  } : tensor<512x2048xf16>
+  %up = graph.matmul %b, %v : (tensor<512x2048xf16>, tensor<2048x8192xf16>) -> tensor<512x8192xf32>
+  %y = compute.grid (%i, %j) {
+    %0 = compute.load %gate[%i, %j] : tensor<512x8192xf32>
+    %1 = compute.load %up[%i, %j] : tensor<512x8192xf32>
+    %2 = arith.mulf %0, %1 : f32
+    compute.yield %2 : f32
+  } : tensor<512x8192xf32>
+  func.return %y : tensor<512x8192xf32>
+}
+
+// -----
+
+// Where the rows are few, weights are all that takes time; and another left factor is none to share.
+
+// CHECK-LABEL: func.func @strangers
+// CHECK-COUNT-4: compute.fusion
+func.func @strangers(%x : tensor<1x2048xf16>, %u : tensor<512x2048xf16>, %z : tensor<512x2048xf16>, %w : tensor<2048x512xf16>, %v : tensor<2048x512xf16>)
+    -> (tensor<1x512xf32>, tensor<1x512xf32>, tensor<512x512xf32>, tensor<512x512xf32>) {
+  %p = graph.matmul %x, %w : (tensor<1x2048xf16>, tensor<2048x512xf16>) -> tensor<1x512xf32>
+  %q = graph.matmul %x, %v : (tensor<1x2048xf16>, tensor<2048x512xf16>) -> tensor<1x512xf32>
+  %r = graph.matmul %u, %w : (tensor<512x2048xf16>, tensor<2048x512xf16>) -> tensor<512x512xf32>
+  %s = graph.matmul %z, %v : (tensor<512x2048xf16>, tensor<2048x512xf16>) -> tensor<512x512xf32>
+  func.return %p, %q, %r, %s : tensor<1x512xf32>, tensor<1x512xf32>, tensor<512x512xf32>, tensor<512x512xf32>
+}

@@ -136,3 +136,27 @@ cuda.kernel @chain() grid(1) block(64) attributes {config = {instruction = "m16n
   }
   task.combine max %r on %t : memref<32xf32, #task.map<?>, #cuda.space<register>>
 }
+
+// -----
+
+// Of products of several widths the narrower ones take the instruction that has their columns; and
+// factors of tf32 lie along k, also where their source does not.
+
+// CHECK-LABEL: cuda.kernel @widths
+// CHECK:         memref.alloca() : memref<32x64xf32, #task.tile<column_major, swizzle 128>, #cuda.space<shared>>
+// CHECK:         task.matmul %a, %b to %c on %t via "m64n64k8_tf32_f32"
+// CHECK:         task.matmul %a, %d to %e on %t via "m64n16k8_tf32_f32"
+cuda.kernel @widths(%x : memref<64x32xf32>, %w : memref<32x64xf32>, %v : memref<32x16xf32>) grid(1) block(128) attributes {config = {instruction = "m64n64k8_tf32_f32", rows = 1 : i64, columns = 1 : i64}} {
+  %t = cuda.thread_id x
+  %z = arith.constant 0 : index
+  %c = memref.alloca() : memref<64x64xf32, #task.map<?>, #cuda.space<register>>
+  %e = memref.alloca() : memref<64x16xf32, #task.map<?>, #cuda.space<register>>
+  %a = memref.alloca() : memref<64x32xf32, #cuda.space<shared>>
+  %b = memref.alloca() : memref<32x64xf32, #cuda.space<shared>>
+  %d = memref.alloca() : memref<32x16xf32, #cuda.space<shared>>
+  task.copy %x[%z, %z] to %a[] in #task.map<?> on %t : memref<64x32xf32> to memref<64x32xf32, #cuda.space<shared>>
+  task.copy %w[%z, %z] to %b[] in #task.map<?> on %t : memref<32x64xf32> to memref<32x64xf32, #cuda.space<shared>>
+  task.copy %v[%z, %z] to %d[] in #task.map<?> on %t : memref<32x16xf32> to memref<32x16xf32, #cuda.space<shared>>
+  task.matmul %a, %b to %c on %t : memref<64x32xf32, #cuda.space<shared>>, memref<32x64xf32, #cuda.space<shared>> to memref<64x64xf32, #task.map<?>, #cuda.space<register>>
+  task.matmul %a, %d to %e on %t : memref<64x32xf32, #cuda.space<shared>>, memref<32x16xf32, #cuda.space<shared>> to memref<64x16xf32, #task.map<?>, #cuda.space<register>>
+}

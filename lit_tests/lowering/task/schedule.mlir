@@ -163,12 +163,6 @@ func.func @window(%x : tensor<6x8xf32>) -> tensor<6xf32> {
 
 // CHECK-LABEL: cuda.kernel @p_r_kernel(%x_ : memref<33x40xf16>, %w_ : memref<40x50xf16>, %b_ : memref<50xf16>, %out : memref<33x50xf16>) grid(6) block(128)
 // CHECK-SAME:    template = "matmul", instruction = "m16n8k16_f16_f32", block_m = 16 : i64, block_n = 32 : i64, block_k = 64 : i64, rows = 1 : i64, columns = 4 : i64, stages = 2 : i64
-// CHECK:         %[[SINK:.*]] = compute.sink (%[[I:.*]], %[[J:.*]], %[[V:.*]] : f32) {
-// CHECK-NEXT:      %c = compute.load %b_[%[[J]]]
-// CHECK-NEXT:      %h = arith.truncf %[[V]] : f32 to f16
-// CHECK-NEXT:      %a = arith.addf %h, %c : f16
-// CHECK-NEXT:      compute.store %a, %out[%[[I]], %[[J]]]
-// CHECK-NEXT:    } : tensor<33x50xf32>
 // CHECK:         %acc = memref.alloca() : memref<16x32xf32, #task.map<?>, #cuda.space<register>>
 // CHECK-NEXT:    %sa = memref.alloca() : memref<16x64xf16, #cuda.space<shared>>
 // CHECK-NEXT:    %sb = memref.alloca() : memref<64x32xf16, #cuda.space<shared>>
@@ -178,6 +172,12 @@ func.func @window(%x : tensor<6x8xf32>) -> tensor<6xf32> {
 // CHECK-NEXT:      task.copy %w_[%k0, %column] to %sb[]
 // CHECK-NEXT:      task.matmul %sa, %sb to %acc
 // CHECK-NEXT:    }
+// CHECK-NEXT:    %[[SINK:.*]] = compute.sink (%[[I:.*]], %[[J:.*]], %[[V:.*]] : f32) {
+// CHECK-NEXT:      %c = compute.load %b_[%[[J]]]
+// CHECK-NEXT:      %h = arith.truncf %[[V]] : f32 to f16
+// CHECK-NEXT:      %a = arith.addf %h, %c : f16
+// CHECK-NEXT:      compute.store %a, %out[%[[I]], %[[J]]]
+// CHECK-NEXT:    } : tensor<33x50xf32>
 // CHECK-NEXT:    task.copy %acc[] to %[[SINK]][%row, %column]
 func.func @matmul(%x : tensor<33x40xf16>, %w : tensor<40x50xf16>, %b : tensor<50xf16>) -> tensor<33x50xf16> {
   %y = compute.fusion (%x_ = %x : tensor<33x40xf16>, %w_ = %w : tensor<40x50xf16>, %b_ = %b : tensor<50xf16>) -> (tensor<33x50xf16>) {
@@ -206,12 +206,12 @@ func.func @matmul(%x : tensor<33x40xf16>, %w : tensor<40x50xf16>, %b : tensor<50
 // CHECK:           scf.if
 // CHECK-NEXT:        compute.load %x_[
 // CHECK:         } : tensor<9x50xf32>
-// CHECK-NEXT:    %[[SINK:.*]] = compute.sink (%[[C:.*]], %[[N:.*]], %[[V:.*]] : f32) {
-// CHECK:           %[[PLUS:.*]] = arith.maximumf %[[V]]
-// CHECK-NEXT:      compute.store %[[PLUS]], %out[%{{.*}}, %[[C]], %{{.*}}, %{{.*}}]
 // CHECK:         scf.for %k0
 // CHECK-NEXT:      task.copy %w_[%row, %k0] to %sa[]
 // CHECK-NEXT:      task.copy %[[VIEW]][%k0, %column] to %sb[] {{.*}} : tensor<9x50xf32> to
+// CHECK:         compute.sink (%[[C:.*]], %[[N:.*]], %[[V:.*]] : f32) {
+// CHECK:           %[[PLUS:.*]] = arith.maximumf %[[V]]
+// CHECK-NEXT:      compute.store %[[PLUS]], %out[%{{.*}}, %[[C]], %{{.*}}, %{{.*}}]
 func.func @conv(%x : tensor<2x1x5x5xf32>, %w : tensor<8x9xf32>) -> tensor<2x8x5x5xf32> {
   %y = compute.fusion (%x_ = %x : tensor<2x1x5x5xf32>, %w_ = %w : tensor<8x9xf32>) -> (tensor<2x8x5x5xf32>) {
     %im2col = compute.grid (%r, %n) {

@@ -105,3 +105,40 @@ func.func @config(%x : tensor<9x128xf32>, %w : tensor<128x40xf32>) -> tensor<9x4
   }
   func.return %y : tensor<9x40xf32>
 }
+
+// -----
+
+// Of products that share the left factor a block computes a tile of each. The one result of both is
+// stored with the first: an element of the second is in its accumulator, at the same place.
+
+// CHECK-LABEL: cuda.kernel @p_q_g_kernel
+// CHECK:         %acc = memref.alloca() : memref<32x32xf32
+// CHECK-NEXT:    %acc_1 = memref.alloca() : memref<32x32xf32
+// CHECK-NEXT:    %sa = memref.alloca() : memref<32x64xf16
+// CHECK-NEXT:    %sb = memref.alloca() : memref<64x32xf16
+// CHECK-NEXT:    %sb_1 = memref.alloca() : memref<64x32xf16
+// CHECK:         scf.for %k0
+// CHECK-NEXT:      task.copy %x_[%row, %k0] to %sa[]
+// CHECK-NEXT:      task.copy %w_[%k0, %column] to %sb[]
+// CHECK-NEXT:      task.copy %v_[%k0, %column_1] to %sb_1[]
+// CHECK-NEXT:      task.matmul %sa, %sb to %acc on
+// CHECK-NEXT:      task.matmul %sa, %sb_1 to %acc_1 on
+// CHECK:         %[[SINK:.*]] = compute.sink (%[[I:.*]], %[[J:.*]], %{{.*}} : f32) {
+// CHECK-NEXT:      %[[OWN_I:.*]] = arith.subi %[[I]], %row
+// CHECK-NEXT:      %[[OWN_J:.*]] = arith.subi %[[J]], %column_1
+// CHECK-NEXT:      memref.load %acc_1[%[[OWN_I]], %[[OWN_J]]]
+// CHECK:         task.copy %acc[] to %[[SINK]][%row, %column] on
+func.func @gate(%x : tensor<64x128xf16>, %w : tensor<128x64xf16>, %v : tensor<128x64xf16>) -> tensor<64x64xf32> {
+  %y = compute.fusion (%x_ = %x : tensor<64x128xf16>, %w_ = %w : tensor<128x64xf16>, %v_ = %v : tensor<128x64xf16>) -> (tensor<64x64xf32>) config {template = "matmul", instruction = "m16n8k16_f16_f32", block_m = 32 : i64, block_n = 64 : i64, block_k = 64 : i64, rows = 2 : i64, columns = 2 : i64, stages = 1 : i64} {
+    %p = graph.matmul %x_, %w_ : (tensor<64x128xf16>, tensor<128x64xf16>) -> tensor<64x64xf32>
+    %q = graph.matmul %x_, %v_ : (tensor<64x128xf16>, tensor<128x64xf16>) -> tensor<64x64xf32>
+    %g = compute.grid (%i, %j) {
+      %0 = compute.load %p[%i, %j] : tensor<64x64xf32>
+      %1 = compute.load %q[%i, %j] : tensor<64x64xf32>
+      %2 = arith.mulf %0, %1 : f32
+      compute.yield %2 : f32
+    } : tensor<64x64xf32>
+    compute.yield %g : tensor<64x64xf32>
+  }
+  func.return %y : tensor<64x64xf32>
+}

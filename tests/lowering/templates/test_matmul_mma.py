@@ -12,6 +12,7 @@ F16, BF16, TF32 = "m16n8k16_f16_f32", "m16n8k16_bf16_f32", "m16n8k8_tf32_f32"
 HALF_SUMS = "m16n8k16_f16_f16"
 WGMMA_F16, WGMMA_BF16 = "m64n64k16_f16_f32", "m64n32k16_bf16_f32"
 WGMMA_ODD, WGMMA_WIDE = "m64n48k16_f16_f32", "m64n256k16_f16_f32"
+WGMMA_TF32 = "m64n64k8_tf32_f32"
 DTYPES = {
     F16: torch.float16,
     HALF_SUMS: torch.float16,
@@ -21,6 +22,7 @@ DTYPES = {
     WGMMA_BF16: torch.bfloat16,
     WGMMA_ODD: torch.float16,
     WGMMA_WIDE: torch.float16,
+    WGMMA_TF32: torch.float32,
     FMA: torch.float32,
 }
 NAMES = {torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32"}
@@ -35,6 +37,11 @@ def seen(x):
         return wide
     unit = 2.0 ** (wide.frexp().exponent - 11)
     return (wide / unit + wide.sign() / 2).trunc() * unit
+
+
+def cut(x):
+    """Return what `wgmma` sees of an f32 tensor, in f64: f32 without its lower 13 bits."""
+    return (x.contiguous().view(torch.int32) & -(1 << 13)).view(torch.float32).double()
 
 
 BLOCKINGS = (
@@ -60,6 +67,7 @@ BLOCKINGS = (
     Blocking(WGMMA_BF16, 64, 32, 64, 1, 1, 2, grid=2, epilogue="staged", cluster_columns=2),
     Blocking(WGMMA_WIDE, 64, 256, 64, 1, 1, 2, grid=1, epilogue="staged"),
     Blocking(HALF_SUMS, 64, 64, 32, 2, 2, 3),
+    Blocking(WGMMA_TF32, 64, 64, 32, 1, 1, 3, grid=1, epilogue="staged"),
 )
 ORIENTATIONS = ("nn", "nt", "tn", "tt")
 QUICK = {
@@ -81,6 +89,8 @@ QUICK = {
     (19, "tn"),
     (20, "nt"),
     (21, "nt"),
+    (22, "nt"),
+    (22, "tn"),
 }
 
 
@@ -119,7 +129,7 @@ def test_orientations(check, choose, blocking, transposed):
             )
         operands.append((f"%{name}" + "t" * (turned == "t"), f"tensor<{shape[0]}x{shape[1]}x{t}>"))
     (a, a_type), (b, b_type) = operands
-    tf32 = blocking.instruction == TF32
+    factor = {TF32: seen, WGMMA_TF32: cut}.get(blocking.instruction)
     precision = PRECISIONS.get(blocking.instruction, "")
     lines.append(
         f"%y = graph.matmul {a}, {b}{precision} : ({a_type}, {b_type}) -> tensor<{m}x{n}x{t}>"
@@ -127,7 +137,7 @@ def test_orientations(check, choose, blocking, transposed):
     check(
         "\n".join(lines),
         {"x": x, "w": w},
-        {"y": seen(left) @ seen(right) if tf32 else left.double() @ right.double()},
+        {"y": factor(left) @ factor(right) if factor else left.double() @ right.double()},
         dtype=dtype,
         # Sums of halves are rounded in each of 9 steps, near their largest magnitude.
         tolerance=2.5e-2 if blocking.instruction == HALF_SUMS else TOLERANCES[dtype],

@@ -1,0 +1,48 @@
+"""Whether products of one matrix with several others are one kernel: Q, K and V; gate and up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from hidet.arch.chips import Arch
+from hidet.dialects.compute import GridOp
+from hidet.dialects.graph import MatmulOp
+from hidet.dialects.shaped import element_of, shape_of
+from hidet.lowering.templates.blocking import Problem, candidates
+from hidet.lowering.templates.gemv_sharing import is_bound_by_memory
+from hidet.lowering.templates.splits import time_of
+
+
+def are_siblings(one: MatmulOp, other: MatmulOp) -> bool:
+    """Return whether two products differ in the right factor alone, and in its columns."""
+    kinds = [(each.precision, *map(element_of, (each.rhs, each.result))) for each in (one, other)]
+    shapes = [(shape_of(each.rhs)[:-1], shape_of(each.result)[:-1]) for each in (one, other)]
+    return kinds[0] == kinds[1] and shapes[0] == shapes[1] and _is_same(one, other)
+
+
+def _is_same(one: MatmulOp, other: MatmulOp) -> bool:
+    """Return whether two products have the same left factor, or equal views of one tensor."""
+    if one.lhs is other.lhs:
+        return True
+    view, again = one.lhs.owner, other.lhs.owner
+    if not isinstance(view, GridOp) or not isinstance(again, GridOp) or view.parent is None:
+        return False
+    return view.is_structurally_equivalent(again, {view.parent: view.parent})
+
+
+def worth_sharing(anchors: Sequence[MatmulOp], arch: Arch) -> bool:
+    """Return whether a kernel of several products takes no longer than one kernel for each.
+
+    Products that are bound by the memory of their weights stay apart, for `gemv`.
+    """
+    together = _stored_short(Problem.of(*anchors))
+    if is_bound_by_memory(together, arch) or not candidates(together, arch):
+        return False
+    apart = (time_of(_stored_short(Problem.of(anchor)), arch) for anchor in anchors)
+    return time_of(together, arch) <= sum(apart)
+
+
+def _stored_short(problem: Problem) -> Problem:
+    """Return a problem whose results are stored in the type of the factors, as they mostly are."""
+    return replace(problem, result_bytes=problem.element_bytes)

@@ -1,0 +1,87 @@
+"""Products that share their left factor, as one kernel: numbers, on the CPU in strict mode."""
+
+import pytest
+import torch
+
+from hidet.arch.instructions import FMA
+from hidet.lowering.compute import fuse
+from hidet.lowering.templates.blocking import Blocking
+
+SILU_OF_ONE = """
+  %wt = graph.permute %w {{dims = array<i64: 1, 0>}} : (tensor<{n}x{k}x{t}>) -> tensor<{k}x{n}x{t}>
+  %vt = graph.permute %v {{dims = array<i64: 1, 0>}} : (tensor<{n}x{k}x{t}>) -> tensor<{k}x{n}x{t}>
+  %g = graph.matmul %x, %wt{p} : (tensor<{m}x{k}x{t}>, tensor<{k}x{n}x{t}>) -> tensor<{m}x{n}x{t}>
+  %u = graph.matmul %x, %vt{p} : (tensor<{m}x{k}x{t}>, tensor<{k}x{n}x{t}>) -> tensor<{m}x{n}x{t}>
+  %b = graph.add %u, %r : (tensor<{m}x{n}x{t}>, tensor<{m}x{n}x{t}>) -> tensor<{m}x{n}x{t}>
+  %s = graph.silu %g : tensor<{m}x{n}x{t}>
+  %y = graph.mul %s, %b : (tensor<{m}x{n}x{t}>, tensor<{m}x{n}x{t}>) -> tensor<{m}x{n}x{t}>
+"""
+
+GATES = {
+    "fma": (Blocking(FMA, 32, 64, 16, 8, 8, 1), torch.float32),
+    "mma": (Blocking("m16n8k16_f16_f32", 32, 64, 32, 2, 2, 3), torch.float16),
+    "wgmma": (Blocking("m64n32k16_f16_f32", 64, 64, 64, 1, 1, 3), torch.float16),
+    "staged": (
+        Blocking("m64n64k16_f16_f32", 64, 128, 64, 1, 1, 3, grid=2, epilogue="staged"),
+        torch.float16,
+    ),
+    "cluster": (
+        Blocking("m64n64k16_f16_f32", 64, 128, 64, 1, 1, 3, cluster_rows=2),
+        torch.float16,
+    ),
+}
+
+
+@pytest.mark.parametrize(("blocking", "dtype"), GATES.values(), ids=GATES)
+def test_one_result_of_two_products(check, choose, blocking, dtype):
+    """The gate and what passes it, and a residual, of sizes that no tile divides."""
+    m, n, k = 72, 152, 136
+    x, w, v, r = (torch.randn(*size).to(dtype) for size in ((m, k), (n, k), (n, k), (m, n)))
+    t = {torch.float32: "f32", torch.float16: "f16"}[dtype]
+    gate, up = x.double() @ w.double().T, x.double() @ v.double().T + r.double()
+    check(
+        SILU_OF_ONE.format(m=m, n=n, k=k, t=t, p=""),
+        {"x": x, "w": w, "v": v, "r": r},
+        {"y": gate * gate.sigmoid() * up},
+        dtype=dtype,
+        tolerance=1e-4 if dtype == torch.float32 else 4e-3,
+        options=choose(blocking),
+    )
+
+
+HEADS = {
+    "fma": (Blocking(FMA, 32, 96, 16, 8, 4, 1), torch.float32),
+    "mma": (Blocking("m16n8k16_f16_f32", 32, 96, 32, 2, 2, 3), torch.float16),
+    "wgmma": (Blocking("m64n64k16_f16_f32", 64, 96, 64, 1, 1, 3), torch.float16),
+    "staged": (
+        Blocking("m64n128k16_f16_f32", 64, 192, 64, 1, 1, 3, grid=2, epilogue="staged"),
+        torch.float16,
+    ),
+}
+
+
+@pytest.mark.parametrize(("blocking", "dtype"), HEADS.values(), ids=HEADS)
+def test_products_of_several_widths(check, choose, monkeypatch, blocking, dtype):
+    """Queries, and fewer keys and values, each with a bias; weights as torch has them."""
+    monkeypatch.setattr(fuse, "worth_sharing", lambda *_: True)
+    m, n, k = 72, 72, 136
+    sizes = {"q": 4 * n, "k": n, "v": n}
+    t = {torch.float32: "f32", torch.float16: "f16"}[dtype]
+    x = torch.randn(m, k).to(dtype)
+    inputs, expected, lines = {"x": x}, {}, []
+    for name, columns in sizes.items():
+        w, b = torch.randn(columns, k).to(dtype), torch.randn(columns).to(dtype)
+        inputs |= {f"w{name}": w, f"b{name}": b}
+        expected[name] = x.double() @ w.double().T + b.double()
+        lines.append(
+            f"%{name} = graph.linear %x, %w{name}, %b{name} : (tensor<{m}x{k}x{t}>, "
+            f"tensor<{columns}x{k}x{t}>, tensor<{columns}x{t}>) -> tensor<{m}x{columns}x{t}>"
+        )
+    check(
+        "\n".join(lines),
+        inputs,
+        expected,
+        dtype=dtype,
+        tolerance=3e-5 if dtype == torch.float32 else 2e-3,
+        options=choose(blocking),
+    )
