@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import reduce
+from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import SSAValue
+from xdsl.ir import OpResult, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import (
     PatternRewriter,
@@ -17,10 +18,14 @@ from xdsl.pattern_rewriter import (
 )
 from xdsl.rewriter import InsertPoint
 
+from hidet.analysis.grids import has_reduction, is_in_order
+from hidet.analysis.rows import rows_of_grid
 from hidet.arch.chips import Arch
+from hidet.dialects.compute import GridOp
 from hidet.dialects.graph import MatmulOp
 from hidet.dialects.graph.base import computation_type
-from hidet.dialects.shaped import element_of, shape_of
+from hidet.dialects.shaped import element_of, shape_of, size_of
+from hidet.lowering.compute.fusion_groups import top_level
 from hidet.lowering.graph.compute_rules.grid_builder import GridBuilder, Indices
 from hidet.lowering.single_walk import rewrite_once
 from hidet.lowering.templates.blocking import Problem
@@ -39,7 +44,7 @@ class SplitProduct(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: MatmulOp, rewriter: PatternRewriter) -> None:
         """Rewrite one product."""
-        parts = best_split(Problem.of(op), self.arch)
+        parts = best_split(Problem.of(op), self.arch, joins=_is_for_norm(op.result))
         if parts == 1:
             return
         b = GridBuilder.like(op, InsertPoint.before(op))
@@ -61,6 +66,27 @@ class SplitProduct(RewritePattern):
         result = b.grid(shape_of(op.result), element_of(op.result), total)
         result.name_hint = op.result.name_hint
         rewriter.replace(op, [], [result])
+
+
+def _is_for_norm(value: OpResult) -> bool:
+    """Return whether a reduction over rows reads a tensor, or what follows from it in order.
+
+    Its kernel adds up the parts where it reads them.
+    """
+    rows, block = prod(shape_of(value)[:-1]), value.op.parent
+    pending: list[SSAValue] = [value]
+    while pending:
+        source = pending.pop()
+        for use in source.uses:
+            user = top_level(use.operation, block)
+            if not isinstance(user, GridOp):
+                continue
+            if has_reduction(user):
+                if (found := rows_of_grid(user)) is not None and found.count == rows:
+                    return True
+            elif size_of(user.result) == size_of(value) and is_in_order(user, source):
+                pending.append(user.result)
+    return False
 
 
 def parts_of(b: GridBuilder, operand: SSAValue, rank: int, parts: int, dim: int) -> SSAValue:
@@ -93,7 +119,8 @@ class SplitProductsPass(ModulePass):
     Expects functions of grids and anchors. A product that is faster in parts, by the cost model of
     its template, becomes a batch of products over views of its operands, and a grid that adds up
     the parts, in their order: results are the same at every run. Its epilogue goes on there, in a
-    kernel of its own (`fuse`); the sums of the parts are an ordinary tensor between the two.
+    kernel of its own (`fuse`), or in that of a norm which reads what follows anyway, so that parts
+    cost less; the sums of the parts are an ordinary tensor between the two.
 
     Args:
         arch: the machine that kernels are for: `cpu`, `sm_90a`, ...

@@ -22,12 +22,18 @@ GAIN = 0.85
 
 
 @cache
-def best_split(problem: Problem, arch: Arch) -> int:
-    """Return into how many parts k is split, 1 where that saves nothing."""
+def best_split(problem: Problem, arch: Arch, *, joins: bool = False) -> int:
+    """Return into how many parts k is split, 1 where that saves nothing.
+
+    Args:
+        problem: the product.
+        arch: the machine.
+        joins: whether the parts are added up in a kernel that there is in any case.
+    """
     if arch.is_cpu or is_bound_by_memory(problem, arch):
         return 1
     times = {
-        parts: time_in_parts(problem, parts, arch)
+        parts: time_in_parts(problem, parts, arch, joins=joins)
         for parts in SPLITS
         if problem.k * problem.element_bytes % (parts * PART_BYTES) == 0
     }
@@ -40,8 +46,8 @@ def time_of(problem: Problem, arch: Arch) -> float:
     return estimate(candidates(problem, arch)[0], problem, arch)
 
 
-def time_in_parts(problem: Problem, parts: int, arch: Arch) -> float:
+def time_in_parts(problem: Problem, parts: int, arch: Arch, *, joins: bool = False) -> float:
     """Return the microseconds of a product in parts, with those for reading the sums of f32."""
     split = replace(problem, batch=problem.batch * parts, k=problem.k // parts, result_bytes=4)
     sums = 4 * split.batch * split.m * split.n / arch.bandwidth * 1e6
-    return time_of(split, arch) + sums + SECOND_KERNEL
+    return time_of(split, arch) + sums + (0 if joins else SECOND_KERNEL)

@@ -67,3 +67,33 @@ func.func @left(%x : tensor<4096x4096xf16>, %u : tensor<16x8190xf16>, %v : tenso
   %2 = graph.matmul %r, %w : (tensor<1x8192xf16>, tensor<8192x4096xf16>) -> tensor<1x4096xf32>
   func.return %0, %1, %2 : tensor<4096x4096xf32>, tensor<16x4096xf32>, tensor<1x4096xf32>
 }
+
+// -----
+
+// Parts that a norm reads are added up in its kernel, which there is in any case: so more is split.
+
+// CHECK-LABEL: func.func @norm
+// CHECK:         %parts = graph.matmul
+// CHECK-LABEL: func.func @no_norm
+// CHECK-NEXT:    graph.matmul
+func.func @norm(%x : tensor<128x3072xf16>, %w : tensor<3072x768xf16>, %r : tensor<128x768xf32>) -> tensor<128xf32> {
+  %p = graph.matmul %x, %w : (tensor<128x3072xf16>, tensor<3072x768xf16>) -> tensor<128x768xf32>
+  %y = compute.grid (%i, %j) {
+    %0 = compute.load %p[%i, %j] : tensor<128x768xf32>
+    %1 = compute.load %r[%i, %j] : tensor<128x768xf32>
+    %2 = arith.addf %0, %1 : f32
+    compute.yield %2 : f32
+  } : tensor<128x768xf32>
+  %s = compute.grid (%i) {
+    %t = compute.reduce add [768] (%j) {
+      %0 = compute.load %y[%i, %j] : tensor<128x768xf32>
+      compute.yield %0 : f32
+    } : f32
+    compute.yield %t : f32
+  } : tensor<128xf32>
+  func.return %s : tensor<128xf32>
+}
+func.func @no_norm(%x : tensor<128x3072xf16>, %w : tensor<3072x768xf16>) -> tensor<128x768xf32> {
+  %p = graph.matmul %x, %w : (tensor<128x3072xf16>, tensor<3072x768xf16>) -> tensor<128x768xf32>
+  func.return %p : tensor<128x768xf32>
+}
