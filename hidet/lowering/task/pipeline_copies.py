@@ -162,7 +162,7 @@ class _Pipeline:
                     offsets = [free, b.index(0), b.index(0)]
                     b.insert(CopyOp(registers, [], self.rings[copy.tile], offsets, copy.worker))
         if self.is_async:
-            b.insert(WgmmaWaitOp(self.pending * len(loop.products)))
+            b.insert(WgmmaWaitOp(loop.groups(self.pending)))
 
     def _copy(
         self, builder: KernelBuilder, copies: Sequence[CopyOp], k: SSAValue, stage: Index

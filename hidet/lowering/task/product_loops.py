@@ -20,6 +20,10 @@ from hidet.lowering.templates.config import choices_of
 from hidet.rewriting.builder import KernelBuilder
 
 
+MAX_GROUPS = 7
+"""So many groups of products can be left under way by a wait (PTX ISA, wgmma.wait_group)."""
+
+
 def stages_of(kernel: KernelOp) -> int:
     """Return how many tiles a kernel has of each operand, as its config says; else 1."""
     stages = choices_of(kernel).get("stages")
@@ -127,6 +131,10 @@ class ProductLoop:
                 is_async=is_async,
             )
         )
+
+    def groups(self, steps: int) -> int:
+        """Return how many groups of products are under way with some steps; or as many as count."""
+        return min(steps * len(self.products), MAX_GROUPS)
 
     @property
     def accumulators(self) -> Sequence[SSAValue]:

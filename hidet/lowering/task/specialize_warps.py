@@ -184,7 +184,7 @@ class _Specialization:
         stage, parity = self._slot(builder, step, 0)
         builder.insert(MbarrierWaitOp(Element(self.full, [stage]), parity))
         loop.multiply(builder, self.rings, stage, is_async=True)
-        builder.insert(WgmmaWaitOp(PENDING * len(loop.products)))
+        builder.insert(WgmmaWaitOp(loop.groups(PENDING)))
         has_last = builder.less(op.lb, k)
         self._free(builder, builder.all_of([is_first, has_last]), builder.subtract(step, 1))
         builder.insertion_point = InsertPoint.after(op)

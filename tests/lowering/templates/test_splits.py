@@ -19,7 +19,7 @@ def split(monkeypatch, choose):
     """Give a function that has all products split into parts, on tensor cores, in strict mode."""
 
     def split(parts):
-        monkeypatch.setattr(split_products, "best_split", lambda *_: parts)
+        monkeypatch.setattr(split_products, "best_split", lambda *_, **__: parts)
         return choose(Blocking("m16n8k16_f16_f32", 16, 32, 32, 1, 2, 2))
 
     return split
