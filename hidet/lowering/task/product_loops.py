@@ -19,7 +19,6 @@ from hidet.dialects.task.marks import RING
 from hidet.lowering.templates.config import choices_of
 from hidet.rewriting.builder import KernelBuilder
 
-
 MAX_GROUPS = 7
 """So many groups of products can be left under way by a wait (PTX ISA, wgmma.wait_group)."""
 
