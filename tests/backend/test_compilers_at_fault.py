@@ -107,7 +107,8 @@ def test_compiler_that_hangs(cache, compiler, tmp_path):
     """After the limit it is ended, with what it has started, and the error names the option."""
     toolchain = compiler(f"sleep 600 & echo $! > {tmp_path}/pid; wait")
     with pytest.raises(CompilationError, match="did not end within 2 seconds") as caught:
-        build_kernels({"one": KERNEL}, toolchain, cache, time_limit=2)
+        # Nothing to compile, so that g++ itself is done in time on a busy machine, too.
+        build_kernels({"one": "// nothing"}, toolchain, cache, time_limit=2)
     assert "HIDET_COMPILE_TIME_LIMIT" in caught.value.hint
     wait_for_end_of((tmp_path / "pid").read_text().strip())
 

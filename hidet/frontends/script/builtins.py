@@ -26,6 +26,7 @@ from hidet.frontends.script.types import (
     PointerType,
     ScalarType,
     check_shape,
+    plain_number,
     scalar_type,
     vector_type,
 )
@@ -64,6 +65,7 @@ def loop_range(*bounds: object) -> Range:
     if not 1 <= len(bounds) <= 3:
         raise ScriptError(f"range takes one to three integers, not {len(bounds)}")
     start, stop, step = {1: (0, *bounds, 1), 2: (*bounds, 1), 3: bounds}[len(bounds)]
+    step = plain_number(step)
     is_integer = isinstance(step, int) and not isinstance(step, bool)
     if step == 0 if is_integer else not (isinstance(step, Scalar) and step.type.is_integer):
         raise ScriptError(
@@ -75,6 +77,7 @@ def loop_range(*bounds: object) -> Range:
 
 
 def _bound(value: object) -> Index:
+    value = plain_number(value)  # functions of Python that scripts call may pass those of numpy
     if isinstance(value, Scalar) and value.type.is_integer:
         return value
     if isinstance(value, bool) or not isinstance(value, int):

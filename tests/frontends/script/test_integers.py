@@ -202,6 +202,8 @@ def test_numbers_of_numpy():
     sizes = (np.int64(2), size)
 
     def add_three(value):
+        for i in hidet.lang.range(np.int32(0), three, np.int8(1)):
+            value += i
         return np.int64(3) + value * np.float64(1)
 
     with hidet.script_module() as module:
@@ -219,4 +221,4 @@ def test_numbers_of_numpy():
 
     x = torch.arange(8, dtype=torch.float32)
     run_one(module, x, np.int64(10))
-    assert x[0] == 3 + 3 + 3 + 10
+    assert x[0] == 3 + 3 + (0 + 1 + 2) + 3 + 10
