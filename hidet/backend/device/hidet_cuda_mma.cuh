@@ -33,59 +33,47 @@ HIDET_DEVICE unsigned shared_address(const void* p) {
 
 #if __CUDA_ARCH__ >= 800
 
-// With c in float: four registers; a and b in R and S registers.
-#define HIDET_MMA_A4_B2(name, T, types)                                                        \
-  HIDET_DEVICE void name(float* c, const T* a, const T* b) {                                   \
-    constexpr int per = 4 / sizeof(T);                                                         \
-    asm volatile("mma.sync.aligned." types                                                     \
-                 " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"            \
-                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])                              \
-                 : "r"(cuda::get_register(a)), "r"(cuda::get_register(a + per)),               \
-                   "r"(cuda::get_register(a + 2 * per)), "r"(cuda::get_register(a + 3 * per)), \
-                   "r"(cuda::get_register(b)), "r"(cuda::get_register(b + per)));              \
+// Registers of a fragment: neighbours of 16 bits share one.
+#define HIDET_X1(x) "r"(cuda::get_register(x))
+#define HIDET_X2(x) HIDET_X1(x), "r"(cuda::get_register(x + per))
+#define HIDET_X4(x) HIDET_X2(x), "r"(cuda::get_register(x + 2 * per)), "r"(cuda::get_register(x + 3 * per))
+
+// With c in float, which is four registers; `lists` are those of a and b.
+#define HIDET_MMA(...) HIDET_MMA_OF(__VA_ARGS__)
+#define HIDET_MMA_OF(name, T, types, lists, ...)                                                 \
+  HIDET_DEVICE void name(float* c, const T* a, const T* b) {                                     \
+    [[maybe_unused]] constexpr int per = 4 / sizeof(T);                                          \
+    asm volatile("mma.sync.aligned." types " {%0, %1, %2, %3}, " lists ", {%0, %1, %2, %3};"     \
+                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])                                \
+                 : __VA_ARGS__);                                                                 \
   }
 
-#define HIDET_MMA_A2_B1(name, T, types)                                                  \
-  HIDET_DEVICE void name(float* c, const T* a, const T* b) {                             \
-    constexpr int per = 4 / sizeof(T);                                                   \
-    asm volatile("mma.sync.aligned." types                                               \
-                 " {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"                  \
-                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])                        \
-                 : "r"(cuda::get_register(a)), "r"(cuda::get_register(a + per)),         \
-                   "r"(cuda::get_register(b)));                                          \
+// With c in half, which is two registers.
+#define HIDET_MMA_HALF(name, types, lists, ...)                                                  \
+  HIDET_DEVICE void name(half* c, const half* a, const half* b) {                                \
+    constexpr int per = 2;                                                                       \
+    unsigned c0 = cuda::get_register(c), c1 = cuda::get_register(c + 2);                         \
+    asm volatile("mma.sync.aligned." types " {%0, %1}, " lists ", {%0, %1};"                     \
+                 : "+r"(c0), "+r"(c1)                                                            \
+                 : __VA_ARGS__);                                                                 \
+    cuda::set_register(c, c0);                                                                   \
+    cuda::set_register(c + 2, c1);                                                               \
   }
 
-HIDET_MMA_A4_B2(mma_m16n8k16, half, "m16n8k16.row.col.f32.f16.f16.f32")
-HIDET_MMA_A4_B2(mma_m16n8k16, bfloat16, "m16n8k16.row.col.f32.bf16.bf16.f32")
-HIDET_MMA_A2_B1(mma_m16n8k8, half, "m16n8k8.row.col.f32.f16.f16.f32")
-HIDET_MMA_A2_B1(mma_m16n8k8, bfloat16, "m16n8k8.row.col.f32.bf16.bf16.f32")
+#define HIDET_A4_B2 "{%4, %5, %6, %7}, {%8, %9}", HIDET_X4(a), HIDET_X2(b)
+#define HIDET_A2_B1 "{%4, %5}, {%6}", HIDET_X2(a), HIDET_X1(b)
+
+HIDET_MMA(mma_m16n8k16, half, "m16n8k16.row.col.f32.f16.f16.f32", HIDET_A4_B2)
+HIDET_MMA(mma_m16n8k16, bfloat16, "m16n8k16.row.col.f32.bf16.bf16.f32", HIDET_A4_B2)
+HIDET_MMA(mma_m16n8k8, half, "m16n8k8.row.col.f32.f16.f16.f32", HIDET_A2_B1)
+HIDET_MMA(mma_m16n8k8, bfloat16, "m16n8k8.row.col.f32.bf16.bf16.f32", HIDET_A2_B1)
 // Of float operands tf32 takes the upper 19 bits.
-HIDET_MMA_A4_B2(mma_m16n8k8, float, "m16n8k8.row.col.f32.tf32.tf32.f32")
-HIDET_MMA_A2_B1(mma_m16n8k4, float, "m16n8k4.row.col.f32.tf32.tf32.f32")
-
-// With c in half: two registers.
-HIDET_DEVICE void mma_m16n8k16(half* c, const half* a, const half* b) {
-  unsigned c0 = cuda::get_register(c), c1 = cuda::get_register(c + 2);
-  asm volatile(
-      "mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {%0, %1}, {%2, %3, %4, %5}, {%6, %7}, "
-      "{%0, %1};"
-      : "+r"(c0), "+r"(c1)
-      : "r"(cuda::get_register(a)), "r"(cuda::get_register(a + 2)),
-        "r"(cuda::get_register(a + 4)), "r"(cuda::get_register(a + 6)),
-        "r"(cuda::get_register(b)), "r"(cuda::get_register(b + 2)));
-  cuda::set_register(c, c0);
-  cuda::set_register(c + 2, c1);
-}
-
-HIDET_DEVICE void mma_m16n8k8(half* c, const half* a, const half* b) {
-  unsigned c0 = cuda::get_register(c), c1 = cuda::get_register(c + 2);
-  asm volatile(
-      "mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16 {%0, %1}, {%2, %3}, {%4}, {%0, %1};"
-      : "+r"(c0), "+r"(c1)
-      : "r"(cuda::get_register(a)), "r"(cuda::get_register(a + 2)), "r"(cuda::get_register(b)));
-  cuda::set_register(c, c0);
-  cuda::set_register(c + 2, c1);
-}
+HIDET_MMA(mma_m16n8k8, float, "m16n8k8.row.col.f32.tf32.tf32.f32", HIDET_A4_B2)
+HIDET_MMA(mma_m16n8k4, float, "m16n8k4.row.col.f32.tf32.tf32.f32", HIDET_A2_B1)
+HIDET_MMA_HALF(mma_m16n8k16, "m16n8k16.row.col.f16.f16.f16.f16", "{%2, %3, %4, %5}, {%6, %7}",
+               HIDET_X4(a), HIDET_X2(b))
+HIDET_MMA_HALF(mma_m16n8k8, "m16n8k8.row.col.f16.f16.f16.f16", "{%2, %3}, {%4}", HIDET_X2(a),
+               HIDET_X1(b))
 
 #endif  // sm_80
 
@@ -94,50 +82,28 @@ HIDET_DEVICE void mma_m16n8k8(half* c, const half* a, const half* b) {
 // memory, and receives the bytes i % 4 * 4 to i % 4 * 4 + 3 of row i / 4 of each matrix; with
 // `trans`, of each transposed matrix of 16-bit elements.
 
-#define HIDET_LDMATRIX_X1(name, form)                                              \
-  template <typename T>                                                            \
-  HIDET_DEVICE void name(T* r, const T* row) {                                     \
-    unsigned r0;                                                                   \
-    asm volatile("ldmatrix.sync.aligned.m8n8.x1" form ".shared.b16 {%0}, [%1];"    \
-                 : "=r"(r0)                                                        \
-                 : "r"(cuda::shared_address(row))                                  \
-                 : "memory");                                                      \
-    cuda::set_register(r, r0);                                                     \
+#define HIDET_LDMATRIX(name, count, form, list, ...)                                     \
+  template <typename T>                                                                  \
+  HIDET_DEVICE void name(T* r, const T* row) {                                           \
+    unsigned bits[count];                                                                \
+    asm volatile("ldmatrix.sync.aligned.m8n8." form ".shared.b16 {" list "}, [%" #count "];" \
+                 : __VA_ARGS__                                                           \
+                 : "r"(cuda::shared_address(row))                                        \
+                 : "memory");                                                            \
+    _Pragma("unroll") for (int i = 0; i < count; ++i) {                                  \
+      cuda::set_register(r + i * int(4 / sizeof(T)), bits[i]);                           \
+    }                                                                                    \
   }
 
-#define HIDET_LDMATRIX_X2(name, form)                                               \
-  template <typename T>                                                             \
-  HIDET_DEVICE void name(T* r, const T* row) {                                      \
-    constexpr int per = 4 / sizeof(T);                                              \
-    unsigned r0, r1;                                                                \
-    asm volatile("ldmatrix.sync.aligned.m8n8.x2" form ".shared.b16 {%0, %1}, [%2];" \
-                 : "=r"(r0), "=r"(r1)                                               \
-                 : "r"(cuda::shared_address(row))                                   \
-                 : "memory");                                                       \
-    cuda::set_register(r, r0);                                                      \
-    cuda::set_register(r + per, r1);                                                \
-  }
+#define HIDET_R1 "=r"(bits[0])
+#define HIDET_R2 HIDET_R1, "=r"(bits[1])
+#define HIDET_R4 HIDET_R2, "=r"(bits[2]), "=r"(bits[3])
 
-#define HIDET_LDMATRIX_X4(name, form)                                                       \
-  template <typename T>                                                                     \
-  HIDET_DEVICE void name(T* r, const T* row) {                                              \
-    constexpr int per = 4 / sizeof(T);                                                      \
-    unsigned r0, r1, r2, r3;                                                                \
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4" form ".shared.b16 {%0, %1, %2, %3}, [%4];" \
-                 : "=r"(r0), "=r"(r1), "=r"(r2), "=r"(r3)                                   \
-                 : "r"(cuda::shared_address(row))                                           \
-                 : "memory");                                                               \
-    cuda::set_register(r, r0);                                                              \
-    cuda::set_register(r + per, r1);                                                        \
-    cuda::set_register(r + 2 * per, r2);                                                    \
-    cuda::set_register(r + 3 * per, r3);                                                    \
-  }
-
-HIDET_LDMATRIX_X1(ldmatrix_x1, "")
-HIDET_LDMATRIX_X2(ldmatrix_x2, "")
-HIDET_LDMATRIX_X4(ldmatrix_x4, "")
-HIDET_LDMATRIX_X1(ldmatrix_x1_trans, ".trans")
-HIDET_LDMATRIX_X2(ldmatrix_x2_trans, ".trans")
-HIDET_LDMATRIX_X4(ldmatrix_x4_trans, ".trans")
+HIDET_LDMATRIX(ldmatrix_x1, 1, "x1", "%0", HIDET_R1)
+HIDET_LDMATRIX(ldmatrix_x2, 2, "x2", "%0, %1", HIDET_R2)
+HIDET_LDMATRIX(ldmatrix_x4, 4, "x4", "%0, %1, %2, %3", HIDET_R4)
+HIDET_LDMATRIX(ldmatrix_x1_trans, 1, "x1.trans", "%0", HIDET_R1)
+HIDET_LDMATRIX(ldmatrix_x2_trans, 2, "x2.trans", "%0, %1", HIDET_R2)
+HIDET_LDMATRIX(ldmatrix_x4_trans, 4, "x4.trans", "%0, %1, %2, %3", HIDET_R4)
 
 }  // namespace hidet
