@@ -15,9 +15,6 @@ from hidet.analysis.forms import ANY, LinearForm, Range
 if TYPE_CHECKING:
     from hidet.analysis.index_forms import IndexForms
 
-PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
-"""The predicates of `arith.cmpi`, in the order of their numbers."""
-
 _OPPOSITE = {
     "eq": "ne", "slt": "sge", "sgt": "sle", "ult": "uge", "ugt": "ule",
     "ne": "eq", "sge": "slt", "sle": "sgt", "uge": "ult", "ule": "ugt",
@@ -26,7 +23,7 @@ _OPPOSITE = {
 
 def predicate_of(op: arith.CmpiOp) -> str:
     """Return the predicate of a comparison as it is spelled."""
-    return PREDICATES[op.predicate.value.data]
+    return arith.CMPI_COMPARISON_OPERATIONS[op.predicate.value.data]
 
 
 def decide(predicate: str, lhs: LinearForm, rhs: LinearForm, algebra: FormAlgebra) -> bool | None:

@@ -10,11 +10,9 @@ from xdsl.ir import Block, SSAValue
 
 from hidet.analysis.forms import Variable
 from hidet.analysis.index_forms import IndexForms
+from hidet.arch.limits import ACCESS_BYTES
 from hidet.dialects.compute import GridOp, LoadOp
 from hidet.dialects.shaped import bytes_of, element_of, is_memref, shape_of, size_of
-
-ACCESS_BYTES = 16
-"""The most bytes that a thread loads at once (PTX ISA, `ld` with `.v4.b32`)."""
 
 SAMPLES = 10
 """So many places of a view are looked at."""

@@ -12,13 +12,14 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.traits import IsTerminator
 
+from hidet.analysis.conditions import predicate_of
 from hidet.arch.limits import WARP
 from hidet.dialects.compute import LoadOp
 from hidet.dialects.cuda import ActiveMaskOp, KernelOp, ThreadIdOp
 from hidet.dialects.cuda.attributes import Dimension, Space, is_variable, space_of
 from hidet.dialects.shaped import is_memref
 from hidet.dialects.task import ForeachOp, GroupOp
-from hidet.dialects.walking import parents_of
+from hidet.dialects.walking import blocks_in, parents_of
 
 
 class Divergence(IntEnum):
@@ -162,7 +163,7 @@ def _is_uniform_in_warps(op: Operation) -> bool:
     match op:
         case arith.DivSIOp() | arith.DivUIOp() | arith.FloorDivSIOp():
             pass
-        case arith.CmpiOp() if op.predicate.value.data in _BELOW_OR_NOT:
+        case arith.CmpiOp() if predicate_of(op) in ("slt", "sge", "ult", "uge"):
             pass
         case _:
             return False
@@ -174,13 +175,6 @@ def _is_uniform_in_warps(op: Operation) -> bool:
         and isinstance(number.value, IntegerAttr)
         and number.value.value.data % WARP == 0
     )
-
-
-_BELOW_OR_NOT = frozenset(
-    number
-    for number, name in enumerate(arith.CMPI_COMPARISON_OPERATIONS)
-    if name in ("slt", "sge", "ult", "uge")
-)
 
 
 def _influenced(op: Operation, operand: int) -> Iterator[SSAValue]:
@@ -198,6 +192,5 @@ def _influenced(op: Operation, operand: int) -> Iterator[SSAValue]:
             yield from parent.before_region.block.args
             yield from parent.after_region.block.args
     else:
-        for region in op.regions:
-            for block in region.blocks:
-                yield from block.args
+        for block in blocks_in(op):
+            yield from block.args

@@ -1,13 +1,18 @@
-"""Walking through a program: from an operation to those around it."""
+"""Walking through a program: from an operation to those around it, and to its blocks."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TypeVar
 
-from xdsl.ir import Operation
+from xdsl.ir import Block, Operation
 
 Kind = TypeVar("Kind", bound=Operation)
+
+
+def blocks_in(op: Operation) -> Iterator[Block]:
+    """Give the blocks of the regions of an operation."""
+    return (block for region in op.regions for block in region.blocks)
 
 
 def parents_of(op: Operation) -> Iterator[Operation]:

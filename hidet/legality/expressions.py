@@ -16,6 +16,7 @@ from hidet.analysis.memory_order import (
 )
 from hidet.dialects.cuda import KernelOp
 from hidet.dialects.cuda.marks import FORMED, UPDATE
+from hidet.dialects.walking import blocks_in
 from hidet.legality.report import illegal
 
 
@@ -50,12 +51,11 @@ class _Expressions:
             # An atomic whose old value nobody wants is a statement.
             if is_folded(op) and (op.results[0].first_use is not None or not writes):
                 self._check(op, after)
-            for region in op.regions:
-                for inner in region.blocks:
-                    if op.results:
-                        self._arm(inner, self._statement.get(op, op))
-                    else:
-                        writes |= self._block(inner)
+            for inner in blocks_in(op):
+                if op.results:
+                    self._arm(inner, self._statement.get(op, op))
+                else:
+                    writes |= self._block(inner)
             after.add(writes, position)
         return set(after.next)
 
@@ -65,9 +65,8 @@ class _Expressions:
             self._statement[op] = statement
             if is_folded(op):
                 self._only_use(op)
-            for region in op.regions:
-                for inner in region.blocks:
-                    self._arm(inner, statement)
+            for inner in blocks_in(op):
+                self._arm(inner, statement)
 
     def _check(self, op: Operation, after: WritesAfter) -> None:
         """Check one op of a block whose value has no name."""

@@ -9,6 +9,7 @@ from hidet.dialects.cuda import KernelOp, ShflOp, SyncWarpOp, VoteOp
 from hidet.dialects.cuda.instructions import Collective, WarpCollective
 from hidet.dialects.cuda.marks import EXPLICIT
 from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, GroupOp, MatmulOp
+from hidet.dialects.walking import blocks_in
 from hidet.legality.report import illegal
 
 
@@ -60,9 +61,8 @@ def _check_block(
                 "take it out of there, or make the condition the same for all threads",
             )
         inside = divergence.of_flow(op)
-        for region in op.regions:
-            for inner in region.blocks:
-                if inside > outside:
-                    _check_block(inner, divergence, explicit, op, inside)
-                else:
-                    _check_block(inner, divergence, explicit, cause, outside)
+        for inner in blocks_in(op):
+            if inside > outside:
+                _check_block(inner, divergence, explicit, op, inside)
+            else:
+                _check_block(inner, divergence, explicit, cause, outside)

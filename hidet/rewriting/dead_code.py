@@ -14,6 +14,7 @@ from xdsl.traits import (
 )
 
 from hidet.analysis.memory import is_arithmetic
+from hidet.dialects.walking import blocks_in
 
 
 class _Kind(Enum):
@@ -31,9 +32,8 @@ def drop_dead_code(op: Operation) -> None:
     xDSL's `dce` looks at every operation at least twice, and at a nested one for each op around it.
     """
     sweeper = _Sweeper()
-    for region in op.regions:
-        for block in region.blocks:
-            sweeper.sweep(block)
+    for block in blocks_in(op):
+        sweeper.sweep(block)
 
 
 class _Sweeper:
@@ -60,9 +60,8 @@ class _Sweeper:
     def _has_effect(self, op: Operation) -> bool:
         """Return whether an operation does more than give results, after a sweep of its body."""
         inner = False
-        for region in op.regions:
-            for block in region.blocks:
-                inner |= self.sweep(block)
+        for block in blocks_in(op):
+            inner |= self.sweep(block)
         match self._kind(op):
             case _Kind.PURE:
                 return False

@@ -19,6 +19,7 @@ from hidet.dialects.cuda.names import NameScopes, identifier_from
 from hidet.dialects.cuda.table_ops import InstructionOp
 from hidet.dialects.cuda.tensor_core import MatrixDescriptorOp
 from hidet.dialects.cuda.views import DynamicSharedOp, ViewOp
+from hidet.dialects.walking import blocks_in
 
 
 def clear_marks(kernel: KernelOp) -> None:
@@ -98,13 +99,12 @@ def _name_block(
         if isinstance(op, scf.WhileOp):
             _name_block(op.before_region.block, folded, scopes, op.after_region.block)
             continue
-        for region in op.regions:
-            for inner in region.blocks:
-                scopes.enter()
-                for argument in inner.args:
-                    _name(argument, scopes, *"ijklmn", "i")
-                _name_block(inner, folded, scopes)
-                scopes.exit()
+        for inner in blocks_in(op):
+            scopes.enter()
+            for argument in inner.args:
+                _name(argument, scopes, *"ijklmn", "i")
+            _name_block(inner, folded, scopes)
+            scopes.exit()
     if inside is not None:
         _name_block(inside, folded, scopes)
     scopes.exit()

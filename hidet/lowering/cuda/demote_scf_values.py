@@ -11,6 +11,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from hidet.dialects.cuda.kernel import KernelOp
+from hidet.dialects.walking import blocks_in
 from hidet.lowering.cuda.expression_rules import is_conditional
 from hidet.lowering.kernel_pass import KernelPass
 from hidet.rewriting.builder import KernelBuilder
@@ -67,9 +68,8 @@ class _Demotion:
                 if is_conditional(op) and not self._is_update(op):
                     continue
                 kept = self._branch(op)
-            for region in kept.regions:
-                for inner in region.blocks:
-                    self.block(inner)
+            for inner in blocks_in(kept):
+                self.block(inner)
 
     def _loop(self, op: scf.ForOp) -> scf.ForOp:
         """Replace a loop by one without values."""

@@ -20,7 +20,7 @@ from hidet.dialects.cuda.arithmetic import FloorModOp
 from hidet.dialects.cuda.instructions import IdOp, ShflOp
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.cuda.marks import UPDATE
-from hidet.dialects.walking import parents_of
+from hidet.dialects.walking import blocks_in, parents_of
 from hidet.lowering.cuda.expression_rules import operators_of, prints_operands_twice
 
 _UPDATES: dict[type[Operation], bool] = {
@@ -74,12 +74,11 @@ class Folding:
             elif isinstance(op, scf.IfOp) and op.results:
                 self._operators[op] = self._operators.get(op, 0) + _operators(op)
             writes = writes_of(op)
-            for region in op.regions:
-                for inner in region.blocks:
-                    if op.results:
-                        self._arm(op, inner)
-                    else:
-                        writes |= self._block(inner)
+            for inner in blocks_in(op):
+                if op.results:
+                    self._arm(op, inner)
+                else:
+                    writes |= self._block(inner)
             after.add(writes, position)
         return set(after.next)
 
@@ -130,9 +129,8 @@ class Folding:
             self._conditional.add(inner)
             if not isinstance(inner, scf.YieldOp):
                 self.folded.add(inner)
-            for region in inner.regions:
-                for block in region.blocks:
-                    self._arm(inner, block)
+            for block in blocks_in(inner):
+                self._arm(inner, block)
 
     def _contract(self, load: memref.LoadOp, use: Use) -> bool:
         """Mark the store of `x[i] = x[i] + v` if the load is that of the old value."""

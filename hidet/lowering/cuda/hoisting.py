@@ -13,6 +13,7 @@ from hidet.dialects.cuda import BlockDimOp, BlockIdOp, GridDimOp, ThreadIdOp
 from hidet.dialects.cuda.arithmetic import FloorModOp
 from hidet.dialects.cuda.checks import FaultCheckOp
 from hidet.dialects.cuda.kernel import KernelOp
+from hidet.dialects.walking import blocks_in
 
 _DIVISIONS = frozenset({arith.DivSIOp, arith.FloorDivSIOp, arith.RemSIOp, FloorModOp})
 _HOISTED = _DIVISIONS | {
@@ -69,9 +70,8 @@ def _hoist(
             continue
         inside.update(op.results)
         if from_branches and isinstance(op, scf.IfOp):
-            for region in op.regions:
-                for branch in region.blocks:
-                    _hoist(branch, loop, inside, may_move, from_branches=True)
+            for branch in blocks_in(op):
+                _hoist(branch, loop, inside, may_move, from_branches=True)
 
 
 def _is_index_arithmetic(op: Operation) -> bool:

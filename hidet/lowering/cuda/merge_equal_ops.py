@@ -19,6 +19,7 @@ from xdsl.traits import (
 
 from hidet.analysis.memory import accesses_of, is_arithmetic, may_alias, root_of
 from hidet.dialects.cuda.checks import FaultCheckOp
+from hidet.dialects.walking import blocks_in
 from hidet.rewriting.dead_code import drop_dead_code
 
 
@@ -44,9 +45,8 @@ class MergeEqualOpsPass(ModulePass):
 def merge_equal_ops(op: Operation) -> None:
     """Merge the equal ops inside of an operation."""
     merger = _Merger()
-    for region in op.regions:
-        for block in region.blocks:
-            merger.visit(block)
+    for block in blocks_in(op):
+        merger.visit(block)
     drop_dead_code(op)
 
 
@@ -126,9 +126,8 @@ class _Merger:
             merger = _Merger()
             writes = _Writes(frozenset(), bool(writes.roots) or writes.anything)
         self._memory.write(writes)
-        for region in op.regions:
-            for block in region.blocks:
-                merger.visit(block)
+        for block in blocks_in(op):
+            merger.visit(block)
 
     def _key(self, op: Operation) -> Hashable | None:
         """Return what ops have in common that may be merged; None for one that may not be."""
@@ -158,11 +157,10 @@ class _Merger:
         accesses = accesses_of(op)
         roots = {root_of(memory) for memory in accesses.writes} if accesses else set[SSAValue]()
         anything = accesses is None
-        for region in op.regions:
-            for block in region.blocks:
-                for inner in block.ops:
-                    writes = self._writes_of(inner)
-                    roots |= writes.roots
-                    anything |= writes.anything
+        for block in blocks_in(op):
+            for inner in block.ops:
+                writes = self._writes_of(inner)
+                roots |= writes.roots
+                anything |= writes.anything
         found = self._written[op] = _Writes(frozenset(roots), anything)
         return found

@@ -21,6 +21,7 @@ from hidet.dialects.cuda.table_ops import InstructionOp
 from hidet.dialects.fields import Element
 from hidet.dialects.shaped import bytes_of, element_of
 from hidet.dialects.task.marks import ASYNC
+from hidet.dialects.walking import blocks_in
 from hidet.lowering.cuda.unswitch import unswitch
 from hidet.lowering.cuda.vector_accesses import Place, VectorAccess, VectorLoop
 from hidet.lowering.cuda.zero_fill import zero_filled
@@ -85,8 +86,7 @@ def _innermost_loops(block: Block) -> list[scf.ForOp]:
     """Return the loops inside of a block that have no loop inside of them."""
     found: list[scf.ForOp] = []
     for op in block.ops:
-        blocks = (block for region in op.regions for block in region.blocks)
-        inner = [loop for block in blocks for loop in _innermost_loops(block)]
+        inner = [loop for block in blocks_in(op) for loop in _innermost_loops(block)]
         found += inner or ([op] if isinstance(op, scf.ForOp) else [])
     return found
 
