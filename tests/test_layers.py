@@ -50,14 +50,16 @@ LAYERS = {
         "context dialects driver errors foreign frontends.script frontends.torch lowering runtime "
         "utils"
     ),
+    "frontends.onnx": "errors",
     "tensor": "errors foreign frontends.script frontends.torch frontends.trace",
     "ops": "absent frontends.trace tensor",
     "graph": (
-        "context dialects driver errors foreign frontends.torch frontends.trace ops runtime tensor"
+        "context dialects driver errors foreign frontends.onnx frontends.torch frontends.trace ops "
+        "runtime tensor"
     ),
     "tools": (
-        "arch backend context dialects driver errors frontends.script legality lowering mapping "
-        "option tuning universe"
+        "arch backend context dialects driver errors frontends.script graph legality lowering "
+        "mapping option tuning universe utils"
     ),
     "testing": "dialects driver errors frontends.script mapping option tools",
     "ir": "frontends.script lang original",

@@ -3,6 +3,9 @@
 hidet script FILE     what the kernels of a Python file become
 hidet tune FILE       the best configs of a program's fusions, by measuring
 hidet bench matmul M N K   the same for one product
+hidet compile MODEL -o FILE   a model of ONNX or torch.export as a saved graph
+hidet run FILE        a saved graph on random inputs
+hidet bench graph FILE   the time of its calls
 hidet cache show      what the cache holds
 hidet cache clear     empty the cache
 hidet option          every option, its value and its meaning
@@ -22,7 +25,7 @@ from typing import TYPE_CHECKING
 import hidet
 from hidet import option
 from hidet.errors import CompilerNotFoundError, HidetError
-from hidet.tools import tune_command
+from hidet.tools import model_command, tune_command
 from hidet.tools.pipes import leave_pipe
 
 if TYPE_CHECKING:
@@ -197,7 +200,7 @@ def _make_parser() -> argparse.ArgumentParser:
     )
     script.set_defaults(action=_show_script)
 
-    tune_command.add_commands(commands)
+    model_command.add_commands(commands, tune_command.add_commands(commands))
     commands.add_parser("option", help="every option and its value").set_defaults(
         action=_show_options
     )

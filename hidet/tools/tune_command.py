@@ -13,8 +13,8 @@ DTYPES = ("f16", "bf16", "f32")
 """The types of factors that `hidet bench` knows."""
 
 
-def add_commands(commands: Any) -> None:
-    """Add both commands to those of `hidet`.
+def add_commands(commands: Any) -> Any:
+    """Add both commands to those of `hidet`, and return what `argparse` gives for those of `bench`.
 
     Args:
         commands: what `argparse` gives for commands.
@@ -22,7 +22,7 @@ def add_commands(commands: Any) -> None:
     tune = commands.add_parser("tune", help="search for the configs of a program's fusions")
     tune.add_argument("file", type=Path, help="a program of graph operations or of fusions")
     tune.set_defaults(action=_tune)
-    bench = commands.add_parser("bench", help="search for the config of one product")
+    bench = commands.add_parser("bench", help="the config of one product, or the time of a graph")
     products = bench.add_subparsers(dest="product", required=True)
     matmul = products.add_parser("matmul", help="[M, K] times [K, N], which is a weight")
     for name in ("m", "n", "k"):
@@ -36,6 +36,7 @@ def add_commands(commands: Any) -> None:
         command.add_argument(
             "--cold", action="store_true", help="read weights from memory, also where they fit L2"
         )
+    return products
 
 
 def _extent(text: str) -> int:

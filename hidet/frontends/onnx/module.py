@@ -1,0 +1,252 @@
+"""A model of ONNX as a module of PyTorch, which walks over the nodes whenever it is called.
+
+What depends on weights, constants and shapes alone is computed at once, by torch, on the CPU: a
+tracer does not see it. So a traced model has only the operators that depend on its inputs.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from os import PathLike
+from typing import Any, TypeAlias
+
+import onnx
+import torch
+from google.protobuf.message import DecodeError
+from torch import nn
+
+from hidet.errors import HidetError, UnsupportedOperatorError
+from hidet.frontends.onnx.functions import function_of, with_attributes
+from hidet.frontends.onnx.operators import find
+from hidet.frontends.onnx.table import Row
+from hidet.frontends.onnx.values import Known, attributes_of, dtype_of, tensor_of, untraced
+
+Scope: TypeAlias = dict[str, Any]
+"""Values by name: tensors, `Known` ones, and None for what is left out."""
+Opsets: TypeAlias = Mapping[str, int]
+"""The version of the operators of each domain."""
+
+_STANDARD = ("", "ai.onnx")
+_CONTROL = ("If", "Loop")
+_MISTAKES = (RuntimeError, ValueError, TypeError, IndexError, NotImplementedError, KeyError)
+
+
+class OnnxModule(nn.Module):
+    """A model of ONNX.
+
+    Args:
+        model: the model, with data outside of it loaded.
+
+    Attributes:
+        input_specs: for each input, but those that are weights, its type and shape; -1 is open.
+        output_names: the names of the outputs.
+
+    Raises:
+        HidetError: the model is malformed.
+        UnsupportedOperatorError: it has an operator that is not there.
+        UnsupportedDtypeError: it has tensors of a type that is not there.
+    """
+
+    def __init__(self, model: onnx.ModelProto) -> None:
+        super().__init__()
+        self._opsets = {entry.domain: entry.version for entry in model.opset_import}
+        self._functions = {(f.domain, f.name): f for f in model.functions}
+        self._known: Scope = {}
+        for initializer in model.graph.initializer:
+            self._keep(initializer.name, tensor_of(initializer))
+        self.input_specs = {
+            value.name: _spec(value) for value in model.graph.input if value.name not in self._known
+        }
+        self.output_names = [value.name for value in model.graph.output]
+        self._nodes: list[onnx.NodeProto] = []
+        for node in model.graph.node:
+            names = [name for name in node.input if name]
+            if node.op_type in _CONTROL or any(name not in self._known for name in names):
+                self._nodes.append(node)
+                continue
+            for name, value in self._evaluate(node, self._known, self._opsets).items():
+                self._keep(name, value.tensor)
+
+    @property
+    def input_names(self) -> list[str]:
+        """The names of the inputs."""
+        return list(self.input_specs)
+
+    def _keep(self, name: str, tensor: torch.Tensor) -> None:
+        """Make a tensor a buffer, which programs take as a constant."""
+        buffer = f"_{len(self._known)}"
+        self.register_buffer(buffer, tensor)
+        self._known[name] = Known(tensor, buffer)
+
+    def forward(self, *inputs: torch.Tensor) -> Any:
+        """Return the output, or a list of several."""
+        if len(inputs) != len(self.input_names):
+            names = ", ".join(self.input_names)
+            raise HidetError(f"{len(inputs)} inputs; the model takes {names}")
+        scope: Scope = {**self._known, **dict(zip(self.input_names, inputs, strict=True))}
+        self._run(self._nodes, scope, self._opsets)
+        device = inputs[0].device if inputs else torch.device("cpu")
+        outputs = [self._traced(scope[name], device) for name in self.output_names]
+        return outputs[0] if len(outputs) == 1 else outputs
+
+    def _run(self, nodes: Iterable[onnx.NodeProto], scope: Scope, opsets: Opsets) -> None:
+        """Run nodes on the values of a scope, which gets their results."""
+        for node in nodes:
+            scope |= self._evaluate(node, scope, opsets)
+
+    def _evaluate(self, node: onnx.NodeProto, scope: Scope, opsets: Opsets) -> Scope:
+        """Return what a node gives, by name."""
+        opset = opsets.get(node.domain, 1)
+        where = f"node '{node.name or node.output[0]}' ({node.op_type}, opset {opset})"
+        try:
+            values = [scope[name] if name else None for name in node.input]
+            results = self._results(node, values, scope, opsets)
+        except HidetError as error:
+            error.where = error.where or where
+            raise
+        except _MISTAKES as error:
+            what = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+            raise HidetError(f"it cannot be computed: {what}", where=where) from error
+        if len(results) < len(node.output):
+            raise UnsupportedOperatorError(f"it only gives {len(results)} outputs", where=where)
+        return dict(zip(node.output, results, strict=False))
+
+    def _results(
+        self, node: onnx.NodeProto, values: Sequence[Any], scope: Scope, opsets: Opsets
+    ) -> Sequence[Any]:
+        """Return what a node gives: by a row of the table, a body in the model, or one of ONNX."""
+        opset, is_standard = opsets.get(node.domain, 1), node.domain in _STANDARD
+        with untraced():  # a tracer does not see tensors in attributes
+            attributes = attributes_of(node)
+        if is_standard and node.op_type in _CONTROL:
+            take = self._if if node.op_type == "If" else self._loop
+            return take(values, scope, opsets, **attributes)
+        row = find(node.op_type, opset) if is_standard else None
+        if row is not None:
+            return self._call(row, values, row.with_outputs(attributes, len(node.output)))
+        body = self._functions.get((node.domain, node.op_type)) or function_of(node, values, opset)
+        if body is None:
+            domain = "" if is_standard else f" of '{node.domain}'"
+            raise UnsupportedOperatorError(
+                f"there is no operator {node.op_type}{domain}",
+                hint="replace it in the model, or compute this part with torch",
+            )
+        inner: Scope = {**dict.fromkeys(body.input), **dict(zip(body.input, values, strict=False))}
+        versions = {**opsets, **{e.domain: e.version for e in body.opset_import}}
+        self._run(with_attributes(body, node), inner, versions)
+        return [inner.get(name) for name in body.output]
+
+    def _call(self, row: Row, values: Sequence[Any], attributes: Mapping[str, Any]) -> list[Any]:
+        """Return what the function of a row gives; `Known` tensors, if its operands are."""
+        traced = [value for value in values if isinstance(value, torch.Tensor)]
+        is_known = row.of_shapes or not traced
+        operands: list[Any] = []
+        for number, (value, reader) in enumerate(
+            zip(values, row.readers(len(values)), strict=True)
+        ):
+            if reader is not None and isinstance(value, torch.Tensor):
+                raise UnsupportedOperatorError(
+                    f"input {number} depends on what the model is given",
+                    hint="it decides about shapes: it has to be a constant, or made of shapes",
+                )
+            if reader is not None and value is not None:
+                with untraced():
+                    operands.append(reader(value.tensor))
+            elif is_known:
+                operands.append(value.tensor if isinstance(value, Known) else value)
+            else:
+                operands.append(None if value is None else self._traced(value, traced[0].device))
+        if not is_known:
+            return _listed(row.function(*operands, **attributes))
+        with untraced():
+            return [Known(each) for each in _listed(row.function(*operands, **attributes))]
+
+    def _traced(self, value: Any, device: torch.device) -> torch.Tensor:
+        """Return a value as the operand of an operator that a tracer sees."""
+        if not isinstance(value, Known):
+            return value
+        if value.buffer is not None:
+            return self.get_buffer(value.buffer)
+        known = value.tensor
+        return torch.tensor(known.tolist(), dtype=known.dtype, device=device)
+
+    def _graph(
+        self, graph: onnx.GraphProto, values: Sequence[Any], scope: Scope, opsets: Opsets
+    ) -> list[Any]:
+        """Return what a graph in an attribute gives, which sees the values around it."""
+        inner = {**scope, **{t.name: Known(tensor_of(t)) for t in graph.initializer}}
+        inner |= zip((value.name for value in graph.input), values, strict=True)
+        self._run(graph.node, inner, opsets)
+        return [inner[value.name] for value in graph.output]
+
+    def _if(
+        self,
+        values: Sequence[Any],
+        scope: Scope,
+        opsets: Opsets,
+        *,
+        then_branch: onnx.GraphProto,
+        else_branch: onnx.GraphProto,
+    ) -> list[Any]:
+        """Return what one of two graphs gives."""
+        branch = then_branch if _known(values[0], "the condition") else else_branch
+        return self._graph(branch, (), scope, opsets)
+
+    def _loop(
+        self, values: Sequence[Any], scope: Scope, opsets: Opsets, *, body: onnx.GraphProto
+    ) -> list[Any]:
+        """Return what is left after so many runs of a graph, and what each run gives, stacked."""
+        limit, goes_on, *state = values
+        count, number = len(state), 0
+        rows: list[list[Any]] = []
+        while (limit is None or number < _known(limit, "the number of runs")) and (
+            goes_on is None or _known(goes_on, "the condition")
+        ):
+            with untraced():
+                taken = [Known(torch.tensor(number)), goes_on, *state]
+            goes_on, *results = self._graph(body, taken, scope, opsets)
+            state, number = results[:count], number + 1
+            rows.append(results[count:])
+        stack = Row(lambda *xs: torch.stack(xs), 1, of_shapes=False)
+        return [*state, *(self._call(stack, column, {})[0] for column in zip(*rows, strict=True))]
+
+
+def read_model(model: onnx.ModelProto | str | PathLike[str]) -> onnx.ModelProto:
+    """Return a model that has been checked, with the data that lie outside of it.
+
+    Raises:
+        HidetError: it is malformed.
+        OSError: the file cannot be read.
+    """
+    given = model if isinstance(model, onnx.ModelProto) else os.fspath(model)
+    where = None if isinstance(given, onnx.ModelProto) else given
+    try:
+        found = given if isinstance(given, onnx.ModelProto) else onnx.load(given)
+        onnx.checker.check_model(given)
+    except (onnx.checker.ValidationError, DecodeError, ValueError, TypeError) as error:
+        what = str(error).partition("\n")[0]
+        raise HidetError(f"it is no model of ONNX: {what}", where=where) from error
+    return found
+
+
+def _spec(value: onnx.ValueInfoProto) -> tuple[torch.dtype, list[int]]:
+    """Return the type and the shape of an input; a size that is open is -1."""
+    kind = value.type.tensor_type
+    sizes = [d.dim_value if d.HasField("dim_value") else -1 for d in kind.shape.dim]
+    return dtype_of(kind.elem_type), sizes
+
+
+def _known(value: Any, what: str) -> Any:
+    """Return the number in a tensor that has to be known."""
+    if not isinstance(value, Known):
+        raise UnsupportedOperatorError(f"{what} depends on what the model is given")
+    return value.tensor.item()
+
+
+def _listed(found: Any) -> list[Any]:
+    """Return one result, or several, as a list."""
+    return [found] if isinstance(found, torch.Tensor) else list(found)
+
+
+__all__ = ["OnnxModule", "read_model"]

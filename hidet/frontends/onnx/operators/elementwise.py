@@ -1,0 +1,205 @@
+"""Functions of the elements of tensors, which broadcast."""
+
+from __future__ import annotations
+
+from functools import reduce
+
+import torch
+from torch.nn import functional as nn
+
+from hidet.errors import UnsupportedOperatorError
+from hidet.frontends.onnx.table import Number, T, row, rows
+from hidet.frontends.onnx.values import dtype_of
+
+rows(
+    {
+        "Abs": torch.abs,
+        "Acos": torch.acos,
+        "Acosh": torch.acosh,
+        "Add": torch.add,
+        "And": torch.logical_and,
+        "Asin": torch.asin,
+        "Asinh": torch.asinh,
+        "Atan": torch.atan,
+        "Atanh": torch.atanh,
+        "BitwiseAnd": torch.bitwise_and,
+        "BitwiseNot": torch.bitwise_not,
+        "BitwiseOr": torch.bitwise_or,
+        "BitwiseXor": torch.bitwise_xor,
+        "Ceil": torch.ceil,
+        "Cos": torch.cos,
+        "Cosh": torch.cosh,
+        "Equal": torch.eq,
+        "Erf": torch.erf,
+        "Exp": torch.exp,
+        "Floor": torch.floor,
+        "Greater": torch.gt,
+        "GreaterOrEqual": torch.ge,
+        "HardSwish": nn.hardswish,
+        "Identity": torch.clone,
+        "IsNaN": torch.isnan,
+        "Less": torch.lt,
+        "LessOrEqual": torch.le,
+        "Log": torch.log,
+        "Mish": nn.mish,
+        "Mul": torch.mul,
+        "Neg": torch.neg,
+        "Not": torch.logical_not,
+        "Or": torch.logical_or,
+        "Reciprocal": torch.reciprocal,
+        "Relu": torch.relu,
+        "Round": torch.round,
+        "Sigmoid": torch.sigmoid,
+        "Sign": torch.sign,
+        "Sin": torch.sin,
+        "Sinh": torch.sinh,
+        "Softplus": nn.softplus,
+        "Softsign": nn.softsign,
+        "Sqrt": torch.sqrt,
+        "Sub": torch.sub,
+        "Tan": torch.tan,
+        "Tanh": torch.tanh,
+        "Where": torch.where,
+        "Xor": torch.logical_xor,
+    }
+)
+
+
+@row("BitShift")
+def bit_shift(x: T, y: T, *, direction: str) -> T:
+    """Return x with its bits shifted by y."""
+    return x << y if direction == "LEFT" else x >> y
+
+
+@row("Cast")
+def cast(x: T, *, to: int, saturate: int = 1, round_mode: str = "up") -> T:
+    """Return x in another type; `saturate` and `round_mode` are about floats of 8 bits."""
+    return x.to(dtype_of(to))
+
+
+@row("CastLike")
+def cast_like(x: T, target: T, *, saturate: int = 1, round_mode: str = "up") -> T:
+    """Return x in the type of another tensor."""
+    return x.to(target.dtype)
+
+
+@row("Celu")
+def celu(x: T, *, alpha: float = 1.0) -> T:
+    """Return max(0, x) + min(0, alpha (exp(x / alpha) - 1))."""
+    return nn.celu(x, alpha)
+
+
+@row("Clip")
+def clip(x: T, low: T | None = None, high: T | None = None) -> T:
+    """Return x, not below `low` and not above `high`."""
+    x = x if low is None else torch.maximum(x, low)
+    return x if high is None else torch.minimum(x, high)
+
+
+@row("Div")
+def div(x: T, y: T) -> T:
+    """Return x / y; of integers, rounded towards zero."""
+    return torch.div(x, y, rounding_mode=None if x.is_floating_point() else "trunc")
+
+
+@row("Dropout")
+def dropout(
+    x: T, ratio: Number | None = None, training: Number | None = None, *, seed: int = 0
+) -> list[T]:
+    """Return x, and that nothing has been dropped, as in inference."""
+    if training and ratio != 0:
+        raise UnsupportedOperatorError("it only drops nothing, as in inference")
+    return [x, torch.ones_like(x, dtype=torch.bool)]
+
+
+@row("Elu")
+def elu(x: T, *, alpha: float = 1.0) -> T:
+    """Return x, and alpha (exp(x) - 1) where it is negative."""
+    return nn.elu(x, alpha)
+
+
+@row("Gelu")
+def gelu(x: T, *, approximate: str = "none") -> T:
+    """Return x times the distribution function of the normal distribution at x."""
+    return nn.gelu(x, approximate=approximate)
+
+
+@row("HardSigmoid")
+def hard_sigmoid(x: T, *, alpha: float = 0.2, beta: float = 0.5) -> T:
+    """Return alpha x + beta between 0 and 1."""
+    return (alpha * x + beta).clamp(0, 1)
+
+
+@row("IsInf")
+def is_inf(x: T, *, detect_negative: int = 1, detect_positive: int = 1) -> T:
+    """Return where x is infinite."""
+    signs = [torch.isneginf(x)] * detect_negative + [torch.isposinf(x)] * detect_positive
+    return reduce(torch.logical_or, signs, torch.zeros_like(x, dtype=torch.bool))
+
+
+@row("LeakyRelu")
+def leaky_relu(x: T, *, alpha: float = 0.01) -> T:
+    """Return x, and alpha x where it is negative."""
+    return nn.leaky_relu(x, alpha)
+
+
+@row("Max")
+def maximum(*xs: T) -> T:
+    """Return the largest of some tensors."""
+    return reduce(torch.maximum, xs)
+
+
+@row("Mean")
+def mean(*xs: T) -> T:
+    """Return the mean of some tensors."""
+    return reduce(torch.add, xs) / len(xs)
+
+
+@row("Min")
+def minimum(*xs: T) -> T:
+    """Return the smallest of some tensors."""
+    return reduce(torch.minimum, xs)
+
+
+@row("Mod")
+def mod(x: T, y: T, *, fmod: int = 0) -> T:
+    """Return the remainder, with the sign of y, or of x with `fmod`."""
+    return torch.fmod(x, y) if fmod else torch.remainder(x, y)
+
+
+@row("PRelu")
+def prelu(x: T, slope: T) -> T:
+    """Return x, and x times the slope where it is negative."""
+    return torch.where(x < 0, x * slope, x)
+
+
+@row("Pow")
+def power(x: T, y: T) -> T:
+    """Return x to the power of y, in the type of x."""
+    return torch.pow(x, y).to(x.dtype)
+
+
+@row("Selu")
+def selu(
+    x: T, *, alpha: float = 1.67326319217681884765625, gamma: float = 1.05070102214813232421875
+) -> T:
+    """Return gamma x, and gamma alpha (exp(x) - 1) where it is negative."""
+    return gamma * nn.elu(x, alpha)
+
+
+@row("Sum")
+def sum_of(*xs: T) -> T:
+    """Return the sum of some tensors."""
+    return reduce(torch.add, xs)
+
+
+@row("Swish")
+def swish(x: T, *, alpha: float = 1.0) -> T:
+    """Return x sigmoid(alpha x)."""
+    return nn.silu(x) if alpha == 1 else x * torch.sigmoid(alpha * x)
+
+
+@row("ThresholdedRelu")
+def thresholded_relu(x: T, *, alpha: float = 1.0) -> T:
+    """Return x, and 0 where it is not above alpha."""
+    return nn.threshold(x, alpha, 0.0)

@@ -1,0 +1,87 @@
+"""Norms, and attention."""
+
+from __future__ import annotations
+
+import torch
+from torch.nn import functional as nn
+
+from hidet.frontends.onnx.table import T, row
+
+
+@row("BatchNormalization")
+def batch_norm(
+    x: T,
+    scale: T,
+    bias: T,
+    mean: T,
+    variance: T,
+    *,
+    epsilon: float = 1e-5,
+    momentum: float = 0.9,
+    training_mode: int = 0,
+    spatial: int = 1,
+) -> list[T]:
+    """Return x with statistics taken out, for each channel; in training also new statistics."""
+    if not training_mode:
+        return [nn.batch_norm(x, mean, variance, scale, bias, eps=epsilon)]
+    axes = [axis for axis in range(x.dim()) if axis != 1]
+    found, spread = x.mean(axes), x.var(axes, correction=0)
+    y = nn.batch_norm(x, found, spread, scale, bias, eps=epsilon)
+    blend = [
+        old * momentum + new * (1 - momentum) for old, new in ((mean, found), (variance, spread))
+    ]
+    return [y, *blend]
+
+
+@row("InstanceNormalization")
+def instance_norm(x: T, scale: T, bias: T, *, epsilon: float = 1e-5) -> T:
+    """Return x with mean 0 and variance 1 in each channel of a sample, scaled and moved."""
+    return nn.group_norm(x, x.shape[1], scale, bias, epsilon)
+
+
+@row("LayerNormalization")
+def layer_norm(
+    x: T,
+    scale: T,
+    bias: T | None = None,
+    *,
+    axis: int = -1,
+    epsilon: float = 1e-5,
+    stash_type: int = 1,
+    outputs: int,
+) -> list[T]:
+    """Return x with mean 0 and variance 1 behind an axis; also the mean, and 1 / deviation."""
+    axes = list(range(axis % x.dim(), x.dim()))
+    shape = x.shape[axes[0] :]
+    y = nn.layer_norm(x, shape, scale.expand(shape), bias, epsilon)
+    if outputs == 1:
+        return [y]
+    wide = x.to(torch.float32)
+    return [
+        y,
+        wide.mean(axes, True),
+        torch.rsqrt(wide.var(axes, correction=0, keepdim=True) + epsilon),
+    ]
+
+
+@row("RMSNormalization")
+def rms_norm(x: T, scale: T, *, axis: int = -1, epsilon: float = 1e-5, stash_type: int = 1) -> T:
+    """Return x over the root of its mean square behind an axis, scaled."""
+    return nn.rms_norm(x, x.shape[axis % x.dim() :], None, epsilon) * scale
+
+
+@row("LpNormalization")
+def lp_normalization(x: T, *, axis: int = -1, p: int = 2) -> T:
+    """Return x over its p-norm along an axis, 0 where that is 0."""
+    norm = x.abs().sum(axis, keepdim=True) if p == 1 else (x * x).sum(axis, keepdim=True).sqrt()
+    return torch.where(norm == 0, torch.zeros_like(x), x / norm)
+
+
+@row("LRN")
+def local_response_norm(
+    x: T, *, size: int, alpha: float = 1e-4, beta: float = 0.75, bias: float = 1.0
+) -> T:
+    """Return x over a power of the squares in neighbouring channels."""
+    around = nn.pad(x * x, [0, 0] * (x.dim() - 2) + [(size - 1) // 2, size // 2])
+    squares = sum(around.narrow(1, n, x.shape[1]) for n in range(size))
+    return x / (bias + alpha / size * squares) ** beta

@@ -1,0 +1,128 @@
+"""`hidet compile`, `hidet run` and `hidet bench graph`: models to saved graphs, and these run."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import torch
+
+    from hidet.graph import BuiltGraph
+
+
+def add_commands(commands: Any, benches: Any) -> None:
+    """Add the commands.
+
+    Args:
+        commands: what `argparse` gives for those of `hidet`.
+        benches: the same for those of `hidet bench`.
+    """
+    build = commands.add_parser("compile", help="compile a model to a saved graph")
+    build.add_argument("model", type=Path, help="model.onnx, or what torch.export.save has written")
+    build.add_argument("-o", "--output", type=Path, required=True, help="the saved graph")
+    build.add_argument("--device", default="cpu", help="cpu or cuda; default: cpu")
+    build.add_argument(
+        "--shape",
+        action="append",
+        default=[],
+        metavar="NAME=1x3x224x224",
+        help="the shape of an input of ONNX, where the model leaves it open",
+    )
+    build.set_defaults(action=_compile)
+    run = commands.add_parser("run", help="run a saved graph on random inputs")
+    run.set_defaults(action=_run)
+    bench = benches.add_parser("graph", help="how long a call of a saved graph takes")
+    bench.set_defaults(action=_bench)
+    for command in (run, bench):
+        command.add_argument("file", type=Path, help="the saved graph")
+        command.add_argument("--trusted", action="store_true", help="run binaries of others, too")
+
+
+def _compile(arguments: argparse.Namespace) -> None:
+    """Compile a model, and save it with its binaries."""
+    import torch
+
+    import hidet
+    from hidet import option
+    from hidet.backend.build import PROGRESS, ProgressBar
+
+    shown = PROGRESS[option.get_option("progress")]
+    bar = ProgressBar(total=3, leave=False, disable=None if shown is None else not shown)
+    with bar, torch.no_grad():
+        bar.set_description("Reading")
+        module, inputs = _read(arguments.model, arguments.shape)
+        bar.update()
+        bar.set_description("Compiling")
+        device = arguments.device
+        direct: Any = hidet.compile(module.to(device), *(x.to(device) for x in inputs))
+        bar.update()
+        bar.set_description("Saving")
+        hidet.save_compiled(direct, arguments.output)
+    print(f"{arguments.output}: {arguments.output.stat().st_size / 1e6:.1f} MB")
+
+
+def _read(path: Path, shapes: Sequence[str]) -> tuple[torch.nn.Module, list[torch.Tensor]]:
+    """Return a model, and inputs like those that it takes."""
+    import torch
+
+    from hidet.errors import HidetError
+    from hidet.graph.frontend import from_onnx
+
+    if path.suffix == ".onnx":
+        model = from_onnx(path).module
+        given = dict(shape.split("=", 1) for shape in shapes if "=" in shape)
+        return model, [_input(name, spec, given) for name, spec in model.input_specs.items()]
+    program = torch.export.load(path)
+    if program.example_inputs is None or program.example_inputs[1]:
+        raise HidetError("a program without examples of its inputs by position", where=str(path))
+    return program.module(), list(program.example_inputs[0])
+
+
+def _input(name: str, spec: tuple[torch.dtype, list[int]], given: dict[str, str]) -> torch.Tensor:
+    """Return zeros of the shape and type of an input; -1 is a size that the model leaves open."""
+    import torch
+
+    from hidet.errors import HidetError
+
+    dtype, shape = spec
+    wanted = given.get(name, "x".join(map(str, shape)))
+    hint = f"say it: --shape {name}={'x'.join(str(max(size, 1)) for size in shape)}"
+    try:
+        sizes = [int(size) for size in wanted.split("x") if size]
+    except ValueError as error:
+        raise HidetError(f"'{wanted}' is no shape", hint=hint) from error
+    if len(sizes) != len(shape) or min(sizes, default=0) < 0:
+        raise HidetError(f"input '{name}' has shape {shape}, where -1 is open", hint=hint)
+    return torch.zeros(sizes, dtype=dtype)
+
+
+def _load(arguments: argparse.Namespace) -> BuiltGraph:
+    """Return a saved graph."""
+    import hidet
+
+    return hidet.load_compiled(arguments.file, trusted=arguments.trusted)
+
+
+def _run(arguments: argparse.Namespace) -> None:
+    """Run a saved graph once, and print what is in its outputs."""
+    graph = _load(arguments)
+    for number, output in enumerate(graph.run_async(graph.dummy_inputs())):
+        values = output.torch().double()
+        shown = "" if not values.numel() else f", {values.min():.4g} to {values.max():.4g}"
+        print(f"output {number}: {output.signature()}{shown}, mean {values.mean():.4g}")
+
+
+def _bench(arguments: argparse.Namespace) -> None:
+    """Print how long a call of a saved graph takes."""
+    from hidet.utils.benchmark import benchmark_func
+
+    graph = _load(arguments)
+    inputs = graph.dummy_inputs()
+    milliseconds: float = benchmark_func(lambda: graph.run_async(inputs), 5, 1, 20)
+    print(f"{arguments.file}: {milliseconds:.4f} ms, the median of 20 calls")
+
+
+__all__ = ["add_commands"]
