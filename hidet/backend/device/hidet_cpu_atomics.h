@@ -54,10 +54,10 @@ HIDET_DEVICE void atomic_add_pair(T* p, T first, T second) {
 }
 
 // Floats: NaN wins, as in maximum. Integers have a sign, those of `umax` and `umin` none.
-#define HIDET_ATOMIC(name, sign, choose)                                                     \
-  template <Scope = Scope::gpu, typename T>                                                  \
-  HIDET_DEVICE T atomic_##name(T* p, same<T> v) {                                            \
-    return cpu::atomic_extreme<sign>(p, v, [](auto a, auto b) { return choose(a, b); });     \
+#define HIDET_ATOMIC(name, sign, choose)                                                 \
+  template <Scope = Scope::gpu, typename T>                                              \
+  HIDET_DEVICE T atomic_##name(T* p, same<T> v) {                                        \
+    return cpu::atomic_extreme<sign>(p, v, [](auto a, auto b) { return choose(a, b); }); \
   }
 
 HIDET_ATOMIC(max, std::make_signed, maximum)

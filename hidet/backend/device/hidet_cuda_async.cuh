@@ -7,50 +7,29 @@ namespace hidet {
 
 #if __CUDA_ARCH__ >= 800
 
-namespace cuda {
+// Begin to copy N elements; both addresses are multiples of their size. `ca` caches at all levels,
+// `cg` in L2 only. The elements from `valid` on are not read, and become zero.
+#define HIDET_CP_ASYNC(cache, least)                                                                 \
+  template <int N, typename T>                                                                       \
+  HIDET_DEVICE void cp_async_##cache(T* dst, const T* src) {                                         \
+    constexpr int bytes = N * sizeof(T);                                                             \
+    static_assert(bytes >= least && bytes <= 16 && (bytes & (bytes - 1)) == 0, "cp.async." #cache);  \
+    asm volatile("cp.async." #cache ".shared.global [%0], [%1], %2;"                                 \
+                 ::"r"(cuda::shared_address(dst)), "l"(::__cvta_generic_to_global(src)), "n"(bytes)  \
+                 : "memory");                                                                        \
+  }                                                                                                  \
+  template <int N, typename T>                                                                       \
+  HIDET_DEVICE void cp_async_##cache(T* dst, const T* src, int valid) {                              \
+    constexpr int bytes = N * sizeof(T);                                                             \
+    static_assert(bytes >= least && bytes <= 16 && (bytes & (bytes - 1)) == 0, "cp.async." #cache);  \
+    asm volatile("cp.async." #cache ".shared.global [%0], [%1], %2, %3;"                             \
+                 ::"r"(cuda::shared_address(dst)), "l"(::__cvta_generic_to_global(src)), "n"(bytes), \
+                   "r"(valid * int(sizeof(T)))                                                       \
+                 : "memory");                                                                        \
+  }
 
-template <int bytes>
-HIDET_DEVICE constexpr void check_cp_async() {
-  static_assert(bytes == 4 || bytes == 8 || bytes == 16, "cp.async copies 4, 8 or 16 bytes");
-}
-
-}  // namespace cuda
-
-// Begin to copy N elements; both addresses are multiples of their size. `ca` caches at all levels.
-template <int N, typename T>
-HIDET_DEVICE void cp_async_ca(T* dst, const T* src) {
-  cuda::check_cp_async<N * sizeof(T)>();
-  asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(cuda::shared_address(dst)),
-               "l"(::__cvta_generic_to_global(src)), "n"(int(N * sizeof(T)))
-               : "memory");
-}
-
-// As above; the elements from `valid` on are not read, and become zero.
-template <int N, typename T>
-HIDET_DEVICE void cp_async_ca(T* dst, const T* src, int valid) {
-  cuda::check_cp_async<N * sizeof(T)>();
-  asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(cuda::shared_address(dst)),
-               "l"(::__cvta_generic_to_global(src)), "n"(int(N * sizeof(T))),
-               "r"(valid * int(sizeof(T)))
-               : "memory");
-}
-
-// `cg` caches in L2 only, for 16 bytes.
-template <int N, typename T>
-HIDET_DEVICE void cp_async_cg(T* dst, const T* src) {
-  static_assert(N * sizeof(T) == 16, "cp.async.cg copies 16 bytes");
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(cuda::shared_address(dst)),
-               "l"(::__cvta_generic_to_global(src))
-               : "memory");
-}
-
-template <int N, typename T>
-HIDET_DEVICE void cp_async_cg(T* dst, const T* src, int valid) {
-  static_assert(N * sizeof(T) == 16, "cp.async.cg copies 16 bytes");
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(cuda::shared_address(dst)),
-               "l"(::__cvta_generic_to_global(src)), "r"(valid * int(sizeof(T)))
-               : "memory");
-}
+HIDET_CP_ASYNC(ca, 4)
+HIDET_CP_ASYNC(cg, 16)
 
 // Make a group of all copies of this thread since its last group.
 HIDET_DEVICE void cp_async_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }

@@ -14,9 +14,9 @@ template <typename T>
 using Unsigned = std::conditional_t<sizeof(T) == 8, unsigned long long, unsigned int>;
 
 // Call the function of CUDA for a scope (CUDA C++ Programming Guide, "Atomic Functions").
-#define HIDET_SCOPED(function, ...)                              \
-  (scope == Scope::cta   ? ::function##_block(__VA_ARGS__)       \
-   : scope == Scope::sys ? ::function##_system(__VA_ARGS__)      \
+#define HIDET_SCOPED(function, ...)                         \
+  (scope == Scope::cta   ? ::function##_block(__VA_ARGS__)  \
+   : scope == Scope::sys ? ::function##_system(__VA_ARGS__) \
                          : ::function(__VA_ARGS__))
 
 // Call a function of integers of type U on the memory of a T.
@@ -84,24 +84,24 @@ HIDET_DEVICE void atomic_add_pair(T* p, T first, T second) {
 }
 
 // Floats: NaN wins, as in maximum.
-#define HIDET_ATOMIC(name, function, choose)                                                  \
-  template <Scope scope = Scope::gpu, typename T>                                             \
-  HIDET_DEVICE T atomic_##name(T* p, same<T> v) {                                             \
-    if constexpr (std::is_floating_point_v<T>) {                                              \
-      return cuda::atomic_update<scope>(p, [v](T old) { return choose(old, v); });            \
-    } else {                                                                                  \
-      return HIDET_INTEGER_ATOMIC(function, cuda::Signed<T>);                                 \
-    }                                                                                         \
+#define HIDET_ATOMIC(name, function, choose)                                       \
+  template <Scope scope = Scope::gpu, typename T>                                  \
+  HIDET_DEVICE T atomic_##name(T* p, same<T> v) {                                  \
+    if constexpr (std::is_floating_point_v<T>) {                                   \
+      return cuda::atomic_update<scope>(p, [v](T old) { return choose(old, v); }); \
+    } else {                                                                       \
+      return HIDET_INTEGER_ATOMIC(function, cuda::Signed<T>);                      \
+    }                                                                              \
   }
 
 HIDET_ATOMIC(max, atomicMax, maximum)
 HIDET_ATOMIC(min, atomicMin, minimum)
 
 // Integers, those of `umax` and `umin` without a sign.
-#define HIDET_INTEGER(name, function)                           \
-  template <Scope scope = Scope::gpu, typename T>               \
-  HIDET_DEVICE T atomic_##name(T* p, same<T> v) {               \
-    return HIDET_INTEGER_ATOMIC(function, cuda::Unsigned<T>);   \
+#define HIDET_INTEGER(name, function)                         \
+  template <Scope scope = Scope::gpu, typename T>             \
+  HIDET_DEVICE T atomic_##name(T* p, same<T> v) {             \
+    return HIDET_INTEGER_ATOMIC(function, cuda::Unsigned<T>); \
   }
 
 HIDET_INTEGER(umax, atomicMax)

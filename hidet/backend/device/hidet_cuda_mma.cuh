@@ -40,24 +40,24 @@ HIDET_DEVICE unsigned shared_address(const void* p) {
 
 // With c in float, which is four registers; `lists` are those of a and b.
 #define HIDET_MMA(...) HIDET_MMA_OF(__VA_ARGS__)
-#define HIDET_MMA_OF(name, T, types, lists, ...)                                                 \
-  HIDET_DEVICE void name(float* c, const T* a, const T* b) {                                     \
-    [[maybe_unused]] constexpr int per = 4 / sizeof(T);                                          \
-    asm volatile("mma.sync.aligned." types " {%0, %1, %2, %3}, " lists ", {%0, %1, %2, %3};"     \
-                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])                                \
-                 : __VA_ARGS__);                                                                 \
+#define HIDET_MMA_OF(name, T, types, lists, ...)                                             \
+  HIDET_DEVICE void name(float* c, const T* a, const T* b) {                                 \
+    [[maybe_unused]] constexpr int per = 4 / sizeof(T);                                      \
+    asm volatile("mma.sync.aligned." types " {%0, %1, %2, %3}, " lists ", {%0, %1, %2, %3};" \
+                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])                            \
+                 : __VA_ARGS__);                                                             \
   }
 
 // With c in half, which is two registers.
-#define HIDET_MMA_HALF(name, types, lists, ...)                                                  \
-  HIDET_DEVICE void name(half* c, const half* a, const half* b) {                                \
-    constexpr int per = 2;                                                                       \
-    unsigned c0 = cuda::get_register(c), c1 = cuda::get_register(c + 2);                         \
-    asm volatile("mma.sync.aligned." types " {%0, %1}, " lists ", {%0, %1};"                     \
-                 : "+r"(c0), "+r"(c1)                                                            \
-                 : __VA_ARGS__);                                                                 \
-    cuda::set_register(c, c0);                                                                   \
-    cuda::set_register(c + 2, c1);                                                               \
+#define HIDET_MMA_HALF(name, types, lists, ...)                              \
+  HIDET_DEVICE void name(half* c, const half* a, const half* b) {            \
+    constexpr int per = 2;                                                   \
+    unsigned c0 = cuda::get_register(c), c1 = cuda::get_register(c + 2);     \
+    asm volatile("mma.sync.aligned." types " {%0, %1}, " lists ", {%0, %1};" \
+                 : "+r"(c0), "+r"(c1)                                        \
+                 : __VA_ARGS__);                                             \
+    cuda::set_register(c, c0);                                               \
+    cuda::set_register(c + 2, c1);                                           \
   }
 
 #define HIDET_A4_B2 "{%4, %5, %6, %7}, {%8, %9}", HIDET_X4(a), HIDET_X2(b)
@@ -82,17 +82,17 @@ HIDET_MMA_HALF(mma_m16n8k8, "m16n8k8.row.col.f16.f16.f16.f16", "{%2, %3}, {%4}",
 // memory, and receives the bytes i % 4 * 4 to i % 4 * 4 + 3 of row i / 4 of each matrix; with
 // `trans`, of each transposed matrix of 16-bit elements.
 
-#define HIDET_LDMATRIX(name, count, form, list, ...)                                     \
-  template <typename T>                                                                  \
-  HIDET_DEVICE void name(T* r, const T* row) {                                           \
-    unsigned bits[count];                                                                \
+#define HIDET_LDMATRIX(name, count, form, list, ...)                                         \
+  template <typename T>                                                                      \
+  HIDET_DEVICE void name(T* r, const T* row) {                                               \
+    unsigned bits[count];                                                                    \
     asm volatile("ldmatrix.sync.aligned.m8n8." form ".shared.b16 {" list "}, [%" #count "];" \
-                 : __VA_ARGS__                                                           \
-                 : "r"(cuda::shared_address(row))                                        \
-                 : "memory");                                                            \
-    _Pragma("unroll") for (int i = 0; i < count; ++i) {                                  \
-      cuda::set_register(r + i * int(4 / sizeof(T)), bits[i]);                           \
-    }                                                                                    \
+                 : __VA_ARGS__                                                               \
+                 : "r"(cuda::shared_address(row))                                            \
+                 : "memory");                                                                \
+    _Pragma("unroll") for (int i = 0; i < count; ++i) {                                      \
+      cuda::set_register(r + i * int(4 / sizeof(T)), bits[i]);                               \
+    }                                                                                        \
   }
 
 #define HIDET_R1 "=r"(bits[0])
