@@ -278,11 +278,12 @@ def test_key_holds_all_that_decides(monkeypatch):
         _key(toolchain=Gxx(check=True)),
         _key(search_space=1),
         _key(strict=True),
+        _key(checks=False),
         _key(arch_text="cpu/processors=3"),
     }
     monkeypatch.setattr(programs_module, "source_fingerprint", lambda: "another compiler")
     keys.add(_key())
-    assert len(keys) == 8
+    assert len(keys) == 9
 
 
 def test_key_does_not_hold_what_is_for_people():

@@ -11,6 +11,7 @@ ROOT = Path(__file__).parents[1]
 
 LAYERS = {
     "collector_pause": "",
+    "pass_options": "",
     "errors": "",
     "escape": "",
     "foreign": "",
@@ -36,14 +37,14 @@ LAYERS = {
     "context": "universe",
     "lowering": (
         "analysis arch collector_pause dialects errors frontends.script legality "
-        "lowering.templates mapping option rewriting universe"
+        "lowering.templates mapping option pass_options rewriting universe"
     ),
     "backend": "arch dialects errors escape forks",
     "runtime": "arch errors forks option",
     "tuning": "arch backend context dialects errors lowering lowering.templates runtime",
     "driver": (
         "analysis arch backend collector_pause context dialects errors escape foreign forks "
-        "frontends.script legality lowering option runtime tracebacks tuning utils"
+        "frontends.script legality lowering option pass_options runtime tracebacks tuning utils"
     ),
     "frontends.torch": "dialects driver errors frontends.script option runtime",
     "frontends.trace": (
@@ -58,8 +59,8 @@ LAYERS = {
         "runtime tensor"
     ),
     "tools": (
-        "arch backend context dialects driver errors frontends.script graph legality lowering "
-        "mapping option tuning universe utils"
+        "arch backend context dialects driver errors frontends.script frontends.torch graph "
+        "legality lowering mapping option tuning universe utils"
     ),
     "testing": "dialects driver errors frontends.script mapping option tools",
     "ir": "frontends.script lang original",

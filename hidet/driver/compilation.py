@@ -17,7 +17,7 @@ from hidet.driver.passes import lower
 from hidet.driver.programs import Program
 from hidet.driver.tuning import make_tuner, with_tuner
 from hidet.legality.architecture import check_architecture
-from hidet.lowering.pipelines import PassOptions, passes_of
+from hidet.lowering.pipelines import passes_of
 from hidet.runtime.times import CompileTimes
 
 
@@ -49,7 +49,7 @@ def compile_program(
     """
     dump = Dump(options.dump_dir, key)
     with report.stage("passes"):
-        settings = PassOptions(str(arch), options.verify_level, options.strict, options.checks)
+        settings = options.for_passes(str(arch))
 
         def again() -> ModuleOp:
             return Parser(make_context(), text).parse_module()

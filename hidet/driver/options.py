@@ -7,6 +7,7 @@ from typing import Any
 
 from hidet import option
 from hidet.errors import OptionError
+from hidet.pass_options import PassOptions
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,12 @@ class CompileOptions:
     checks: bool
     dump_dir: Path | None
     use_cuda_graph: bool = True
+
+    def for_passes(self, arch: str = PassOptions.arch) -> PassOptions:
+        """Return what passes are told: the options of the same names, for kernels of a machine."""
+        names = {field.name for field in fields(PassOptions)} & set(vars(self)) - {"arch"}
+        known = {name: getattr(self, name) for name in names}
+        return PassOptions(arch=arch, verify=self.verify_level, **known)
 
     @staticmethod
     def current(changes: Mapping[str, object] | None = None) -> "CompileOptions":

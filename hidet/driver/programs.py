@@ -6,7 +6,7 @@ refers to them by key. A program that is found is loaded without any part of the
 
 import hashlib
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hidet.arch.chips import Arch
@@ -40,7 +40,8 @@ def program_key(
     passes look at, and the state of the tuner's `winners` where these are looked up. Flags of torch
     that change the program, such as those of TF32, are in its text.
     """
-    of_passes = f"{arch} {options.search_space} {options.strict} {options.checks}"
+    told = replace(options.for_passes(str(arch)), verify=False)
+    of_passes = f"{told} {options.search_space}"
     parts = (text, toolchain.fingerprint(), source_fingerprint(), of_passes, winners)
     digest = hashlib.sha256()
     for part in parts:

@@ -43,7 +43,8 @@ from hidet.frontends.script.kernels import HostFunction
 from hidet.frontends.script.launches import LAUNCH
 from hidet.frontends.script.module import IRModule
 from hidet.legality.architecture import check_architecture
-from hidet.lowering.pipelines import PassOptions, passes_of, run_pipeline
+from hidet.lowering.pipelines import passes_of, run_pipeline
+from hidet.pass_options import PassOptions
 from hidet.runtime.strict import accessible
 from hidet.runtime.times import CompileTimes
 from hidet.tracebacks import public
@@ -96,7 +97,7 @@ class CompiledModule:
         dump = Dump(settings.dump_dir, key, "script")
         times = CompileTimes()
         self._final = ir_module.clone()
-        options = PassOptions(verify=settings.verify_level, strict=settings.strict)
+        options = settings.for_passes()
         passes = passes_of("script-pipeline", options)
         lower(self._final, passes, dump, times, again=ir_module.clone, verify=options.verify)
         scripted = [kernel.op for kernel in ir_module.kernels]

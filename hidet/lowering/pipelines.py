@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -11,6 +11,7 @@ from xdsl.passes import ModulePass
 
 from hidet.collector_pause import collector_paused
 from hidet.lowering.blame import blame
+from hidet.pass_options import PassOptions
 
 GRAPH = (
     "decompose-graph",  # composite operators into few, so that the passes below know less
@@ -100,23 +101,6 @@ LEVEL_AFTER = {
 """The level that `verify-level` can check after a pass."""
 
 
-@dataclass(frozen=True)
-class PassOptions:
-    """What the passes of a pipeline are told.
-
-    Attributes:
-        arch: the machine that kernels are for: `cpu`, `sm_90a`, ...
-        verify: whether `verify-level` runs between the stages.
-        strict: whether `instrument-memory` puts checks into the kernels, which run on the CPU.
-        checks: whether kernels check positions of look-ups and divisors.
-    """
-
-    arch: str = "sm_90a"
-    verify: bool = False
-    strict: bool = False
-    checks: bool = True
-
-
 def passes_of(pipeline: str, options: PassOptions) -> Iterator[ModulePass]:
     """Give the passes of a pipeline, with those that check the program or its kernels."""
     from hidet.universe import PASSES, load
@@ -125,7 +109,7 @@ def passes_of(pipeline: str, options: PassOptions) -> Iterator[ModulePass]:
         if options.strict and name in (OWNERS_AHEAD_OF, ACCESSES_AHEAD_OF):
             yield load(PASSES["instrument-memory"])(owners=name == OWNERS_AHEAD_OF)
         pass_class = load(PASSES[name])
-        taken = {entry.name for entry in fields(pass_class)} & {"arch", "checks"}
+        taken = {entry.name for entry in fields(pass_class)} & set(asdict(options))
         yield pass_class(**{name: getattr(options, name) for name in taken})
         if options.verify and name in LEVEL_AFTER:
             yield load(PASSES["verify-level"])(level=LEVEL_AFTER[name], after=name)
@@ -153,20 +137,14 @@ def run_pipeline(
 
 
 @dataclass(frozen=True)
-class _Pipeline(ModulePass):
+class _Pipeline(PassOptions, ModulePass):
     """Runs the passes of one pipeline."""
 
     name = ""
 
-    arch: str = "sm_90a"
-    verify: bool = False
-    strict: bool = False
-    checks: bool = True
-
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run the pipeline of this pass's name."""
-        options = PassOptions(self.arch, self.verify, self.strict, self.checks)
-        run_pipeline(op, ctx, options, pipeline=self.name)
+        run_pipeline(op, ctx, self, pipeline=self.name)
 
 
 def _pass(name: str, summary: str) -> type[_Pipeline]:

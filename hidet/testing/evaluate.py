@@ -150,7 +150,10 @@ class _Lanes:
                 operands = [self.values[operand] for operand in op.operands]
                 self.values[op.results[0]] = np.asarray(SCALARS[type(op)](op, *operands))
             case _:
-                raise EvaluationError(f"{op.name} is not known here")
+                raise EvaluationError(
+                    f"{op.name} is not known here: `hidet.testing.scalar_semantics` has what "
+                    "operations on scalars mean"
+                )
 
     def _load(self, op: LoadOp) -> Array:
         """Load an element in each lane; a branch that no lane takes loads nothing."""

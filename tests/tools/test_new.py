@@ -135,6 +135,7 @@ def test_commands_of_the_guide():
         ("instruction exp", "there is a function 'exp' already"),
         ("instruction hypot", "there is a function 'hypot' already"),
         ("operator exp", "there is an operator 'graph.exp' already"),
+        ("operator nosuchthing", "PyTorch has no operator 'aten.nosuchthing'"),
         ("operator hypot --operands 1", "the scalar function 'hypot' takes 2 numbers, not 1"),
     ],
 )

@@ -21,6 +21,7 @@ from xdsl.utils.exceptions import VerifyException
 from hidet.arch.instructions import Access, Instruction, Operand
 from hidet.dialects.constants import known_index
 from hidet.dialects.cuda.attributes import Space, space_of
+from hidet.dialects.cuda.instructions import Collective
 from hidet.dialects.effects import (
     ANY_MEMORY,
     MACHINE,
@@ -94,13 +95,14 @@ class InstructionOp(AccessingOp):
 
     @property
     def effects(self) -> Effects:
-        """What the table says; what gives no result does something else besides."""
+        """What the table says, and more where there is no result, or where threads meet."""
         accesses = list(self._accesses())
         found = {read(e.memref) for o, e in accesses if o.access is not Access.WRITE}
         found |= {write(e.memref) for o, e in accesses if o.access is not Access.READ}
         if self.instruction.orders:
             found |= ANY_MEMORY
-        return found if self.results else found | MACHINE
+        is_value = self.results and not self.has_trait(Collective)
+        return found if is_value else found | MACHINE
 
     @property
     def alignments(self) -> tuple[tuple[SSAValue, int], ...]:

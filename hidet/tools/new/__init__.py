@@ -118,6 +118,8 @@ def new_operator(tree: Tree, name: str, operands: int | None = None) -> list[str
         name: the name of the ATen operator, such as `hypot`.
         operands: how many tensors it takes; by default as many as the scalar function, or one.
     """
+    from hidet.frontends.torch.operators.emitter import overloads_of  # loads torch
+
     _check_name(name, "[a-z][a-z0-9]*(_[a-z0-9]+)*", "'hypot'")
     scalar = scalar_named(name)
     count = operands or (scalar.operands if scalar else 1)
@@ -127,6 +129,8 @@ def new_operator(tree: Tree, name: str, operands: int | None = None) -> list[str
         )
     if name in (op.name.removeprefix("graph.") for op in Graph.operations):
         raise HidetError(f"there is an operator 'graph.{name}' already")
+    if not overloads_of(name, count):
+        raise HidetError(f"PyTorch has no operator 'aten.{name}' of {count} tensors alone")
     family, title = _FAMILIES[count], _title(name)
     summary = scalar.summary if scalar else f"The operator {name}: write what it gives"
     changed: list[str] = []

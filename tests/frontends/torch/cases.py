@@ -495,7 +495,7 @@ CASES += [
     element_case(op, target)
     for op in graph.Graph.operations
     if issubclass(op, UnaryOp | BinaryOp)
-    for target in overloads_of(op, len(op.get_irdl_definition().operands))
+    for target in overloads_of(op.name, len(op.get_irdl_definition().operands))
     if target not in LISTED
 ]
 

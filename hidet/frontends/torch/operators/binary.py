@@ -105,9 +105,9 @@ BINARY: Table = {
         target: partial(comparison if issubclass(op, ComparisonOp) else function, op)
         for op in graph.Graph.operations
         if issubclass(op, BinaryOp | ComparisonOp)
-        for target in overloads_of(op, 2)
+        for target in overloads_of(op.name, 2)
     },
-    **{target: partial(division, op) for op in DIVISIONS for target in overloads_of(op, 2)},
+    **{target: partial(division, op) for op in DIVISIONS for target in overloads_of(op.name, 2)},
     **{target: partial(sum_with_factor, op) for op, targets in SUMS.items() for target in targets},
     **{
         getattr(getattr(aten, name), overload): partial(function, op)

@@ -33,14 +33,14 @@ Table: TypeAlias = dict[Overload, Translation]
 """Which function translates which operator."""
 
 
-def overloads_of(op: type[graph.GraphOp], operands: int) -> list[Overload]:
-    """Give the ATen operators of an operation's name that map tensors, or numbers, to one tensor.
+def overloads_of(name: str, operands: int) -> list[Overload]:
+    """Give the ATen operators of a name that map tensors, or numbers, to one tensor.
 
     Args:
-        op: the operation.
+        name: the name; that of an operation, too, such as `graph.add`.
         operands: how many arguments they take; those that take more say more.
     """
-    packet = getattr(torch.ops.aten, op.name.removeprefix("graph."), None)
+    packet = getattr(torch.ops.aten, name.removeprefix("graph."), None)
     found = [getattr(packet, name) for name in packet.overloads()] if packet is not None else []
     return [
         target

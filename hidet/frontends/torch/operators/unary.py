@@ -112,7 +112,7 @@ UNARY: Table = {
         target: partial(function, op)
         for op in graph.Graph.operations
         if issubclass(op, UnaryOp)
-        for target in overloads_of(op, 1)
+        for target in overloads_of(op.name, 1)
     },
     **{target: partial(rounding, op) for target, op in ROUNDINGS.items()},
     aten.isinf.default: partial(predicate, graph.IsinfOp),
