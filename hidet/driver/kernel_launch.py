@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Callable
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +19,12 @@ from hidet.dialects.cuda.names import symbol_of
 from hidet.dialects.cuda.tensor_map import TensorMapType
 from hidet.dialects.locations import lines_of
 from hidet.driver.compiler_errors import in_script
-from hidet.driver.plan_types import converter_of, letter_of
+from hidet.driver.plan_types import packer_of
 from hidet.errors import HidetError
 from hidet.runtime.cuda_services import CudaServices
 from hidet.runtime.kernels import CpuKernel, CudaKernel, Extents
 from hidet.runtime.library import Library
+from hidet.runtime.plan import WORD
 from hidet.runtime.tensor_maps import MAP_BYTES
 from hidet.runtime.tensors import POINTER_ALIGNMENT
 
@@ -61,17 +63,10 @@ class Launcher:
         self._largest = (*op.max_grid, *op.max_block)
         self._places = [n for n, extent in enumerate(self._extents) if extent == DYNAMIC]
         types = [argument.type for argument in op.arguments]
-        self._convert = [_converter(kind) for kind in types]
-        # Values in the order of the parameters, each at a multiple of its size, then the block.
-        letters = [_letter(kind) for kind in types]
-        self._offsets = [
-            struct.calcsize(f"@{''.join(letters[:n])}0{letter.removeprefix('0')[0]}")
-            for n, letter in enumerate(letters)
-        ]
-        self._layout = struct.Struct(f"@{''.join(letters)}")
-        self._block_at = (self._layout.size + 3) // 4 * 4
-        self._table_at = (self._block_at + 12 + 7) // 8 * 8
-        self._table = struct.Struct(f"@{len(types) + 1}Q")
+        self._packers = list(map(_packer, types))
+        # The arguments one after the other, then the block.
+        sizes = [MAP_BYTES if isinstance(kind, TensorMapType) else WORD for kind in types]
+        self._offsets = list(accumulate(sizes, initial=0))
 
     def __call__(self, *values: Any) -> None:
         """Launch the kernel: the extents that it leaves open, then the arguments.
@@ -83,15 +78,13 @@ class Launcher:
         grid, block = self._static or self._shape(extents)
         if 0 in grid:
             return
-        buffer = ctypes.create_string_buffer(self._table_at + self._table.size)
+        packed = [pack(v) for pack, v in zip(self._packers, arguments, strict=True)]
+        packed.append(struct.pack("@3I", *block))
+        buffer = ctypes.create_string_buffer(b"".join(packed))
         start = ctypes.addressof(buffer)
-        packed = [convert(v) for convert, v in zip(self._convert, arguments, strict=True)]
-        self._layout.pack_into(buffer, 0, *packed)
-        struct.pack_into("@3I", buffer, self._block_at, *block)
-        addresses = [start + offset for offset in (*self._offsets, self._block_at)]
-        self._table.pack_into(buffer, self._table_at, *addresses)
+        table = (ctypes.c_uint64 * len(self._offsets))(*(start + each for each in self._offsets))
         try:
-            self._kernel.launch(start + self._table_at, grid, block)
+            self._kernel.launch(ctypes.addressof(table), grid, block)
         except HidetError as error:
             error.what = in_script(error.what, self._op)
             error.where = error.where or self._where
@@ -128,26 +121,14 @@ class Launcher:
         )
 
 
-# Arguments as `struct` takes them.
-
-_MAP = f"0Q{MAP_BYTES}s"  # at a multiple of 8 bytes
-
-
-def _letter(kind: Attribute) -> str:
-    """Return the letter of `struct` for the type of a parameter."""
-    if isinstance(kind, TensorMapType):
-        return _MAP
-    return "Q" if isinstance(kind, MemRefType) else letter_of(kind)
-
-
-def _converter(kind: Attribute) -> Callable[[Any], Any]:
-    """Return what makes a value what `struct` takes."""
+def _packer(kind: Attribute) -> Callable[[Any], bytes]:
+    """Return what makes an argument the bytes that its parameter reads."""
     if isinstance(kind, TensorMapType):
         return bytes
-    return _address if isinstance(kind, MemRefType) else converter_of(kind)
+    return _address if isinstance(kind, MemRefType) else packer_of(kind)
 
 
-def _address(value: int | float) -> int:
+def _address(value: int | float) -> bytes:
     """Return an address, of which kernels take for granted that vectors may begin there."""
     address = int(value)
     if address % POINTER_ALIGNMENT:
@@ -155,4 +136,4 @@ def _address(value: int | float) -> int:
             f"a kernel is passed the address {address:#x}",
             hint=f"addresses of tensors, and of their parts, are multiples of {POINTER_ALIGNMENT}",
         )
-    return address
+    return struct.pack("@Q", address)

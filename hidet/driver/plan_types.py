@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Sequence
 from ctypes import c_float
+from functools import partial
 from typing import cast
 
 from xdsl.dialects import arith
@@ -13,7 +14,7 @@ from xdsl.ir import Attribute
 
 from hidet.dialects.cuda.tensor_map import TensorMapType
 from hidet.errors import LegalityError, UnsupportedDtypeError
-from hidet.runtime.plan import ITEM_SIZES, DtypeName, Scalar, TensorMapSpec, TensorSpec
+from hidet.runtime.plan import ITEM_SIZES, WORD, DtypeName, Scalar, TensorMapSpec, TensorSpec
 
 
 def dtype_name(kind: Attribute) -> DtypeName:
@@ -60,49 +61,38 @@ def scalar(op: arith.ConstantOp) -> Scalar:
     """
     kind, value = op.result.type, op.value
     if isinstance(value, IntegerAttr | FloatAttr) and str(kind) in ITEM_SIZES:
-        data = struct.pack(f"<{letter_of(kind)}", converter_of(kind)(value.value.data))
+        data = packer_of(kind)(value.value.data)
         return Scalar(dtype_name(kind), int.from_bytes(data, "little"))
     raise LegalityError(f"a launch passes the constant {value}, which is no number")
 
 
-# Numbers as `struct` takes them.
-
-_LETTERS = {"i1": "?", "i8": "B", "i16": "H", "i32": "I", "i64": "Q"} | {
-    "f16": "H",
-    "bf16": "H",
-    "f32": "f",
-    "f64": "d",
-}
+# Numbers as kernels get them by value.
 
 
-def letter_of(kind: Attribute) -> str:
-    """Return the letter of `struct` for a type of numbers."""
-    return _LETTERS[str(kind)]
-
-
-def converter_of(kind: Attribute) -> Callable[[int | float], int | float]:
-    """Return what makes a number what `struct` takes: integers and short floats by their bits."""
+def packer_of(kind: Attribute) -> Callable[[int | float], bytes]:
+    """Return what makes a number of a type a word, in whose lower bytes it is."""
     if isinstance(kind, IntegerType):
         mask = (1 << kind.bitwidth) - 1
-        return lambda value: int(value) & mask
-    return {"f16": _float16_bits, "bf16": _bfloat16_bits, "f32": _float32}.get(str(kind), float)
+        return lambda value: (int(value) & mask).to_bytes(WORD, "little")
+    return _FLOATS[str(kind)]
 
 
-def _float32(value: int | float) -> float:
+def _float32(value: int | float) -> bytes:
     """Round to float32; what is too large becomes infinite."""
-    return c_float(value).value
+    return struct.pack("<f4x", c_float(value).value)
 
 
-def _bfloat16_bits(value: int | float) -> int:
-    return _bits_of(value, "bfloat16")
-
-
-def _float16_bits(value: int | float) -> int:
-    return _bits_of(value, "float16")
-
-
-def _bits_of(value: int | float, dtype: str) -> int:
-    """Return the bits of a number in a type of torch, which is loaded for such numbers only."""
+def _short(dtype: str, value: int | float) -> bytes:
+    """Round to a type of torch with 16 bits; torch is loaded for such numbers only."""
     import torch
 
-    return int(torch.tensor(value, dtype=getattr(torch, dtype)).view(torch.int16)) & 0xFFFF
+    bits = int(torch.tensor(value, dtype=getattr(torch, dtype)).view(torch.int16)) & 0xFFFF
+    return bits.to_bytes(WORD, "little")
+
+
+_FLOATS: dict[str, Callable[[int | float], bytes]] = {
+    "f64": struct.Struct("<d").pack,
+    "f32": _float32,
+    "f16": partial(_short, "float16"),
+    "bf16": partial(_short, "bfloat16"),
+}

@@ -295,7 +295,7 @@ class CompiledFunction:
         """Whether the function itself prints; kernels may as well."""
         return any(isinstance(op, PrintfOp) for op in self._op.walk())
 
-    @cached_property
+    @property
     def content(self) -> str:
         """What the function does, as text: its IR and that of the kernels that it launches."""
         return "\n".join(map(str, (self._op, *(self._kernels.ops[n] for n in self._launched))))

@@ -13,26 +13,14 @@ from hidet.driver.tensor_maps import TensorMaps
 from hidet.errors import DeviceMismatchError, HidetError, UnsupportedDtypeError
 from hidet.frontends.script.launches import Parameter
 from hidet.frontends.script.tensor_maps import TensorMapType
-from hidet.frontends.script.types import PointerType, ScalarType, TensorType, plain_number
+from hidet.frontends.script.types import (
+    TF32,
+    PointerType,
+    ScalarType,
+    TensorType,
+    plain_number,
+)
 from hidet.runtime.tensors import POINTER_ALIGNMENT
-
-TORCH_TYPES: dict[str, torch.dtype] = {
-    "bool": torch.bool,
-    "i8": torch.int8,
-    "i16": torch.int16,
-    "i32": torch.int32,
-    "i64": torch.int64,
-    "u8": torch.uint8,
-    "u16": torch.uint16,
-    "u32": torch.uint32,
-    "u64": torch.uint64,
-    "f16": torch.float16,
-    "bf16": torch.bfloat16,
-    "f32": torch.float32,
-    "f64": torch.float64,
-    "tf32": torch.float32,
-}
-"""torch's data type for each element type."""
 
 # What torch.compile has in the place of numbers that vary.
 _SYMBOLS = (torch.SymInt, torch.SymFloat, torch.SymBool)
@@ -152,10 +140,10 @@ class Arguments:
         if isinstance(kind, TensorMapType):
             kind = kind.tensor
         assert not isinstance(kind, ScalarType)
-        wanted = TORCH_TYPES[kind.element.short_name]
+        wanted = _torch_type(kind.element)
         takes_any = isinstance(kind, PointerType) and kind.is_void
         # torch computes little with unsigned integers: signed ones of the width hold the same bits.
-        as_well = TORCH_TYPES.get(kind.element.short_name.replace("u", "i", 1), wanted)
+        as_well = getattr(torch, kind.element.name.removeprefix("u"), wanted)
         if not takes_any and value.dtype not in (wanted, as_well):
             raise UnsupportedDtypeError(
                 f"{self._name_of(parameter)} has data type {value.dtype}, not {wanted}"
@@ -239,6 +227,12 @@ class Arguments:
                 original.copy_(copy)
 
 
+def _torch_type(kind: ScalarType) -> torch.dtype:
+    """Return torch's data type of the elements of a type."""
+    found: torch.dtype = torch.float32 if kind == TF32 else getattr(torch, kind.name)
+    return found
+
+
 def _bytes_spanned(tensor: torch.Tensor) -> int:
     """Return the bytes from the first element of a tensor to the end of its last."""
     if tensor.is_contiguous():
@@ -259,7 +253,7 @@ def _number(kind: ScalarType, value: int | float) -> int | float:
 def number_of(kind: ScalarType, value: int | float) -> int | float:
     """Return a number that the host has computed as its type has it: rounded, with its sign."""
     if kind.is_float:
-        rounded: float = torch.tensor(value, dtype=TORCH_TYPES[kind.short_name]).item()
+        rounded: float = torch.tensor(value, dtype=_torch_type(kind)).item()
         return rounded
     if kind.kind == "bool":
         return bool(value)

@@ -14,21 +14,18 @@ from __future__ import annotations
 import builtins
 import hashlib
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 import torch
 from torch.fx.node import has_side_effect
 from torch.library import Library
 
 from hidet.dialects.cuda.names import is_identifier, symbol_of
-from hidet.driver.script_keys import function_of
+from hidet.driver.script_keys import Function, function_of
 from hidet.foreign import HoldsTensor, plain
 from hidet.forks import FAMILY
 from hidet.frontends.script.launches import Parameter
 from hidet.frontends.script.types import ScalarType
-
-if TYPE_CHECKING:
-    from hidet.driver.script import CompiledFunction
 
 NAMESPACE = "hidet_script"
 """The namespace of the operators."""
@@ -39,13 +36,13 @@ Operator: TypeAlias = torch._ops.OpOverload[..., Any]  # pyright: ignore[reportP
 _LIBRARY = Library(NAMESPACE, "FRAGMENT")
 _LOCK = FAMILY.lock()
 # A registry, as torch's own: an operator lives as long as the process, and its kernel with it.
-_FUNCTIONS: dict[Operator, CompiledFunction] = {}
+_FUNCTIONS: dict[Operator, Function] = {}
 _OPERATORS: dict[str, Operator] = {}
 # What cannot be the name of an argument in a schema, or in the code of an FX graph.
 _RESERVED = frozenset((*dir(builtins), "self", "Tensor", "Scalar", "Device", "Layout"))
 
 
-def kernel_of_operator(operator: object) -> CompiledFunction | None:
+def kernel_of_operator(operator: object) -> Function | None:
     """Return the kernel that an operator runs; None for anything else than such an operator."""
     return _FUNCTIONS.get(cast("Operator", operator))
 
@@ -98,7 +95,7 @@ def _argument(parameter: Parameter, number: int, *, is_written: bool) -> str:
     return f"{'bool' if parameter.type.name == 'bool' else 'SymInt'} {name}"
 
 
-def _register(name: str, schema: str, function: CompiledFunction) -> Operator:
+def _register(name: str, schema: str, function: Function) -> Operator:
     """Register an operator for all devices."""
     # Compilers of torch must not choose other strides: kernels take contiguous tensors only.
     tags = (torch.Tag.pt2_compliant_tag, torch.Tag.needs_exact_strides)

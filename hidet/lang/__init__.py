@@ -32,8 +32,7 @@ with collector_paused(for_good=True):
     from hidet.frontends.script.cuda_arithmetic import reinterpret
     from hidet.frontends.script.formats import printf
     from hidet.frontends.script.functional import address, bitwise_not, deref
-    from hidet.frontends.script.memory import as_tensor_pointer
-    from hidet.frontends.script.pointers import view
+    from hidet.frontends.script.memory import as_tensor_pointer, view
     from hidet.lang import cuda, layout, mapping, math, meta, task, types
     from hidet.lang.layout import column_major, local_layout, row_major
     from hidet.lang.mapping import *

@@ -8,11 +8,8 @@ array points into it. A call only writes the entries whose tensor has moved, whi
 import ctypes
 from collections.abc import Sequence
 
-from hidet.runtime.plan import Argument, Launch, Plan, Scalar, TensorMap, TensorMapSpec
+from hidet.runtime.plan import WORD, Argument, Launch, Plan, Scalar, TensorMap, TensorMapSpec
 from hidet.runtime.tensor_maps import MAP_BYTES, Encode
-
-WORD = 8
-"""The bytes of a word: of a pointer, and of the widest number."""
 
 NOWHERE = -1
 """An address that no tensor has."""

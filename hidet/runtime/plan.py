@@ -15,6 +15,9 @@ from hidet.runtime.checked_json import decode, encode, parse
 SCHEMA = 2
 """The version of the JSON form. A plan of another version is refused."""
 
+WORD = 8
+"""The bytes of a word: of a pointer, and of the widest number that a kernel gets."""
+
 ALIGNMENT = 256
 """What offsets into the arena and into the prepared memory are multiples of, in bytes."""
 

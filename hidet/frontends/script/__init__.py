@@ -7,14 +7,14 @@ it writes IR of the `task` and `cuda` dialects.
 
 To be read in this order:
 
-- `types`, `values`: what names stand for; `operators`, `conversions`: tables; `emitter`: writes IR,
-  `verbs`: what threads do together,
-- `source`, `syntax_analysis`: what the syntax tells; `scopes`: the names of a function,
-- `evaluation`, `assignments`, `loops`, `statements`: execute the syntax tree; `contexts`: `with`,
-- `kernels`: a function as a kernel, on the host, or inlined; `launches`: what the host computes;
-  `signature`, `keywords`, `argument_passing`: arguments of calls; `parameters`: those of
-  kernels; `cleanup`, `kernel_checks`: what follows; `module`: `script` and `script_module`,
-- `builtins`, `memory`, `attributes`, `cuda`: what scripts can call and set.
+- `tracing`: the function that is being traced, which all ops go to; `messages`, `source`: errors,
+- `types`, `scalars`, `variables`, `vectors`, `tensors`, `pointers`: what names stand for, which
+  make each other: types are called, operators give scalars; `operators`: their tables,
+- `syntax_analysis`: what the syntax tells; `scopes`: the names of a function; `signature`: calls,
+- `evaluation`, `assignments`, `loops`, `exits`, `statements`: execute the syntax tree,
+- `kernels`: a function as a kernel, on the host, or inlined; `parameters`: what it takes;
+  `launches`: what the host computes; `kernel_checks`: what follows; `module`: `script_module`,
+- `builtins`, `memory`, `attributes`, `verbs`, `instructions` and others: what scripts can call.
 """
 
 from hidet.collector_pause import collector_paused

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TypeVar
 
 from hidet.dialects.cuda.names import hint_of
@@ -11,14 +11,15 @@ from hidet.errors import ScriptError
 from hidet.frontends.script.attributes import Attributes, set_attribute
 from hidet.frontends.script.evaluation import Expressions
 from hidet.frontends.script.memory import TensorPointer
+from hidet.frontends.script.messages import describe
+from hidet.frontends.script.scalars import Scalar, convert
 from hidet.frontends.script.signature import unpack
-from hidet.frontends.script.source import LocatedError
 from hidet.frontends.script.syntax_analysis import are_assigned, are_changed
 from hidet.frontends.script.tensor_slices import lane_at
+from hidet.frontends.script.tensors import LANES, Lanes, Pointer, Tensor, load_at, store_at
 from hidet.frontends.script.types import I32, INDEX, ScalarType, TensorType, scalar_type
-from hidet.frontends.script.values import LANES, Lanes, Pointer, Scalar, Tensor, Variable, describe
-from hidet.frontends.script.variables import adapt
-from hidet.frontends.script.vectors import Vector, VectorVariable, vector_variable
+from hidet.frontends.script.variables import Variable, adapt, make_variable
+from hidet.frontends.script.vectors import Vector, VectorVariable
 
 Result = TypeVar("Result")
 
@@ -29,7 +30,7 @@ class Assignments(Expressions):
     rest: tuple[Sequence[ast.stmt], ...] = ()
     """The statements after the one that is executed, of all blocks around it."""
 
-    def assign(self, node: ast.Assign) -> None:
+    def visit_Assign(self, node: ast.Assign) -> None:
         """Assign a value to names, elements or attributes of the kernel."""
         value = self.evaluate(node.value)
         for target in node.targets:
@@ -41,7 +42,9 @@ class Assignments(Expressions):
             case ast.Name():
                 self.assign_name(target.id, value)
             case ast.Tuple() | ast.List():
-                for element, each in self._at(target, lambda: unpack(value, target.elts)):
+                with self.source.at(target):
+                    parts = unpack(value, target.elts)
+                for element, each in parts:
                     self.assign_to(element, each)
             case ast.Subscript():
                 self.store(target, value)
@@ -53,27 +56,22 @@ class Assignments(Expressions):
         """Set an attribute of the kernel, or an element of a vector, `v.x = ...`."""
         place = self.component(target)
         if isinstance(place, Lanes) and target.attr in LANES:
-            self.emitter.store_at(value, lane_at(place, target.attr))
+            store_at(value, lane_at(place, target.attr))
         elif isinstance(place, VectorVariable) and target.attr in LANES:
-            self._at(target, lambda: place.write_lane(LANES.index(target.attr), value))
+            with self.source.at(target):
+                place.write_lane(LANES.index(target.attr), value)
         elif isinstance(place, Attributes):
-            self._at(target, lambda: set_attribute(self.emitter, place, target.attr, value))
+            with self.source.at(target):
+                set_attribute(place, target.attr, value)
         else:
             raise self.source.error(target, f"{describe(place)} takes no attributes")
-
-    def _at(self, node: ast.AST, action: Callable[[], Result]) -> Result:
-        try:
-            return action()
-        except LocatedError:
-            raise
-        except ScriptError as error:
-            raise self.source.locate(node, error) from error
 
     def store(self, target: ast.Subscript, value: object) -> None:
         """Store an element."""
         base = self.component(target)
         if isinstance(base, VectorVariable):
-            self._at(target, lambda: base.write_lane(self.evaluate(target.slice), value))
+            with self.source.at(target):
+                base.write_lane(self.evaluate(target.slice), value)
             return
         if not isinstance(base, Tensor | Pointer):
             raise self.source.error(
@@ -81,8 +79,9 @@ class Assignments(Expressions):
                 f"{describe(base)} cannot be changed by a kernel",
                 "make a tensor: register_tensor('float32', [n])",
             )
-        pointer = self._at(target, lambda: self.address(base, target))
-        self.emitter.store_at(value, pointer)
+        with self.source.at(target):
+            pointer = self.address(base, target)
+        store_at(value, pointer)
 
     def assign_name(self, name: str, value: object, kind: ScalarType | None = None) -> None:
         """Assign a value to a name.
@@ -96,7 +95,7 @@ class Assignments(Expressions):
         if scope is not None:
             bound = scope.names[name]
             if isinstance(bound, Variable):
-                self.emitter.write(value, bound)
+                bound.write(value)
                 return
             if isinstance(bound, VectorVariable):
                 bound.write(value)
@@ -112,13 +111,13 @@ class Assignments(Expressions):
             scope.names[name] = self.named(name, value)
             return
         if isinstance(value, Vector) and any(are_changed(name, each) for each in self.rest):
-            value = vector_variable(self.emitter, name, value)
+            value = VectorVariable(name, value)
         if isinstance(value, Scalar | int | float):
             if any(are_assigned(name, statements) for statements in self.rest):
-                self.scopes.define(name, self.emitter.variable(name, value, kind))
+                self.scopes.define(name, make_variable(name, value, kind))
                 return
             if kind is not None:
-                value = self.emitter.cast(self.emitter.scalar_of(value, kind), kind)
+                value = convert(value, kind)
         self.scopes.define(name, self.named(name, value))
 
     @staticmethod
@@ -132,7 +131,7 @@ class Assignments(Expressions):
             value.memory.name_hint = hint_of(name)
         return value
 
-    def annotated(self, node: ast.AnnAssign) -> None:
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
         """Declare a variable, `x: f32 = 0.0`; without a value it holds anything."""
         kind = self.evaluate(node.annotation)
         if isinstance(kind, TensorType) or not isinstance(node.target, ast.Name):
@@ -143,11 +142,11 @@ class Assignments(Expressions):
         kind = scalar_type(kind)
         name = node.target.id
         if node.value is None:
-            self.scopes.define(name, self.emitter.variable(name, None, kind))
+            self.scopes.define(name, make_variable(name, None, kind))
             return
         self.assign_name(name, self.evaluate(node.value), kind)
 
-    def augmented(self, node: ast.AugAssign) -> None:
+    def visit_AugAssign(self, node: ast.AugAssign) -> None:
         """Change a variable or an element."""
         target = node.target
         if isinstance(target, ast.Attribute) and target.attr in LANES:
@@ -161,10 +160,11 @@ class Assignments(Expressions):
                 self.store(target, self._changed(node, self.evaluate(target), value))
                 return
             if isinstance(base, Tensor | Pointer):
-                pointer = self._at(target, lambda: self.address(base, target))
-                old = self.emitter.load_at(pointer)
+                with self.source.at(target):
+                    pointer = self.address(base, target)
+                old = load_at(pointer)
                 changed = self._changed(node, old, self.evaluate(node.value))
-                self.emitter.store_at(changed, pointer)
+                store_at(changed, pointer)
                 return
         if not isinstance(target, ast.Name):
             raise self.source.error(target, "this cannot be changed")
@@ -172,7 +172,7 @@ class Assignments(Expressions):
         scope = self.scopes.find(target.id)
         bound = None if scope is None else scope.names[target.id]
         if isinstance(bound, Variable):
-            adapt(self.emitter, bound, value)
+            adapt(bound, value)
         self.assign_name(target.id, self._changed(node, self.evaluate(target), value))
 
     def _changed(self, node: ast.AugAssign, old: object, value: object) -> object:
@@ -181,7 +181,7 @@ class Assignments(Expressions):
             case Scalar(type=kind), Scalar(type=other), ast.Add() | ast.Sub() | ast.Mult():
                 # The result is cut off to 32 bits anyway; these operators may cut off before.
                 if kind is I32 and other is INDEX:
-                    value = self.emitter.cast(value, I32)
+                    value = convert(value, I32)
             case _:
                 pass
         return self.operate(node.op, old, value)

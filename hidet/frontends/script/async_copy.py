@@ -24,13 +24,13 @@ from hidet.dialects.cuda.table_ops import Element, known_index
 from hidet.dialects.shaped import memref_type
 from hidet.errors import ScriptError
 from hidet.frontends.script.barriers import barrier_at
-from hidet.frontends.script.emitter import Emitter
-from hidet.frontends.script.instructions import instruction
-from hidet.frontends.script.operands import i32_operand, known_number, operand_at
+from hidet.frontends.script.instructions import i32_operand, instruction, operand_at
+from hidet.frontends.script.messages import describe
+from hidet.frontends.script.scalars import Scalar, convert, index_of, scalar_of
 from hidet.frontends.script.tensor_maps import TensorMap
-from hidet.frontends.script.tracing import current
+from hidet.frontends.script.tensors import Pointer, Tensor
+from hidet.frontends.script.tracing import insert
 from hidet.frontends.script.types import INDEX
-from hidet.frontends.script.values import Pointer, Scalar, Tensor, describe
 
 CACHES = {"always": CopyCache.CA, "global": CopyCache.CG}
 """Where a copy caches what it reads, by the name of Hidet: at all levels, or in L2 only."""
@@ -62,7 +62,6 @@ def cp_async(
     Raises:
         ScriptError: an address or the size is not what the instruction takes.
     """
-    emitter = current("cp_async")
     cache = CACHES.get(cache_level)
     if cache is None or prefetch_bytes != 0 or evict_policy != "evict_normal":
         raise ScriptError(
@@ -80,8 +79,8 @@ def cp_async(
         raise ScriptError(f"cp_async copies from an address, not {describe(src)}", hint="~x[i, j]")
     size = src.element.bits // 8
     to, start = instruction.operands
-    target = operand_at(emitter, "cp_async", to, dst, cp_size // size)
-    source = operand_at(emitter, "cp_async", start, src, 1)
+    target = operand_at("cp_async", to, dst, cp_size // size)
+    source = operand_at("cp_async", start, src, 1)
     assert isinstance(dst, Pointer | Tensor)
     if dst.element != src.element:
         raise ScriptError(
@@ -90,37 +89,30 @@ def cp_async(
         )
     valid = None
     if src_size is not None:
-        count = src_size if isinstance(src_size, int) else emitter.scalar_of(src_size)
+        count = src_size if isinstance(src_size, int) else scalar_of(src_size)
         if isinstance(count, Scalar):
-            count = emitter.cast(count, INDEX)
-        valid = emitter.index_of(count // size)
-    emitter.insert(CpAsyncOp(cp_size // size, source, target, cache, valid))
+            count = convert(count, INDEX)
+        valid = index_of(count // size)
+    insert(CpAsyncOp(cp_size // size, source, target, cache, valid))
 
 
 cp_async_commit_group = instruction("cp_async_commit_group", CpAsyncCommitOp)
 tma_commit_group = instruction("tma_commit_group", TmaCommitOp)
 
 
-def cp_async_wait_group(allow_on_fly_groups: object) -> None:
-    """Wait for the thread's groups of copies, but for so many of the latest ones.
-
-    Raises:
-        ScriptError: the number is not known when the script is defined, or is negative.
-    """
-    emitter = current("cp_async_wait_group")
-    if not isinstance(allow_on_fly_groups, int) or allow_on_fly_groups < 0:
-        raise ScriptError(
-            f"the number of groups that may be under way is {describe(allow_on_fly_groups)}",
-            hint="it is an integer from 0 on, known when the script is defined",
-        )
-    emitter.insert(CpAsyncWaitOp(allow_on_fly_groups))
+cp_async_wait_group = instruction(
+    "cp_async_wait_group",
+    CpAsyncWaitOp,
+    "allow_on_fly_groups",
+    summary="Wait for the thread's groups of copies, but for so many of the latest ones.",
+    pending=range(256),
+)
 
 
 def cp_async_wait_all() -> None:
     """Wait for all copies of the thread, in groups or not."""
-    emitter = current("cp_async_wait_all")
-    emitter.insert(CpAsyncCommitOp())
-    emitter.insert(CpAsyncWaitOp(0))
+    insert(CpAsyncCommitOp())
+    insert(CpAsyncWaitOp(0))
 
 
 # TMA.
@@ -143,14 +135,13 @@ def tma_load(
     Raises:
         ScriptError: an argument is not what it should be, or the box does not fit.
     """
-    emitter = current("tma_load")
     box = _map(source)
-    at = _coordinates(emitter, coordinates, box)
+    at = _coordinates(coordinates, box)
     instruction = hopper.TMA_LOAD[len(at)]
-    target = _box_memory(emitter, instruction, dst, box)
-    barrier = barrier_at(emitter, instruction, mbar)
-    blocks = None if multicast is None else i32_operand(emitter, multicast)
-    emitter.insert(TmaLoadOp(box.ssa, at, target, barrier, blocks))
+    target = _box_memory(instruction, dst, box)
+    barrier = barrier_at(instruction, mbar)
+    blocks = None if multicast is None else i32_operand(multicast)
+    insert(TmaLoadOp(box.ssa, at, target, barrier, blocks))
 
 
 def tma_store(target: object, coordinates: object, src: object) -> None:
@@ -167,18 +158,19 @@ def tma_store(target: object, coordinates: object, src: object) -> None:
     Raises:
         ScriptError: an argument is not what it should be, or the box does not fit.
     """
-    emitter = current("tma_store")
     box = _map(target)
-    at = _coordinates(emitter, coordinates, box)
-    source = _box_memory(emitter, hopper.TMA_STORE[len(at)], src, box)
-    emitter.insert(TmaStoreOp(source, box.ssa, at))
+    at = _coordinates(coordinates, box)
+    source = _box_memory(hopper.TMA_STORE[len(at)], src, box)
+    insert(TmaStoreOp(source, box.ssa, at))
 
 
-def tma_wait_group(allow_on_fly_groups: object) -> None:
-    """Wait until no more than so many of the thread's groups still read shared memory."""
-    emitter = current("tma_wait_group")
-    pending = known_number("the number of groups under way", allow_on_fly_groups, range(8))
-    emitter.insert(TmaWaitOp(pending))
+tma_wait_group = instruction(
+    "tma_wait_group",
+    TmaWaitOp,
+    "allow_on_fly_groups",
+    summary="Wait until no more than so many of the thread's groups still read shared memory.",
+    pending=range(256),
+)
 
 
 def _map(value: object) -> TensorMap:
@@ -190,7 +182,7 @@ def _map(value: object) -> TensorMap:
     return value
 
 
-def _coordinates(emitter: Emitter, value: object, box: TensorMap) -> list[SSAValue]:
+def _coordinates(value: object, box: TensorMap) -> list[SSAValue]:
     """Return the coordinates of a box as the instruction takes them, the fastest one first."""
     values = cast("Sequence[object]", value if isinstance(value, tuple | list) else (value,))
     shape = box.type.tensor.shape
@@ -199,19 +191,17 @@ def _coordinates(emitter: Emitter, value: object, box: TensorMap) -> list[SSAVal
             f"{len(values)} coordinates in {box.type.tensor}, which has {len(shape)} dimensions",
             hint="one index for each dimension, (row, column)",
         )
-    return [i32_operand(emitter, each) for each in values][::-1]
+    return [i32_operand(each) for each in values][::-1]
 
 
-def _box_memory(
-    emitter: Emitter, instruction: Instruction, value: object, box: TensorMap
-) -> Element:
+def _box_memory(instruction: Instruction, value: object, box: TensorMap) -> Element:
     """Return where a box lies in shared memory.
 
     Raises:
         ScriptError: it has other elements, or does not fit.
     """
     count = prod(box.type.extents)
-    element = operand_at(emitter, instruction.function, instruction.operands[0], value, 1)
+    element = operand_at(instruction.function, instruction.operands[0], value, 1)
     kind = memref_type(element.memref)
     if kind.element_type != box.type.tensor.element.ir:
         raise ScriptError(f"a box of {box.type} is copied from or to {describe(value)}")

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 
 from hidet.dialects.cuda import AtomicOp
 from hidet.dialects.cuda.atomics import AtomicKind, AtomicPairOp
 from hidet.dialects.cuda.memory_access import AccessScope
 from hidet.errors import ScriptError
 from hidet.frontends.script.barriers import FENCES
-from hidet.frontends.script.operands import element_at
-from hidet.frontends.script.tracing import current
-from hidet.frontends.script.values import Pointer, Scalar, describe
+from hidet.frontends.script.messages import describe
+from hidet.frontends.script.scalars import Scalar, binary, constant, convert
+from hidet.frontends.script.tensors import Pointer, element_at
+from hidet.frontends.script.tracing import insert
 from hidet.frontends.script.vectors import Vector
 
 _INTEGERS = ("i32", "u32", "i64", "u64")
@@ -117,47 +119,42 @@ def _atomic(
 ) -> Scalar:
     """Insert an operation, and the fences that its order takes."""
     name = f"atomic_{kind.value}"
-    emitter = current(name)
     pointer, where = _target(name, address, sem, scope, TYPES[kind])
     element = pointer.element
-    operand = emitter.cast(emitter.scalar_of(value, element), element)
+    operand = convert(value, element)
     if negative:
-        operand = emitter.binary("-", emitter.constant(0, element), operand)
+        operand = binary("-", constant(0, element), operand)
     compared = None
     if expected is not None:
-        compared = emitter.cast(emitter.scalar_of(expected, element), element).ssa
+        compared = convert(expected, element).ssa
+    kind = _UNSIGNED.get(kind, kind) if element.kind == "unsigned" else kind
+    with _fenced(sem, where) as scope_of_op:
+        op = insert(AtomicOp(kind, operand.ssa, compared, element_at(pointer), scope_of_op))
+    return Scalar(op.result, element)
+
+
+@contextmanager
+def _fenced(sem: str, scope: AccessScope) -> Generator[AccessScope | None]:
+    """Insert the fences of an order around an operation; gives its scope, None for the GPU."""
     before, after = _FENCES[sem]
     if before:
-        FENCES[where]()
-    kind = _UNSIGNED.get(kind, kind) if element.kind == "unsigned" else kind
-    op = emitter.insert(
-        AtomicOp(kind, operand.ssa, compared, element_at(emitter, pointer), _scope(where))
-    )
+        FENCES[scope]()
+    yield None if scope is AccessScope.GPU else scope
     if after:
-        FENCES[where]()
-    return Scalar(emitter, op.result, element)
-
-
-def _scope(scope: AccessScope) -> AccessScope | None:
-    return None if scope is AccessScope.GPU else scope
+        FENCES[scope]()
 
 
 def _add_pair(address: object, value: Vector, sem: str, scope: str) -> None:
     """Insert the addition of two halves to neighbouring elements, and the fences of its order."""
-    emitter = current("atomic_add")
     pointer, where = _target("atomic_add", address, sem, scope, TYPES[AtomicKind.ADD])
     if str(value.type) not in _VECTORS or value.type.element != pointer.element:
         raise ScriptError(
             f"atomic_add of {value.type} by {describe(pointer)}",
             hint=f"{' or '.join(_VECTORS)} is added to two neighbouring elements of its type",
         )
-    before, after = _FENCES[sem]
-    if before:
-        FENCES[where]()
     first, second = (each.ssa for each in value)
-    emitter.insert(AtomicPairOp(first, second, element_at(emitter, pointer), _scope(where)))
-    if after:
-        FENCES[where]()
+    with _fenced(sem, where) as scope_of_op:
+        insert(AtomicPairOp(first, second, element_at(pointer), scope_of_op))
 
 
 def _target(

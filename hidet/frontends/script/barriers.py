@@ -8,7 +8,7 @@ from xdsl.ir import SSAValue
 
 from hidet.arch.hopper import REGISTER_COUNTS, SETMAXNREG
 from hidet.arch.instructions import Instruction
-from hidet.arch.limits import WARP
+from hidet.arch.limits import MAX_THREADS_PER_BLOCK, WARP
 from hidet.dialects.cuda import (
     BarrierArriveOp,
     BarrierSyncOp,
@@ -32,11 +32,9 @@ from hidet.dialects.cuda.barriers import BlockVote, EffectOp, SyncVoteOp
 from hidet.dialects.cuda.memory_access import AccessScope
 from hidet.dialects.cuda.table_ops import Element
 from hidet.errors import ScriptError
-from hidet.frontends.script.emitter import Emitter
-from hidet.frontends.script.instructions import instruction
-from hidet.frontends.script.operands import i32_operand, known_number, operand_at
-from hidet.frontends.script.tracing import current
-from hidet.frontends.script.values import describe
+from hidet.frontends.script.instructions import i32_operand, instruction, known_number, operand_at
+from hidet.frontends.script.messages import describe
+from hidet.frontends.script.tracing import current, insert
 
 syncthreads = instruction("syncthreads", SyncThreadsOp)
 syncthreads_and, syncthreads_or, syncthreads_count = (
@@ -87,8 +85,7 @@ _expect = instruction(
 
 def nano_sleep(nano_seconds: object) -> None:
     """Wait for about so many nanoseconds, up to a million; the CPU does not wait."""
-    emitter = current("nano_sleep")
-    emitter.insert(EffectOp("nanosleep", [i32_operand(emitter, nano_seconds)]))
+    insert(EffectOp("nanosleep", [i32_operand(nano_seconds)]))
 
 
 def cluster_sync() -> None:
@@ -110,19 +107,16 @@ def setmaxnreg(nregs: object, action: object) -> None:
     Raises:
         ScriptError: there is no such action or number.
     """
-    emitter = current("setmaxnreg")
     if not isinstance(action, str) or action not in SETMAXNREG:
         raise ScriptError(
             f"setmaxnreg does {describe(action)}", hint="the action is 'inc' or 'dec'"
         )
-    if emitter.shape.min_blocks is None:
+    if current().shape.min_blocks is None:
         raise ScriptError(
             "setmaxnreg without a number of blocks for a multiprocessor has no effect",
             hint="set attrs.cuda.min_blocks = 1 first",
         )
-    emitter.insert(
-        SetMaxNregOp(action, known_number("the number of registers", nregs, REGISTER_COUNTS))
-    )
+    insert(SetMaxNregOp(action, known_number("the number of registers", nregs, REGISTER_COUNTS)))
 
 
 def barrier_sync(barrier: object, count: object = None, aligned: bool = False) -> None:
@@ -136,9 +130,8 @@ def barrier_sync(barrier: object, count: object = None, aligned: bool = False) -
     Raises:
         ScriptError: there is no such barrier.
     """
-    emitter = current("barrier_sync")
-    number, threads = _named(emitter, barrier, count)
-    emitter.insert(BarrierSyncOp(number, threads))
+    number, threads = _named(barrier, count)
+    insert(BarrierSyncOp(number, threads))
 
 
 def bar_sync(cooperative_threads: object) -> None:
@@ -148,14 +141,15 @@ def bar_sync(cooperative_threads: object) -> None:
 
 def barrier_arrive(barrier: object, count: object, aligned: bool = False) -> None:
     """Come to a barrier of the block, and go on at once."""
-    emitter = current("barrier_arrive")
-    number, threads = _named(emitter, barrier, count)
-    emitter.insert(BarrierArriveOp(number, threads))
+    number, threads = _named(barrier, count)
+    insert(BarrierArriveOp(number, threads))
 
 
-def _named(emitter: Emitter, barrier: object, count: object) -> tuple[SSAValue, int]:
+def _named(barrier: object, count: object) -> tuple[SSAValue, int]:
     """Return the number of a barrier, and that of the threads that meet at it."""
-    block = prod(emitter.shape.block or (0,))
+    extents = current().shape.block or (0,)
+    known = [extent for extent in extents if isinstance(extent, int)]
+    block = prod(known) if len(known) == len(extents) else MAX_THREADS_PER_BLOCK
     if isinstance(barrier, int):
         known_number("the number of a barrier", barrier, range(NAMED_BARRIERS))
     threads = known_number(
@@ -163,13 +157,13 @@ def _named(emitter: Emitter, barrier: object, count: object) -> tuple[SSAValue, 
         block if count is None else count,
         range(WARP, block + 1, WARP) or (WARP,),
     )
-    return i32_operand(emitter, barrier), threads
+    return i32_operand(barrier), threads
 
 
-def barrier_at(emitter: Emitter, instruction: Instruction, value: object) -> Element:
+def barrier_at(instruction: Instruction, value: object) -> Element:
     """Return the barrier that an instruction works on."""
     *_, operand = instruction.operands
-    return operand_at(emitter, instruction.function, operand, value, 1)
+    return operand_at(instruction.function, operand, value, 1)
 
 
 # Barriers in memory.

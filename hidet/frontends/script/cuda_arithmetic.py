@@ -11,9 +11,11 @@ from xdsl.ir import SSAValue
 from hidet.dialects.cuda import FastOp, Lop3Op, PrmtOp
 from hidet.dialects.cuda.arithmetic import FAST, FastFunction, JoinOp, PartOp
 from hidet.errors import ScriptError
-from hidet.frontends.script.emitter import Emitter
-from hidet.frontends.script.instructions import instruction
-from hidet.frontends.script.tracing import current
+from hidet.frontends.script.instructions import instruction, known_number
+from hidet.frontends.script.messages import describe
+from hidet.frontends.script.scalars import Scalar, binary, convert, scalar_of
+from hidet.frontends.script.tensors import Pointer, store_at
+from hidet.frontends.script.tracing import insert
 from hidet.frontends.script.types import (
     BF16,
     F16,
@@ -24,18 +26,12 @@ from hidet.frontends.script.types import (
     I64,
     U16,
     U32,
+    ElementType,
     ScalarType,
+    VectorType,
     element_type,
 )
-from hidet.frontends.script.values import Pointer, Scalar, describe
-from hidet.frontends.script.vectors import (
-    Vector,
-    VectorType,
-    is_paired,
-    packed,
-    pair_type,
-    whole_of,
-)
+from hidet.frontends.script.vectors import Vector, is_paired, packed, pair_type, whole_of
 
 # Fast functions.
 
@@ -54,7 +50,7 @@ fast_exp2, fast_log2, fast_sin, fast_cos, fast_tanh, fast_rcp, fast_rsqrt, fast_
 
 def fast_exp(x: object) -> Scalar:
     """Return exp(x), as 2 to the power of x / ln 2; the error grows with |x|."""
-    return fast_exp2(current("fast_exp").binary("*", x, math.log2(math.e)))
+    return fast_exp2(binary("*", x, math.log2(math.e)))
 
 
 def fast_log(x: object) -> Scalar:
@@ -69,12 +65,12 @@ def fast_log10(x: object) -> Scalar:
 
 def fast_pow(x: object, y: object) -> Scalar:
     """Return x to the power of y, for a positive x, from the logarithm of base 2."""
-    return fast_exp2(current("fast_pow").binary("*", y, fast_log2(x)))
+    return fast_exp2(binary("*", y, fast_log2(x)))
 
 
 def fast_divide(x: object, y: object) -> Scalar:
     """Return x / y, as x times the fast 1 / y."""
-    return current("fast_divide").binary("*", x, fast_rcp(y))
+    return binary("*", x, fast_rcp(y))
 
 
 # Words.
@@ -88,15 +84,10 @@ def lop3(*operands: object, imm_lut: int) -> Scalar:
     Raises:
         ScriptError: the table is no number from 0 to 255, or there are not three words.
     """
-    emitter = current("lop3")
-    if isinstance(imm_lut, bool) or not isinstance(imm_lut, int) or not 0 <= imm_lut < 256:  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ScriptError(
-            f"the table of lop3 is {describe(imm_lut)}",
-            hint="it is f(0xF0, 0xCC, 0xAA), known when the script is defined",
-        )
-    target, (a, b, c) = _words(emitter, "lop3", operands)
-    op = emitter.insert(Lop3Op(a.ssa, b.ssa, c.ssa, imm_lut))
-    return _given(emitter, Scalar(emitter, op.result, U32), target)
+    table = known_number("the table of lop3, f(0xF0, 0xCC, 0xAA),", imm_lut, range(256))
+    target, (a, b, c) = _words("lop3", operands)
+    op = insert(Lop3Op(a.ssa, b.ssa, c.ssa, table))
+    return _given(Scalar(op.result, U32), target)
 
 
 def prmt(*operands: object, mode: str | None = None) -> Scalar:
@@ -111,25 +102,22 @@ def prmt(*operands: object, mode: str | None = None) -> Scalar:
     Raises:
         ScriptError: there are not three words, or there is a mode.
     """
-    emitter = current("prmt")
     if mode is not None:
         raise ScriptError(
             f"prmt with mode={mode!r} is not supported",
             hint="the selector says which bytes are taken: 0x4321 for those from byte 1 on",
         )
-    target, (a, b, selector) = _words(emitter, "prmt", operands)
-    op = emitter.insert(PrmtOp(a.ssa, b.ssa, selector.ssa))
-    return _given(emitter, Scalar(emitter, op.result, U32), target)
+    target, (a, b, selector) = _words("prmt", operands)
+    op = insert(PrmtOp(a.ssa, b.ssa, selector.ssa))
+    return _given(Scalar(op.result, U32), target)
 
 
 def _words(
-    emitter: Emitter, name: str, operands: tuple[object, ...]
+    name: str, operands: tuple[object, ...]
 ) -> tuple[Pointer | None, tuple[Scalar, Scalar, Scalar]]:
     """Return the address of the result, if there is one, and the three words."""
     first, *others = operands if len(operands) == 4 else (None, *operands)
-    words = [
-        emitter.scalar_of(each, U32) for each in others if not isinstance(each, Pointer | float)
-    ]
+    words = [scalar_of(each, U32) for each in others if not isinstance(each, Pointer | float)]
     are_words = all(word.type.is_integer and word.type.bits <= 32 for word in words)
     if len(words) != 3 or not are_words or not (first is None or isinstance(first, Pointer)):
         raise ScriptError(
@@ -137,14 +125,14 @@ def _words(
             f"{', '.join(map(describe, operands))}",
             hint=f"{name}(a, b, c), or {name}(~d[0], a, b, c) to store the result as well",
         )
-    a, b, c = (emitter.cast(word, U32) for word in words)
+    a, b, c = (convert(word, U32) for word in words)
     return first, (a, b, c)
 
 
-def _given(emitter: Emitter, result: Scalar, target: Pointer | None) -> Scalar:
+def _given(result: Scalar, target: Pointer | None) -> Scalar:
     """Store a result if it has an address, and return it."""
     if target is not None:
-        emitter.store_at(result, target)
+        store_at(result, target)
     return result
 
 
@@ -173,7 +161,6 @@ def sub_f16x2(*operands: object) -> Vector:
 
 def _of_halves(name: str, function: str, operands: tuple[object, ...], count: int) -> Vector:
     """Compute a function of pairs of halves, and store the result if it has an address."""
-    emitter = current(name)
     target, *pairs = operands if len(operands) > count else (None, *operands)
     words = (_HALVES, U32, I32)
     are_pairs = all(isinstance(each, Vector | Scalar) and each.type in words for each in pairs)
@@ -185,10 +172,10 @@ def _of_halves(name: str, function: str, operands: tuple[object, ...], count: in
             hint=f"{name}({', '.join('abc'[:count])}), or {name}(~d[0], ...) to store the result "
             "as well, where d has elements of type f16x2 or u32",
         )
-    result = packed(emitter, function, *(reinterpret(each, _HALVES) for each in pairs))
+    result = packed(function, *(reinterpret(each, _HALVES) for each in pairs))
     assert result is not None, "pairs of halves have the function"
     if isinstance(target, Pointer):
-        emitter.store_at(reinterpret(result, target.dtype), target)
+        store_at(reinterpret(result, target.dtype), target)
     return result
 
 
@@ -203,8 +190,7 @@ def reinterpret(value: object, dtype: object) -> Scalar | Vector:
     Raises:
         ScriptError: there are more bits, or fewer, or it is not known how many.
     """
-    emitter = current("reinterpret")
-    target, lanes = element_type(dtype)
+    kind = element_type(dtype)
     elements = value.elements if isinstance(value, Vector) else (value,)
     parts = [each for each in elements if isinstance(each, Scalar)]
     if len(parts) < len(elements) or any(part.type.kind in ("bool", "index") for part in parts):
@@ -212,58 +198,52 @@ def reinterpret(value: object, dtype: object) -> Scalar | Vector:
             f"{describe(value)} has no bits that are known",
             hint="give it a type of so many bits: f32(x), i32(i)",
         )
-    source = parts[0].type
-    if source.bits * len(parts) != target.bits * lanes or target.kind == "bool":
+    source, target = parts[0].type, kind.element
+    if source.bits * len(parts) != kind.bits or target.kind == "bool":
         raise ScriptError(
             f"{describe(value)} seen as {dtype}",
             hint=f"a type, or a vector, of {source.bits * len(parts)} bits",
         )
-    kind = VectorType(target, lanes)
-    values = _regrouped(emitter, [part.ssa for part in parts], source, kind)
-    scalars = tuple(Scalar(emitter, each, target) for each in values)
-    return scalars[0] if lanes == 1 else Vector(emitter, kind, scalars)
+    values = _regrouped([part.ssa for part in parts], source, kind)
+    scalars = tuple(Scalar(each, target) for each in values)
+    return Vector(kind, scalars) if isinstance(kind, VectorType) else scalars[0]
 
 
-def _regrouped(
-    emitter: Emitter, parts: list[SSAValue], source: ScalarType, kind: VectorType
-) -> list[SSAValue]:
-    """Return the elements of a vector of a type that have the bits of other ones."""
+def _regrouped(parts: list[SSAValue], source: ScalarType, kind: ElementType) -> list[SSAValue]:
+    """Return the elements of a value of a type that have the bits of other ones."""
     target = kind.element
     if source.bits == target.bits:
         if source.ir == target.ir:
             return parts
-        return [emitter.insert(BitcastOp(part, target.ir)).result for part in parts]
+        return [insert(BitcastOp(part, target.ir)).result for part in parts]
     if source.bits < target.bits:
         count = target.bits // source.bits
         groups = [parts[first : first + count] for first in range(0, len(parts), count)]
-        return [_joined(emitter, group, target) for group in groups]
+        return [_joined(group, target) for group in groups]
     count = source.bits // target.bits
     if source.bits == 32 and is_paired(kind):
         pair = pair_type(target)
-        parts = [emitter.insert(JoinOp([part], pair)).result for part in parts]
+        parts = [insert(JoinOp([part], pair)).result for part in parts]
     return [
-        emitter.insert(PartOp(part, number, target.ir)).result
-        for part in parts
-        for number in range(count)
+        insert(PartOp(part, number, target.ir)).result for part in parts for number in range(count)
     ]
 
 
-def _joined(emitter: Emitter, group: list[SSAValue], target: ScalarType) -> SSAValue:
+def _joined(group: list[SSAValue], target: ScalarType) -> SSAValue:
     """Return some values as one; a value that they are all parts of as what it is."""
     whole = whole_of(group)
     if whole is not None and whole.type == target.ir:
         return whole
-    return emitter.insert(JoinOp(group if whole is None else [whole], target.ir)).result
+    return insert(JoinOp(group if whole is None else [whole], target.ir)).result
 
 
 def _named(name: str, source: ScalarType, target: ScalarType) -> Callable[[object], Scalar]:
     """Return the function of CUDA with this name."""
 
     def function(x: object) -> Scalar:
-        emitter = current(name)
-        value = emitter.cast(emitter.scalar_of(x, source), source)
-        (found,) = _regrouped(emitter, [value.ssa], source, VectorType(target, 1))
-        return Scalar(emitter, found, target)
+        value = convert(x, source)
+        (found,) = _regrouped([value.ssa], source, target)
+        return Scalar(found, target)
 
     function.__name__ = name
     function.__doc__ = f"Return the {target} that has the bits of an {source}."

@@ -8,51 +8,49 @@ from abc import abstractmethod
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import reduce
-from typing import cast
+from typing import NoReturn, cast
 
-from xdsl.dialects import arith, scf
-from xdsl.ir import Block, Region
+from xdsl.ir import Block
 
 from hidet.errors import ScriptError
-from hidet.frontends.script.builtins import WORKER_METHODS, tasks_of
-from hidet.frontends.script.emitter import Emitter
-from hidet.frontends.script.functional import BINARY, COMPARE, UNARY, address, opposite
-from hidet.frontends.script.iterables import Range
-from hidet.frontends.script.operators import common_kind, is_cheap
+from hidet.frontends.script.functional import BINARY, COMPARE, UNARY, address
+from hidet.frontends.script.iterables import WORKER_METHODS, Range, tasks_of
+from hidet.frontends.script.messages import describe
+from hidet.frontends.script.operators import is_cheap
 from hidet.frontends.script.python_calls import called_for
+from hidet.frontends.script.scalars import (
+    Scalar,
+    binary,
+    branch_of,
+    common_kind,
+    constant,
+    convert,
+    is_integer,
+    is_number,
+    select,
+)
 from hidet.frontends.script.scopes import Scopes
-from hidet.frontends.script.signature import Signature, evaluated_defaults, named_as_here, unpack
-from hidet.frontends.script.source import LocatedError, Source
+from hidet.frontends.script.signature import Signature, evaluated_defaults, unpack
+from hidet.frontends.script.source import Source
 from hidet.frontends.script.syntax_analysis import assigned_names, refusal
 from hidet.frontends.script.tensor_slices import attribute_of, is_part, lanes_of, moved, part_of
+from hidet.frontends.script.tensors import LANES, Pointer, Tensor, address_of, load_at
+from hidet.frontends.script.tracing import current
 from hidet.frontends.script.types import BOOL, ScalarType, plain_number
-from hidet.frontends.script.values import (
-    LANES,
-    Pointer,
-    Scalar,
-    Tensor,
-    Variable,
-    describe,
-    is_number,
-    is_offset,
-)
+from hidet.frontends.script.variables import Variable
 from hidet.mapping import TaskMap
 
 
-class Expressions:
+class Expressions(ast.NodeVisitor):
     """Evaluates expressions of one function.
 
     Attributes:
-        emitter: writes the IR.
         source: the source of the function.
         scopes: its names.
         outside: the names of Python that it sees: closure, globals and builtins.
     """
 
-    def __init__(
-        self, emitter: Emitter, source: Source, outside: Mapping[str, object], scopes: Scopes
-    ) -> None:
-        self.emitter = emitter
+    def __init__(self, source: Source, outside: Mapping[str, object], scopes: Scopes) -> None:
         self.source = source
         self.scopes = scopes
         self.outside = outside
@@ -63,25 +61,12 @@ class Expressions:
         Raises:
             ScriptError: something is wrong with it; the error shows where.
         """
-        rule = _RULES.get(type(node))
-        if rule is None:
-            raise self.source.error(node, *refusal(node))
-        try:
-            return plain_number(rule(self, node))
-        except LocatedError:
-            raise
-        except Exception as error:
-            raise self.source.locate(node, error) from error
+        with self.source.at(node):
+            return plain_number(self.visit(node))
 
-    def scalar(self, node: ast.expr) -> Scalar:
-        """Return the value of an expression as a scalar."""
-        value = self.evaluate(node)
-        try:
-            return self.emitter.scalar_of(value)
-        except LocatedError:
-            raise
-        except ScriptError as error:
-            raise self.source.locate(node, error) from error
+    def generic_visit(self, node: ast.AST) -> NoReturn:
+        """Refuse what a script cannot contain."""
+        raise self.source.error(node, *refusal(node))
 
     # Names and literals.
 
@@ -89,18 +74,18 @@ class Expressions:
     def assign_name(self, name: str, value: object, kind: ScalarType | None = None) -> None:
         """Assign a value to a name."""
 
-    def walrus(self, node: ast.NamedExpr) -> object:
+    def visit_NamedExpr(self, node: ast.NamedExpr) -> object:
         """Assign a value to a name, `(n := x)`, and return it."""
         value = self.evaluate(node.value)
         self.assign_name(node.target.id, value)
         return value
 
-    def name(self, node: ast.Name) -> object:
+    def visit_Name(self, node: ast.Name) -> object:
         """Look a name up: in the script, then in Python."""
         scope = self.scopes.find(node.id)
         if scope is not None:
             value = scope.names[node.id]
-            return self.emitter.read(value) if isinstance(value, Variable) else value
+            return value.read() if isinstance(value, Variable) else value
         self.scopes.check_lost(node.id)
         if node.id in self.outside:
             return self.outside[node.id]
@@ -120,27 +105,33 @@ class Expressions:
             value = None if isinstance(value, Scalar) else getattr(value, attribute, None)
         return value
 
-    def constant(self, node: ast.Constant) -> object:
+    def visit_Constant(self, node: ast.Constant) -> object:
         """Return a literal."""
         return node.value
 
-    def sequence(self, node: ast.Tuple | ast.List | ast.Set) -> object:
-        """Return a tuple, a list or a set."""
+    def visit_Tuple(self, node: ast.Tuple) -> object:
+        """Return a tuple."""
+        return tuple(self._elements(node.elts))
+
+    def visit_List(self, node: ast.List) -> object:
+        """Return a list."""
+        return self._elements(node.elts)
+
+    def visit_Set(self, node: ast.Set) -> object:
+        """Return a set."""
+        return set(self._elements(node.elts))
+
+    def _elements(self, nodes: Sequence[ast.expr]) -> list[object]:
+        """Return the values of expressions, of a starred one all values in it."""
         values: list[object] = []
-        for element in node.elts:
+        for element in nodes:
             if isinstance(element, ast.Starred):
                 values.extend(self.python_values(element.value))
             else:
                 values.append(self.evaluate(element))
-        match node:
-            case ast.Tuple():
-                return tuple(values)
-            case ast.Set():
-                return set(values)
-            case ast.List():
-                return values
+        return values
 
-    def dictionary(self, node: ast.Dict) -> object:
+    def visit_Dict(self, node: ast.Dict) -> object:
         """Return a dictionary."""
         made: dict[object, object] = {}
         for key, value in zip(node.keys, node.values, strict=True):
@@ -150,11 +141,11 @@ class Expressions:
                 made[self.evaluate(key)] = self.evaluate(value)
         return made
 
-    def text(self, node: ast.JoinedStr) -> object:
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> object:
         """Return an f-string of what is known when the script is defined."""
         return "".join(str(self.evaluate(part)) for part in node.values)
 
-    def formatted(self, node: ast.FormattedValue) -> object:
+    def visit_FormattedValue(self, node: ast.FormattedValue) -> object:
         """Return a value of an f-string as text."""
         value = self.evaluate(node.value)
         if isinstance(value, Scalar | Tensor | Pointer):
@@ -170,7 +161,7 @@ class Expressions:
 
     # Operators.
 
-    def binary(self, node: ast.BinOp) -> object:
+    def visit_BinOp(self, node: ast.BinOp) -> object:
         """Compute a binary operator."""
         lhs, rhs = self.evaluate(node.left), self.evaluate(node.right)
         return self.operate(node.op, lhs, rhs)
@@ -187,7 +178,7 @@ class Expressions:
                 f"a script has no operator {type(kind).__name__}",
                 hint="multiply matrices with loops over their elements",
             )
-        if isinstance(lhs, Tensor) and isinstance(kind, ast.Add) and is_offset(rhs):
+        if isinstance(lhs, Tensor) and isinstance(kind, ast.Add) and is_integer(rhs):
             lhs = lhs.pointer or lhs
         for one, other in ((lhs, rhs), (rhs, lhs)):
             if isinstance(one, Tensor) and (isinstance(other, Scalar | Tensor) or is_number(other)):
@@ -197,7 +188,7 @@ class Expressions:
                 )
         return function(lhs, rhs)
 
-    def unary(self, node: ast.UnaryOp) -> object:
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> object:
         """Compute a unary operator; `~x[i]` is the address of an element."""
         if isinstance(node.op, ast.Invert) and isinstance(node.operand, ast.Subscript):
             base = self.evaluate(node.operand.value)
@@ -206,11 +197,9 @@ class Expressions:
         value = self.evaluate(node.operand)
         if isinstance(node.op, ast.Invert) and isinstance(value, Tensor):
             return address(value)
-        if isinstance(node.op, ast.Not):
-            return opposite(value)
         return UNARY[type(node.op)](value)
 
-    def comparison(self, node: ast.Compare) -> object:
+    def visit_Compare(self, node: ast.Compare) -> object:
         """Compare; `a < b < c` is `a < b and b < c`."""
         values = [self.evaluate(each) for each in (node.left, *node.comparators)]
         results = [
@@ -223,7 +212,7 @@ class Expressions:
         scalars = [result for result in results if isinstance(result, Scalar)]
         return reduce(lambda one, other: one & other, scalars) if scalars else True
 
-    def logic(self, node: ast.BoolOp) -> object:
+    def visit_BoolOp(self, node: ast.BoolOp) -> object:
         """Compute `and` and `or`; the right side is evaluated only where it matters."""
         return self._logic(node.op, node.values)
 
@@ -239,19 +228,19 @@ class Expressions:
 
     def shortcut(self, first: Scalar, is_and: bool, second: Callable[[], object]) -> Scalar:
         """Compute `and` or `or`; the right side runs only where it matters, unless it is cheap."""
-        condition = self.emitter.cast(first, BOOL)
+        condition = convert(first, BOOL)
         with self.part() as block:
-            other = self.emitter.cast(self.emitter.scalar_of(second(), BOOL), BOOL)
+            other = convert(second(), BOOL)
         if is_cheap(block):
-            self.emitter.adopt(block)
-            return self.emitter.binary("&" if is_and else "|", condition, other)
-        with self.emitter.arm() as constant:
-            known = self.emitter.constant(not is_and, BOOL)
-        right, fixed = (block, other), (constant, known)
+            current().adopt(block)
+            return binary("&" if is_and else "|", condition, other)
+        with current().arm() as known:
+            fixed = known, constant(not is_and, BOOL)
+        right = block, other
         then, otherwise = (right, fixed) if is_and else (fixed, right)
-        return self.branch_of(condition, then, otherwise, BOOL)
+        return branch_of(condition, then, otherwise)
 
-    def conditional(self, node: ast.IfExp) -> object:
+    def visit_IfExp(self, node: ast.IfExp) -> object:
         """Compute `a if c else b`; the side that is not chosen is not evaluated."""
         condition = self.condition(node.test)
         if not isinstance(condition, Scalar):
@@ -261,43 +250,35 @@ class Expressions:
         with self.part() as otherwise:
             two = self.evaluate(node.orelse)
         kind = common_kind(one, two)
-        with self.emitter.inside(then):
-            left = self.emitter.cast(self.emitter.scalar_of(one, kind), kind)
-        with self.emitter.inside(otherwise):
-            right = self.emitter.cast(self.emitter.scalar_of(two, kind), kind)
+        with current().inside(then):
+            left = convert(one, kind)
+        with current().inside(otherwise):
+            right = convert(two, kind)
         if is_cheap(then) and is_cheap(otherwise):
-            self.emitter.adopt(then)
-            self.emitter.adopt(otherwise)
-            op = arith.SelectOp(condition.ssa, left.ssa, right.ssa)
-            return Scalar(self.emitter, self.emitter.insert(op).result, kind)
-        return self.branch_of(condition, (then, left), (otherwise, right), kind)
+            current().adopt(then)
+            current().adopt(otherwise)
+            return select(condition, left, right)
+        return branch_of(condition, (then, left), (otherwise, right))
 
     @contextmanager
     def part(self, what: str = "a part of an expression that may be left out") -> Generator[Block]:
         """Build what is evaluated in some cases only; a name that it binds is gone after it."""
-        with self.emitter.arm() as block:
+        with current().arm() as block:
             self.scopes.enter(runtime=True)
             yield block
             for name in self.scopes.exit():
                 self.scopes.lose(name, f"only {what} assigns it")
-
-    def branch_of(self, condition: Scalar, then: _Arm, otherwise: _Arm, kind: ScalarType) -> Scalar:
-        """Insert a branch with one value."""
-        for block, value in (then, otherwise):
-            self.emitter.finish_arm(block, [value])
-        op = scf.IfOp(condition.ssa, [kind.ir], Region(then[0]), Region(otherwise[0]))
-        return Scalar(self.emitter, self.emitter.insert(op).results[0], kind)
 
     def condition(self, node: ast.expr) -> object:
         """Return a condition: a scalar of type bool, or what Python knows."""
         value = self.evaluate(node)
         if isinstance(value, Tensor | Pointer):
             raise self.source.error(node, f"{describe(value)} is no condition", "compare elements")
-        return self.emitter.cast(value, BOOL) if isinstance(value, Scalar) else value
+        return convert(value, BOOL) if isinstance(value, Scalar) else value
 
     # Parts of values.
 
-    def subscript(self, node: ast.Subscript) -> object:
+    def visit_Subscript(self, node: ast.Subscript) -> object:
         """Load an element, or take a part of what Python knows."""
         return self.subscript_of(self.component(node), node)
 
@@ -317,7 +298,7 @@ class Expressions:
         """Load an element of a tensor, or take a part of what Python knows."""
         if isinstance(base, Tensor | Pointer):
             place = self.place(base, node)
-            return place if isinstance(place, Tensor) else self.emitter.load_at(place)
+            return place if isinstance(place, Tensor) else load_at(place)
         key = self.evaluate(node.slice)
         if isinstance(key, Scalar):
             raise ScriptError(
@@ -343,32 +324,27 @@ class Expressions:
         several = isinstance(key, tuple | list)
         indices = tuple(cast("tuple[object, ...]", key)) if several else (key,)
         if isinstance(base, Tensor):
-            make = part_of if is_part(base, indices) else self.emitter.address
+            make = part_of if is_part(base, indices) else address_of
             return make(base, indices)
         return moved(base, indices)
 
-    def slice(self, node: ast.Slice) -> object:
+    def visit_Slice(self, node: ast.Slice) -> object:
         """Return a slice."""
         parts = (node.lower, node.upper, node.step)
         return slice(*(None if part is None else self.evaluate(part) for part in parts))
 
-    def attribute(self, node: ast.Attribute) -> object:
+    def visit_Attribute(self, node: ast.Attribute) -> object:
         """Return an attribute of what Python knows, or one of a tensor or a vector."""
-        return attribute_of(self, self.component(node), node.attr)
+        return attribute_of(self.component(node), node.attr)
 
     # Functions.
 
-    def call(self, node: ast.Call) -> object:
+    def visit_Call(self, node: ast.Call) -> object:
         """Call what Python knows; scripts and plain functions write their IR here."""
         function = self.evaluate(node.func)
         if function is address and node.args and isinstance(node.args[0], ast.Subscript):
-            return self.unary(ast.UnaryOp(ast.Invert(), node.args[0]))
-        arguments: list[object] = []
-        for argument in node.args:
-            if isinstance(argument, ast.Starred):
-                arguments.extend(self.python_values(argument.value))
-            else:
-                arguments.append(self.evaluate(argument))
+            return self.visit_UnaryOp(ast.UnaryOp(ast.Invert(), node.args[0]))
+        arguments = self._elements(node.args)
         keywords: dict[str, object] = {}
         for keyword in node.keywords:
             value = self.evaluate(keyword.value)
@@ -382,9 +358,9 @@ class Expressions:
             return tasks_of(owner, name, *arguments, **keywords)
         if not callable(function):
             raise ScriptError(f"{describe(function)} is no function")
-        return called_for(function, arguments)(*arguments, **named_as_here(function, keywords))
+        return called_for(function, arguments)(*arguments, **keywords)
 
-    def anonymous(self, node: ast.Lambda) -> object:
+    def visit_Lambda(self, node: ast.Lambda) -> object:
         """Return a lambda as a function of Python, whose body is evaluated at each call."""
         defaults = evaluated_defaults(node.args, self.evaluate)
         signature = Signature.of(self.source, node.args, defaults)
@@ -394,7 +370,7 @@ class Expressions:
             scopes = Scopes(captured)
             for name, value in signature.bind("a lambda", values, keywords).items():
                 scopes.define(name, value)
-            inner = type(self)(self.emitter, self.source, self.outside, scopes)
+            inner = type(self)(self.source, self.outside, scopes)
             return inner.evaluate(node.body)
 
         return function
@@ -405,13 +381,19 @@ class Expressions:
         own = {*assigned_names(node), *parameters}
         return {name: value for name, value in self.scopes.flat().items() if name not in own}
 
-    def comprehension(self, node: ast.ListComp | ast.GeneratorExp | ast.SetComp) -> object:
-        """Return a list or a set, from what is known when the script is defined."""
-        values = self._comprehend([node.elt], node.generators)
-        made = [value for (value,) in values]
-        return set(made) if isinstance(node, ast.SetComp) else made
+    def visit_ListComp(self, node: ast.ListComp | ast.GeneratorExp | ast.SetComp) -> object:
+        """Return a list, from what is known when the script is defined."""
+        return [value for (value,) in self._comprehend([node.elt], node.generators)]
 
-    def dictionary_comprehension(self, node: ast.DictComp) -> object:
+    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> object:
+        """Return a list, as of a comprehension."""
+        return self.visit_ListComp(node)
+
+    def visit_SetComp(self, node: ast.SetComp) -> object:
+        """Return a set, from what is known when the script is defined."""
+        return {value for (value,) in self._comprehend([node.elt], node.generators)}
+
+    def visit_DictComp(self, node: ast.DictComp) -> object:
         """Return a dictionary, from what is known when the script is defined."""
         return {
             key: value for key, value in self._comprehend([node.key, node.value], node.generators)
@@ -459,35 +441,3 @@ class Expressions:
             raise self.source.error(target, "only names can be bound here")
         for element, each in unpack(value, target.elts):
             self.bind(element, each)
-
-
-_Arm = tuple[Block, Scalar]
-
-_RULES: dict[type[ast.expr], Callable[[Expressions, ast.expr], object]] = cast(
-    "dict[type[ast.expr], Callable[[Expressions, ast.expr], object]]",
-    {
-        ast.Attribute: Expressions.attribute,
-        ast.BinOp: Expressions.binary,
-        ast.BoolOp: Expressions.logic,
-        ast.Call: Expressions.call,
-        ast.Compare: Expressions.comparison,
-        ast.Constant: Expressions.constant,
-        ast.Dict: Expressions.dictionary,
-        ast.DictComp: Expressions.dictionary_comprehension,
-        ast.FormattedValue: Expressions.formatted,
-        ast.GeneratorExp: Expressions.comprehension,
-        ast.IfExp: Expressions.conditional,
-        ast.JoinedStr: Expressions.text,
-        ast.Lambda: Expressions.anonymous,
-        ast.List: Expressions.sequence,
-        ast.ListComp: Expressions.comprehension,
-        ast.Name: Expressions.name,
-        ast.NamedExpr: Expressions.walrus,
-        ast.Set: Expressions.sequence,
-        ast.SetComp: Expressions.comprehension,
-        ast.Slice: Expressions.slice,
-        ast.Subscript: Expressions.subscript,
-        ast.Tuple: Expressions.sequence,
-        ast.UnaryOp: Expressions.unary,
-    },
-)

@@ -14,9 +14,11 @@ from functools import reduce
 from typing import Literal
 
 from hidet.errors import ScriptError
-from hidet.frontends.script.emitter import Emitter
+from hidet.frontends.script.messages import describe
+from hidet.frontends.script.scalars import Scalar, is_number, scalar_of
+from hidet.frontends.script.tracing import current
 from hidet.frontends.script.types import ScalarType
-from hidet.frontends.script.values import Scalar, Variable, describe, is_number
+from hidet.frontends.script.variables import Variable, make_variable
 from hidet.rewriting.builder import Bookmark
 
 Way = Literal["return", "break", "continue"]
@@ -54,11 +56,11 @@ class Exit:
     start: Bookmark
     _variable: Variable | None = None
 
-    def variable(self, emitter: Emitter) -> Variable:
+    def variable(self) -> Variable:
         """Return the variable, which is true as long as the way has not been taken."""
         if self._variable is None:
-            with emitter.at(self.start):
-                self._variable = emitter.variable(NAMES[self.by], True)
+            with current().at(self.start):
+                self._variable = make_variable(NAMES[self.by], True)
         return self._variable
 
 
@@ -84,7 +86,6 @@ class Exits:
     """Where the statements that are being executed stand.
 
     Attributes:
-        emitter: writes the IR.
         returns: the type that the function says it returns.
         frames: the function and the loops around, the innermost last.
         arms: so many branches and loops of the kernel are around.
@@ -92,7 +93,6 @@ class Exits:
         taken: the ways out that statements may have taken, until what comes after looks at them.
     """
 
-    emitter: Emitter
     returns: ScalarType | None = None
     frames: list[Frame] = field(default_factory=list[Frame])
     arms: int = 0
@@ -100,7 +100,7 @@ class Exits:
     taken: dict[Exit, None] = field(default_factory=dict[Exit, None])
 
     def __post_init__(self) -> None:
-        start = self.emitter.bookmark()
+        start = current().bookmark()
         self.frames.append(Frame(0, {"return": Exit("return", start)}))
 
     def leave(self, by: Way, value: object = None) -> Left:
@@ -112,7 +112,7 @@ class Exits:
         if value is not None:
             self.keep(value)
         way = frame.exits[by]
-        self.emitter.write(False, way.variable(self.emitter))
+        way.variable().write(False)
         self.taken[way] = None
         return Left(by, kept=value is not None)
 
@@ -129,10 +129,10 @@ class Exits:
             )
         function = self.frames[0]
         if function.result is None:
-            kind = self.returns or self.emitter.scalar_of(value).type
-            with self.emitter.at(function.exits["return"].start):
-                function.result = self.emitter.variable("result", None, kind)
-        self.emitter.write(value, function.result)
+            kind = self.returns or scalar_of(value).type
+            with current().at(function.exits["return"].start):
+                function.result = make_variable("result", None, kind)
+        function.result.write(value)
 
     def result(self, left: Left | None) -> object:
         """Return what the function returns, after all of its statements.
@@ -150,12 +150,12 @@ class Exits:
             )
         if left.value is not None:
             self.keep(left.value)
-        return self.emitter.read(kept)
+        return kept.read()
 
     @contextmanager
     def loop(self, *, unrolled: bool) -> Generator[Frame]:
         """Enter a loop; after it, the ways out of the loop itself are forgotten."""
-        frame = Frame(self.arms, {"break": Exit("break", self.emitter.bookmark())}, unrolled)
+        frame = Frame(self.arms, {"break": Exit("break", current().bookmark())}, unrolled)
         outer, self.taken = self.taken, {}
         tail = self.tail
         self.frames.append(frame)
@@ -169,7 +169,7 @@ class Exits:
         """Begin to execute the body of the innermost loop."""
         frame = self.frames[-1]
         frame.arms, self.tail = self.arms, True
-        frame.exits["continue"] = Exit("continue", self.emitter.bookmark())
+        frame.exits["continue"] = Exit("continue", current().bookmark())
 
     def out_of_loop(self) -> list[Exit]:
         """Return the ways out of the innermost loop, not only of an iteration, that were taken."""
@@ -177,5 +177,5 @@ class Exits:
 
     def goes_on(self, ways: Iterable[Exit]) -> Scalar:
         """Return the condition that none of some ways out has been taken."""
-        read = [self.emitter.read(way.variable(self.emitter)) for way in ways]
+        read = [way.variable().read() for way in ways]
         return reduce(lambda one, other: one & other, read)

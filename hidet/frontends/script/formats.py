@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 
 from hidet.dialects.cuda import PrintfOp
 from hidet.errors import ScriptError
-from hidet.frontends.script.emitter import Emitter
-from hidet.frontends.script.tracing import current
+from hidet.frontends.script.messages import describe
+from hidet.frontends.script.scalars import Scalar, convert, scalar_of
+from hidet.frontends.script.tensors import Pointer, Tensor
+from hidet.frontends.script.tracing import insert
 from hidet.frontends.script.types import F64, I32, I64, ScalarType, scalar_type
-from hidet.frontends.script.values import Pointer, Scalar, Tensor, describe
 
 MAX_VALUES = 32
 """CUDA C++ Programming Guide, formatted output: so many values follow a format."""
@@ -95,7 +96,7 @@ def _conversion(match: re.Match[str]) -> Conversion:
     return Conversion(style, match["length"] or "", letter)
 
 
-def printf(format: object, *values: object) -> None:
+def printf(format_string: object, *args: object) -> None:
     """Print text from a kernel, as C's `printf`.
 
     Integers are printed by %d, %u, %x, %o or %c, whatever their width and sign; floats by %f, %e
@@ -104,24 +105,23 @@ def printf(format: object, *values: object) -> None:
     Raises:
         ScriptError: the format is not known when the script is defined, or does not fit the values.
     """
-    emitter = current("printf")
-    if not isinstance(format, str):
-        raise ScriptError(f"the format of printf is a string, not {describe(format)}")
-    if "\0" in format:
+    if not isinstance(format_string, str):
+        raise ScriptError(f"the format of printf is a string, not {describe(format_string)}")
+    if "\0" in format_string:
         raise ScriptError("the format of printf has a NUL, where C ends it", hint="leave it out")
-    parts = parse(format)
+    parts = parse(format_string)
     count = sum(isinstance(part, Conversion) for part in parts)
-    if count != len(values):
+    if count != len(args):
         raise ScriptError(
-            f"the format {format!r} takes {count} values, and got {len(values)}",
+            f"the format {format_string!r} takes {count} values, and got {len(args)}",
             hint="one %d or %f for each value; a percent sign is %%",
         )
     text: list[str] = []
     operands: list[Scalar] = []
-    rest = iter(values)
+    rest = iter(args)
     for part in parts:
         if isinstance(part, Conversion):
-            shown, printed = _printed(emitter, part, next(rest))
+            shown, printed = _printed(part, next(rest))
             operands += printed
             part = str(shown)
         text.append(part)
@@ -129,12 +129,10 @@ def printf(format: object, *values: object) -> None:
         raise ScriptError(
             f"{len(operands)} values in one printf", hint=f"CUDA prints {MAX_VALUES} at once"
         )
-    emitter.insert(PrintfOp("".join(text), [operand.ssa for operand in operands]))
+    insert(PrintfOp("".join(text), [operand.ssa for operand in operands]))
 
 
-def _printed(
-    emitter: Emitter, conversion: Conversion, value: object
-) -> tuple[Conversion | str, Sequence[Scalar]]:
+def _printed(conversion: Conversion, value: object) -> tuple[Conversion | str, Sequence[Scalar]]:
     """Return how a value is printed, and as which scalar; known text is a part of the format.
 
     Raises:
@@ -145,25 +143,25 @@ def _printed(
         return (f"%{conversion.style}s" % value).replace("%", "%%").replace("\0", "\\0"), ()
     if isinstance(value, str | Pointer | Tensor):
         raise _misfit(conversion, value, "%s prints text; load the element that a pointer is of")
-    scalar = emitter.scalar_of(value)
+    scalar = scalar_of(value)
     kind = scalar.type
     if kind.is_float:
         if letter not in FLOATS:
             raise _misfit(conversion, scalar, "use %f, %e or %g, or convert it: i32(x)")
-        return replace(conversion, length=""), (emitter.cast(scalar, F64),)
+        return replace(conversion, length=""), (convert(scalar, F64),)
     if letter not in SIGNED + UNSIGNED + "c":
         raise _misfit(conversion, scalar, "use %d, %u or %x, or convert it: f32(x)")
     if letter == "c":
-        return replace(conversion, length=""), (emitter.cast(scalar, I32),)
+        return replace(conversion, length=""), (convert(scalar, I32),)
     if conversion.length in _NARROW:
         narrow = scalar_type(_NARROW[conversion.length][letter in UNSIGNED])
-        scalar = emitter.cast(scalar, narrow)
+        scalar = convert(scalar, narrow)
     elif kind.kind == "unsigned" and letter in SIGNED:
         letter = "u"
     is_long = conversion.length in _LONG or (kind.kind != "index" and kind.bits == 64)
     wide: ScalarType = I64 if is_long else I32
     shown = replace(conversion, length="ll" if is_long else "", letter=letter)
-    return shown, (emitter.cast(scalar, wide),)
+    return shown, (convert(scalar, wide),)
 
 
 def _misfit(conversion: Conversion, value: object, hint: str) -> ScriptError:

@@ -8,25 +8,19 @@ from collections.abc import Callable
 from functools import reduce
 from typing import Any
 
-from xdsl.dialects import arith
-
 from hidet.errors import ScriptError
-from hidet.frontends.script.operators import common_kind
+from hidet.frontends.script.messages import describe
 from hidet.frontends.script.pointers import are_equal
-from hidet.frontends.script.tracing import current
+from hidet.frontends.script.scalars import Scalar, binary, convert, select, unary
+from hidet.frontends.script.tensors import Pointer, Tensor, first_of, load_at
 from hidet.frontends.script.types import BOOL, scalar_type
-from hidet.frontends.script.values import Pointer, Scalar, Tensor, describe
 
 
 def if_then_else(condition: object, then: object, otherwise: object) -> object:
     """Return one of two values; both are computed, unlike by `a if c else b`."""
     if not isinstance(condition, Scalar):
         return then if condition else otherwise
-    emitter = current("if_then_else")
-    kind = common_kind(then, otherwise)
-    left, right = (emitter.cast(emitter.scalar_of(v, kind), kind) for v in (then, otherwise))
-    op = arith.SelectOp(emitter.cast(condition, BOOL).ssa, left.ssa, right.ssa)
-    return Scalar(emitter, emitter.insert(op).result, kind)
+    return select(condition, then, otherwise)
 
 
 def logical_and(*values: object) -> object:
@@ -44,23 +38,22 @@ def _logic(operator: str, one: object, other: object) -> object:
         if not isinstance(known, Scalar):
             decided = bool(known) == (operator == "|")
             return bool(known) if decided else _truth(rest)
-    emitter = current("a logical operator")
-    return emitter.binary(operator, _truth(one), _truth(other))
+    return binary(operator, _truth(one), _truth(other))
 
 
 def _truth(value: object) -> object:
     """Return a value as one of type bool."""
-    return current("bool").cast(value, BOOL) if isinstance(value, Scalar) else bool(value)
+    return convert(value, BOOL) if isinstance(value, Scalar) else bool(value)
 
 
-def logical_not(value: object) -> object:
+def logical_not(a: object) -> object:
     """Return the opposite of a condition."""
-    return current("not").unary("not", value) if isinstance(value, Scalar) else not value
+    return unary("not", a) if isinstance(a, Scalar) else not a
 
 
-def bitwise_not(value: object) -> object:
+def bitwise_not(a: object) -> object:
     """Return an integer with all bits turned round."""
-    return current("~").unary("~", value) if isinstance(value, Scalar) else ~value  # pyright: ignore[reportOperatorIssue, reportUnknownVariableType]
+    return unary("~", a) if isinstance(a, Scalar) else ~a  # pyright: ignore[reportOperatorIssue, reportUnknownVariableType]
 
 
 def constant(value: float, dtype: object) -> Scalar:
@@ -73,30 +66,27 @@ def is_constant(*values: object) -> bool:
     return not any(isinstance(value, Scalar | Tensor | Pointer) for value in values)
 
 
-def address(value: object) -> Pointer:
+def address(v: object) -> Pointer:
     """Return the address of an element, `address(x[i])`, or of a tensor's first one.
 
     Raises:
         ScriptError: it is neither.
     """
-    if isinstance(value, Pointer):
-        return value
-    if not isinstance(value, Tensor):
-        raise ScriptError(
-            f"{describe(value)} has no address", hint="an element has one: address(x[i])"
-        )
-    return current("address").address(value, [0] * len(value.shape))
+    pointer = first_of(v)
+    if not isinstance(pointer, Pointer):
+        raise ScriptError(f"{describe(v)} has no address", hint="an element has one: address(x[i])")
+    return pointer
 
 
-def deref(pointer: object) -> Scalar:
+def deref(v: object) -> Scalar:
     """Return what a pointer points to, as `p[0]` does.
 
     Raises:
         ScriptError: it is no pointer.
     """
-    if not isinstance(pointer, Pointer):
-        raise ScriptError(f"{describe(pointer)} is no pointer", hint="the address of an element")
-    return current("deref").load_at(pointer)
+    if not isinstance(v, Pointer):
+        raise ScriptError(f"{describe(v)} is no pointer", hint="the address of an element")
+    return load_at(v)
 
 
 def is_in(value: Any, values: Any) -> Any:
@@ -106,11 +96,6 @@ def is_in(value: Any, values: Any) -> Any:
         if each and any(isinstance(one, Scalar) for one in (value, *each)):
             return reduce(lambda one, other: one | other, [value == one for one in each])
     return operator.contains(values, value)  # pyright: ignore[reportUnknownArgumentType]
-
-
-def opposite(value: Any) -> Any:
-    """Compute `not value`."""
-    return value.emitter.unary("not", value) if isinstance(value, Scalar) else not value
 
 
 BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
@@ -139,7 +124,7 @@ def equal(one: Any, other: Any) -> Any:
 def _not_equal(one: Any, other: Any) -> Any:
     """Compute `one != other`."""
     found = are_equal(one, other)
-    return operator.ne(one, other) if found is None else opposite(found)
+    return operator.ne(one, other) if found is None else logical_not(found)
 
 
 def is_same(one: Any, other: Any) -> Any:
@@ -156,9 +141,9 @@ COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.Gt: operator.gt,
     ast.GtE: operator.ge,
     ast.Is: is_same,
-    ast.IsNot: lambda one, other: opposite(is_same(one, other)),
+    ast.IsNot: lambda one, other: logical_not(is_same(one, other)),
     ast.In: is_in,
-    ast.NotIn: lambda value, values: opposite(is_in(value, values)),
+    ast.NotIn: lambda value, values: logical_not(is_in(value, values)),
 }
 """Comparisons of Python."""
 
@@ -166,8 +151,9 @@ UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
     ast.USub: operator.neg,
     ast.UAdd: operator.pos,
     ast.Invert: operator.invert,
+    ast.Not: logical_not,
 }
-"""Unary operators of Python but `not`, which cannot be overloaded."""
+"""Unary operators of Python."""
 
 __all__ = ["address", "bitwise_not", "constant", "deref", "if_then_else", "is_constant"]
 __all__ += ["logical_and", "logical_not", "logical_or"]

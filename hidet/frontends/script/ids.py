@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Generic, Literal, TypeVar
 
-from hidet.dialects.cuda import BlockDimOp, GridDimOp
+from hidet.dialects.cuda import BlockDimOp, BlockIdOp, GridDimOp, ThreadIdOp
 from hidet.dialects.cuda.attributes import Dimension
+from hidet.dialects.cuda.instructions import IdOp
 from hidet.errors import ScriptError
+from hidet.frontends.script.scalars import Index, Scalar
 from hidet.frontends.script.tracing import current
-from hidet.frontends.script.values import Index, Scalar
+from hidet.frontends.script.types import INDEX
 
 T = TypeVar("T")
 
@@ -45,21 +48,21 @@ class AlongDimensions(Generic[T]):
         return self.name
 
 
-def _thread(dimension: Dimension) -> Scalar:
-    return current(f"threadIdx.{dimension.value}").thread_id(dimension)
+def id_of(name: str, kind: type[IdOp], dimension: Dimension) -> Scalar:
+    """Return an id along a dimension, by the name that it has in messages."""
+    return Scalar(current(f"'{name}.{dimension.value}'").id(kind, dimension), INDEX)
 
 
-def _block(dimension: Dimension) -> Scalar:
-    return current(f"blockIdx.{dimension.value}").block_id(dimension)
+def _id(name: str, kind: type[IdOp]) -> AlongDimensions[Scalar]:
+    return AlongDimensions(name, partial(id_of, name, kind))
 
 
 def _extents(name: Literal["blockDim", "gridDim"]) -> AlongDimensions[Index]:
     """Return the extents of a block or a grid, numbers unless they are computed from arguments."""
 
     def along(dimension: Dimension) -> Index:
-        emitter = current(name)
-        is_block = name == "blockDim"
-        extents = emitter.shape.block if is_block else emitter.shape.grid
+        is_block, shape = name == "blockDim", current(f"'{name}'").shape
+        extents = shape.block if is_block else shape.grid
         if extents is None:
             raise ScriptError(
                 f"{name} is not known yet",
@@ -68,19 +71,18 @@ def _extents(name: Literal["blockDim", "gridDim"]) -> AlongDimensions[Index]:
         extent = (*extents, 1, 1)[list(Dimension).index(dimension)]
         if isinstance(extent, int):
             return extent
-        return emitter.extent(BlockDimOp if is_block else GridDimOp, dimension)
+        return id_of(name, BlockDimOp if is_block else GridDimOp, dimension)
 
     return AlongDimensions(name, along)
 
 
-threadIdx = AlongDimensions("threadIdx", _thread)
-blockIdx = AlongDimensions("blockIdx", _block)
+threadIdx, blockIdx = _id("threadIdx", ThreadIdOp), _id("blockIdx", BlockIdOp)
 blockDim, gridDim = _extents("blockDim"), _extents("gridDim")
 
 
 def block_rank_in_cluster() -> Index:
     """Return the number of the block in its cluster, along x first, then y and z."""
-    x, y, _ = current("block_rank_in_cluster").shape.cluster
+    x, y, _ = current("'block_rank_in_cluster'").shape.cluster
     rank: Index = 0
     for dimension, step in zip(Dimension, (1, x, x * y), strict=True):
         rank = _place(dimension) * step + rank
@@ -88,7 +90,7 @@ def block_rank_in_cluster() -> Index:
 
 
 def _extent(dimension: Dimension) -> int:
-    return current("clusterDim").shape.cluster[list(Dimension).index(dimension)]
+    return current("'clusterDim'").shape.cluster[list(Dimension).index(dimension)]
 
 
 def _place(dimension: Dimension) -> Index:
@@ -96,12 +98,11 @@ def _place(dimension: Dimension) -> Index:
     extent = _extent(dimension)
     if extent == 1:
         return 0
-    return current("clusterRelativeBlockIdx").block_id(dimension) % extent
+    return id_of("blockIdx", BlockIdOp, dimension) % extent
 
 
 def _cluster(dimension: Dimension) -> Index:
-    number = current("clusterIdx").block_id(dimension)
-    extent = _extent(dimension)
+    number, extent = id_of("blockIdx", BlockIdOp, dimension), _extent(dimension)
     return number if extent == 1 else number // extent
 
 

@@ -1,29 +1,31 @@
-"""Functions of scripts that are one instruction: made from the fields of its operation."""
+"""Functions of scripts that are one instruction, and what instructions take."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from xdsl.ir import SSAValue
 from xdsl.irdl import VerificationContext
 
-from hidet.arch.instructions import Instruction
-from hidet.dialects.cuda.table_ops import InstructionOp
+from hidet.arch.fragments import ends_in
+from hidet.arch.instructions import Instruction, Operand
+from hidet.dialects.cuda.attributes import Space, space_of
+from hidet.dialects.cuda.table_ops import InstructionOp, room_from
 from hidet.dialects.fields import Element, Field, FieldsOp
+from hidet.dialects.shaped import memref_type
+from hidet.dialects.task.layout import map_of
 from hidet.errors import ScriptError
-from hidet.frontends.script.operands import operand_at
-from hidet.frontends.script.tracing import current
-from hidet.frontends.script.types import type_of_ir
-from hidet.frontends.script.values import Scalar
-
-if TYPE_CHECKING:
-    from hidet.frontends.script.emitter import Emitter
+from hidet.frontends.script.messages import describe
+from hidet.frontends.script.scalars import Scalar, convert
+from hidet.frontends.script.tensors import Pointer, element_at, first_of
+from hidet.frontends.script.tracing import insert
+from hidet.frontends.script.types import I32, type_of_ir
 
 
 def instruction(
-    name: str, op: type[FieldsOp], *parameters: str, summary: str = "", **fixed: Field
+    name: str, op: type[FieldsOp], *parameters: str, summary: str = "", **fields: Field | range
 ) -> Callable[..., Any]:
     """Return the function of scripts that inserts an operation, and returns its result.
 
@@ -33,30 +35,34 @@ def instruction(
     Args:
         name: the name of the function.
         op: the operation.
-        parameters: the names of the parameters, in the order of the operands.
+        parameters: the names of the parameters, in the order of the operands, then of `fields`.
         summary: what the function does, if its operation does not say it already.
-        fixed: the fields that are always the same.
+        fields: the fields that are always the same, or the numbers that a parameter may be, which
+            is known when the script is defined.
     """
+    numbers = {field: each for field, each in fields.items() if isinstance(each, range)}
+    fixed = {field: each for field, each in fields.items() if not isinstance(each, range)}
     given_elsewhere = (*op.element_fields().values(), *fixed)
     operands = [name for name, _ in op.get_irdl_definition().operands]
-    names = [operand for operand in operands if operand not in given_elsewhere]
+    names = [*(each for each in operands if each not in given_elsewhere), *numbers]
     plain = inspect.Parameter.POSITIONAL_OR_KEYWORD
     signature = inspect.Signature([inspect.Parameter(each, plain) for each in parameters])
 
     def function(*arguments: object, **keywords: object) -> Scalar | None:
-        emitter = current(name)
         try:
             given = signature.bind(*arguments, **keywords).args
         except TypeError as error:
             raise ScriptError(
                 f"{name}: {error}", hint=f"it is {name}({', '.join(parameters)})"
             ) from error
-        values = {
-            field: _operand(emitter, op, field, value)
-            for field, value in zip(names, given, strict=True)
+        values: dict[str, Field] = {
+            field: known_number(f"'{parameter}' of {name}", value, numbers[field])
+            if field in numbers
+            else _operand(op, field, value)
+            for field, parameter, value in zip(names, parameters, given, strict=True)
         }
-        results = emitter.insert(op(**fixed, **values)).results
-        return Scalar(emitter, results[0], type_of_ir(results[0].type)) if results else None
+        results = insert(op(**fixed, **values)).results
+        return Scalar(results[0], type_of_ir(results[0].type)) if results else None
 
     function.__name__ = name
     function.__doc__ = summary or _summary(op)
@@ -64,21 +70,89 @@ def instruction(
     return function
 
 
-def _operand(emitter: Emitter, op: type[FieldsOp], field: str, value: object) -> Element | SSAValue:
+def _operand(op: type[FieldsOp], field: str, value: object) -> Element | SSAValue:
     """Return an argument as an operand of an operation."""
     if field in op.element_fields():
         assert issubclass(op, InstructionOp)
         assert isinstance(op.ENTRY, Instruction)
         operand = op.ENTRY.operands[list(op.element_fields()).index(field)]
-        return operand_at(emitter, op.ENTRY.function, operand, value, 1)
+        return operand_at(op.ENTRY.function, operand, value, 1)
     (constraint,) = (
         each.constr for name, each in op.get_irdl_definition().operands if name == field
     )
     (kind,) = constraint.infer(VerificationContext(), length=1)
-    return emitter.cast(emitter.scalar_of(value, type_of_ir(kind)), type_of_ir(kind)).ssa
+    return convert(value, type_of_ir(kind)).ssa
 
 
 def _summary(op: type[FieldsOp]) -> str:
     """Return what an operation does, in the words of its class but for its syntax."""
     text = inspect.cleandoc(op.__doc__ or "").partition("`: ")[2]
     return text[:1].upper() + text[1:]
+
+
+_PLACES = {"local": "registers", "shared": "shared memory", "global": "global memory"}
+
+
+def operand_at(function: str, operand: Operand, value: object, count: int) -> Element:
+    """Return the first of the elements that an argument means: an address, or a whole tensor.
+
+    Args:
+        function: the name of the function, for messages.
+        operand: what the instruction takes.
+        value: the argument.
+        count: how many elements it is.
+
+    Raises:
+        ScriptError: it is neither, lies in another memory, or has other elements or too few.
+    """
+    what = f"the operand '{operand.name}' of {function}"
+    pointer = first_of(value)
+    if not isinstance(pointer, Pointer):
+        raise ScriptError(
+            f"{what} is an address, not {describe(value)}",
+            hint="the address of an element is ~x[i, j]; a whole tensor will do as well",
+        )
+    kind = memref_type(pointer.memory)
+    is_tile = space_of(kind) is Space.REGISTER
+    space = "local" if is_tile else str(space_of(kind).value)
+    if space != operand.space:
+        raise ScriptError(
+            f"{what} lies in {_PLACES[operand.space]}, but {describe(value)} in {_PLACES[space]}"
+        )
+    if operand.element is not None and str(pointer.element.ir) != operand.element:
+        raise ScriptError(f"{what} has elements of {operand.element}, not of {pointer.element}")
+    element = element_at(pointer)
+    if is_tile and operand.fragment is not None and not ends_in(map_of(kind), operand.fragment):
+        raise ScriptError(
+            f"{what} lies in registers as {operand.fragment}, but {describe(value)} as "
+            f"{map_of(kind)}",
+            hint="the layout of the tensor is a product that ends in this map",
+        )
+    room = None if is_tile else room_from(kind, element.indices)
+    if room is not None and room < count:
+        raise ScriptError(
+            f"{what} is {count} neighbouring elements, and {describe(value)} has {room} from there",
+            hint="they lie along the last dimension of the tensor",
+        )
+    return element
+
+
+def i32_operand(value: object) -> SSAValue:
+    """Return a number as an operand of 32 bits."""
+    return convert(value, I32).ssa
+
+
+def known_number(what: str, value: object, numbers: Sequence[int]) -> int:
+    """Return a number that is a part of an instruction.
+
+    Raises:
+        ScriptError: it is none of those that there are.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or value not in numbers:
+        listed = ", ".join(map(str, numbers))
+        if isinstance(numbers, range):
+            listed = f"{numbers.start}, {numbers.start + numbers.step}, ... {numbers[-1]}"
+        raise ScriptError(
+            f"{what} is {describe(value)}", hint=f"there is {listed}, known at the definition"
+        )
+    return value

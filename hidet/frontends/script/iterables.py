@@ -7,7 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from hidet.errors import ScriptError
-from hidet.frontends.script.values import Index, Scalar, Tensor
+from hidet.frontends.script.messages import describe
+from hidet.frontends.script.scalars import Index, Scalar, is_integer, scalar_of
+from hidet.frontends.script.tensors import Tensor
+from hidet.frontends.script.types import check_shape
 from hidet.mapping import TaskMap
 
 
@@ -113,6 +116,55 @@ class Group:
 
     first: int
     count: int
+
+
+WORKER_METHODS = ("on", "map", "single_task_of", "tasks_of", "worker2task")
+"""The methods of task mappings that take a worker."""
+
+
+def tasks_of(
+    tasks: TaskMap,
+    name: str,
+    worker: object,
+    *,
+    bind_tuple: bool = False,
+    bound: object = None,
+    tile: Tensor | None = None,
+) -> object:
+    """Return what `for i, j in tasks.on(worker)` goes through, or the task `tasks.map(worker)`.
+
+    Args:
+        tasks: the mapping.
+        name: one of `WORKER_METHODS`.
+        worker: the worker.
+        bind_tuple: whether tasks of one dimension are tuples too.
+        bound: tasks outside of these extents are left out.
+        tile: a register tile with this layout, whose elements are meant.
+
+    Raises:
+        ScriptError: the worker is no integer, or the bound does not belong to the mapping.
+    """
+    extents, is_one = None, name in ("map", "single_task_of") and tasks.tasks_per_worker == 1
+    if bound is not None:
+        extents = check_shape(tuple(bound) if isinstance(bound, list | tuple) else (bound,))  # pyright: ignore[reportUnknownArgumentType]
+        if len(extents) != tasks.rank:
+            raise ScriptError(
+                f"{len(extents)} bounds for the mapping {tasks} of {tasks.rank} dimensions",
+                hint="give one for each dimension: bound=[m, n]",
+            )
+    if isinstance(worker, int) and not isinstance(worker, bool) and tile is None:
+        known = tasks.on(worker, bound=extents)
+        return known[0] if is_one else known
+    if tile is not None and isinstance(worker, int):
+        worker = scalar_of(worker)
+    if not isinstance(worker, Scalar) or not is_integer(worker):
+        raise ScriptError(
+            f"the worker of a task mapping is an integer, not {describe(worker)}",
+            hint="such as threadIdx.x",
+        )
+    if is_one:
+        return task_of(tasks, worker, 0)
+    return Tasks(tasks, worker, bind_tuple, extents, tile)
 
 
 def task_of(tasks: TaskMap, worker: Scalar, register: int) -> tuple[Index, ...]:

@@ -21,8 +21,6 @@ from hidet.dialects.cuda.signs import mark_arguments
 from hidet.errors import ScriptError
 from hidet.escape import to_ascii
 from hidet.frontends.script.attributes import KERNELS, KINDS, Attributes
-from hidet.frontends.script.builtins import PYTHON_BUILTINS
-from hidet.frontends.script.emitter import Emitter
 from hidet.frontends.script.kernel_checks import (
     Misuse,
     check_accesses,
@@ -41,14 +39,18 @@ from hidet.frontends.script.launches import (
     launch_function,
     operand,
 )
+from hidet.frontends.script.messages import describe
 from hidet.frontends.script.parameters import entry_parameters, grouped, passed, spread, value_of
+from hidet.frontends.script.pointers import VoidPointer
+from hidet.frontends.script.python_calls import PYTHON_BUILTINS
+from hidet.frontends.script.scalars import Scalar, convert, is_number, scalar_of
 from hidet.frontends.script.scopes import Scopes
 from hidet.frontends.script.signature import Signature
 from hidet.frontends.script.source import Source
 from hidet.frontends.script.statements import Statements
 from hidet.frontends.script.syntax_analysis import are_assigned
 from hidet.frontends.script.tensor_core import fence_accumulators
-from hidet.frontends.script.tracing import current, tracing
+from hidet.frontends.script.tracing import Emitter, current, tracing
 from hidet.frontends.script.types import (
     BOOL,
     SCALAR_TYPES,
@@ -60,7 +62,6 @@ from hidet.frontends.script.types import (
     is_of_python,
     scalar_type,
 )
-from hidet.frontends.script.values import Scalar, VoidPointer, describe, is_number
 from hidet.rewriting.dead_code import drop_dead_code
 
 
@@ -223,31 +224,37 @@ class ScriptFunction:
         assert self.runs_as is not None
         parameters = entry_parameters(self.source, self.annotations, self._what)
         entry = Block(arg_types=[parameter.type.ir for parameter in parameters])
-        emitter = Emitter(entry, self.runs_as)
-        emitter.module = self.module
         arguments: list[object] = []
         for parameter, argument in zip(parameters, entry.args, strict=True):
             argument.name_hint = hint_of(parameter.name)
-            arguments.append(value_of(emitter, argument, parameter.type))
-        given = grouped(emitter, self.source.function.args, self.annotations, arguments)
+            arguments.append(value_of(argument, parameter.type))
+        given = grouped(self.source.function.args, self.annotations, arguments)
+        emitter = Emitter(entry, self.runs_as)
+        emitter.module = self.module
         with tracing(emitter):
-            returned = self._run(emitter, given, self._returns())
-        parameters = tuple(map(_resolved, parameters, arguments))
-        if self.runs_as != "public" and returned is not None:
-            raise self.source.error(
-                self.source.function, f"the {self._what} '{self.name}' returns {describe(returned)}"
-            )
-        try:
-            if self.runs_as == "public":
-                self.traced = self._public(emitter, entry, parameters, returned)
-            else:
-                make = self._cpu_kernel if self.runs_as == "cpu_kernel" else self._kernel
-                self.traced = make(emitter, entry, parameters)
-        except Misuse as misuse:
-            raise misuse.located(self.source) from misuse
+            returned = self._run(given, self._returns())
+            parameters = tuple(map(_resolved, parameters, arguments))
+            try:
+                self.traced = self._traced(entry, parameters, returned)
+            except Misuse as misuse:
+                raise misuse.located(self.source) from misuse
         if emitter.shape.label is not None:
             self.traced.op.attributes[LABEL] = StringAttr(to_ascii(emitter.shape.label))
         return self.traced
+
+    def _traced(
+        self, entry: Block, parameters: tuple[Parameter, ...], returned: object
+    ) -> Kernel | HostFunction:
+        """Put the traced body under the head of a kernel, or of a function of the host."""
+        if self.runs_as == "public":
+            return self._public(entry, parameters, returned)
+        if returned is not None:
+            raise self.source.error(
+                self.source.function, f"the {self._what} '{self.name}' returns {describe(returned)}"
+            )
+        if self.runs_as == "cpu_kernel":
+            return self._cpu_kernel(entry, parameters)
+        return self._kernel(entry, parameters)
 
     def _returns(self) -> ScalarType | None:
         """Return the type that the function says it returns."""
@@ -255,9 +262,9 @@ class ScriptFunction:
         is_any = kind is None or is_of_python(kind) or isinstance(kind, VectorType)
         return None if is_any else scalar_type(kind)
 
-    def _kernel(self, emitter: Emitter, entry: Block, parameters: tuple[Parameter, ...]) -> Kernel:
+    def _kernel(self, entry: Block, parameters: tuple[Parameter, ...]) -> Kernel:
         """Put the traced body under the head of a kernel."""
-        shape, node = emitter.shape, self.source.function
+        shape, node = current().shape, self.source.function
         for what, extents in (("grid", shape.grid), ("block", shape.block)):
             if extents is None:
                 raise self.source.error(
@@ -265,12 +272,12 @@ class ScriptFunction:
                 )
         assert shape.grid is not None
         assert shape.block is not None
-        name = self._entry_name(emitter)
+        name = self._entry_name()
         static = [
             [extent if isinstance(extent, int) else DYNAMIC for extent in extents]
             for extents in (shape.grid, shape.block)
         ]
-        given = [each.ssa for each in (*shape.grid, *shape.block) if isinstance(each, Scalar)]
+        given = [each for each in (*shape.grid, *shape.block) if not isinstance(each, int)]
         op = KernelOp(name, static[0], static[1], Region(entry))
         op.attributes[EXPLICIT] = UnitAttr()
         mark_arguments(op, [_is_unsigned(each.type) for each in parameters])
@@ -283,8 +290,8 @@ class ScriptFunction:
             op.attributes[MAY_ALIAS] = UnitAttr()
         if shape.dynamic_bytes:
             op.shared_bytes = shape.dynamic_bytes
-        emitter.locate(op)
-        emitter.name_ids()
+        current().locate(op)
+        current().name_ids()
         fence_accumulators(op)
         launch = launch_function(parameters, op, given)
         clean_up(op)
@@ -305,28 +312,22 @@ class ScriptFunction:
                 )
         op.cluster = cluster
 
-    def _cpu_kernel(
-        self, emitter: Emitter, entry: Block, parameters: tuple[Parameter, ...]
-    ) -> Kernel:
+    def _cpu_kernel(self, entry: Block, parameters: tuple[Parameter, ...]) -> Kernel:
         """Put the traced body under the head of a kernel of the CPU."""
-        op = KernelOp(self._entry_name(emitter), (1,), (1,), Region(entry))
+        op = KernelOp(self._entry_name(), (1,), (1,), Region(entry))
         op.attributes[ON_CPU] = UnitAttr()
         mark_arguments(op, [_is_unsigned(each.type) for each in parameters])
-        emitter.locate(op)
+        current().locate(op)
         check_cpu_kernel(op)
         clean_up(op)
         check_accesses(op)
         return Kernel(op.sym_name.data, parameters, op, launch_function(parameters, op, ()))
 
     def _public(
-        self,
-        emitter: Emitter,
-        entry: Block,
-        parameters: tuple[Parameter, ...],
-        returned: object,
+        self, entry: Block, parameters: tuple[Parameter, ...], returned: object
     ) -> HostFunction:
         """Put the traced body under the head of a function of the host."""
-        name = self._entry_name(emitter)
+        name = self._entry_name()
         result = None
         if returned is not None:
             if not isinstance(returned, Scalar) and not is_number(returned):
@@ -335,25 +336,24 @@ class ScriptFunction:
                     f"the function '{self.name}' returns {describe(returned)}",
                     "a public function returns a number, or nothing",
                 )
-            result = emitter.scalar_of(returned, self._returns())
-            result = emitter.cast(result, self._returns() or result.type)
+            kind = self._returns()
+            result = scalar_of(returned) if kind is None else convert(returned, kind)
         op = host_function(name, parameters, entry, [] if result is None else [result.ssa])
-        emitter.locate(op)
+        current().locate(op)
         check_public(op)
         drop_dead_code(op)
-        self.traced = HostFunction(name, parameters, op, None if result is None else result.type)
-        return self.traced
+        return HostFunction(name, parameters, op, None if result is None else result.type)
 
-    def _entry_name(self, emitter: Emitter) -> str:
+    def _entry_name(self) -> str:
         """Return the name under which a function stands in the module; its line is the head."""
-        node, name = self.source.function, emitter.shape.name or self.name
-        if emitter.shape.kind not in (None, self.kind):
+        node, name = self.source.function, current().shape.name or self.name
+        if current().shape.kind not in (None, self.kind):
             raise self.source.error(
                 node,
                 f"attrs.func_kind of '{self.name}' is set to what its text does not show",
                 "write the kind as a string",
             )
-        emitter.set_line(self.source.file, self.source.line_of(node))
+        current().set_line(self.source.file, self.source.line_of(node))
         return name
 
     @property
@@ -367,20 +367,19 @@ class ScriptFunction:
             ScriptError: no function is being traced, what is traced cannot call this one, or an
                 argument is not what its parameter takes.
         """
-        emitter = current(self.name)
-        self._check_caller(emitter.kind)
+        caller = current(f"'{self.name}'")
+        self._check_caller(caller.kind)
         given = self.signature.bind(f"'{self.name}'", arguments, keywords)
         if self.kind in KERNELS or (
-            emitter.kind == "public"
+            caller.kind == "public"
             and isinstance(self.traced, Kernel)
-            and self.module is emitter.module
+            and self.module is caller.module
         ):
-            self._launch(emitter, given)
+            self._launch(given)
             return None
         body = self.source.function.body
         values = {
             name: passed(
-                emitter,
                 self._named(name),
                 self.annotations.get(name),
                 value,
@@ -390,13 +389,13 @@ class ScriptFunction:
             for name, value in given.items()
         }
         returns = self._returns()
-        with emitter.nested(self.name):
-            result = self._run(emitter, values, returns)
+        with current().nested(self.name):
+            result = self._run(values, returns)
         if returns is None or result is None:
             return result
         if returns is BOOL and isinstance(result, bool):
             return result
-        return emitter.cast(emitter.scalar_of(result, returns), returns)
+        return convert(result, returns)
 
     def _named(self, parameter: str) -> str:
         """Name a parameter for messages."""
@@ -421,11 +420,12 @@ class ScriptFunction:
                 hint="leave its attrs.func_kind out, so that all can call it",
             )
 
-    def _launch(self, emitter: Emitter, given: Mapping[str, object]) -> None:
+    def _launch(self, given: Mapping[str, object]) -> None:
         """Launch the kernel from the public function that is being traced."""
-        if self.is_free and self.module is not emitter.module and isinstance(emitter.module, Adds):
-            emitter.module.add(self)
-        if not isinstance(self.traced, Kernel) or self.module is not emitter.module:
+        module = current().module
+        if self.is_free and self.module is not module and isinstance(module, Adds):
+            module.add(self)
+        if not isinstance(self.traced, Kernel) or self.module is not module:
             raise ScriptError(
                 f"the kernel '{self.name}' is in another module than the function that calls it",
                 hint="define both under one 'with hidet.script_module():'",
@@ -434,21 +434,18 @@ class ScriptFunction:
         operands: list[SSAValue] = []
         for value, parameter in zip(values, self.traced.parameters, strict=True):
             taken = passed(
-                emitter,
                 self._named(parameter.name),
                 parameter.type,
                 value,
                 is_launch=True,
                 is_changed=False,
             )
-            operands.append(operand(emitter, taken, parameter.type))
-        insert_launch(emitter, self.traced.launch, operands)
+            operands.append(operand(taken, parameter.type))
+        insert_launch(self.traced.launch, operands)
 
-    def _run(
-        self, emitter: Emitter, arguments: Mapping[str, object], returns: ScalarType | None = None
-    ) -> object:
+    def _run(self, arguments: Mapping[str, object], returns: ScalarType | None = None) -> object:
         """Execute the body with values for the parameters; return what it returns."""
-        statements = Statements(emitter, self.source, self.outside, Scopes())
+        statements = Statements(self.source, self.outside, Scopes())
         return statements.run_function(self.source.function, arguments, returns)
 
 

@@ -18,10 +18,11 @@ from hidet.dialects.cuda.attributes import is_variable
 from hidet.dialects.fields import Element
 from hidet.dialects.shaped import memref_type
 from hidet.errors import ScriptError
-from hidet.frontends.script.emitter import Emitter
+from hidet.frontends.script.scalars import Scalar, convert, index_of
 from hidet.frontends.script.tensor_maps import TensorMap, TensorMapType
+from hidet.frontends.script.tensors import Pointer, Tensor
+from hidet.frontends.script.tracing import insert
 from hidet.frontends.script.types import PointerType, ScalarType, TensorType
-from hidet.frontends.script.values import Pointer, Scalar, Tensor
 
 ParameterType = ScalarType | TensorType | PointerType | TensorMapType
 """What a parameter of a kernel can be."""
@@ -148,7 +149,7 @@ def launch_function(
     return function
 
 
-def insert_launch(emitter: Emitter, launch: func.FuncOp, arguments: Sequence[SSAValue]) -> None:
+def insert_launch(launch: func.FuncOp, arguments: Sequence[SSAValue]) -> None:
     """Insert what the function that launches a kernel does, for some arguments."""
     body = launch.body.block
     mapper: dict[SSAValue, SSAValue] = dict(zip(body.args, arguments, strict=True))
@@ -157,22 +158,22 @@ def insert_launch(emitter: Emitter, launch: func.FuncOp, arguments: Sequence[SSA
             copy = op.clone(mapper)
             if isinstance(copy, LaunchOp):
                 copy.location = UnknownLoc()  # so that it gets the line of the call
-            emitter.insert(copy)
+            insert(copy)
 
 
-def operand(emitter: Emitter, value: object, kind: ParameterType) -> SSAValue:
+def operand(value: object, kind: ParameterType) -> SSAValue:
     """Return an argument of a launch, which has been checked, as an operand."""
     if isinstance(value, TensorMap):
         return value.ssa
     if isinstance(value, Tensor):
         rank = memref_type(value.memory).get_num_dims()
         start = (0,) * rank if value.start is None else (value.start,)
-        value = Pointer(value.memory, value.element, start)
+        value = Pointer(value.memory, value.dtype, start)
     if isinstance(value, Pointer):
         is_whole = all(isinstance(index, int) and index == 0 for index in value.indices)
         if is_whole and value.memory.type == kind.ir:
             return value.memory
-        indices = [emitter.index_of(index) for index in value.indices]
-        return emitter.insert(ViewOp(Element(value.memory, indices), kind.ir)).result
+        indices = [index_of(index) for index in value.indices]
+        return insert(ViewOp(Element(value.memory, indices), kind.ir)).result
     assert isinstance(kind, ScalarType)
-    return emitter.cast(emitter.scalar_of(value, kind), kind).ssa
+    return convert(value, kind).ssa

@@ -17,9 +17,13 @@ from hidet.errors import ScriptError
 from hidet.frontends.script.assignments import Assignments
 from hidet.frontends.script.exits import Exit, Exits, Left
 from hidet.frontends.script.iterables import Grid, Group, Range, Tasks
+from hidet.frontends.script.messages import describe
+from hidet.frontends.script.scalars import Index, Scalar, convert, index_of
 from hidet.frontends.script.syntax_analysis import are_assigned, picked_paths
+from hidet.frontends.script.tensors import Pointer, Tensor
+from hidet.frontends.script.tracing import current, insert
 from hidet.frontends.script.types import INDEX
-from hidet.frontends.script.values import Index, Pointer, Scalar, Tensor, describe
+from hidet.frontends.script.variables import make_variable
 from hidet.rewriting.builder import set_unroll
 
 
@@ -43,7 +47,7 @@ class Loops(Assignments):
         self.exits.arms -= 1
         names.update(self.scopes.exit())
 
-    def loop(self, node: ast.For) -> Left | None:
+    def visit_For(self, node: ast.For) -> Left | None:
         """Execute a loop: over a list of Python at once, over all else in the kernel."""
         self._check_else(node, "for")
         over = self.evaluate(node.iter)
@@ -126,7 +130,7 @@ class Loops(Assignments):
             assert scope is not None
             bound = scope.names[name]
             if isinstance(bound, Scalar | int | float) and are_assigned(name, node.body):
-                scope.names[name] = self.emitter.variable(name, bound)
+                scope.names[name] = make_variable(name, bound)
             else:
                 self.named(name, bound)
 
@@ -140,7 +144,7 @@ class Loops(Assignments):
         for name in names:
             self.scopes.lose(name, f"the loop in line {self.source.line_of(node)} assigns it")
 
-    def while_loop(self, node: ast.While) -> Left | None:
+    def visit_While(self, node: ast.While) -> Left | None:
         """Execute a loop whose condition is looked at before each iteration."""
         self._check_else(node, "while")
         with self.exits.loop(unrolled=False):
@@ -148,9 +152,9 @@ class Loops(Assignments):
                 condition = self.condition(node.test)
             if not isinstance(condition, Scalar) and not condition:
                 return None
-            with self.emitter.arm() as body:
+            with current().arm() as body:
                 self._body(node)
-                self.emitter.insert(scf.YieldOp())
+                insert(scf.YieldOp())
             ways = self.exits.out_of_loop()
             if isinstance(condition, Scalar):
                 known = condition
@@ -167,14 +171,14 @@ class Loops(Assignments):
 
     def _adopted(self, block: Block, value: Scalar) -> Scalar:
         """Insert the ops of a block here; return a value that they compute."""
-        self.emitter.adopt(block)
+        current().adopt(block)
         return value
 
     def _insert_while(
         self, ways: Sequence[Exit], test: Callable[[], Scalar] | None, body: Block
     ) -> None:
         """Insert a loop that goes on until a way out of it is taken, or a test fails."""
-        with self.emitter.arm() as before:
+        with current().arm() as before:
             if not ways:
                 assert test is not None
                 condition = test()
@@ -182,8 +186,8 @@ class Loops(Assignments):
                 condition = self.exits.goes_on(ways)
             else:
                 condition = self.shortcut(self.exits.goes_on(ways), True, test)
-            self.emitter.insert(scf.ConditionOp(condition.ssa))
-        self.emitter.insert(scf.WhileOp([], [], Region(before), Region(body)))
+            insert(scf.ConditionOp(condition.ssa))
+        insert(scf.WhileOp([], [], Region(before), Region(body)))
 
     def _grid_loop(self, node: ast.For, ranges: list[Range], *, single: bool) -> None:
         """Make nested loops of the kernel."""
@@ -201,12 +205,12 @@ class Loops(Assignments):
         if first.at_once:
             for number in first:
                 ways = self.exits.out_of_loop()
-                with self.emitter.arm() as body:
+                with current().arm() as body:
                     self._nest(node, others, [*outer, number], single=single)
                 if ways:
                     self.insert_guard(ways, body)
                 else:
-                    self.emitter.adopt(body)
+                    current().adopt(body)
             return
         backwards = isinstance(first.step, int) and first.step < 0
         if backwards:  # counted upwards, since loops of the IR are
@@ -216,11 +220,11 @@ class Loops(Assignments):
             bounds = 0, count, 1
         else:
             bounds = first.start, first.stop, first.step
-        start, stop, step = (self.emitter.index_of(bound) for bound in bounds)
+        start, stop, step = (index_of(bound) for bound in bounds)
         body = Block(arg_types=[IndexType()])
-        with self.emitter.inside(body), self._parallel(first) as is_shared:
-            with self.emitter.arm() as inner:
-                variable = Scalar(self.emitter, body.args[0], INDEX)
+        with current().inside(body), self._parallel(first) as is_shared:
+            with current().arm() as inner:
+                variable = Scalar(body.args[0], INDEX)
                 value = self._number(first.start) + variable * first.step if backwards else variable
                 self._nest(node, others, [*outer, value], single=single)
             if is_shared and self.exits.out_of_loop():
@@ -229,8 +233,8 @@ class Loops(Assignments):
                     hint="let all iterations run, since they do so at the same time",
                 )
             self._insert_body(inner)
-            self.emitter.insert(scf.YieldOp())
-        op = self.emitter.insert(scf.ForOp(start, stop, step, [], body))
+            insert(scf.YieldOp())
+        op = insert(scf.ForOp(start, stop, step, [], body))
         set_unroll(op, first.unroll)
         if is_shared:
             is_all = first.parallel is True
@@ -240,28 +244,28 @@ class Loops(Assignments):
     def _parallel(self, over: Range) -> Generator[bool]:
         """Enter a loop; tells whether threads share it, which they do with the outermost one."""
         is_shared = over.parallel is not False
-        if is_shared and self.emitter.kind != "cpu_kernel":
+        if is_shared and current().kind != "cpu_kernel":
             raise ScriptError(
-                f"a loop of a {self.emitter.kind} cannot be parallel",
+                f"a loop of a {current().kind} cannot be parallel",
                 hint="leave 'p' out; the threads of CUDA are those of the block, and "
                 "attrs.func_kind = 'cpu_kernel' makes a function of the CPU",
             )
-        is_shared &= not self.emitter.in_parallel
-        self.emitter.in_parallel |= is_shared
+        is_shared &= not current().in_parallel
+        current().in_parallel |= is_shared
         yield is_shared
-        self.emitter.in_parallel &= not is_shared
+        current().in_parallel &= not is_shared
 
     def _number(self, value: object) -> Scalar:
-        return Scalar(self.emitter, self.emitter.index_of(value), INDEX)
+        return Scalar(index_of(value), INDEX)
 
     def _task_loop(self, node: ast.For, tasks: Tasks) -> None:
         """Make a loop over the tasks of a worker; after a way out, the others are passed over."""
-        worker: SSAValue = self.emitter.cast(tasks.worker, INDEX).ssa
-        self.emitter.set_column(self.source.column_of(node.iter))
+        worker: SSAValue = convert(tasks.worker, INDEX).ssa
+        current().set_column(self.source.column_of(node.iter))
         over = tasks.map if tasks.tile is None else tasks.tile.memory
         hints = tasks.map.hints if any(tasks.map.hints) else None
         foreach = ForeachOp(over, worker, bound=tasks.bound, unroll=hints)
-        indices = tuple(Scalar(self.emitter, i, INDEX) for i in foreach.indices)
+        indices = tuple(Scalar(i, INDEX) for i in foreach.indices)
         is_name = isinstance(node.target, ast.Name)
         single = len(indices) == 1 and is_name and not tasks.bind_tuple
         self._visit(node, foreach, indices[0] if single else indices)
@@ -269,15 +273,15 @@ class Loops(Assignments):
     def _group_loop(self, node: ast.For, group: Group) -> None:
         """Make what the threads of a group do."""
         op = GroupOp(group.first, group.count)
-        self._visit(node, op, Scalar(self.emitter, op.worker, INDEX))
+        self._visit(node, op, Scalar(op.worker, INDEX))
 
     def _visit(self, node: ast.For, op: ForeachOp | GroupOp, value: object) -> None:
         """Insert an op with the body of a loop; after a way out, the rest is passed over."""
         with self.exits.loop(unrolled=False):
-            self.emitter.insert(op)
-            with self.emitter.arm() as body:
+            insert(op)
+            with current().arm() as body:
                 self._body(node, value)
-            with self.emitter.inside(op.body.block):
+            with current().inside(op.body.block):
                 self._insert_body(body)
 
     def _insert_body(self, body: Block) -> None:
@@ -286,19 +290,19 @@ class Loops(Assignments):
         if ways:
             self.insert_guard(ways, body)
         else:
-            self.emitter.adopt(body)
+            current().adopt(body)
 
     def insert_guard(self, ways: Sequence[Exit], body: Block) -> None:
         """Insert ops that run unless one of some ways out has been taken."""
         condition = self.exits.goes_on(ways)
-        self.emitter.finish_arm(body)
-        self.emitter.insert(scf.IfOp(condition.ssa, [], Region(body)))
+        current().finish_arm(body)
+        insert(scf.IfOp(condition.ssa, [], Region(body)))
 
     def guarded(
         self, ways: Sequence[Exit], node: ast.AST, action: Callable[[], Left | None]
     ) -> Left | None:
         """Execute statements on those paths that have not taken one of some ways out."""
-        with self.emitter.arm() as body, self.scope() as names:
+        with current().arm() as body, self.scope() as names:
             left = action()
             if left is not None and left.value is not None:
                 self.exits.keep(left.value)

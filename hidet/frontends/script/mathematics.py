@@ -12,9 +12,18 @@ from xdsl.dialects.math import FmaOp
 from hidet.arch.functions import FLOAT_FUNCTIONS, FUNCTIONS, Operand, ScalarFunction
 from hidet.dialects.cuda.arithmetic import FunctionOp
 from hidet.errors import ScriptError
-from hidet.frontends.script.emitter import Emitter
+from hidet.frontends.script.messages import describe
 from hidet.frontends.script.operators import FUNCTIONS as OF_ONE_FLOAT
-from hidet.frontends.script.tracing import current
+from hidet.frontends.script.scalars import (
+    Scalar,
+    binary,
+    constant,
+    convert,
+    elementary,
+    is_number,
+    scalar_of,
+)
+from hidet.frontends.script.tracing import insert
 from hidet.frontends.script.types import (
     BOOL,
     F32,
@@ -27,7 +36,6 @@ from hidet.frontends.script.types import (
     VectorType,
     common_type,
 )
-from hidet.frontends.script.values import Scalar, Variable, describe, is_number
 from hidet.frontends.script.vectors import Vector, packed
 
 
@@ -43,11 +51,9 @@ def scalar_function(name: str) -> Callable[..., Scalar | float]:
             raise ScriptError(f"{name} takes {len(entry.takes)} operands, not {len(operands)}")
         if all(_is_known(kind, each) for kind, each in zip(entry.takes, operands, strict=True)):
             return entry.meaning(*operands)
-        emitter = current(name)
-        known = [emitter.read(each) if isinstance(each, Variable) else each for each in operands]
         if Operand.FLOAT in entry.takes:
-            return _of_floats(emitter, entry, known)
-        return _of_words(emitter, entry, known)
+            return _of_floats(entry, operands)
+        return _of_words(entry, operands)
 
     function.__name__ = name
     function.__doc__ = f"Return {entry.summary}."
@@ -62,7 +68,7 @@ def _is_known(kind: Operand, value: object) -> bool:
     return is_number(value) and (kind is Operand.FLOAT or value in _FITS)
 
 
-def _of_floats(emitter: Emitter, entry: ScalarFunction, operands: Sequence[object]) -> Scalar:
+def _of_floats(entry: ScalarFunction, operands: Sequence[object]) -> Scalar:
     """Call a function of floats; short ones are computed in f32, and so are integers.
 
     Raises:
@@ -75,15 +81,15 @@ def _of_floats(emitter: Emitter, entry: ScalarFunction, operands: Sequence[objec
         raise ScriptError(f"there is no nextafter of {kind}", hint="of f32 and f64 there is")
     wide = F64 if kind == F64 else F32
     takes = [I32 if each is Operand.NUMBER else wide for each in entry.takes]
-    result = _called(emitter, entry, operands, takes, BOOL if _is_test(entry) else wide)
-    return result if _is_test(entry) else emitter.cast(result, kind)
+    result = _called(entry, operands, takes, BOOL if _is_test(entry) else wide)
+    return result if _is_test(entry) else convert(result, kind)
 
 
 def _is_test(entry: ScalarFunction) -> bool:
     return entry.gives is Operand.TRUTH
 
 
-def _of_words(emitter: Emitter, entry: ScalarFunction, operands: Sequence[object]) -> Scalar:
+def _of_words(entry: ScalarFunction, operands: Sequence[object]) -> Scalar:
     """Call a function of words: as in CUDA, what is narrower is extended by its sign.
 
     Raises:
@@ -97,7 +103,7 @@ def _of_words(emitter: Emitter, entry: ScalarFunction, operands: Sequence[object
             )
     kind = _word_type(operands[0])
     gives = {Operand.NUMBER: I32, Operand.WORD: kind}.get(entry.gives, U32)
-    return _called(emitter, entry, operands, [kind if most == 64 else U32] * len(operands), gives)
+    return _called(entry, operands, [kind if most == 64 else U32] * len(operands), gives)
 
 
 def _is_word(value: object, most: int) -> bool:
@@ -117,7 +123,6 @@ def _word_type(value: object) -> ScalarType:
 
 
 def _called(
-    emitter: Emitter,
     entry: ScalarFunction,
     operands: Sequence[object],
     takes: Sequence[ScalarType],
@@ -125,49 +130,48 @@ def _called(
 ) -> Scalar:
     """Call a function with operands that are converted to these types."""
     values = [
-        emitter.cast(_scalar(emitter, each, kind), kind).ssa
-        for each, kind in zip(operands, takes, strict=True)
+        convert(_scalar(each, kind), kind).ssa for each, kind in zip(operands, takes, strict=True)
     ]
     op = FunctionOp(entry.function, values, gives.ir)
-    return Scalar(emitter, emitter.insert(op).result, gives)
+    return Scalar(insert(op).result, gives)
 
 
-def _scalar(emitter: Emitter, value: object, kind: ScalarType) -> Scalar:
+def _scalar(value: object, kind: ScalarType) -> Scalar:
     """Return an operand as a scalar; a negative number counts as the word with its bits."""
     if isinstance(value, int) and kind.kind == "unsigned":
-        return emitter.constant(value & kind.limits[1], kind)
-    return emitter.scalar_of(value, kind)
+        return constant(value & kind.limits[1], kind)
+    return scalar_of(value, kind)
 
 
 # Functions that others are made of.
 def degrees(x: object) -> object:
     """Return an angle in degrees."""
-    return current("degrees").binary("*", x, 180 / math.pi)
+    return binary("*", x, 180 / math.pi)
 
 
 def radians(x: object) -> object:
     """Return an angle that is given in degrees in radians."""
-    return current("radians").binary("*", x, math.pi / 180)
+    return binary("*", x, math.pi / 180)
 
 
 def copysign(x: object, y: object) -> Scalar:
     """Return |x| with the sign of y, that of -0.0 and NaN as well."""
-    return current("copysign").binary("copysign", x, y)
+    return binary("copysign", x, y)
 
 
 # Mathematics.
-def elementary(name: str) -> Callable[[object], Scalar]:
-    """Return the function of scalars with this name."""
+def _of_one_float(name: str) -> Callable[[object], Scalar]:
+    """Return the function of one float with this name."""
 
     def function(x: object) -> Scalar:
-        return current(name).function(name, x)
+        return elementary(name, x)
 
     function.__name__ = name
     function.__doc__ = f"Return {name}(x), in the type of x; of an integer in f32."
     return function
 
 
-ELEMENTARY = {name: elementary(name) for name in OF_ONE_FLOAT if name not in ("abs", "round")}
+ELEMENTARY = {name: _of_one_float(name) for name in OF_ONE_FLOAT if name not in ("abs", "round")}
 """Functions of one float, by name."""
 
 
@@ -192,23 +196,22 @@ def _extreme(name: str, values: tuple[object, ...]) -> object:
         values = tuple(values[0])  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
     if len(values) == 0:
         raise ScriptError(f"{name} of nothing")
-    emitter = current(name)
-    return reduce(partial(emitter.binary, name), values)
+    return reduce(partial(binary, name), values)
 
 
 def power(x: object, y: object) -> Scalar:
     """Return x to the power of y."""
-    return current("pow").binary("**", x, y)
+    return binary("**", x, y)
 
 
 def atan2(y: object, x: object) -> Scalar:
     """Return the angle of the point (x, y)."""
-    return current("atan2").binary("atan2", y, x)
+    return binary("atan2", y, x)
 
 
 def rounded(x: object) -> Scalar:
     """Return the nearest whole number as a float, a half to the even one."""
-    return current("round").function("round", x)
+    return elementary("round", x)
 
 
 def _fma_of_vectors(kind: VectorType, *operands: object) -> Vector:
@@ -219,9 +222,8 @@ def _fma_of_vectors(kind: VectorType, *operands: object) -> Vector:
             f"fma of {', '.join(map(describe, operands[:-1]))} and {describe(operands[-1])}",
             hint="vectors with the same number of elements, or scalars",
         )
-    emitter = current("fma")
-    elements = [_fma_of_scalars(emitter, each) for each in zip(*rows, strict=True)]
-    return Vector(emitter, VectorType(elements[0].type, kind.lanes), tuple(elements))
+    elements = [_fma_of_scalars(each) for each in zip(*rows, strict=True)]
+    return Vector(VectorType(elements[0].type, kind.lanes), tuple(elements))
 
 
 def fma(x: object, y: object, z: object) -> Scalar | Vector:
@@ -229,21 +231,20 @@ def fma(x: object, y: object, z: object) -> Scalar | Vector:
 
     Of vectors it is that of each element; those of f16 and bf16 keep their type.
     """
-    emitter = current("fma")
     vectors = [each for each in (x, y, z) if isinstance(each, Vector)]
     if vectors:
-        pairs = packed(emitter, "fma", x, y, z)
+        pairs = packed("fma", x, y, z)
         return _fma_of_vectors(vectors[0].type, x, y, z) if pairs is None else pairs
-    return _fma_of_scalars(emitter, (x, y, z))
+    return _fma_of_scalars((x, y, z))
 
 
-def _fma_of_scalars(emitter: Emitter, operands: Sequence[object]) -> Scalar:
+def _fma_of_scalars(operands: Sequence[object]) -> Scalar:
     kind = F32
     for value in operands:
         if isinstance(value, Scalar):
             kind = common_type(kind, value.type)
-    a, b, c = (emitter.cast(emitter.scalar_of(v, kind), kind).ssa for v in operands)
-    return Scalar(emitter, emitter.insert(FmaOp(a, b, c)).result, kind)
+    a, b, c = (convert(v, kind).ssa for v in operands)
+    return Scalar(insert(FmaOp(a, b, c)).result, kind)
 
 
 MATH_FUNCTIONS: dict[str, Callable[..., Any]] = {

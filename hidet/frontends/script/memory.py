@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from enum import Enum
 from math import prod
 from typing import cast
 
+from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType, NoneAttr
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from hidet.dialects.cuda.attributes import Space, SpaceAttr, space_of
+from hidet.dialects.cuda.table_ops import known_index
 from hidet.dialects.cuda.views import DynamicSharedOp
 from hidet.dialects.shaped import memref_type
 from hidet.errors import ScriptError
 from hidet.frontends.script.attributes import check_shared_bytes
-from hidet.frontends.script.emitter import Emitter
-from hidet.frontends.script.loads_and_stores import access_bytes, align
-from hidet.frontends.script.tracing import current
+from hidet.frontends.script.messages import describe
+from hidet.frontends.script.pointers import VoidPointer
+from hidet.frontends.script.scalars import Index, Scalar, is_integer
+from hidet.frontends.script.tensors import Pointer, Tensor, access_bytes, align, first_of
+from hidet.frontends.script.tracing import current, insert
 from hidet.frontends.script.types import (
-    ScalarType,
     TensorType,
-    VectorType,
     check_shape,
-    element_name,
     element_type,
 )
-from hidet.frontends.script.values import Index, Pointer, Scalar, Tensor, VoidPointer, describe
 from hidet.frontends.script.variables import marked
 from hidet.mapping import SwizzledLayout, TaskMap, repeat
 
@@ -45,15 +46,15 @@ def register_tensor(dtype: object, shape: object = None, layout: object = None) 
     Raises:
         ScriptError: there is neither shape nor layout, or they do not fit.
     """
-    emitter = current("register_tensor")
-    (element, lanes), (layout, swizzle) = element_type(dtype), _layout(shape, layout)
-    if layout.spatial_digits or layout.replicate_digits:
-        tasks = layout if lanes == 1 else layout.lift(0, 1) * _lanes_of(layout, lanes)
-        memory = marked(emitter.register_tile(element.ir, tasks), element)
-        return Tensor(memory, element, layout.shape, lanes=lanes)
-    extents = _memory_shape(layout)
-    memory = marked(emitter.local_array(element.ir, _with_lanes(extents, lanes)), element)
-    return _tensor_in(memory, element, lanes, layout, extents, swizzle)
+    kind = TensorType(dtype, shape, layout)
+    tasks, _ = _layout(kind)
+    if not _is_spread(tasks):
+        return _tensor_in(current().local_array, kind)
+    shape = tasks.shape
+    if kind.lanes > 1:  # the holder of a vector holds all of its elements
+        tasks = tasks.lift(0, 1) * repeat(*[1] * tasks.rank, kind.lanes)
+    memory = marked(current().register_tile(kind.element.ir, tasks), kind.element)
+    return Tensor(memory, kind.dtype, shape)
 
 
 def shared_tensor(dtype: object, shape: object = None, layout: object = None) -> Tensor:
@@ -71,42 +72,35 @@ def shared_tensor(dtype: object, shape: object = None, layout: object = None) ->
         ScriptError: there is neither shape nor layout, they do not fit, or the block has not so
             much shared memory.
     """
-    emitter = current("shared_tensor")
-    (element, lanes), (layout, swizzle) = element_type(dtype), _layout(shape, layout)
-    if layout.spatial_digits or layout.replicate_digits:
+    kind = TensorType(dtype, shape, layout)
+    tasks, _ = _layout(kind)
+    if _is_spread(tasks):
         raise ScriptError(
-            f"the layout {layout} spreads elements over threads, but shared memory belongs to all",
+            f"the layout {tasks} spreads elements over threads, but shared memory belongs to all",
             hint="use row_major and column_major alone",
         )
-    emitter.shared_bytes += prod(layout.shape) * lanes * element.nbytes
-    check_shared_bytes(emitter)
-    extents = _memory_shape(layout)
-    memory = marked(emitter.shared_tile(element.ir, _with_lanes(extents, lanes)), element)
-    if lanes > 1:
-        align(memory, access_bytes(element.nbytes * lanes))
-    return _tensor_in(memory, element, lanes, layout, extents, swizzle)
+    current().shared_bytes += prod(tasks.shape) * kind.dtype.nbytes
+    check_shared_bytes()
+    made = _tensor_in(current().shared_tile, kind)
+    if kind.lanes > 1:
+        align(made.memory, access_bytes(kind.dtype.nbytes))
+    return made
 
 
 def _tensor_in(
-    memory: SSAValue,
-    element: ScalarType,
-    lanes: int,
-    layout: TaskMap,
-    extents: tuple[int, ...],
-    swizzle: SwizzledLayout | None,
+    allocate: Callable[[Attribute, Sequence[int]], SSAValue], kind: TensorType
 ) -> Tensor:
-    """Return the tensor in an array of these extents, and lanes."""
-    digits = _digits(layout, extents)
-    return Tensor(memory, element, layout.shape, digits, swizzle=swizzle, lanes=lanes)
+    """Return the tensor of a type in an array that is allocated for it."""
+    layout, swizzle = _layout(kind)
+    extents = _memory_shape(layout)
+    shape = extents if kind.lanes == 1 else (*extents, kind.lanes)
+    memory = marked(allocate(kind.element.ir, shape), kind.element)
+    return Tensor(memory, kind.dtype, layout.shape, _digits(layout, extents), swizzle=swizzle)
 
 
-def _with_lanes(extents: tuple[int, ...], lanes: int) -> tuple[int, ...]:
-    return extents if lanes == 1 else (*extents, lanes)
-
-
-def _lanes_of(layout: TaskMap, lanes: int) -> TaskMap:
-    """Return the map by which the holder of a vector holds all of its elements."""
-    return repeat(*[1] * layout.rank, lanes)
+def _is_spread(layout: TaskMap) -> bool:
+    """Return whether a layout gives elements to several threads."""
+    return bool(layout.spatial_digits or layout.replicate_digits)
 
 
 def dynamic_shared_memory(byte_offset: object, dtype: object) -> Pointer:
@@ -122,24 +116,22 @@ def dynamic_shared_memory(byte_offset: object, dtype: object) -> Pointer:
     Raises:
         ScriptError: there is no such place.
     """
-    emitter = current("dynamic_shared_memory")
-    (element, lanes), total = element_type(dtype), emitter.shape.dynamic_bytes
+    kind, total = element_type(dtype), current().shape.dynamic_bytes
     if isinstance(byte_offset, bool) or not isinstance(byte_offset, int):
         raise ScriptError(
             f"the offset in shared memory is {describe(byte_offset)}",
             hint="an integer that is known when the script is defined; add others to the pointer",
         )
-    size = element.nbytes * lanes
+    size, element = kind.nbytes, kind.element
     if byte_offset % size or not 0 <= byte_offset <= total - size:
         raise ScriptError(
-            f"{element_name(element, lanes)} cannot lie at byte {byte_offset} of {total} bytes of "
-            "shared memory",
+            f"{kind} cannot lie at byte {byte_offset} of {total} bytes of shared memory",
             hint=f"a multiple of {size} below attrs.cuda.dynamic_smem_bytes, which is set before",
         )
-    count = (total - byte_offset) // size * lanes
-    kind = MemRefType(element.ir, [count], NoneAttr(), SpaceAttr(Space.SHARED))
-    memory = marked(emitter.insert(DynamicSharedOp(byte_offset, kind)).result, element)
-    return Pointer(memory, element, (0,), lanes)
+    count = (total - byte_offset) // size * kind.lanes
+    memory = MemRefType(element.ir, [count], NoneAttr(), SpaceAttr(Space.SHARED))
+    op = insert(DynamicSharedOp(byte_offset, memory))
+    return Pointer(marked(op.result, element), kind, (0,))
 
 
 def tensor(
@@ -174,9 +166,9 @@ def tensor(
 def tensor_of(memory: SSAValue, kind: TensorType) -> Tensor:
     """Return the tensor of a type in some memory."""
     if kind.layout is None:
-        return Tensor(memory, kind.element, kind.shape, lanes=kind.lanes)
-    layout, swizzle = _layout(kind.shape, kind.layout)
-    return Tensor(memory, kind.element, kind.shape, layout, 0, swizzle, lanes=kind.lanes)
+        return Tensor(memory, kind.dtype, kind.shape)
+    layout, swizzle = _layout(kind)
+    return Tensor(memory, kind.dtype, kind.shape, layout, 0, swizzle)
 
 
 def part_of(pointer: Pointer, kind: TensorType) -> Tensor | None:
@@ -186,14 +178,12 @@ def part_of(pointer: Pointer, kind: TensorType) -> Tensor | None:
     consists of whole rows of that.
     """
     memory = memref_type(pointer.memory)
-    if pointer.dtype != element_of_tensor(kind) or space_of(memory) is Space.REGISTER:
+    if pointer.dtype != kind.dtype or space_of(memory) is Space.REGISTER:
         return None
-    layout, swizzle = _layout(kind.shape, kind.layout)
+    layout, swizzle = _layout(kind)
     if memory.get_num_dims() == 1 and _holds(pointer, kind):
         (start,) = pointer.indices
-        return Tensor(
-            pointer.memory, kind.element, kind.shape, layout, start, swizzle, lanes=kind.lanes
-        )
+        return Tensor(pointer.memory, kind.dtype, kind.shape, layout, start, swizzle)
     if kind.lanes > 1:
         return None
     extents = _memory_shape(layout)
@@ -202,7 +192,7 @@ def part_of(pointer: Pointer, kind: TensorType) -> Tensor | None:
         return None
     digits = _digits(layout, extents)
     return Tensor(
-        pointer.memory, kind.element, kind.shape, digits, swizzle=swizzle, base=pointer.indices
+        pointer.memory, kind.dtype, kind.shape, digits, swizzle=swizzle, base=pointer.indices
     )
 
 
@@ -212,11 +202,6 @@ def _holds(pointer: Pointer, kind: TensorType) -> bool:
     (start,) = pointer.indices
     size = prod(kind.scalar_shape)
     return extent < 0 or (size + (start if isinstance(start, int) else 0) <= extent)
-
-
-def element_of_tensor(kind: TensorType) -> ScalarType | VectorType:
-    """Return the type of the elements of a tensor, which may be vectors."""
-    return kind.element if kind.lanes == 1 else VectorType(kind.element, kind.lanes)
 
 
 class DeclareScope(Enum):
@@ -269,12 +254,12 @@ def tensor_pointer(
 
 
 def as_tensor_pointer(
-    pointer: object, dtype: object, shape: object = None, layout: object = None
+    expr: object, dtype: object, shape: object = None, layout: object = None
 ) -> Tensor:
     """Make a tensor of what a pointer points to.
 
     Args:
-        pointer: the pointer, to elements of the same type.
+        expr: the pointer, to elements of the same type.
         dtype: the type of the elements.
         shape: the extents, which may be known only when the kernel runs.
         layout: the layout, row-major if left out.
@@ -282,61 +267,47 @@ def as_tensor_pointer(
     Raises:
         ScriptError: it is no pointer to such elements, or shape and layout do not fit.
     """
-    emitter = current("as_tensor_pointer")
-    if isinstance(pointer, Tensor):
-        pointer = pointer.pointer or pointer
+    pointer = expr.pointer or expr if isinstance(expr, Tensor) else expr
     if isinstance(pointer, VoidPointer):
-        pointer = pointer.of(*element_type(dtype))
+        pointer = pointer.of(element_type(dtype))
     if not isinstance(pointer, Pointer) or len(pointer.indices) != 1:
         raise ScriptError(
             f"{describe(pointer)} is no pointer", hint="declare the parameter as ~f32"
         )
-    element, lanes = element_type(dtype)
-    if (element, lanes) != (pointer.element, pointer.lanes):
-        name = element_name(element, lanes)
+    kind = element_type(dtype)
+    if kind != pointer.dtype:
         raise ScriptError(
-            f"{describe(pointer)} made a tensor of {name}",
-            hint=f"a tensor of {pointer.dtype}, or cast the pointer before: cast(p, ~{name})",
+            f"{describe(pointer)} made a tensor of {kind}",
+            hint=f"a tensor of {pointer.dtype}, or cast the pointer before: cast(p, ~{kind})",
         )
     (start,) = pointer.indices
     if layout is not None:
-        known, swizzle = _layout(shape, layout)
-        if known.spatial_digits or known.replicate_digits:
+        known, swizzle = _layout(TensorType(dtype, shape, layout))
+        if _is_spread(known):
             raise ScriptError(f"the layout {known} spreads elements over threads")
-        return Tensor(pointer.memory, element, known.shape, known, start, swizzle, lanes=lanes)
-    return Tensor(pointer.memory, element, _extents(emitter, shape), None, start, lanes=lanes)
+        return Tensor(pointer.memory, kind, known.shape, known, start, swizzle)
+    return Tensor(pointer.memory, kind, _extents(shape), None, start)
 
 
-def _extents(emitter: Emitter, shape: object) -> tuple[Index, ...]:
+def _extents(shape: object) -> tuple[Index, ...]:
     """Return extents, those that the kernel computes as scalars."""
     given = cast("tuple[object, ...]", shape if isinstance(shape, list | tuple) else (shape,))
     extents: list[Index] = []
     for value in given:
-        if isinstance(value, Scalar) and value.type.is_integer:
+        if isinstance(value, Scalar) and is_integer(value):
             extents.append(value)
         else:
             extents.extend(check_shape((value,)))
     return tuple(extents)
 
 
-def _layout(shape: object, layout: object) -> tuple[TaskMap, SwizzledLayout | None]:
-    """Return the layout of a tensor, row-major unless one is given, and as what it is swizzled."""
-    if layout is None:
-        if shape is None:
-            raise ScriptError("a tensor without a shape and without a layout")
-        values = cast("tuple[object, ...]", shape if isinstance(shape, tuple | list) else (shape,))
-        extents = check_shape(tuple(values))
-        if 0 in extents:
-            raise ScriptError(f"a tensor of shape {extents} has no elements")
-        return (repeat(*extents) if extents else repeat(1)), None
-    if not isinstance(layout, TaskMap | SwizzledLayout):
-        raise ScriptError(
-            f"{describe(layout)} is no layout",
-            hint="a product of row_major(..), column_major(..) and local_layout(..)",
-        )
-    if shape is not None and tuple(cast("list[object]", shape)) != layout.shape:
-        raise ScriptError(f"the shape is {shape}, but the layout is for {list(layout.shape)}")
-    return (layout, None) if isinstance(layout, TaskMap) else (layout.base, layout)
+def _layout(kind: TensorType) -> tuple[TaskMap, SwizzledLayout | None]:
+    """Return the layout of a tensor, row-major unless it has one, and as what it is swizzled."""
+    if isinstance(kind.layout, SwizzledLayout):
+        return kind.layout.base, kind.layout
+    if kind.layout is None and 0 in kind.shape:
+        raise ScriptError(f"a tensor of shape {kind.shape} has no elements")
+    return kind.layout or repeat(*kind.shape or (1,)), None
 
 
 def _memory_shape(layout: TaskMap) -> tuple[int, ...]:
@@ -349,3 +320,89 @@ def _memory_shape(layout: TaskMap) -> tuple[int, ...]:
 def _digits(layout: TaskMap, extents: tuple[int, ...]) -> TaskMap | None:
     """Return the layout where indices have to be translated, None where they need not."""
     return None if extents == layout.shape and layout == repeat(*extents) else layout
+
+
+@dataclass(frozen=True)
+class Registers:
+    """Neighbouring registers of a thread, each of which holds several elements.
+
+    Attributes:
+        pointer: the first element.
+        type: what they are seen as.
+        first: the number of the first register.
+    """
+
+    pointer: Pointer
+    type: TensorType
+    first: int = 0
+
+    def __getitem__(self, number: int) -> Registers:
+        if not 0 <= number < prod(self.type.shape):
+            raise ScriptError(
+                f"{self} has no register {number!r}", hint="registers are numbered from 0 on"
+            )
+        return replace(self, type=TensorType(self.type.element, (1,)), first=self.first + number)
+
+    def __str__(self) -> str:
+        return f"{describe(self.pointer)} seen as {self.type}"
+
+    __repr__ = __str__
+
+
+def view(ptr: object, tp: object) -> Tensor | Registers:
+    """Return a tensor, or what an address points to, as a tensor of another type.
+
+    Of the same type it is a part of a tensor; of another one the registers that hold its elements,
+    as `ldmatrix` takes them: `r = view(regs, u32[4])`, `ldmatrix([r[0], r[1], r[2], r[3]], row)`.
+
+    Args:
+        ptr: the tensor or the address.
+        tp: the type, `f32[4, 8]`.
+
+    Raises:
+        ScriptError: it cannot be seen so.
+    """
+    pointer = first_of(ptr)
+    if isinstance(pointer, Pointer) and isinstance(tp, TensorType):
+        part = part_of(pointer, tp)
+        if part is not None:
+            return part
+        is_wider = tp.element.bits % pointer.element.bits == 0
+        if is_wider and space_of(pointer.memory.type) is Space.LOCAL:
+            return Registers(pointer, tp)
+    raise ScriptError(
+        f"{describe(ptr)} seen as {tp}",
+        hint="a part of a tensor that consists of whole rows, or registers as wider ones: u32[4]",
+    )
+
+
+def run_of(values: Sequence[object]) -> tuple[Pointer, int] | None:
+    """Return the first element of neighbouring registers, and the number of elements; else None.
+
+    Registers are those of a `view`, or elements of a tensor of 32 bits that have been named.
+    """
+    places: list[tuple[Pointer, int]] = []
+    for value in values:
+        if isinstance(value, Registers):
+            step = value.type.element.bits // value.pointer.element.bits
+            places.append((value.pointer, value.first * step))
+        elif isinstance(value, Scalar) and isinstance(load := value.ssa.owner, memref.LoadOp):
+            numbers = [known_index(index) for index in load.indices]
+            known = [number for number in numbers if number is not None]
+            if not known or len(known) < len(numbers):
+                return None
+            first = Pointer(load.memref, value.type, (*known[:-1], 0))
+            places.append((first, known[-1]))
+        else:
+            return None
+    if not places:
+        return None
+    pointer, start = places[0]
+    step = 32 // pointer.element.bits
+    for number, (other, place) in enumerate(places):
+        if other.memory is not pointer.memory or other.indices != pointer.indices:
+            return None
+        if place != start + number * step:
+            return None
+    *outer, last = pointer.indices
+    return replace(pointer, indices=(*outer, last + start)), len(places) * step

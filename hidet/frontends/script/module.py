@@ -42,6 +42,7 @@ class IRModule:
 
     def __init__(self, functions: Mapping[str, ScriptFunction] | None = None) -> None:
         self._entries: dict[str, Kernel | HostFunction] = {}
+        self._callees: list[str] = []
         for name, function in (functions or {}).items():
             self.add_function(name, function)
 
@@ -53,29 +54,28 @@ class IRModule:
         Raises:
             ScriptError: something is wrong with it, or it has another name.
         """
-        if function.is_entry:
-            function.module = self
-            entry = function.trace()
-            if name not in (function.name, entry.name):
-                raise function.source.error(
-                    function.source.function,
-                    f"'{entry.name}' is added to a module as '{name}'",
-                    f"attrs.func_name = '{name}' gives it another name",
-                )
-            self._take(function, entry)
-
-    def add(self, function: ScriptFunction) -> None:
-        """Take a function in under its own name; see `add_function`."""
-        self.add_function(function.name, function)
-
-    def _take(self, function: ScriptFunction, entry: Kernel | HostFunction) -> None:
+        if not function.is_entry:
+            self._callees.append(name)
+            return
+        function.module = self
+        entry, error = function.trace(), function.source.error
+        if name not in (function.name, entry.name):
+            raise error(
+                function.source.function,
+                f"'{entry.name}' is added to a module as '{name}'",
+                f"attrs.func_name = '{name}' gives it another name",
+            )
         if entry.name in self._entries:
-            raise function.source.error(
+            raise error(
                 function.source.function,
                 f"the module has a function of the name '{entry.name}' already",
                 "set attrs.func_name",
             )
         self._entries[entry.name] = entry
+
+    def add(self, function: ScriptFunction) -> None:
+        """Take a function in under its own name; see `add_function`."""
+        self.add_function(function.name, function)
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
@@ -110,23 +110,31 @@ class IRModule:
         Raises:
             ScriptError: there are none.
         """
+        self.check()
+        return load(BUILD_SCRIPTS)(self)
+
+    def check(self) -> None:
+        """Check that there is something to build.
+
+        Raises:
+            ScriptError: there is nothing.
+        """
         if not self._entries:
+            names = ", ".join(f"'{name}'" for name in self._callees)
             raise ScriptError(
-                "the module is empty",
+                f"the module has no kernel, only {names}" if names else "the module is empty",
                 hint="a kernel sets attrs.cuda.grid_dim and attrs.cuda.block_dim",
             )
-        return load(BUILD_SCRIPTS)(self)
 
     def __str__(self) -> str:
         return module_text(self.clone())
 
 
-class ScriptModule:
+class ScriptModule(IRModule):
     """Collects the functions that are defined under `with hidet.script_module() as m:`."""
 
     def __init__(self) -> None:
-        self._functions: dict[str, ScriptFunction] = {}
-        self._module = IRModule()
+        super().__init__()
         self._token: Token[ScriptModule | None] | None = None
 
     def __enter__(self) -> ScriptModule:
@@ -142,16 +150,6 @@ class ScriptModule:
         assert self._token is not None
         _MODULE.reset(self._token)
         self._token = None
-
-    def add(self, function: ScriptFunction) -> None:
-        """Take a function in; a kernel or a public function is traced at once.
-
-        Raises:
-            ScriptError: something is wrong with it, or the module has a function of its name.
-        """
-        self._functions[function.name] = function
-        function.is_free = False
-        self._module.add(function)
 
     @public
     def define_global_var(self, name: str, var_type: object) -> NoReturn:
@@ -172,18 +170,8 @@ class ScriptModule:
         Raises:
             ScriptError: there are none.
         """
-        if not self._module.functions:
-            names = ", ".join(f"'{name}'" for name in self._functions)
-            raise ScriptError(
-                f"the module has no kernel, only {names}" if names else "the module is empty",
-                hint="a kernel sets attrs.cuda.grid_dim and attrs.cuda.block_dim",
-            )
-        return self._module
-
-    @public
-    def build(self) -> BuiltModule:
-        """Build the kernels; see `hidet.driver.build_ir_module`."""
-        return self.ir_module().build()
+        self.check()
+        return self
 
 
 def script_module() -> ScriptModule:
@@ -206,5 +194,6 @@ def script(function: Callable[..., object]) -> ScriptFunction:
     scripted = ScriptFunction(function)
     module = _MODULE.get()
     if module is not None:
+        scripted.is_free = False
         module.add(scripted)
     return scripted

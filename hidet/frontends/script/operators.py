@@ -11,9 +11,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from hidet.analysis.memory import is_arithmetic
 from hidet.dialects.cuda.arithmetic import FloorModOp
 from hidet.dialects.cuda.attributes import is_variable
-from hidet.errors import ScriptError
-from hidet.frontends.script.types import BOOL, F32, I32, I64, ScalarType, common_type
-from hidet.frontends.script.values import Scalar, describe, is_number
+from hidet.frontends.script.types import F32, I32, I64, ScalarType
 
 Binary = Callable[[SSAValue, SSAValue], Operation]
 """Makes an operation of two operands."""
@@ -158,20 +156,3 @@ def _between_integers(source: ScalarType, target: ScalarType) -> list[Step]:
     if source.bits > target.bits:
         return [(arith.TruncIOp, target)]
     return [(arith.ExtSIOp if source.kind == "signed" else arith.ExtUIOp, target)]
-
-
-def common_kind(one: object, other: object) -> ScalarType:
-    """Return the type in which two alternatives meet; numbers adapt."""
-    types = [value.type if isinstance(value, Scalar) else None for value in (one, other)]
-    kind = common_type(*types)
-    for value in (one, other):
-        if isinstance(value, Scalar):
-            continue
-        if not is_number(value):
-            raise ScriptError(f"{describe(value)} stands where a number should")
-        if isinstance(value, float) and (kind is None or not kind.is_float):
-            kind = F32
-        elif kind is None or (kind is BOOL and not isinstance(value, bool)):
-            kind = BOOL if isinstance(value, bool) else I32
-    assert kind is not None
-    return kind

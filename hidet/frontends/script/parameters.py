@@ -11,12 +11,14 @@ from xdsl.ir import BlockArgument
 
 from hidet.dialects.shaped import memref_type
 from hidet.errors import ScriptError
-from hidet.frontends.script.emitter import Emitter
 from hidet.frontends.script.launches import Parameter
 from hidet.frontends.script.memory import part_of, tensor_of
-from hidet.frontends.script.pointers import NULL, NullPointer, retyped
+from hidet.frontends.script.messages import describe
+from hidet.frontends.script.pointers import NULL, NullPointer, VoidPointer, retyped
+from hidet.frontends.script.scalars import Scalar, convert, is_number
 from hidet.frontends.script.source import Source
 from hidet.frontends.script.tensor_maps import TensorMap, TensorMapType
+from hidet.frontends.script.tensors import Pointer, Tensor
 from hidet.frontends.script.types import (
     BOOL,
     PointerType,
@@ -26,7 +28,6 @@ from hidet.frontends.script.types import (
     is_of_python,
     scalar_type,
 )
-from hidet.frontends.script.values import Pointer, Scalar, Tensor, VoidPointer, describe, is_number
 from hidet.frontends.script.vectors import Vector
 
 
@@ -91,15 +92,13 @@ def entry_parameters(
     parameters: list[Parameter] = []
     for argument in (*node.posonlyargs, *node.args):
         name, kind = argument.arg, annotations.get(argument.arg)
-        try:
+        with source.at(argument):
             types = _types_of(kind)
             if types is None:
                 parameters.append(_parameter(name, kind, what))
             else:
                 each = (_parameter(f"{name}{n}", one, what) for n, one in enumerate(types))
                 parameters.extend(each)
-        except ScriptError as error:
-            raise source.locate(argument, error) from error
     return tuple(parameters)
 
 
@@ -126,27 +125,24 @@ def _parameter(name: str, kind: object, what: str) -> Parameter:
     return Parameter(name, kind if is_memory else scalar_type(kind))
 
 
-def value_of(emitter: Emitter, argument: BlockArgument, kind: object) -> object:
+def value_of(argument: BlockArgument, kind: object) -> object:
     """Return what a parameter of the IR is in the script."""
     match kind:
         case TensorType():
             return tensor_of(argument, kind)
         case PointerType(is_void=True):
             return VoidPointer(argument)
-        case PointerType(element, lanes):
-            return Pointer(argument, element, (0,), lanes)
+        case PointerType():
+            return Pointer(argument, kind.dtype, (0,))
         case TensorMapType():
             return TensorMap(argument, kind)
         case _:
             assert isinstance(kind, ScalarType)
-            return Scalar(emitter, argument, kind)
+            return Scalar(argument, kind)
 
 
 def grouped(
-    emitter: Emitter,
-    node: ast.arguments,
-    annotations: Mapping[str, object],
-    values: Sequence[object],
+    node: ast.arguments, annotations: Mapping[str, object], values: Sequence[object]
 ) -> dict[str, object]:
     """Return the values by the names of the parameters: tuples of several types, and vectors."""
     left = iter(values)
@@ -156,7 +152,7 @@ def grouped(
         types = _types_of(kind)
         value = next(left) if types is None else tuple(next(left) for _ in types)
         if isinstance(kind, VectorType):
-            value = Vector(emitter, kind, cast("tuple[Scalar, ...]", value))
+            value = Vector(kind, cast("tuple[Scalar, ...]", value))
         found[each.arg] = value
     return found
 
@@ -186,13 +182,10 @@ def spread(
     return values
 
 
-def passed(
-    emitter: Emitter, what: str, kind: object, value: object, *, is_launch: bool, is_changed: bool
-) -> object:
+def passed(what: str, kind: object, value: object, *, is_launch: bool, is_changed: bool) -> object:
     """Return an argument as its parameter takes it.
 
     Args:
-        emitter: writes the IR.
         what: the parameter, as in messages.
         kind: its type, None where it takes everything.
         value: the argument.
@@ -208,7 +201,7 @@ def passed(
             return value
         case TypeList():
             return tuple(
-                passed(emitter, what, one, each, is_launch=is_launch, is_changed=is_changed)
+                passed(what, one, each, is_launch=is_launch, is_changed=is_changed)
                 for one, each in zip(kind.types, kind.values(what, value), strict=True)
             )
         case TensorType():
@@ -223,8 +216,7 @@ def passed(
         case PointerType():
             taken = _pointer(kind, value, is_launch)
             is_taken = (isinstance(taken, NullPointer) and not is_launch) or (
-                isinstance(taken, Pointer)
-                and (kind.is_void or (taken.element, taken.lanes) == (kind.element, kind.lanes))
+                isinstance(taken, Pointer) and (kind.is_void or taken.dtype == kind.dtype)
             )
         case VectorType():
             is_taken = isinstance(value, Vector) and value.type == kind
@@ -235,10 +227,10 @@ def passed(
         raise ScriptError(f"{what} is {kind}, and got {describe(value)}")
     if not isinstance(kind, ScalarType):
         return taken
-    return number_as(emitter, value, kind, is_changed=is_launch or is_changed)
+    return number_as(value, kind, is_changed=is_launch or is_changed)
 
 
-def number_as(emitter: Emitter, value: object, kind: ScalarType, *, is_changed: bool) -> object:
+def number_as(value: object, kind: ScalarType, *, is_changed: bool) -> object:
     """Return a number in a type.
 
     A whole number, or a truth value, that nothing changes stays one of Python: what it decides is
@@ -249,12 +241,12 @@ def number_as(emitter: Emitter, value: object, kind: ScalarType, *, is_changed: 
             return bool(value)
         if kind.is_integer and kind.limits[0] <= value <= kind.limits[1]:
             return int(value)
-    return emitter.cast(emitter.scalar_of(value, kind), kind)
+    return convert(value, kind)
 
 
 def _fits(value: Tensor, kind: TensorType, is_launch: bool) -> bool:
     """Return whether a tensor is of a type; where memory is handed on, with its layout."""
-    if (value.element, value.lanes, value.shape) != (kind.element, kind.lanes, kind.shape):
+    if (value.dtype, value.shape) != (kind.dtype, kind.shape):
         return False
     if value.part is not None:
         return not is_launch
@@ -267,12 +259,12 @@ def _pointer(kind: PointerType, value: object, is_launch: bool) -> object:
     if value is None and not is_launch:
         return NULL
     if isinstance(value, VoidPointer):
-        return value.of(value.element or kind.element, kind.lanes)
+        return value.of(value.element or kind.dtype)
     if isinstance(value, Pointer) and not is_launch and len(value.indices) > 1:
-        return retyped(value, value.element, value.lanes)
+        return retyped(value, value.dtype)
     if not isinstance(value, Tensor):
         return value
     if is_launch and value.layout is None and value.start is None and value.part is None:
         indices = (0,) * len(memref_type(value.memory).get_shape())
-        return Pointer(value.memory, value.element, indices, value.lanes)
+        return Pointer(value.memory, value.dtype, indices)
     return value.pointer or value

@@ -1,16 +1,27 @@
-"""Functions and attributes of Python that mean nothing in a kernel, and what to write instead."""
+"""What functions and attributes of Python mean in a kernel, or what to write instead of them."""
 
 from __future__ import annotations
 
+import builtins
 import difflib
+import math
 import sys
 from collections.abc import Callable, Sequence
 
 from hidet.errors import ScriptError
-from hidet.frontends.script.builtins import substituted
-from hidet.frontends.script.mathematics import MATH_FUNCTIONS
-from hidet.frontends.script.types import SCALAR_TYPES
-from hidet.frontends.script.values import Pointer, Scalar, Tensor, describe
+from hidet.frontends.script.builtins import length, loop_range
+from hidet.frontends.script.mathematics import (
+    MATH_FUNCTIONS,
+    absolute,
+    maximum,
+    minimum,
+    power,
+    rounded,
+)
+from hidet.frontends.script.messages import describe
+from hidet.frontends.script.scalars import Scalar
+from hidet.frontends.script.tensors import Pointer, Tensor
+from hidet.frontends.script.types import BOOL, F32, I32, SCALAR_TYPES
 from hidet.frontends.script.vectors import Vector
 
 LIBRARIES = ("math", "cmath", "numpy", "torch", "torch.nn.functional", "random")
@@ -42,6 +53,35 @@ _SAME = {
 """What a script has for functions that other libraries call otherwise."""
 
 
+SUBSTITUTES: dict[object, Callable[..., object]] = {
+    range: loop_range,
+    max: maximum,
+    min: minimum,
+    abs: absolute,
+    round: rounded,
+    pow: power,
+    len: length,
+    int: I32,
+    float: F32,
+    bool: BOOL,
+    math.fabs: absolute,
+    math.remainder: MATH_FUNCTIONS["ieee_remainder"],
+    **{
+        getattr(math, name): function
+        for name, function in MATH_FUNCTIONS.items()
+        if hasattr(math, name)
+    },
+}
+"""What is called for functions of Python with a value of the kernel; for `range`, in any case."""
+
+PYTHON_BUILTINS = {
+    name: value
+    for name, value in vars(builtins).items()
+    if name not in ("eval", "exec", "open", "input", "print") and not name.startswith("_")
+}
+"""The builtins of Python that mean something in a kernel."""
+
+
 def called_for(
     function: Callable[..., object], arguments: Sequence[object]
 ) -> Callable[..., object]:
@@ -51,24 +91,19 @@ def called_for(
         ScriptError: a function of a library, which computes with Python's values, gets one of IR;
             the error names what a script calls instead.
     """
-    called = substituted(function, arguments)
-    if called is function:
-        _check_library_call(function, arguments)
-    return called
-
-
-def _check_library_call(function: Callable[..., object], arguments: Sequence[object]) -> None:
     given = [each for each in arguments if isinstance(each, Scalar | Tensor | Pointer | Vector)]
+    is_hashable = getattr(type(function), "__hash__", None) is not None
+    if is_hashable and function in SUBSTITUTES and (given or function is range):
+        return SUBSTITUTES[function]
     name = getattr(function, "__name__", None)
-    if not given or not isinstance(name, str):
-        return
-    for library in LIBRARIES:
-        if getattr(sys.modules.get(library), name, None) is function:
+    for library in LIBRARIES if given and isinstance(name, str) else ():
+        if getattr(sys.modules.get(library), str(name), None) is function:
             raise ScriptError(
                 f"{library}.{name} computes when the script is defined, and got "
                 f"{describe(given[0])}",
-                hint=_instead(name),
+                hint=_instead(str(name)),
             )
+    return function
 
 
 def _instead(name: str) -> str:

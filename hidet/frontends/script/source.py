@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from hidet.errors import HidetError, ScriptError
@@ -92,8 +93,18 @@ class Source:
             hint=hint,
         )
 
-    def locate(self, node: ast.AST, error: Exception) -> ScriptError:
-        """Return an error that happened while a node was evaluated, as one about the node."""
-        if isinstance(error, HidetError):
-            return self.error(node, error.what, error.hint)
-        return self.error(node, f"{type(error).__name__}: {error}")
+    @contextmanager
+    def at(self, node: ast.AST) -> Generator[None]:
+        """Evaluate a node: what is raised becomes an error about it, unless its place is known.
+
+        Raises:
+            ScriptError: something was raised.
+        """
+        try:
+            yield
+        except LocatedError:
+            raise
+        except HidetError as error:
+            raise self.error(node, error.what, error.hint) from error
+        except Exception as error:
+            raise self.error(node, f"{type(error).__name__}: {error}") from error

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import cast
 
 from xdsl.dialects import scf
@@ -14,18 +14,19 @@ from hidet.dialects.cuda.names import hint_of
 from hidet.errors import ScriptError
 from hidet.frontends.script.exits import Exits, Left
 from hidet.frontends.script.loops import Loops
-from hidet.frontends.script.operators import common_kind
+from hidet.frontends.script.messages import describe
 from hidet.frontends.script.parameters import number_as
+from hidet.frontends.script.scalars import Scalar, common_kind, convert, is_number, negated
 from hidet.frontends.script.scopes import Scopes
 from hidet.frontends.script.signature import Signature, evaluated_defaults
-from hidet.frontends.script.source import LocatedError
 from hidet.frontends.script.syntax_analysis import (
     are_assigned,
     exit_in,
     leaves,
     read_names,
-    refusal,
 )
+from hidet.frontends.script.tensors import Pointer, Tensor
+from hidet.frontends.script.tracing import current, insert
 from hidet.frontends.script.types import (
     PointerType,
     ScalarType,
@@ -33,7 +34,7 @@ from hidet.frontends.script.types import (
     VectorType,
     scalar_type,
 )
-from hidet.frontends.script.values import Pointer, Scalar, Tensor, Variable, describe, is_number
+from hidet.frontends.script.variables import Variable
 from hidet.frontends.script.warps import WarpGroups
 
 
@@ -70,16 +71,9 @@ class Statements(Loops):
         Raises:
             ScriptError: something is wrong with it; the error shows where.
         """
-        rule = _RULES.get(type(statement))
-        if rule is None:
-            raise self.source.error(statement, *refusal(statement))
-        self.emitter.set_line(self.source.file, self.source.line_of(statement))
-        try:
-            return rule(self, statement)
-        except LocatedError:
-            raise
-        except Exception as error:
-            raise self.source.locate(statement, error) from error
+        current().set_line(self.source.file, self.source.line_of(statement))
+        with self.source.at(statement):
+            return self.visit(statement)
 
     def _structured(
         self, statement: ast.If, after: Sequence[ast.stmt]
@@ -107,18 +101,16 @@ class Statements(Loops):
         returns: ScalarType | None = None,
     ) -> object:
         """Execute the body of a function with values for its parameters; return what it returns."""
-        self.exits = Exits(self.emitter, returns)
+        self.exits = Exits(returns)
         self.rest = (function.body,)
         for name, value in arguments.items():
             self.assign_name(name, value)
         self.rest = ()
         left = self.run(function.body)
-        try:
+        with self.source.at(function):
             return self.exits.result(left)
-        except ScriptError as error:
-            raise self.source.locate(function, error) from error
 
-    def defines(self, node: ast.FunctionDef) -> None:
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
         """Define a function of Python whose body becomes a part of the kernel at each call."""
         for decorator in node.decorator_list:
             raise self.source.error(
@@ -133,12 +125,12 @@ class Statements(Loops):
 
         def function(*values: object, **keywords: object) -> object:
             given = signature.bind(f"'{node.name}'", values, keywords)
-            inner = type(self)(self.emitter, self.source, self.outside, Scopes(captured))
+            inner = type(self)(self.source, self.outside, Scopes(captured))
             converted = {
                 name: self._as(value, types.get(name), is_changed=are_assigned(name, node.body))
                 for name, value in given.items()
             }
-            with self.emitter.nested(node.name):
+            with current().nested(node.name):
                 return self._as(inner.run_function(node, converted, returns), returns)
 
         captured[node.name] = function
@@ -157,31 +149,31 @@ class Statements(Loops):
         """Return a value in a type, if there is one."""
         if kind is None or value is None:
             return value
-        return number_as(self.emitter, value, kind, is_changed=is_changed)
+        return number_as(value, kind, is_changed=is_changed)
 
     # Simple statements.
 
-    def expression(self, node: ast.Expr) -> None:
+    def visit_Expr(self, node: ast.Expr) -> None:
         """Evaluate an expression for what it does."""
         self.evaluate(node.value)
 
-    def nothing(self, node: ast.stmt) -> None:
+    def visit_Pass(self, node: ast.Pass) -> None:
         """Do nothing."""
 
-    def returns(self, node: ast.Return) -> Left:
+    def visit_Return(self, node: ast.Return) -> Left:
         """Leave the function."""
         value = None if node.value is None else self.evaluate(node.value)
         return self.exits.leave("return", value)
 
-    def continues(self, node: ast.Continue) -> Left:
+    def visit_Continue(self, node: ast.Continue) -> Left:
         """Leave the body of the loop for this iteration."""
         return self.exits.leave("continue")
 
-    def breaks(self, node: ast.Break) -> Left:
+    def visit_Break(self, node: ast.Break) -> Left:
         """Leave the loop."""
         return self.exits.leave("break")
 
-    def asserts(self, node: ast.Assert) -> None:
+    def visit_Assert(self, node: ast.Assert) -> None:
         """Check what is known when the script is defined; the kernel checks what it knows."""
         value = self.condition(node.test)
         known = not isinstance(value, Scalar)
@@ -196,23 +188,23 @@ class Statements(Loops):
         if known:
             raise ScriptError("the assertion does not hold" + (f": {message}" if message else ""))
         assert isinstance(value, Scalar)
-        if self.emitter.in_parallel:
+        if current().in_parallel:
             raise ScriptError(
                 "an assertion in a parallel loop", hint="check before the loop, or after it"
             )
         text = str(message or ast.unparse(node.test))
-        self.emitter.insert(AssertOp(value.ssa, f"{self.source.where(node)}: {text}"))
+        insert(AssertOp(value.ssa, f"{self.source.where(node)}: {text}"))
 
     # Branches.
 
-    def branch(self, node: ast.If) -> Left | None:
+    def visit_If(self, node: ast.If) -> Left | None:
         """Execute one side of a branch, or make one of the kernel."""
         self.rest = (*self.rest, (*node.body, *node.orelse))
         condition = self.condition(node.test)
         self.rest = self.rest[:-1]
         return self._branch(node, condition)
 
-    def context(self, node: ast.With) -> Left | None:
+    def visit_With(self, node: ast.With) -> Left | None:
         """Execute `with warp_groups([0]) as thread:`, a branch for some threads."""
         first, *others = node.items
         entered = self.evaluate(first.context_expr)
@@ -222,7 +214,7 @@ class Statements(Loops):
                 f"a script has no 'with' of {describe(entered)}",
                 "only groups of warps are entered: with warp_groups([0]) as thread",
             )
-        condition, thread = entered.enter(self.emitter)
+        condition, thread = entered.enter()
         body = node.body
         if others:
             body = [cast("ast.stmt", ast.copy_location(ast.With(others, node.body), node))]
@@ -257,7 +249,7 @@ class Statements(Loops):
 
     def _side(self, statements: Sequence[ast.stmt]) -> tuple[Block, dict[str, object], Left | None]:
         """Execute a side of a branch of the kernel in a scope of its own."""
-        with self.emitter.arm() as block, self.scope() as scope:
+        with current().arm() as block, self.scope() as scope:
             left = self.run(statements)
         return block, scope, left
 
@@ -293,7 +285,7 @@ class Statements(Loops):
         if any(left is not None and left.kept for left in ends):
             for block, left in zip(blocks, ends, strict=True):
                 if left is not None and left.value is not None:
-                    with self.emitter.inside(block):
+                    with current().inside(block):
                         self.exits.keep(left.value)
             return None
         values = [None if left is None else left.value for left in ends]
@@ -315,44 +307,23 @@ class Statements(Loops):
         for pair in pairs:
             alternatives: list[object] = []
             for block, value in zip(blocks, pair, strict=True):
-                with self.emitter.inside(block):
+                with current().inside(block):
                     if isinstance(value, Variable):
-                        value = self.emitter.read(value)
+                        value = value.read()
                     alternatives.append(value)
             kind = common_kind(*alternatives)
             kinds.append(kind)
             for block, values, value in zip(blocks, yielded, alternatives, strict=True):
-                with self.emitter.inside(block):
-                    values.append(self.emitter.cast(self.emitter.scalar_of(value, kind), kind))
+                with current().inside(block):
+                    values.append(convert(value, kind))
         then, otherwise = blocks
         if not pairs and then.first_op is None and otherwise.first_op is not None:
-            condition, then, otherwise = self.emitter.negated(condition), otherwise, then
-        self.emitter.finish_arm(then, yielded[0])
+            condition, then, otherwise = negated(condition), otherwise, then
+        current().finish_arm(then, [each.ssa for each in yielded[0]])
         false_region = None
         if pairs or otherwise.first_op is not None:
-            self.emitter.finish_arm(otherwise, yielded[1])
+            current().finish_arm(otherwise, [each.ssa for each in yielded[1]])
             false_region = Region(otherwise)
         types = [kind.ir for kind in kinds]
-        op = self.emitter.insert(scf.IfOp(condition.ssa, types, Region(then), false_region))
-        return [Scalar(self.emitter, r, k) for r, k in zip(op.results, kinds, strict=True)]
-
-
-_RULES: dict[type[ast.stmt], Callable[[Statements, ast.stmt], Left | None]] = cast(
-    "dict[type[ast.stmt], Callable[[Statements, ast.stmt], Left | None]]",
-    {
-        ast.AnnAssign: Statements.annotated,
-        ast.Assert: Statements.asserts,
-        ast.Assign: Statements.assign,
-        ast.AugAssign: Statements.augmented,
-        ast.Break: Statements.breaks,
-        ast.Continue: Statements.continues,
-        ast.Expr: Statements.expression,
-        ast.For: Statements.loop,
-        ast.FunctionDef: Statements.defines,
-        ast.If: Statements.branch,
-        ast.Pass: Statements.nothing,
-        ast.Return: Statements.returns,
-        ast.While: Statements.while_loop,
-        ast.With: Statements.context,
-    },
-)
+        op = insert(scf.IfOp(condition.ssa, types, Region(then), false_region))
+        return [Scalar(r, k) for r, k in zip(op.results, kinds, strict=True)]

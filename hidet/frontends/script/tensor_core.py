@@ -30,13 +30,13 @@ from hidet.dialects.cuda.tensor_core import DESCRIPTOR, FENCE_OPERAND, SWIZZLES
 from hidet.dialects.shaped import memref_type
 from hidet.dialects.task.layout import map_of
 from hidet.errors import ScriptError
-from hidet.frontends.script.emitter import Emitter
-from hidet.frontends.script.instructions import instruction
-from hidet.frontends.script.operands import known_number, operand_at
-from hidet.frontends.script.pointers import run_of
-from hidet.frontends.script.tracing import current
+from hidet.frontends.script.instructions import instruction, known_number, operand_at
+from hidet.frontends.script.memory import run_of
+from hidet.frontends.script.messages import describe
+from hidet.frontends.script.scalars import Scalar, convert, index_of
+from hidet.frontends.script.tensors import Pointer, Tensor, address_of
+from hidet.frontends.script.tracing import current, insert
 from hidet.frontends.script.types import BOOL, I64
-from hidet.frontends.script.values import Pointer, Scalar, Tensor, describe
 from hidet.mapping import TaskMap
 from hidet.rewriting.builder import KernelBuilder
 
@@ -166,7 +166,6 @@ def mma_sync(config: object, a_addr: object, b_addr: object, c_addr: object) -> 
     Raises:
         ScriptError: an operand is not what the product takes.
     """
-    emitter = current("mma_sync")
     if not isinstance(config, MmaConfig):
         raise ScriptError(
             f"the first argument of mma_sync is a configuration, not {describe(config)}",
@@ -174,14 +173,14 @@ def mma_sync(config: object, a_addr: object, b_addr: object, c_addr: object) -> 
         )
     function = f"mma_sync {config.name}"
     a, b, c = (
-        operand_at(emitter, function, config.operand(name), value, count)
+        operand_at(function, config.operand(name), value, count)
         for name, value, count in (
             ("a", a_addr, config.a_elements),
             ("b", b_addr, config.b_elements),
             ("c", c_addr, config.c_elements),
         )
     )
-    emitter.insert(MmaSyncOp(config.name, a, b, c))
+    insert(MmaSyncOp(config.name, a, b, c))
 
 
 def ldmatrix(
@@ -207,15 +206,14 @@ def ldmatrix(
     Raises:
         ScriptError: an operand is not what the instruction takes.
     """
-    emitter = current("ldmatrix")
     if shared_space_addr:
         raise ScriptError(
             "ldmatrix takes an address in shared memory, not the number of one",
             hint="leave shared_space_addr out",
         )
-    count = _count_from(emitter, regs)
+    count = _count_from(regs)
     if isinstance(regs, list | tuple):
-        run = run_of(emitter, cast("list[object]", regs))
+        run = run_of(cast("list[object]", regs))
         regs, count = run or (cast("object", regs), 0)
     if not isinstance(regs, Tensor | Pointer):
         raise ScriptError(
@@ -232,32 +230,32 @@ def ldmatrix(
             hint="the address of the first of the elements to be loaded: ~regs[i, 0]",
         )
     to, start = found.operands
-    target = operand_at(emitter, "ldmatrix", to, regs, count)
+    target = operand_at("ldmatrix", to, regs, count)
     element = memref_type(target.memref).element_type
     if trans and bits // count != 16:
         raise ScriptError(f"ldmatrix transposes elements of 16 bits, not {element}")
-    row = operand_at(emitter, "ldmatrix", start, smem_addr, 16 * 8 * count // bits)
+    row = operand_at("ldmatrix", start, smem_addr, 16 * 8 * count // bits)
     if memref_type(row.memref).element_type != element:
         raise ScriptError(
             f"ldmatrix loads {describe(smem_addr)} into {describe(regs)}",
             hint="both have elements of the same type",
         )
-    emitter.insert(LdmatrixOp(found.count, row, target, trans=trans))
+    insert(LdmatrixOp(found.count, row, target, trans=trans))
 
 
-def _count_from(emitter: Emitter, regs: object) -> int:
+def _count_from(regs: object) -> int:
     """Return how many elements there are in a tensor, or from an address to the end of its row."""
     if not isinstance(regs, Tensor | Pointer):
         return 0
     if isinstance(regs, Tensor) and regs.part is not None:
-        regs = emitter.address(regs, [0] * len(regs.shape))
+        regs = address_of(regs, [0] * len(regs.shape))
     kind = memref_type(regs.memory)
     is_tile = space_of(kind) is Space.REGISTER
     if isinstance(regs, Tensor):
         extents = [extent for extent in regs.shape if isinstance(extent, int)]
         return map_of(kind).tasks_per_worker if is_tile else prod(extents)
     shape = (map_of(kind).tasks_per_worker,) if is_tile else kind.get_shape()
-    last = [emitter.index_of(index) for index in regs.indices[-1:]]
+    last = [index_of(index) for index in regs.indices[-1:]]
     return sum(shape[-1:]) - sum(known_index(index) or 0 for index in last)
 
 
@@ -284,15 +282,14 @@ def matrix_descriptor(
     Raises:
         ScriptError: there is no such matrix.
     """
-    emitter = current("matrix_descriptor")
     (operand,) = DESCRIPTOR.operands
-    element = operand_at(emitter, "matrix_descriptor", operand, address, 1)
+    element = operand_at("matrix_descriptor", operand, address, 1)
     span = known_number("the swizzle", swizzle, SWIZZLES)
     distances = range(0, 1 << 18, 16)
     step = known_number("the stride", 8 * (span or 16) if stride is None else stride, distances)
     block = known_number("the leading distance", leading, distances)
     op = MatrixDescriptorOp(element, leading=block, stride=step, swizzle=span)
-    return Scalar(emitter, emitter.insert(op).result, I64)
+    return Scalar(insert(op).result, I64)
 
 
 def wgmma_async(
@@ -326,7 +323,6 @@ def wgmma_async(
     Raises:
         ScriptError: there is no such instruction, or an operand is not what it takes.
     """
-    emitter = current("wgmma_async")
     if not isinstance(config, str) or config not in WGMMA:
         raise ScriptError(
             f"there is no product {describe(config)}", hint=f"there is {', '.join(WGMMA)}"
@@ -338,20 +334,20 @@ def wgmma_async(
         )
     (operand,) = WGMMA[config].operands
     count = WGMMA[config].shape[1] // 2
-    element = operand_at(emitter, "wgmma_async", operand, c_addr, count)
+    element = operand_at("wgmma_async", operand, c_addr, count)
     op = WgmmaOp(
         config,
-        _descriptor(emitter, a_expr),
-        _descriptor(emitter, b_desc),
+        _descriptor(a_expr),
+        _descriptor(b_desc),
         element,
-        emitter.cast(emitter.scalar_of(scale_d, BOOL), BOOL).ssa,
+        convert(scale_d, BOOL).ssa,
         trans_a=bool(known_number("trans_a", int(bool(trans_a)), (0, 1))),
         trans_b=bool(known_number("trans_b", int(bool(trans_b)), (0, 1))),
     )
-    emitter.insert(op)
+    insert(op)
 
 
-def _descriptor(emitter: Emitter, value: object) -> SSAValue:
+def _descriptor(value: object) -> SSAValue:
     if not isinstance(value, Scalar) or value.type is not I64:
         raise ScriptError(
             f"a matrix in shared memory is given by its descriptor, not {describe(value)}",
@@ -364,23 +360,24 @@ wgmma_fence = instruction("wgmma_fence", WgmmaFenceOp)
 wgmma_commit_group = instruction("wgmma_commit_group", WgmmaCommitOp)
 
 
-def wgmma_wait_group(N: object) -> None:
-    """Wait until no more than so many groups of products are under way.
+wgmma_wait_group = instruction(
+    "wgmma_wait_group",
+    WgmmaWaitOp,
+    "N",
+    summary="""Wait until no more than so many groups of products are under way.
 
     After a wait for all of them, 0, accumulators may be read. After another one, those that are
     read come to `wgmma_fence_operand` first.
-    """
-    emitter = current("wgmma_wait_group")
-    pending = known_number("the number of groups under way", N, range(MAX_PENDING_PRODUCTS + 1))
-    emitter.insert(WgmmaWaitOp(pending))
+    """,
+    pending=range(MAX_PENDING_PRODUCTS + 1),
+)
 
 
 def wgmma_fence_operand(c_addr: object) -> None:
     """Keep what is done with accumulators behind the wait that stands before this line."""
-    emitter = current("wgmma_fence_operand")
     (operand,) = FENCE_OPERAND.operands
-    element = operand_at(emitter, "wgmma_fence_operand", operand, c_addr, 1)
-    _fence_operand(emitter, element.memref)
+    element = operand_at("wgmma_fence_operand", operand, c_addr, 1)
+    _fence_operand(current(), element.memref)
 
 
 def fence_accumulators(kernel: KernelOp) -> None:

@@ -11,8 +11,8 @@ from xdsl.ir import SSAValue
 from hidet.dialects.cuda.tensor_map import MAX_BOX, box_problem
 from hidet.dialects.cuda.tensor_map import TensorMapType as TensorMapAttr
 from hidet.errors import ScriptError
+from hidet.frontends.script.messages import describe
 from hidet.frontends.script.types import TensorType
-from hidet.frontends.script.values import describe
 
 
 @dataclass(frozen=True)

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import reduce
-from typing import TYPE_CHECKING, cast
+from functools import partial, reduce
+from typing import cast
 
 from hidet.errors import ScriptError
 from hidet.frontends.script.functional import logical_and
+from hidet.frontends.script.messages import describe
 from hidet.frontends.script.python_calls import python_attribute
-from hidet.frontends.script.tracing import current
-from hidet.frontends.script.values import (
+from hidet.frontends.script.scalars import Index, Scalar, branch_of, constant, is_integer
+from hidet.frontends.script.tensors import (
     LANES,
-    Index,
     Lanes,
     Part,
     Pointer,
-    Scalar,
     Tensor,
+    address_of,
+    as_indices,
     check_rank,
-    describe,
+    load_at,
+    store_at,
 )
-
-if TYPE_CHECKING:
-    from hidet.frontends.script.evaluation import Expressions
+from hidet.frontends.script.tracing import current
 
 
 def is_part(tensor: Tensor, indices: Sequence[object]) -> bool:
@@ -93,49 +93,35 @@ def _bound(value: object, default: Index) -> Index:
     """
     if value is None:
         return default
-    is_integer = isinstance(value, int) or (isinstance(value, Scalar) and value.type.is_integer)
-    if not is_integer or (isinstance(value, int) and value < 0):
+    if not is_integer(value) or (isinstance(value, int) and value < 0):
         raise ScriptError(
             f"a bound of a slice is {describe(value)}", hint="an integer that is not negative"
         )
     return value  # pyright: ignore[reportReturnType]
 
 
-def reader(expressions: Expressions, tensor: Tensor) -> Callable[..., Scalar]:
-    """Return `tensor.read(indices, protected=True)`: an element, zero outside of the tensor."""
-
-    def read(index: object, protected: bool = True) -> Scalar:
-        emitter, indices = expressions.emitter, _indices(index)
-        condition = inside(tensor, indices) if protected else True
-        if not isinstance(condition, Scalar):
-            return emitter.load_at(emitter.address(tensor, indices))
-        with emitter.arm() as then:
-            value = emitter.load_at(emitter.address(tensor, indices))
-        with emitter.arm() as otherwise:
-            zero = emitter.constant(0, tensor.element)
-        return expressions.branch_of(condition, (then, value), (otherwise, zero), tensor.element)
-
-    return read
+def read(tensor: Tensor, index: object, protected: bool = True) -> Scalar:
+    """Execute `tensor.read(indices, protected=True)`: an element, zero outside of the tensor."""
+    indices = as_indices(index)
+    condition = inside(tensor, indices) if protected else True
+    if not isinstance(condition, Scalar):
+        return load_at(address_of(tensor, indices))
+    with current().arm() as then:
+        value = load_at(address_of(tensor, indices))
+    with current().arm() as otherwise:
+        zero = constant(0, tensor.element)
+    return branch_of(condition, (then, value), (otherwise, zero))
 
 
-def writer(expressions: Expressions, tensor: Tensor) -> Callable[..., None]:
-    """Return `tensor.write(indices, value, protected=True)`, which does nothing outside."""
-
-    def write(index: object, value: object, protected: bool = True) -> None:
-        emitter, indices = expressions.emitter, _indices(index)
-        condition = inside(tensor, indices) if protected else True
-        if not isinstance(condition, Scalar):
-            emitter.store_at(value, emitter.address(tensor, indices))
-            return
-        with emitter.when(condition.ssa):
-            emitter.store_at(value, emitter.address(tensor, indices))
-
-    return write
-
-
-def _indices(index: object) -> Sequence[object]:
-    """Return the indices of an element; that of a row may stand alone."""
-    return cast("Sequence[object]", index) if isinstance(index, tuple | list) else (index,)
+def write(tensor: Tensor, index: object, value: object, protected: bool = True) -> None:
+    """Execute `tensor.write(indices, value, protected=True)`, which does nothing outside."""
+    indices = as_indices(index)
+    condition = inside(tensor, indices) if protected else True
+    if not isinstance(condition, Scalar):
+        store_at(value, address_of(tensor, indices))
+        return
+    with current().when(condition.ssa):
+        store_at(value, address_of(tensor, indices))
 
 
 def inside(tensor: Tensor, indices: Sequence[object]) -> object:
@@ -159,10 +145,10 @@ def lane_at(lanes: Lanes, name: str) -> Pointer:
     Raises:
         ScriptError: it has fewer elements.
     """
-    return current(name).address(lanes, [LANES.index(name)])
+    return address_of(lanes, [LANES.index(name)])
 
 
-def attribute_of(expressions: Expressions, base: object, name: str) -> object:
+def attribute_of(base: object, name: str) -> object:
     """Return an attribute of what Python knows, of a tensor, or of a vector in memory.
 
     Raises:
@@ -170,11 +156,11 @@ def attribute_of(expressions: Expressions, base: object, name: str) -> object:
     """
     match base:
         case Lanes() if name in LANES:
-            return expressions.emitter.load_at(lane_at(base, name))
+            return load_at(lane_at(base, name))
         case Tensor() if name in ("shape", "on"):
             return getattr(base, name)
         case Tensor() if name in ACCESSES:
-            return ACCESSES[name](expressions, base)
+            return partial(ACCESSES[name], base)
         case Tensor() | Pointer() | Scalar() if name == "dtype":
             return base.type if isinstance(base, Scalar) else base.dtype
         case Tensor() | Pointer() | Scalar():
@@ -186,5 +172,5 @@ def attribute_of(expressions: Expressions, base: object, name: str) -> object:
             return python_attribute(base, name)
 
 
-ACCESSES = {"read": reader, "write": writer}
+ACCESSES = {"read": read, "write": write}
 """The methods of tensors."""

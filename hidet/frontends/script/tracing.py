@@ -1,16 +1,162 @@
-"""Which kernel is being traced: how `threadIdx.x` and other names find the IR that they write."""
+"""The function that is being traced: where its operations go, and what it has said of itself."""
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TypeVar
 
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import FileLineColLoc, IntAttr, LocationAttr, UnknownLoc
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from hidet.dialects.cuda import BlockIdOp, ThreadIdOp
+from hidet.dialects.cuda.attributes import Dimension
+from hidet.dialects.cuda.instructions import IdOp
+from hidet.dialects.locations import line_location
 from hidet.errors import ScriptError
+from hidet.rewriting.builder import Index, KernelBuilder
 
-if TYPE_CHECKING:
-    from hidet.frontends.script.emitter import Emitter
+MAX_DEPTH = 32
+"""So many functions of a script may call each other; what goes deeper calls itself."""
+
+AnyOp = TypeVar("AnyOp", bound=Operation)
+
+
+@dataclass
+class LaunchShape:
+    """What the attributes of a kernel have said so far; extents are numbers, or of type index."""
+
+    grid: tuple[Index, ...] | None = None
+    block: tuple[Index, ...] | None = None
+    name: str | None = None
+    kind: str | None = None
+    label: str | None = None
+    min_blocks: int | None = None
+    dynamic_bytes: int = 0
+    may_alias: bool = False
+    cluster: tuple[int, int, int] = (1, 1, 1)
+
+
+class Emitter(KernelBuilder):
+    """Builds the ops of one kernel, each with the location of the user's line.
+
+    Attributes:
+        kind: the kind of the function that is traced.
+        module: the module that it belongs to.
+        shape: what the attributes of the kernel have said so far.
+        shared_bytes: the shared memory that the kernel has allocated by `shared_tensor`.
+        in_parallel: whether the iterations of a loop around are shared by the cores of the CPU.
+        entry: the first block of the kernel.
+    """
+
+    def __init__(self, entry: Block, kind: str = "cuda_kernel") -> None:
+        super().__init__(InsertPoint.at_end(entry))
+        self.entry = entry
+        self.kind = kind
+        self.module: object = None
+        self.shape = LaunchShape()
+        self.shared_bytes = 0
+        self.in_parallel = False
+        self._depth = 0
+        self._ids: dict[tuple[type[IdOp], Dimension], SSAValue] = {}
+        self._location: LocationAttr = UnknownLoc()
+        self._locations: dict[tuple[str, int], LocationAttr] = {}
+        self.operation_insertion_handler = [self.locate]
+
+    @property
+    def is_nested(self) -> bool:
+        """Whether a function is traced that the one being built calls."""
+        return self._depth > 0
+
+    # Where ops come from.
+
+    def locate(self, op: Operation) -> None:
+        """Give an op the location of the line that is being traced."""
+        if isinstance(op.location, UnknownLoc):
+            op.location = self._location
+
+    def set_line(self, file: str, line: int) -> None:
+        """Note which line of the user is being traced."""
+        known = self._locations.get((file, line))
+        if known is None:
+            known = line_location(file, line)
+            self._locations[file, line] = known
+        self._location = known
+
+    def set_column(self, column: int) -> None:
+        """Note the column too, for an op that a later check may blame."""
+        line = self._location
+        if isinstance(line, FileLineColLoc):
+            self._location = FileLineColLoc(line.filename, line.line, IntAttr(column))
+
+    @contextmanager
+    def nested(self, name: str) -> Generator[None]:
+        """Trace a function that is called, and come back to the line of the call.
+
+        Raises:
+            ScriptError: functions call each other without an end.
+        """
+        if self._depth == MAX_DEPTH:
+            raise ScriptError(
+                f"'{name}' calls itself", hint="functions of a script cannot be recursive"
+            )
+        line = self._location
+        self._depth += 1
+        yield
+        self._depth -= 1
+        self._location = line
+
+    # Ids.
+
+    def id(self, kind: type[IdOp], dimension: Dimension) -> SSAValue:
+        """Return an id along a dimension, of which there is one op, at the top of the kernel."""
+        known = self._ids.get((kind, dimension))
+        if known is None:
+            op = kind(dimension)
+            self.locate(op)
+            first = self.entry.first_op
+            if first is None:
+                self.entry.add_op(op)
+            else:
+                self.entry.insert_op_before(op, first)
+            known = self._ids[kind, dimension] = op.result
+        return known
+
+    def name_ids(self) -> None:
+        """Name the ids that the user has given no name."""
+        for (kind, dimension), value in self._ids.items():
+            if kind not in (ThreadIdOp, BlockIdOp):
+                continue
+            letter = "t" if kind is ThreadIdOp else "b"
+            is_only = sum(other is kind for other, _ in self._ids) == 1
+            short = is_only and dimension is Dimension.X
+            name = f"{letter}id" if short else f"{letter}{dimension.value}"
+            value.name_hint = value.name_hint or name
+
+    # Branches.
+
+    @contextmanager
+    def arm(self) -> Generator[Block]:
+        """Build an arm of a branch, which is inserted later."""
+        block = Block()
+        with self.inside(block):
+            yield block
+
+    def finish_arm(self, block: Block, values: Sequence[SSAValue] = ()) -> None:
+        """End an arm with the values that it yields."""
+        with self.inside(block):
+            self.insert(scf.YieldOp(*values))
+
+    def adopt(self, block: Block) -> None:
+        """Insert the ops of an arm here, to be executed in any case."""
+        for op in list(block.ops):
+            op.detach()
+            self.insert(op)
+
 
 _EMITTER: ContextVar[Emitter | None] = ContextVar("hidet_script_emitter", default=None)
 
@@ -25,11 +171,11 @@ def tracing(emitter: Emitter) -> Generator[None]:
         _EMITTER.reset(token)
 
 
-def current(what: str) -> Emitter:
+def current(what: str = "what is computed here") -> Emitter:
     """Return the emitter of the kernel that is being traced.
 
     Args:
-        what: the name that needs it, for the message.
+        what: what needs it, for the message.
 
     Raises:
         ScriptError: no kernel is being traced.
@@ -37,6 +183,15 @@ def current(what: str) -> Emitter:
     emitter = _EMITTER.get()
     if emitter is None:
         raise ScriptError(
-            f"'{what}' exists in a kernel only", hint="use it in a function under @hidet.script"
+            f"{what} exists in a kernel only", hint="use it in a function under @hidet.script"
         )
     return emitter
+
+
+def insert(op: AnyOp) -> AnyOp:
+    """Insert an operation where the kernel has been traced to.
+
+    Raises:
+        ScriptError: no kernel is being traced.
+    """
+    return current(f"'{op.name}'").insert(op)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 from types import UnionType
-from typing import TYPE_CHECKING, Literal, cast, get_origin, overload
+from typing import TYPE_CHECKING, Literal, TypeAlias, cast, get_origin, overload
 
 import numpy as np
 from xdsl.dialects.builtin import (
@@ -29,10 +29,11 @@ from xdsl.ir import Attribute
 
 from hidet.errors import ScriptError
 from hidet.frontends.script.data_types import Answer, DataTypeNames
+from hidet.frontends.script.messages import describe
 from hidet.mapping import SwizzledLayout, TaskMap
 
 if TYPE_CHECKING:
-    from hidet.frontends.script.values import Scalar
+    from hidet.frontends.script.scalars import Scalar
     from hidet.frontends.script.vectors import Vector
 
 
@@ -59,6 +60,16 @@ class ScalarType(DataTypeNames):
     kind: Kind
     bits: int
     ir: Attribute
+
+    @property
+    def element(self) -> ScalarType:
+        """The type itself, as a vector type has that of its elements."""
+        return self
+
+    @property
+    def lanes(self) -> int:
+        """One: it is no vector."""
+        return 1
 
     @property
     def is_float(self) -> Answer:
@@ -108,12 +119,11 @@ class ScalarType(DataTypeNames):
     def __invert__(self) -> PointerType:
         return PointerType(self)
 
-    def __call__(self, value: Scalar | float) -> Scalar:
+    def __call__(self, value: object) -> Scalar:
         """Convert a value to this type, inside of a script."""
-        from hidet.frontends.script.tracing import current
+        from hidet.frontends.script.scalars import convert
 
-        emitter = current(self.short_name)
-        return emitter.cast(emitter.scalar_of(value, self), self)
+        return convert(value, self)
 
     def constant(self, value: float) -> Scalar:
         """Return a number of this type, inside of a script."""
@@ -158,7 +168,7 @@ class VectorType(DataTypeNames):
         return TensorType(self, shape)
 
     def __invert__(self) -> PointerType:
-        return PointerType(self.element, self.lanes)
+        return PointerType(self)
 
     def __call__(self, *values: object) -> Vector:
         """Make a vector: of one value, of another vector, or of a value for each element.
@@ -176,25 +186,45 @@ class VectorType(DataTypeNames):
     __repr__ = __str__
 
 
+ElementType: TypeAlias = ScalarType | VectorType
+"""The type of an element of memory: a scalar, or a vector of several."""
+
+
+class OfElements:
+    """What has elements, or leads to some.
+
+    Attributes:
+        dtype: their type.
+    """
+
+    dtype: ElementType
+
+    @property
+    def element(self) -> ScalarType:
+        """The type of the elements; where they are vectors, of the elements of these."""
+        return self.dtype.element
+
+    @property
+    def lanes(self) -> int:
+        """How many elements a vector has; 1 where there are no vectors."""
+        return self.dtype.lanes
+
+
 @dataclass(frozen=True, init=False)
-class TensorType:
+class TensorType(OfElements):
     """A tensor in global memory, `f32[m, n]`: the type of a parameter.
 
     Attributes:
-        element: the type of the elements; where they are vectors, of the elements of these.
-        lanes: how many elements a vector has; 1 where there are no vectors.
+        dtype: the type of the elements.
         shape: the extents.
         layout: how the elements lie in memory; None is row-major.
     """
 
-    element: ScalarType
-    lanes: int
+    dtype: ElementType
     shape: tuple[int, ...]
     layout: TaskMap | SwizzledLayout | None
 
-    def __init__(
-        self, dtype: object, shape: int | Sequence[int] | None = None, layout: object = None
-    ) -> None:
+    def __init__(self, dtype: object, shape: object = None, layout: object = None) -> None:
         """Make a tensor type.
 
         Args:
@@ -207,21 +237,20 @@ class TensorType:
         """
         if layout is not None and not isinstance(layout, TaskMap | SwizzledLayout):
             raise ScriptError(
-                f"{layout!r} is no layout",
+                f"{describe(layout)} is no layout",
                 hint="a product of row_major(..), column_major(..) and local_layout(..)",
             )
         if shape is None:
             if layout is None:
                 raise ScriptError("a tensor without a shape and without a layout")
             shape = layout.shape
-        extents = check_shape(tuple(shape) if isinstance(shape, list | tuple) else (shape,))
+        given = cast("tuple[object, ...]", shape if isinstance(shape, list | tuple) else (shape,))
+        extents = check_shape(tuple(given))
         if layout is not None and extents != layout.shape:
             raise ScriptError(
                 f"the shape is {list(extents)}, but the layout is for {list(layout.shape)}"
             )
-        element, lanes = element_type(dtype)
-        object.__setattr__(self, "element", element)
-        object.__setattr__(self, "lanes", lanes)
+        object.__setattr__(self, "dtype", element_type(dtype))
         object.__setattr__(self, "shape", extents)
         object.__setattr__(self, "layout", layout)
 
@@ -252,23 +281,21 @@ class TensorType:
 
     def __str__(self) -> str:
         extents = ", ".join(map(str, self.shape))
-        return f"{element_name(self.element, self.lanes)}[{extents}]"
+        return f"{self.dtype}[{extents}]"
 
     __repr__ = __str__
 
 
 @dataclass(frozen=True)
-class PointerType:
+class PointerType(OfElements):
     """A pointer to elements in global memory, `~f32` or `void_p`: the type of a parameter.
 
     Attributes:
-        element: the type of the elements; for `void_p` that which the function takes them for.
-        lanes: how many elements it points to together, as a vector; 1 where there are no vectors.
+        dtype: the type of the elements; for `void_p` that which the function takes them for.
         is_void: whether it is `void_p`, for which callers may pass elements of any type.
     """
 
-    element: ScalarType
-    lanes: int = 1
+    dtype: ElementType
     is_void: bool = False
 
     @property
@@ -283,7 +310,7 @@ class PointerType:
         return cast_pointer(address, self)
 
     def __str__(self) -> str:
-        return "void_p" if self.is_void else f"~{element_name(self.element, self.lanes)}"
+        return "void_p" if self.is_void else f"~{self.dtype}"
 
     __repr__ = __str__
 
@@ -366,20 +393,20 @@ def is_of_python(kind: object) -> bool:
     return is_type and kind not in PYTHON_TYPES
 
 
-def scalar_type(name: object) -> ScalarType:
+def scalar_type(dtype: object) -> ScalarType:
     """Return the scalar type that a user names: a type, `'float32'`, or `int`, `float`, `bool`.
 
     Raises:
         ScriptError: it is none.
     """
-    if isinstance(name, ScalarType):
-        return name
-    if isinstance(name, str) and name in SCALAR_TYPES:
-        return SCALAR_TYPES[name]
-    if isinstance(name, type) and name in PYTHON_TYPES:
-        return PYTHON_TYPES[name]
+    if isinstance(dtype, ScalarType):
+        return dtype
+    if isinstance(dtype, str) and dtype in SCALAR_TYPES:
+        return SCALAR_TYPES[dtype]
+    if isinstance(dtype, type) and dtype in PYTHON_TYPES:
+        return PYTHON_TYPES[dtype]
     raise ScriptError(
-        f"{name!r} is no scalar type", hint=f"the types are {', '.join(SCALAR_TYPES)}"
+        f"{dtype!r} is no scalar type", hint=f"the types are {', '.join(SCALAR_TYPES)}"
     )
 
 
@@ -396,19 +423,13 @@ def vector_type(name: object) -> VectorType | None:
 _VECTOR_NAME = re.compile(r"([a-z]+\d+)x(\d+)")
 
 
-def element_type(name: object) -> tuple[ScalarType, int]:
-    """Return the scalar type of what a user names, and how many make an element of memory.
+def element_type(name: object) -> ElementType:
+    """Return the type of an element of memory that a user names.
 
     Raises:
         ScriptError: it is neither a scalar type nor a vector type.
     """
-    vector = vector_type(name)
-    return (scalar_type(name), 1) if vector is None else (vector.element, vector.lanes)
-
-
-def element_name(element: ScalarType, lanes: int) -> str:
-    """Return the name of the type of an element of memory: a scalar, or a vector of them."""
-    return str(element) if lanes == 1 else str(VectorType(element, lanes))
+    return vector_type(name) or scalar_type(name)
 
 
 @overload

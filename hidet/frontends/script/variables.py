@@ -7,7 +7,7 @@ in the IR that has been written so far, which must not have used it as what it w
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
 
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, MemRefType, NoneAttr
@@ -18,11 +18,10 @@ from hidet.dialects.cuda.attributes import Space, SpaceAttr
 from hidet.dialects.cuda.names import hint_of
 from hidet.dialects.cuda.signs import mark_unsigned
 from hidet.errors import ScriptError
+from hidet.frontends.script.messages import Value
+from hidet.frontends.script.scalars import Scalar, constant, convert, is_number, scalar_of
+from hidet.frontends.script.tracing import current, insert
 from hidet.frontends.script.types import F32, F64, ScalarType, common_type
-from hidet.frontends.script.values import Scalar, Variable, is_number
-
-if TYPE_CHECKING:
-    from hidet.frontends.script.emitter import Emitter
 
 _CONVERSIONS = arith.SIToFPOp | arith.UIToFPOp | arith.ExtFOp | arith.ExtSIOp | arith.ExtUIOp
 
@@ -40,38 +39,53 @@ def marked(memory: SSAValue, kind: ScalarType) -> SSAValue:
     return memory
 
 
-def make_variable(
-    emitter: Emitter, name: str, value: object, kind: ScalarType | None = None
-) -> Variable:
+@dataclass(eq=False, repr=False)
+class Variable(Value):
+    """A name of a script that is assigned several times: a variable of the thread.
+
+    Attributes:
+        memory: the memref of rank 0 that holds it.
+        type: its type, that of the first value.
+        number: the number of Python that it begins with, if it does; its type may then change.
+        reads: what has been read of it so far, where its type may change.
+    """
+
+    memory: SSAValue
+    type: ScalarType
+    number: float | None = None
+    reads: list[Scalar] = field(default_factory=list[Scalar])
+
+    def __repr__(self) -> str:
+        return f"a variable of type {self.type}"
+
+    def read(self) -> Scalar:
+        """Return what it holds now."""
+        scalar = Scalar(current().load(self.memory), self.type)
+        if self.number is not None:
+            self.reads.append(scalar)
+        return scalar
+
+    def write(self, value: object) -> None:
+        """Give it another value, which is converted to its type, or changes that."""
+        adapt(self, value)
+        insert(memref.StoreOp.get(convert(value, self.type).ssa, self.memory, []))
+
+
+def make_variable(name: str, value: object, kind: ScalarType | None = None) -> Variable:
     """Make a variable of the thread; without a value it holds anything."""
-    scalar = None if value is None else emitter.scalar_of(value, kind)
+    scalar = None if value is None else scalar_of(value, kind)
     is_open = kind is None and isinstance(value, int | float) and not isinstance(value, bool)
     kind = kind or (scalar.type if scalar is not None else F32)
-    memory = marked(emitter.local_array(kind.ir, []), kind)
+    memory = marked(current().local_array(kind.ir, []), kind)
     memory.name_hint = hint_of(name)
     variable = Variable(memory, kind)
     if scalar is not None:
-        write_variable(emitter, scalar, variable)
+        variable.write(scalar)
     variable.number = value if is_open and isinstance(value, int | float) else None
     return variable
 
 
-def read_variable(emitter: Emitter, variable: Variable) -> Scalar:
-    """Read a variable."""
-    scalar = Scalar(emitter, emitter.load(variable.memory), variable.type)
-    if variable.number is not None:
-        variable.reads.append(scalar)
-    return scalar
-
-
-def write_variable(emitter: Emitter, value: object, variable: Variable) -> None:
-    """Write a variable; the value is converted to its type, or its type changes."""
-    adapt(emitter, variable, value)
-    scalar = emitter.cast(emitter.scalar_of(value, variable.type), variable.type)
-    emitter.insert(memref.StoreOp.get(scalar.ssa, variable.memory, []))
-
-
-def adapt(emitter: Emitter, variable: Variable, value: object) -> None:
+def adapt(variable: Variable, value: object) -> None:
     """Give a variable that began with a number the type that a value of it, or a summand, wants.
 
     Raises:
@@ -91,7 +105,7 @@ def adapt(emitter: Emitter, variable: Variable, value: object) -> None:
             f"{variable.type}, is used as that, and then gets {found}",
             hint=f"say which type it has: {name} = {wanted}({variable.number})",
         )
-    _change_type(emitter, variable, wanted)
+    _change_type(variable, wanted)
 
 
 def _wanted(kind: ScalarType, value: object) -> ScalarType:
@@ -125,16 +139,16 @@ def _converts(op: Operation, wanted: ScalarType) -> bool:
     )
 
 
-def _change_type(emitter: Emitter, variable: Variable, wanted: ScalarType) -> None:
+def _change_type(variable: Variable, wanted: ScalarType) -> None:
     """Change the type of a variable in what has been written so far."""
-    old, memory = variable.type, variable.memory
+    old, memory, emitter = variable.type, variable.memory, current()
     variable.type = wanted
     if old.ir != wanted.ir:
         place = emitter.insertion_point
         for store in [use.operation for use in memory.uses]:
             if isinstance(store, memref.StoreOp):
                 emitter.insertion_point = InsertPoint.before(store)
-                _change_stored(emitter, store, old, wanted)
+                _change_stored(store, old, wanted)
         emitter.insertion_point = place
         kind = MemRefType(wanted.ir, [], NoneAttr(), SpaceAttr(Space.LOCAL))
         variable.memory = memory = Rewriter.replace_value_with_new_type(memory, kind)
@@ -147,16 +161,14 @@ def _change_type(emitter: Emitter, variable: Variable, wanted: ScalarType) -> No
     marked(memory, wanted)
 
 
-def _change_stored(
-    emitter: Emitter, store: memref.StoreOp, old: ScalarType, wanted: ScalarType
-) -> None:
+def _change_stored(store: memref.StoreOp, old: ScalarType, wanted: ScalarType) -> None:
     """Let a store have a value of another type."""
     value = store.value
     owner = value.owner
     if not isinstance(owner, arith.ConstantOp):
-        store.operands[0] = emitter.cast(Scalar(emitter, value, old), wanted).ssa
+        store.operands[0] = convert(Scalar(value, old), wanted).ssa
         return
     assert isinstance(owner.value, FloatAttr | IntegerAttr)
-    store.operands[0] = emitter.constant(owner.value.value.data, wanted).ssa
+    store.operands[0] = constant(owner.value.value.data, wanted).ssa
     if value.first_use is None:
         Rewriter.erase_op(owner)

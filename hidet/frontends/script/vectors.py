@@ -8,41 +8,32 @@ pairs, by the instructions that the machine has for two halves.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import VectorType as BuiltinVectorType
 from xdsl.ir import Attribute, SSAValue
 
 from hidet.dialects.cuda.arithmetic import JoinOp, PackedFunction, PackedOp, PartOp, word_bits
+from hidet.dialects.cuda.names import hint_of
 from hidet.errors import ScriptError
-from hidet.frontends.script.tracing import current
-from hidet.frontends.script.types import ScalarType, VectorType, common_type
-from hidet.frontends.script.values import (
-    Arithmetic,
-    Scalar,
-    Variable,
-    describe,
-    is_number,
-    operators,
-)
-
-if TYPE_CHECKING:
-    from hidet.frontends.script.emitter import Emitter
+from hidet.frontends.script.messages import describe
+from hidet.frontends.script.scalars import Lanewise, Scalar, binary, convert, is_number, operators
+from hidet.frontends.script.tracing import current, insert
+from hidet.frontends.script.types import ElementType, ScalarType, VectorType, common_type
+from hidet.frontends.script.variables import marked
 
 
-class Vector:
+class Vector(Lanewise):
     """A vector that is known when the kernel runs; operators work on each element.
 
     Attributes:
-        emitter: what writes the IR.
         type: its type.
     """
 
-    __slots__ = ("_elements", "emitter", "type")
+    __slots__ = ("_elements", "type")
 
-    def __init__(self, emitter: Arithmetic, kind: VectorType, elements: tuple[Scalar, ...]) -> None:
-        self.emitter = emitter
+    def __init__(self, kind: VectorType, elements: tuple[Scalar, ...]) -> None:
         self.type = kind
         self._elements = elements
 
@@ -99,17 +90,21 @@ class Vector:
     __truediv__, __rtruediv__ = operators("/")
 
     def __neg__(self) -> Vector:
-        pairs = packed(self.emitter, "-x", self)
+        pairs = packed("-x", self)
         return self.map(lambda each: -each) if pairs is None else pairs
 
     def __abs__(self) -> Vector:
-        pairs = packed(self.emitter, "abs", self)
+        pairs = packed("abs", self)
         return self.map(abs) if pairs is None else pairs
 
     def map(self, function: Callable[[Scalar], Scalar]) -> Vector:
         """Return the vector of what a function gives for each element."""
         elements = tuple(map(function, self.elements))
-        return Vector(self.emitter, VectorType(elements[0].type, len(elements)), elements)
+        return Vector(VectorType(elements[0].type, len(elements)), elements)
+
+    def binary(self, name: str, lhs: object, rhs: object) -> Vector:
+        """Compute an operator for each element, see `elementwise`."""
+        return elementwise(name, lhs, rhs)
 
     def __bool__(self) -> NoReturn:
         raise ScriptError(
@@ -117,78 +112,62 @@ class Vector:
         )
 
     def __repr__(self) -> str:
-        return f"of type {self.type}"
+        return f"a vector of type {self.type}"
 
 
 class VectorVariable(Vector):
-    """A vector that is assigned several times: a variable of the thread for each element."""
+    """A vector that is assigned several times: variables of the thread for what it consists of.
 
-    __slots__ = ("_variables",)
+    Those are its elements; of 16-bit floats, which are computed so, pairs of them.
 
-    def __init__(
-        self, emitter: Arithmetic, kind: VectorType, variables: tuple[Variable, ...]
-    ) -> None:
-        super().__init__(emitter, kind, ())
-        self._variables = variables
+    Args:
+        name: the name that the variables get.
+        value: the first value.
+    """
+
+    __slots__ = ("_parts",)
+
+    def __init__(self, name: str, value: Vector) -> None:
+        super().__init__(value.type, ())
+        self._parts: list[SSAValue] = []
+        for part in _parts_of(value):
+            memory = current().local_array(part.type, [])
+            memory.name_hint = hint_of(name)
+            self._parts.append(marked(memory, value.type.element))
+        self.write(value)
 
     @property
     def elements(self) -> tuple[Scalar, ...]:
         """What the variables hold now."""
-        return tuple(self.emitter.read(variable) for variable in self._variables)
+        loads = list(map(current().load, self._parts))
+        if is_paired(self.type):
+            return of_pairs(self.type.element, loads).elements
+        return tuple(Scalar(load, self.type.element) for load in loads)
 
     def read(self) -> Vector:
         """Return what it holds now, as a value."""
-        return Vector(self.emitter, self.type, self.elements)
+        return Vector(self.type, self.elements)
 
     def write(self, value: object) -> None:
         """Give it another value, or one value for all elements."""
-        for variable, each in zip(self._variables, self.type(value), strict=True):
-            self.emitter.write(each, variable)
+        for memory, part in zip(self._parts, _parts_of(self.type(value)), strict=True):
+            insert(memref.StoreOp.get(part, memory, []))
 
     def write_lane(self, number: object, value: object) -> None:
         """Give one of its elements another value."""
-        self.emitter.write(value, self._variables[self.lane(number)])
+        lane = self.lane(number)
+        if is_paired(self.type):
+            elements: list[object] = list(self.elements)
+            elements[lane] = value
+            self.write(self.type(*elements))
+        else:
+            scalar = convert(value, self.type.element)
+            insert(memref.StoreOp.get(scalar.ssa, self._parts[lane], []))
 
 
-class PairVariable(VectorVariable):
-    """A vector of 16-bit floats that is assigned several times: a variable for each pair."""
-
-    __slots__ = ("_pairs",)
-
-    def __init__(self, emitter: Arithmetic, kind: VectorType, pairs: tuple[SSAValue, ...]) -> None:
-        super().__init__(emitter, kind, ())
-        self._pairs = pairs
-
-    @property
-    def elements(self) -> tuple[Scalar, ...]:
-        """What the variables hold now."""
-        loads = [self.emitter.insert(memref.LoadOp.get(pair, [])) for pair in self._pairs]
-        return of_pairs(self.emitter, self.type.element, [load.res for load in loads]).elements
-
-    def write(self, value: object) -> None:
-        """Give it another value, or one value for all elements."""
-        for pair, word in zip(self._pairs, pairs_of(self.type(value)), strict=True):
-            self.emitter.insert(memref.StoreOp.get(word, pair, []))
-
-    def write_lane(self, number: object, value: object) -> None:
-        """Give one of its elements another value."""
-        elements: list[object] = list(self.elements)
-        elements[self.lane(number)] = value
-        self.write(self.type(*elements))
-
-
-def vector_variable(emitter: Emitter, name: str, value: Vector) -> VectorVariable:
-    """Return a variable that holds a vector."""
-    if not is_paired(value.type):
-        variables = tuple(emitter.variable(name, each) for each in value)
-        return VectorVariable(emitter, value.type, variables)
-    kind = pair_type(value.type.element)
-    pairs = tuple(emitter.local_array(kind, []) for _ in range(value.type.lanes // 2))
-    for pair in pairs:
-        pair.name_hint = name
-    variable = PairVariable(emitter, value.type, pairs)
-    variable.write(value)
-    return variable
+def _parts_of(vector: Vector) -> list[SSAValue]:
+    """Return the values that a vector consists of, elements or pairs."""
+    return pairs_of(vector) if is_paired(vector.type) else [each.ssa for each in vector]
 
 
 def vector_of(kind: VectorType, values: tuple[object, ...]) -> Vector:
@@ -197,7 +176,6 @@ def vector_of(kind: VectorType, values: tuple[object, ...]) -> Vector:
     Raises:
         ScriptError: there are more values, or fewer.
     """
-    emitter = current(str(kind))
     elements: tuple[object, ...] = values
     if len(values) == 1:
         (value,) = values
@@ -207,13 +185,10 @@ def vector_of(kind: VectorType, values: tuple[object, ...]) -> Vector:
             f"{kind} has {kind.lanes} elements, and got {len(elements)}",
             hint=f"{kind}(x) for {kind.lanes} times the same, or one value for each",
         )
-    scalars = (
-        emitter.cast(emitter.scalar_of(each, kind.element), kind.element) for each in elements
-    )
-    return Vector(emitter, kind, tuple(scalars))
+    return Vector(kind, tuple(convert(each, kind.element) for each in elements))
 
 
-def elementwise(emitter: Arithmetic, name: str, lhs: object, rhs: object) -> Vector:
+def elementwise(name: str, lhs: object, rhs: object) -> Vector:
     """Compute an operator of two vectors, or of a vector and a scalar, for each element.
 
     Raises:
@@ -226,14 +201,14 @@ def elementwise(emitter: Arithmetic, name: str, lhs: object, rhs: object) -> Vec
             f"'{name}' of {describe(lhs)} and {describe(rhs)}",
             hint="both are vectors with the same number of elements, or one is a scalar",
         )
-    if (halves := packed(emitter, name, lhs, rhs)) is not None:
+    if (halves := packed(name, lhs, rhs)) is not None:
         return halves
     (count,) = lanes
     left, right = (
         each.elements if isinstance(each, Vector) else (each,) * count for each in (lhs, rhs)
     )
-    scalars = [emitter.binary(name, a, b) for a, b in zip(left, right, strict=True)]
-    return Vector(emitter, VectorType(scalars[0].type, count), tuple(scalars))
+    scalars = [binary(name, a, b) for a, b in zip(left, right, strict=True)]
+    return Vector(VectorType(scalars[0].type, count), tuple(scalars))
 
 
 # Pairs.
@@ -250,7 +225,7 @@ _PACKED = {
 }
 
 
-def is_paired(kind: VectorType) -> bool:
+def is_paired(kind: ElementType) -> bool:
     """Return whether vectors of a type are computed in pairs of elements."""
     return bool(kind.element.is_float) and kind.element.bits == 16 and kind.lanes % 2 == 0
 
@@ -260,7 +235,7 @@ def pair_type(element: ScalarType) -> BuiltinVectorType[Attribute]:
     return BuiltinVectorType(element.ir, [2])
 
 
-def packed(emitter: Arithmetic, name: str, *operands: object) -> Vector | None:
+def packed(name: str, *operands: object) -> Vector | None:
     """Compute an operator of vectors of 16-bit floats in pairs; None where it is none of those.
 
     A scalar of the same type, an integer or a number stands for a vector of it.
@@ -276,20 +251,19 @@ def packed(emitter: Arithmetic, name: str, *operands: object) -> Vector | None:
             return None
     rows = [pairs_of(kind(each)) for each in operands]
     words = [
-        emitter.insert(PackedOp(_PACKED[name], list(words))).result
-        for words in zip(*rows, strict=True)
+        insert(PackedOp(_PACKED[name], list(words))).result for words in zip(*rows, strict=True)
     ]
-    return of_pairs(emitter, kind.element, words)
+    return of_pairs(kind.element, words)
 
 
-def of_pairs(emitter: Arithmetic, element: ScalarType, words: Sequence[SSAValue]) -> Vector:
+def of_pairs(element: ScalarType, words: Sequence[SSAValue]) -> Vector:
     """Return the vector of the elements of pairs."""
     parts = (
-        Scalar(emitter, emitter.insert(PartOp(word, number, element.ir)).result, element)
+        Scalar(insert(PartOp(word, number, element.ir)).result, element)
         for word in words
         for number in range(2)
     )
-    return Vector(emitter, VectorType(element, 2 * len(words)), tuple(parts))
+    return Vector(VectorType(element, 2 * len(words)), tuple(parts))
 
 
 def pairs_of(vector: Vector) -> list[SSAValue]:
@@ -300,7 +274,7 @@ def pairs_of(vector: Vector) -> list[SSAValue]:
     for low, high in zip(elements[::2], elements[1::2], strict=True):
         known = whole_of([low, high])
         if known is None or known.type != kind:
-            known = vector.emitter.insert(JoinOp([low, high], kind)).result
+            known = insert(JoinOp([low, high], kind)).result
         found.append(known)
     return found
 

@@ -22,11 +22,13 @@ from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, MatmulOp, TaskMapA
 from hidet.dialects.task.group import WARP
 from hidet.dialects.task.layout import map_of
 from hidet.errors import ScriptError
-from hidet.frontends.script.emitter import Emitter
 from hidet.frontends.script.iterables import Group, Tasks
-from hidet.frontends.script.tracing import current
+from hidet.frontends.script.messages import describe
+from hidet.frontends.script.scalars import Index, Scalar, convert, index_of, is_integer, scalar_of
+from hidet.frontends.script.tensors import Tensor, address_of, check_rank, load_at, store_at
+from hidet.frontends.script.tracing import current, insert
 from hidet.frontends.script.types import F32, I32, INDEX, ScalarType
-from hidet.frontends.script.values import Index, Scalar, Tensor, check_rank, describe
+from hidet.frontends.script.variables import make_variable
 
 _PLACES = ("in global memory", "in shared memory", "in registers")
 """Where a tensor can be, from far to near."""
@@ -82,7 +84,6 @@ def copy(source: object, target: object, on: object) -> None:
     Raises:
         ScriptError: the sides, or tile and mapping, do not belong together.
     """
-    emitter = current("copy")
     read, written = _side(source), _side(target)
     near = [_nearness("copy", side.tensor) for side in (read, written)]
     if near[0] == near[1]:
@@ -100,13 +101,13 @@ def copy(source: object, target: object, on: object) -> None:
         )
     _check_sides(tile.tensor, other.tensor)
     tasks, worker = _workers("copy", tile.tensor, on)
-    memory, sizes = _memory(emitter, other.tensor, reads=reads)
-    offsets = [emitter.index_of(offset) for offset in other.offsets]
+    memory, sizes = _memory(other.tensor, reads=reads)
+    offsets = [index_of(offset) for offset in other.offsets]
     if reads:
         op = CopyOp(memory, offsets, tile.tensor.memory, [], worker, tasks, sizes)
     else:
         op = CopyOp(tile.tensor.memory, [], memory, offsets, worker, tasks, sizes)
-    emitter.insert(op)
+    insert(op)
 
 
 def matmul(lhs: object, rhs: object, accumulator: object, on: object) -> None:
@@ -122,7 +123,6 @@ def matmul(lhs: object, rhs: object, accumulator: object, on: object) -> None:
     Raises:
         ScriptError: a tile is elsewhere, or shapes or types do not belong together.
     """
-    emitter = current("matmul")
     tiles: list[Tensor] = []
     for name, tile, *places in (
         ("lhs", lhs, 1, 2),
@@ -153,7 +153,7 @@ def matmul(lhs: object, rhs: object, accumulator: object, on: object) -> None:
             hint="both factors have one type, and the accumulator that or a longer float",
         )
     _, worker = _workers("matmul", c, on)
-    emitter.insert(MatmulOp(a.memory, b.memory, c.memory, worker))
+    insert(MatmulOp(a.memory, b.memory, c.memory, worker))
 
 
 def combine(value: object, kind: str, on: object) -> Scalar | None:
@@ -171,7 +171,6 @@ def combine(value: object, kind: str, on: object) -> Scalar | None:
     Raises:
         ScriptError: such values are not combined, or those who share an element cannot meet.
     """
-    emitter = current("combine")
     if kind not in list(ReduceKind):
         raise ScriptError(
             f"values are not combined by {kind!r}", hint=f"but by {', '.join(ReduceKind)}"
@@ -184,12 +183,12 @@ def combine(value: object, kind: str, on: object) -> Scalar | None:
             )
         _check_type(value.element)
         _, worker = _workers("combine", value, on)
-        _combine_tile(emitter, value.memory, ReduceKind(kind), worker)
+        _combine_tile(value.memory, ReduceKind(kind), worker)
         return None
-    scalar = emitter.scalar_of(value)
+    scalar = scalar_of(value)
     is_short = scalar.type.is_float and scalar.type.bits < 32
-    wide = emitter.cast(scalar, F32) if is_short else scalar
-    wide = emitter.cast(wide, I32) if wide.type is INDEX else wide
+    wide = convert(scalar, F32) if is_short else scalar
+    wide = convert(wide, I32) if wide.type is INDEX else wide
     _check_type(wide.type)
     if not isinstance(on, Tasks) or on.map.tasks_per_worker != 1:
         raise ScriptError(
@@ -197,7 +196,7 @@ def combine(value: object, kind: str, on: object) -> Scalar | None:
             hint='combine(x, "add", (spatial(8) * replicate(32)).on(threadIdx.x)), with one task '
             "for each worker",
         )
-    return emitter.cast(_combine_scalar(emitter, wide, ReduceKind(kind), on), scalar.type)
+    return convert(_combine_scalar(wide, ReduceKind(kind), on), scalar.type)
 
 
 def group(first: object, count: object) -> Group:
@@ -232,22 +231,22 @@ def group(first: object, count: object) -> Group:
     return Group(first, count)
 
 
-def _combine_scalar(emitter: Emitter, value: Scalar, kind: ReduceKind, on: Tasks) -> Scalar:
+def _combine_scalar(value: Scalar, kind: ReduceKind, on: Tasks) -> Scalar:
     """Combine scalars through a tile with one element for each worker."""
-    tile = emitter.register_tile(value.type.ir, on.map)
-    result = emitter.variable("combined", None, value.type)
-    worker = emitter.cast(on.worker, INDEX).ssa
-    foreach = emitter.insert(ForeachOp(tile, worker))
-    with emitter.inside(foreach.body.block):
-        emitter.store(value.ssa, tile, foreach.indices)
-    _combine_tile(emitter, tile, kind, worker)
-    foreach = emitter.insert(ForeachOp(tile, worker))
-    with emitter.inside(foreach.body.block):
-        emitter.store(emitter.load(tile, foreach.indices), result.memory)
-    return emitter.read(result)
+    tile = current().register_tile(value.type.ir, on.map)
+    result = make_variable("combined", None, value.type)
+    worker = convert(on.worker, INDEX).ssa
+    foreach = insert(ForeachOp(tile, worker))
+    with current().inside(foreach.body.block):
+        current().store(value.ssa, tile, foreach.indices)
+    _combine_tile(tile, kind, worker)
+    foreach = insert(ForeachOp(tile, worker))
+    with current().inside(foreach.body.block):
+        current().store(current().load(tile, foreach.indices), result.memory)
+    return result.read()
 
 
-def _combine_tile(emitter: Emitter, tile: SSAValue, kind: ReduceKind, worker: SSAValue) -> None:
+def _combine_tile(tile: SSAValue, kind: ReduceKind, worker: SSAValue) -> None:
     """Combine the elements of a register tile among those who share them."""
     layout = memref_type(tile).layout
     is_known = isinstance(layout, TaskMapAttr) and layout.data is not None
@@ -258,7 +257,7 @@ def _combine_tile(emitter: Emitter, tile: SSAValue, kind: ReduceKind, worker: SS
             "power of two, or do not stand at a distance that is one",
             hint="replicate over 2, 4, 8, ... workers, with spatial factors of 2, 4, 8, ... inside",
         )
-    emitter.insert(CombineOp(kind, tile, worker))
+    insert(CombineOp(kind, tile, worker))
 
 
 def _check_type(kind: ScalarType) -> None:
@@ -276,6 +275,11 @@ def _side(value: object) -> Window:
         raise ScriptError(
             f"copy takes tensors and windows of them, not {describe(value)}",
             hint="a tile, or window(x, i, j)",
+        )
+    if value.part is not None:
+        raise ScriptError(
+            f"copy takes no slices, such as this part of {describe(value.part.tensor)}",
+            hint="window(x, i, j), which is as large as the tile",
         )
     return Window(value, (0,) * len(value.shape))
 
@@ -324,15 +328,14 @@ def _workers(verb: str, tile: Tensor, on: object) -> tuple[TaskMapAttr | None, S
     Raises:
         ScriptError: a mapping is missing, does not fit, or is one too many; or there is no worker.
     """
-    emitter = current(verb)
     has_layout = _space(tile) is Space.REGISTER
     if not isinstance(on, Tasks):
-        if not isinstance(on, Scalar | int) or (isinstance(on, Scalar) and not on.type.is_integer):
+        if not is_integer(on):
             raise ScriptError(
                 f"the worker of {verb} is an integer, not {describe(on)}",
                 hint="such as threadIdx.x, or a mapping with it: mapping.on(threadIdx.x)",
             )
-        return None if has_layout else TaskMapAttr(None), emitter.index_of(on)
+        return None if has_layout else TaskMapAttr(None), index_of(on)
     if has_layout:
         raise ScriptError(
             f"the layout of {describe(tile)} says who has which element, and a mapping is given",
@@ -344,12 +347,10 @@ def _workers(verb: str, tile: Tensor, on: object) -> tuple[TaskMapAttr | None, S
             f"not for {describe(tile)}",
             hint=f"auto_map({', '.join(map(str, tile.shape))}, workers={on.map.workers})",
         )
-    return TaskMapAttr(on.map), emitter.cast(on.worker, INDEX).ssa
+    return TaskMapAttr(on.map), convert(on.worker, INDEX).ssa
 
 
-def _memory(
-    emitter: Emitter, tensor: Tensor, *, reads: bool
-) -> tuple[SSAValue, Sequence[SSAValue]]:
+def _memory(tensor: Tensor, *, reads: bool) -> tuple[SSAValue, Sequence[SSAValue]]:
     """Return the far side of a copy, and the sizes that only the kernel knows.
 
     A tensor behind a pointer, or a part of one, becomes a view: its elements are looked up there.
@@ -359,14 +360,14 @@ def _memory(
     shape = [extent if isinstance(extent, int) else DYNAMIC_INDEX for extent in tensor.shape]
     kind = TensorType(tensor.element.ir, shape)
     view = GridOp(kind) if reads else SinkOp(kind)
-    emitter.insert(view)
+    insert(view)
     view.result.name_hint = tensor.memory.name_hint
-    with emitter.inside(view.body.block):
-        indices = [Scalar(emitter, index, INDEX) for index in view.indices]
-        element = emitter.address(tensor, indices)
+    with current().inside(view.body.block):
+        indices = [Scalar(index, INDEX) for index in view.indices]
+        element = address_of(tensor, indices)
         if isinstance(view, GridOp):
-            emitter.insert(YieldOp(emitter.load_at(element).ssa))
+            insert(YieldOp(load_at(element).ssa))
         else:
-            emitter.store_at(Scalar(emitter, view.value, tensor.element), element)
-    sizes = [emitter.index_of(extent) for extent in tensor.shape if not isinstance(extent, int)]
+            store_at(Scalar(view.value, tensor.element), element)
+    sizes = [index_of(extent) for extent in tensor.shape if not isinstance(extent, int)]
     return view.result, sizes

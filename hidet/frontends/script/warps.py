@@ -9,15 +9,16 @@ from xdsl.ir import SSAValue
 
 from hidet.arch.limits import WARP
 from hidet.dialects.cuda import ShflOp, SyncWarpOp, VoteOp
-from hidet.dialects.cuda.attributes import Dimension, ShuffleKind
+from hidet.dialects.cuda.attributes import ShuffleKind
 from hidet.dialects.cuda.barriers import ActiveMaskOp, VoteKind
 from hidet.dialects.cuda.instructions import SEGMENTS
 from hidet.errors import ScriptError
-from hidet.frontends.script.emitter import Emitter
-from hidet.frontends.script.operands import known_number
-from hidet.frontends.script.tracing import current
+from hidet.frontends.script.ids import threadIdx
+from hidet.frontends.script.instructions import known_number
+from hidet.frontends.script.messages import describe
+from hidet.frontends.script.scalars import Scalar, constant, convert, is_integer, scalar_of
+from hidet.frontends.script.tracing import current, insert
 from hidet.frontends.script.types import BOOL, I32, I64, U32, ScalarType
-from hidet.frontends.script.values import Scalar, describe
 
 ALL_LANES = 0xFFFFFFFF
 """The mask of all lanes of a warp."""
@@ -25,8 +26,7 @@ ALL_LANES = 0xFFFFFFFF
 
 def syncwarp(mask: object = ALL_LANES) -> None:
     """Wait for all lanes of the warp, or those whose bits are set, all of which come by."""
-    emitter = current("syncwarp")
-    emitter.insert(SyncWarpOp(_mask(emitter, mask)))
+    insert(SyncWarpOp(_mask(mask)))
 
 
 # Shuffles and votes.
@@ -63,32 +63,27 @@ def shfl_xor_sync(mask: object, var: Scalar, lane_mask: object, width: int = WAR
 
 
 def _shuffle(kind: ShuffleKind, mask: object, var: Scalar, lane: object, width: int) -> Scalar:
-    emitter = current("a shuffle")
-    lanes = _mask(emitter, mask)
-    if width not in (*SEGMENTS, WARP):
-        raise ScriptError(
-            f"a shuffle in segments of {width!r} lanes",
-            hint=f"the width is known when the script is defined: {SEGMENTS} or {WARP}",
-        )
-    value = emitter.scalar_of(var)
-    moved = emitter.cast(value, I32) if value.type.bits < 16 else value
+    lanes = _mask(mask)
+    known_number("the lanes of a segment", width, (*SEGMENTS, WARP))
+    value = scalar_of(var)
+    moved = convert(value, I32) if value.type.bits < 16 else value
     if moved.type.kind == "index":
-        moved = emitter.cast(moved, I64)
-    other = emitter.cast(emitter.scalar_of(lane, I32), I32)
-    result = emitter.insert(
+        moved = convert(moved, I64)
+    other = convert(lane, I32)
+    result = insert(
         ShflOp(kind, moved.ssa, other.ssa, None if width == WARP else width, lanes)
     ).result
-    return emitter.cast(Scalar(emitter, result, moved.type), value.type)
+    return convert(Scalar(result, moved.type), value.type)
 
 
-def _mask(emitter: Emitter, mask: object) -> SSAValue | None:
+def _mask(mask: object) -> SSAValue | None:
     """Return the lanes that meet as an operand, None where all of the warp do.
 
     Raises:
         ScriptError: it is no integer of 32 bits, or none of whose bits is set.
     """
-    if isinstance(mask, Scalar) and mask.type.is_integer:
-        return emitter.cast(mask, U32).ssa
+    if isinstance(mask, Scalar) and is_integer(mask):
+        return convert(mask, U32).ssa
     if isinstance(mask, int) and mask in (ALL_LANES, -1):
         return None
     if isinstance(mask, bool) or not isinstance(mask, int) or not 0 < mask < ALL_LANES:
@@ -97,7 +92,7 @@ def _mask(emitter: Emitter, mask: object) -> SSAValue | None:
             hint="an integer of 32 bits: 0xffffffff for all, ballot_sync(0xffffffff, c) for those "
             "on which c holds",
         )
-    return emitter.constant(mask, U32).ssa
+    return constant(mask, U32).ssa
 
 
 def active_mask() -> Scalar:
@@ -107,8 +102,7 @@ def active_mask() -> Scalar:
     that take a branch, `ballot_sync` ahead of it is the sure way. On the CPU it is the lanes that
     come here without having to wait for others.
     """
-    emitter = current("active_mask")
-    return Scalar(emitter, emitter.insert(ActiveMaskOp()).result, U32)
+    return Scalar(insert(ActiveMaskOp()).result, U32)
 
 
 def any_sync(mask: object, predicate: object) -> Scalar:
@@ -127,10 +121,9 @@ def ballot_sync(mask: object, predicate: object) -> Scalar:
 
 
 def _vote(kind: VoteKind, mask: object, predicate: object, result: ScalarType) -> Scalar:
-    emitter = current("a vote")
-    lanes = _mask(emitter, mask)
-    condition = emitter.cast(emitter.scalar_of(predicate), BOOL)
-    return Scalar(emitter, emitter.insert(VoteOp(kind, condition.ssa, lanes)).result, result)
+    lanes = _mask(mask)
+    condition = convert(predicate, BOOL)
+    return Scalar(insert(VoteOp(kind, condition.ssa, lanes)).result, result)
 
 
 THREADS = 4 * WARP
@@ -149,10 +142,10 @@ class WarpGroups:
     first: int
     end: int
 
-    def enter(self, emitter: Emitter) -> tuple[object, Scalar]:
+    def enter(self) -> tuple[object, Scalar]:
         """Return the condition of being in the groups, and the number of the thread in them."""
-        thread = emitter.thread_id(Dimension.X)
-        threads = (emitter.shape.block or (None,))[0]
+        thread = threadIdx.x
+        threads = (current().shape.block or (None,))[0]
         is_last = isinstance(threads, int) and threads == self.end
         before = True if is_last else thread < self.end
         if self.first == 0:
@@ -174,7 +167,6 @@ def warp_groups(group_ids: Iterable[int]) -> WarpGroups:
     Raises:
         ScriptError: the block has no such groups, or they do not follow each other.
     """
-    emitter = current("warp_groups")
     if not isinstance(group_ids, list | tuple | range) or not group_ids:
         raise ScriptError(
             f"warp_groups takes a list of groups, not {describe(group_ids)}",
@@ -186,7 +178,7 @@ def warp_groups(group_ids: Iterable[int]) -> WarpGroups:
             f"the groups of warps {list(group_ids)} do not follow each other",
             hint="enter each of them by a 'with' of its own",
         )
-    block = (emitter.shape.block or (None,))[0]
+    block = (current().shape.block or (None,))[0]
     if isinstance(block, int) and (groups[-1] + 1) * THREADS > block:
         raise ScriptError(
             f"a block of {block} threads has no groups of warps {groups}",

@@ -52,7 +52,8 @@ def called_kernel(node: fx.Node) -> CompiledFunction | None:
     """Give the kernel that a node calls, if it does."""
     if node.target is not auto_functionalized_v2:
         return None
-    return kernel_of_operator(node.args[0])
+    found = kernel_of_operator(node.args[0])
+    return found if isinstance(found, CompiledFunction) else None
 
 
 class ScriptCalls:

@@ -17,8 +17,8 @@ from hidet.dialects.compute import FusionOp, GridOp, LoadOp, YieldOp
 from hidet.dialects.graph import ScaledDotProductAttentionOp
 from hidet.dialects.shaped import element_of, shape_of
 from hidet.frontends.script.mathematics import minimum
+from hidet.frontends.script.tensors import Tensor
 from hidet.frontends.script.types import BOOL
-from hidet.frontends.script.values import Tensor
 from hidet.lang import f32, script, shared_tensor, task
 from hidet.lang.cuda import blockIdx, fast_exp2, threadIdx
 from hidet.lowering.templates.base import KernelScope, Launch, Template, ceil_div

@@ -15,8 +15,8 @@ from xdsl.ir import Block, SSAValue
 
 from hidet.arch.chips import Arch
 from hidet.dialects.compute import FusionOp, GridOp
-from hidet.frontends.script.emitter import Emitter, LaunchShape
-from hidet.frontends.script.values import Tensor
+from hidet.frontends.script.tensors import Tensor
+from hidet.frontends.script.tracing import Emitter, LaunchShape
 from hidet.lowering.templates.config import Config
 from hidet.lowering.templates.legality import Rejected
 from hidet.lowering.templates.parts import tensor

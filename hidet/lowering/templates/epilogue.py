@@ -12,7 +12,8 @@ from hidet.analysis.grids import loads_of
 from hidet.dialects.compute import FusionOp, GridOp, SinkOp, StoreOp
 from hidet.dialects.graph import AnchorOp, MatmulOp
 from hidet.errors import ScheduleError
-from hidet.frontends.script.values import Index, Tensor
+from hidet.frontends.script.scalars import Index, index_of
+from hidet.frontends.script.tensors import Tensor
 from hidet.lowering.templates.base import KernelScope, TemplateEmitter
 from hidet.lowering.templates.parts import tensor
 from hidet.rewriting.inlining import element_at
@@ -116,5 +117,5 @@ def _element(builder: TemplateEmitter, tile: Tile, indices: Sequence[SSAValue]) 
     """Return the element of an accumulator that is one of the product at some indices."""
     accumulator, first = tile
     places = zip(indices[-2:], first, strict=True)
-    own = [builder.subtract(index, builder.index_of(start)) for index, start in places]
+    own = [builder.subtract(index, index_of(start)) for index, start in places]
     return builder.load(accumulator.memory, own)

@@ -13,8 +13,9 @@ from hidet.arch.chips import Arch
 from hidet.dialects.compute import FusionOp, GridOp
 from hidet.dialects.graph import MatmulOp
 from hidet.dialects.shaped import shape_of, size_of
+from hidet.frontends.script.scalars import Scalar
+from hidet.frontends.script.tensors import Tensor
 from hidet.frontends.script.types import F32
-from hidet.frontends.script.values import Scalar, Tensor
 from hidet.lang import script, task
 from hidet.lang.cuda import blockIdx, threadIdx
 from hidet.lowering.templates.base import KernelScope, Launch, Template, ceil_div

@@ -10,7 +10,8 @@ from xdsl.ir import SSAValue
 from hidet.arch.chips import Arch
 from hidet.dialects.compute import FusionOp
 from hidet.dialects.graph import MatmulOp
-from hidet.frontends.script.values import Index, Scalar, Tensor
+from hidet.frontends.script.scalars import Index, Scalar
+from hidet.frontends.script.tensors import Tensor
 from hidet.lang import script, shared_tensor, task
 from hidet.lang.cuda import blockIdx, threadIdx
 from hidet.lowering.templates.base import KernelScope, Launch, Template

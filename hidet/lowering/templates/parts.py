@@ -11,9 +11,10 @@ from hidet.dialects.compute import ReduceKind
 from hidet.dialects.shaped import element_of, shape_of
 from hidet.dialects.task import ForeachOp
 from hidet.frontends.script.ids import blockDim, blockIdx, threadIdx
+from hidet.frontends.script.scalars import Index, Scalar, convert, index_of
+from hidet.frontends.script.tensors import Tensor
 from hidet.frontends.script.tracing import current
 from hidet.frontends.script.types import INDEX, ScalarType, scalar_type, type_of_ir
-from hidet.frontends.script.values import Index, Scalar, Tensor
 from hidet.mapping import TaskMap
 
 
@@ -24,7 +25,7 @@ def tensor(value: SSAValue) -> Tensor:
 
 def scalar(value: SSAValue) -> Scalar:
     """Return a value of the kernel as scripts know it."""
-    return Scalar(current("a value"), value, type_of_ir(value.type))
+    return Scalar(value, type_of_ir(value.type))
 
 
 def known(shape: Sequence[Index]) -> tuple[int, ...]:
@@ -34,27 +35,26 @@ def known(shape: Sequence[Index]) -> tuple[int, ...]:
 
 def place(number: Index | SSAValue, shape: Sequence[int]) -> tuple[Scalar, ...]:
     """Return the indices of the element with a row-major number."""
-    emitter = current("place")
-    indices = emitter.delinearize(emitter.index_of(number), shape)
-    return tuple(Scalar(emitter, index, INDEX) for index in indices)
+    indices = current().delinearize(index_of(number), shape)
+    return tuple(Scalar(index, INDEX) for index in indices)
 
 
 def unmapped_tile(dtype: object, *shape: int) -> Tensor:
     """Return a tile in registers whose map `map-tensor-cores` chooses, by the products it is in."""
     element = scalar_type(dtype)
-    memory = current("unmapped_tile").register_tile(element.ir, shape)
+    memory = current().register_tile(element.ir, shape)
     return Tensor(memory, element, shape)
 
 
 def register_tile(element: ScalarType, layout: TaskMap) -> Tensor:
     """Return a tile in registers that a map spreads over workers."""
-    memory = current("register_tile").register_tile(element.ir, layout)
+    memory = current().register_tile(element.ir, layout)
     return Tensor(memory, element, layout.shape)
 
 
 def fill(tile: Tensor, value: float, worker: Scalar) -> None:
     """Give all elements of a register tile a value."""
-    emitter = current("fill")
+    emitter = current()
     foreach = emitter.insert(ForeachOp(tile.memory, worker.ssa))
     with emitter.inside(foreach.body.block):
         emitter.store(emitter.scalar(value, tile.element.ir), tile.memory, foreach.indices)
@@ -69,17 +69,15 @@ def worker_of_grid() -> Scalar:
 
 def in_type_of(tile: Tensor, value: Any) -> Scalar:
     """Return a number in the type of the elements of a tile."""
-    return current("in_type_of").cast(value, tile.element)
+    return convert(value, tile.element)
 
 
 def combined(kind: ReduceKind, one: Scalar, other: Scalar) -> Scalar:
     """Return two values combined as a reduction of this kind combines them."""
-    emitter = current("combined")
-    return Scalar(emitter, emitter.combine(kind, one.ssa, other.ssa), one.type)
+    return Scalar(current().combine(kind, one.ssa, other.ssa), one.type)
 
 
 def neutral(kind: ReduceKind, tile: Tensor) -> Scalar:
     """Return the value that a reduction of this kind into a tile starts from."""
     element = tile.element
-    emitter = current("neutral")
-    return Scalar(emitter, emitter.neutral(kind, element.ir), element)
+    return Scalar(current().neutral(kind, element.ir), element)

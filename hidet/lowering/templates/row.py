@@ -15,7 +15,8 @@ from hidet.arch.chips import Arch
 from hidet.dialects.compute import FusionOp, GridOp, LoadOp, ReduceKind, ReduceOp, YieldOp
 from hidet.dialects.graph import AnchorOp
 from hidet.dialects.shaped import size_of
-from hidet.frontends.script.values import Scalar, Tensor
+from hidet.frontends.script.scalars import Scalar
+from hidet.frontends.script.tensors import Tensor
 from hidet.lang import repeat, script, spatial, task
 from hidet.lowering.templates.base import KernelScope, Launch, Results, Template, ceil_div
 from hidet.lowering.templates.config import Config

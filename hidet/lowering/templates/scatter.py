@@ -8,8 +8,8 @@ from xdsl.ir import Block, Region
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.graph import ScatterOp
 from hidet.dialects.shaped import element_of, shape_of, size_of
+from hidet.frontends.script.tensors import Tensor
 from hidet.frontends.script.tracing import tracing
-from hidet.frontends.script.values import Tensor
 from hidet.lang import script
 from hidet.lang.cuda import atomic_add
 from hidet.lowering.templates.base import Launch, TemplateEmitter, ceil_div

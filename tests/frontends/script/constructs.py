@@ -18,9 +18,9 @@ from hidet import lang
 from hidet.frontends.script import (
     assignments,
     attributes,
-    builtins,
     evaluation,
     functional,
+    python_calls,
     statements,
 )
 from hidet.tools.script_file import PREFIXES, read_script_file
@@ -31,13 +31,14 @@ AROUND = (hidet.script, hidet.script_module)
 
 def nodes_of_rules():
     """Give the classes of the syntax tree that the tracer has rules for, by name."""
+    visits = [name for name in dir(statements.Statements) if name.startswith("visit_")]
+    rules = [getattr(ast, name.removeprefix("visit_")) for name in visits]
     tables = (
-        statements._RULES,
-        evaluation._RULES,
+        rules,
         functional.BINARY,
         functional.COMPARE,
         functional.UNARY,
-        {ast.And: None, ast.Or: None, ast.Not: None},
+        (ast.And, ast.Or),
     )
     return {f"syntax {kind.__name__}": kind for table in tables for kind in table}
 
@@ -54,7 +55,7 @@ def names_of_lang():
             value = getattr(module, name)
             if not isinstance(value, ModuleType) and value not in AROUND:
                 found.setdefault(id(value), (f"{module.__name__}.{name}", value))
-    for value in builtins.SUBSTITUTES:
+    for value in python_calls.SUBSTITUTES:
         found.setdefault(id(value), (f"Python's {value.__module__}.{value.__name__}", value))
     return dict(found.values())
 
@@ -62,7 +63,7 @@ def names_of_lang():
 def attributes_of_kernels():
     """Give the attributes of kernels, and the values of those that take a few."""
     kinds = [f"attribute func_kind = {kind!r}" for kind in attributes.KINDS]
-    return [f"attribute {name}" for name in attributes.SETTERS] + kinds
+    return [f"attribute {name}" for name in attributes.ATTRIBUTES] + kinds
 
 
 def all_constructs():
@@ -136,8 +137,8 @@ class Recorder:
             self.note_node(node, tracer.source)
             return left
 
-        def attribute_set(emitter, base, name, value):
-            set_attribute(emitter, base, name, value)
+        def attribute_set(base, name, value):
+            set_attribute(base, name, value)
             key = ".".join((*base.path, name)).replace("cuda.", "cuda_")
             for construct in (f"attribute {key}", f"attribute {key} = {value!r}"):
                 if construct in self.names:

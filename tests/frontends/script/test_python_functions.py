@@ -9,7 +9,7 @@ import torch
 
 import hidet
 from hidet.errors import ScriptError
-from hidet.frontends.script.values import Tensor
+from hidet.frontends.script.tensors import Tensor
 from hidet.lang import attrs, f32, i32, register_tensor, spatial
 from hidet.lang.cuda import threadIdx
 from hidet.mapping import TaskMap

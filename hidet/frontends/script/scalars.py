@@ -1,0 +1,390 @@
+"""Scalars that are known when the kernel runs: numbers, conversions, operators on them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NoReturn, TypeAlias, cast
+
+from xdsl.dialects import arith, math, scf
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr
+from xdsl.ir import Block, Region, SSAValue
+
+from hidet.errors import ScriptError
+from hidet.frontends.script.messages import Value, describe
+from hidet.frontends.script.operators import (
+    ARITHMETIC,
+    COMPARISONS,
+    FUNCTIONS,
+    HINTS,
+    OPPOSITES,
+    conversion_path,
+)
+from hidet.frontends.script.tracing import current, insert
+from hidet.frontends.script.types import (
+    BOOL,
+    F32,
+    I32,
+    INDEX,
+    ScalarType,
+    common_type,
+    plain_number,
+)
+from hidet.rewriting.builder import integer_type
+
+_Operator: TypeAlias = "Callable[[object, object], Scalar]"
+
+
+def operators(symbol: str) -> tuple[_Operator, _Operator]:
+    """Return the methods of an operator of two operands, for a value on the left and the right."""
+
+    def on_the_left(self: object, other: object) -> Scalar:
+        return binary(symbol, self, other)
+
+    def on_the_right(self: object, other: object) -> Scalar:
+        return binary(symbol, other, self)
+
+    return on_the_left, on_the_right
+
+
+class Scalar(Value):
+    """A scalar that is known when the kernel runs; operators on it write IR.
+
+    Attributes:
+        ssa: the value in the IR.
+        type: its type, which knows its sign.
+    """
+
+    __slots__ = ("ssa", "type")
+    __hash__ = None  # pyright: ignore[reportAssignmentType]  # `==` makes IR
+    __array_ufunc__ = None  # numbers of numpy leave operators to us
+
+    def __init__(self, ssa: SSAValue, kind: ScalarType) -> None:
+        self.ssa = ssa
+        self.type = kind
+
+    __add__, __radd__ = operators("+")
+    __sub__, __rsub__ = operators("-")
+    __mul__, __rmul__ = operators("*")
+    __truediv__, __rtruediv__ = operators("/")
+    __floordiv__, __rfloordiv__ = operators("//")
+    __mod__, __rmod__ = operators("%")
+    __pow__, __rpow__ = operators("**")
+    __lshift__, __rlshift__ = operators("<<")
+    __rshift__, __rrshift__ = operators(">>")
+    __and__, __rand__ = operators("&")
+    __or__, __ror__ = operators("|")
+    __xor__, __rxor__ = operators("^")
+    __lt__ = operators("<")[0]
+    __le__ = operators("<=")[0]
+    __gt__ = operators(">")[0]
+    __ge__ = operators(">=")[0]
+    __eq__ = operators("==")[0]  # pyright: ignore[reportAssignmentType]
+    __ne__ = operators("!=")[0]  # pyright: ignore[reportAssignmentType]
+
+    def __neg__(self) -> Scalar:
+        return unary("-", self)
+
+    def __pos__(self) -> Scalar:
+        return self
+
+    def __invert__(self) -> Scalar:
+        return unary("~", self)
+
+    def __abs__(self) -> Scalar:
+        return unary("abs", self)
+
+    def __bool__(self) -> NoReturn:
+        raise ScriptError(
+            f"Python asks whether a value of type {self.type} is true, which is known only when "
+            "the kernel runs",
+            hint="write the branch in the script itself, or as `a if c else b` there",
+        )
+
+    def __index__(self) -> NoReturn:
+        raise ScriptError(
+            f"Python needs an integer here, but this {self.type} is known only when the kernel "
+            "runs",
+            hint="use a number that is known when the script is defined",
+        )
+
+    def __float__(self) -> NoReturn:
+        raise ScriptError(
+            f"Python needs a number here, but this {self.type} is known only when the kernel runs",
+            hint="call functions of hidet.lang.math, also in a function of Python",
+        )
+
+    def __iter__(self) -> NoReturn:
+        raise ScriptError(f"a scalar of type {self.type} has no parts to go through")
+
+    def __repr__(self) -> str:
+        return f"a value of type {self.type}"
+
+
+Index: TypeAlias = Scalar | int
+"""An index, known now or when the kernel runs."""
+
+Arm: TypeAlias = tuple[Block, Scalar]
+"""One side of a branch, with its value."""
+
+
+class Lanewise(Value):
+    """A value of several scalars; an operator, or a function of one float, works on each."""
+
+    __slots__ = ()
+
+    def binary(self, name: str, lhs: object, rhs: object) -> object:
+        """Compute an operator of two operands, of which this is one."""
+        raise NotImplementedError
+
+    def map(self, function: Callable[[Scalar], Scalar]) -> object:
+        """Return what a function gives for each scalar."""
+        raise NotImplementedError
+
+
+def is_number(value: object) -> bool:
+    """Whether a Python value is a number that can become a scalar."""
+    return isinstance(value, bool | int | float)
+
+
+def is_integer(value: object) -> bool:
+    """Whether a value is an integer, known now or when the kernel runs."""
+    if isinstance(value, Scalar):
+        return value.type.is_integer()
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+# Numbers and conversions.
+
+
+def constant(value: float, kind: ScalarType) -> Scalar:
+    """Return a number as a constant of a type.
+
+    Raises:
+        ScriptError: the type cannot hold the number.
+    """
+    if kind.is_float:
+        op = arith.ConstantOp(FloatAttr(float(value), kind.ir))  # pyright: ignore[reportArgumentType, reportUnknownVariableType, reportCallIssue]
+        return Scalar(insert(op).result, kind)
+    low, high = kind.limits
+    if not low <= value <= high:
+        raise ScriptError(f"the number {value} does not fit {kind}, from {low} to {high}")
+    # The attribute of an integer type takes it as signed.
+    number = int(value)
+    if kind.kind == "unsigned" and number > high // 2:
+        number -= high + 1
+    attribute = IntegerAttr(number, integer_type(kind.ir))
+    return Scalar(insert(arith.ConstantOp(attribute)).result, kind)
+
+
+def scalar_of(value: object, kind: ScalarType | None = None) -> Scalar:
+    """Return a value as a scalar; a Python number gets the type, or else one of its own.
+
+    Raises:
+        ScriptError: it is neither a scalar nor a number.
+    """
+    if isinstance(value, Scalar):
+        return value
+    value = plain_number(value)
+    if not isinstance(value, bool | int | float):
+        raise ScriptError(
+            f"{describe(value)} stands where a number should",
+            hint="a scalar, or a number that is known when the script is defined",
+        )
+    if isinstance(value, bool):
+        return constant(value, kind or BOOL)
+    if isinstance(value, int):
+        return constant(value, I32 if kind is None or kind is BOOL else kind)
+    return constant(value, kind if kind is not None and kind.is_float else F32)
+
+
+def convert(value: object, target: ScalarType) -> Scalar:
+    """Convert a scalar or a number to a type, as C does; to `bool` by comparison with zero.
+
+    Raises:
+        ScriptError: it is neither.
+    """
+    scalar = scalar_of(value, target)
+    if scalar.type == target:
+        return scalar
+    owner = scalar.ssa.owner
+    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
+        number = owner.value.value.data
+        if (target.is_float or target.kind in ("signed", "index")) and (
+            scalar.type.kind in ("signed", "index")
+            and (target.is_float or target.limits[0] <= number <= target.limits[1])
+        ):
+            return constant(number, target)
+    if target.kind == "bool":
+        return binary("!=", scalar, 0)
+    result = scalar.ssa
+    for make, kind in conversion_path(scalar.type, target):
+        result = insert(make(result, kind.ir)).results[0]
+    return Scalar(result, target)
+
+
+def as_index(value: object) -> Index:
+    """Return an index as a known number or as a scalar of type index."""
+    value = plain_number(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    return convert(scalar_of(value), INDEX)
+
+
+def index_of(value: object) -> SSAValue:
+    """Return an index or an integer as a value of type index."""
+    if isinstance(value, SSAValue):
+        return cast("SSAValue", value)
+    known = as_index(value)
+    return known.ssa if isinstance(known, Scalar) else current().index(known)
+
+
+# Operators.
+
+
+def _kind_of(values: tuple[object, ...]) -> ScalarType:
+    """Return the type in which two values are computed, or meet; a number adapts."""
+    types = [value.type if isinstance(value, Scalar) else None for value in values]
+    kind = common_type(*types)
+    for value in values:
+        if isinstance(value, Scalar):
+            continue
+        if isinstance(value, float) and (kind is None or not kind.is_float):
+            kind = F32
+        elif kind is None or (kind is BOOL and not isinstance(value, bool)):
+            kind = BOOL if isinstance(value, bool) else I32
+    assert kind is not None
+    return kind
+
+
+def common_kind(one: object, other: object) -> ScalarType:
+    """Return the type in which two alternatives meet; numbers adapt.
+
+    Raises:
+        ScriptError: one is neither a scalar nor a number.
+    """
+    for value in (one, other):
+        if not isinstance(value, Scalar) and not is_number(value):
+            raise ScriptError(f"{describe(value)} stands where a number should")
+    return _kind_of((one, other))
+
+
+def binary(name: str, lhs: object, rhs: object) -> Scalar:
+    """Compute an operator or a comparison of two operands; of vectors, which it suits as well.
+
+    As in C, integers of less than 32 bits are computed in 32.
+
+    Raises:
+        ScriptError: there is no such operator for the types.
+    """
+    lhs, rhs = plain_number(lhs), plain_number(rhs)
+    for operand in (lhs, rhs):
+        if isinstance(operand, Lanewise):  # it has the operators of a scalar
+            return cast("Scalar", operand.binary(name, lhs, rhs))
+    for operand in (lhs, rhs):
+        if not isinstance(operand, Scalar) and not is_number(operand):
+            raise ScriptError(
+                f"'{name}' takes numbers and scalars, not {describe(operand)}",
+                hint="of a tensor it takes elements: x[i]",
+            )
+    if name == "**" and isinstance(rhs, int) and rhs == 2:
+        base = scalar_of(lhs)
+        return binary("*", base, base)
+    kind = _kind_of((lhs, rhs))
+    if kind.is_integer and kind.bits < 32:
+        kind = I32
+    left, right = convert(lhs, kind), convert(rhs, kind)
+    if name in COMPARISONS:
+        return _compare(name, left, right)
+    if name in ("+", "-", "*", "max", "min", "//", "%") and kind is BOOL:
+        left, right, kind = convert(left, I32), convert(right, I32), I32
+    return _compute(name, left, right, kind)
+
+
+def _compute(name: str, left: Scalar, right: Scalar, kind: ScalarType) -> Scalar:
+    """Compute an operator of operands of one type; short floats are computed in `f32`."""
+    operator = ARITHMETIC[name]
+    make = {
+        "float": operator.floats,
+        "unsigned": operator.unsigned,
+        "bool": operator.booleans,
+    }.get(kind.kind, operator.signed)
+    if make is None:
+        raise ScriptError(
+            f"there is no '{name}' of {kind}",
+            hint=HINTS.get(name, "the operands are of another type than the operator wants"),
+        )
+    if kind.is_float and kind.bits == 16:
+        wide = _compute(name, convert(left, F32), convert(right, F32), F32)
+        return convert(wide, kind)
+    return Scalar(insert(make(left.ssa, right.ssa)).results[0], kind)
+
+
+def _compare(name: str, left: Scalar, right: Scalar) -> Scalar:
+    kind, row = left.type, COMPARISONS[name]
+    if kind.is_float:
+        if kind.bits == 16:
+            left, right = convert(left, F32), convert(right, F32)
+        op = arith.CmpfOp(left.ssa, right.ssa, row.floats)
+    else:
+        is_unsigned = kind.kind in ("unsigned", "bool")
+        op = arith.CmpiOp(left.ssa, right.ssa, row.unsigned if is_unsigned else row.signed)
+    return Scalar(insert(op).result, BOOL)
+
+
+def unary(name: str, operand: Scalar) -> Scalar:
+    """Compute `-x`, `~x`, `not x` or `abs(x)`."""
+    kind = operand.type
+    if name == "not":
+        return binary("^", convert(operand, BOOL), True)
+    if name == "~":
+        return binary("^", operand, _all_bits(kind))
+    if kind.is_float:
+        wide = convert(operand, F32) if kind.bits == 16 else operand
+        make = arith.NegfOp if name == "-" else math.AbsFOp
+        return convert(Scalar(insert(make(wide.ssa)).results[0], wide.type), kind)
+    if name == "-":
+        return binary("-", 0, operand)
+    return binary("max", operand, binary("-", 0, operand))
+
+
+def _all_bits(kind: ScalarType) -> int:
+    """Return the number of a type all of whose bits are set."""
+    if kind is BOOL:
+        return True
+    return kind.limits[1] if kind.kind == "unsigned" and kind.bits >= 32 else -1
+
+
+def negated(condition: Scalar) -> Scalar:
+    """Return the opposite of a condition, of integers as a comparison."""
+    op = condition.ssa.owner
+    if not isinstance(op, arith.CmpiOp):
+        return unary("not", condition)
+    name = arith.CMPI_COMPARISON_OPERATIONS[op.predicate.value.data]
+    return Scalar(insert(arith.CmpiOp(op.lhs, op.rhs, OPPOSITES[name])).result, BOOL)
+
+
+def select(condition: Scalar, one: object, other: object) -> Scalar:
+    """Return one of two values, both of which are computed."""
+    kind = common_kind(one, other)
+    left, right = convert(one, kind), convert(other, kind)
+    op = arith.SelectOp(convert(condition, BOOL).ssa, left.ssa, right.ssa)
+    return Scalar(insert(op).result, kind)
+
+
+def branch_of(condition: Scalar, then: Arm, otherwise: Arm) -> Scalar:
+    """Insert a branch that gives a value, of one type on both sides."""
+    for block, value in (then, otherwise):
+        current().finish_arm(block, [value.ssa])
+    kind = then[1].type
+    op = insert(scf.IfOp(condition.ssa, [kind.ir], Region(then[0]), Region(otherwise[0])))
+    return Scalar(op.results[0], kind)
+
+
+def elementary(name: str, operand: object) -> Scalar:
+    """Compute an elementary function; of an integer in `f32`, of a vector for each element."""
+    if isinstance(operand, Lanewise):
+        return cast("Scalar", operand.map(lambda each: elementary(name, each)))
+    value = scalar_of(operand)
+    kind = value.type if value.type.is_float else F32
+    wide = convert(value, F32 if kind.bits == 16 else kind)
+    return convert(Scalar(insert(FUNCTIONS[name](wide.ssa)).results[0], wide.type), kind)

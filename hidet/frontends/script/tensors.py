@@ -1,0 +1,361 @@
+"""Tensors and pointers of the kernel, and the accesses to their elements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, TensorType, i64
+from xdsl.ir import SSAValue
+
+from hidet.analysis.memory import root_of
+from hidet.dialects.compute import LoadOp, StoreOp
+from hidet.dialects.cuda.attributes import Space, space_of
+from hidet.dialects.cuda.memory_access import VECTOR_BYTES, CopyVectorOp
+from hidet.dialects.cuda.table_ops import Element
+from hidet.dialects.task import TaskMapAttr
+from hidet.errors import ScriptError
+from hidet.frontends.script.messages import Value, describe
+from hidet.frontends.script.scalars import Index, Scalar, as_index, convert, index_of, is_integer
+from hidet.frontends.script.tracing import current, insert
+from hidet.frontends.script.types import ElementType, OfElements, VectorType
+from hidet.frontends.script.variables import marked
+from hidet.frontends.script.vectors import Vector
+from hidet.mapping import SwizzledLayout, TaskMap, repeat
+
+
+@dataclass(frozen=True, repr=False)
+class Tensor(Value, OfElements):
+    """A tensor in some memory.
+
+    Attributes:
+        memory: the memref in the IR.
+        dtype: the type of its elements. Those of a vector are neighbours in the memref, along a
+            last dimension of their own if the tensor is not behind a pointer.
+        shape: its extents as the script sees them, known now or when the kernel runs.
+        layout: how an index becomes indices of the memref; None takes it as it is.
+        start: for a tensor behind a pointer, the first element of the memref.
+        swizzle: how elements trade places before all else, None where they do not.
+        base: where it begins in the memref, if it is a part of one.
+        part: for a part of another tensor that indices have made, which.
+    """
+
+    memory: SSAValue
+    dtype: ElementType
+    shape: tuple[Index, ...]
+    layout: TaskMap | None = None
+    start: Index | None = None
+    swizzle: SwizzledLayout | None = None
+    base: tuple[Index, ...] = ()
+    part: Part | None = None
+
+    @property
+    def pointer(self) -> Pointer | None:
+        """The address of the first element, where it leads to the others; else None."""
+        if self.part is not None:
+            return None
+        if self.start is not None:
+            return Pointer(self.memory, self.dtype, (self.start,))
+        if len(self.shape) != 1 or self.layout is not None:
+            return None
+        first = (0,) if self.lanes == 1 else (0, 0)
+        return Pointer(self.memory, self.dtype, self.base or first)
+
+    def __getitem__(self, indices: object) -> Scalar:
+        """Load an element, where a function of Python has the tensor."""
+        return load_at(address_of(self, as_indices(indices)))
+
+    def __setitem__(self, indices: object, value: object) -> None:
+        """Store an element, where a function of Python has the tensor."""
+        store_at(value, address_of(self, as_indices(indices)))
+
+    __iter__ = None
+
+    def on(self, worker: object, *, bound: object = None) -> Iterable[tuple[Index, ...]]:
+        """Return the elements of a register tile that a worker holds, for a loop of the kernel.
+
+        Raises:
+            ScriptError: the tensor is not spread over threads.
+        """
+        from hidet.frontends.script.iterables import tasks_of
+
+        layout = layout_of(self)
+        if layout is None:
+            raise ScriptError(
+                f"{describe(self)} is not spread over threads",
+                hint="loop over the tasks of a mapping: mapping.on(threadIdx.x)",
+            )
+        tasks = tasks_of(layout, "on", worker, bound=bound, tile=self)
+        return cast("Iterable[tuple[Index, ...]]", tasks)
+
+    def __repr__(self) -> str:
+        extents = (str(each) if isinstance(each, int) else "?" for each in self.shape)
+        return f"a tensor {self.dtype}[{', '.join(extents)}]"
+
+
+LANES = "xyzw"
+"""The names of the first elements of a vector."""
+
+
+@dataclass(frozen=True, repr=False)
+class Lanes(Tensor):
+    """The elements of a vector in memory, `t[i]` in `t[i].x = v`."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a tensor: `a[z, m:, k:]`.
+
+    Attributes:
+        tensor: the whole.
+        starts: for each of its dimensions where the part begins, or the only index there.
+        kept: the dimensions that the part has.
+    """
+
+    tensor: Tensor
+    starts: tuple[Index, ...]
+    kept: tuple[int, ...]
+
+    def indices(self, given: Sequence[object]) -> list[object]:
+        """Return the indices into the whole for indices into the part."""
+        found: list[object] = list(self.starts)
+        for dim, index in zip(self.kept, given, strict=True):
+            found[dim] = _sum(self.starts[dim], cast("Index", index))
+        return found
+
+
+@dataclass(frozen=True, repr=False)
+class Pointer(Value, OfElements):
+    """An address in some memory: a memref with the indices of an element.
+
+    Attributes:
+        memory: the memref in the IR.
+        dtype: the type of what it points to.
+        indices: where it points to.
+    """
+
+    memory: SSAValue
+    dtype: ElementType
+    indices: tuple[Index, ...]
+
+    def moved(self, offset: Index, dim: int) -> Pointer:
+        """Return the address some steps further along a dimension of the memref."""
+        indices = list(self.indices)
+        indices[dim] = _sum(indices[dim], offset)
+        return replace(self, indices=tuple(indices))
+
+    def lane(self, number: Index) -> Pointer:
+        """Return the address of an element of the vector that it points to."""
+        return replace(self.moved(number, -1), dtype=self.element)
+
+    def __add__(self, offset: Index) -> Pointer:
+        if len(self.indices) == 1:
+            return self.moved(offset if self.lanes == 1 else offset * self.lanes, 0)
+        if len(self.indices) == 2 and self.lanes > 1:
+            return self.moved(offset, 0)
+        raise ScriptError(
+            "the address of an element of a tensor with several dimensions cannot be moved",
+            hint=f"take the address of the element itself, ~x[i, j], or cast(p, ~{self.dtype})",
+        )
+
+    __radd__ = __add__
+
+    def __sub__(self, offset: Index) -> Pointer:
+        return self + -offset
+
+    def __repr__(self) -> str:
+        return f"a pointer ~{self.dtype}"
+
+
+def layout_of(tensor: Tensor) -> TaskMap | None:
+    """Return the layout of a register tile, which spreads it over threads; None for others.
+
+    Of a tile whose map a pass will choose there is only the shape.
+    """
+    kind = tensor.memory.type
+    if not isinstance(kind, MemRefType) or not isinstance(kind.layout, TaskMapAttr):
+        return None
+    return repeat(*kind.get_shape()) if kind.layout.data is None else kind.layout.data
+
+
+# Addresses.
+
+
+def as_indices(index: object) -> tuple[Any, ...]:
+    """Return the indices of an element; that of a row may stand alone."""
+    return tuple(cast("Sequence[Any]", index)) if isinstance(index, tuple | list) else (index,)
+
+
+def check_rank(tensor: Tensor, indices: Sequence[object]) -> None:
+    """Check that there is one index for each dimension.
+
+    Raises:
+        ScriptError: there is not.
+    """
+    if len(indices) != len(tensor.shape):
+        raise ScriptError(
+            f"{len(indices)} {'index' if len(indices) == 1 else 'indices'} for "
+            f"{describe(tensor)}, which has {len(tensor.shape)} dimensions",
+            hint="give one index for each dimension",
+        )
+    for index, extent in zip(indices, tensor.shape, strict=True):
+        if not is_integer(index) and not isinstance(index, bool):
+            raise ScriptError(f"an index is an integer, not {describe(index)}")
+        if isinstance(index, int) and isinstance(extent, int) and not 0 <= index < extent:
+            raise ScriptError(
+                f"the index {index} lies outside of {describe(tensor)}",
+                hint=f"it goes from 0 to {extent - 1}; there are no negative indices",
+            )
+
+
+def address_of(tensor: Tensor, indices: Sequence[object]) -> Pointer:
+    """Return the address of an element of a tensor.
+
+    Raises:
+        ScriptError: the indices do not belong to the tensor.
+    """
+    check_rank(tensor, indices)
+    if tensor.part is not None:
+        return address_of(tensor.part.tensor, tensor.part.indices(indices))
+    at = [as_index(index) for index in indices]
+    if tensor.swizzle is not None:
+        at = tensor.swizzle.moved(at)
+    if tensor.start is not None:
+        at = [_linear(tensor, tensor.start, at)]
+    elif tensor.layout is not None:
+        at = _digits_of(tensor.layout, at)
+    if tensor.start is None and tensor.lanes > 1:
+        at = [*at, 0]
+    if tensor.base:
+        outer = len(tensor.base) - len(at)
+        at = [*tensor.base[:outer], *map(_sum, tensor.base[outer:], at)]
+    return Pointer(tensor.memory, tensor.dtype, tuple(at))
+
+
+def first_of(value: object) -> object:
+    """Return the address of the first element of a tensor; all else is returned as it is."""
+    return address_of(value, [0] * len(value.shape)) if isinstance(value, Tensor) else value
+
+
+def element_at(pointer: Pointer) -> Element:
+    """Return the element that a pointer points to, as operations of the IR take it."""
+    return Element(pointer.memory, list(map(index_of, pointer.indices)))
+
+
+def _sum(start: Index, offset: Index) -> Index:
+    return offset if isinstance(start, int) and start == 0 else start + offset
+
+
+def _digits_of(layout: TaskMap, indices: Sequence[Index]) -> list[Index]:
+    """Return the digits of an element's place in a memory with a layout."""
+    numbers: list[Index] = []
+    for digit in layout.repeat_digits:
+        number = indices[digit.dim]
+        if digit.stride > 1:
+            number = number // digit.stride
+        if digit.stride * digit.extent < layout.shape[digit.dim]:
+            number = number % digit.extent
+        numbers.append(number)
+    return numbers
+
+
+def _linear(tensor: Tensor, start: Index, indices: Sequence[Index]) -> Index:
+    """Return the linear index of an element of a tensor behind a pointer."""
+    terms: list[Index] = []
+    if tensor.layout is not None:
+        digits = tensor.layout.repeat_digits
+        numbers = _digits_of(tensor.layout, indices)
+        terms = [number * d.weight for number, d in zip(numbers, digits, strict=True)]
+    elif indices:
+        place, *others = indices
+        for index, extent in zip(others, tensor.shape[1:], strict=True):
+            place = as_index(place * as_index(extent) + index)
+        terms = [place]
+    for term in terms:
+        start = _sum(start, term if tensor.lanes == 1 else term * tensor.lanes)
+    return start
+
+
+# Loads and stores.
+
+
+def load_at(pointer: Pointer) -> Scalar:
+    """Load what a pointer points to; a vector has the operators of a scalar."""
+    if isinstance(pointer.dtype, VectorType):
+        return cast("Scalar", _load_vector(pointer, pointer.dtype))
+    memory, indices = element_at(pointer)
+    load = LoadOp if isinstance(memory.type, TensorType) else memref.LoadOp.get
+    return Scalar(insert(load(memory, indices)).results[0], pointer.dtype)
+
+
+def store_at(value: object, pointer: Pointer) -> None:
+    """Store a value where a pointer points to, converted to the type of the elements."""
+    if isinstance(pointer.dtype, VectorType):
+        _store_vector(pointer, pointer.dtype, value)
+        return
+    scalar = convert(value, pointer.dtype)
+    memory, indices = element_at(pointer)
+    store = StoreOp if isinstance(memory.type, TensorType) else memref.StoreOp.get
+    insert(store(scalar.ssa, memory, indices))
+
+
+def _load_vector(pointer: Pointer, kind: VectorType) -> Vector:
+    """Load a vector: by accesses that are as wide as they can be, from registers one by one."""
+    source = pointer
+    if run := _run(pointer):
+        source = registers_of(kind)
+        for first in range(0, kind.lanes, run):
+            _copy_run(source.lane(first), pointer.lane(first), run)
+    return vector_in(source, kind)
+
+
+def _store_vector(pointer: Pointer, kind: VectorType, value: object) -> None:
+    """Store a vector, or the same value for all of its elements, as it is loaded."""
+    vector, run = kind(value), _run(pointer)
+    target = registers_of(kind) if run else pointer
+    for lane, each in enumerate(vector):
+        store_at(each, target.lane(lane))
+    for first in range(0, kind.lanes, run) if run else ():
+        _copy_run(pointer.lane(first), target.lane(first), run)
+
+
+def registers_of(kind: VectorType) -> Pointer:
+    """Return an array of the thread that can hold a vector."""
+    memory = marked(current().local_array(kind.element.ir, [kind.lanes]), kind.element)
+    return Pointer(memory, kind if kind.lanes > 1 else kind.element, (0,))
+
+
+def vector_in(registers: Pointer, kind: VectorType) -> Vector:
+    """Return the vector that registers hold."""
+    elements = (load_at(registers.lane(lane)) for lane in range(kind.lanes))
+    return Vector(kind, tuple(elements))
+
+
+def align(array: SSAValue, size: int) -> None:
+    """Make sure that an array of the kernel's own starts at a multiple of a number of bytes."""
+    op = root_of(array).owner
+    if isinstance(op, memref.AllocaOp):
+        known = 1 if op.alignment is None else op.alignment.value.data
+        op.alignment = IntegerAttr(max(size, known), i64)
+
+
+def access_bytes(size: int) -> int:
+    """Return the bytes of the widest accesses that something of some bytes consists of."""
+    return max(width for width in VECTOR_BYTES if size % width == 0)
+
+
+def _run(pointer: Pointer) -> int:
+    """Return how many elements of a vector one access has; 0 where they are accessed one by one."""
+    if space_of(pointer.memory.type) in (Space.LOCAL, Space.REGISTER):
+        return 0
+    run = access_bytes(pointer.dtype.nbytes) // pointer.element.nbytes
+    return run if run > 1 else 0
+
+
+def _copy_run(target: Pointer, source: Pointer, count: int) -> None:
+    """Insert one access of neighbouring elements."""
+    for each in (target, source):
+        align(each.memory, count * each.element.nbytes)
+    insert(CopyVectorOp(count, element_at(source), element_at(target)))
