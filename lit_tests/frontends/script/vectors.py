@@ -28,7 +28,7 @@ from hidet.lang import (
     u32x2,
     u32x4,
 )
-from hidet.lang.cuda import copy_vector, load, store, threadIdx
+from hidet.lang.cuda import copy_vector, fma_f16x2, load, store, sub_f16x2, threadIdx
 
 with hidet.script_module() as module:
     # IR-LABEL:     cuda.kernel @vectors
@@ -135,3 +135,16 @@ with hidet.script_module() as module:
             # IR:     memref.store %{{.*}}, %x
             # SOURCE: x[0] = x[1];
             store(~x[0], load(~x[1]))
+
+    # IR-LABEL:     cuda.kernel @halves_by_name
+    # SOURCE-LABEL: halves_by_name(
+    @hidet.script
+    def halves_by_name(x: f16x2[4]):
+        attrs.cuda.grid_dim = 1
+        attrs.cuda.block_dim = 1
+        # IR:     cuda.packed fma
+        # SOURCE: hidet::packed_fma(
+        x[0] = fma_f16x2(x[1], x[2], x[3])
+        # IR:     cuda.packed sub
+        # SOURCE: hidet::packed_sub(
+        sub_f16x2(~x[1], x[2], x[3])
