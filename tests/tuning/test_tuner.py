@@ -16,6 +16,7 @@ from hidet.dialects.compute import FusionOp
 from hidet.driver import candidates as candidates_module
 from hidet.driver import compile_graph
 from hidet.driver.candidates import CandidateBuilder
+from hidet.tuning import search as search_module
 from hidet.tuning import tuner as tuner_module
 from hidet.tuning.tuner import Conditions, Tuner, TuningWarning
 from hidet.tuning.winners import Winners
@@ -65,6 +66,13 @@ def store(tmp_path):
     return Store(tmp_path / "cache")
 
 
+@pytest.fixture
+def as_many_seeds(monkeypatch):
+    """Let a search on the CPU begin with as many candidates as one on a GPU."""
+    monkeypatch.setattr(search_module, "SEEDS_ON_CPU", search_module.SEEDS)
+
+
+@pytest.mark.usefixtures("as_many_seeds")
 def test_bad_candidates_are_rejected_and_the_rest_compared(store, candidate, fusions, caplog):
     """Whatever a candidate does, the search goes on, and the reason is told."""
     kinds = ["slow", "refused", "crashing", "short_of_one", "good", "rounded", "slow", "unbuilt"]
@@ -94,6 +102,7 @@ def test_bad_candidates_are_rejected_and_the_rest_compared(store, candidate, fus
     assert configs(module) == [search.problem.attribute(search.best.config)]
 
 
+@pytest.mark.usefixtures("as_many_seeds")
 def test_found_again_without_measuring(store, candidate, fusions):
     """Another tuner takes what the first has found, in space 0 too; a larger space searches."""
     module = fusions()
