@@ -66,13 +66,12 @@ def store(tmp_path):
     return Store(tmp_path / "cache")
 
 
-@pytest.fixture
-def as_many_seeds(monkeypatch):
+@pytest.fixture(autouse=True)
+def _as_many_seeds(monkeypatch):
     """Let a search on the CPU begin with as many candidates as one on a GPU."""
     monkeypatch.setattr(search_module, "SEEDS_ON_CPU", search_module.SEEDS)
 
 
-@pytest.mark.usefixtures("as_many_seeds")
 def test_bad_candidates_are_rejected_and_the_rest_compared(store, candidate, fusions, caplog):
     """Whatever a candidate does, the search goes on, and the reason is told."""
     kinds = ["slow", "refused", "crashing", "short_of_one", "good", "rounded", "slow", "unbuilt"]
@@ -102,7 +101,6 @@ def test_bad_candidates_are_rejected_and_the_rest_compared(store, candidate, fus
     assert configs(module) == [search.problem.attribute(search.best.config)]
 
 
-@pytest.mark.usefixtures("as_many_seeds")
 def test_found_again_without_measuring(store, candidate, fusions):
     """Another tuner takes what the first has found, in space 0 too; a larger space searches."""
     module = fusions()
@@ -159,10 +157,9 @@ def test_what_is_over_is_kept(store, candidate, fusions, monkeypatch):
         keep(self, search)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Tuner, "_keep", interrupt)
-    with pytest.raises(KeyboardInterrupt):
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(Tuner, "_keep", interrupt)
         make_tuner(store, FakeBuilder(lambda _: candidate("good"))).tune(fusions(TWO))
-    monkeypatch.undo()
     builder = FakeBuilder(lambda _: candidate("good"))
     module = fusions(TWO)
     make_tuner(store, builder).tune(module)
