@@ -12,6 +12,7 @@ ROOT = Path(__file__).parents[1]
 LAYERS = {
     "collector_pause": "",
     "pass_options": "",
+    "program_text": "",
     "errors": "",
     "escape": "",
     "foreign": "",
@@ -56,11 +57,11 @@ LAYERS = {
     "ops": "absent frontends.trace tensor",
     "graph": (
         "context dialects driver errors foreign frontends.onnx frontends.torch frontends.trace ops "
-        "runtime tensor"
+        "program_text runtime tensor"
     ),
     "tools": (
         "arch backend context dialects driver errors frontends.script frontends.torch graph "
-        "legality lowering mapping option tuning universe utils"
+        "legality lowering mapping option program_text tuning universe utils"
     ),
     "testing": "dialects driver errors frontends.script mapping option tools",
     "ir": "frontends.script lang original",

@@ -8,7 +8,6 @@ cache, or where the caller says `trusted=True`.
 
 from __future__ import annotations
 
-import re
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -42,6 +41,7 @@ from hidet.frontends.trace.recorded import Recorded
 from hidet.frontends.trace.recording import Traced
 from hidet.frontends.trace.tracing import example_of
 from hidet.graph.content import PLAN, PROGRAM, Content, Output, SavedTensor, weight_part
+from hidet.program_text import broken_string
 from hidet.runtime.container import Container
 from hidet.runtime.plan import Plan, TensorSpec
 from hidet.runtime.tensors import DTYPES
@@ -60,9 +60,6 @@ _BROKEN = (
     ValueError,
 )
 """What parsing and verifying a text may raise that is no program."""
-
-_STRING = re.compile(r'"(?:[^"\\\n\v\f]|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*"')
-"""A string in a program. xDSL's lexer takes exponential time to find that what it reads is none."""
 
 
 class LoadedGraph(FlowGraph):
@@ -117,7 +114,7 @@ class LoadedGraph(FlowGraph):
             raise HidetError("a graph of a file keeps its precision", hint="trace it once more")
         try:
             text = bytes(self._container.part(PROGRAM)).decode()
-            self._check('"' not in _STRING.sub("", text), "its program has an open string")
+            self._check(broken_string(text) is None, "its program has an open string")
             module = Parser(make_context(), text).parse_module()
             module.verify()
             function = self._function_of(module)

@@ -38,9 +38,9 @@ from hidet.errors import HidetError, LegalityError, OptionError, PassError
 from hidet.legality.dominance import check_dominance
 from hidet.lowering.blame import blame
 from hidet.lowering.pipelines import PIPELINES, PassOptions, passes_of
+from hidet.program_text import broken_string, deepest, refused_value, undecodable
 from hidet.tools.pass_times import PassTime, count_operations, format_pass_times
 from hidet.tools.pipes import leave_pipe
-from hidet.tools.program_text import broken_string, deepest, refused_value, undecodable
 from hidet.universe import multiverse
 
 # How xDSL underlines the operation that does not verify, in a note with the whole program.

@@ -157,9 +157,11 @@ def test_what_is_over_is_kept(store, candidate, fusions, monkeypatch):
         keep(self, search)
         raise KeyboardInterrupt
 
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+    with monkeypatch.context() as patch:
         patch.setattr(Tuner, "_keep", interrupt)
-        make_tuner(store, FakeBuilder(lambda _: candidate("good"))).tune(fusions(TWO))
+        tuner = make_tuner(store, FakeBuilder(lambda _: candidate("good")))
+        with pytest.raises(KeyboardInterrupt):
+            tuner.tune(fusions(TWO))
     builder = FakeBuilder(lambda _: candidate("good"))
     module = fusions(TWO)
     make_tuner(store, builder).tune(module)
