@@ -8,6 +8,8 @@ user, an exception of the compiler itself, keeps all of them too.
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import functools
 import importlib.util
 from collections.abc import Callable
@@ -24,10 +26,11 @@ _R = TypeVar("_R")
 
 @functools.cache
 def _own_folders() -> tuple[str, ...]:
-    """Return the folders whose frames are ours: this package and xDSL."""
+    """Return where frames are ours: this package, xDSL, and modules of Python that call us back."""
     xdsl = importlib.util.find_spec("xdsl")
     files = [__file__, xdsl.origin if xdsl is not None else None]
-    return tuple(f"{Path(file).parent}/" for file in files if file is not None)
+    folders = (f"{Path(file).parent}/" for file in files if file is not None)
+    return ast.__file__, contextlib.__file__, *folders
 
 
 def public(function: Callable[_P, _R]) -> Callable[_P, _R]:

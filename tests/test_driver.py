@@ -422,13 +422,13 @@ def test_cubins_are_built_for_an_architecture(compile_text, monkeypatch, cache_d
 
 def test_native_comparison_of_addresses_is_built_once(cache_dir):
     store = Store(cache_dir, max_bytes=1 << 30)
-    library = compiler._address_library(store)
+    library = compiler.address_library(store)
     assert library is not None
     NativeAddresses(library)
-    assert compiler._address_library(Store(cache_dir, max_bytes=1 << 30)) == library
+    assert compiler.address_library(Store(cache_dir, max_bytes=1 << 30)) == library
 
 
 def test_without_gxx_python_compares_addresses_and_says_so(cache_dir, monkeypatch):
     monkeypatch.setenv("CXX", "no-such-compiler")
     with pytest.warns(RuntimeWarning, match="no g\\+\\+ found"):
-        assert compiler._address_library(Store(cache_dir, max_bytes=1 << 30)) is None
+        assert compiler.address_library(Store(cache_dir, max_bytes=1 << 30)) is None

@@ -17,14 +17,13 @@ import torch
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.parser import Parser
-from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import DiagnosticException, ParseError
 
 from hidet.context import make_context
 from hidet.dialects.graph.base import GraphOp, shape_of
-from hidet.dialects.graph.checked_integers import CheckedPositionsOp
+from hidet.dialects.graph.checked_integers import check_positions
 from hidet.dialects.graph.creation import ConstantOp
-from hidet.dialects.graph.lookup import AxisLookupOp, LookupOp
+from hidet.dialects.graph.lookup import LookupOp
 from hidet.dialects.host_functions import FORWARD
 from hidet.driver.portable import load_binaries, machine_of, own_key
 from hidet.errors import CacheError, HidetError
@@ -148,15 +147,8 @@ class LoadedGraph(FlowGraph):
                 )
         for op in module.walk():
             if isinstance(op, LookupOp):
-                axis = op.axis.value.data if isinstance(op, AxisLookupOp) else 0
-                size, ids = shape_of(op.operands[0])[axis], op.operands[1]
-                owner = ids.owner
-                if isinstance(owner, CheckedPositionsOp) and owner.size.value.data <= size:
-                    continue
-                self._check(size > 0, "a look-up in nothing")
-                check = CheckedPositionsOp(ids, size, op.name)
-                Rewriter.insert_op(check, InsertPoint.before(op))
-                op.operands[1] = check.result
+                self._check(op.extent > 0, "a look-up in nothing")
+                check_positions(op)
 
     def _check_interface(self, function: FuncOp) -> None:
         """Compare a program with what the header says of it."""

@@ -236,6 +236,8 @@ _PLAIN: dict[type[Operation], Meaning] = {
     arith.NegfOp: np.negative,
     arith.OrIOp: np.bitwise_or,
     arith.SelectOp: np.where,
+    arith.ShLIOp: np.left_shift,  # by any number, as `shift_left` of the device header
+    arith.ShRSIOp: np.right_shift,
     arith.SubfOp: np.subtract,
     arith.SubiOp: np.subtract,
     arith.XOrIOp: np.bitwise_xor,

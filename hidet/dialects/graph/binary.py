@@ -76,6 +76,16 @@ class BitwiseOp(BinaryOp, ABC):
         return super().infer_type()
 
 
+class ShiftOp(BitwiseOp, ABC):
+    """A binary operator that moves the bits of integers; `i1` has none to move."""
+
+    def infer_type(self) -> Tensor:
+        """Give the type that the operands broadcast to."""
+        if element_type(self.lhs) == i1:
+            raise VerifyException(f"{self.name}: needs integers, got {tensor_type(self.lhs)}")
+        return super().infer_type()
+
+
 class ComparisonOp(TwoOperandsOp, ABC):
     """A comparison of two elements, answered with `i1`; with NaN only `ne` is true."""
 
@@ -167,10 +177,18 @@ BitwiseXorOp = define(
     BitwiseOp, "bitwise_xor", "The bits set in one of the two.", None, arith.XOrIOp, arith.XOrIOp
 )
 BitwiseLeftShiftOp = define(
-    BitwiseOp, "bitwise_left_shift", "The bits moved up; 0 where the count is no place of a bit."
+    ShiftOp,
+    "bitwise_left_shift",
+    "The bits moved up; 0 where the count is no place of a bit.",
+    None,
+    arith.ShLIOp,
 )
 BitwiseRightShiftOp = define(
-    BitwiseOp, "bitwise_right_shift", "The bits moved down; such a count leaves the sign alone."
+    ShiftOp,
+    "bitwise_right_shift",
+    "The bits moved down; such a count leaves the sign alone.",
+    None,
+    arith.ShRSIOp,
 )
 EqOp = define(ComparisonOp, "eq", "Whether the two are equal.", *comparison("oeq", "eq", "eq"))
 NeOp = define(ComparisonOp, "ne", "Whether the two differ.", *comparison("une", "ne", "ne"))

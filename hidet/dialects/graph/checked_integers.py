@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import StringAttr, UnitAttr
 from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def
+from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import VerifyException
 
 from hidet.dialects.graph.base import INT, SameTypeOp, Tensor, Value, is_integer
+from hidet.dialects.graph.lookup import LookupOp
 
 
 class IntegersOp(SameTypeOp):
@@ -55,3 +57,12 @@ class CheckedDivisorOp(IntegersOp):
 
     def __init__(self, x: Value, operator: str) -> None:
         super().__init__(x, operator=operator)
+
+
+def check_positions(op: LookupOp) -> None:
+    """Have the positions of a look-up checked ahead of it, unless they are."""
+    ids = op.operands[1]
+    if not isinstance(ids.owner, CheckedPositionsOp) or ids.owner.size.value.data > op.extent:
+        check = CheckedPositionsOp(ids, op.extent, op.name)
+        Rewriter.insert_op(check, InsertPoint.before(op))
+        op.operands[1] = check.result

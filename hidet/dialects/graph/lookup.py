@@ -27,6 +27,11 @@ from hidet.dialects.graph.base import (
 class LookupOp(GraphOp, ABC):
     """What a tensor holds at positions of integers, its second operand."""
 
+    @property
+    def extent(self) -> int:
+        """How many positions there are."""
+        return shape_of(self.operands[0])[0]
+
     def positions(self) -> Tensor:
         """Return the type of the positions; raise `VerifyException` unless they are integers."""
         found = tensor_type(self.operands[1])
@@ -61,6 +66,11 @@ class AxisLookupOp(LookupOp, ABC):
 
     def __init__(self, x: Value, ids: Value, axis: int) -> None:
         super().__init__(x, ids, axis=normalized_axis(axis, len(shape_of(x))))
+
+    @property
+    def extent(self) -> int:
+        """How many positions there are along the axis."""
+        return shape_of(self.x)[self.axis.value.data]
 
     def checked_axis(self) -> int:
         """Return the axis; raise `VerifyException` unless x has it."""

@@ -42,7 +42,7 @@ class Folding:
     """Walks a kernel backwards and folds what it can, one decision for each operation.
 
     Args:
-        max_operators: the largest number of operators of one statement.
+        max_operators: how many operators fold into one statement at most, besides its own.
         original: gives the value that a value is a copy of; copies stand next to each other.
     """
 

@@ -52,7 +52,7 @@ class FormExpressionsPass(KernelPass):
     values; the mark `cuda.formed` on the kernel. A pass after it would invalidate all of this.
 
     Args:
-        max_operators: the largest number of operators of one statement.
+        max_operators: how many operators fold into one statement at most, besides its own.
     """
 
     name = "form-expressions"

@@ -22,6 +22,8 @@ cuda.kernel @update(%x : memref<32xf32>, %p : i1, %z : memref<32xf16>, %h : f16)
   %some = cuda.vote any %p : i1
   // CHECK-NEXT: const unsigned lanes = hidet::ballot(p);
   %lanes = cuda.vote ballot %p : i32
+  // CHECK-NEXT: const unsigned here = hidet::active_mask();
+  %here = cuda.active_mask
   // CHECK-NEXT: const bool every = hidet::sync_threads_and(p);
   %every = cuda.sync_vote and %p : i1
   // CHECK-NEXT: hidet::sync_threads_or(every);

@@ -95,7 +95,11 @@ with hidet.script_module() as module:
 
 
 def read_bodies():
-    """Give the mistakes inside of a kernel: message, caret, body."""
+    """Give the mistakes inside of a kernel: message, caret, body.
+
+    A mistake of the file is a line `# message | what the caret stands under`, then lines of a
+    kernel. Parts of a message on both sides of ` ... ` are looked for in this order.
+    """
     text = Path(__file__).with_name("mistakes.txt").read_text()
     for block in text.split("# ")[1:]:
         head, _, body = block.partition("\n")

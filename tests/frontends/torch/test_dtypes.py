@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
 from xdsl.dialects.builtin import StringAttr, SymbolRefAttr
 
 from hidet.analysis.kernels import kernels_of
@@ -43,12 +44,14 @@ def with_dtype(value, dtype, others):
 
 
 def calls_of(example, dtypes):
-    """Give the calls of an operator that eager torch takes, with each data type."""
+    """Give the calls of an operator that eager torch takes and can trace, with each data type."""
     for others in (False, True):
         for dtype in dtypes:
             arguments = with_dtype(example.arguments, dtype, others)
             try:
                 example.target(*arguments, **example.keywords)
+                with FakeTensorMode(allow_non_fake_inputs=True):
+                    example.target(*arguments, **example.keywords)
             except (RuntimeError, TypeError, IndexError):
                 continue
             yield type(example)(example.target, arguments, example.keywords, example.results)

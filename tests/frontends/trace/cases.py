@@ -241,6 +241,3 @@ CASES = [
     Case("scatter_add_", (ANY, 0, positions(3, 4, 5), normal(4, 5)), torch.scatter_add),
     Case("embedding_bag", (positions(6, 4, 3), normal(6, 5)), lambda ids, w: w[ids].mean(1)),
 ]
-
-MISSING = {"bitwise_left_shift", "bitwise_right_shift"}
-"""Those of them that the torch frontend does not translate yet: calls say so."""

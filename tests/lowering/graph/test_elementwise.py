@@ -8,7 +8,7 @@ import torch
 from torch.nn import functional
 
 from hidet.dialects import graph
-from hidet.dialects.graph.binary import BinaryOp, BitwiseOp, ComparisonOp, FloatBinaryOp
+from hidet.dialects.graph.binary import BinaryOp, BitwiseOp, ComparisonOp, FloatBinaryOp, ShiftOp
 from hidet.dialects.graph.unary import PredicateOp, UnaryOp
 from hidet.frontends.torch.dtypes import ELEMENTS
 from hidet.testing.numeric import assert_close
@@ -132,7 +132,8 @@ def test_power_of_integers(check_op):
     "op",
     [
         *(graph.AddOp, graph.MulOp, graph.MaximumOp, graph.MinimumOp, graph.LtOp, graph.LeOp),
-        *(graph.GtOp, graph.GeOp, graph.EqOp, graph.NeOp, *BITWISE),
+        *(graph.GtOp, graph.GeOp, graph.EqOp, graph.NeOp),
+        *(op for op in BITWISE if not issubclass(op, ShiftOp)),
     ],
     ids=lambda op: op.name,
 )

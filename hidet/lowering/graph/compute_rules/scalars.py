@@ -19,7 +19,6 @@ from hidet.dialects.cuda.arithmetic import FloorModOp
 from hidet.dialects.graph.base import computation_type, is_float, python_number
 from hidet.dialects.graph.elementwise_trait import Elementwise
 from hidet.dialects.locations import source_line
-from hidet.dialects.shaped import bytes_of
 from hidet.errors import UnsupportedDtypeError
 from hidet.lowering.graph.compute_rules.conversion import convert
 from hidet.lowering.graph.compute_rules.grid_builder import GridBuilder
@@ -189,18 +188,6 @@ def floor_divide(b: GridBuilder, op: graph.GraphOp, lhs: SSAValue, rhs: SSAValue
     return select(b, IS_EQUAL(b, op, rhs, zero), plain, whole)
 
 
-def shift(is_left: bool, b: GridBuilder, op: Any, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
-    """Bits moved to the left, or to the right with the sign behind them."""
-    kind = lhs.type
-    bits = 8 * bytes_of(kind)
-    width, last, zero = (b.constant(value, kind) for value in (bits, bits - 1, 0))
-    inside = b.insert(arith.CmpiOp(rhs, width, "ult")).result
-    count = select(b, inside, rhs, last)
-    if is_left:
-        return select(b, inside, b.apply(arith.ShLIOp, lhs, count), zero)
-    return b.apply(arith.ShRSIOp, lhs, count)
-
-
 def where(b: GridBuilder, op: Any, condition: SSAValue, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
     """One of two scalars."""
     return select(b, condition, lhs, rhs)
@@ -213,9 +200,7 @@ SCALAR_RULES: dict[type[Operation], ScalarRule] = {
         if op.has_trait(Elementwise)
     },
     # What takes several operations on scalars.
-    graph.BitwiseLeftShiftOp: partial(shift, True),
     graph.BitwiseNotOp: bitwise_not,
-    graph.BitwiseRightShiftOp: partial(shift, False),
     graph.CastOp: cast,
     graph.ClampOp: clamp,
     graph.GeluOp: gelu,
