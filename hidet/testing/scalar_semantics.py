@@ -220,17 +220,41 @@ def _checked_divisor(op: CheckedDivisorOp, divisor: Array) -> Array:
     return divisor
 
 
+def _unless(beats: np.ufunc) -> Meaning:
+    """Return what gives the first number, or the second where that beats it or is NaN.
+
+    So of two zeros it gives the first, whatever their signs; numpy's functions give either.
+    """
+
+    def extreme(a: Array, b: Array) -> Array:
+        return np.where(beats(b, a) | np.isnan(b), b, a)
+
+    return extreme
+
+
+def _number(beats: np.ufunc) -> Meaning:
+    """Return what gives the second number, or the first where that beats it or the second is NaN.
+
+    Of two zeros it gives the second.
+    """
+
+    def number(a: Array, b: Array) -> Array:
+        return np.where(beats(a, b) | np.isnan(b), a, b)
+
+    return number
+
+
 _PLAIN: dict[type[Operation], Meaning] = {
     arith.AddfOp: np.add,
     arith.AddiOp: np.add,
     arith.AndIOp: np.bitwise_and,
     arith.DivfOp: np.divide,
     arith.MaxSIOp: np.maximum,
-    arith.MaximumfOp: np.maximum,
-    arith.MaxnumfOp: np.fmax,
+    arith.MaximumfOp: _unless(np.greater),
+    arith.MaxnumfOp: _number(np.greater),
     arith.MinSIOp: np.minimum,
-    arith.MinimumfOp: np.minimum,
-    arith.MinnumfOp: np.fmin,
+    arith.MinimumfOp: _unless(np.less),
+    arith.MinnumfOp: _number(np.less),
     arith.MulfOp: np.multiply,
     arith.MuliOp: np.multiply,
     arith.NegfOp: np.negative,

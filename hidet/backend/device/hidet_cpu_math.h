@@ -40,7 +40,7 @@ HIDET_DEVICE if_float<T> minimum(T a, T b) {
 }
 
 // The larger or smaller number, the other one if one of them is NaN: as torch.fmax and torch.fmin
-// (maxNum and minNum of IEEE 754-2008).
+// (maxNum and minNum of IEEE 754-2008). Of two zeros the second one.
 template <typename T>
 HIDET_DEVICE if_float<T> fmax(T a, T b) {
   const T larger = a > b ? a : b;

@@ -107,6 +107,26 @@ def test_trees_of_operators(kind, seed, printed):
     printed.check(kernels, arguments)
 
 
+@pytest.mark.parametrize("kind", [f32, f64], ids=str)
+def test_extremes_of_zeros_and_nans(kind, printed):
+    """The larger and the smaller of all pairs of special values, to the sign of a zero."""
+    values = np.array([0.0, -0.0, 1, -1, np.inf, -np.inf, np.nan], numpy_type(kind))
+    pairs = [column.flatten() for column in np.meshgrid(values, values)]
+    types = [MemRefType(kind, [pairs[0].size])] * 3
+
+    def kernel(number, op):
+        def body(b, x, y, out):
+            i = b.insert(BlockIdOp()).result
+            extreme = b.insert(op(b.load(x, [i]), b.load(y, [i]))).results[0]
+            b.store(b.insert(arith.DivfOp(b.scalar(1, kind), extreme)).result, out, [i])
+
+        return printed.build(f"extreme{number}", types, body, blocks=pairs[0].size)
+
+    kernels = [kernel(*each) for each in enumerate(FLOAT_OPS[4:])]
+    outputs = [printed.poisoned(kind, pairs[0].size) for _ in kernels]
+    printed.check(kernels, [[*map(np.copy, pairs), output] for output in outputs])
+
+
 @random_kernels(2)
 @given(seed=st.integers(0, 2**32))
 def test_trees_of_wide_indices(seed, printed):
