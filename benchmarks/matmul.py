@@ -54,9 +54,9 @@ def program(m: int, n: int, k: int) -> str:
 def build(sizes: tuple[int, int, int], blocking: Blocking, folder: str) -> CompiledGraph:
     """Compile a product with a blocking; the second time it comes out of the folder."""
     with (
-        patch.object(MatmulTemplate, "configs", lambda *_: [blocking]),
-        patch.object(GemvTemplate, "configs", lambda *_: []),
-        patch.object(split_products, "best_split", lambda *_: 1),
+        patch.object(MatmulTemplate, "configs", return_value=[blocking]),
+        patch.object(GemvTemplate, "configs", return_value=[]),
+        patch.object(split_products, "best_split", return_value=1),
     ):
         module = Parser(make_context(), program(*sizes)).parse_module()
         options = {"cache_dir": folder, "progress": "off"}

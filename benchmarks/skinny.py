@@ -75,8 +75,8 @@ class Way:
         """Have the compiler choose this way."""
         found = [] if self.sharing is None else [self.sharing]
         with ExitStack() as stack:
-            stack.enter_context(patch.object(GemvTemplate, "configs", lambda *_: found))
-            stack.enter_context(patch.object(split_products, "best_split", lambda *_: self.parts))
+            stack.enter_context(patch.object(GemvTemplate, "configs", return_value=found))
+            stack.enter_context(patch.object(split_products, "best_split", return_value=self.parts))
             yield
 
 
