@@ -180,8 +180,9 @@ def consumes(op: Operation, group: Group, others: Iterable[Operation] = ()) -> b
     if op in group.ops:
         return False
     block = next(iter(group.ops)).parent
+    assert block is not None
     users = {
-        top_level(use.operation, block)
+        block.find_ancestor_op_in_block(use.operation)
         for member in group.ops
         for result in member.results
         for use in result.uses
@@ -242,11 +243,3 @@ def _evaluations(grid: GridOp, group: Group) -> int:
         return inside + len(places)
 
     return prod(grid.shape) * count(grid.body.block)
-
-
-def top_level(op: Operation, block: Block | None) -> Operation | None:
-    """Return the op around an op that stands in a block."""
-    current: Operation | None = op
-    while current is not None and current.parent is not block:
-        current = current.parent_op()
-    return current

@@ -9,7 +9,6 @@ from xdsl.ir import Block, Operation, SSAValue
 from hidet.analysis.grids import is_view, stays_small
 from hidet.dialects.compute import GridOp, LoadOp
 from hidet.dialects.graph import AnchorOp
-from hidet.lowering.compute.fusion_groups import top_level
 
 
 class Reads:
@@ -45,7 +44,7 @@ class Reads:
         """Return the ops of the block that read a value, through views."""
         readers: dict[Operation, None] = {}
         for use in value.uses:
-            user = top_level(use.operation, self.block)
+            user = self.block.find_ancestor_op_in_block(use.operation)
             if isinstance(user, GridOp) and self.is_transparent(user):
                 readers.update(self.readers(user.result))
             elif user is not None:

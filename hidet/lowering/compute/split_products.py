@@ -25,7 +25,6 @@ from hidet.dialects.compute import GridOp
 from hidet.dialects.graph import MatmulOp
 from hidet.dialects.graph.base import computation_type
 from hidet.dialects.shaped import element_of, shape_of, size_of
-from hidet.lowering.compute.fusion_groups import top_level
 from hidet.lowering.graph.compute_rules.grid_builder import GridBuilder, Indices
 from hidet.lowering.single_walk import rewrite_once
 from hidet.lowering.templates.blocking import Problem
@@ -74,11 +73,12 @@ def _is_for_norm(value: OpResult) -> bool:
     Its kernel adds up the parts where it reads them.
     """
     rows, block = prod(shape_of(value)[:-1]), value.op.parent
+    assert block is not None
     pending: list[SSAValue] = [value]
     while pending:
         source = pending.pop()
         for use in source.uses:
-            user = top_level(use.operation, block)
+            user = block.find_ancestor_op_in_block(use.operation)
             if not isinstance(user, GridOp):
                 continue
             if has_reduction(user):

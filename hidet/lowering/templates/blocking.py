@@ -333,8 +333,11 @@ def _wgmma(problem: Problem, arch: Arch) -> Iterator[Blocking]:
             for choice in (single, *_clusters(single, problem)):
                 yield choice
                 if choice.tiles(problem) > arch.processors:
-                    stays = replace(choice, grid=arch.processors // choice.cluster * choice.cluster)
-                    yield from (stays, replace(stays, epilogue=STAGED))
+                    choice = replace(
+                        choice, grid=arch.processors // choice.cluster * choice.cluster
+                    )
+                    yield choice
+                yield replace(choice, epilogue=STAGED)
 
 
 def _depths(size: int, problem: Problem) -> Iterator[tuple[int, int]]:
@@ -376,7 +379,7 @@ class Pace:
     Attributes:
         products: its multiply-adds of 16-bit numbers.
         traffic: the bytes that it reads from the L2 cache.
-        stores: the bytes of results that it writes.
+        stores: the bytes of results that it writes out of registers.
         latency: the microseconds from the request of a tile to its product, where nothing else is
             in the way.
         step: the microseconds that a step takes at least.
@@ -395,13 +398,19 @@ class Pace:
 
 PACES = {
     THREAD: Pace(4.0e5, 126e3, 13e3, 0.8, 0.064, 0.45, 0.2),
-    WARP: Pace(2.36e6, 170e3, 15.9e3, 0.4, 0.058, 0.144, 0.3),
-    WARP_GROUP: Pace(3.7e6, 170e3, 15.9e3, 0.56, 0.058, 0.144, 0.3),
+    WARP: Pace(2.36e6, 170e3, 15.9e3, 0.4, 0.058, 0.144, 0.1),
+    WARP_GROUP: Pace(3.6e6, 170e3, 20e3, 0.56, 0.058, 0.144, 0.1),
 }
 """By the threads that share an instruction: FMA, `mma.sync` and `wgmma`."""
 
 BUSY = 256
 """So many threads keep a multiprocessor busy with FMA."""
+
+STAGED_STORES = 80e3
+"""The bytes of results that a multiprocessor writes in a microsecond through shared memory."""
+
+TURN = 0.48
+"""Microseconds from one tile of a block that stays to the next."""
 
 GATHER = 2.7
 """How many times what is gathered takes as long to fetch."""
@@ -450,10 +459,13 @@ def estimate(choice: Blocking, problem: Problem, arch: Arch) -> float:
     start = LAUNCH + START * (1 if stays else rounds) + CLUSTER * (choice.cluster > 1)
     beside = pace.beside * (sum(times) - max(times)) + pace.waiting * waiting
     # Those of blocks side by side hide each other's with FMA; those of tensor cores do not.
-    stored = 1 if choice.epilogue == STAGED else share / (resident if group == THREAD else 1)
-    stores = stored * choice.block_m * choice.block_n * problem.result_bytes / pace.stores
+    staged = choice.epilogue == STAGED
+    stored = 1 if staged else share / (resident if group == THREAD else 1)
+    size = choice.block_m * choice.block_n * problem.result_bytes
     kept = sum(problem.stored) / problem.n if problem.stored else 1
-    return max(times) + beside + stores * kept + start
+    stores = stored * size * kept / (STAGED_STORES if staged else pace.stores)
+    turns = (share - 1) * TURN if stays and staged else 0
+    return max(times) + beside + stores + turns + start
 
 
 def _efficiency(choice: Blocking, products: int) -> float:
@@ -468,7 +480,7 @@ def _efficiency(choice: Blocking, products: int) -> float:
     if product_named(choice.instruction).group == WARP_GROUP:
         columns = warp_n / products
         # In 16 columns' time 128 bytes a cycle bring half of the 64 rows.
-        return min(columns / (columns + 3.5), 2 * columns / (columns + 64))
+        return min(columns / (columns + 8.5), 2 * columns / (columns + 64))
     return warp_m * warp_n / (warp_m * warp_n + 30 * (warp_m + warp_n))
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from xdsl.ir import Operation, SSAValue
+
 from hidet.arch.chips import Arch
 from hidet.dialects.compute import GridOp
 from hidet.dialects.graph import MatmulOp
@@ -12,6 +14,9 @@ from hidet.dialects.shaped import element_of, shape_of
 from hidet.lowering.templates.blocking import Problem, candidates
 from hidet.lowering.templates.gemv_sharing import is_bound_by_memory
 from hidet.lowering.templates.splits import time_of
+
+NEXT_KERNEL = 1.0
+"""Microseconds from the end of a kernel of a CUDA graph to the start of the next one."""
 
 
 def are_siblings(one: MatmulOp, other: MatmulOp) -> bool:
@@ -37,12 +42,27 @@ def worth_sharing(anchors: Sequence[MatmulOp], arch: Arch) -> bool:
     Products that are bound by the memory of their weights stay apart, for `gemv`.
     """
     together = _stored_short(Problem.of(*anchors))
+    if set.intersection(*map(_grids_after, anchors)):
+        together = replace(together, stored=together.stored[:1])
     if is_bound_by_memory(together, arch) or not candidates(together, arch):
         return False
     apart = (time_of(_stored_short(Problem.of(anchor)), arch) for anchor in anchors)
-    return time_of(together, arch) <= sum(apart)
+    return time_of(together, arch) <= sum(apart) + NEXT_KERNEL * (len(anchors) - 1)
 
 
 def _stored_short(problem: Problem) -> Problem:
     """Return a problem whose results are stored in the type of the factors, as they mostly are."""
     return replace(problem, result_bytes=problem.element_bytes)
+
+
+def _grids_after(anchor: MatmulOp) -> set[Operation]:
+    """Return the grids that a product's result reaches through grids alone."""
+    block, grids = anchor.parent, set[Operation]()
+    values: list[SSAValue] = [anchor.result]
+    while block is not None and values:
+        users = (use.operation for use in values.pop().uses)
+        readers = {block.find_ancestor_op_in_block(user) for user in users}
+        new = [each for each in readers if isinstance(each, GridOp) and each not in grids]
+        grids.update(new)
+        values += (each.result for each in new)
+    return grids
