@@ -5,6 +5,8 @@ types or properties has a function here.
 """
 
 from functools import partial
+from math import inf
+from typing import Any
 
 import torch
 from xdsl.dialects.builtin import i1
@@ -46,8 +48,30 @@ def sign(g: Emitter, x: SSAValue) -> SSAValue:
 
 
 def gelu(g: Emitter, x: SSAValue, *, approximate: str = "none") -> SSAValue:
-    """The Gaussian error linear unit, infinity for infinity: oneDNN gives NaN on some CPUs."""
-    return g.emit(graph.GeluOp(x, approximate))
+    """The Gaussian error linear unit.
+
+    What eager torch computes it with on the CPU, oneDNN, gives NaN for infinity on some CPUs.
+    """
+    result = g.emit(graph.GeluOp(x, approximate))
+    if approximate != "none" or not _is_for_one_dnn(g.meta):
+        return result
+    of_infinity = torch.nn.functional.gelu(torch.full((2,), inf, dtype=g.meta.dtype))[0].item()
+    if of_infinity == inf:
+        return result
+    infinite = g.emit(graph.EqOp(x, g.scalar(inf, g.element)))
+    return g.emit(graph.WhereOp(infinite, g.scalar(of_infinity, g.element), result))
+
+
+def _is_for_one_dnn(x: torch.Tensor) -> bool:
+    """Tell whether eager torch leaves the precise GELU of a tensor to oneDNN."""
+    mkldnn: Any = torch.backends.mkldnn
+    return (
+        mkldnn.enabled
+        and x.device.type == "cpu"
+        and x.dtype in (torch.float32, torch.bfloat16)
+        and x.is_contiguous()
+        and x.numel() > 1
+    )
 
 
 def bitwise_not(g: Emitter, x: SSAValue) -> SSAValue:
