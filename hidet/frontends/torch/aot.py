@@ -11,6 +11,7 @@ from torch._dynamo.backends.common import aot_autograd
 from torch._functorch.partitioners import min_cut_rematerialization_partition
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 
+from hidet.frontends.torch.attention import WholeAttention
 from hidet.frontends.torch.by_precision import ProgramsByPrecision
 from hidet.frontends.torch.correctness import Reporting
 from hidet.frontends.torch.custom_op import looking_inside
@@ -43,7 +44,7 @@ def compile_torch(
         decompositions=decompositions(),
     )
     lowered = in_half(module, example_inputs) if settings["use_fp16"] else module
-    with looking_inside():
+    with looking_inside(), WholeAttention():
         program = through_aot(lowered, example_inputs)
     if not settings["correctness_report"]:
         return program

@@ -10,7 +10,7 @@ from torch import Tensor
 aten = torch.ops.aten
 
 
-def _gradients(
+def gradients(
     grad: Tensor,
     query: Tensor,
     key: Tensor,
@@ -62,7 +62,7 @@ def _backward(op: Any) -> Callable[..., Any]:
         mask = given.get("attn_bias", given.get("attn_mask"))
         grad, query, key, value = (given[name] for name in names[:4])
         causal, scale = given.get("is_causal", False), given.get("scale")
-        *found, of_scores = _gradients(grad, query, key, value, causal, mask, scale)
+        *found, of_scores = gradients(grad, query, key, value, causal, mask, scale)
         wanted = given.get("grad_input_mask")
         if wanted is None:
             return tuple(found)

@@ -8,6 +8,7 @@ from xdsl.ir import SSAValue
 
 from hidet.dialects import graph
 from hidet.dialects.graph.base import Number, shape_of
+from hidet.frontends.torch.attention import WHOLE
 from hidet.frontends.torch.operators.emitter import Emitter, Table, unsupported
 
 aten = torch.ops.aten
@@ -116,8 +117,13 @@ def _per_dimension(values: Sequence[int], rank: int) -> list[int]:
     return list(values) * rank if len(values) == 1 else list(values)
 
 
-def attention(g: Emitter, *arguments: Any, **keywords: Any) -> tuple[SSAValue, ...]:
-    """Attention in any of its forms, without what its gradient would need.
+def attention_first(g: Emitter, *arguments: Any, **keywords: Any) -> tuple[SSAValue, ...]:
+    """Attention in a form of one device, without what its gradient would need."""
+    return (attention(g, *arguments, **keywords),)
+
+
+def attention(g: Emitter, *arguments: Any, **keywords: Any) -> SSAValue:
+    """Attention in any of its forms.
 
     The schema says which argument is which.
     """
@@ -127,7 +133,7 @@ def attention(g: Emitter, *arguments: Any, **keywords: Any) -> tuple[SSAValue, .
     if given.get("dropout_p"):
         raise unsupported("attention with dropout")
     heads = shape_of(given["query"])[-3]
-    result = g.emit(
+    return g.emit(
         graph.ScaledDotProductAttentionOp(
             given["query"],
             _shared(g, given["key"], heads),
@@ -138,7 +144,6 @@ def attention(g: Emitter, *arguments: Any, **keywords: Any) -> tuple[SSAValue, .
             precision=g.precision("matmul"),
         )
     )
-    return (result,)
 
 
 def _shared(g: Emitter, x: SSAValue, heads: int) -> SSAValue:
@@ -152,14 +157,15 @@ def _shared(g: Emitter, x: SSAValue, heads: int) -> SSAValue:
 
 
 CONTRACTION: Table = {
+    WHOLE: attention,
     aten.mm.default: matmul,
     aten.bmm.default: matmul,
     aten.addmm.default: addmm,
     aten.linear.default: linear,
     aten.convolution.default: convolution,
-    aten._scaled_dot_product_flash_attention_for_cpu.default: attention,
-    aten._scaled_dot_product_flash_attention.default: attention,
-    aten._scaled_dot_product_efficient_attention.default: attention,
-    aten._scaled_dot_product_cudnn_attention.default: attention,
+    aten._scaled_dot_product_flash_attention_for_cpu.default: attention_first,
+    aten._scaled_dot_product_flash_attention.default: attention_first,
+    aten._scaled_dot_product_efficient_attention.default: attention_first,
+    aten._scaled_dot_product_cudnn_attention.default: attention_first,
 }
 """How operators that multiply matrices are translated."""

@@ -1,0 +1,103 @@
+"""Attention stays one operator on its way through AOTAutograd.
+
+Torch takes `scaled_dot_product_attention` apart ahead of any table of decompositions: into one of
+its own kernels where that takes the arguments, else into some twenty operators on scores of f32 (on
+a GPU with a mask of 197 keys, for instance).
+"""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.library import custom_op
+from torch.overrides import TorchFunctionMode
+
+from hidet.frontends.torch.decomposed.attention import gradients
+
+_SDPA = torch.nn.functional.scaled_dot_product_attention
+
+
+@custom_op("hidet::scaled_dot_product_attention", mutates_args=())
+def attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None,
+    is_causal: bool,
+    scale: float | None,
+) -> Tensor:
+    """Return attention [N, H, L, V] of query [N, H, L, E], key and value [N, G, S, E or V].
+
+    G divides H. The mask is one of `scaled_dot_product_attention`.
+    """
+    grouped = key.shape[1] != query.shape[1]
+    result = _SDPA(query, key, value, attn_mask, 0.0, is_causal, scale=scale, enable_gqa=grouped)
+    return result.contiguous()
+
+
+@attention.register_fake
+def _(query: Tensor, key: Tensor, value: Tensor, *_: object) -> Tensor:
+    return query.new_empty((*query.shape[:-1], value.shape[-1]))
+
+
+def _save(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    *tensors, ctx.is_causal, ctx.scale = inputs
+    ctx.save_for_backward(*tensors)
+
+
+def _backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+    """Return the gradients, from weights that are computed anew."""
+    query, key, value, mask = ctx.saved_tensors
+    causal, scale = ctx.is_causal, ctx.scale
+    *found, of_scores = gradients(grad, query, key, value, causal, mask, scale)
+    if not ctx.needs_input_grad[3]:
+        return *found, None, None, None
+    return *found, of_scores.sum_to_size(mask.shape).to(mask.dtype), None, None
+
+
+attention.register_autograd(_backward, setup_context=_save)
+
+WHOLE: Any = torch.ops.hidet.scaled_dot_product_attention.default
+"""`attention` as graphs have it."""
+
+
+class WholeAttention(TorchFunctionMode):
+    """Where attention without dropout becomes `attention` in graphs that are being traced."""
+
+    def __torch_function__(
+        self,
+        func: Any,
+        types: Any,
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        """Call a function of torch, or `attention` in its place."""
+        kwargs = kwargs or {}
+        if func is _SDPA and (given := _given(*args, **kwargs)) is not None:
+            return attention(*given)
+        return func(*args, **kwargs)
+
+
+def _given(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> tuple[Any, ...] | None:
+    """Return the arguments of `attention`, None where torch shall do what it does."""
+    given = (query, key, value)
+    if dropout_p or any(each.dim() != 4 or each.dtype is not query.dtype for each in given):
+        return None
+    if attn_mask is not None and attn_mask.dtype not in (torch.bool, query.dtype):
+        return None
+    batch, heads = query.shape[:2]
+    groups = key.shape[1]
+    if key.shape[0] != batch or value.shape[:2] != key.shape[:2]:
+        return None
+    if groups != heads and not (enable_gqa and heads % groups == 0):
+        return None
+    return (*given, attn_mask, is_causal, scale)

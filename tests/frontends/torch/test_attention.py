@@ -1,0 +1,57 @@
+"""Attention stays one operator, whatever torch would make of it."""
+
+import pytest
+import torch
+from torch.nn import functional as F
+
+QUERY, KEY, VALUE = torch.randn(2, 4, 7, 16), torch.randn(2, 4, 9, 16), torch.randn(2, 4, 9, 24)
+MASK = torch.randn(2, 1, 7, 9)
+SEES_NOTHING = (MASK > 0) & (torch.arange(7) != 3)[:, None]
+FORMS = {
+    "wide values": ((QUERY, KEY, VALUE), {}),
+    "causal": ((QUERY, KEY, VALUE), {"is_causal": True, "scale": 0.3}),
+    "mask": ((QUERY, KEY, VALUE, MASK), {}),
+    "a query that sees nothing": ((QUERY, KEY, VALUE, SEES_NOTHING), {}),
+    "grouped": ((QUERY, KEY[:, :2], VALUE[:, :2]), {"enable_gqa": True}),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_one_operator(form, capsys):
+    """Its results and gradients are those of eager torch in float64."""
+    torch._dynamo.reset()
+    tensors, keywords = FORMS[form]
+
+    def attention(*tensors):
+        return F.scaled_dot_product_attention(*tensors, **keywords).transpose(1, 2).flatten(2)
+
+    def run(function, dtype):
+        given = [each.to(dtype) if each.is_floating_point() else each for each in tensors]
+        leaves = [each.detach().requires_grad_(each.is_floating_point()) for each in given]
+        result = function(*leaves)
+        (result * torch.linspace(-1, 1, result.numel()).view(result.shape)).sum().backward()
+        return result, [each.grad for each in leaves]
+
+    options = {"print_input_graph": True}
+    compiled = torch.compile(attention, backend="hidet", fullgraph=True, options=options)
+    with torch.no_grad():
+        torch.testing.assert_close(compiled(*tensors), attention(*tensors))
+    graph = capsys.readouterr().out
+    assert "hidet.scaled_dot_product_attention" in graph
+    assert "softmax" not in graph
+    actual, expected = run(compiled, torch.float32), run(attention, torch.float64)
+    torch.testing.assert_close(actual, expected, check_dtype=False, rtol=1e-4, atol=1e-5)
+
+
+def test_dropout_stays_with_torch():
+    """With dropout the weights are multiplied by torch's random numbers."""
+
+    @torch.compile(backend="hidet")
+    def attention(query, key, value):
+        return F.scaled_dot_product_attention(query, key, value, dropout_p=0.5)
+
+    torch.manual_seed(0)
+    actual = attention(QUERY, KEY, VALUE)
+    torch.manual_seed(0)
+    expected = F.scaled_dot_product_attention(QUERY, KEY, VALUE, dropout_p=0.5)
+    torch.testing.assert_close(actual, expected)
