@@ -77,7 +77,7 @@ def row(name: str, since: int = 1, *, of_shapes: bool = False) -> Callable[[F], 
 
 
 def rows(functions: Mapping[str, Callable[..., Any]]) -> None:
-    """Enter functions of operands alone, which do not change from opset to opset."""
+    """Enter functions of torch that mean the same, and call attributes the same, in all opsets."""
     for name, function in functions.items():
         row(name)(function)
 

@@ -8,9 +8,7 @@ import numpy as np
 import onnx
 import torch
 from onnx import TensorProto, numpy_helper
-from torch.utils._python_dispatch import (
-    _disable_current_modes as untraced,  # pyright: ignore[reportPrivateUsage]
-)
+from torch.utils._python_dispatch import _disable_current_modes as untraced  # pyright: ignore[reportPrivateUsage]
 
 from hidet.errors import HidetError, UnsupportedDtypeError
 

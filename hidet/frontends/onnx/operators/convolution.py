@@ -28,30 +28,74 @@ def _of_rank(functions: dict[int, Callable[..., Any]], x: T) -> Callable[..., An
     return functions[x.dim() - 2]
 
 
-def _padding(
-    x: T, spans: Sequence[int], strides: Ints, pads: Ints | None, auto_pad: str
-) -> list[tuple[int, int]]:
-    """Return what stands before and after each dimension of space.
+class Windows:
+    """Windows that slide over images, as the attributes of a model describe them.
 
-    Args:
-        x: the images.
-        spans: the elements from the first to the last of a window.
-        strides: the steps of the windows.
-        pads: what the model says: all that stand before, and then all that stand after.
-        auto_pad: or a rule.
+    Attributes:
+        x: the images [n, c, ...].
+        kernel: the extents of a window.
+        spans: the elements from the first to the last of a window, holes included.
+        around: what stands before and after each dimension of space.
+        wide: the same, with what a last window takes that only begins inside.
     """
-    rank = x.dim() - 2
-    if auto_pad in ("NOTSET", ""):
-        pads = pads or [0] * (2 * rank)
-        return list(zip(pads[:rank], pads[rank:], strict=True))
-    if auto_pad == "VALID":
-        return [(0, 0)] * rank
-    found: list[tuple[int, int]] = []
-    for size, span, stride in zip(x.shape[2:], spans, strides, strict=True):
-        total = max((-(-size // stride) - 1) * stride + span - size, 0)
-        small, large = total // 2, total - total // 2
-        found.append((small, large) if auto_pad == "SAME_UPPER" else (large, small))
-    return found
+
+    def __init__(
+        self,
+        x: T,
+        kernel: Sequence[int],
+        *,
+        auto_pad: str = "NOTSET",
+        ceil_mode: int = 0,
+        dilations: Ints | None = None,
+        pads: Ints | None = None,
+        strides: Ints | None = None,
+    ) -> None:
+        self.x, self.kernel, self.space = x, kernel, x.shape[2:]
+        self.ones = [1] * len(self.space)
+        self.dilations, self.strides = dilations or self.ones, strides or self.ones
+        steps = zip(kernel, self.dilations, strict=True)
+        self.spans = [(size - 1) * step + 1 for size, step in steps]
+        self.around = self._around(pads or [0] * (2 * len(self.space)), auto_pad)
+        self.wide = self._ceiled() if ceil_mode else self.around
+
+    def _around(self, pads: Ints, auto_pad: str) -> list[tuple[int, int]]:
+        """Return what stands around: what the model says, all before and all after, or a rule."""
+        rank = len(self.space)
+        if auto_pad in ("NOTSET", ""):
+            return list(zip(pads[:rank], pads[rank:], strict=True))
+        if auto_pad == "VALID":
+            return [(0, 0)] * rank
+        sizes = zip(self.space, self.spans, self.strides, strict=True)
+        totals = [max((-(-size // step) - 1) * step + span - size, 0) for size, span, step in sizes]
+        return _halved(totals, auto_pad == "SAME_UPPER")
+
+    def _ceiled(self) -> list[tuple[int, int]]:
+        found: list[tuple[int, int]] = []
+        for size, span, stride, (before, after) in zip(
+            self.space, self.spans, self.strides, self.around, strict=True
+        ):
+            count = -(-(size + before + after - span) // stride) + 1
+            if (count - 1) * stride >= size + before:  # it would begin behind the image
+                count -= 1
+            found.append((before, max((count - 1) * stride + span - size - before, after)))
+        return found
+
+    @property
+    def before(self) -> list[int]:
+        """What stands before each dimension."""
+        return [before for before, _ in self.wide]
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether torch's pools know such a padding: the same on both sides, half a window."""
+        sizes = zip(self.wide, self.kernel, strict=True)
+        return all(b == a and 2 * b <= size for (b, a), size in sizes)
+
+
+def _halved(totals: Sequence[int], upper: bool) -> list[tuple[int, int]]:
+    """Return paddings in halves; of an odd one more stands after, or before."""
+    halves = [(total // 2, total - total // 2) for total in totals]
+    return halves if upper else [(large, small) for small, large in halves]
 
 
 def _padded(x: T, pads: Sequence[tuple[int, int]], value: float = 0.0) -> T:
@@ -60,31 +104,22 @@ def _padded(x: T, pads: Sequence[tuple[int, int]], value: float = 0.0) -> T:
     return nn.pad(x, amounts, value=value) if any(amounts) else x
 
 
-def _spans(kernel: Sequence[int], dilations: Sequence[int]) -> list[int]:
-    return [(size - 1) * step + 1 for size, step in zip(kernel, dilations, strict=True)]
-
-
 @row("Conv")
 def conv(
     x: T,
     w: T,
     b: T | None = None,
     *,
-    auto_pad: str = "NOTSET",
-    dilations: Ints | None = None,
     group: int = 1,
     kernel_shape: Ints | None = None,
-    pads: Ints | None = None,
-    strides: Ints | None = None,
+    **windows: Any,
 ) -> T:
     """Return the convolution of images [n, c, ...] with filters."""
-    ones = [1] * (x.dim() - 2)
-    dilations, strides = dilations or ones, strides or ones
-    around = _padding(x, _spans(w.shape[2:], dilations), strides, pads, auto_pad)
-    before = [before for before, _ in around]
-    if any(pair[0] != pair[1] for pair in around):
-        x, before = _padded(x, around), [0] * len(around)
-    return _of_rank(_CONV, x)(x, w, b, strides, before, dilations, group)
+    over = Windows(x, w.shape[2:], **windows)
+    before = over.before
+    if any(pair[0] != pair[1] for pair in over.around):
+        x, before = _padded(x, over.around), [0] * len(before)
+    return _of_rank(_CONV, x)(x, w, b, over.strides, before, over.dilations, group)
 
 
 @row("ConvTranspose")
@@ -94,78 +129,43 @@ def conv_transpose(
     b: T | None = None,
     *,
     auto_pad: str = "NOTSET",
-    dilations: Ints | None = None,
     group: int = 1,
     kernel_shape: Ints | None = None,
     output_padding: Ints | None = None,
     output_shape: Ints | None = None,
-    pads: Ints | None = None,
-    strides: Ints | None = None,
+    **windows: Any,
 ) -> T:
     """Return what a convolution would have made these images of."""
-    rank = x.dim() - 2
-    dilations, strides = dilations or [1] * rank, strides or [1] * rank
-    more = output_padding or [0] * rank
-    full = _of_rank(_TRANSPOSED, x)(x, w, None, strides, 0, 0, group, dilations)
+    over = Windows(x, w.shape[2:], auto_pad=auto_pad, **windows)
+    more = output_padding or [0] * len(over.space)
+    full = _of_rank(_TRANSPOSED, x)(x, w, None, over.strides, 0, 0, group, over.dilations)
     if output_shape is None and auto_pad in ("SAME_UPPER", "SAME_LOWER"):
-        output_shape = [size * stride for size, stride in zip(x.shape[2:], strides, strict=True)]
+        output_shape = [size * step for size, step in zip(over.space, over.strides, strict=True)]
     if output_shape is None:
-        around = _padding(x, (), strides, pads, auto_pad)
-        around = [(before, after - n) for (before, after), n in zip(around, more, strict=True)]
+        around = [(before, after - n) for (before, after), n in zip(over.around, more, strict=True)]
     else:
-        sizes = zip(full.shape[2:], output_shape[-rank:], strict=True)
-        totals = [have - want for have, want in sizes]
-        upper = auto_pad == "SAME_UPPER"
-        around = [(t // 2, t - t // 2) if upper else (t - t // 2, t // 2) for t in totals]
+        sizes = zip(full.shape[2:], output_shape[-len(more) :], strict=True)
+        around = _halved([have - want for have, want in sizes], auto_pad == "SAME_UPPER")
     found = _padded(full, [(-before, -after) for before, after in around])
-    return found if b is None else found + b.reshape(-1, *[1] * rank)
-
-
-def _ceiled(
-    x: T, spans: Sequence[int], strides: Ints, around: list[tuple[int, int]]
-) -> list[tuple[int, int]]:
-    """Return the padding with what a last window takes that only begins inside."""
-    found: list[tuple[int, int]] = []
-    for size, span, stride, (before, after) in zip(
-        x.shape[2:], spans, strides, around, strict=True
-    ):
-        count = -(-(size + before + after - span) // stride) + 1
-        if (count - 1) * stride >= size + before:  # it would begin behind the image
-            count -= 1
-        found.append((before, max((count - 1) * stride + span - size - before, after)))
-    return found
+    return found if b is None else found + b.reshape(-1, *over.ones)
 
 
 @row("MaxPool")
 def max_pool(
-    x: T,
-    *,
-    kernel_shape: Ints,
-    auto_pad: str = "NOTSET",
-    ceil_mode: int = 0,
-    dilations: Ints | None = None,
-    pads: Ints | None = None,
-    storage_order: int = 0,
-    strides: Ints | None = None,
-    outputs: int,
+    x: T, *, kernel_shape: Ints, storage_order: int = 0, outputs: int, **windows: Any
 ) -> list[T]:
     """Return the largest elements of windows, and where they are among all elements."""
-    ones = [1] * (x.dim() - 2)
-    dilations, strides = dilations or ones, strides or ones
-    spans = _spans(kernel_shape, dilations)
-    around = _padding(x, spans, strides, pads, auto_pad)
-    if ceil_mode:
-        around = _ceiled(x, spans, strides, around)
+    over, pool = Windows(x, kernel_shape, **windows), _of_rank(_MAX, x)
+    if outputs == 1 and over.is_plain and x.is_floating_point():
+        return [pool(x, kernel_shape, over.strides, over.before, over.dilations)]
     lowest = float("-inf") if x.is_floating_point() else torch.iinfo(x.dtype).min
-    padded, pool = _padded(x, around, lowest), _of_rank(_MAX, x)
+    padded = _padded(x, over.wide, lowest)
     if outputs == 1:
-        before = [pair[0] for pair in around]
-        plain = all(b == a and 2 * b <= k for (b, a), k in zip(around, kernel_shape, strict=True))
-        if plain and x.is_floating_point():
-            return [pool(x, kernel_shape, strides, before, dilations)]
-        return [pool(padded, kernel_shape, strides, 0, dilations)]
-    values, places = pool(padded, kernel_shape, strides, 0, dilations, return_indices=True)
-    return [values, _places(x, padded, places, around, storage_order)]
+        return [pool(padded, kernel_shape, over.strides, 0, over.dilations)]
+    values, places = pool(
+        padded, kernel_shape, over.strides, 0, over.dilations, return_indices=True
+    )
+    return [values, _places(x, padded, places, over.wide, storage_order)]
 
 
 def _places(x: T, padded: T, places: T, around: list[tuple[int, int]], storage_order: int) -> T:
@@ -184,65 +184,26 @@ def _places(x: T, padded: T, places: T, around: list[tuple[int, int]], storage_o
 
 
 @row("AveragePool")
-def average_pool(
-    x: T,
-    *,
-    kernel_shape: Ints,
-    auto_pad: str = "NOTSET",
-    ceil_mode: int = 0,
-    count_include_pad: int = 0,
-    dilations: Ints | None = None,
-    pads: Ints | None = None,
-    strides: Ints | None = None,
-) -> T:
+def average_pool(x: T, *, kernel_shape: Ints, count_include_pad: int = 0, **windows: Any) -> T:
     """Return the means of windows, of what is in the images or also of the zeros around."""
-    ones = [1] * (x.dim() - 2)
-    strides = strides or ones
-    if dilations not in (None, ones):
-        return _dilated_means(
-            x, kernel_shape, strides, pads, auto_pad, ceil_mode, count_include_pad, dilations
-        )
-    around = _padding(x, kernel_shape, strides, pads, auto_pad)
-    pool = _of_rank(_MEAN, x)
-    plain = all(b == a and 2 * b <= k for (b, a), k in zip(around, kernel_shape, strict=True))
-    if plain and not ceil_mode:
-        before = [pair[0] for pair in around]
-        return pool(x, kernel_shape, strides, before, count_include_pad=bool(count_include_pad))
-    wide = _ceiled(x, kernel_shape, strides, around) if ceil_mode else around
-    sums = pool(_padded(x, wide), kernel_shape, strides)
-    counts = pool(_counted(x, around, wide, count_include_pad), kernel_shape, strides)
-    return sums / counts
+    over, pool = Windows(x, kernel_shape, **windows), _of_rank(_MEAN, x)
+    has_holes = over.dilations != over.ones
+    if over.is_plain and over.wide == over.around and not has_holes:
+        include = bool(count_include_pad)
+        return pool(x, kernel_shape, over.strides, over.before, count_include_pad=include)
 
+    def total(images: T) -> T:
+        if not has_holes:
+            return pool(images, kernel_shape, over.strides)
+        each = images.reshape(-1, 1, *images.shape[2:])  # a convolution of each channel
+        ones = torch.ones([1, 1, *kernel_shape], dtype=x.dtype, device=x.device)
+        sums = _of_rank(_CONV, x)(each, ones, None, over.strides, 0, over.dilations)
+        return sums.reshape(*images.shape[:2], *sums.shape[2:])
 
-def _counted(x: T, around: list[tuple[int, int]], wide: list[tuple[int, int]], include: int) -> T:
-    """Return ones where elements count, zeros elsewhere, padded as the images are."""
-    inside = torch.ones([1, 1, *x.shape[2:]], dtype=x.dtype, device=x.device)
-    counted = _padded(inside, around, 1.0 if include else 0.0)
-    rest = [(0, w[1] - a[1]) for w, a in zip(wide, around, strict=True)]
-    return _padded(counted, rest)
-
-
-def _dilated_means(
-    x: T,
-    kernel: Ints,
-    strides: Ints,
-    pads: Ints | None,
-    auto_pad: str,
-    ceil_mode: int,
-    include: int,
-    dilations: Ints,
-) -> T:
-    """Return means of windows with holes, by a convolution of each channel."""
-    spans = _spans(kernel, dilations)
-    around = _padding(x, spans, strides, pads, auto_pad)
-    wide = _ceiled(x, spans, strides, around) if ceil_mode else around
-    ones = torch.ones([1, 1, *kernel], dtype=x.dtype, device=x.device)
-    images = _padded(x, wide)
-    each = images.reshape(-1, 1, *images.shape[2:])
-    convolve = _of_rank(_CONV, x)
-    sums = convolve(each, ones, None, strides, 0, dilations)
-    counts = convolve(_counted(x, around, wide, include), ones, None, strides, 0, dilations)
-    return (sums / counts).reshape(*x.shape[:2], *sums.shape[2:])
+    inside = torch.ones([1, 1, *over.space], dtype=x.dtype, device=x.device)
+    counted = _padded(inside, over.around, 1.0 if count_include_pad else 0.0)
+    rest = [(0, w[1] - a[1]) for w, a in zip(over.wide, over.around, strict=True)]
+    return total(_padded(x, over.wide)) / total(_padded(counted, rest))
 
 
 def _over_space(function: Callable[..., T]) -> Callable[[T], T]:
@@ -261,7 +222,7 @@ def global_lp_pool(x: T, *, p: int = 2) -> T:
 
 
 @row("LpPool")
-def lp_pool(x: T, *, p: int = 2, kernel_shape: Ints, **window: Any) -> T:
+def lp_pool(x: T, *, p: int = 2, kernel_shape: Ints, **windows: Any) -> T:
     """Return the p-norms of windows."""
-    means = average_pool(x.abs().pow(p), kernel_shape=kernel_shape, count_include_pad=1, **window)
+    means = average_pool(x.abs().pow(p), kernel_shape=kernel_shape, count_include_pad=1, **windows)
     return (means * torch.Size(kernel_shape).numel()).pow(1 / p)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import reduce
 
 import torch
@@ -10,6 +11,12 @@ from torch.nn import functional as nn
 from hidet.errors import UnsupportedOperatorError
 from hidet.frontends.onnx.table import Number, T, row, rows
 from hidet.frontends.onnx.values import dtype_of
+
+
+def _of_all(function: Callable[[T, T], T]) -> Callable[..., T]:
+    """Return a function of any number of tensors."""
+    return lambda *xs: reduce(function, xs)
+
 
 rows(
     {
@@ -27,12 +34,15 @@ rows(
         "BitwiseOr": torch.bitwise_or,
         "BitwiseXor": torch.bitwise_xor,
         "Ceil": torch.ceil,
+        "Celu": nn.celu,
         "Cos": torch.cos,
         "Cosh": torch.cosh,
+        "Elu": nn.elu,
         "Equal": torch.eq,
         "Erf": torch.erf,
         "Exp": torch.exp,
         "Floor": torch.floor,
+        "Gelu": nn.gelu,
         "Greater": torch.gt,
         "GreaterOrEqual": torch.ge,
         "HardSwish": nn.hardswish,
@@ -41,6 +51,8 @@ rows(
         "Less": torch.lt,
         "LessOrEqual": torch.le,
         "Log": torch.log,
+        "Max": _of_all(torch.maximum),
+        "Min": _of_all(torch.minimum),
         "Mish": nn.mish,
         "Mul": torch.mul,
         "Neg": torch.neg,
@@ -57,6 +69,7 @@ rows(
         "Softsign": nn.softsign,
         "Sqrt": torch.sqrt,
         "Sub": torch.sub,
+        "Sum": _of_all(torch.add),
         "Tan": torch.tan,
         "Tanh": torch.tanh,
         "Where": torch.where,
@@ -83,12 +96,6 @@ def cast_like(x: T, target: T, *, saturate: int = 1, round_mode: str = "up") -> 
     return x.to(target.dtype)
 
 
-@row("Celu")
-def celu(x: T, *, alpha: float = 1.0) -> T:
-    """Return max(0, x) + min(0, alpha (exp(x / alpha) - 1))."""
-    return nn.celu(x, alpha)
-
-
 @row("Clip")
 def clip(x: T, low: T | None = None, high: T | None = None) -> T:
     """Return x, not below `low` and not above `high`."""
@@ -112,18 +119,6 @@ def dropout(
     return [x, torch.ones_like(x, dtype=torch.bool)]
 
 
-@row("Elu")
-def elu(x: T, *, alpha: float = 1.0) -> T:
-    """Return x, and alpha (exp(x) - 1) where it is negative."""
-    return nn.elu(x, alpha)
-
-
-@row("Gelu")
-def gelu(x: T, *, approximate: str = "none") -> T:
-    """Return x times the distribution function of the normal distribution at x."""
-    return nn.gelu(x, approximate=approximate)
-
-
 @row("HardSigmoid")
 def hard_sigmoid(x: T, *, alpha: float = 0.2, beta: float = 0.5) -> T:
     """Return alpha x + beta between 0 and 1."""
@@ -143,22 +138,10 @@ def leaky_relu(x: T, *, alpha: float = 0.01) -> T:
     return nn.leaky_relu(x, alpha)
 
 
-@row("Max")
-def maximum(*xs: T) -> T:
-    """Return the largest of some tensors."""
-    return reduce(torch.maximum, xs)
-
-
 @row("Mean")
 def mean(*xs: T) -> T:
     """Return the mean of some tensors."""
     return reduce(torch.add, xs) / len(xs)
-
-
-@row("Min")
-def minimum(*xs: T) -> T:
-    """Return the smallest of some tensors."""
-    return reduce(torch.minimum, xs)
 
 
 @row("Mod")
@@ -185,12 +168,6 @@ def selu(
 ) -> T:
     """Return gamma x, and gamma alpha (exp(x) - 1) where it is negative."""
     return gamma * nn.elu(x, alpha)
-
-
-@row("Sum")
-def sum_of(*xs: T) -> T:
-    """Return the sum of some tensors."""
-    return reduce(torch.add, xs)
 
 
 @row("Swish")

@@ -45,6 +45,7 @@ def gather_nd(x: T, positions: T, *, batch_dims: int = 0) -> T:
 _REDUCE = {"add": "sum", "mul": "prod", "max": "amax", "min": "amin"}
 
 
+@row("Scatter")
 @row("ScatterElements")
 def scatter_elements(
     x: T, positions: T, updates: T, *, axis: int = 0, reduction: str = "none"
@@ -54,12 +55,6 @@ def scatter_elements(
     if reduction == "none":
         return x.scatter(axis, places, updates)
     return x.scatter_reduce(axis, places, updates, _REDUCE[reduction])
-
-
-@row("Scatter")
-def scatter(x: T, positions: T, updates: T, *, axis: int = 0) -> T:
-    """Return x with elements written at positions along an axis."""
-    return scatter_elements(x, positions, updates, axis=axis)
 
 
 @row("ScatterND")
@@ -163,18 +158,10 @@ def quantize(
     return y.clamp(info.min, info.max).to(kind)
 
 
-@row("GridSample", since=20)
+@row("GridSample")
 def grid_sample(
     x: T, grid: T, *, align_corners: int = 0, mode: str = "linear", padding_mode: str = "zeros"
 ) -> T:
     """Return images at the places of a grid, in between pixels."""
-    names = {"linear": "bilinear", "cubic": "bicubic"}
+    names = {"linear": "bilinear", "cubic": "bicubic"}  # since opset 20
     return nn.grid_sample(x, grid, names.get(mode, mode), padding_mode, bool(align_corners))
-
-
-@row("GridSample")
-def grid_sample_of_images(
-    x: T, grid: T, *, align_corners: int = 0, mode: str = "bilinear", padding_mode: str = "zeros"
-) -> T:
-    """Return images at the places of a grid, in between pixels."""
-    return nn.grid_sample(x, grid, mode, padding_mode, bool(align_corners))

@@ -24,10 +24,6 @@ def _product(x: T, axes: Ints, keep: bool) -> T:
     return x if keep else x.squeeze(tuple(axes))
 
 
-def _log_sum_exp(x: T, axes: Ints, keep: bool) -> T:
-    return torch.logsumexp(x, axes, keep)
-
-
 def _sum(x: T, axes: Ints, keep: bool) -> T:
     return x.sum(axes, keepdim=keep, dtype=x.dtype)
 
@@ -36,7 +32,7 @@ REDUCTIONS: dict[str, Callable[[T, Ints, bool], T]] = {
     "L1": lambda x, axes, keep: _sum(x.abs(), axes, keep),
     "L2": lambda x, axes, keep: _sum(x * x, axes, keep).sqrt().to(x.dtype),
     "LogSum": lambda x, axes, keep: _sum(x, axes, keep).log(),
-    "LogSumExp": _log_sum_exp,
+    "LogSumExp": torch.logsumexp,
     "Max": _largest,
     "Mean": lambda x, axes, keep: x.mean(axes, keep),
     "Min": _smallest,
@@ -50,8 +46,8 @@ _NEUTRAL = {"Max": float("-inf"), "Min": float("inf"), "LogSumExp": float("-inf"
 """What there is of nothing, where torch refuses to say."""
 
 
-def _enter(name: str, reduction: Callable[[T, Ints, bool], T], since: int) -> None:
-    """Enter a reduction as it is before and after its axes became an operand."""
+def _enter(name: str, reduction: Callable[[T, Ints, bool], T]) -> None:
+    """Enter a reduction, whose axes were an attribute before they became an operand."""
 
     def reduce(
         x: T, axes: Ints | None = None, *, keepdims: int = 1, noop_with_empty_axes: int = 0
@@ -71,11 +67,7 @@ def _enter(name: str, reduction: Callable[[T, Ints, bool], T], since: int) -> No
             return torch.full(ones if keepdims else kept, value, dtype=x.dtype, device=x.device)
         return reduction(x, axes, bool(keepdims))
 
-    def reduce_by_attribute(x: T, *, axes: Ints | None = None, keepdims: int = 1) -> T:
-        return reduce(x, axes, keepdims=keepdims)
-
-    row(f"Reduce{name}", since)(reduce)
-    row(f"Reduce{name}")(reduce_by_attribute)
+    row(f"Reduce{name}")(reduce)
 
 
 def _bound(dtype: torch.dtype, name: str) -> int:
@@ -84,27 +76,22 @@ def _bound(dtype: torch.dtype, name: str) -> int:
 
 
 for _name, _reduction in REDUCTIONS.items():
-    _enter(_name, _reduction, 13 if _name == "Sum" else 18)
+    _enter(_name, _reduction)
 
 
-def _position(x: T, axis: int, keepdims: int, last: int, largest: bool) -> T:
-    """Return where the extreme elements are; the first ones, or the last ones."""
-    find = torch.argmax if largest else torch.argmin
-    if not last:
-        return find(x, axis, bool(keepdims))
-    return x.shape[axis] - 1 - find(x.flip(axis), axis, bool(keepdims))
+def _enter_position(name: str, find: Callable[[T, int, bool], T]) -> None:
+    """Enter a function that gives where the first extreme elements along an axis are."""
+
+    def position(x: T, *, axis: int = 0, keepdims: int = 1, select_last_index: int = 0) -> T:
+        if not select_last_index:
+            return find(x, axis, bool(keepdims))
+        return x.shape[axis] - 1 - find(x.flip(axis), axis, bool(keepdims))
+
+    row(name)(position)
 
 
-@row("ArgMax")
-def argmax(x: T, *, axis: int = 0, keepdims: int = 1, select_last_index: int = 0) -> T:
-    """Return where along an axis the largest elements are."""
-    return _position(x, axis, keepdims, select_last_index, largest=True)
-
-
-@row("ArgMin")
-def argmin(x: T, *, axis: int = 0, keepdims: int = 1, select_last_index: int = 0) -> T:
-    """Return where along an axis the smallest elements are."""
-    return _position(x, axis, keepdims, select_last_index, largest=False)
+_enter_position("ArgMax", torch.argmax)
+_enter_position("ArgMin", torch.argmin)
 
 
 def _scan(function: Callable[[T, int], T], x: T, axis: int, exclusive: int, reverse: int) -> T:
@@ -162,36 +149,22 @@ def hardmax(x: T, *, axis: int = -1) -> T:
     return (positions == first).to(x.dtype)
 
 
-def _softmax(function: Callable[..., T], x: T, axis: int) -> T:
-    """Return a softmax of what stands behind an axis, as before opset 13."""
-    rows = x.reshape(x.shape[:axis].numel(), -1)
-    return function(rows, -1).reshape(x.shape)
+def _enter_softmax(name: str, function: Callable[[T, int], T]) -> None:
+    """Enter a softmax, which was one of all that stands behind an axis before opset 13."""
+
+    def of_rows(x: T, *, axis: int = 1) -> T:
+        rows = x.reshape(x.shape[: axis % x.dim()].numel(), -1)
+        return function(rows, -1).reshape(x.shape)
+
+    def of_dimension(x: T, *, axis: int = -1) -> T:
+        return function(x, axis)
+
+    row(name)(of_rows)
+    row(name, since=13)(of_dimension)
 
 
-@row("Softmax", since=13)
-def softmax(x: T, *, axis: int = -1) -> T:
-    """Return exp(x) over its sum along an axis."""
-    return torch.softmax(x, axis)
-
-
-@row("Softmax")
-def softmax_of_rows(x: T, *, axis: int = 1) -> T:
-    """Return exp(x) over its sum behind an axis."""
-    return _softmax(torch.softmax, x, axis % x.dim())
-
-
-@row("LogSoftmax", since=13)
-def log_softmax(x: T, *, axis: int = -1) -> T:
-    """Return the logarithm of softmax."""
-    return torch.log_softmax(x, axis)
-
-
-@row("LogSoftmax")
-def log_softmax_of_rows(x: T, *, axis: int = 1) -> T:
-    """Return the logarithm of softmax of what stands behind an axis."""
-    return _softmax(torch.log_softmax, x, axis % x.dim())
-
-
+_enter_softmax("Softmax", torch.softmax)
+_enter_softmax("LogSoftmax", torch.log_softmax)
 rows({"MatMul": torch.matmul, "Det": torch.det})
 
 

@@ -176,34 +176,22 @@ def space_to_depth(x: T, *, blocksize: int, mode: str = "DCR") -> T:
     return parts.permute(order).reshape(n, -1, h // blocksize, w // blocksize)
 
 
-@row("Split", since=13)
+@row("Split")
 def split(
-    x: T, sizes: Ints | None = None, *, axis: int = 0, num_outputs: int = 0, outputs: int
+    x: T, split: Ints | None = None, *, axis: int = 0, num_outputs: int = 0, outputs: int
 ) -> list[T]:
     """Return x in parts along an axis: of given sizes, or as many as there are outputs."""
-    if sizes is None:
+    if split is None:
         extent, count = x.shape[axis], num_outputs or outputs
         part = -(-extent // count)
-        sizes = [min(part, extent - part * n) for n in range(count)]
-    return list(torch.split(x, sizes, axis))
-
-
-@row("Split")
-def split_by_attribute(x: T, *, split: Ints | None = None, axis: int = 0, outputs: int) -> list[T]:
-    """Return x in parts along an axis."""
-    return globals()["split"](x, split, axis=axis, outputs=outputs)
-
-
-@row("Squeeze", since=13)
-def squeeze(x: T, axes: Ints | None = None) -> T:
-    """Return x without some dimensions of size 1, or without all of them."""
-    return x.squeeze() if axes is None else x.squeeze(tuple(axes))
+        split = [min(part, extent - part * n) for n in range(count)]
+    return list(torch.split(x, split, axis))
 
 
 @row("Squeeze")
-def squeeze_by_attribute(x: T, *, axes: Ints | None = None) -> T:
+def squeeze(x: T, axes: Ints | None = None) -> T:
     """Return x without some dimensions of size 1, or without all of them."""
-    return squeeze(x, axes)
+    return x.squeeze() if axes is None else x.squeeze(tuple(axes))
 
 
 @row("Tile")
@@ -224,7 +212,7 @@ def trilu(x: T, k: Number = 0, *, upper: int = 1) -> T:
     return torch.triu(x, int(k)) if upper else torch.tril(x, int(k))
 
 
-@row("Unsqueeze", since=13)
+@row("Unsqueeze")
 def unsqueeze(x: T, axes: Ints) -> T:
     """Return x with dimensions of size 1 where the result has them."""
     axes = [axes] if isinstance(axes, int) else axes  # a scalar is one axis
@@ -232,9 +220,3 @@ def unsqueeze(x: T, axes: Ints) -> T:
     for axis in sorted(axis % rank for axis in axes):
         x = x.unsqueeze(axis)
     return x
-
-
-@row("Unsqueeze")
-def unsqueeze_by_attribute(x: T, *, axes: Ints) -> T:
-    """Return x with dimensions of size 1 where the result has them."""
-    return unsqueeze(x, axes)
