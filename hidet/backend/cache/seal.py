@@ -44,7 +44,7 @@ def _make(path: Path) -> None:
     try:
         os.link(temporary, path)
     except FileExistsError:
-        pass
+        return  # another process was first, and its key is the one
     finally:
         temporary.unlink()
 
