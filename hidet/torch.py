@@ -18,10 +18,7 @@ from hidet.frontends.torch import register
 from hidet.frontends.torch.backend import hidet_backend as backend
 from hidet.frontends.torch.config import DynamoConfig, dynamo_config
 from hidet.frontends.torch.custom_op import register_op
-from hidet.frontends.torch.notices import (
-    ManyShapesWarning,
-    UnsupportedOperatorWarning,
-)
+from hidet.frontends.torch.notices import ManyShapesWarning, UnsupportedOperatorWarning
 from hidet.frontends.torch.program import compiled_graphs
 
 __all__ = [

@@ -8,16 +8,7 @@ from typing import TypeAlias
 
 from xdsl.ir import SSAValue
 
-from hidet.analysis.forms import (
-    ANY,
-    ZERO,
-    Atom,
-    LinearForm,
-    Quotient,
-    Range,
-    Remainder,
-    Variable,
-)
+from hidet.analysis.forms import ANY, ZERO, Atom, LinearForm, Quotient, Range, Remainder, Variable
 
 Condition: TypeAlias = tuple[LinearForm, Range]
 """A form without constant term, and the range that it is known to have."""

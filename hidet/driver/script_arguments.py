@@ -13,13 +13,7 @@ from hidet.driver.tensor_maps import TensorMaps
 from hidet.errors import DeviceMismatchError, HidetError, UnsupportedDtypeError
 from hidet.frontends.script.launches import Parameter
 from hidet.frontends.script.tensor_maps import TensorMapType
-from hidet.frontends.script.types import (
-    TF32,
-    PointerType,
-    ScalarType,
-    TensorType,
-    plain_number,
-)
+from hidet.frontends.script.types import TF32, PointerType, ScalarType, TensorType, plain_number
 from hidet.runtime.tensors import POINTER_ALIGNMENT
 
 # What torch.compile has in the place of numbers that vary.

@@ -4,13 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 from math import gcd, prod
 
-from hidet.mapping.factors import (
-    Factor,
-    MappingError,
-    ranked_factors,
-    read_hints,
-    traversal_order,
-)
+from hidet.mapping.factors import Factor, MappingError, ranked_factors, read_hints, traversal_order
 from hidet.mapping.task_map import TaskMap
 
 

@@ -5,13 +5,7 @@ from __future__ import annotations
 from enum import Enum, auto
 
 from xdsl.ir import Block, Operation
-from xdsl.traits import (
-    IsTerminator,
-    MemoryEffectKind,
-    Pure,
-    RecursiveMemoryEffect,
-    get_effects,
-)
+from xdsl.traits import IsTerminator, MemoryEffectKind, Pure, RecursiveMemoryEffect, get_effects
 
 from hidet.analysis.memory import is_arithmetic
 from hidet.dialects.walking import blocks_in

@@ -15,13 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hidet.backend.cache.entry import DamagedEntryError, Entry, read_entry, write_entry
-from hidet.backend.cache.folder import (
-    GRACE_SECONDS,
-    NAMESPACES,
-    CacheFolder,
-    EntryInfo,
-    mark_used,
-)
+from hidet.backend.cache.folder import GRACE_SECONDS, NAMESPACES, CacheFolder, EntryInfo, mark_used
 from hidet.backend.temporary import make_folder, remove_tree, sweep
 from hidet.errors import CacheError
 from hidet.forks import FAMILY

@@ -5,15 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Self
 
-from xdsl.dialects.builtin import (
-    DictionaryAttr,
-    TensorType,
-)
-from xdsl.ir import (
-    Attribute,
-    Region,
-    SSAValue,
-)
+from xdsl.dialects.builtin import DictionaryAttr, TensorType
+from xdsl.ir import Attribute, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
@@ -25,10 +18,7 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import (
-    IsolatedFromAbove,
-    RecursiveMemoryEffect,
-)
+from xdsl.traits import IsolatedFromAbove, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
 from hidet.dialects.compute.ops import terminator_of, verify_yield

@@ -5,20 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import auto
 
-from xdsl.dialects.builtin import (
-    ArrayAttr,
-    IndexType,
-    IntAttr,
-    MemRefType,
-    TensorType,
-)
-from xdsl.ir import (
-    Attribute,
-    Block,
-    Operation,
-    Region,
-    SSAValue,
-)
+from xdsl.dialects.builtin import ArrayAttr, IndexType, IntAttr, MemRefType, TensorType
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import (
     AnyAttr,
     IRDLOperation,

@@ -2,14 +2,7 @@
 
 from typing import ClassVar
 
-from xdsl.dialects.builtin import (
-    DenseIntOrFPElementsAttr,
-    StringAttr,
-    TensorType,
-    f64,
-    i1,
-    i64,
-)
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, StringAttr, TensorType, f64, i1, i64
 from xdsl.irdl import (
     AnyAttr,
     ParamAttrConstraint,

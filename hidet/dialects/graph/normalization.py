@@ -8,12 +8,7 @@ from collections.abc import Sequence
 
 from xdsl.dialects.builtin import FloatAttr, f64
 from xdsl.ir import SSAValue
-from xdsl.irdl import (
-    irdl_op_definition,
-    operand_def,
-    prop_def,
-    var_operand_def,
-)
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, var_operand_def
 from xdsl.utils.exceptions import VerifyException
 
 from hidet.dialects.graph.base import (

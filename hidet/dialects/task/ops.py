@@ -40,14 +40,7 @@ from hidet.arch.limits import WARP_GROUP
 from hidet.arch.products import PRODUCTS
 from hidet.dialects.compute import ReduceKindAttr, single_block
 from hidet.dialects.cuda.attributes import Space, space_of
-from hidet.dialects.effects import (
-    AccessingOp,
-    Effects,
-    FieldAccessOp,
-    OwnEffects,
-    read,
-    write,
-)
+from hidet.dialects.effects import AccessingOp, Effects, FieldAccessOp, OwnEffects, read, write
 from hidet.dialects.shaped import is_memref, memref_type, shaped_type
 from hidet.dialects.syntax import parse_arguments, parse_body, print_body
 from hidet.dialects.task.layout import TaskMapAttr, map_of

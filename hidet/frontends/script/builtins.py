@@ -10,12 +10,7 @@ from hidet.frontends.script.messages import describe
 from hidet.frontends.script.pointers import VoidPointer, address_number, cast_pointer
 from hidet.frontends.script.scalars import Index, Scalar, scalar_of
 from hidet.frontends.script.tensors import Pointer, Tensor
-from hidet.frontends.script.types import (
-    INDEX,
-    PointerType,
-    element_type,
-    plain_number,
-)
+from hidet.frontends.script.types import INDEX, PointerType, element_type, plain_number
 from hidet.frontends.script.vectors import Vector
 
 

@@ -23,11 +23,7 @@ from hidet.frontends.script.pointers import VoidPointer
 from hidet.frontends.script.scalars import Index, Scalar, is_integer
 from hidet.frontends.script.tensors import Pointer, Tensor, access_bytes, align, first_of
 from hidet.frontends.script.tracing import current, insert
-from hidet.frontends.script.types import (
-    TensorType,
-    check_shape,
-    element_type,
-)
+from hidet.frontends.script.types import TensorType, check_shape, element_type
 from hidet.frontends.script.variables import marked
 from hidet.mapping import SwizzledLayout, TaskMap, repeat
 

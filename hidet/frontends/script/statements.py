@@ -19,12 +19,7 @@ from hidet.frontends.script.parameters import number_as
 from hidet.frontends.script.scalars import Scalar, common_kind, convert, is_number, negated
 from hidet.frontends.script.scopes import Scopes
 from hidet.frontends.script.signature import Signature, evaluated_defaults
-from hidet.frontends.script.syntax_analysis import (
-    are_assigned,
-    exit_in,
-    leaves,
-    read_names,
-)
+from hidet.frontends.script.syntax_analysis import are_assigned, exit_in, leaves, read_names
 from hidet.frontends.script.tensors import Pointer, Tensor
 from hidet.frontends.script.tracing import current, insert
 from hidet.frontends.script.types import (

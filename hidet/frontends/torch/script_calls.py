@@ -29,12 +29,7 @@ from hidet.driver.script import CompiledFunction, RecordedLaunch
 from hidet.driver.script_operator import kernel_of_operator
 from hidet.frontends.script.types import ScalarType
 from hidet.frontends.torch.dtypes import type_of
-from hidet.frontends.torch.operators.emitter import (
-    Emitter,
-    Overload,
-    Results,
-    unsupported,
-)
+from hidet.frontends.torch.operators.emitter import Emitter, Overload, Results, unsupported
 
 _EMPTY = (
     torch.ops.aten.empty.memory_format,

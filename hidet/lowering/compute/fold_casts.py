@@ -8,11 +8,7 @@ from xdsl.context import Context
 from xdsl.dialects.arith import ExtFOp, TruncFOp
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
-from xdsl.pattern_rewriter import (
-    PatternRewriter,
-    RewritePattern,
-    op_type_rewrite_pattern,
-)
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from hidet.dialects.cuda.marks import EXPLICIT
 from hidet.lowering.single_walk import rewrite_once

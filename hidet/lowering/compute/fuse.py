@@ -18,12 +18,7 @@ from hidet.arch.chips import Arch
 from hidet.dialects.compute import FusionOp, GridOp, YieldOp
 from hidet.dialects.graph import AnchorOp, CallKernelOp, MatmulOp
 from hidet.dialects.shaped import size_of
-from hidet.lowering.compute.fusion_groups import (
-    Group,
-    Kind,
-    consumes,
-    may_join,
-)
+from hidet.lowering.compute.fusion_groups import Group, Kind, consumes, may_join
 from hidet.lowering.compute.kept_apart import is_better_apart
 from hidet.lowering.compute.reads import Reads
 from hidet.lowering.templates.siblings import are_siblings, worth_sharing

@@ -25,12 +25,7 @@ from hidet.analysis.grids import (
     is_in_order,
     reads_neighbours,
 )
-from hidet.analysis.kernel_arguments import (
-    is_only_loaded,
-    is_only_stored,
-    loads_once,
-    shape_as,
-)
+from hidet.analysis.kernel_arguments import is_only_loaded, is_only_stored, loads_once, shape_as
 from hidet.dialects.compute import FusionOp, GridOp, terminator_of
 from hidet.dialects.cuda import KernelOp
 from hidet.dialects.graph import CallKernelOp

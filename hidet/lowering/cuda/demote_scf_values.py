@@ -13,8 +13,8 @@ from xdsl.rewriter import InsertPoint
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.walking import blocks_in
 from hidet.lowering.cuda.expression_rules import is_conditional
-from hidet.lowering.kernel_pass import KernelPass
 from hidet.rewriting.builder import KernelBuilder
+from hidet.rewriting.kernel_pass import KernelPass
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ from hidet.dialects.fields import Element, FieldsOp
 from hidet.dialects.locations import source_line
 from hidet.dialects.shaped import memref_type
 from hidet.errors import LegalityError
-from hidet.lowering.kernel_pass import KernelPass
 from hidet.rewriting.builder import Index, KernelBuilder
+from hidet.rewriting.kernel_pass import KernelPass
 
 
 @dataclass(frozen=True)

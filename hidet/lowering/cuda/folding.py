@@ -10,12 +10,7 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, i1, i64
 from xdsl.ir import Block, Operation, SSAValue, Use
 
 from hidet.analysis.memory import is_arithmetic
-from hidet.analysis.memory_order import (
-    Memory,
-    WritesAfter,
-    reads_of_expression,
-    writes_of,
-)
+from hidet.analysis.memory_order import Memory, WritesAfter, reads_of_expression, writes_of
 from hidet.dialects.cuda.arithmetic import FloorModOp
 from hidet.dialects.cuda.instructions import IdOp, ShflOp
 from hidet.dialects.cuda.kernel import KernelOp

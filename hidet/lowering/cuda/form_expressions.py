@@ -9,17 +9,12 @@ from xdsl.dialects.builtin import UnitAttr
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.cuda.marks import FORMED
 from hidet.lowering.cuda.copies import Copies
-from hidet.lowering.cuda.declarations import (
-    clear_marks,
-    declare_variables,
-    gather_ids,
-    name_values,
-)
+from hidet.lowering.cuda.declarations import clear_marks, declare_variables, gather_ids, name_values
 from hidet.lowering.cuda.demote_scf_values import demote_values
 from hidet.lowering.cuda.folding import Folding
 from hidet.lowering.cuda.single_stores import forward_single_stores
-from hidet.lowering.kernel_pass import KernelPass
 from hidet.rewriting.dead_code import drop_dead_code
+from hidet.rewriting.kernel_pass import KernelPass
 
 MAX_OPERATORS = 14
 """Operators of a statement, subscripts included, that still fit in a line."""

@@ -12,7 +12,7 @@ from hidet.analysis.forms import Range
 from hidet.analysis.index_forms import IndexForms
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.cuda.marks import LONG
-from hidet.lowering.kernel_pass import KernelPass
+from hidet.rewriting.kernel_pass import KernelPass
 
 INT = Range(-(1 << 31), (1 << 31) - 1)
 """The range of `int` in C++, on GPUs as on the CPUs that are supported."""

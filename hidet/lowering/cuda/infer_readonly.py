@@ -10,7 +10,7 @@ from xdsl.ir import SSAValue, Use
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.cuda.tensor_map import TensorMapType
 from hidet.dialects.effects import effects_of, writes_of
-from hidet.lowering.kernel_pass import KernelPass
+from hidet.rewriting.kernel_pass import KernelPass
 
 
 @dataclass(frozen=True)

@@ -39,8 +39,8 @@ from hidet.dialects.effects import element_accesses
 from hidet.dialects.shaped import memref_type
 from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, MatmulOp
 from hidet.dialects.task.layout import known_map_of
-from hidet.lowering.kernel_pass import KernelPass
 from hidet.rewriting.builder import Index, KernelBuilder
+from hidet.rewriting.kernel_pass import KernelPass
 
 
 @dataclass(frozen=True)

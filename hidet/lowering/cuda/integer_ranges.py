@@ -14,8 +14,8 @@ from hidet.analysis.integer_ranges import IntegerRanges, range_of_type
 from hidet.dialects.cuda.arithmetic import FloorModOp
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.cuda.marks import SAFE
-from hidet.lowering.kernel_pass import KernelPass
 from hidet.rewriting.builder import integer_type
+from hidet.rewriting.kernel_pass import KernelPass
 
 _SUMS = arith.AddiOp | arith.SubiOp | arith.MuliOp
 _UNSIGNED = arith.DivUIOp | arith.RemUIOp

@@ -10,12 +10,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.traits import (
-    IsolatedFromAbove,
-    IsTerminator,
-    MemoryAllocEffect,
-    is_side_effect_free,
-)
+from xdsl.traits import IsolatedFromAbove, IsTerminator, MemoryAllocEffect, is_side_effect_free
 
 from hidet.analysis.memory import accesses_of, is_arithmetic, may_alias, root_of
 from hidet.dialects.cuda.checks import FaultCheckOp

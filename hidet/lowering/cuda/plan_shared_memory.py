@@ -14,7 +14,7 @@ from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.cuda.signs import mark_unsigned
 from hidet.dialects.cuda.views import DynamicSharedOp
 from hidet.dialects.shaped import bytes_of
-from hidet.lowering.kernel_pass import KernelPass
+from hidet.rewriting.kernel_pass import KernelPass
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ from hidet.dialects.cuda.attributes import LeaveKind, Space, is_variable, space_
 from hidet.dialects.cuda.control import LeaveOp
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.walking import parents_of
-from hidet.lowering.kernel_pass import KernelPass
 from hidet.rewriting.builder import KernelBuilder
+from hidet.rewriting.kernel_pass import KernelPass
 from hidet.rewriting.regions import inline_region
 
 Loop = scf.ForOp | scf.WhileOp

@@ -25,8 +25,8 @@ from hidet.dialects.walking import blocks_in
 from hidet.lowering.cuda.unswitch import unswitch
 from hidet.lowering.cuda.vector_accesses import Place, VectorAccess, VectorLoop
 from hidet.lowering.cuda.zero_fill import zero_filled
-from hidet.lowering.kernel_pass import KernelPass
 from hidet.rewriting.builder import KernelBuilder
+from hidet.rewriting.kernel_pass import KernelPass
 
 MAX_UNSWITCHED = 2
 """How many branches are moved out of a loop; each may double it."""

@@ -5,22 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import TensorType
-from xdsl.pattern_rewriter import (
-    PatternRewriter,
-    RewritePattern,
-    op_type_rewrite_pattern,
-)
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint
 
 from hidet.dialects.compute import GridOp, ReduceOp, SinkOp, StoreOp
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.task import CopyOp
 from hidet.errors import ScheduleError
-from hidet.lowering.kernel_pass import KernelPass
 from hidet.lowering.single_walk import rewrite_once
 from hidet.lowering.task.expand import expand_copy
 from hidet.rewriting.builder import KernelBuilder
 from hidet.rewriting.inlining import inline_into_loads
+from hidet.rewriting.kernel_pass import KernelPass
 
 
 class ExpandCopyOfView(RewritePattern):

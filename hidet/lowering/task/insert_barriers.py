@@ -22,9 +22,9 @@ from hidet.dialects.shaped import shaped_type
 from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, GroupOp, MatmulOp
 from hidet.dialects.task.group import group_around
 from hidet.dialects.task.marks import RING
-from hidet.lowering.kernel_pass import KernelPass
 from hidet.lowering.task.groups import insert_barrier
 from hidet.rewriting.builder import KernelBuilder
+from hidet.rewriting.kernel_pass import KernelPass
 
 
 @dataclass

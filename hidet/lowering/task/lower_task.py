@@ -9,11 +9,7 @@ from xdsl.dialects import arith, memref
 from xdsl.dialects.arith import ConstantOp, ExtFOp, ExtUIOp, TruncIOp
 from xdsl.dialects.builtin import IntegerAttr, i1, i8, i32
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.pattern_rewriter import (
-    PatternRewriter,
-    RewritePattern,
-    op_type_rewrite_pattern,
-)
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint
 
 from hidet.analysis.kernels import kernel_of
@@ -31,7 +27,6 @@ from hidet.dialects.task.group import group_around
 from hidet.dialects.task.layout import map_of
 from hidet.dialects.task.marks import ASYNC
 from hidet.errors import ScheduleError
-from hidet.lowering.kernel_pass import KernelPass
 from hidet.lowering.single_walk import rewrite_once
 from hidet.lowering.task.expand import expand_copy
 from hidet.lowering.task.groups import insert_barrier
@@ -41,6 +36,7 @@ from hidet.lowering.task.lower_wgmma import lower_wgmma
 from hidet.mapping import TaskMap
 from hidet.mapping.factors import UNROLLED
 from hidet.rewriting.builder import Index, KernelBuilder
+from hidet.rewriting.kernel_pass import KernelPass
 
 MAX_UNROLLED = 64
 """Loops over the tasks of a thread are unrolled up to this many steps."""

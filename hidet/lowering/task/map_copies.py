@@ -20,8 +20,8 @@ from hidet.dialects.shaped import memref_type, shape_of
 from hidet.dialects.task import CopyOp, SharedLayoutAttr, TaskMapAttr
 from hidet.dialects.task.group import group_around
 from hidet.dialects.task.layout import shared_layout_of
-from hidet.lowering.kernel_pass import KernelPass
 from hidet.mapping import TaskMap, auto_map, repeat, replicate
+from hidet.rewriting.kernel_pass import KernelPass
 
 
 class MapCopy(RewritePattern):

@@ -7,13 +7,7 @@ from math import gcd
 
 from xdsl.context import Context
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import (
-    MemRefLayoutAttr,
-    MemRefType,
-    ModuleOp,
-    NoneAttr,
-    StringAttr,
-)
+from xdsl.dialects.builtin import MemRefLayoutAttr, MemRefType, ModuleOp, NoneAttr, StringAttr
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import (

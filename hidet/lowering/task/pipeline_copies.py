@@ -8,11 +8,7 @@ from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import (
-    FixedBitwidthType,
-    ModuleOp,
-    UnitAttr,
-)
+from xdsl.dialects.builtin import FixedBitwidthType, ModuleOp, UnitAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import (

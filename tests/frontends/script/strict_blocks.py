@@ -3,16 +3,7 @@
 import torch
 
 import hidet
-from hidet.lang import (
-    attrs,
-    auto_map,
-    f32,
-    f32x4,
-    register_tensor,
-    repeat,
-    shared_tensor,
-    spatial,
-)
+from hidet.lang import attrs, auto_map, f32, f32x4, register_tensor, repeat, shared_tensor, spatial
 from hidet.lang.cuda import (
     block_rank_in_cluster,
     blockIdx,

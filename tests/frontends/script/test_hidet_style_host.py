@@ -6,18 +6,7 @@ import pytest
 import torch
 
 import hidet
-from hidet.lang import (
-    attrs,
-    f16,
-    f32,
-    grid,
-    i32,
-    printf,
-    register_tensor,
-    tensor,
-    u8,
-    u32,
-)
+from hidet.lang import attrs, f16, f32, grid, i32, printf, register_tensor, tensor, u8, u32
 from hidet.lang.cuda import blockIdx, threadIdx
 from hidet.lang.mapping import repeat, spatial
 from hidet.testing.numeric import assert_close, poison

@@ -7,12 +7,7 @@ import torch
 from xdsl.ir import SSAValue
 
 from hidet.dialects import graph
-from hidet.dialects.graph.base import (
-    broadcast_shapes,
-    element_type,
-    normalized_axis,
-    shape_of,
-)
+from hidet.dialects.graph.base import broadcast_shapes, element_type, normalized_axis, shape_of
 from hidet.frontends.torch.operators.emitter import Emitter, Table, unsupported
 
 aten = torch.ops.aten

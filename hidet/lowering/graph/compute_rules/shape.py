@@ -9,11 +9,7 @@ from xdsl.ir import Operation, SSAValue
 from hidet.dialects import graph
 from hidet.dialects.compute import STORED, GridOp
 from hidet.dialects.graph.base import GraphOp, python_number, shape_of
-from hidet.lowering.graph.compute_rules.grid_builder import (
-    GridBuilder,
-    Indices,
-    broadcast_indices,
-)
+from hidet.lowering.graph.compute_rules.grid_builder import GridBuilder, Indices, broadcast_indices
 from hidet.lowering.graph.rules import Rule
 from hidet.rewriting.builder import Index
 
