@@ -35,6 +35,15 @@ class Footprint:
     shared_bytes: int
     registers: int
 
+    def residents(self, arch: Arch) -> int:
+        """Return how many such blocks a multiprocessor has room for."""
+        return min(
+            arch.threads_per_processor // self.threads,
+            arch.registers_per_processor // (self.threads * self.registers),
+            arch.shared_bytes_per_processor // max(self.shared_bytes, 1),
+            arch.blocks_per_processor,
+        )
+
     def refusal(self, arch: Arch) -> str | None:
         """Return why a machine cannot run such a block, or None where it can."""
         most = arch.registers_per_processor // self.threads

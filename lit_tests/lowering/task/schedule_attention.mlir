@@ -7,7 +7,7 @@
 // CHECK-LABEL: cuda.kernel @p_kernel
 // CHECK-SAME:    template = "attention", instruction = "m16n8k16_f16_f32"
 // CHECK:         %keys = compute.grid
-// CHECK:         %scores = memref.alloca() : memref<64x64xf32, #task.map<?>, #cuda.space<register>>
+// CHECK:         %scores = memref.alloca() : memref<32x128xf32, #task.map<?>, #cuda.space<register>>
 // CHECK:         task.copy %q_[{{.*}}] to %queries[]
 // CHECK:         scf.for %k0
 // CHECK-NEXT:      arith.constant

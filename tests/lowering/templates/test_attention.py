@@ -5,7 +5,8 @@ import random
 import pytest
 import torch
 
-from hidet.lowering.templates.attention import AttentionConfig
+from hidet.arch.chips import Arch
+from hidet.lowering.templates.attention import Attention, AttentionConfig, candidates, estimate
 
 F16, BF16 = "m16n8k16_f16_f32", "m16n8k16_bf16_f32"
 DTYPES = {F16: (torch.float16, "f16", 3e-3), BF16: (torch.bfloat16, "bf16", 2e-2)}
@@ -77,3 +78,25 @@ def test_configs(check, choose, instruction, tile, batch, sizes, masked, causal)
         tolerance=tolerance,
         options=choose(AttentionConfig(instruction, block_m, block_n, rows, 1, stages)),
     )
+
+
+CHOSEN = {
+    (12, 128, 128, 64, False): {(32, 64), (32, 128), (16, 128)},
+    (768, 197, 197, 64, False): {(64, 112)},
+    (32, 512, 512, 64, True): {(64, 128), (128, 128), (64, 64)},
+    (384, 512, 512, 64, False): {(64, 128), (128, 64), (64, 64)},
+    (32, 4096, 4096, 128, True): {(128, 128), (128, 64)},
+}
+"""Queries and keys of the blocks that were within 6% of the fastest of some twelve on an H200."""
+
+
+@pytest.mark.parametrize("sizes", CHOSEN)
+def test_choice(sizes):
+    """The first choice is one of the fastest, and estimates come in order."""
+    batch, queries, keys, width, causal = sizes
+    problem = Attention(batch, queries, keys, width, width, "f16", 0.125, causal)
+    arch = Arch.parse("sm_90a")
+    found = candidates(problem, arch)
+    assert (found[0].block_m, found[0].block_n) in CHOSEN[sizes]
+    times = [estimate(each, problem, arch) for each in found]
+    assert times == sorted(times)
