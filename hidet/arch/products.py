@@ -14,11 +14,7 @@ PRODUCTS: Mapping[str, MmaInstruction] = MappingProxyType({**MMA_SYNC, **WGMMA})
 
 
 def product_named(name: str) -> MmaInstruction:
-    """Return an instruction of tensor cores by its name.
-
-    Raises:
-        ScheduleError: there is none.
-    """
+    """Return an instruction of tensor cores by its name."""
     if name not in PRODUCTS:
         raise ScheduleError(
             f"there is no instruction {name!r}",

@@ -24,11 +24,7 @@ if TYPE_CHECKING:
 
 
 def own_key() -> bytes:
-    """Return the key that seals this user's files.
-
-    Raises:
-        CacheError: the cache cannot be used.
-    """
+    """Return the key that seals this user's files."""
     options = CompileOptions.current()
     return sealing_key(open_store(options.cache_dir, options.cache_size_limit).folder)
 

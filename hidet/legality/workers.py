@@ -42,11 +42,7 @@ def check_workers(kernel: KernelOp) -> None:
 def check_task_op(
     op: ForeachOp | CopyOp | MatmulOp | CombineOp, kernel: KernelOp, forms: IndexForms
 ) -> None:
-    """Check the map of one op of a kernel against its workers.
-
-    Raises:
-        LegalityError: they do not belong together.
-    """
+    """Check the map of one op of a kernel against its workers."""
     tasks = _known_map(op)
     if tasks is not None:
         _check_count(op, tasks, forms)

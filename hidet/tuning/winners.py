@@ -55,11 +55,7 @@ class Winners:
         return None
 
     def save(self, problem: str, space: int, winner: Winner) -> None:
-        """Keep the winner of a problem.
-
-        Raises:
-            CacheError: it can be stored nowhere.
-        """
+        """Keep the winner of a problem."""
         self._entries.put(_key(problem, space), {}, asdict(winner))
 
     def forget(self, problem: str, space: int) -> None:

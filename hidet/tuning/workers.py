@@ -124,12 +124,7 @@ class WorkerPool(ExitStack):
     def ask_all(
         self, requests: Sequence[Message], advance: Callable[[], object]
     ) -> list[Message | WorkerError]:
-        """Give the replies to requests, or why there is none.
-
-        Args:
-            requests: the requests.
-            advance: called after each.
-        """
+        """Give the replies to requests, or why there is none."""
         idle: SimpleQueue[Worker] = SimpleQueue()
         for worker in self._workers:
             idle.put(worker)

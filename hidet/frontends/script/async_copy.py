@@ -195,11 +195,7 @@ def _coordinates(value: object, box: TensorMap) -> list[SSAValue]:
 
 
 def _box_memory(instruction: Instruction, value: object, box: TensorMap) -> Element:
-    """Return where a box lies in shared memory.
-
-    Raises:
-        ScriptError: it has other elements, or does not fit.
-    """
+    """Return where a box lies in shared memory."""
     count = prod(box.type.extents)
     element = operand_at(instruction.function, instruction.operands[0], value, 1)
     kind = memref_type(element.memref)

@@ -167,11 +167,7 @@ class Expressions(ast.NodeVisitor):
         return self.operate(node.op, lhs, rhs)
 
     def operate(self, kind: ast.operator, lhs: object, rhs: object) -> object:
-        """Compute a binary operator of two values.
-
-        Raises:
-            ScriptError: there is no such operator.
-        """
+        """Compute a binary operator of two values."""
         function = BINARY.get(type(kind))
         if function is None:
             raise ScriptError(

@@ -117,11 +117,7 @@ class Exits:
         return Left(by, kept=value is not None)
 
     def keep(self, value: object) -> None:
-        """Put what is returned into the variable for it.
-
-        Raises:
-            ScriptError: it is no scalar.
-        """
+        """Put what is returned into the variable for it."""
         if not isinstance(value, Scalar) and not is_number(value):
             raise ScriptError(
                 f"{describe(value)} is returned where the kernel decides whether it is",

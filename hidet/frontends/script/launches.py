@@ -56,9 +56,6 @@ def check_host_value(what: str, value: Scalar) -> None:
     Args:
         what: what the value is for, as in messages.
         value: the value.
-
-    Raises:
-        ScriptError: it cannot.
     """
     for op in reversed(_computing([value.ssa])):
         if isinstance(op, memref.LoadOp) and is_variable(op.memref):

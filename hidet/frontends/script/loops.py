@@ -74,11 +74,7 @@ class Loops(Assignments):
         return None
 
     def _check_else(self, node: ast.For | ast.While, word: str) -> None:
-        """Refuse the `else` of a loop.
-
-        Raises:
-            ScriptError: there is one.
-        """
+        """Refuse the `else` of a loop."""
         if node.orelse:
             raise self.source.error(
                 node.orelse[0],

@@ -95,11 +95,7 @@ class Source:
 
     @contextmanager
     def at(self, node: ast.AST) -> Generator[None]:
-        """Evaluate a node: what is raised becomes an error about it, unless its place is known.
-
-        Raises:
-            ScriptError: something was raised.
-        """
+        """Evaluate a node: what is raised becomes an error about it, unless its place is known."""
         try:
             yield
         except LocatedError:

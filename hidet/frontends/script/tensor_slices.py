@@ -86,11 +86,7 @@ def moved(pointer: Pointer, indices: Sequence[object]) -> Pointer:
 
 
 def _bound(value: object, default: Index) -> Index:
-    """Return a bound of a slice.
-
-    Raises:
-        ScriptError: it is no integer, or counts from the end.
-    """
+    """Return a bound of a slice."""
     if value is None:
         return default
     if not is_integer(value) or (isinstance(value, int) and value < 0):
@@ -140,11 +136,7 @@ def lanes_of(pointer: Pointer) -> Lanes:
 
 
 def lane_at(lanes: Lanes, name: str) -> Pointer:
-    """Return the address of the element of a vector that is called so.
-
-    Raises:
-        ScriptError: it has fewer elements.
-    """
+    """Return the address of the element of a vector that is called so."""
     return address_of(lanes, [LANES.index(name)])
 
 

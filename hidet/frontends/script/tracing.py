@@ -176,9 +176,6 @@ def current(what: str = "what is computed here") -> Emitter:
 
     Args:
         what: what needs it, for the message.
-
-    Raises:
-        ScriptError: no kernel is being traced.
     """
     emitter = _EMITTER.get()
     if emitter is None:
@@ -189,9 +186,5 @@ def current(what: str = "what is computed here") -> Emitter:
 
 
 def insert(op: AnyOp) -> AnyOp:
-    """Insert an operation where the kernel has been traced to.
-
-    Raises:
-        ScriptError: no kernel is being traced.
-    """
+    """Insert an operation where the kernel has been traced to."""
     return current(f"'{op.name}'").insert(op)

@@ -316,11 +316,7 @@ class PointerType(OfElements):
 
 
 def check_shape(shape: tuple[object, ...]) -> tuple[int, ...]:
-    """Return a shape whose extents are known when the script is defined.
-
-    Raises:
-        ScriptError: an extent is no integer, or is negative.
-    """
+    """Return a shape whose extents are known when the script is defined."""
     extents: list[int] = []
     for extent in map(plain_number, shape):
         if isinstance(extent, bool) or not isinstance(extent, int) or extent < 0:
@@ -371,11 +367,7 @@ _TYPES_OF_IR = {each.ir: each for each in (BOOL, INDEX, I8, I16, I32, I64, F16, 
 
 
 def type_of_ir(kind: Attribute) -> ScalarType:
-    """Return the scalar type that a type of the IR stands for; integers are taken as signed.
-
-    Raises:
-        KeyError: there is none.
-    """
+    """Return the scalar type that a type of the IR stands for; integers are taken as signed."""
     return _TYPES_OF_IR[kind]
 
 
@@ -394,11 +386,7 @@ def is_of_python(kind: object) -> bool:
 
 
 def scalar_type(dtype: object) -> ScalarType:
-    """Return the scalar type that a user names: a type, `'float32'`, or `int`, `float`, `bool`.
-
-    Raises:
-        ScriptError: it is none.
-    """
+    """Return the scalar type that a user names: a type, `'float32'`, or `int`, `float`, `bool`."""
     if isinstance(dtype, ScalarType):
         return dtype
     if isinstance(dtype, str) and dtype in SCALAR_TYPES:

@@ -285,11 +285,7 @@ def _side(value: object) -> Window:
 
 
 def _nearness(verb: str, tensor: Tensor) -> int:
-    """Return how near a tensor is to the threads, an index into `_PLACES`.
-
-    Raises:
-        ScriptError: block-level verbs do not take such a tensor.
-    """
+    """Return how near a tensor is to the threads, an index into `_PLACES`."""
     space = _space(tensor)
     if space is Space.LOCAL:
         raise ScriptError(
