@@ -42,12 +42,7 @@ class Inverse:
     forms: tuple[LinearForm, ...]
 
     def materialize(self, builder: Builder, indices: Sequence[SSAValue]) -> list[SSAValue]:
-        """Compute the indices of the grid by ops at the builder's insertion point.
-
-        Args:
-            builder: where the ops go.
-            indices: the indices of an element of the anchor.
-        """
+        """Compute the indices of the grid by ops at the builder's insertion point."""
         materializer = Materializer(dict(zip(self.variables, indices, strict=True)))
         algebra = FormAlgebra()
         return [materializer.value(form, builder.insert, algebra) for form in self.forms]

@@ -76,14 +76,7 @@ def build_kernels(
 def find_binary(
     cache: ArtifactCache, key: str, toolchain: Toolchain, symbol: str | None
 ) -> Path | None:
-    """Give the path of a binary in the cache, or None where it has to be built.
-
-    Args:
-        cache: where it is looked for.
-        key: its key.
-        toolchain: what made it.
-        symbol: the function that it must define.
-    """
+    """Give the path of a binary in the cache, or None where it has to be built."""
     name = _binary_name(toolchain)
 
     def check(entry: Entry) -> None:

@@ -76,13 +76,7 @@ class AliasPrinter(Printer):
 
 
 def module_text(module: ModuleOp, *, generic: bool = False, locations: bool = False) -> str:
-    """Give the text of a module, with aliases.
-
-    Args:
-        module: the program.
-        generic: write every operation in MLIR's generic format.
-        locations: write the source location of every operation.
-    """
+    """Give the text of a module, with aliases."""
     stream = StringIO()
     printer = AliasPrinter(stream=stream, print_generic_format=generic, print_debuginfo=locations)
     printer.print_aliased_module(module)

@@ -31,12 +31,7 @@ def name_line(error: CompilationError, kernels: Sequence[KernelOp]) -> None:
 
 
 def in_script(message: str, kernel: KernelOp) -> str:
-    """Return what a kernel says of itself, "in line 8" of its source, with the lines of the script.
-
-    Args:
-        message: the message of a launch that failed.
-        kernel: the kernel.
-    """
+    """Return what a kernel says of "line 8" of its source, with the lines of the script."""
     if "the assertion does not hold" in message:  # in words of the script's author
         return message
     origins = origins_of(kernel)

@@ -64,10 +64,6 @@ class Arguments:
 
         Without tensors it is the current GPU if there is one and the function may run there.
 
-        Args:
-            arguments: the arguments.
-            on_cpu: whether the function runs on the CPU only.
-
         Raises:
             HidetError: see `check_types`; or a tensor that is written overlaps another one.
             DeviceMismatchError: they are on different devices.

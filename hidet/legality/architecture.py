@@ -13,10 +13,6 @@ from hidet.legality.tiles import shared_bytes_of
 def check_architecture(kernel: KernelOp, arch: Arch) -> None:
     """Check that a machine has the instructions of a kernel, and the shared memory.
 
-    Args:
-        kernel: a kernel at the `cuda` level.
-        arch: the machine.
-
     Raises:
         LegalityError: it lacks one; the error says which machines have it. Or its blocks have less
             shared memory, or the kernel checks its memory accesses, which only the CPU does.

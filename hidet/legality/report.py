@@ -11,13 +11,7 @@ from hidet.errors import LegalityError
 
 
 def illegal(op: Operation, what: str, hint: str | None = None) -> LegalityError:
-    """Return the error about an op that must not be what or where it is.
-
-    Args:
-        op: the op.
-        what: what is wrong with it, in one sentence.
-        hint: what would be right.
-    """
+    """Return the error about an op that must not be what or where it is."""
     return LegalityError(what, where=place_of(op), hint=hint)
 
 

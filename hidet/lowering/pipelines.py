@@ -122,14 +122,7 @@ def run_pipeline(
     *,
     pipeline: str = "hidet-pipeline",
 ) -> None:
-    """Run a pipeline on a module, in place.
-
-    Args:
-        module: the module.
-        context: the context that the module's dialects are registered in.
-        options: what the passes are told.
-        pipeline: a name of `PIPELINES`.
-    """
+    """Run a pipeline on a module, in place."""
     with collector_paused():
         for each in passes_of(pipeline, options):
             with blame(each):

@@ -14,12 +14,7 @@ if TYPE_CHECKING:
 
 
 def add_commands(commands: Any, benches: Any) -> None:
-    """Add the commands.
-
-    Args:
-        commands: what `argparse` gives for those of `hidet`.
-        benches: the same for those of `hidet bench`.
-    """
+    """Add the commands."""
     build = commands.add_parser("compile", help="compile a model to a saved graph")
     build.add_argument("model", type=Path, help="model.onnx, or what torch.export.save has written")
     build.add_argument("-o", "--output", type=Path, required=True, help="the saved graph")

@@ -14,11 +14,7 @@ DTYPES = ("f16", "bf16", "f32")
 
 
 def add_commands(commands: Any) -> Any:
-    """Add both commands to those of `hidet`, and return what `argparse` gives for those of `bench`.
-
-    Args:
-        commands: what `argparse` gives for commands.
-    """
+    """Add both commands to those of `hidet`; return what has those of `bench`."""
     tune = commands.add_parser("tune", help="search for the configs of a program's fusions")
     tune.add_argument("file", type=Path, help="a program of graph operations or of fusions")
     tune.set_defaults(action=_tune)

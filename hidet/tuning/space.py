@@ -13,10 +13,6 @@ def seeds(configs: Sequence[Config], count: int) -> list[Config]:
 
     The first is the cost model's. Those that follow differ from all before in two choices at
     least, as long as there are such; then come the best of the others.
-
-    Args:
-        configs: the space, the best estimate first.
-        count: how many are wanted.
     """
     chosen: list[Config] = []
     for apart in (2, 1):

@@ -46,12 +46,7 @@ class Builder(Protocol):
     def build(
         self, candidates: Sequence[tuple[str, str]], advance: Callable[[], object]
     ) -> list[Built]:
-        """Build programs of one fusion each, with the text of their config.
-
-        Args:
-            candidates: texts of programs and of configs.
-            advance: called after each.
-        """
+        """Build programs of one fusion each, with the text of their config."""
         ...
 
 

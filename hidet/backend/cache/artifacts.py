@@ -234,10 +234,6 @@ class ArtifactCache:
         """Hold a lock while building an entry, so that others wait for it instead of building too.
 
         It only saves work: where the file of a lock cannot be, there is none.
-
-        Args:
-            key: the key of the entry.
-            give_up: whether not to wait for the lock any longer.
         """
         from filelock import FileLock  # a start with a full cache does without
 

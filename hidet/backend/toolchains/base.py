@@ -136,11 +136,6 @@ class Toolchain(ABC):
     ) -> CompileReport:
         """Compile `source` to the file `output`, which is there complete or not at all.
 
-        Args:
-            source: the text of a file of kernels.
-            output: the file to make.
-            processes: what runs the compiler.
-
         Raises:
             CompilerNotFoundError: there is no compiler on this machine.
             CompilationError: the compiler failed. The error names the file that keeps the source.

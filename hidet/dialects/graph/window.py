@@ -28,10 +28,6 @@ class Window:
     def count(self, name: str, sizes: Sequence[int]) -> list[int]:
         """Count the positions of the window in each dimension of an image.
 
-        Args:
-            name: the operator, for messages.
-            sizes: the spatial dimensions of the image.
-
         Raises:
             VerifyException: the window is larger than the image, or its numbers make no sense.
         """

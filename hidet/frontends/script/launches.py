@@ -51,12 +51,7 @@ class Parameter:
 
 
 def check_host_value(what: str, value: Scalar) -> None:
-    """Check that the host can compute a value: from arguments of the kernel, by arithmetic.
-
-    Args:
-        what: what the value is for, as in messages.
-        value: the value.
-    """
+    """Check that the host can compute a value: from arguments of the kernel, by arithmetic."""
     for op in reversed(_computing([value.ssa])):
         if isinstance(op, memref.LoadOp) and is_variable(op.memref):
             raise ScriptError(

@@ -47,11 +47,6 @@ class Signature:
     ) -> dict[str, object]:
         """Return the values of the parameters in a call, those of `*args` as a tuple.
 
-        Args:
-            what: the function, as in messages.
-            values: the arguments without a name.
-            keywords: those with one.
-
         Raises:
             ScriptError: an argument has no parameter, or a parameter no argument, or two.
         """

@@ -172,11 +172,7 @@ def tracing(emitter: Emitter) -> Generator[None]:
 
 
 def current(what: str = "what is computed here") -> Emitter:
-    """Return the emitter of the kernel that is being traced.
-
-    Args:
-        what: what needs it, for the message.
-    """
+    """Return the emitter of the kernel that is being traced."""
     emitter = _EMITTER.get()
     if emitter is None:
         raise ScriptError(

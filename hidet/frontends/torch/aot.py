@@ -57,11 +57,6 @@ def compile_aten(
 ) -> Callable[[list[Any]], Sequence[Any]]:
     """Compile a functional graph of ATen operators.
 
-    Args:
-        module: the graph.
-        static: the arguments that are parameters or buffers.
-        settings: how to compile.
-
     Returns:
         A function of the list of arguments.
     """

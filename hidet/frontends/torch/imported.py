@@ -87,15 +87,7 @@ def finish(
     sources: Mapping[SSAValue, Source],
     kernels: Sequence[KernelOp] = (),
 ) -> None:
-    """Close the program: return the results, drop what nobody needs, number what is left.
-
-    Args:
-        result: gets the module, the inputs and the constants.
-        block: the operations of the program.
-        returned: the values that the program returns.
-        sources: the tensors behind arguments and constants.
-        kernels: the kernels that operations call.
-    """
+    """Close the program: return the results, drop what nobody needs, number what is left."""
     block.add_op(func.ReturnOp(*returned))
     _drop_unused(block)
     for number, argument in enumerate(block.args):

@@ -67,12 +67,6 @@ def partition(
 ) -> Callable[[list[Any]], Sequence[Any]]:
     """Compile the parts of a graph that can be, and give a function for the whole graph.
 
-    Args:
-        module: the graph.
-        imported: what the importer found out about it.
-        static: the arguments that are parameters or buffers.
-        settings: how to compile.
-
     Returns:
         A function of the list of arguments.
     """

@@ -12,11 +12,6 @@ from hidet.frontends.torch.importer import import_graph
 def import_whole(module: fx.GraphModule, static: Collection[int], hint: str) -> ImportedGraph:
     """Return an FX graph as a program.
 
-    Args:
-        module: the graph, of ATen operators.
-        static: the arguments that are constants.
-        hint: what to do where an operator is not compiled.
-
     Raises:
         HidetError: an operator is not compiled, or operators run on several devices.
     """

@@ -36,13 +36,7 @@ def _note(tree: Tree, text: str) -> str:
 
 
 def new_pass(tree: Tree, name: str, stage: str) -> list[str]:
-    """Write a pass, its line in the registry, its lit test and its note.
-
-    Args:
-        tree: the checkout.
-        name: the name, such as `fold-casts`.
-        stage: one of `STAGES`.
-    """
+    """Write a pass, its line in the registry, its lit test and its note."""
     _check_name(name, "[a-z][a-z0-9]*(-[a-z0-9]+)*", "'fold-casts'")
     if name in PASSES:
         raise HidetError(f"there is a pass '{name}' already", where=PASSES[name])
@@ -163,11 +157,6 @@ def new_instruction(tree: Tree, name: str, operands: int | None = None) -> list[
 
     That is a row of the table of scalar functions, what it means in Python, its body in the device
     header, which the GPU and the CPU share; `hidet.lang.math` shows it.
-
-    Args:
-        tree: the checkout.
-        name: the name, such as `fdim`.
-        operands: how many numbers it takes; by default one.
     """
     _check_name(name, "[a-z][a-z0-9]*(_[a-z0-9]+)*", "'fdim'")
     if name in FUNCTIONS or name in MATH_FUNCTIONS:
