@@ -4,38 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from time import perf_counter
-from typing import Literal, overload
+from typing import Any
 
 import torch
 
 from hidet.errors import HidetError
 
 
-@overload
-def benchmark_func(
-    run_func: Callable[[], object],
-    warmup: int = 1,
-    number: int = 5,
-    repeat: int = 5,
-    median: Literal[True] = True,
-) -> float: ...
-@overload
-def benchmark_func(
-    run_func: Callable[[], object],
-    warmup: int = 1,
-    number: int = 5,
-    repeat: int = 5,
-    *,
-    median: Literal[False],
-) -> list[float]: ...
 def benchmark_func(
     run_func: Callable[[], object],
     warmup: int = 1,
     number: int = 5,
     repeat: int = 5,
     median: bool = True,
-) -> float | list[float]:
-    """Return how many milliseconds a call takes.
+) -> Any:
+    """Return how many milliseconds a call takes, as a float or a list of them.
 
     The clock is that of the host, read when the GPU has finished all that was launched.
 

@@ -10,6 +10,7 @@ from torch import fx
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Block, Region, SSAValue
+from xdsl.rewriter import Rewriter
 
 from hidet.dialects import graph
 from hidet.dialects.cuda import KernelOp
@@ -114,8 +115,7 @@ def _drop_unused(block: Block) -> None:
         if isinstance(op, graph.GraphOp | graph.CallKernelOp) and not any(
             result.first_use for result in op.results
         ):
-            op.detach()
-            op.erase()
+            Rewriter.erase_op(op)
     for argument in reversed(block.args):
         if argument.first_use is None:
             block.erase_arg(argument)

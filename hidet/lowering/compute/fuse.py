@@ -47,8 +47,7 @@ class Fuser:
                 self._emit(group)
         for op in reversed(self.reads.order):
             if isinstance(op, GridOp | AnchorOp):
-                op.detach()
-                op.erase()
+                Rewriter.erase_op(op)
 
     def _place(self, op: Operation) -> None:
         """Put an op into the latest group that it reads, or into one of its own."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.rewriter import Rewriter
 
 from hidet.dialects.cuda.attributes import is_variable
 from hidet.dialects.cuda.kernel import KernelOp
@@ -41,8 +42,7 @@ class Copies:
                 used = used[:1]
             for copy in group:
                 if copy not in used:
-                    copy.detach()
-                    copy.erase()
+                    Rewriter.erase_op(copy)
 
 
 def _copy_for_each_use(op: Operation) -> list[Operation]:

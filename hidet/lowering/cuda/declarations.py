@@ -7,6 +7,7 @@ from collections.abc import Set as AbstractSet
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import IndexType, UnitAttr, i1
 from xdsl.ir import Block, Operation, SSAValue
+from xdsl.rewriter import Rewriter
 
 from hidet.dialects.constants import known_index
 from hidet.dialects.cuda.arithmetic import FloorModOp
@@ -36,11 +37,10 @@ def gather_ids(kernel: KernelOp) -> None:
         if not isinstance(op, IdOp):
             continue
         kept = first.setdefault((op.name, op.dimension.data), op)
-        if kept is not op:
-            op.result.replace_all_uses_with(kept.result)
-        op.detach()
-        if kept is not op:
-            op.erase()
+        if kept is op:
+            op.detach()
+        else:
+            Rewriter.replace_op(op, [], [kept.result])
     block = kernel.body.block
     for key in sorted(first, reverse=True):
         if block.first_op is None:

@@ -8,11 +8,11 @@ from xdsl.builder import Builder
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import i1
 from xdsl.ir import Block, Operation, Region, SSAValue
-from xdsl.rewriter import InsertPoint
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.walking import blocks_in
-from hidet.lowering.cuda.expression_rules import is_conditional
+from hidet.lowering.cuda.expression_rules import operators_of
 from hidet.rewriting.builder import KernelBuilder
 from hidet.rewriting.kernel_pass import KernelPass
 
@@ -65,7 +65,7 @@ class _Demotion:
             if isinstance(op, scf.ForOp) and op.iter_args:
                 kept = self._loop(op)
             elif isinstance(op, scf.IfOp) and op.results:
-                if is_conditional(op) and not self._is_update(op):
+                if operators_of(op) is not None and not self._is_update(op):
                     continue
                 kept = self._branch(op)
             for inner in blocks_in(kept):
@@ -129,8 +129,7 @@ class _Demotion:
             if alloca.parent is op.parent:  # it stands before a later op, and is needed here
                 alloca.detach()
                 Builder(InsertPoint.before(op)).insert(alloca)
-            store.detach()
-            store.erase()
+            Rewriter.erase_op(store)
             return variable
         variable = KernelBuilder.like(op, InsertPoint.before(op)).local_array(result.type, [])
         variable.name_hint = hint
@@ -173,8 +172,7 @@ def _replace(op: Operation, bare: Operation, variables: list[SSAValue]) -> None:
             loaded = after.load(variable)
             loaded.name_hint = result.name_hint
             result.replace_all_uses_with(loaded)
-    op.detach()
-    op.erase()
+    Rewriter.erase_op(op)
 
 
 def _is_empty(arm: Region) -> bool:

@@ -21,16 +21,11 @@ def prints_operands_twice(op: Operation) -> bool:
     return isinstance(op, arith.CmpfOp) and op.predicate.value.data in _TWICE
 
 
-def is_conditional(op: scf.IfOp) -> bool:
-    """Return whether a branch with one value can be written as `c ? a : b`.
+def operators_of(op: scf.IfOp) -> int | None:
+    """Return the number of operators of a branch that is written as `c ? a : b`, None if it cannot.
 
     Both arms must be trees of arithmetic and loads: every value in them has one use.
     """
-    return operators_of(op) is not None
-
-
-def operators_of(op: scf.IfOp) -> int | None:
-    """Return the number of operators of a conditional expression, None if it is none."""
     if len(op.results) != 1 or not op.false_region.blocks:
         return None
     total = 1

@@ -93,8 +93,8 @@ class Folding:
         if self._operators.get(root, 0) + added > self.max_operators:
             return False
         if root.parent is not op.parent:
-            return _is_pure(op) and _may_sink(op, root)
-        if isinstance(root, scf.ForOp) and not _is_pure(op):
+            return is_arithmetic(op) and _may_sink(op, root)
+        if isinstance(root, scf.ForOp) and not is_arithmetic(op):
             return False  # the bounds of a loop are evaluated again in every iteration
         if isinstance(op, ShflOp) and self._is_conditional(use):
             return False
@@ -176,11 +176,6 @@ def _is_expression(op: Operation) -> bool:
     if isinstance(op, scf.IfOp):
         return bool(op.results)
     return is_arithmetic(op) or isinstance(op, memref.LoadOp | ShflOp | IdOp)
-
-
-def _is_pure(op: Operation) -> bool:
-    """Return whether the value of an operation depends on its operands alone."""
-    return is_arithmetic(op)
 
 
 def _may_sink(op: Operation, root: Operation) -> bool:

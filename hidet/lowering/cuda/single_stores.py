@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from xdsl.dialects import memref
 from xdsl.ir import Operation
+from xdsl.rewriter import Rewriter
 
 from hidet.dialects.cuda.attributes import is_variable
 from hidet.dialects.cuda.kernel import KernelOp
@@ -34,9 +35,6 @@ def _forward(alloca: memref.AllocaOp) -> None:
         return
     store.value.name_hint = store.value.name_hint or alloca.memref.name_hint
     for load in loads:
-        load.res.replace_all_uses_with(store.value)
-        load.detach()
-        load.erase()
+        Rewriter.replace_op(load, [], [store.value])
     for op in (store, alloca):
-        op.detach()
-        op.erase()
+        Rewriter.erase_op(op)

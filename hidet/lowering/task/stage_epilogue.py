@@ -17,7 +17,7 @@ from xdsl.pattern_rewriter import (
     RewritePattern,
     op_type_rewrite_pattern,
 )
-from xdsl.rewriter import InsertPoint
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from hidet.analysis.kernels import kernel_of, kernels_of
 from hidet.analysis.windows import sink_window
@@ -188,8 +188,7 @@ def _local_sink(
         of_tile = inside.index(inside.subtract(index, first))
         place.append(inside.index(inside.mod(of_tile, extent)))
     inside.insert(StoreOp(inner.value, part.memref, place))
-    inner.detach()
-    inner.erase()
+    Rewriter.erase_op(inner)
     return local.result
 
 

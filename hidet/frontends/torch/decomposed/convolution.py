@@ -1,12 +1,21 @@
 """Convolutions that are made of others: transposed ones, those over volumes, and gradients."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
 aten = torch.ops.aten
+
+
+class Steps(NamedTuple):
+    """How filters go over images: numbers for each dimension, and the groups of channels."""
+
+    stride: Sequence[int]
+    padding: Sequence[int]
+    dilation: Sequence[int]
+    groups: int
 
 
 def convolution(
@@ -32,9 +41,9 @@ def convolution(
             (size - 1) * stride[n] - 2 * padding[n] + dilation[n] * (kernel - 1) + extra[n] + 1
             for n, (size, kernel) in enumerate(zip(x.shape[2:], weight.shape[2:], strict=True))
         ]
-        result = _of_gradient(x, weight, sizes, stride, padding, dilation, groups)
+        result = _of_gradient(x, weight, sizes, Steps(stride, padding, dilation, groups))
     else:
-        result = _over_volumes(x, weight, stride, padding, dilation, groups)
+        result = _over_volumes(x, weight, Steps(stride, padding, dilation, groups))
     return result if bias is None else result + bias.reshape(-1, *[1] * rank)
 
 
@@ -53,35 +62,27 @@ def convolution_backward(
 ) -> tuple[Tensor | None, ...]:
     """The gradients of a convolution: convolutions of the gradient of its result."""
     rank = x.dim() - 2
-    stride, padding, dilation = (
-        _per_dimension(values, rank) for values in (stride, padding, dilation)
-    )
+    each = [_per_dimension(values, rank) for values in (stride, padding, dilation)]
+    steps = Steps(each[0], each[1], each[2], groups)
     grad_x = grad_weight = None
     if output_mask[0] and transposed:
-        grad_x = _convolved(grad, weight, stride, padding, dilation, groups)
+        grad_x = _convolved(grad, weight, steps)
     elif output_mask[0]:
-        grad_x = _of_gradient(grad, weight, x.shape[2:], stride, padding, dilation, groups)
+        grad_x = _of_gradient(grad, weight, x.shape[2:], steps)
     if output_mask[1]:
         image, window = (grad, x) if transposed else (x, grad)
-        grad_weight = _of_weight(image, window, weight.shape, stride, padding, dilation, groups)
+        grad_weight = _of_weight(image, window, weight.shape, steps)
     grad_bias = grad.sum([0, *range(2, grad.dim())]) if output_mask[2] else None
     return grad_x, grad_weight, grad_bias
 
 
-def _of_gradient(
-    grad: Tensor,
-    weight: Tensor,
-    sizes: Sequence[int],
-    stride: Sequence[int],
-    padding: Sequence[int],
-    dilation: Sequence[int],
-    groups: int,
-) -> Tensor:
+def _of_gradient(grad: Tensor, weight: Tensor, sizes: Sequence[int], steps: Steps) -> Tensor:
     """Give the gradient of the image, of given sizes; a transposed convolution is this, too.
 
     It is the convolution by mirrored kernels of the gradient with zeros between its elements.
     """
     filters, depth, *kernel = weight.shape
+    stride, padding, dilation, groups = steps
     grad = spread(grad, stride)
     pads = pads_of_gradient(grad.shape[2:], sizes, kernel, padding, dilation)
     grad = torch.constant_pad_nd(grad, pads)
@@ -89,42 +90,28 @@ def _of_gradient(
     mirrored = mirrored.reshape(groups * depth, filters // groups, *kernel)
     mirrored = mirrored.flip(list(range(2, weight.dim())))
     ones, zeros = [1] * len(kernel), [0] * len(kernel)
-    return _convolved(grad, mirrored, ones, zeros, dilation, groups)
+    return _convolved(grad, mirrored, Steps(ones, zeros, dilation, groups))
 
 
-def _of_weight(
-    image: Tensor,
-    grad: Tensor,
-    shape: Sequence[int],
-    stride: Sequence[int],
-    padding: Sequence[int],
-    dilation: Sequence[int],
-    groups: int,
-) -> Tensor:
+def _of_weight(image: Tensor, grad: Tensor, shape: Sequence[int], steps: Steps) -> Tensor:
     """Give the gradient of the weight: a convolution of the image by the gradient.
 
     Batch and channels change their places, and so do stride and dilation.
     """
-    count, rest = image.shape[0], image.shape[2:]
+    count, rest, groups = image.shape[0], image.shape[2:], steps.groups
     image = image.reshape(count, groups, -1, *rest).permute(2, 1, 0, *range(3, 3 + len(rest)))
     image = image.reshape(-1, groups * count, *rest)
-    result = _convolved(image, grad.transpose(0, 1), dilation, padding, stride, groups)
+    turned = steps._replace(stride=steps.dilation, dilation=steps.stride)
+    result = _convolved(image, grad.transpose(0, 1), turned)
     for n, size in enumerate(shape[2:]):
         result = result.narrow(2 + n, 0, size)
     return result.transpose(0, 1)
 
 
-def _convolved(
-    x: Tensor,
-    weight: Tensor,
-    stride: Sequence[int],
-    padding: Sequence[int],
-    dilation: Sequence[int],
-    groups: int,
-) -> Tensor:
+def _convolved(x: Tensor, weight: Tensor, steps: Steps) -> Tensor:
     """Give a convolution that is not transposed and has no bias."""
-    zeros = [0] * (x.dim() - 2)
-    return aten.convolution(x, weight, None, stride, padding, dilation, False, zeros, groups)
+    *numbers, groups = steps
+    return aten.convolution(x, weight, None, *numbers, False, [0] * (x.dim() - 2), groups)
 
 
 def spread(x: Tensor, stride: Sequence[int]) -> Tensor:
@@ -158,16 +145,11 @@ def pads_of_gradient(
     return pads
 
 
-def _over_volumes(
-    x: Tensor,
-    weight: Tensor,
-    stride: Sequence[int],
-    padding: Sequence[int],
-    dilation: Sequence[int],
-    groups: int,
-) -> Tensor:
+def _over_volumes(x: Tensor, weight: Tensor, steps: Steps) -> Tensor:
     """Give a convolution over three dimensions: the sum of those of slices along the first."""
+    (stride, padding, dilation), groups = steps[:3], steps.groups
     x = torch.constant_pad_nd(x, [0, 0, 0, 0, padding[0], padding[0]])
+    of_images = Steps(stride[1:], padding[1:], dilation[1:], groups)
     kernel = weight.shape[2]
     depth = (x.shape[2] - dilation[0] * (kernel - 1) - 1) // stride[0] + 1
     result: Any = 0
@@ -175,9 +157,7 @@ def _over_volumes(
         start = k * dilation[0]
         part = x[:, :, start : start + (depth - 1) * stride[0] + 1 : stride[0]]
         images = part.transpose(1, 2).flatten(0, 1)
-        result = result + _convolved(
-            images, weight[:, :, k], stride[1:], padding[1:], dilation[1:], groups
-        )
+        result = result + _convolved(images, weight[:, :, k], of_images)
     return result.unflatten(0, (x.shape[0], depth)).transpose(1, 2)
 
 

@@ -10,7 +10,7 @@ from xdsl.ir import SSAValue
 
 from hidet.dialects import graph
 from hidet.dialects.graph.base import shape_of
-from hidet.dialects.graph.reduction import ReductionOp
+from hidet.dialects.graph.reduction import ReductionOp, TruthReductionOp
 from hidet.frontends.torch.operators.emitter import (
     Emitter,
     Overload,
@@ -32,18 +32,11 @@ def reduce(
     dim: int | Sequence[int] | None = None,
     keepdim: bool = False,
 ) -> SSAValue:
-    """A combination of elements of the type of the result; no dimensions are all of them."""
-    return g.emit(op(g.cast(x, g.element), _axes(x, dim), keepdim))
+    """A combination of elements of the type of the result; no dimensions are all of them.
 
-
-def truth(
-    op: type[ReductionOp],
-    g: Emitter,
-    x: SSAValue,
-    dim: int | Sequence[int] | None = None,
-    keepdim: bool = False,
-) -> SSAValue:
-    """Whether any or all elements are not 0; their type does not matter."""
+    Of truth values elements of any type are taken: they are true where they are not 0.
+    """
+    x = x if issubclass(op, TruthReductionOp) else g.cast(x, g.element)
     return g.emit(op(x, _axes(x, dim), keepdim))
 
 
@@ -143,16 +136,12 @@ REDUCTIONS: dict[type[ReductionOp], tuple[Overload, ...]] = {
     graph.ProdOp: (aten.prod.default, aten.prod.dim_int),
     graph.MaxOp: (aten.amax.default, aten.max.default),
     graph.MinOp: (aten.amin.default, aten.min.default),
-}
-
-TRUTHS: dict[type[ReductionOp], tuple[Overload, ...]] = {
     graph.AnyOp: (aten.any.default, aten.any.dim, aten.any.dims),
     graph.AllOp: (aten.all.default, aten.all.dim, aten.all.dims),
 }
 
 REDUCTION: Table = {
     **{target: partial(reduce, op) for op, group in REDUCTIONS.items() for target in group},
-    **{target: partial(truth, op) for op, group in TRUTHS.items() for target in group},
     aten.max.dim: partial(extremum, graph.MaxOp),
     aten.min.dim: partial(extremum, graph.MinOp),
     aten.argmax.default: partial(position, graph.MaxOp),
