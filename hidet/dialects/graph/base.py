@@ -6,7 +6,7 @@ verifier call. It raises `VerifyException` with all shapes concerned where they 
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from typing import ClassVar, TypeAlias, TypeGuard
+from typing import Any, ClassVar, TypeAlias, TypeGuard
 
 from xdsl.dialects.builtin import (
     AnyFloat,
@@ -38,6 +38,7 @@ from xdsl.irdl import (
     EqAttrConstraint,
     IRDLOperation,
     ParsePropInAttrDict,
+    PropertyDef,
     VarConstraint,
     operand_def,
     result_def,
@@ -140,11 +141,13 @@ def number(value: Number, element: Attribute) -> FloatAttr | IntegerAttr:
     return IntegerAttr(int(value), element)
 
 
-def _attribute(value: Property) -> Attribute | None:
-    """Return the attribute of a property."""
+def _attribute(value: Property, field: PropertyDef) -> Attribute | None:
+    """Return the attribute of a property; what is a real number may be given as a whole one."""
     match value:
         case None | Attribute():
             return value
+        case int() if field.constr is FLOAT64:
+            return FloatAttr(float(value), f64)
         case bool():
             return BoolAttr.from_bool(value)
         case int():
@@ -240,6 +243,7 @@ def broadcast_shapes(name: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
 class GraphOp(IRDLOperation, ABC):
     """An operator on whole tensors: pure, with one result, and the semantics of torch's operator.
 
+    It is made of its operands and properties, in the order in which they are declared or by name.
     The text is `graph.name operands {properties} : (operand types) -> result type`; properties
     that have their default are not printed.
     """
@@ -251,13 +255,21 @@ class GraphOp(IRDLOperation, ABC):
     assembly_format = "operands attr-dict `:` functional-type(operands, results)"
 
     def __init__(
-        self,
-        *operands: Value | Sequence[Value] | None,
-        result: Attribute = i1,
-        **properties: Property,
+        self, *fields: Value | Sequence[Value] | Property, result: Attribute = i1, **named: Property
     ) -> None:
-        attributes = {name: _attribute(value) for name, value in properties.items()}
-        super().__init__(operands=operands, properties=attributes, result_types=[result])
+        definition = self.get_irdl_definition()
+        names = [*(name for name, _ in definition.operands), *definition.properties]
+        given: dict[str, Any] = {**dict(zip(names, fields, strict=False)), **named}
+        if len(fields) > len(names) or not given.keys() <= {*names}:
+            raise TypeError(f"{self.name} takes {', '.join(names)}")
+        super().__init__(
+            operands=[given.get(name) for name, _ in definition.operands],
+            properties={
+                name: _attribute(given[name], each) if name in given else each.default_value
+                for name, each in definition.properties.items()
+            },
+            result_types=[result],
+        )
         self.results = SSAValues((OpResult(self.infer_type(), self, 0),))
 
     @abstractmethod

@@ -55,9 +55,6 @@ class CheckedDivisorOp(IntegersOp):
 
     operator = prop_def(StringAttr)
 
-    def __init__(self, x: Value, operator: str) -> None:
-        super().__init__(x, operator=operator)
-
 
 def check_positions(op: LookupOp) -> None:
     """Have the positions of a look-up checked ahead of it, unless they are."""

@@ -101,11 +101,6 @@ class LinearOp(GraphOp):
     bias = opt_operand_def(TENSOR)
     precision = prop_def(StringAttr, default_value=IEEE)
 
-    def __init__(
-        self, x: Value, weight: Value, bias: Value | None = None, *, precision: str = "ieee"
-    ) -> None:
-        super().__init__(x, weight, bias, precision=precision)
-
     def infer_type(self) -> Tensor:
         """Give the type of x with the outputs as last dimension."""
         check_precision(self.name, self.precision)
@@ -137,20 +132,6 @@ class ScaledDotProductAttentionOp(AnchorOp):
     causal = prop_def(BoolAttr, default_value=FALSE)
     scale = opt_prop_def(FLOAT64)
     precision = prop_def(StringAttr, default_value=IEEE)
-
-    def __init__(
-        self,
-        query: Value,
-        key: Value,
-        value: Value,
-        mask: Value | None = None,
-        *,
-        causal: bool = False,
-        scale: float | None = None,
-        precision: str = "ieee",
-    ) -> None:
-        scale = None if scale is None else float(scale)
-        super().__init__(query, key, value, mask, causal=causal, scale=scale, precision=precision)
 
     def infer_type(self) -> Tensor:
         """Give the type of the queries with the last dimension of the values."""

@@ -115,7 +115,7 @@ class TrailingNormOp(NormOp, ABC):
         eps: float = 1e-5,
     ) -> None:
         parameters = weight_and_bias(self.name, weight, bias)
-        super().__init__(x, parameters, normalized_rank=normalized_rank, eps=float(eps))
+        super().__init__(x, parameters, normalized_rank=normalized_rank, eps=eps)
 
     def infer_type(self) -> Tensor:
         """Give the type of the operand."""
@@ -170,7 +170,7 @@ class GroupNormOp(NormOp):
         *,
         eps: float = 1e-5,
     ) -> None:
-        super().__init__(x, weight_and_bias(self.name, weight, bias), groups=groups, eps=float(eps))
+        super().__init__(x, weight_and_bias(self.name, weight, bias), groups=groups, eps=eps)
 
     def infer_type(self) -> Tensor:
         """Give the type of the operand."""
@@ -210,7 +210,7 @@ class BatchNormOp(NormOp):
         eps: float = 1e-5,
     ) -> None:
         parameters = weight_and_bias(self.name, weight, bias)
-        super().__init__(x, mean, variance, parameters, eps=float(eps))
+        super().__init__(x, mean, variance, parameters, eps=eps)
 
     def infer_type(self) -> Tensor:
         """Give the type of the operand."""

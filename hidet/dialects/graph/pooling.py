@@ -4,7 +4,7 @@ from abc import ABC
 from collections.abc import Sequence
 from dataclasses import replace
 
-from xdsl.dialects.builtin import BoolAttr, TensorType
+from xdsl.dialects.builtin import BoolAttr, TensorType, i1
 from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
@@ -14,6 +14,7 @@ from hidet.dialects.graph.base import (
     INTS,
     TRUE,
     OneOperandOp,
+    Property,
     Tensor,
     Value,
     check_float,
@@ -30,6 +31,23 @@ class PoolOp(OneOperandOp, ABC):
     stride = prop_def(INTS)
     padding = prop_def(INTS, default_value=ints((0, 0)))
     ceil_mode = prop_def(BoolAttr, default_value=FALSE)
+
+    def __init__(
+        self,
+        x: Value,
+        kernel: int | Sequence[int],
+        stride: int | Sequence[int] | None = None,
+        padding: int | Sequence[int] = 0,
+        **properties: Property,
+    ) -> None:
+        super().__init__(
+            x,
+            result=i1,
+            kernel=per_dimension(kernel, 2),
+            stride=per_dimension(kernel if stride is None else stride, 2),
+            padding=per_dimension(padding, 2),
+            **properties,
+        )
 
     @property
     def window(self) -> Window:
@@ -66,25 +84,6 @@ class MaxPool2dOp(PoolOp):
 
     dilation = prop_def(INTS, default_value=ints((1, 1)))
 
-    def __init__(
-        self,
-        x: Value,
-        kernel: int | Sequence[int],
-        stride: int | Sequence[int] | None = None,
-        padding: int | Sequence[int] = 0,
-        dilation: int | Sequence[int] = 1,
-        *,
-        ceil_mode: bool = False,
-    ) -> None:
-        super().__init__(
-            x,
-            kernel=per_dimension(kernel, 2),
-            stride=per_dimension(kernel if stride is None else stride, 2),
-            padding=per_dimension(padding, 2),
-            dilation=per_dimension(dilation, 2),
-            ceil_mode=ceil_mode,
-        )
-
     @property
     def window(self) -> Window:
         """The window that slides over the image."""
@@ -103,27 +102,6 @@ class AvgPool2dOp(PoolOp):
 
     count_include_pad = prop_def(BoolAttr, default_value=TRUE)
     divisor = opt_prop_def(INT)
-
-    def __init__(
-        self,
-        x: Value,
-        kernel: int | Sequence[int],
-        stride: int | Sequence[int] | None = None,
-        padding: int | Sequence[int] = 0,
-        *,
-        ceil_mode: bool = False,
-        count_include_pad: bool = True,
-        divisor: int | None = None,
-    ) -> None:
-        super().__init__(
-            x,
-            kernel=per_dimension(kernel, 2),
-            stride=per_dimension(kernel if stride is None else stride, 2),
-            padding=per_dimension(padding, 2),
-            ceil_mode=ceil_mode,
-            count_include_pad=count_include_pad,
-            divisor=divisor,
-        )
 
     def infer_type(self) -> Tensor:
         """Give the type of one element for each position of the window."""

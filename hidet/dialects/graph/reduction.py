@@ -106,16 +106,6 @@ class VarOp(FloatReductionOp):
 
     correction = prop_def(INT, default_value=integer(1))
 
-    def __init__(
-        self,
-        x: Value,
-        axes: Sequence[int] | None = None,
-        keepdims: bool = False,
-        *,
-        correction: int = 1,
-    ) -> None:
-        super().__init__(x, axes, keepdims, correction=correction)
-
 
 SumOp = define(NumberReductionOp, "sum", "The sum; 0 of no elements.")
 ProdOp = define(NumberReductionOp, "prod", "The product; 1 of no elements.")

@@ -4,7 +4,7 @@ from xdsl.dialects.builtin import BoolAttr, f32, f64, i32, i64
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
-from hidet.dialects.graph.base import FALSE, TENSOR, Tensor, Value, check_same_element, tensor_type
+from hidet.dialects.graph.base import FALSE, TENSOR, Tensor, check_same_element, tensor_type
 from hidet.dialects.graph.lookup import LookupOp
 
 ACCUMULATED = (f32, f64, i32, i64)
@@ -25,11 +25,6 @@ class ScatterOp(LookupOp):
     ids = operand_def(TENSOR)
     source = operand_def(TENSOR)
     accumulate = prop_def(BoolAttr, default_value=FALSE)
-
-    def __init__(
-        self, x: Value, positions: Value, source: Value, *, accumulate: bool = False
-    ) -> None:
-        super().__init__(x, positions, source, accumulate=accumulate)
 
     def infer_type(self) -> Tensor:
         """Give the type of x."""

@@ -120,11 +120,6 @@ class SliceOp(OneOperandOp):
     stops = prop_def(INTS)
     steps = prop_def(INTS)
 
-    def __init__(
-        self, x: Value, starts: Sequence[int], stops: Sequence[int], steps: Sequence[int]
-    ) -> None:
-        super().__init__(x, starts=starts, stops=stops, steps=steps)
-
     def infer_type(self) -> Tensor:
         """Give the type of `x[start:stop:step, ...]`, all dimensions given, no number negative."""
         sizes = shape_of(self.x)

@@ -72,9 +72,6 @@ class GeluOp(FloatUnaryOp):
 
     approximate = prop_def(StringAttr, default_value=StringAttr("none"))
 
-    def __init__(self, x: Value, approximate: str = "none") -> None:
-        super().__init__(x, approximate=approximate)
-
     def infer_type(self) -> Tensor:
         """Give the type of the operand."""
         if self.approximate.data not in ("none", "tanh"):

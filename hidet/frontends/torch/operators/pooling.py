@@ -36,7 +36,7 @@ def max_pool2d(
         _pair(kernel_size),
         _pair(stride or kernel_size),
         _pair(padding),
-        _pair(dilation),
+        dilation=_pair(dilation),
         ceil_mode=ceil_mode,
     )
     result = g.emit(op)
