@@ -17,11 +17,6 @@ def is_memref(kind: Attribute) -> bool:
     return isinstance(kind, MemRefType)
 
 
-def is_shaped(kind: Attribute) -> bool:
-    """Whether a type is that of a tensor or a memref."""
-    return isinstance(kind, TensorType | MemRefType)
-
-
 def shaped_type(of: SSAValue | Attribute) -> Shaped:
     """Return the type of a tensor or a memref."""
     kind = of.type if isinstance(of, SSAValue) else of

@@ -38,16 +38,15 @@ class PoolOp(OneOperandOp, ABC):
         kernel: int | Sequence[int],
         stride: int | Sequence[int] | None = None,
         padding: int | Sequence[int] = 0,
+        *,
+        dilation: int | Sequence[int] | None = None,
         **properties: Property,
     ) -> None:
-        super().__init__(
-            x,
-            result=i1,
-            kernel=per_dimension(kernel, 2),
-            stride=per_dimension(kernel if stride is None else stride, 2),
-            padding=per_dimension(padding, 2),
-            **properties,
-        )
+        window = {"kernel": kernel, "stride": stride or kernel, "padding": padding}
+        if dilation is not None:
+            window["dilation"] = dilation
+        pairs = {name: per_dimension(each, 2) for name, each in window.items()}
+        super().__init__(x, result=i1, **pairs, **properties)
 
     @property
     def window(self) -> Window:

@@ -63,4 +63,5 @@ class Window:
 
 def per_dimension(value: int | Sequence[int], rank: int) -> tuple[int, ...]:
     """Give a number for each of `rank` dimensions, where one may stand for all."""
-    return (value,) * rank if isinstance(value, int) else tuple(value)
+    values = (value,) if isinstance(value, int) else tuple(value)
+    return values * rank if len(values) == 1 else values

@@ -32,7 +32,7 @@ def convolution(
     """A convolution that is transposed or goes over three dimensions."""
     rank = x.dim() - 2
     stride, padding, dilation, extra = (
-        _per_dimension(values, rank) for values in (stride, padding, dilation, output_padding)
+        per_dimension(values, rank) for values in (stride, padding, dilation, output_padding)
     )
     if not transposed and rank != 3:
         return NotImplemented
@@ -62,7 +62,7 @@ def convolution_backward(
 ) -> tuple[Tensor | None, ...]:
     """The gradients of a convolution: convolutions of the gradient of its result."""
     rank = x.dim() - 2
-    each = [_per_dimension(values, rank) for values in (stride, padding, dilation)]
+    each = [per_dimension(values, rank) for values in (stride, padding, dilation)]
     steps = Steps(each[0], each[1], each[2], groups)
     grad_x = grad_weight = None
     if output_mask[0] and transposed:
@@ -161,7 +161,7 @@ def _over_volumes(x: Tensor, weight: Tensor, steps: Steps) -> Tensor:
     return result.unflatten(0, (x.shape[0], depth)).transpose(1, 2)
 
 
-def _per_dimension(values: Sequence[int], rank: int) -> list[int]:
+def per_dimension(values: Sequence[int], rank: int) -> list[int]:
     """Repeat a single number for each dimension."""
     return list(values) * rank if len(values) == 1 else list(values)
 

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from hidet.frontends.torch.decomposed.convolution import pads_of_gradient, spread
+from hidet.frontends.torch.decomposed.convolution import pads_of_gradient, per_dimension, spread
 
 aten = torch.ops.aten
 
@@ -20,7 +20,7 @@ def max_pool3d(
     ceil_mode: bool = False,
 ) -> tuple[Tensor, Tensor]:
     """The largest elements of boxes, and where they are: of images first, then of their stacks."""
-    k, s, p, d = (_triple(each) for each in (kernel, stride or kernel, padding, dilation))
+    k, s, p, d = (per_dimension(each, 3) for each in (kernel, stride or kernel, padding, dilation))
     *_, depth, height, width = x.shape
     images = x.reshape(-1, depth, height, width)
     pool = aten.max_pool2d_with_indices
@@ -44,7 +44,7 @@ def avg_pool3d(
     divisor_override: int | None = None,
 ) -> Tensor:
     """The means of boxes: sums of images, then of their stacks, divided by their sizes."""
-    k, s, p = (_triple(each) for each in (kernel, stride or kernel, padding))
+    k, s, p = (per_dimension(each, 3) for each in (kernel, stride or kernel, padding))
     if ceil_mode and count_include_pad and divisor_override is None:
         return NotImplemented
 
@@ -67,7 +67,7 @@ def avg_pool3d(
 
 def adaptive_avg_pool3d(x: Tensor, output_size: Sequence[int]) -> Tensor:
     """The means of parts of each dimension."""
-    for dim, count in zip((-3, -2, -1), _triple(output_size), strict=True):
+    for dim, count in zip((-3, -2, -1), per_dimension(output_size, 3), strict=True):
         parts = _parts(count, x.shape[dim], x)
         x = (x.transpose(dim, -1) @ parts.T).transpose(dim, -1)
     return x
@@ -110,8 +110,8 @@ def avg_pool2d_backward(
     divisor: int | None,
 ) -> Tensor:
     """The sums of what each element has a part in, by a pool over the spread gradient."""
-    kernel, padding = _pair(kernel), _pair(padding)
-    stride = _pair(stride or kernel)
+    kernel, padding = per_dimension(kernel, 2), per_dimension(padding, 2)
+    stride = per_dimension(stride or kernel, 2)
     # A pool of ones by a divisor of 1 counts the elements of each window.
     ones = x.new_ones((1, *x.shape[-2:]))
     if divisor is not None:
@@ -144,16 +144,6 @@ def _parts(count: int, size: int, like: Tensor) -> Tensor:
     begin, end = number * size // count, ((number + 1) * size + count - 1) // count
     inside = (element >= begin) & (element < end)
     return (inside / (end - begin)).to(like.dtype)
-
-
-def _triple(values: Sequence[int]) -> list[int]:
-    """Give a number for each of three dimensions; one may stand for all."""
-    return list(values) if len(values) == 3 else [values[0]] * 3
-
-
-def _pair(values: Sequence[int]) -> list[int]:
-    """Give a number for height and width each; one may stand for both."""
-    return [values[0], values[-1]]
 
 
 POOLING: dict[Any, Callable[..., Any]] = {

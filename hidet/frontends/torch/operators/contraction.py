@@ -102,19 +102,13 @@ def convolution(
             x,
             weight,
             bias,
-            # One number may stand for all dimensions.
-            stride=_per_dimension(stride, rank),
-            padding=_per_dimension(padding, rank),
-            dilation=_per_dimension(dilation, rank),
+            stride=stride,
+            padding=padding,
+            dilation=dilation,
             groups=groups,
             precision=g.precision("conv"),
         )
     )
-
-
-def _per_dimension(values: Sequence[int], rank: int) -> list[int]:
-    """Repeat a single number for each dimension."""
-    return list(values) * rank if len(values) == 1 else list(values)
 
 
 def attention_first(g: Emitter, *arguments: Any, **keywords: Any) -> tuple[SSAValue, ...]:

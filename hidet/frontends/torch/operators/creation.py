@@ -1,7 +1,5 @@
 """ATen operators that make tensors of nothing."""
 
-from collections.abc import Sequence
-
 import torch
 from xdsl.ir import SSAValue
 
@@ -13,23 +11,13 @@ from hidet.frontends.torch.operators.emitter import Emitter, Table
 aten = torch.ops.aten
 
 
-def full(g: Emitter, size: object, value: Number) -> SSAValue:
-    """A tensor of one value."""
-    return g.fill(value)
+def full(g: Emitter, *arguments: Number) -> SSAValue:
+    """A tensor of one value, the last argument."""
+    return g.fill(arguments[-1])
 
 
-def scalar_tensor(g: Emitter, value: Number) -> SSAValue:
-    """A scalar as a tensor."""
-    return g.fill(value)
-
-
-def empty(g: Emitter, size: Sequence[int], layout: Sequence[int] = ()) -> SSAValue:
+def empty(g: Emitter, *_: object) -> SSAValue:
     """A tensor whose values do not matter; neither does how it lies in memory."""
-    return g.fill(0)
-
-
-def new_empty(g: Emitter, x: SSAValue, *_: object) -> SSAValue:
-    """The same, of the kind of another tensor."""
     return g.fill(0)
 
 
@@ -41,11 +29,11 @@ def arange(g: Emitter, start: Number, end: Number, step: Number = 1) -> SSAValue
 CREATION: Table = {
     aten.full.default: full,
     aten.full_like.default: full,
-    aten.scalar_tensor.default: scalar_tensor,
+    aten.scalar_tensor.default: full,
     aten.empty.memory_format: empty,
     aten.empty_permuted.default: empty,
     aten.empty_strided.default: empty,
-    aten.new_empty_strided.default: new_empty,
+    aten.new_empty_strided.default: empty,
     aten.arange.start_step: arange,
 }
 """How operators that make tensors are translated."""

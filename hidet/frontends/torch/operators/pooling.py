@@ -16,11 +16,6 @@ from hidet.frontends.torch.operators.shape import row_major_strides
 aten = torch.ops.aten
 
 
-def _pair(values: Sequence[int]) -> tuple[int, int]:
-    """Give a number for height and width each; one may stand for both."""
-    return values[0], values[-1]
-
-
 def max_pool2d(
     g: Emitter,
     x: SSAValue,
@@ -33,10 +28,10 @@ def max_pool2d(
     """The largest elements, and their positions where somebody reads them."""
     op = graph.MaxPool2dOp(
         x,
-        _pair(kernel_size),
-        _pair(stride or kernel_size),
-        _pair(padding),
-        dilation=_pair(dilation),
+        kernel_size,
+        stride,
+        padding,
+        dilation=dilation,
         ceil_mode=ceil_mode,
     )
     result = g.emit(op)
@@ -103,9 +98,9 @@ def avg_pool2d(
     return g.emit(
         graph.AvgPool2dOp(
             x,
-            _pair(kernel_size),
-            _pair(stride or kernel_size),
-            _pair(padding),
+            kernel_size,
+            stride,
+            padding,
             ceil_mode=ceil_mode,
             count_include_pad=count_include_pad,
             divisor=divisor_override,
@@ -115,7 +110,7 @@ def avg_pool2d(
 
 def adaptive_avg_pool2d(g: Emitter, x: SSAValue, output_size: Sequence[int]) -> SSAValue:
     """The means of a given number of parts."""
-    return g.emit(graph.AdaptiveAvgPool2dOp(x, _pair(output_size)))
+    return g.emit(graph.AdaptiveAvgPool2dOp(x, output_size))
 
 
 POOLING: Table = {

@@ -1,6 +1,7 @@
 """ATen operators that move elements and compute nothing."""
 
 from collections.abc import Sequence
+from math import prod
 
 import torch
 from xdsl.ir import SSAValue
@@ -14,12 +15,7 @@ aten = torch.ops.aten
 
 def row_major_strides(shape: Sequence[int]) -> list[int]:
     """Give the strides of a contiguous tensor."""
-    strides: list[int] = []
-    stride = 1
-    for size in reversed(shape):
-        strides.append(stride)
-        stride *= size
-    return strides[::-1]
+    return [prod(shape[dim + 1 :]) for dim in range(len(shape))]
 
 
 def reshape(g: Emitter, x: SSAValue, *_: object) -> SSAValue:
@@ -136,7 +132,7 @@ def strided(g: Emitter, x: SSAValue, strides: Sequence[int], offset: int = 0) ->
     """A view of the elements of x in row-major order, with the shape of the result."""
     if 0 in g.shape:
         return g.fill(0)
-    storage = g.reshape(x, [_count(shape_of(x))])
+    storage = g.reshape(x, [prod(shape_of(x))])
     return g.emit(graph.AsStridedOp(storage, g.shape, strides, offset))
 
 
@@ -196,14 +192,6 @@ def _replace(
     source = g.expand(g.cast(source, g.element), part)
     parts = [g.slice(x, dim, 0, start), source, g.slice(x, dim, stop, size)]
     return concat(g, [p for p in parts if shape_of(p)[dim] != 0] or [source], dim)
-
-
-def _count(shape: Sequence[int]) -> int:
-    """Count the elements of a tensor."""
-    total = 1
-    for size in shape:
-        total *= size
-    return total
 
 
 SHAPE: Table = {

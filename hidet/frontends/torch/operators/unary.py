@@ -32,6 +32,11 @@ def function(op: type[UnaryOp], g: Emitter, x: SSAValue) -> SSAValue:
     return g.emit(op(g.cast(x, g.element)))
 
 
+def plain(op: type[graph.BitwiseNotOp | PredicateOp], g: Emitter, x: SSAValue) -> SSAValue:
+    """A function of each element as it is."""
+    return g.emit(op(x))
+
+
 def rounding(op: type[UnaryOp], g: Emitter, x: SSAValue) -> SSAValue:
     """A rounding of each element; integers are round already."""
     return g.emit(op(x)) if holds_floats(x) else x
@@ -74,16 +79,6 @@ def _is_for_one_dnn(x: torch.Tensor) -> bool:
     )
 
 
-def bitwise_not(g: Emitter, x: SSAValue) -> SSAValue:
-    """All bits flipped."""
-    return g.emit(graph.BitwiseNotOp(x))
-
-
-def logical_not(g: Emitter, x: SSAValue) -> SSAValue:
-    """Whether each element is 0."""
-    return g.emit(graph.LogicalNotOp(x))
-
-
 def clamp(
     g: Emitter, x: SSAValue, low: Number | None = None, high: Number | None = None
 ) -> SSAValue:
@@ -122,8 +117,8 @@ UNARY: Table = {
     aten.isnan.default: partial(predicate, graph.IsnanOp),
     aten.sign.default: sign,
     aten.gelu.default: gelu,
-    aten.bitwise_not.default: bitwise_not,
-    aten.logical_not.default: logical_not,
+    aten.bitwise_not.default: partial(plain, graph.BitwiseNotOp),
+    aten.logical_not.default: partial(plain, graph.LogicalNotOp),
     aten.clamp.default: clamp,
     aten._to_copy.default: cast,
     torch.ops.prims.convert_element_type.default: cast,
