@@ -1,5 +1,6 @@
 """What all tests share."""
 
+import gc
 import importlib.util
 import os
 from pathlib import Path
@@ -10,6 +11,9 @@ from hypothesis import settings
 from hidet import option
 
 EXAMPLES = Path(__file__).parents[1] / "examples" / "script"
+
+# The workers of pytest-xdist share the cores: threads of OpenMP that wait must not spin on them.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 # No test asserts a time, so none may fail for being slow.
 settings.register_profile("hidet", deadline=None, max_examples=50)
@@ -29,13 +33,26 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.skip(reason="needs a CUDA device"))
 
 
+def pytest_collection_finish():
+    """Spare the garbage collector the tests themselves: what is collected stays to the end."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture(scope="session")
+def shared_cache(tmp_path_factory):
+    """Give the cache that all tests of a run share, those of other workers too."""
+    base = tmp_path_factory.getbasetemp()
+    return (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "hidet-cache"
+
+
 @pytest.fixture(autouse=True)
-def _own_settings(tmp_path_factory, monkeypatch):
-    """Keep tests away from the user's cache and settings, and from each other's."""
+def _own_settings(shared_cache, monkeypatch):
+    """Keep tests away from the user's cache and settings, and from each other's settings."""
     for name in list(os.environ):
         if name.startswith("HIDET_"):
             monkeypatch.delenv(name)
-    monkeypatch.setenv("HIDET_CACHE_DIR", str(tmp_path_factory.getbasetemp() / "hidet-cache"))
+    monkeypatch.setenv("HIDET_CACHE_DIR", str(shared_cache))
     before = dict(option._PROCESS_SCOPE)
     yield
     option._PROCESS_SCOPE.clear()

@@ -109,14 +109,6 @@ def test_original_hidet_installed(tmp_path):
     assert "hint: keep one of them: `pip uninstall hidet" in result.stderr
 
 
-def test_registers_with_loaded_dynamo():
-    """Where torch._dynamo is loaded already, the import announces the backend."""
-    result = run_python(
-        "import torch._dynamo, hidet; assert 'hidet' in torch._dynamo.list_backends()"
-    )
-    assert result.returncode == 0, result.stderr
-
-
 def test_version_is_that_of_the_distribution():
     """The installed metadata and the package tell the same version."""
     metadata = importlib.import_module("importlib.metadata")

@@ -3,8 +3,11 @@
 import importlib
 import importlib.util
 import inspect
+import os
 import pkgutil
 import re
+import subprocess
+import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -79,6 +82,34 @@ def lit_texts():
 def test_loads(name, path):
     """Every entry loads, and is registered under its own name."""
     assert load(path).name == name
+
+
+def test_each_can_be_the_first():
+    """Dialects and passes load in a process of `hidet-opt` that has loaded no other one."""
+    code = """
+import os
+import sys
+from hidet.tools import hidet_opt
+from hidet.universe import DIALECTS, PASSES, load
+
+failed = []
+for name, path in (DIALECTS | PASSES).items():
+    child = os.fork()
+    if child == 0:
+        load(path)
+        os._exit(0)
+    if os.waitpid(child, 0)[1] != 0:
+        failed.append(name)
+sys.exit(f"these need others: {failed}" if failed else 0)
+"""
+    result = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
 
 
 @pytest.mark.parametrize("path", DIALECTS.values())

@@ -28,12 +28,15 @@ _THREADS_OF_MACROS = {
 
 @dataclass(frozen=True)
 class NvccToPtx(Nvcc):
-    """nvcc that stops at PTX, which can be read."""
+    """nvcc that stops at PTX, which can be read; on request it does not optimize that."""
+
+    optimize: bool = True
 
     @property
     def options(self):
         """The options, with another kind of output."""
-        return ["-ptx" if option == "-cubin" else option for option in super().options]
+        options = ["-ptx" if option == "-cubin" else option for option in super().options]
+        return options if self.optimize else [*options, "-Xcicc", "-O0"]
 
 
 @pytest.fixture

@@ -20,11 +20,15 @@ DEMO = Path(__file__).parents[2] / "examples" / "resnet18.py"
 
 
 @pytest.fixture(scope="module")
-def demo(tmp_path_factory):
+def demo(tmp_path_factory, shared_cache):
     """Run the demo on the CPU; give what it prints and the folder with its dump."""
     dump = tmp_path_factory.mktemp("dump")
-    cache = tmp_path_factory.getbasetemp() / "hidet-cache"
-    environment = {**os.environ, "HIDET_DUMP": str(dump), "HIDET_CACHE_DIR": str(cache)}
+    environment = {
+        **os.environ,
+        "HIDET_DUMP": str(dump),
+        "HIDET_CACHE_DIR": str(shared_cache),
+        "HIDET_VERIFY_LEVEL": "1",
+    }
     command = [sys.executable, str(DEMO), "--device", "cpu"]
     done = subprocess.run(command, text=True, capture_output=True, env=environment, check=False)
     assert done.returncode == 0, done.stderr
@@ -58,7 +62,7 @@ def test_output(demo):
     assert re.search(r"^eager +\d+\.\d+$\n^hidet +\d+\.\d+$", text, re.MULTILINE)
 
 
-@pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
+@pytest.mark.parametrize("arch", [pytest.param("sm_80", marks=pytest.mark.slow), "sm_90a"])
 def test_kernels_compile(demo, arch, tmp_path):
     """Every kernel of the demo is CUDA that nvcc takes, and stays out of local memory."""
     _, dump = demo

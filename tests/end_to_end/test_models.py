@@ -18,11 +18,12 @@ TOLERANCE = {torch.float32: 1e-5, torch.float16: 1e-2, torch.bfloat16: 1e-1}
 CASES = {
     "mlp": ("mlp", "mlp", {}, lambda: torch.randn(5, 784)),
     "lenet": ("lenet", "lenet", {}, lambda: torch.randn(2, 1, 28, 28)),
-    "resnet18": ("resnet", "resnet18", {}, lambda: torch.randn(2, 3, 40, 40)),
     "mixer": ("mixer", "mixer_tiny", {}, lambda: torch.randn(2, 3, 32, 32)),
     "gpt": ("gpt", "gpt_tiny", {}, lambda: torch.randint(0, 97, (2, 16))),
     "gpt-fused": ("gpt", "gpt_tiny", {"fused": True}, lambda: torch.randint(0, 97, (1, 13))),
 }
+# Behind `slow`, since `test_demo.py` runs the demo, which compares this model with float64 too.
+LARGE = {"resnet18": ("resnet", "resnet18", {}, lambda: torch.randn(2, 3, 40, 40))}
 FULL_SIZE = {
     "resnet18": ("resnet", "resnet18", {}, lambda: torch.randn(1, 3, 224, 224)),
     "mixer": ("mixer", "mixer_base", {}, lambda: torch.randn(2, 3, 224, 224)),
@@ -73,9 +74,11 @@ def check(case, device, dtype):
 
 
 @pytest.mark.parametrize("device", DEVICES)
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name", [*CASES, *(pytest.param(each, marks=pytest.mark.slow) for each in LARGE)]
+)
 def test_float32(name, device):
-    check(CASES[name], device, torch.float32)
+    check((CASES | LARGE)[name], device, torch.float32)
 
 
 @pytest.mark.parametrize("device", DEVICES)

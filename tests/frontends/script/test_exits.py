@@ -110,7 +110,9 @@ def in_python(extents):
     return [(i, j) for i in range(extents[0]) for j in range(extents[1])]
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 20))]
+)
 def test_random_programs(seed, tmp_path):
     """Functions with nested loops of all kinds, and ways out of them, against Python."""
     programs = Programs(seed)

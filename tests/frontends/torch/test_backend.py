@@ -324,22 +324,25 @@ def run_python(code):
     )
 
 
+FOUND = (
+    "; import torch; from torch._dynamo.backends.registry import lookup_backend; "
+    "assert 'hidet' in torch.compiler.list_backends(); "
+    "from hidet.frontends.torch.backend import hidet_backend; "
+    "assert lookup_backend('hidet') is hidet_backend"
+)
+
+
 @pytest.mark.parametrize(
     "code",
     [
-        "import torch._dynamo, hidet",
-        "import hidet.torch",
-        "import hidet.torch, hidet; hidet.torch.register(); hidet.torch.register()",
+        f"import torch._dynamo, hidet{FOUND}",
+        f"import hidet.torch{FOUND}; hidet.torch.register(); hidet.torch.register(){FOUND}",
     ],
+    ids=["by the import", "twice"],
 )
 def test_registered(code):
     """torch knows the backend by its name, and finds this one under it."""
-    result = run_python(
-        f"{code}; import torch; from torch._dynamo.backends.registry import lookup_backend; "
-        "assert 'hidet' in torch.compiler.list_backends(); "
-        "from hidet.frontends.torch.backend import hidet_backend; "
-        "assert lookup_backend('hidet') is hidet_backend"
-    )
+    result = run_python(code)
     assert result.returncode == 0, result.stderr
 
 
