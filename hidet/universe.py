@@ -21,6 +21,7 @@ DIALECTS: dict[str, str] = {
 }
 
 PASSES: dict[str, str] = {
+    "raise-attention": "hidet.lowering.graph.raise_attention:RaiseAttentionPass",
     "decompose-graph": "hidet.lowering.graph.decompose_graph:DecomposeGraphPass",
     "hoist-constants": "hidet.lowering.graph.hoist_constants:HoistConstantsPass",
     "lower-graph-to-compute": "hidet.lowering.graph.lower_graph_to_compute:LowerGraphToComputePass",

@@ -3,7 +3,7 @@
 Each program gets a folder of its own, named after its key in the cache:
 
     dir/graph_1f0c62ab9d34/00_graph.mlir       what came from the frontend
-                           01_decompose-graph.mlir, 02_..., ...
+                           01_raise-attention.mlir, 02_..., ...
                            kernels/<kernel>.cu   and <kernel>.txt, the compiler's report
                            plan.json
 

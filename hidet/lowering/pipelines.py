@@ -14,6 +14,7 @@ from hidet.lowering.blame import blame
 from hidet.pass_options import PassOptions
 
 GRAPH = (
+    "raise-attention",  # before anything else sees its parts
     "decompose-graph",  # composite operators into few, so that the passes below know less
     "hoist-constants",  # before anything is fused with what changes at every call
     "lower-graph-to-compute",  # everything but matrix products becomes grids

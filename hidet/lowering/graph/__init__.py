@@ -1,1 +1,1 @@
-"""Passes on the graph dialect: `decompose-graph`, `hoist-constants`, `lower-graph-to-compute`."""
+"""Passes on the graph dialect: `raise-attention`, `decompose-graph`, `hoist-constants`, ..."""

@@ -55,3 +55,30 @@ def test_dropout_stays_with_torch():
     torch.manual_seed(0)
     expected = F.scaled_dot_product_attention(QUERY, KEY, VALUE, dropout_p=0.5)
     torch.testing.assert_close(actual, expected)
+
+
+def added(scores):
+    return scores / 4 + MASK.to(scores), torch.float32
+
+
+def hidden(scores):
+    return (scores * 0.25).masked_fill((MASK < 0).to(scores.device), -torch.inf), None
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("masked", [added, hidden])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_written_out(masked, dtype):
+    """Attention that a model writes as products and a softmax is as exact as eager torch's."""
+    query, key, value = (each.to("cuda", dtype) for each in (QUERY, KEY, VALUE))
+
+    @torch.compile(backend="hidet", fullgraph=True)
+    def compiled(query, key, value):
+        scores, wide = masked(query @ key.transpose(2, 3))
+        return scores.softmax(-1, dtype=wide).to(query.dtype) @ value
+
+    double = [each.double() for each in (query, key, value)]
+    expected = masked(double[0] @ double[1].transpose(2, 3))[0].softmax(-1) @ double[2]
+    tolerance = 4 * torch.finfo(dtype).eps
+    actual = compiled(query, key, value).double()
+    torch.testing.assert_close(actual, expected, rtol=tolerance, atol=tolerance)

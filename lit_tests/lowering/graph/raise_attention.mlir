@@ -1,0 +1,118 @@
+// RUN: hidet-opt %s -p 'raise-attention' --split-input-file | filecheck %s
+// RUN: hidet-opt %s -p 'raise-attention{arch=cpu}' --split-input-file | filecheck %s --check-prefix=CPU
+
+// Products around a softmax are attention, with a scale, and with what is added to scores. Casts
+// between them, which only say how exact they are, go. On a CPU no template would compute it.
+
+// CPU-NOT: graph.scaled_dot_product_attention
+
+// CHECK-LABEL: func.func @added
+// CHECK-NEXT:    %{{.*}} = graph.permute
+// CHECK:         %y = graph.scaled_dot_product_attention %q, %k, %v, %m {scale = 2.500000e-01 : f64}
+// CHECK-SAME:    (tensor<2x4x32x16xf16>, tensor<2x4x40x16xf16>, tensor<2x4x40x8xf16>, tensor<2x1x32x40xf16>) -> tensor<2x4x32x8xf16>
+// CHECK-NEXT:    return
+func.func @added(%q: tensor<2x4x32x16xf16>, %k: tensor<2x4x40x16xf16>, %v: tensor<2x4x40x8xf16>, %m: tensor<2x1x32x40xf16>) -> tensor<2x4x32x8xf16> {
+  %t = graph.permute %k {dims = array<i64: 0, 1, 3, 2>} : (tensor<2x4x40x16xf16>) -> tensor<2x4x16x40xf16>
+  %p = graph.matmul %q, %t : (tensor<2x4x32x16xf16>, tensor<2x4x16x40xf16>) -> tensor<2x4x32x40xf16>
+  %c = graph.fill 4.0 : f16 : tensor<f16>
+  %s = graph.div %p, %c : (tensor<2x4x32x40xf16>, tensor<f16>) -> tensor<2x4x32x40xf16>
+  %a = graph.add %m, %s : (tensor<2x1x32x40xf16>, tensor<2x4x32x40xf16>) -> tensor<2x4x32x40xf16>
+  %f = graph.cast %a : (tensor<2x4x32x40xf16>) -> tensor<2x4x32x40xf32>
+  %w = graph.softmax %f {axis = 3 : i64} : tensor<2x4x32x40xf32>
+  %h = graph.cast %w : (tensor<2x4x32x40xf32>) -> tensor<2x4x32x40xf16>
+  %y = graph.matmul %h, %v : (tensor<2x4x32x40xf16>, tensor<2x4x40x8xf16>) -> tensor<2x4x32x8xf16>
+  func.return %y : tensor<2x4x32x8xf16>
+}
+
+// -----
+
+// A condition that puts -inf in the place of scores hides them. Keys that lie transposed are a view.
+
+// CHECK-LABEL: func.func @hidden
+// CHECK:         %[[K:.*]] = graph.permute %k {dims = array<i64: 0, 2, 1>}
+// CHECK-NEXT:    %[[M:.*]] = graph.logical_not %m
+// CHECK-NEXT:    graph.scaled_dot_product_attention %q, %[[K]], %v, %[[M]] {scale = 1.000000e+00 : f64}
+func.func @hidden(%q: tensor<4x32x16xbf16>, %k: tensor<4x16x32xbf16>, %v: tensor<4x32x16xbf16>, %m: tensor<32x32xi1>) -> tensor<4x32x16xbf16> {
+  %p = graph.matmul %q, %k : (tensor<4x32x16xbf16>, tensor<4x16x32xbf16>) -> tensor<4x32x32xbf16>
+  %i = graph.fill 0xff80 : bf16 : tensor<bf16>
+  %a = graph.where %m, %i, %p : (tensor<32x32xi1>, tensor<bf16>, tensor<4x32x32xbf16>) -> tensor<4x32x32xbf16>
+  %w = graph.softmax %a {axis = 2 : i64} : tensor<4x32x32xbf16>
+  %y = graph.matmul %w, %v : (tensor<4x32x32xbf16>, tensor<4x32x16xbf16>) -> tensor<4x32x16xbf16>
+  func.return %y : tensor<4x32x16xbf16>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @shown
+// CHECK:         graph.scaled_dot_product_attention %q, %{{.*}}, %v, %m
+func.func @shown(%q: tensor<4x32x16xf16>, %k: tensor<4x16x32xf16>, %v: tensor<4x32x16xf16>, %m: tensor<32x32xi1>) -> tensor<4x32x16xf16> {
+  %p = graph.matmul %q, %k : (tensor<4x32x16xf16>, tensor<4x16x32xf16>) -> tensor<4x32x32xf16>
+  %i = graph.fill 0xfc00 : f16 : tensor<f16>
+  %a = graph.where %m, %p, %i : (tensor<32x32xi1>, tensor<4x32x32xf16>, tensor<f16>) -> tensor<4x32x32xf16>
+  %w = graph.softmax %a {axis = 2 : i64} : tensor<4x32x32xf16>
+  %y = graph.matmul %w, %v : (tensor<4x32x32xf16>, tensor<4x32x16xf16>) -> tensor<4x32x16xf16>
+  func.return %y : tensor<4x32x16xf16>
+}
+
+// -----
+
+// What stays: weights that something else reads, a softmax over another dimension, numbers other
+// than -inf in the place of scores, a scale that follows the mask, f32.
+
+// CHECK-LABEL: func.func @read
+// CHECK-NOT:     graph.scaled_dot_product_attention
+func.func @read(%q: tensor<4x32x16xf16>, %k: tensor<4x16x32xf16>, %v: tensor<4x32x16xf16>) -> (tensor<4x32x16xf16>, tensor<4x32x32xf16>) {
+  %p = graph.matmul %q, %k : (tensor<4x32x16xf16>, tensor<4x16x32xf16>) -> tensor<4x32x32xf16>
+  %w = graph.softmax %p {axis = 2 : i64} : tensor<4x32x32xf16>
+  %y = graph.matmul %w, %v : (tensor<4x32x32xf16>, tensor<4x32x16xf16>) -> tensor<4x32x16xf16>
+  func.return %y, %w : tensor<4x32x16xf16>, tensor<4x32x32xf16>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @columns
+// CHECK-NOT:     graph.scaled_dot_product_attention
+func.func @columns(%q: tensor<4x32x16xf16>, %k: tensor<4x16x32xf16>, %v: tensor<4x32x16xf16>) -> tensor<4x32x16xf16> {
+  %p = graph.matmul %q, %k : (tensor<4x32x16xf16>, tensor<4x16x32xf16>) -> tensor<4x32x32xf16>
+  %w = graph.softmax %p {axis = 1 : i64} : tensor<4x32x32xf16>
+  %y = graph.matmul %w, %v : (tensor<4x32x32xf16>, tensor<4x32x16xf16>) -> tensor<4x32x16xf16>
+  func.return %y : tensor<4x32x16xf16>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @finite
+// CHECK-NOT:     graph.scaled_dot_product_attention
+func.func @finite(%q: tensor<4x32x16xf16>, %k: tensor<4x16x32xf16>, %v: tensor<4x32x16xf16>, %m: tensor<32x32xi1>) -> tensor<4x32x16xf16> {
+  %p = graph.matmul %q, %k : (tensor<4x32x16xf16>, tensor<4x16x32xf16>) -> tensor<4x32x32xf16>
+  %i = graph.fill -1.0e4 : f16 : tensor<f16>
+  %a = graph.where %m, %p, %i : (tensor<32x32xi1>, tensor<4x32x32xf16>, tensor<f16>) -> tensor<4x32x32xf16>
+  %w = graph.softmax %a {axis = 2 : i64} : tensor<4x32x32xf16>
+  %y = graph.matmul %w, %v : (tensor<4x32x32xf16>, tensor<4x32x16xf16>) -> tensor<4x32x16xf16>
+  func.return %y : tensor<4x32x16xf16>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @scaled_late
+// CHECK-NOT:     graph.scaled_dot_product_attention
+func.func @scaled_late(%q: tensor<4x32x16xf16>, %k: tensor<4x16x32xf16>, %v: tensor<4x32x16xf16>, %m: tensor<32x32xf16>) -> tensor<4x32x16xf16> {
+  %p = graph.matmul %q, %k : (tensor<4x32x16xf16>, tensor<4x16x32xf16>) -> tensor<4x32x32xf16>
+  %a = graph.add %p, %m : (tensor<4x32x32xf16>, tensor<32x32xf16>) -> tensor<4x32x32xf16>
+  %c = graph.fill 0.5 : f16 : tensor<f16>
+  %s = graph.mul %a, %c : (tensor<4x32x32xf16>, tensor<f16>) -> tensor<4x32x32xf16>
+  %w = graph.softmax %s {axis = 2 : i64} : tensor<4x32x32xf16>
+  %y = graph.matmul %w, %v : (tensor<4x32x32xf16>, tensor<4x32x16xf16>) -> tensor<4x32x16xf16>
+  func.return %y : tensor<4x32x16xf16>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @wide
+// CHECK-NOT:     graph.scaled_dot_product_attention
+func.func @wide(%q: tensor<4x32x16xf32>, %k: tensor<4x16x32xf32>, %v: tensor<4x32x16xf32>) -> tensor<4x32x16xf32> {
+  %p = graph.matmul %q, %k : (tensor<4x32x16xf32>, tensor<4x16x32xf32>) -> tensor<4x32x32xf32>
+  %w = graph.softmax %p {axis = 2 : i64} : tensor<4x32x32xf32>
+  %y = graph.matmul %w, %v : (tensor<4x32x32xf32>, tensor<4x32x16xf32>) -> tensor<4x32x16xf32>
+  func.return %y : tensor<4x32x16xf32>
+}
