@@ -21,7 +21,11 @@ def waits_for_launches(kernel: KernelOp) -> bool:
 
 
 def kernel_of(op: Operation) -> KernelOp:
-    """Return the kernel around an op."""
+    """Return the kernel around an op.
+
+    Raises:
+        ScheduleError: where there is none.
+    """
     kernel = parent_of_type(op, KernelOp)
     if kernel is None:
         raise ScheduleError(f"{op.name} stands outside of a cuda.kernel")

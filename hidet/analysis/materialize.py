@@ -93,6 +93,9 @@ class Materializer:
         """Return the value of a form, computed by ops that are handed to `insert` in order.
 
         The algebra is that of the place where the ops go; it says which divisions are unsigned.
+
+        Raises:
+            KeyError: a variable has no value.
         """
         known = self.lookup(form)
         if known is not None:

@@ -152,7 +152,11 @@ MAX_SHARED_BYTES = max(arch.shared_bytes_per_block for arch in ARCHS.values())
 
 
 def _known(name: str) -> Arch:
-    """Return the row of a name; one without its `a` has the same numbers."""
+    """Return the row of a name; one without its `a` has the same numbers.
+
+    Raises:
+        OptionError: where there is none.
+    """
     row = ARCHS.get(name) or ARCHS.get(f"{name}a")
     if row is None:
         raise OptionError(f"unknown architecture {name!r}", hint=f"one of {', '.join(ARCHS)}")

@@ -14,7 +14,11 @@ PRODUCTS: Mapping[str, MmaInstruction] = MappingProxyType({**MMA_SYNC, **WGMMA})
 
 
 def product_named(name: str) -> MmaInstruction:
-    """Return an instruction of tensor cores by its name."""
+    """Return an instruction of tensor cores by its name.
+
+    Raises:
+        ScheduleError: there is none.
+    """
     if name not in PRODUCTS:
         raise ScheduleError(
             f"there is no instruction {name!r}",

@@ -65,6 +65,9 @@ def check_object(data: bytes, machine: str, symbol: str | None) -> None:
         data: the binary.
         machine: what it is for, one of `MACHINES`; others are not compared.
         symbol: the name of the function; None: any binary will do.
+
+    Raises:
+        BadObjectError: it is not, or does not.
     """
     if len(data) < _HEADER.size:
         raise BadObjectError(f"it has {len(data)} bytes only")

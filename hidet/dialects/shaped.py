@@ -18,7 +18,11 @@ def is_memref(kind: Attribute) -> bool:
 
 
 def shaped_type(of: SSAValue | Attribute) -> Shaped:
-    """Return the type of a tensor or a memref."""
+    """Return the type of a tensor or a memref.
+
+    Raises:
+        TypeError: for any other type.
+    """
     kind = of.type if isinstance(of, SSAValue) else of
     if not isinstance(kind, TensorType | MemRefType):
         raise TypeError(f"{kind} is neither a tensor nor a memref")
@@ -26,7 +30,11 @@ def shaped_type(of: SSAValue | Attribute) -> Shaped:
 
 
 def memref_type(of: SSAValue | Attribute) -> MemRefType[Attribute]:
-    """Return the type of a memref."""
+    """Return the type of a memref.
+
+    Raises:
+        TypeError: for any other type.
+    """
     kind = of.type if isinstance(of, SSAValue) else of
     if not isinstance(kind, MemRefType):
         raise TypeError(f"{kind} is no memref")

@@ -44,6 +44,9 @@ _INDEX_BITS = 64
 def compile_host(function: func.FuncOp) -> Callable[[Mapping[str, Launch]], Callable[..., Any]]:
     """Compile a function of the host.
 
+    Args:
+        function: the function.
+
     Returns:
         What makes a function of Python, of addresses and numbers, from the launches of kernels by
         the name of the kernel.
@@ -302,7 +305,11 @@ def wrap(value: int, bits: int) -> int:
 
 
 def check(condition: bool, message: str) -> None:
-    """Check an assertion."""
+    """Check an assertion.
+
+    Raises:
+        HidetError: it does not hold.
+    """
     if not condition:
         raise HidetError(f"the assertion does not hold: {message}")
 

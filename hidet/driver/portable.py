@@ -24,7 +24,11 @@ if TYPE_CHECKING:
 
 
 def own_key() -> bytes:
-    """Return the key that seals this user's files."""
+    """Return the key that seals this user's files.
+
+    Raises:
+        CacheError: the cache cannot be used.
+    """
     options = CompileOptions.current()
     return sealing_key(open_store(options.cache_dir, options.cache_size_limit).folder)
 

@@ -70,6 +70,9 @@ def build_ir_module(ir_module: IRModule) -> CompiledModule:
 
     They are lowered at once, and compiled at the first call, by nvcc for CUDA tensors and by g++
     for those on the CPU.
+
+    Raises:
+        PassError: a pass failed.
     """
     return CompiledModule(ir_module)
 

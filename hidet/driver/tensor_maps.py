@@ -34,6 +34,9 @@ class TensorMaps:
         """Check that TMA can read and write a tensor of the right type and shape.
 
         The tensor need not have data; where they are, `map_of` looks at.
+
+        Raises:
+            HidetError: it has no elements, or strides that TMA cannot follow.
         """
         if tensor.stride() in self._checked:
             return

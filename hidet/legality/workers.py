@@ -42,7 +42,11 @@ def check_workers(kernel: KernelOp) -> None:
 def check_task_op(
     op: ForeachOp | CopyOp | MatmulOp | CombineOp, kernel: KernelOp, forms: IndexForms
 ) -> None:
-    """Check the map of one op of a kernel against its workers."""
+    """Check the map of one op of a kernel against its workers.
+
+    Raises:
+        LegalityError: they do not belong together.
+    """
     tasks = _known_map(op)
     if tasks is not None:
         _check_count(op, tasks, forms)

@@ -55,7 +55,11 @@ class Winners:
         return None
 
     def save(self, problem: str, space: int, winner: Winner) -> None:
-        """Keep the winner of a problem."""
+        """Keep the winner of a problem.
+
+        Raises:
+            CacheError: it can be stored nowhere.
+        """
         self._entries.put(_key(problem, space), {}, asdict(winner))
 
     def forget(self, problem: str, space: int) -> None:

@@ -124,7 +124,12 @@ class WorkerPool(ExitStack):
     def ask_all(
         self, requests: Sequence[Message], advance: Callable[[], object]
     ) -> list[Message | WorkerError]:
-        """Give the replies to requests, or why there is none."""
+        """Give the replies to requests, or why there is none.
+
+        Args:
+            requests: the requests.
+            advance: called after each.
+        """
         idle: SimpleQueue[Worker] = SimpleQueue()
         for worker in self._workers:
             idle.put(worker)

@@ -44,7 +44,11 @@ ExpressionPrinter: TypeAlias = Callable[[Any, TextOf], Text]
 
 
 def refuse_storage_only(op: Operation) -> None:
-    """Check that no operand is a half or bfloat16: these have no arithmetic."""
+    """Check that no operand is a half or bfloat16: these have no arithmetic.
+
+    Raises:
+        UnsupportedDtypeError: one is.
+    """
     for operand in op.operands:
         _refuse(op, value_type(operand) in STORAGE_ONLY, operand)
 

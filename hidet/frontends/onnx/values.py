@@ -38,7 +38,11 @@ class Known(NamedTuple):
 
 
 def dtype_of(number: int) -> torch.dtype:
-    """Return torch's type for the number of one of ONNX."""
+    """Return torch's type for the number of one of ONNX.
+
+    Raises:
+        UnsupportedDtypeError: torch has none.
+    """
     if number not in DTYPES:
         name = TensorProto.DataType.Name(number) if number in TensorProto.DataType.values() else ""
         raise UnsupportedDtypeError(f"the type {name or number} of ONNX is not there")

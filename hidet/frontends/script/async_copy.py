@@ -195,7 +195,11 @@ def _coordinates(value: object, box: TensorMap) -> list[SSAValue]:
 
 
 def _box_memory(instruction: Instruction, value: object, box: TensorMap) -> Element:
-    """Return where a box lies in shared memory."""
+    """Return where a box lies in shared memory.
+
+    Raises:
+        ScriptError: it has other elements, or does not fit.
+    """
     count = prod(box.type.extents)
     element = operand_at(instruction.function, instruction.operands[0], value, 1)
     kind = memref_type(element.memref)

@@ -105,7 +105,11 @@ def _block(value: object) -> tuple[Extent, ...]:
 
 
 def check_shared_bytes() -> None:
-    """Check that a kernel has no more shared memory than any machine."""
+    """Check that a kernel has no more shared memory than any machine.
+
+    Raises:
+        ScriptError: it has.
+    """
     total = current().shared_bytes + current().shape.dynamic_bytes
     if total > MAX_SHARED_BYTES:
         raise ScriptError(

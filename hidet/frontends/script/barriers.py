@@ -168,7 +168,11 @@ def barrier_at(instruction: Instruction, value: object) -> Element:
 
 # Barriers in memory.
 def _refuse(function: str, **arguments: object) -> None:
-    """Check that arguments of the original Hidet which are not supported are left out."""
+    """Check that arguments of the original Hidet which are not supported are left out.
+
+    Raises:
+        ScriptError: one is given.
+    """
     for name, value in arguments.items():
         if value is not None:
             raise ScriptError(

@@ -167,7 +167,11 @@ class Expressions(ast.NodeVisitor):
         return self.operate(node.op, lhs, rhs)
 
     def operate(self, kind: ast.operator, lhs: object, rhs: object) -> object:
-        """Compute a binary operator of two values."""
+        """Compute a binary operator of two values.
+
+        Raises:
+            ScriptError: there is no such operator.
+        """
         function = BINARY.get(type(kind))
         if function is None:
             raise ScriptError(

@@ -117,7 +117,11 @@ class Exits:
         return Left(by, kept=value is not None)
 
     def keep(self, value: object) -> None:
-        """Put what is returned into the variable for it."""
+        """Put what is returned into the variable for it.
+
+        Raises:
+            ScriptError: it is no scalar.
+        """
         if not isinstance(value, Scalar) and not is_number(value):
             raise ScriptError(
                 f"{describe(value)} is returned where the kernel decides whether it is",

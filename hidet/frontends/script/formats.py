@@ -70,7 +70,11 @@ def parse(text: str) -> list[str | Conversion]:
 
 
 def _conversion(match: re.Match[str]) -> Conversion:
-    """Return one conversion."""
+    """Return one conversion.
+
+    Raises:
+        ScriptError: it is none.
+    """
     shown, letter = match[0], match["letter"]
     if match["position"] is not None:
         raise ScriptError(
@@ -129,7 +133,11 @@ def printf(format_string: object, *args: object) -> None:
 
 
 def _printed(conversion: Conversion, value: object) -> tuple[Conversion | str, Sequence[Scalar]]:
-    """Return how a value is printed, and as which scalar; known text is a part of the format."""
+    """Return how a value is printed, and as which scalar; known text is a part of the format.
+
+    Raises:
+        ScriptError: the conversion does not print it.
+    """
     letter = conversion.letter
     if isinstance(value, str) and letter == "s":
         return (f"%{conversion.style}s" % value).replace("%", "%%").replace("\0", "\\0"), ()

@@ -52,7 +52,11 @@ class Misuse(Exception):
 
 
 def check_verbs(kernel: KernelOp) -> None:
-    """Check that block-level verbs have the workers that they want, all of which come by."""
+    """Check that block-level verbs have the workers that they want, and that all of these come by.
+
+    Raises:
+        Misuse: they do not.
+    """
     verbs = [
         op for op in kernel.body.walk() if isinstance(op, CopyOp | MatmulOp | CombineOp | GroupOp)
     ]
@@ -80,7 +84,11 @@ def check_verbs(kernel: KernelOp) -> None:
 
 
 def _check_group(group: GroupOp) -> None:
-    """Check that a group stands in no other one, and that nothing in it waits for the block."""
+    """Check that a group stands in no other one, and that nothing in it waits for the block.
+
+    Raises:
+        Misuse: it does.
+    """
     if group_around(group) is not None:
         raise Misuse(group, "a group inside of another one", "let them follow each other")
     for op in group.body.walk():
@@ -123,6 +131,9 @@ def check_accesses(kernel: KernelOp) -> None:
     """Check that loops with constant bounds do not pass the end of a tensor, where they surely run.
 
     What stands in a branch, or behind an assertion or a loop that may not end, is left alone.
+
+    Raises:
+        Misuse: an access lies outside.
     """
     _check_block(kernel.body.block, IndexForms(kernel), {})
 
@@ -183,7 +194,11 @@ def _check_access(
 
 
 def check_public(function: FuncOp) -> None:
-    """Check that a public function does only what the host can, wherever the tensors are."""
+    """Check that a public function does only what the host can, wherever the tensors are.
+
+    Raises:
+        Misuse: it reads or writes elements, or does what threads do.
+    """
     for op in function.body.walk():
         match op:
             case memref.LoadOp() | memref.StoreOp() if is_variable(op.memref):
@@ -209,7 +224,11 @@ def check_public(function: FuncOp) -> None:
 
 
 def check_cpu_kernel(kernel: KernelOp) -> None:
-    """Check that a kernel of the CPU does nothing that threads of CUDA do, and has no races."""
+    """Check that a kernel of the CPU does nothing that threads of CUDA do, and races for nothing.
+
+    Raises:
+        Misuse: it does.
+    """
     for op in kernel.body.walk():
         if PARALLEL in op.attributes:
             _check_parallel(op)
@@ -225,7 +244,11 @@ def check_cpu_kernel(kernel: KernelOp) -> None:
 
 
 def _check_parallel(loop: Operation) -> None:
-    """Check that the iterations of a parallel loop write no variable that they share."""
+    """Check that the iterations of a parallel loop write no variable that they share.
+
+    Raises:
+        Misuse: they do.
+    """
     inside = set(loop.walk())
     for op in inside:
         if isinstance(op, memref.StoreOp) and op.memref.owner not in inside:

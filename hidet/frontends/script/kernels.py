@@ -216,7 +216,11 @@ class ScriptFunction:
         return found
 
     def trace(self) -> Kernel | HostFunction:
-        """Trace a function that stands for itself: a kernel, or a public function."""
+        """Trace a function that stands for itself: a kernel, or a public function.
+
+        Raises:
+            ScriptError: something is wrong with it.
+        """
         assert self.runs_as is not None
         parameters = entry_parameters(self.source, self.annotations, self._what)
         entry = Block(arg_types=[parameter.type.ir for parameter in parameters])
@@ -398,7 +402,11 @@ class ScriptFunction:
         return f"the parameter '{parameter}' of '{self.name}'"
 
     def _check_caller(self, caller: str) -> None:
-        """Check that a function of some kind may call this one."""
+        """Check that a function of some kind may call this one.
+
+        Raises:
+            ScriptError: it may not.
+        """
         on_cpu = self.kind == "public" and caller == "cpu_kernel"
         if self.is_entry and caller != "public" and not on_cpu:
             raise ScriptError(

@@ -51,7 +51,11 @@ class Parameter:
 
 
 def check_host_value(what: str, value: Scalar) -> None:
-    """Check that the host can compute a value: from arguments of the kernel, by arithmetic."""
+    """Check that the host can compute a value: from arguments of the kernel, by arithmetic.
+
+    Raises:
+        ScriptError: it cannot.
+    """
     for op in reversed(_computing([value.ssa])):
         if isinstance(op, memref.LoadOp) and is_variable(op.memref):
             raise ScriptError(

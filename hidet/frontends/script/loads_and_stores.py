@@ -149,7 +149,11 @@ def copy_vector(dst: object, src: object, size: int, *, cache: str | None = None
 
 
 def _copy(name: str, target: Pointer, source: Pointer, size: int, cache: str | None) -> None:
-    """Insert one access of so many bytes."""
+    """Insert one access of so many bytes.
+
+    Raises:
+        ScriptError: there is none with this hint, or between such memories.
+    """
     count = size * 8 // source.element.bits
     to, start = (
         operand_at(name, Operand(role, _space(each), access), each, count)
@@ -205,7 +209,11 @@ def _vector(name: str, pointer: Pointer, dtype: object) -> VectorType:
 def _order(
     name: str, pointer: Pointer, sync: str, scope: str | None
 ) -> tuple[AccessOrder, AccessScope]:
-    """Return how an access is ordered."""
+    """Return how an access is ordered.
+
+    Raises:
+        ScriptError: it cannot be ordered so.
+    """
     table = ORDERED_LOADS if name == "load" else ORDERED_STORES
     scope = scope or "gpu"
     if (sync, scope) not in table:

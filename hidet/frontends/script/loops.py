@@ -74,7 +74,11 @@ class Loops(Assignments):
         return None
 
     def _check_else(self, node: ast.For | ast.While, word: str) -> None:
-        """Refuse the `else` of a loop."""
+        """Refuse the `else` of a loop.
+
+        Raises:
+            ScriptError: there is one.
+        """
         if node.orelse:
             raise self.source.error(
                 node.orelse[0],

@@ -69,7 +69,11 @@ def _is_known(kind: Operand, value: object) -> bool:
 
 
 def _of_floats(entry: ScalarFunction, operands: Sequence[object]) -> Scalar:
-    """Call a function of floats; short ones are computed in f32, and so are integers."""
+    """Call a function of floats; short ones are computed in f32, and so are integers.
+
+    Raises:
+        ScriptError: it is not computed so.
+    """
     floats = [v for kind, v in zip(entry.takes, operands, strict=True) if kind is Operand.FLOAT]
     types = [value.type for value in floats if isinstance(value, Scalar) and value.type.is_float]
     kind = reduce(common_type, types) if types else F32

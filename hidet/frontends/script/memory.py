@@ -108,6 +108,9 @@ def dynamic_shared_memory(byte_offset: object, dtype: object) -> Pointer:
     Args:
         byte_offset: where it points to, in bytes; a multiple of the size of an element.
         dtype: the type of the elements.
+
+    Raises:
+        ScriptError: there is no such place.
     """
     kind, total = element_type(dtype), current().shape.dynamic_bytes
     if isinstance(byte_offset, bool) or not isinstance(byte_offset, int):
@@ -227,7 +230,11 @@ class TensorPointer:
         )
 
     def at(self, pointer: object) -> Tensor:
-        """Return the tensor behind a pointer."""
+        """Return the tensor behind a pointer.
+
+        Raises:
+            ScriptError: as `as_tensor_pointer` says.
+        """
         return as_tensor_pointer(pointer, self.dtype, self.shape, self.layout)
 
 
@@ -347,6 +354,9 @@ def view(ptr: object, tp: object) -> Tensor | Registers:
     Args:
         ptr: the tensor or the address.
         tp: the type, `f32[4, 8]`.
+
+    Raises:
+        ScriptError: it cannot be seen so.
     """
     pointer = first_of(ptr)
     if isinstance(pointer, Pointer) and isinstance(tp, TensorType):

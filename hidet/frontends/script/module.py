@@ -105,12 +105,20 @@ class IRModule:
 
     @public
     def build(self) -> BuiltModule:
-        """Build the kernels; see `hidet.driver.build_ir_module`."""
+        """Build the kernels; see `hidet.driver.build_ir_module`.
+
+        Raises:
+            ScriptError: there are none.
+        """
         self.check()
         return load(BUILD_SCRIPTS)(self)
 
     def check(self) -> None:
-        """Check that there is something to build."""
+        """Check that there is something to build.
+
+        Raises:
+            ScriptError: there is nothing.
+        """
         if not self._entries:
             names = ", ".join(f"'{name}'" for name in self._callees)
             raise ScriptError(
@@ -145,7 +153,11 @@ class ScriptModule(IRModule):
 
     @public
     def define_global_var(self, name: str, var_type: object) -> NoReturn:
-        """Refuse a variable that all kernels of the module share, as the original Hidet had it."""
+        """Refuse a variable that all kernels of the module share, as the original Hidet had it.
+
+        Raises:
+            ScriptError: always.
+        """
         raise ScriptError(
             f"global variables, such as '{name}', are not supported yet",
             hint="pass a tensor to the kernels that share it",
@@ -153,7 +165,11 @@ class ScriptModule(IRModule):
 
     @public
     def ir_module(self) -> IRModule:
-        """Return the kernels and the functions of the host as IR."""
+        """Return the kernels and the functions of the host as IR.
+
+        Raises:
+            ScriptError: there are none.
+        """
         self.check()
         return self
 

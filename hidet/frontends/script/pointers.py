@@ -115,7 +115,11 @@ def is_null(value: object) -> bool:
 
 
 def address_number(value: object) -> Scalar:
-    """Return an address as a number of type u64."""
+    """Return an address as a number of type u64.
+
+    Raises:
+        ScriptError: the value has none.
+    """
     value = first_of(value)
     if isinstance(value, VoidPointer):
         value = value.of(value.element or U64)

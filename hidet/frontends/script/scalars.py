@@ -198,7 +198,11 @@ def scalar_of(value: object, kind: ScalarType | None = None) -> Scalar:
 
 
 def convert(value: object, target: ScalarType) -> Scalar:
-    """Convert a scalar or a number to a type, as C does; to `bool` by comparison with zero."""
+    """Convert a scalar or a number to a type, as C does; to `bool` by comparison with zero.
+
+    Raises:
+        ScriptError: it is neither.
+    """
     scalar = scalar_of(value, target)
     if scalar.type == target:
         return scalar

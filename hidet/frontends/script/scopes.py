@@ -58,7 +58,11 @@ class Scopes:
         self._lost[name] = reason
 
     def check_lost(self, name: str) -> None:
-        """Raise the error about a name that is not there any more, where it was once."""
+        """Raise the error about a name that is not there any more, where it was once.
+
+        Raises:
+            ScriptError: it was.
+        """
         if name in self._lost:
             raise ScriptError(
                 f"'{name}' may be undefined here: {self._lost[name]}",

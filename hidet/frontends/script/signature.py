@@ -31,7 +31,11 @@ class Signature:
 
     @staticmethod
     def of(source: Source, node: ast.arguments, defaults: Mapping[str, object]) -> Signature:
-        """Return the parameters that a syntax tree names."""
+        """Return the parameters that a syntax tree names.
+
+        Raises:
+            ScriptError: one of them is `**keywords`.
+        """
         if node.kwarg is not None:
             raise source.error(
                 node.kwarg,

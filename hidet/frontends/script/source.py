@@ -95,7 +95,11 @@ class Source:
 
     @contextmanager
     def at(self, node: ast.AST) -> Generator[None]:
-        """Evaluate a node: what is raised becomes an error about it, unless its place is known."""
+        """Evaluate a node: what is raised becomes an error about it, unless its place is known.
+
+        Raises:
+            ScriptError: something was raised.
+        """
         try:
             yield
         except LocatedError:

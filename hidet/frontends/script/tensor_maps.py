@@ -52,7 +52,11 @@ class TensorMapType:
         return tuple(map(_extent, self.box))
 
     def check(self) -> None:
-        """Check that TMA can move such boxes."""
+        """Check that TMA can move such boxes.
+
+        Raises:
+            ScriptError: it cannot.
+        """
         size = max(self.tensor.element.bits // 8, 1)
         problem = box_problem(self.tensor.shape, self.extents, size, self.swizzle)
         if problem is not None:

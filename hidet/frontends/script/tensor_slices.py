@@ -86,7 +86,11 @@ def moved(pointer: Pointer, indices: Sequence[object]) -> Pointer:
 
 
 def _bound(value: object, default: Index) -> Index:
-    """Return a bound of a slice."""
+    """Return a bound of a slice.
+
+    Raises:
+        ScriptError: it is no integer, or counts from the end.
+    """
     if value is None:
         return default
     if not is_integer(value) or (isinstance(value, int) and value < 0):
@@ -136,7 +140,11 @@ def lanes_of(pointer: Pointer) -> Lanes:
 
 
 def lane_at(lanes: Lanes, name: str) -> Pointer:
-    """Return the address of the element of a vector that is called so."""
+    """Return the address of the element of a vector that is called so.
+
+    Raises:
+        ScriptError: it has fewer elements.
+    """
     return address_of(lanes, [LANES.index(name)])
 
 

@@ -189,7 +189,11 @@ def as_indices(index: object) -> tuple[Any, ...]:
 
 
 def check_rank(tensor: Tensor, indices: Sequence[object]) -> None:
-    """Check that there is one index for each dimension."""
+    """Check that there is one index for each dimension.
+
+    Raises:
+        ScriptError: there is not.
+    """
     if len(indices) != len(tensor.shape):
         raise ScriptError(
             f"{len(indices)} {'index' if len(indices) == 1 else 'indices'} for "

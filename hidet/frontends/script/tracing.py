@@ -172,7 +172,11 @@ def tracing(emitter: Emitter) -> Generator[None]:
 
 
 def current(what: str = "what is computed here") -> Emitter:
-    """Return the emitter of the kernel that is being traced."""
+    """Return the emitter of the kernel that is being traced.
+
+    Raises:
+        ScriptError: no kernel is being traced.
+    """
     emitter = _EMITTER.get()
     if emitter is None:
         raise ScriptError(
@@ -182,5 +186,9 @@ def current(what: str = "what is computed here") -> Emitter:
 
 
 def insert(op: AnyOp) -> AnyOp:
-    """Insert an operation where the kernel has been traced to."""
+    """Insert an operation where the kernel has been traced to.
+
+    Raises:
+        ScriptError: no kernel is being traced.
+    """
     return current(f"'{op.name}'").insert(op)

@@ -316,7 +316,11 @@ class PointerType(OfElements):
 
 
 def check_shape(shape: tuple[object, ...]) -> tuple[int, ...]:
-    """Return a shape whose extents are known when the script is defined."""
+    """Return a shape whose extents are known when the script is defined.
+
+    Raises:
+        ScriptError: an extent is no integer, or is negative.
+    """
     extents: list[int] = []
     for extent in map(plain_number, shape):
         if isinstance(extent, bool) or not isinstance(extent, int) or extent < 0:
@@ -367,7 +371,11 @@ _TYPES_OF_IR = {each.ir: each for each in (BOOL, INDEX, I8, I16, I32, I64, F16, 
 
 
 def type_of_ir(kind: Attribute) -> ScalarType:
-    """Return the scalar type that a type of the IR stands for; integers are taken as signed."""
+    """Return the scalar type that a type of the IR stands for; integers are taken as signed.
+
+    Raises:
+        KeyError: there is none.
+    """
     return _TYPES_OF_IR[kind]
 
 
@@ -386,7 +394,11 @@ def is_of_python(kind: object) -> bool:
 
 
 def scalar_type(dtype: object) -> ScalarType:
-    """Return the scalar type that a user names: a type, `'float32'`, or `int`, `float`, `bool`."""
+    """Return the scalar type that a user names: a type, `'float32'`, or `int`, `float`, `bool`.
+
+    Raises:
+        ScriptError: it is none.
+    """
     if isinstance(dtype, ScalarType):
         return dtype
     if isinstance(dtype, str) and dtype in SCALAR_TYPES:

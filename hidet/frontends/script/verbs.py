@@ -285,7 +285,11 @@ def _side(value: object) -> Window:
 
 
 def _nearness(verb: str, tensor: Tensor) -> int:
-    """Return how near a tensor is to the threads, an index into `_PLACES`."""
+    """Return how near a tensor is to the threads, an index into `_PLACES`.
+
+    Raises:
+        ScriptError: block-level verbs do not take such a tensor.
+    """
     space = _space(tensor)
     if space is Space.LOCAL:
         raise ScriptError(

@@ -22,7 +22,11 @@ ELEMENTS: dict[torch.dtype, Attribute] = {
 
 
 def element_of(dtype: torch.dtype) -> Attribute:
-    """Give the element type for a data type."""
+    """Give the element type for a data type.
+
+    Raises:
+        UnsupportedDtypeError: the graph dialect has none.
+    """
     if dtype not in ELEMENTS:
         names = ", ".join(str(known).removeprefix("torch.") for known in ELEMENTS)
         raise UnsupportedDtypeError(

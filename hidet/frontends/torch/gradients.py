@@ -43,7 +43,11 @@ class _Call:
         self._versions = [arguments[n]._version for n in watched]
 
     def check(self) -> None:
-        """Refuse to go on with other numbers than those that forward was computed of."""
+        """Refuse to go on with other numbers than those that forward was computed of.
+
+        Raises:
+            HidetError: an argument has been written since.
+        """
         for number, version in zip(self._watched, self._versions, strict=True):
             if self.arguments[number]._version != version:
                 raise HidetError(

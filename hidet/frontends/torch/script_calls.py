@@ -161,7 +161,11 @@ class _Tensors:
         return (position + 1) << _ADDRESS_BITS
 
     def position_at(self, address: int | float) -> int:
-        """Give the number of the tensor at an address."""
+        """Give the number of the tensor at an address.
+
+        Raises:
+            UnsupportedOperatorError: the address is one within a tensor.
+        """
         position, offset = divmod(int(address), 1 << _ADDRESS_BITS)
         if offset:
             raise unsupported("a kernel gets a part of a tensor")

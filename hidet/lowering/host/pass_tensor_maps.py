@@ -59,6 +59,9 @@ def _move_maps(kernel: KernelOp) -> Sequence[tuple[int, TensorMapOp]]:
 
     Returns:
         For each of them the number of the argument that it is made of, and how.
+
+    Raises:
+        LegalityError: a map is made of something else than an argument.
     """
     block = kernel.body.block
     names = {value.name_hint for op in kernel.walk() for value in _values_of(op)}

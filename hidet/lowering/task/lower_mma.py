@@ -96,7 +96,11 @@ class _Product:
 
 
 def check_fragments(op: MatmulOp, instruction: MmaInstruction) -> None:
-    """Check that the accumulator of a product consists of fragments, and the depth."""
+    """Check that the accumulator of a product consists of fragments, and the depth.
+
+    Raises:
+        ScheduleError: it does not, or the instruction does not divide the depth.
+    """
     tasks = map_of(op.accumulator.type)
     if tasks.workers % instruction.group or not ends_in(tasks, instruction.accumulator):
         raise ScheduleError(

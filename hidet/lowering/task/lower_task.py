@@ -223,7 +223,11 @@ def _from_lane(builder: KernelBuilder, value: SSAValue, offset: int) -> SSAValue
 
 
 def _check_owners(op: CombineOp, threads: int) -> None:
-    """Check that the owners of an element differ in bits of the number of the thread."""
+    """Check that the owners of an element differ in bits of the number of the thread.
+
+    Raises:
+        ScheduleError: if they do not.
+    """
     tasks = map_of(op.tile.type)
     digits = tasks.replicate_digits
     if any(number & (number - 1) for d in digits for number in (d.weight, d.extent)):
@@ -320,7 +324,11 @@ class LowerTile(RewritePattern):
 
 
 def _check_fragments(op: InstructionOp, tile: SSAValue) -> None:
-    """Check that a tile consists of the fragments that an instruction takes."""
+    """Check that a tile consists of the fragments that an instruction takes.
+
+    Raises:
+        ScheduleError: it does not.
+    """
     layout = map_of(tile.type)
     for operand, element in zip(op.instruction.operands, op.elements, strict=True):
         if element.memref is tile and not (

@@ -52,7 +52,11 @@ class Workers:
 
     @classmethod
     def of(cls, kernel: KernelOp) -> Workers:
-        """Read the config of a kernel."""
+        """Read the config of a kernel.
+
+        Raises:
+            ScheduleError: it does not say it.
+        """
         choices = choices_of(kernel)
         match [choices.get(key) for key in ("instruction", "rows", "columns")]:
             case [str() as name, int() as rows, int() as columns] if rows and columns:

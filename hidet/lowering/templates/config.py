@@ -88,7 +88,11 @@ def choices_of(kernel: KernelOp) -> Mapping[str, int | str]:
 
 
 def template_of(attribute: DictionaryAttr) -> str:
-    """Return the name of the template that a config is for."""
+    """Return the name of the template that a config is for.
+
+    Raises:
+        ScheduleError: it names none.
+    """
     name = attribute.data.get("template")
     if not isinstance(name, StringAttr):
         raise ScheduleError(f"the config {attribute} names no template")

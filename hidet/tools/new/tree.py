@@ -37,7 +37,11 @@ class Tree:
                 )
 
     def write(self, path: str, text: str) -> str:
-        """Write a new file."""
+        """Write a new file.
+
+        Raises:
+            HidetError: it is there already.
+        """
         file = self.root / path
         if file.exists():
             raise HidetError("there is such a file already", where=path, hint="choose another name")
@@ -51,7 +55,11 @@ class Tree:
         return path
 
     def insert(self, path: str, line: str, text: str) -> str:
-        """Add text before the first place at which a line begins so."""
+        """Add text before the first place at which a line begins so.
+
+        Raises:
+            HidetError: there is no such line.
+        """
         file = self.root / path
         before, found, after = file.read_text().partition(f"\n{line}")
         if not found:

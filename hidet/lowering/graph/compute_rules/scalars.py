@@ -30,7 +30,11 @@ ScalarRule = Callable[..., SSAValue]
 def apply_scalar_op(
     chosen: type[Operation], b: GridBuilder, op: Any, *scalars: SSAValue
 ) -> SSAValue:
-    """Build an elementwise operator's operation on scalars, for the type of the first one."""
+    """Build the operation on scalars of an elementwise operator, for the type of the first scalar.
+
+    Raises:
+        UnsupportedDtypeError: there is none for it.
+    """
     trait = chosen.get_trait(Elementwise)
     scalar_op = None if trait is None else trait.scalar_op(scalars[0].type)
     if scalar_op is None:
