@@ -75,5 +75,8 @@ CASES = {
     ),
     "vit-64": Case(partial(Transformer, "ViTConfig"), lambda: torch.randn(64, 3, 224, 224)),
     "resnet50": Case(partial(Transformer, "ResNetConfig"), lambda: torch.randn(1, 3, 224, 224)),
+    "resnet50-128": Case(
+        partial(Transformer, "ResNetConfig"), lambda: torch.randn(128, 3, 224, 224)
+    ),
 }
 """The cases by name; `gpt2-block` reads [N, length, features] instead of tokens."""
