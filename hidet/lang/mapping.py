@@ -27,11 +27,7 @@ class TaskMapping(TaskMap):
 
 
 def chain(first: TaskMap, *others: TaskMap) -> TaskMap:
-    """Return the composition of mappings, the first one outside.
-
-    Raises:
-        MappingError: their ranks differ.
-    """
+    """Return the composition of mappings, the first one outside."""
     for inner in others:
         first = first * inner
     return first

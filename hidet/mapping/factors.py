@@ -57,11 +57,7 @@ class Factor:
 
 
 def common_rank(factors: Iterable[Factor]) -> int:
-    """Return the rank that all factors but `replicate` share, 0 if there are none.
-
-    Raises:
-        MappingError: if two ranks differ.
-    """
+    """Return the rank that all factors but `replicate` share, 0 if there are none."""
     ranked = [factor for factor in factors if factor.rank > 0]
     for factor in ranked[1:]:
         if factor.rank != ranked[0].rank:
@@ -87,11 +83,7 @@ def unit_factors(rank: int) -> tuple[Factor, ...]:
 def ranked_factors(
     kind: Kind, dims: Sequence[int], ranks: Sequence[int] | None
 ) -> tuple[Factor, ...]:
-    """Return the product of row-major factors that a factor with ranks stands for.
-
-    Raises:
-        MappingError: if there is no such factor, or the ranks do not order its dimensions.
-    """
+    """Return the product of row-major factors that a factor with ranks stands for."""
     row_major = Factor(kind, tuple(dims))
     if ranks is None:
         return (row_major,)
@@ -101,11 +93,7 @@ def ranked_factors(
 
 
 def traversal_order(dims: Sequence[int], ranks: Sequence[int] | None) -> list[int]:
-    """Return the dimensions in the order that ranks give them, the slowest first.
-
-    Raises:
-        MappingError: if the ranks are no permutation of 0, 1, ..., one for each dimension.
-    """
+    """Return the dimensions in the order that ranks give them, the slowest first."""
     if ranks is None:
         return list(range(len(dims)))
     if sorted(ranks) != list(range(len(dims))):

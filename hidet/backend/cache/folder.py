@@ -177,11 +177,7 @@ class CacheFolder:
         return True
 
     def lock_file(self, name: str) -> Path:
-        """Give the path of a lock; what is no plain file is taken away from there.
-
-        Raises:
-            OSError: it cannot be.
-        """
+        """Give the path of a lock; what is no plain file is taken away from there."""
         path = self.root / "locks" / name
         if os.path.lexists(path) and not stat.S_ISREG(path.lstat().st_mode):
             self.take_away(path)

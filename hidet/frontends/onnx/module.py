@@ -213,12 +213,7 @@ class OnnxModule(nn.Module):
 
 
 def read_model(model: onnx.ModelProto | str | PathLike[str]) -> onnx.ModelProto:
-    """Return a model that has been checked, with the data that lie outside of it.
-
-    Raises:
-        HidetError: it is malformed.
-        OSError: the file cannot be read.
-    """
+    """Return a model that has been checked, with the data that lie outside of it."""
     given = model if isinstance(model, onnx.ModelProto) else os.fspath(model)
     where = None if isinstance(given, onnx.ModelProto) else given
     try:

@@ -45,11 +45,7 @@ KINDS = ("public", *KERNELS, "cuda_internal", "cpu_internal")
 
 
 def set_attribute(base: Attributes, name: str, value: object) -> None:
-    """Execute `attrs.cuda.grid_dim = value`.
-
-    Raises:
-        ScriptError: there is no such attribute, or it does not take the value.
-    """
+    """Execute `attrs.cuda.grid_dim = value`."""
     key = ".".join((*base.path, name)).replace("cuda.", "cuda_")
     if key not in ATTRIBUTES:
         names = (f"attrs.{each}".replace("cuda_", "cuda.") for each in ATTRIBUTES)

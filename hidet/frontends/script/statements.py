@@ -61,11 +61,7 @@ class Statements(Loops):
         return left
 
     def execute(self, statement: ast.stmt) -> Left | None:
-        """Execute one statement.
-
-        Raises:
-            ScriptError: something is wrong with it; the error shows where.
-        """
+        """Execute one statement."""
         current().set_line(self.source.file, self.source.line_of(statement))
         with self.source.at(statement):
             return self.visit(statement)

@@ -149,11 +149,7 @@ def lane_at(lanes: Lanes, name: str) -> Pointer:
 
 
 def attribute_of(base: object, name: str) -> object:
-    """Return an attribute of what Python knows, of a tensor, or of a vector in memory.
-
-    Raises:
-        ScriptError: a value of the kernel has no such attribute.
-    """
+    """Return an attribute of what Python knows, of a tensor, or of a vector in memory."""
     match base:
         case Lanes() if name in LANES:
             return load_at(lane_at(base, name))

@@ -171,11 +171,7 @@ def _parts_of(vector: Vector) -> list[SSAValue]:
 
 
 def vector_of(kind: VectorType, values: tuple[object, ...]) -> Vector:
-    """Make a vector: of one value, of another vector, or of a value for each element.
-
-    Raises:
-        ScriptError: there are more values, or fewer.
-    """
+    """Make a vector: of one value, of another vector, or of a value for each element."""
     elements: tuple[object, ...] = values
     if len(values) == 1:
         (value,) = values
@@ -189,11 +185,7 @@ def vector_of(kind: VectorType, values: tuple[object, ...]) -> Vector:
 
 
 def elementwise(name: str, lhs: object, rhs: object) -> Vector:
-    """Compute an operator of two vectors, or of a vector and a scalar, for each element.
-
-    Raises:
-        ScriptError: one is neither, or they have different numbers of elements.
-    """
+    """Compute an operator of two vectors, or of a vector and a scalar, for each element."""
     lanes = {each.type.lanes for each in (lhs, rhs) if isinstance(each, Vector)}
     are_fit = all(isinstance(each, Vector | Scalar) or is_number(each) for each in (lhs, rhs))
     if len(lanes) != 1 or not are_fit:

@@ -28,11 +28,7 @@ class DynamoConfig:
         self._values: dict[str, bool] = {}
 
     def __getitem__(self, name: str) -> object:
-        """Give the value of a setting.
-
-        Raises:
-            OptionError: there is none of this name.
-        """
+        """Give the value of a setting."""
         if name == "search_space":
             return option.get_option(name)
         if name == "dump_graph_ir":

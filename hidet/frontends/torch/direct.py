@@ -79,11 +79,7 @@ class DirectCall:
         return list(map(operator.getitem, self._tables, self._names))
 
     def __call__(self, *arguments: Any) -> Any:
-        """Return what the model gives.
-
-        Raises:
-            HidetError: an argument is not such as the example was.
-        """
+        """Return what the model gives."""
         flat = arguments if self._is_flat else self._flattened(arguments)
         if len(flat) != len(self.wanted):
             raise HidetError(f"{len(flat)} arguments; the model takes {len(self.wanted)}")

@@ -40,11 +40,7 @@ class BuiltGraph:
         return str(self._graph)
 
     def __call__(self, *inputs: Any) -> Any:
-        """Return the output, or a list of several.
-
-        Raises:
-            HidetError: the inputs are not such as the graph has been compiled for.
-        """
+        """Return the output, or a list of several."""
         results = self.run_async(inputs)
         return results[0] if len(results) == 1 else results
 
@@ -63,11 +59,7 @@ class BuiltGraph:
         return [self._tensor_class(_random(spec)) for spec in self.specs]
 
     def cuda_graph(self) -> CudaGraph:
-        """Return the graph with inputs of its own, to be replayed on a GPU.
-
-        Raises:
-            HidetError: it is for the CPU.
-        """
+        """Return the graph with inputs of its own, to be replayed on a GPU."""
         if any(spec.device.type != "cuda" for spec in self.specs):
             raise HidetError(
                 "a CUDA graph of a graph for the CPU", hint="symbols are on device='cuda'"

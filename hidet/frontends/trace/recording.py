@@ -50,11 +50,7 @@ class Traced(HoldsTensor):
         self.trace = trace
 
     def torch(self) -> torch.Tensor:
-        """Return the tensor of torch, in the same memory.
-
-        Raises:
-            HidetError: it is a symbol.
-        """
+        """Return the tensor of torch, in the same memory."""
         if self.is_symbolic():
             raise HidetError(
                 "a symbolic tensor has no elements",
@@ -113,11 +109,7 @@ class Operator:
         return f"<hidet.graph.Operator {self.name} at {id(self):#x}>"
 
     def run(self) -> Any:
-        """Return the results: tensors, or symbols where an input is one.
-
-        Raises:
-            HidetError: the operator does not take such arguments.
-        """
+        """Return the results: tensors, or symbols where an input is one."""
         if not self.inputs:
             raise HidetError(f"{self.name} needs a tensor, got {self.leaves}")
         if any(tensor.is_symbolic() for tensor in self.inputs):

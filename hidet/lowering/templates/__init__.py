@@ -24,10 +24,6 @@ TEMPLATES: dict[str, str] = {
 
 @cache
 def load_template(name: str) -> Template[Any]:
-    """Return the template of this name.
-
-    Raises:
-        KeyError: where the registry has no such name.
-    """
+    """Return the template of this name."""
     module, _, attribute = TEMPLATES[name].partition(":")
     return getattr(import_module(module), attribute)()

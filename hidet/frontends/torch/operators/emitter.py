@@ -108,11 +108,7 @@ class Emitter:
         self._hint = name_hint(node)
 
     def emit(self, op: graph.GraphOp) -> SSAValue:
-        """Write an operation and give its result.
-
-        Raises:
-            VerifyException: the operation is not a valid one.
-        """
+        """Write an operation and give its result."""
         op.verify_()
         op.location = self._location
         op.result.name_hint = self._hint
@@ -120,11 +116,7 @@ class Emitter:
         return op.result
 
     def emit_all(self, op: graph.CallKernelOp, hint: str) -> Sequence[SSAValue]:
-        """Write the call of a kernel and give its results, which are named after `hint`.
-
-        Raises:
-            VerifyException: the operation is not a valid one.
-        """
+        """Write the call of a kernel and give its results, which are named after `hint`."""
         op.verify_()
         op.location = self._location
         for result in op.results_:
