@@ -50,12 +50,7 @@ def program_key(
 
 
 class ProgramCache:
-    """Programs on disk.
-
-    Args:
-        store: the cache.
-        toolchain: what made the binaries.
-    """
+    """Programs on disk."""
 
     def __init__(self, store: Store, toolchain: Toolchain) -> None:
         self._programs: ArtifactCache = store.programs

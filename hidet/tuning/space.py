@@ -28,11 +28,7 @@ def _differences(one: Config, other: Config) -> int:
 
 
 class Space:
-    """The configs of one problem.
-
-    Args:
-        configs: all of one template; their order does not matter.
-    """
+    """The configs of one problem."""
 
     def __init__(self, configs: Sequence[Config]) -> None:
         self._configs = configs

@@ -36,11 +36,7 @@ class Winner:
 
 
 class Winners:
-    """The winners that a cache holds.
-
-    Args:
-        store: the cache.
-    """
+    """The winners that a cache holds."""
 
     def __init__(self, store: Store) -> None:
         self._entries = store.winners

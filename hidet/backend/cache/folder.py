@@ -66,9 +66,6 @@ class EntryInfo:
 class CacheFolder:
     """The folder of a cache. It is made when first used.
 
-    Args:
-        root: where it is.
-
     Raises:
         CacheError: it exists, and others than the user can write to it.
     """

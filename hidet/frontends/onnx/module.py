@@ -35,9 +35,6 @@ _MISTAKES = (RuntimeError, ValueError, TypeError, IndexError, NotImplementedErro
 class OnnxModule(nn.Module):
     """A model of ONNX.
 
-    Args:
-        model: the model, with data outside of it loaded.
-
     Attributes:
         input_specs: for each input, but those that are weights, its type and shape; -1 is open.
         output_names: the names of the outputs.

@@ -119,10 +119,6 @@ class VectorVariable(Vector):
     """A vector that is assigned several times: variables of the thread for what it consists of.
 
     Those are its elements; of 16-bit floats, which are computed so, pairs of them.
-
-    Args:
-        name: the name that the variables get.
-        value: the first value.
     """
 
     __slots__ = ("_parts",)

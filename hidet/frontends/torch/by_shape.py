@@ -46,13 +46,7 @@ def _numbers_of(graph: fx.Graph) -> dict[int, list[fx.Node]]:
 
 
 class ProgramsByShape:
-    """The programs of one graph, by the sizes that they are for.
-
-    Args:
-        module: dynamo's graph.
-        example_inputs: its inputs, some of them with symbols for sizes.
-        settings: how to compile.
-    """
+    """The programs of one graph, by the sizes that they are for."""
 
     def __init__(
         self, module: fx.GraphModule, example_inputs: Sequence[Any], settings: Settings

@@ -31,13 +31,7 @@ HEADINGS = ("", "kind", "operator", "dtype", "error", "attention")
 
 
 class Reporting:
-    """A compiled graph that prints its report when it is first called.
-
-    Args:
-        module: dynamo's graph.
-        program: what it has been compiled to.
-        compile_graph: compiles such a graph, given its arguments.
-    """
+    """A compiled graph that prints its report when it is first called."""
 
     def __init__(
         self,

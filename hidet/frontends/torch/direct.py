@@ -106,11 +106,7 @@ def _same(value: object, fixed: object) -> bool:
 
 
 class ByArguments:
-    """A model that is compiled for each kind of arguments that it is called with.
-
-    Args:
-        compile_for: compiles it for examples.
-    """
+    """A model that is compiled for each kind of arguments that it is called with."""
 
     def __init__(self, compile_for: Callable[..., DirectCall]) -> None:
         self._compile_for = compile_for

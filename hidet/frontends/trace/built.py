@@ -19,10 +19,6 @@ if TYPE_CHECKING:
 class BuiltGraph:
     """A compiled flow graph.
 
-    Args:
-        program: what runs it, on the list of inputs and constants.
-        graph: what it has been compiled from.
-
     Attributes:
         program: see above.
         specs: what the inputs are like.
@@ -69,9 +65,6 @@ class BuiltGraph:
 
 class CudaGraph:
     """A compiled graph with inputs of its own, whose kernels one CUDA Graph launches.
-
-    Args:
-        built: the graph.
 
     Attributes:
         inputs: the inputs that are taken where none are given.

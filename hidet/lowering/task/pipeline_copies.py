@@ -75,12 +75,7 @@ class PipelineLoop(RewritePattern):
 
 
 class _Pipeline:
-    """Rewrites one loop.
-
-    Args:
-        loop: the loop.
-        stages: the number of tiles of each operand.
-    """
+    """Rewrites one loop."""
 
     def __init__(self, loop: ProductLoop, stages: int) -> None:
         self.loop = loop

@@ -45,11 +45,7 @@ def matmul(b: GridBuilder, op: graph.MatmulOp) -> SSAValue | None:
 
 @dataclass(frozen=True)
 class Convolution:
-    """The sizes of a convolution of images [N, C, H, W] with filters [O, C / groups, KH, KW].
-
-    Args:
-        op: the convolution, without bias.
-    """
+    """The sizes of a convolution of images [N, C, H, W] with filters [O, C / groups, KH, KW]."""
 
     op: graph.Conv2dOp
 
