@@ -260,4 +260,7 @@ def load_compiled(file: str | PathLike[str], *, trusted: bool = False) -> BuiltG
     return BuiltGraph(CompiledProgram(graph.interface, Settings(), compiled), graph)
 
 
-__all__ = ["LoadedGraph", "load_compiled", "load_graph"]
+load_compiled_graph = load_compiled
+"""The same, by the name that says of what."""
+
+__all__ = ["LoadedGraph", "load_compiled", "load_compiled_graph", "load_graph"]

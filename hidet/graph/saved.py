@@ -160,4 +160,7 @@ def _save_program(graph: BuiltGraph | DirectCall, path: Path, *, binaries: bool)
     writer.write(path, compiled.text, compiled.plan if binaries else None)
 
 
-__all__ = ["Saveable", "save_compiled", "save_graph"]
+save_compiled_graph = save_compiled
+"""The same, by the name that says of what."""
+
+__all__ = ["Saveable", "save_compiled", "save_compiled_graph", "save_graph"]
