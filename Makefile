@@ -9,12 +9,13 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 # What is installed, as stamps that depend on the files that say what to install.
 RUN_STAMP := $(VENV)/.stamp-run
 TEST_STAMP := $(VENV)/.stamp-test
+DOCS_STAMP := $(VENV)/.stamp-docs
 
 # Without a CUDA toolkit the CUDA compiler comes from PyPI.
 RUN_EXTRAS := $(if $(shell command -v nvcc),,[nvcc])
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint typecheck unit lit format bench clean
+.PHONY: help demo test lint typecheck unit lit format bench docs clean
 
 help: ## show this text
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/\1\t\2/' | expand -t 12
@@ -48,6 +49,9 @@ format: $(TEST_STAMP) ## bring the style in order
 bench: $(RUN_STAMP) ## measure against PyTorch
 	$(BIN)/python benchmarks/run.py
 
+docs: $(DOCS_STAMP) ## write the pages and the API reference as a site, build/docs
+	$(BIN)/mkdocs build --strict
+
 clean: ## remove what make has made
 	rm -rf $(VENV) build .pytest_cache .ruff_cache .hypothesis
 
@@ -61,4 +65,8 @@ $(RUN_STAMP): pyproject.toml constraints.txt
 
 $(TEST_STAMP): $(RUN_STAMP)
 	$(PIP) install -q -c constraints.txt -e '.[test,models]'
+	@touch $@
+
+$(DOCS_STAMP): $(RUN_STAMP)
+	$(PIP) install -q -c constraints.txt -e '.[docs]'
 	@touch $@
