@@ -81,7 +81,13 @@ def instead_of(name: str) -> str | None:
 
 
 def missing(module: str, name: str, sources: Sequence[str] = ()) -> Exception:
-    """Return the error of a name that neither a module has nor `sources`, whose names it shows."""
+    """Return the error of a name that a module does not have.
+
+    Args:
+        module: the module.
+        name: the name.
+        sources: the modules whose names it shows, if it has none of its own.
+    """
     hint = instead_of(name)
     if hint is not None:
         return MissingNameError(f"{module} has no '{name}'", hint=hint)

@@ -158,7 +158,14 @@ class DivisionByZeroError(HidetError, ZeroDivisionError, RuntimeError):
 
 
 class CudaError(HidetError):
-    """A call of the CUDA driver or runtime failed."""
+    """A call of the CUDA driver or runtime failed.
+
+    Args:
+        call: the name of the function.
+        code: the error code that it returned.
+        description: the name and meaning of the code.
+        place: `where` and `hint`, see `HidetError`.
+    """
 
     def __init__(self, call: str, code: int, description: str = "", **place: str | None) -> None:
         reason = f"{description} ({code})" if description else f"error {code}"

@@ -32,7 +32,11 @@ def range_of_type(kind: Attribute) -> Range:
 
 
 class IntegerRanges:
-    """The limits of integers of a program, taken as signed, found on demand and remembered."""
+    """The limits of integers of a program, taken as signed, found on demand and remembered.
+
+    Args:
+        forms: the analysis of the program's indices.
+    """
 
     def __init__(self, forms: IndexForms) -> None:
         self._forms = forms

@@ -98,6 +98,9 @@ def wgmma_accumulator(n: int) -> TaskMap:
 
     Args:
         n: the number of columns, a multiple of 8 from 8 to 256.
+
+    Raises:
+        MappingError: if no instruction has so many columns.
     """
     if n % 8 != 0 or not 8 <= n <= 256:
         raise MappingError(

@@ -22,7 +22,11 @@ YOUNG_SECONDS = 60.0
 
 
 def make_folder() -> tuple[Path, int]:
-    """Make a folder; give it with a descriptor that holds its lock until it is closed."""
+    """Make a folder; give it with a descriptor that holds its lock until it is closed.
+
+    Raises:
+        OSError: there is no room for it.
+    """
     folder = Path(tempfile.mkdtemp(prefix=PREFIX))
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -31,7 +35,11 @@ def make_folder() -> tuple[Path, int]:
 
 @contextmanager
 def temporary_folder() -> Generator[Path]:
-    """Give a folder that is there inside of a `with` block."""
+    """Give a folder that is there inside of a `with` block.
+
+    Raises:
+        OSError: there is no room for it.
+    """
     folder, descriptor = make_folder()
     try:
         yield folder
@@ -65,6 +73,9 @@ def remove_tree(path: Path) -> None:
     """Remove a folder, or whatever is there; others may remove it at the same time.
 
     Folders in it are moved to its top before they are emptied, so that it may be of any depth.
+
+    Raises:
+        OSError: a part of it cannot be removed.
     """
     try:
         mode = path.lstat().st_mode

@@ -22,6 +22,9 @@ def dialect_of(package: str) -> Dialect:
     """Return the dialect whose operations, attributes and types the modules of a package define.
 
     A new file of the package is part of its dialect.
+
+    Args:
+        package: the name of the package, of which the last part names the dialect.
     """
     found = list(_classes(package))
     return Dialect(

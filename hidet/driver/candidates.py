@@ -36,7 +36,15 @@ class Lowered:
 
 
 class CandidateBuilder(ExitStack):
-    """Lowers candidates in processes of their own and compiles them, on all cores."""
+    """Lowers candidates in processes of their own and compiles them, on all cores.
+
+    Args:
+        arch: the machine that kernels are for.
+        toolchain: the compiler.
+        store: the cache, which gets the binaries.
+        workers: how many processes run side by side; None: one for each core.
+        time_limit: the seconds that a run of the compiler may take.
+    """
 
     def __init__(
         self,

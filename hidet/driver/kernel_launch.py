@@ -45,7 +45,12 @@ def load_kernel(path: Path, op: KernelOp, device: torch.device) -> CpuKernel | C
 
 
 class Launcher:
-    """Launches a kernel with addresses and numbers: checks the extents, lays out the arguments."""
+    """Launches a kernel with addresses and numbers: checks the extents, lays out the arguments.
+
+    Args:
+        op: the kernel, lowered.
+        kernel: the same, loaded.
+    """
 
     def __init__(self, op: KernelOp, kernel: CpuKernel | CudaKernel) -> None:
         self._op = op

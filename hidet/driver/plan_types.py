@@ -18,7 +18,11 @@ from hidet.runtime.plan import ITEM_SIZES, WORD, DtypeName, Scalar, TensorMapSpe
 
 
 def dtype_name(kind: Attribute) -> DtypeName:
-    """Return the name of an element type."""
+    """Return the name of an element type.
+
+    Raises:
+        UnsupportedDtypeError: torch has no tensors of it.
+    """
     name = str(kind)
     if name not in ITEM_SIZES:
         raise UnsupportedDtypeError(f"torch has no tensors of {name}")
@@ -26,7 +30,12 @@ def dtype_name(kind: Attribute) -> DtypeName:
 
 
 def tensor_spec(kind: Attribute) -> TensorSpec:
-    """Return shape and element type of a memref."""
+    """Return shape and element type of a memref.
+
+    Raises:
+        LegalityError: it is none.
+        UnsupportedDtypeError: torch has no tensors of its elements.
+    """
     if not isinstance(kind, MemRefType):
         raise LegalityError(f"a host function passes {kind}, which is no memref")
     memref = cast("MemRefType[Attribute]", kind)
@@ -45,7 +54,11 @@ def tensor_map_spec(kind: TensorMapType, strides: Sequence[int]) -> TensorMapSpe
 
 
 def scalar(op: arith.ConstantOp) -> Scalar:
-    """Return a constant as what a kernel gets by value."""
+    """Return a constant as what a kernel gets by value.
+
+    Raises:
+        LegalityError: it is no number of a type that kernels get.
+    """
     kind, value = op.result.type, op.value
     if isinstance(value, IntegerAttr | FloatAttr) and str(kind) in ITEM_SIZES:
         data = packer_of(kind)(value.value.data)

@@ -50,7 +50,12 @@ def program_key(
 
 
 class ProgramCache:
-    """Programs on disk."""
+    """Programs on disk.
+
+    Args:
+        store: the cache.
+        toolchain: what made the binaries.
+    """
 
     def __init__(self, store: Store, toolchain: Toolchain) -> None:
         self._programs: ArtifactCache = store.programs

@@ -83,6 +83,9 @@ class CompiledModule:
     That is the function of this name, or else the only one that there is. `module["name"](...)`
     and `module.name(...)` run another one.
 
+    Args:
+        ir_module: the functions as IR.
+
     Raises:
         PassError: a pass failed.
     """
@@ -189,6 +192,11 @@ class CompiledFunction:
 
     They run where the tensors are, on a GPU on torch's current stream. Where torch traces, as under
     `torch.compile`, a call becomes one of an operator of torch.
+
+    Args:
+        function: the function.
+        op: the same, lowered.
+        kernels: what loads the kernels of the module.
     """
 
     def __init__(self, function: HostFunction, op: FuncOp, kernels: LoadedKernels) -> None:
@@ -294,7 +302,13 @@ class CompiledFunction:
 
 
 class LoadedKernels:
-    """The kernels of a module, which are compiled and loaded as they are needed."""
+    """The kernels of a module, which are compiled and loaded as they are needed.
+
+    Args:
+        module: the module, lowered.
+        scripted: its kernels as they were written.
+        dump: gets what the compiler says.
+    """
 
     def __init__(self, module: ModuleOp, scripted: Sequence[KernelOp], dump: Dump) -> None:
         self._dump = dump

@@ -17,7 +17,12 @@ MAX_KEPT = 64
 
 
 class TensorMaps:
-    """Encodes the tensor maps of one parameter, and keeps them by address and strides."""
+    """Encodes the tensor maps of one parameter, and keeps them by address and strides.
+
+    Args:
+        what: the parameter, for messages.
+        kind: its type.
+    """
 
     def __init__(self, what: str, kind: TensorMapType) -> None:
         self._what = what

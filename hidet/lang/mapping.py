@@ -27,7 +27,11 @@ class TaskMapping(TaskMap):
 
 
 def chain(first: TaskMap, *others: TaskMap) -> TaskMap:
-    """Return the composition of mappings, the first one outside."""
+    """Return the composition of mappings, the first one outside.
+
+    Raises:
+        MappingError: their ranks differ.
+    """
     for inner in others:
         first = first * inner
     return first

@@ -19,7 +19,11 @@ from hidet.mapping.factors import Factor, common_rank, unit_factors
 
 
 def canonical(factors: Sequence[Factor]) -> tuple[Factor, ...]:
-    """Return the factors of the canonical form of a product."""
+    """Return the factors of the canonical form of a product.
+
+    Raises:
+        MappingError: if the ranks of two factors differ.
+    """
     rank = common_rank(factors)
     digits = expand(factors)
     registers = merge(digit for digit in digits if digit.kind == "repeat")

@@ -57,7 +57,11 @@ class Factor:
 
 
 def common_rank(factors: Iterable[Factor]) -> int:
-    """Return the rank that all factors but `replicate` share, 0 if there are none."""
+    """Return the rank that all factors but `replicate` share, 0 if there are none.
+
+    Raises:
+        MappingError: if two ranks differ.
+    """
     ranked = [factor for factor in factors if factor.rank > 0]
     for factor in ranked[1:]:
         if factor.rank != ranked[0].rank:
@@ -83,7 +87,11 @@ def unit_factors(rank: int) -> tuple[Factor, ...]:
 def ranked_factors(
     kind: Kind, dims: Sequence[int], ranks: Sequence[int] | None
 ) -> tuple[Factor, ...]:
-    """Return the product of row-major factors that a factor with ranks stands for."""
+    """Return the product of row-major factors that a factor with ranks stands for.
+
+    Raises:
+        MappingError: if there is no such factor, or the ranks do not order its dimensions.
+    """
     row_major = Factor(kind, tuple(dims))
     if ranks is None:
         return (row_major,)
@@ -93,7 +101,11 @@ def ranked_factors(
 
 
 def traversal_order(dims: Sequence[int], ranks: Sequence[int] | None) -> list[int]:
-    """Return the dimensions in the order that ranks give them, the slowest first."""
+    """Return the dimensions in the order that ranks give them, the slowest first.
+
+    Raises:
+        MappingError: if the ranks are no permutation of 0, 1, ..., one for each dimension.
+    """
     if ranks is None:
         return list(range(len(dims)))
     if sorted(ranks) != list(range(len(dims))):

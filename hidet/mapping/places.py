@@ -18,6 +18,9 @@ def place_in(layout: TaskMap, index: Sequence[Any]) -> Any:
         layout: the layout.
         index: one number for each dimension, or what stands for numbers in a program and has the
             same operators; the place is then one too.
+
+    Raises:
+        MappingError: there are more numbers than dimensions, or fewer.
     """
     if len(index) != layout.rank:
         raise MappingError(

@@ -191,7 +191,11 @@ class TaskMap:
         return tasks[0] if self.tasks_per_worker == 1 else tasks
 
     def owners(self, task: Sequence[int]) -> list[int]:
-        """Return the workers that run a task, in ascending order: the inverse of the map."""
+        """Return the workers that run a task, in ascending order: the inverse of the map.
+
+        Raises:
+            MappingError: if the task lies outside of the shape.
+        """
         self._check_task(task)
         workers = [sum(digit.of_task(task) * digit.weight for digit in self.spatial_digits)]
         for digit in self.replicate_digits:
@@ -200,7 +204,11 @@ class TaskMap:
         return workers
 
     def register_index(self, task: Sequence[int]) -> int:
-        """Return the position of a task in the list of each of its owners."""
+        """Return the position of a task in the list of each of its owners.
+
+        Raises:
+            MappingError: if the task lies outside of the shape.
+        """
         self._check_task(task)
         return sum(digit.of_task(task) * digit.weight for digit in self.repeat_digits)
 
@@ -352,6 +360,9 @@ class TaskMap:
 
         The workers stay. A task of the result belongs to all workers that owned one of the tasks
         reduced into it; tasks of one worker that fall together are listed once.
+
+        Raises:
+            MappingError: if there is no such dimension.
         """
         dropped = set(dims)
         if not dropped <= set(range(self.rank)):

@@ -36,6 +36,11 @@ def evaluate(
 ) -> list[Array]:
     """Run @forward on arrays, after @prepare if there is one.
 
+    Args:
+        module: the program.
+        inputs: the arguments of @forward.
+        constants: the data of each `graph.constant`, by name.
+
     Raises:
         EvaluationError: see there; also where an array is not what the program says.
     """

@@ -38,19 +38,36 @@ def run_passes(text: str, pipeline: str = "", arguments: Sequence[str] = ()) -> 
 
 
 def check_text(output: str, checks: str) -> None:
-    """Match CHECK comments against a text."""
+    """Match CHECK comments against a text.
+
+    Raises:
+        AssertionError: they do not match; the message says which one, and holds the text.
+    """
     message = match_checks(output, Options("checks", input_file="output"), checks)
     if message is not None:
         raise AssertionError(f"{message}\n--- the text was:\n{output}")
 
 
 def filecheck(program: str, pipeline: str = "", arguments: Sequence[str] = ()) -> None:
-    """Run passes on a program and match its own CHECK comments against the result."""
+    """Run passes on a program and match its own CHECK comments against the result.
+
+    Args:
+        program: the program, with CHECK comments.
+        pipeline: the passes, as for `hidet-opt -p`.
+        arguments: further arguments of `hidet-opt`.
+
+    Raises:
+        AssertionError: the comments do not match.
+    """
     check_text(run_passes(program, pipeline, arguments), program)
 
 
 def roundtrip(text: str) -> str:
-    """Check that a program survives its custom and its generic form; give the custom form."""
+    """Check that a program survives its custom and its generic form; give the custom form.
+
+    Raises:
+        AssertionError: the program changes on the way.
+    """
     custom = run_passes(text)
     for form in ("", "--print-op-generic"):
         printed = run_passes(text, arguments=[form] if form else [])
@@ -63,8 +80,16 @@ def roundtrip(text: str) -> str:
 def expect_error(text: str, pipeline: str, message: str) -> str:
     """Check that a program is refused, by the parser, a verifier or a pass.
 
+    Args:
+        text: the program.
+        pipeline: the passes, as for `hidet-opt -p`.
+        message: what the error must say, as a part of it.
+
     Returns:
         The whole text of the error.
+
+    Raises:
+        AssertionError: there is no error, or it says something else.
     """
     try:
         output = run_passes(text, pipeline)

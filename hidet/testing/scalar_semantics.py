@@ -40,7 +40,11 @@ _FLOATS: dict[type[Attribute], type[np.floating[Any]]] = {
 
 
 def numpy_type(element: Attribute) -> np.dtype[Any]:
-    """Give the numpy type that elements of a type are held in; float32 for bf16."""
+    """Give the numpy type that elements of a type are held in; float32 for bf16.
+
+    Raises:
+        KeyError: there is none.
+    """
     if isinstance(element, IndexType):
         return np.dtype(np.int64)
     if isinstance(element, IntegerType):

@@ -65,7 +65,11 @@ def read_script_file(path: Path) -> list[CompiledModule]:
 
 
 def print_script_file(path: Path, level: Printed) -> str:
-    """Give the kernels of a Python file at a level."""
+    """Give the kernels of a Python file at a level.
+
+    Raises:
+        HidetError: there is no script module, or a script is wrong.
+    """
     return _text(read_script_file(path), level)
 
 

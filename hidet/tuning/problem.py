@@ -51,6 +51,11 @@ class Problem:
         configs: what may be chosen, the best estimate first.
         rejected: what the machine cannot run.
         work: what it computes and moves.
+
+    Args:
+        fusion: the fusion.
+        template: what accepts it.
+        setting: what holds for the program.
     """
 
     def __init__(self, fusion: FusionOp, template: Template[Any], setting: Setting) -> None:

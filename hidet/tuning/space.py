@@ -28,7 +28,11 @@ def _differences(one: Config, other: Config) -> int:
 
 
 class Space:
-    """The configs of one problem."""
+    """The configs of one problem.
+
+    Args:
+        configs: all of one template; their order does not matter.
+    """
 
     def __init__(self, configs: Sequence[Config]) -> None:
         self._configs = configs

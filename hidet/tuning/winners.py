@@ -36,7 +36,11 @@ class Winner:
 
 
 class Winners:
-    """The winners that a cache holds."""
+    """The winners that a cache holds.
+
+    Args:
+        store: the cache.
+    """
 
     def __init__(self, store: Store) -> None:
         self._entries = store.winners

@@ -33,7 +33,12 @@ class WorkerError(Exception):
 
 
 class Worker:
-    """A process that answers requests; it is started when the first comes, and after each death."""
+    """A process that answers requests; it is started when the first comes, and after each death.
+
+    Args:
+        module: what it runs.
+        time_limit: the seconds that a request may take.
+    """
 
     def __init__(self, module: str, time_limit: float) -> None:
         self._module = module
@@ -102,7 +107,13 @@ class Worker:
 
 
 class WorkerPool(ExitStack):
-    """Workers of one module that answer side by side, and are closed at the end."""
+    """Workers of one module that answer side by side, and are closed at the end.
+
+    Args:
+        module: what they run.
+        count: how many.
+        time_limit: the seconds that a request may take.
+    """
 
     def __init__(self, module: str, count: int, time_limit: float) -> None:
         super().__init__()

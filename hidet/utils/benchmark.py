@@ -28,6 +28,9 @@ def benchmark_func(
         number: so many calls are measured together.
         repeat: so many times this is done.
         median: whether to return the median of the measurements, or all of them.
+
+    Raises:
+        HidetError: nothing is measured.
     """
     if number < 1 or repeat < 1:
         raise HidetError(f"number={number} and repeat={repeat} measure nothing")

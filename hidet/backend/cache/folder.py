@@ -66,6 +66,9 @@ class EntryInfo:
 class CacheFolder:
     """The folder of a cache. It is made when first used.
 
+    Args:
+        root: where it is.
+
     Raises:
         CacheError: it exists, and others than the user can write to it.
     """
@@ -174,7 +177,11 @@ class CacheFolder:
         return True
 
     def lock_file(self, name: str) -> Path:
-        """Give the path of a lock; what is no plain file is taken away from there."""
+        """Give the path of a lock; what is no plain file is taken away from there.
+
+        Raises:
+            OSError: it cannot be.
+        """
         path = self.root / "locks" / name
         if os.path.lexists(path) and not stat.S_ISREG(path.lstat().st_mode):
             self.take_away(path)

@@ -14,7 +14,11 @@ from hidet.errors import UnsupportedDtypeError
 
 
 def literal(value: Attribute) -> Text:
-    """Return the literal of a constant."""
+    """Return the literal of a constant.
+
+    Raises:
+        UnsupportedDtypeError: it is neither an integer nor a float of a type that is supported.
+    """
     match value:
         case IntegerAttr(value=IntAttr(data=number), type=kind):
             return _integer(number, kind)

@@ -61,7 +61,11 @@ INT_LIMIT = 1 << 31
 
 
 def scalar_type(kind: Attribute) -> str:
-    """Return the C++ type of a scalar type other than `index`."""
+    """Return the C++ type of a scalar type other than `index`.
+
+    Raises:
+        UnsupportedDtypeError: CUDA C++ has no such type here.
+    """
     if kind not in _SCALARS:
         raise UnsupportedDtypeError(
             f"CUDA C++ has no type for {kind}", hint=f"there is {', '.join(map(str, _SCALARS))}"

@@ -81,7 +81,11 @@ class Toolchain(ABC):
     @property
     @abstractmethod
     def command(self) -> Sequence[str]:
-        """The compiler and how it is called, as words of a command line."""
+        """The compiler and how it is called, as words of a command line.
+
+        Raises:
+            CompilerNotFoundError: there is none on this machine.
+        """
 
     @property
     @abstractmethod
@@ -105,6 +109,9 @@ class Toolchain(ABC):
 
         These are the compiler's version, its options, the device header and, for the CPU, the model
         of the processor. What is slow to find out is asked for once a process.
+
+        Raises:
+            CompilerNotFoundError: there is no compiler on this machine.
         """
         parts = [
             self.name,

@@ -25,6 +25,9 @@ class Processes:
     Each leads a process group of its own, which is ended as a whole: what runs is a driver that
     starts the actual compilers. Thus they also do not hear a Ctrl-C of the terminal; who waits for
     them does, and calls `end`.
+
+    Args:
+        time_limit: the seconds that each may run.
     """
 
     def __init__(self, time_limit: float = TIME_LIMIT) -> None:

@@ -167,7 +167,11 @@ def python_number(attribute: FloatAttr | IntegerAttr) -> Number:
 
 
 def normalized_axis(axis: int, rank: int) -> int:
-    """Count an axis from the front; constructors take negative ones, properties never hold them."""
+    """Count an axis from the front; constructors take negative ones, properties never hold them.
+
+    Raises:
+        VerifyException: the axis is outside [-rank, rank).
+    """
     if not -rank <= axis < rank:
         raise VerifyException(f"axis {axis} is out of range for a tensor of rank {rank}")
     return axis % rank
@@ -219,7 +223,11 @@ def check_sum_element(name: str, found: Tensor, element: Attribute) -> None:
 
 
 def broadcast_shapes(name: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """Give the shape that all the shapes broadcast to, by the rule of numpy."""
+    """Give the shape that all the shapes broadcast to, by the rule of numpy.
+
+    Raises:
+        VerifyException: two sizes of a dimension differ and neither is 1.
+    """
     rank = max(map(len, shapes))
     padded = [(1,) * (rank - len(shape)) + shape for shape in shapes]
     result: list[int] = []
@@ -269,6 +277,9 @@ class GraphOp(IRDLOperation, ABC):
         """Compute the type of the result from operands and properties.
 
         Where it does not follow from these alone, `result` holds what the constructor was given.
+
+        Raises:
+            VerifyException: operands and properties do not fit together.
         """
 
     @property

@@ -26,7 +26,11 @@ class Window:
     ceil_mode: bool = False
 
     def count(self, name: str, sizes: Sequence[int]) -> list[int]:
-        """Count the positions of the window in each dimension of an image."""
+        """Count the positions of the window in each dimension of an image.
+
+        Raises:
+            VerifyException: the window is larger than the image, or its numbers make no sense.
+        """
         fields = (self.kernel, self.stride, self.padding, self.dilation)
         if any(len(field) != len(sizes) for field in fields):
             raise VerifyException(

@@ -14,7 +14,13 @@ from hidet.frontends.onnx.values import Known, number_of
 def function_of(
     node: onnx.NodeProto, values: Sequence[Any], opset: int
 ) -> onnx.FunctionProto | None:
-    """Return how ONNX defines the operator of a node by others, None if it does not."""
+    """Return how ONNX defines the operator of a node by others, None if it does not.
+
+    Args:
+        node: the node.
+        values: what it takes: tensors, known ones, or None.
+        opset: the version of its domain.
+    """
     if not defs.has(node.op_type, node.domain):
         return None
     try:

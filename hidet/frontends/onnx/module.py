@@ -35,6 +35,9 @@ _MISTAKES = (RuntimeError, ValueError, TypeError, IndexError, NotImplementedErro
 class OnnxModule(nn.Module):
     """A model of ONNX.
 
+    Args:
+        model: the model, with data outside of it loaded.
+
     Attributes:
         input_specs: for each input, but those that are weights, its type and shape; -1 is open.
         output_names: the names of the outputs.
@@ -210,7 +213,12 @@ class OnnxModule(nn.Module):
 
 
 def read_model(model: onnx.ModelProto | str | PathLike[str]) -> onnx.ModelProto:
-    """Return a model that has been checked, with the data that lie outside of it."""
+    """Return a model that has been checked, with the data that lie outside of it.
+
+    Raises:
+        HidetError: it is malformed.
+        OSError: the file cannot be read.
+    """
     given = model if isinstance(model, onnx.ModelProto) else os.fspath(model)
     where = None if isinstance(given, onnx.ModelProto) else given
     try:

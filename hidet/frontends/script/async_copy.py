@@ -58,6 +58,9 @@ def cp_async(
         cache_level: `always`, or `global` for L2 only, which takes copies of 16 bytes.
         prefetch_bytes: not supported, 0.
         evict_policy: not supported, `evict_normal`.
+
+    Raises:
+        ScriptError: an address or the size is not what the instruction takes.
     """
     cache = CACHES.get(cache_level)
     if cache is None or prefetch_bytes != 0 or evict_policy != "evict_normal":
@@ -128,6 +131,9 @@ def tma_load(
         mbar: the address of the barrier.
         multicast: blocks of the cluster, a bit for each. The box goes to all of them, to the same
             place, and its bytes to the barrier in the same place of each.
+
+    Raises:
+        ScriptError: an argument is not what it should be, or the box does not fit.
     """
     box = _map(source)
     at = _coordinates(coordinates, box)
@@ -148,6 +154,9 @@ def tma_store(target: object, coordinates: object, src: object) -> None:
         target: a parameter of type `tensor_map`.
         coordinates: the first element of the box in the tensor, an index for each dimension.
         src: the address of the first element; it is a multiple of 1024 bytes.
+
+    Raises:
+        ScriptError: an argument is not what it should be, or the box does not fit.
     """
     box = _map(target)
     at = _coordinates(coordinates, box)

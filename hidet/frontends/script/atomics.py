@@ -160,7 +160,11 @@ def _add_pair(address: object, value: Vector, sem: str, scope: str) -> None:
 def _target(
     name: str, address: object, sem: str, scope: str, types: tuple[str, ...]
 ) -> tuple[Pointer, AccessScope]:
-    """Return the address and the scope of an operation."""
+    """Return the address and the scope of an operation.
+
+    Raises:
+        ScriptError: it is no address, one of other elements, or there is no such order or scope.
+    """
     if not isinstance(address, Pointer):
         raise ScriptError(
             f"an atomic operation takes an address, not {describe(address)}",

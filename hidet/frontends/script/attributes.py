@@ -45,7 +45,11 @@ KINDS = ("public", *KERNELS, "cuda_internal", "cpu_internal")
 
 
 def set_attribute(base: Attributes, name: str, value: object) -> None:
-    """Execute `attrs.cuda.grid_dim = value`."""
+    """Execute `attrs.cuda.grid_dim = value`.
+
+    Raises:
+        ScriptError: there is no such attribute, or it does not take the value.
+    """
     key = ".".join((*base.path, name)).replace("cuda.", "cuda_")
     if key not in ATTRIBUTES:
         names = (f"attrs.{each}".replace("cuda_", "cuda.") for each in ATTRIBUTES)

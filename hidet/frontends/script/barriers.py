@@ -103,6 +103,9 @@ def setmaxnreg(nregs: object, action: object) -> None:
 
     All warps of a warp group come by. What all groups have together stays within the 65536
     registers of a multiprocessor; `attrs.cuda.min_blocks` says how many blocks share them.
+
+    Raises:
+        ScriptError: there is no such action or number.
     """
     if not isinstance(action, str) or action not in SETMAXNREG:
         raise ScriptError(
@@ -123,6 +126,9 @@ def barrier_sync(barrier: object, count: object = None, aligned: bool = False) -
         barrier: 0 to 15; number 0 is that of `syncthreads()`.
         count: the number of threads, a multiple of 32; all of the block if left out.
         aligned: whether all threads of a warp come together, as they have to in any case.
+
+    Raises:
+        ScriptError: there is no such barrier.
     """
     number, threads = _named(barrier, count)
     insert(BarrierSyncOp(number, threads))
@@ -185,6 +191,9 @@ def mbarrier_arrive(mbar: object, cta_id: object = None, pred: object = None) ->
         cta_id: the block of the cluster in which it lies, in the same place; the own one if left
             out.
         pred: not supported.
+
+    Raises:
+        ScriptError: an argument is not what it should be.
     """
     _refuse("mbarrier_arrive", pred=pred)
     if cta_id is None:
@@ -199,6 +208,9 @@ def mbarrier_arrive_and_expect_tx(
     """Arrive once at a barrier, whose phase waits for so many bytes of copies too.
 
     `cta_id` and `pred` are not supported.
+
+    Raises:
+        ScriptError: an argument is not what it should be.
     """
     _refuse("mbarrier_arrive_and_expect_tx", cta_id=cta_id, pred=pred)
     _expect(mbar, transaction_bytes)

@@ -56,6 +56,9 @@ def grid(*extents: object, attrs: str | None = None, bind_tuple: bool = False) -
             to share its iterations (the outermost of nested loops), `p4` for four threads,
             `.` for nothing; one hint is that of all loops.
         bind_tuple: whether a single loop gives a tuple of one index.
+
+    Raises:
+        ScriptError: an extent is no integer, or the hints do not belong to the loops.
     """
     if len(extents) == 1 and isinstance(extents[0], list | tuple):
         extents = tuple(extents[0])  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
@@ -103,6 +106,9 @@ def cast(v: object, dtype: object) -> object:
     """Convert a value to a type, given as such or by name.
 
     `cast(p, ~f16)` is a pointer to the same place; `cast(p, u64)` is an address as a number.
+
+    Raises:
+        ScriptError: there is no such type, or the value cannot be converted to it.
     """
     if isinstance(dtype, PointerType):
         return cast_pointer(v, dtype)

@@ -80,6 +80,9 @@ def lop3(*operands: object, imm_lut: int) -> Scalar:
     Args:
         operands: a, b and c; or an address, which is given the result too, and a, b and c.
         imm_lut: the table of the function f: f(0xF0, 0xCC, 0xAA). That of a ^ b ^ c is 0x96.
+
+    Raises:
+        ScriptError: the table is no number from 0 to 255, or there are not three words.
     """
     table = known_number("the table of lop3, f(0xF0, 0xCC, 0xAA),", imm_lut, range(256))
     target, (a, b, c) = _words("lop3", operands)
@@ -95,6 +98,9 @@ def prmt(*operands: object, mode: str | None = None) -> Scalar:
             0 to 3 are those of a, 4 to 7 those of b, and with 8 added the sign of that byte is
             repeated; or an address, which is given the result too, and these.
         mode: not supported.
+
+    Raises:
+        ScriptError: there are not three words, or there is a mode.
     """
     if mode is not None:
         raise ScriptError(
@@ -141,6 +147,9 @@ def fma_f16x2(*operands: object) -> Vector:
     Args:
         operands: a, b and c, of type f16x2, or words of 32 bits; or an address, which is given the
             result too, and these.
+
+    Raises:
+        ScriptError: there are not three pairs.
     """
     return _of_halves("fma_f16x2", "fma", operands, 3)
 
@@ -177,6 +186,9 @@ def reinterpret(value: object, dtype: object) -> Scalar | Vector:
         value: a scalar or a vector.
         dtype: a type of as many bits: `u32`, `f16x2`, `f32x4`. The first element of a vector has
             the lowest bits.
+
+    Raises:
+        ScriptError: there are more bits, or fewer, or it is not known how many.
     """
     kind = element_type(dtype)
     elements = value.elements if isinstance(value, Vector) else (value,)

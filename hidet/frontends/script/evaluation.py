@@ -56,7 +56,11 @@ class Expressions(ast.NodeVisitor):
         self.outside = outside
 
     def evaluate(self, node: ast.expr) -> object:
-        """Return the value of an expression."""
+        """Return the value of an expression.
+
+        Raises:
+            ScriptError: something is wrong with it; the error shows where.
+        """
         with self.source.at(node):
             return plain_number(self.visit(node))
 

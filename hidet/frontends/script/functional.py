@@ -67,7 +67,11 @@ def is_constant(*values: object) -> bool:
 
 
 def address(v: object) -> Pointer:
-    """Return the address of an element, `address(x[i])`, or of a tensor's first one."""
+    """Return the address of an element, `address(x[i])`, or of a tensor's first one.
+
+    Raises:
+        ScriptError: it is neither.
+    """
     pointer = first_of(v)
     if not isinstance(pointer, Pointer):
         raise ScriptError(f"{describe(v)} has no address", hint="an element has one: address(x[i])")
@@ -75,7 +79,11 @@ def address(v: object) -> Pointer:
 
 
 def deref(v: object) -> Scalar:
-    """Return what a pointer points to, as `p[0]` does."""
+    """Return what a pointer points to, as `p[0]` does.
+
+    Raises:
+        ScriptError: it is no pointer.
+    """
     if not isinstance(v, Pointer):
         raise ScriptError(f"{describe(v)} is no pointer", hint="the address of an element")
     return load_at(v)

@@ -94,7 +94,17 @@ _PLACES = {"local": "registers", "shared": "shared memory", "global": "global me
 
 
 def operand_at(function: str, operand: Operand, value: object, count: int) -> Element:
-    """Return the first of the elements that an argument means: an address, or a whole tensor."""
+    """Return the first of the elements that an argument means: an address, or a whole tensor.
+
+    Args:
+        function: the name of the function, for messages.
+        operand: what the instruction takes.
+        value: the argument.
+        count: how many elements it is.
+
+    Raises:
+        ScriptError: it is neither, lies in another memory, or has other elements or too few.
+    """
     what = f"the operand '{operand.name}' of {function}"
     pointer = first_of(value)
     if not isinstance(pointer, Pointer):
@@ -133,7 +143,11 @@ def i32_operand(value: object) -> SSAValue:
 
 
 def known_number(what: str, value: object, numbers: Sequence[int]) -> int:
-    """Return a number that is a part of an instruction."""
+    """Return a number that is a part of an instruction.
+
+    Raises:
+        ScriptError: it is none of those that there are.
+    """
     if isinstance(value, bool) or not isinstance(value, int) or value not in numbers:
         listed = ", ".join(map(str, numbers))
         if isinstance(numbers, range):

@@ -140,6 +140,9 @@ def tasks_of(
         bind_tuple: whether tasks of one dimension are tuples too.
         bound: tasks outside of these extents are left out.
         tile: a register tile with this layout, whose elements are meant.
+
+    Raises:
+        ScriptError: the worker is no integer, or the bound does not belong to the mapping.
     """
     extents, is_one = None, name in ("map", "single_task_of") and tasks.tasks_per_worker == 1
     if bound is not None:

@@ -59,6 +59,9 @@ def load(
             multiple of its size.
         cache: a cache hint: `ca`, `cg`, `cs`, `lu`, `cv`, or `nc` for what no thread writes
             (PTX ISA, ld). In global memory.
+
+    Raises:
+        ScriptError: there is no such load.
     """
     pointer = _address("load", addr)
     if sync is not None:
@@ -96,6 +99,9 @@ def store(
             is released, as in Hidet; anything else is stored in the ordinary way.
         scope: for which threads: `cta`, `gpu` or `sys`.
         cache: a cache hint: `wb`, `cg`, `cs` or `wt` (PTX ISA, st). In global memory.
+
+    Raises:
+        ScriptError: there is no such store.
     """
     pointer = _address("store", addr)
     element = pointer.element
@@ -128,6 +134,9 @@ def copy_vector(dst: object, src: object, size: int, *, cache: str | None = None
         src: the address that they are copied from, too.
         size: how many bytes: 2, 4, 8 or 16.
         cache: a hint as for `load` and `store`, between global memory and registers.
+
+    Raises:
+        ScriptError: there is no such copy.
     """
     target, source = _address("copy_vector", dst), _address("copy_vector", src)
     bits = target.element.bits

@@ -38,6 +38,9 @@ def register_tensor(dtype: object, shape: object = None, layout: object = None) 
         dtype: the type of the elements.
         shape: the extents; left out where a layout has them.
         layout: the layout, row-major if left out.
+
+    Raises:
+        ScriptError: there is neither shape nor layout, or they do not fit.
     """
     kind = TensorType(dtype, shape, layout)
     tasks, _ = _layout(kind)
@@ -137,6 +140,9 @@ def tensor(
         shape: the extents; left out where a layout has them.
         layout: the layout, row-major if left out.
         scope: "register" or "shared"; "default" is "register".
+
+    Raises:
+        ScriptError: there is no such scope; or as `register_tensor` and `shared_tensor` say.
     """
     makers = {
         DeclareScope.Default: register_tensor,
@@ -253,6 +259,9 @@ def as_tensor_pointer(
         dtype: the type of the elements.
         shape: the extents, which may be known only when the kernel runs.
         layout: the layout, row-major if left out.
+
+    Raises:
+        ScriptError: it is no pointer to such elements, or shape and layout do not fit.
     """
     pointer = expr.pointer or expr if isinstance(expr, Tensor) else expr
     if isinstance(pointer, VoidPointer):

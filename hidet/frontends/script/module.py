@@ -50,6 +50,9 @@ class IRModule:
         """Trace a function that stands in no module, and take it in.
 
         Functions that no kernel can call by itself are no part of a module: callers have them.
+
+        Raises:
+            ScriptError: something is wrong with it, or it has another name.
         """
         if not function.is_entry:
             self._callees.append(name)

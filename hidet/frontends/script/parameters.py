@@ -47,7 +47,11 @@ class TypeList:
         object.__setattr__(self, "types", tuple(self.types))
 
     def values(self, what: str, value: object) -> tuple[object, ...]:
-        """Return the values of a tuple that a caller gives."""
+        """Return the values of a tuple that a caller gives.
+
+        Raises:
+            ScriptError: it is none, or has another number of values.
+        """
         is_tuple = isinstance(value, tuple | list)
         values = tuple(cast("Sequence[object]", value)) if is_tuple else ()
         if len(values) != len(self.types):
@@ -67,6 +71,11 @@ def entry_parameters(
     """Return the parameters of a function that stands for itself.
 
     A list of types gives several, and a vector one for each element.
+
+    Args:
+        source: the function.
+        annotations: the annotations of its parameters.
+        what: "kernel" or "function".
 
     Raises:
         ScriptError: a parameter has no type that memory or a number can have, or is none of the
@@ -182,6 +191,9 @@ def passed(what: str, kind: object, value: object, *, is_launch: bool, is_change
         value: the argument.
         is_launch: whether a kernel is launched, which keeps nothing but memory and numbers.
         is_changed: whether the function assigns to the parameter.
+
+    Raises:
+        ScriptError: the parameter does not take it.
     """
     taken: object = value
     match kind:

@@ -157,7 +157,11 @@ def is_integer(value: object) -> bool:
 
 
 def constant(value: float, kind: ScalarType) -> Scalar:
-    """Return a number as a constant of a type."""
+    """Return a number as a constant of a type.
+
+    Raises:
+        ScriptError: the type cannot hold the number.
+    """
     if kind.is_float:
         op = arith.ConstantOp(FloatAttr(float(value), kind.ir))  # pyright: ignore[reportArgumentType, reportUnknownVariableType, reportCallIssue]
         return Scalar(insert(op).result, kind)
@@ -173,7 +177,11 @@ def constant(value: float, kind: ScalarType) -> Scalar:
 
 
 def scalar_of(value: object, kind: ScalarType | None = None) -> Scalar:
-    """Return a value as a scalar; a Python number gets the type, or else one of its own."""
+    """Return a value as a scalar; a Python number gets the type, or else one of its own.
+
+    Raises:
+        ScriptError: it is neither a scalar nor a number.
+    """
     if isinstance(value, Scalar):
         return value
     value = plain_number(value)
@@ -249,7 +257,11 @@ def _kind_of(values: tuple[object, ...]) -> ScalarType:
 
 
 def common_kind(one: object, other: object) -> ScalarType:
-    """Return the type in which two alternatives meet; numbers adapt."""
+    """Return the type in which two alternatives meet; numbers adapt.
+
+    Raises:
+        ScriptError: one is neither a scalar nor a number.
+    """
     for value in (one, other):
         if not isinstance(value, Scalar) and not is_number(value):
             raise ScriptError(f"{describe(value)} stands where a number should")
@@ -260,6 +272,9 @@ def binary(name: str, lhs: object, rhs: object) -> Scalar:
     """Compute an operator or a comparison of two operands; of vectors, which it suits as well.
 
     As in C, integers of less than 32 bits are computed in 32.
+
+    Raises:
+        ScriptError: there is no such operator for the types.
     """
     lhs, rhs = plain_number(lhs), plain_number(rhs)
     for operand in (lhs, rhs):

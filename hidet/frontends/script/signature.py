@@ -49,7 +49,11 @@ class Signature:
     def bind(
         self, what: str, values: Sequence[object], keywords: Mapping[str, object]
     ) -> dict[str, object]:
-        """Return the values of the parameters in a call, those of `*args` as a tuple."""
+        """Return the values of the parameters in a call, those of `*args` as a tuple.
+
+        Raises:
+            ScriptError: an argument has no parameter, or a parameter no argument, or two.
+        """
         count = len(self.names)
         if len(values) > count and self.rest is None:
             raise ScriptError(f"{what} takes {count} arguments, not {len(values)}")
@@ -87,7 +91,11 @@ def evaluated_defaults(
 
 
 def unpack(value: object, targets: Sequence[ast.expr]) -> list[tuple[ast.expr, object]]:
-    """Return the parts of a tuple with the targets that they are assigned to."""
+    """Return the parts of a tuple with the targets that they are assigned to.
+
+    Raises:
+        ScriptError: it has another number of parts, or none.
+    """
     stars = [number for number, each in enumerate(targets) if isinstance(each, ast.Starred)]
     count = len(targets)
     if isinstance(value, Scalar | Tensor | Pointer) or not isinstance(value, Iterable):

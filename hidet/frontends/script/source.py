@@ -37,7 +37,11 @@ class Source:
 
     @staticmethod
     def of(function: Callable[..., object]) -> Source:
-        """Read the source of a function."""
+        """Read the source of a function.
+
+        Raises:
+            ScriptError: there is none, or it is no `def`.
+        """
         name = getattr(function, "__name__", repr(function))
         try:
             lines, first_line = inspect.getsourcelines(function)

@@ -61,7 +61,11 @@ class Statements(Loops):
         return left
 
     def execute(self, statement: ast.stmt) -> Left | None:
-        """Execute one statement."""
+        """Execute one statement.
+
+        Raises:
+            ScriptError: something is wrong with it; the error shows where.
+        """
         current().set_line(self.source.file, self.source.line_of(statement))
         with self.source.at(statement):
             return self.visit(statement)

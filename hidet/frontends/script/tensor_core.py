@@ -162,6 +162,9 @@ def mma_sync(config: object, a_addr: object, b_addr: object, c_addr: object) -> 
             the first, `~regs_a[i, 0]`, or as a whole tensor.
         b_addr: those of B.
         c_addr: those of C.
+
+    Raises:
+        ScriptError: an operand is not what the product takes.
     """
     if not isinstance(config, MmaConfig):
         raise ScriptError(
@@ -199,6 +202,9 @@ def ldmatrix(
         smem_addr: the address of the row.
         shared_space_addr: whether the address is a number of shared memory; it never is here.
         trans: whether each matrix is transposed on the way.
+
+    Raises:
+        ScriptError: an operand is not what the instruction takes.
     """
     if shared_space_addr:
         raise ScriptError(
@@ -272,6 +278,9 @@ def matrix_descriptor(
         stride: the bytes from one group of eight rows to the next, dense if left out.
         leading: the bytes between blocks along the other dimension, where rows do not fit into the
             swizzle.
+
+    Raises:
+        ScriptError: there is no such matrix.
     """
     (operand,) = DESCRIPTOR.operands
     element = operand_at("matrix_descriptor", operand, address, 1)
@@ -310,6 +319,9 @@ def wgmma_async(
         scale_b: 1.
         trans_a: whether the elements of a along m are neighbours instead; not of tf32.
         trans_b: whether the elements of b along n are neighbours instead; not of tf32.
+
+    Raises:
+        ScriptError: there is no such instruction, or an operand is not what it takes.
     """
     if not isinstance(config, str) or config not in WGMMA:
         raise ScriptError(

@@ -149,7 +149,11 @@ def lane_at(lanes: Lanes, name: str) -> Pointer:
 
 
 def attribute_of(base: object, name: str) -> object:
-    """Return an attribute of what Python knows, of a tensor, or of a vector in memory."""
+    """Return an attribute of what Python knows, of a tensor, or of a vector in memory.
+
+    Raises:
+        ScriptError: a value of the kernel has no such attribute.
+    """
     match base:
         case Lanes() if name in LANES:
             return load_at(lane_at(base, name))

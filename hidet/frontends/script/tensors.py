@@ -74,7 +74,11 @@ class Tensor(Value, OfElements):
     __iter__ = None
 
     def on(self, worker: object, *, bound: object = None) -> Iterable[tuple[Index, ...]]:
-        """Return the elements of a register tile that a worker holds, for a loop of the kernel."""
+        """Return the elements of a register tile that a worker holds, for a loop of the kernel.
+
+        Raises:
+            ScriptError: the tensor is not spread over threads.
+        """
         from hidet.frontends.script.iterables import tasks_of
 
         layout = layout_of(self)
@@ -207,7 +211,11 @@ def check_rank(tensor: Tensor, indices: Sequence[object]) -> None:
 
 
 def address_of(tensor: Tensor, indices: Sequence[object]) -> Pointer:
-    """Return the address of an element of a tensor."""
+    """Return the address of an element of a tensor.
+
+    Raises:
+        ScriptError: the indices do not belong to the tensor.
+    """
     check_rank(tensor, indices)
     if tensor.part is not None:
         return address_of(tensor.part.tensor, tensor.part.indices(indices))

@@ -171,7 +171,11 @@ class VectorType(DataTypeNames):
         return PointerType(self)
 
     def __call__(self, *values: object) -> Vector:
-        """Make a vector: of one value, of another vector, or of a value for each element."""
+        """Make a vector: of one value, of another vector, or of a value for each element.
+
+        Raises:
+            ScriptError: there are more values, or fewer.
+        """
         from hidet.frontends.script.vectors import vector_of
 
         return vector_of(self, values)
@@ -227,6 +231,9 @@ class TensorType(OfElements):
             dtype: the type of the elements.
             shape: the extents; left out where a layout has them.
             layout: the layout, row-major if left out.
+
+        Raises:
+            ScriptError: there is neither shape nor layout, or they do not fit.
         """
         if layout is not None and not isinstance(layout, TaskMap | SwizzledLayout):
             raise ScriptError(
@@ -417,7 +424,11 @@ _VECTOR_NAME = re.compile(r"([a-z]+\d+)x(\d+)")
 
 
 def element_type(name: object) -> ElementType:
-    """Return the type of an element of memory that a user names."""
+    """Return the type of an element of memory that a user names.
+
+    Raises:
+        ScriptError: it is neither a scalar type nor a vector type.
+    """
     return vector_type(name) or scalar_type(name)
 
 

@@ -119,6 +119,10 @@ class VectorVariable(Vector):
     """A vector that is assigned several times: variables of the thread for what it consists of.
 
     Those are its elements; of 16-bit floats, which are computed so, pairs of them.
+
+    Args:
+        name: the name that the variables get.
+        value: the first value.
     """
 
     __slots__ = ("_parts",)
@@ -167,7 +171,11 @@ def _parts_of(vector: Vector) -> list[SSAValue]:
 
 
 def vector_of(kind: VectorType, values: tuple[object, ...]) -> Vector:
-    """Make a vector: of one value, of another vector, or of a value for each element."""
+    """Make a vector: of one value, of another vector, or of a value for each element.
+
+    Raises:
+        ScriptError: there are more values, or fewer.
+    """
     elements: tuple[object, ...] = values
     if len(values) == 1:
         (value,) = values
@@ -181,7 +189,11 @@ def vector_of(kind: VectorType, values: tuple[object, ...]) -> Vector:
 
 
 def elementwise(name: str, lhs: object, rhs: object) -> Vector:
-    """Compute an operator of two vectors, or of a vector and a scalar, for each element."""
+    """Compute an operator of two vectors, or of a vector and a scalar, for each element.
+
+    Raises:
+        ScriptError: one is neither, or they have different numbers of elements.
+    """
     lanes = {each.type.lanes for each in (lhs, rhs) if isinstance(each, Vector)}
     are_fit = all(isinstance(each, Vector | Scalar) or is_number(each) for each in (lhs, rhs))
     if len(lanes) != 1 or not are_fit:

@@ -59,6 +59,9 @@ def window(tensor: object, *offsets: object) -> Window:
         tensor: the tensor.
         offsets: the first element of the part, one index for each dimension. The tile's dimensions
             are the last ones, those before stay at their offset.
+
+    Raises:
+        ScriptError: it is no tensor, or the offsets do not belong to it.
     """
     if not isinstance(tensor, Tensor):
         raise ScriptError(f"a window is one of a tensor, not of {describe(tensor)}")
@@ -77,6 +80,9 @@ def copy(source: object, target: object, on: object) -> None:
         on: who copies what. For a shared tile a mapping with its worker,
             `auto_map(64, 8, workers=256).on(threadIdx.x)`, or the worker alone, and the compiler
             chooses (`map-copies`); for a register tile, whose layout says it, the worker alone.
+
+    Raises:
+        ScriptError: the sides, or tile and mapping, do not belong together.
     """
     read, written = _side(source), _side(target)
     near = [_nearness("copy", side.tensor) for side in (read, written)]
@@ -113,6 +119,9 @@ def matmul(lhs: object, rhs: object, accumulator: object, on: object) -> None:
         rhs: a shared tile of shape [k, n], of the same type.
         accumulator: a register tile of shape [m, n], of this type or a longer float.
         on: the worker, whose elements the accumulator's layout knows.
+
+    Raises:
+        ScriptError: a tile is elsewhere, or shapes or types do not belong together.
     """
     tiles: list[Tensor] = []
     for name, tile, *places in (

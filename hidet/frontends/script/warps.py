@@ -40,6 +40,9 @@ def shfl_sync(mask: object, var: Scalar, src_lane: object, width: int = WARP) ->
         var: the value of the own lane.
         src_lane: the number of the lane whose value is wanted.
         width: the number of lanes of a segment, 2, 4, 8, 16 or 32; lanes are numbered in it.
+
+    Raises:
+        ScriptError: a mask or width that there is not, or no scalar to move.
     """
     return _shuffle(ShuffleKind.IDX, mask, var, src_lane, width)
 

@@ -15,7 +15,11 @@ Boxed = Callable[[list[Any]], Sequence[Any]]
 
 
 class ProgramsByPrecision:
-    """The programs of one graph, by the precision of convolutions that they are for."""
+    """The programs of one graph, by the precision of convolutions that they are for.
+
+    Args:
+        compile_now: compiles the graph under the flags of the moment.
+    """
 
     def __init__(self, compile_now: Callable[[], Boxed]) -> None:
         self._boxed_call = True  # tells torch to pass one list

@@ -46,7 +46,13 @@ def _numbers_of(graph: fx.Graph) -> dict[int, list[fx.Node]]:
 
 
 class ProgramsByShape:
-    """The programs of one graph, by the sizes that they are for."""
+    """The programs of one graph, by the sizes that they are for.
+
+    Args:
+        module: dynamo's graph.
+        example_inputs: its inputs, some of them with symbols for sizes.
+        settings: how to compile.
+    """
 
     def __init__(
         self, module: fx.GraphModule, example_inputs: Sequence[Any], settings: Settings

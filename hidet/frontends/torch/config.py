@@ -28,7 +28,11 @@ class DynamoConfig:
         self._values: dict[str, bool] = {}
 
     def __getitem__(self, name: str) -> object:
-        """Give the value of a setting."""
+        """Give the value of a setting.
+
+        Raises:
+            OptionError: there is none of this name.
+        """
         if name == "search_space":
             return option.get_option(name)
         if name == "dump_graph_ir":

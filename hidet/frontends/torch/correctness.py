@@ -31,7 +31,13 @@ HEADINGS = ("", "kind", "operator", "dtype", "error", "attention")
 
 
 class Reporting:
-    """A compiled graph that prints its report when it is first called."""
+    """A compiled graph that prints its report when it is first called.
+
+    Args:
+        module: dynamo's graph.
+        program: what it has been compiled to.
+        compile_graph: compiles such a graph, given its arguments.
+    """
 
     def __init__(
         self,

@@ -79,7 +79,11 @@ class DirectCall:
         return list(map(operator.getitem, self._tables, self._names))
 
     def __call__(self, *arguments: Any) -> Any:
-        """Return what the model gives."""
+        """Return what the model gives.
+
+        Raises:
+            HidetError: an argument is not such as the example was.
+        """
         flat = arguments if self._is_flat else self._flattened(arguments)
         if len(flat) != len(self.wanted):
             raise HidetError(f"{len(flat)} arguments; the model takes {len(self.wanted)}")
@@ -106,7 +110,11 @@ def _same(value: object, fixed: object) -> bool:
 
 
 class ByArguments:
-    """A model that is compiled for each kind of arguments that it is called with."""
+    """A model that is compiled for each kind of arguments that it is called with.
+
+    Args:
+        compile_for: compiles it for examples.
+    """
 
     def __init__(self, compile_for: Callable[..., DirectCall]) -> None:
         self._compile_for = compile_for

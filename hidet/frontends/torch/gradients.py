@@ -58,7 +58,11 @@ class _Call:
 
 
 class TrainingGraphs:
-    """The two graphs of one function, as `fw_compiler` and `bw_compiler` of AOTAutograd."""
+    """The two graphs of one function, as `fw_compiler` and `bw_compiler` of AOTAutograd.
+
+    Args:
+        compile_graph: compiles either of them.
+    """
 
     def __init__(self, compile_graph: CompileGraph) -> None:
         self._compile = compile_graph

@@ -52,7 +52,12 @@ def called_kernel(node: fx.Node) -> CompiledFunction | None:
 
 
 class ScriptCalls:
-    """The calls of kernels in one graph, and the kernels that the program gets for them."""
+    """The calls of kernels in one graph, and the kernels that the program gets for them.
+
+    Args:
+        g: writes operations.
+        operand: gives the value of a node.
+    """
 
     def __init__(self, g: Emitter, operand: Callable[[fx.Node], SSAValue]) -> None:
         self.kernels: list[KernelOp] = []

@@ -42,7 +42,11 @@ class Settings:
 
     @staticmethod
     def of(mode: str | None, options: Mapping[str, object] | None) -> "Settings":
-        """Read what a user gave to torch.compile."""
+        """Read what a user gave to torch.compile.
+
+        Raises:
+            OptionError: no such mode or option, or a value that the option cannot take.
+        """
         if mode is not None and mode not in MODES:
             raise OptionError(f"no mode '{mode}'", hint=f"the modes are {', '.join(MODES)}")
         given = {**MODES[mode or "default"], **(options or {})}

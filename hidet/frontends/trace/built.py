@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 class BuiltGraph:
     """A compiled flow graph.
 
+    Args:
+        program: what runs it, on the list of inputs and constants.
+        graph: what it has been compiled from.
+
     Attributes:
         program: see above.
         specs: what the inputs are like.
@@ -36,7 +40,11 @@ class BuiltGraph:
         return str(self._graph)
 
     def __call__(self, *inputs: Any) -> Any:
-        """Return the output, or a list of several."""
+        """Return the output, or a list of several.
+
+        Raises:
+            HidetError: the inputs are not such as the graph has been compiled for.
+        """
         results = self.run_async(inputs)
         return results[0] if len(results) == 1 else results
 
@@ -55,7 +63,11 @@ class BuiltGraph:
         return [self._tensor_class(_random(spec)) for spec in self.specs]
 
     def cuda_graph(self) -> CudaGraph:
-        """Return the graph with inputs of its own, to be replayed on a GPU."""
+        """Return the graph with inputs of its own, to be replayed on a GPU.
+
+        Raises:
+            HidetError: it is for the CPU.
+        """
         if any(spec.device.type != "cuda" for spec in self.specs):
             raise HidetError(
                 "a CUDA graph of a graph for the CPU", hint="symbols are on device='cuda'"
@@ -65,6 +77,9 @@ class BuiltGraph:
 
 class CudaGraph:
     """A compiled graph with inputs of its own, whose kernels one CUDA Graph launches.
+
+    Args:
+        built: the graph.
 
     Attributes:
         inputs: the inputs that are taken where none are given.

@@ -104,6 +104,9 @@ class FlowGraph:
 
         Args:
             space: the search space; the option `search_space` if None.
+
+        Raises:
+            HidetError: it cannot be compiled.
         """
         settings = self._settings
         options: dict[str, object] = {}
@@ -132,7 +135,11 @@ class FlowGraph:
         return self.run_async(inputs)
 
     def cuda_graph(self) -> CudaGraph:
-        """Return the compiled graph with inputs of its own, to be replayed on a GPU."""
+        """Return the compiled graph with inputs of its own, to be replayed on a GPU.
+
+        Raises:
+            HidetError: it is for the CPU.
+        """
         return self._built.cuda_graph()
 
     def run_async(self, inputs: Sequence[Any]) -> list[Any]:

@@ -50,7 +50,11 @@ class Traced(HoldsTensor):
         self.trace = trace
 
     def torch(self) -> torch.Tensor:
-        """Return the tensor of torch, in the same memory."""
+        """Return the tensor of torch, in the same memory.
+
+        Raises:
+            HidetError: it is a symbol.
+        """
         if self.is_symbolic():
             raise HidetError(
                 "a symbolic tensor has no elements",
@@ -109,7 +113,11 @@ class Operator:
         return f"<hidet.graph.Operator {self.name} at {id(self):#x}>"
 
     def run(self) -> Any:
-        """Return the results: tensors, or symbols where an input is one."""
+        """Return the results: tensors, or symbols where an input is one.
+
+        Raises:
+            HidetError: the operator does not take such arguments.
+        """
         if not self.inputs:
             raise HidetError(f"{self.name} needs a tensor, got {self.leaves}")
         if any(tensor.is_symbolic() for tensor in self.inputs):

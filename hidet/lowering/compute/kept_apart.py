@@ -22,6 +22,12 @@ def is_better_apart(
     It is so where one other grid alone reads it, which cannot join, and all that it reads of the
     group is stored for others in any case: to compute it there costs less than to write and read
     it. So it is with the squares that a norm adds up.
+
+    Args:
+        grid: the grid.
+        group: the group of an anchor.
+        reads: what reads what.
+        groups: the groups of all ops that have one by now.
     """
     readers = reads.readers(grid.result)
     if len(readers) != 1 or not is_cheap_again(grid):

@@ -35,6 +35,9 @@ def lower_mma(op: MatmulOp, instruction: MmaInstruction) -> None:
     them once, by `ldmatrix`. Those of f32 are rounded to TF32 there: the instruction cuts them off.
     A left factor in registers consists of fragments: two neighbouring ones of an accumulator hold
     what one of the left factor does, in the same order.
+
+    Raises:
+        ScheduleError: the tiles are not what the instruction takes.
     """
     _Product(op, instruction).build()
 

@@ -38,6 +38,9 @@ def lower_wgmma(op: MatmulOp, instruction: MmaInstruction) -> None:
 
     The products of one op are a group. An `async` one is only begun, its tiles are ordered by who
     has made the ring; any other one waits until all have stored its tiles, and for its end.
+
+    Raises:
+        ScheduleError: the tiles are not what the instruction takes.
     """
     check_fragments(op, instruction)
     builder = KernelBuilder(InsertPoint.before(op))

@@ -75,7 +75,12 @@ class PipelineLoop(RewritePattern):
 
 
 class _Pipeline:
-    """Rewrites one loop."""
+    """Rewrites one loop.
+
+    Args:
+        loop: the loop.
+        stages: the number of tiles of each operand.
+    """
 
     def __init__(self, loop: ProductLoop, stages: int) -> None:
         self.loop = loop

@@ -24,6 +24,10 @@ TEMPLATES: dict[str, str] = {
 
 @cache
 def load_template(name: str) -> Template[Any]:
-    """Return the template of this name."""
+    """Return the template of this name.
+
+    Raises:
+        KeyError: where the registry has no such name.
+    """
     module, _, attribute = TEMPLATES[name].partition(":")
     return getattr(import_module(module), attribute)()

@@ -40,7 +40,11 @@ class Config:
 
     @classmethod
     def read(cls, attribute: DictionaryAttr) -> Self:
-        """Return the choices that an attribute says."""
+        """Return the choices that an attribute says.
+
+        Raises:
+            ScheduleError: it says too little, too much, or something of another type.
+        """
         entries = {key: value for key, value in attribute.data.items() if key != "template"}
         kinds = get_type_hints(cls)
         wanted = {each.name for each in fields(cls) if each.default is MISSING}

@@ -53,7 +53,12 @@ def new_pass(tree: Tree, name: str, stage: str) -> list[str]:
 
 
 def new_op(tree: Tree, name: str) -> list[str]:
-    """Write an operation, which its dialect finds by itself, its lit tests and its note."""
+    """Write an operation, which its dialect finds by itself, its lit tests and its note.
+
+    Args:
+        tree: the checkout.
+        name: the name with that of the dialect, such as `task.copy`.
+    """
     _check_name(name, "[a-z]+[.][a-z][a-z0-9]*(_[a-z0-9]+)*", "'task.copy'")
     dialect, op = name.split(".")
     if dialect == "graph":

@@ -108,7 +108,11 @@ class Emitter:
         self._hint = name_hint(node)
 
     def emit(self, op: graph.GraphOp) -> SSAValue:
-        """Write an operation and give its result."""
+        """Write an operation and give its result.
+
+        Raises:
+            VerifyException: the operation is not a valid one.
+        """
         op.verify_()
         op.location = self._location
         op.result.name_hint = self._hint
@@ -116,7 +120,11 @@ class Emitter:
         return op.result
 
     def emit_all(self, op: graph.CallKernelOp, hint: str) -> Sequence[SSAValue]:
-        """Write the call of a kernel and give its results, which are named after `hint`."""
+        """Write the call of a kernel and give its results, which are named after `hint`.
+
+        Raises:
+            VerifyException: the operation is not a valid one.
+        """
         op.verify_()
         op.location = self._location
         for result in op.results_:

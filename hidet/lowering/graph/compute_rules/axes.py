@@ -9,7 +9,12 @@ from xdsl.ir import SSAValue
 
 @dataclass(frozen=True)
 class Axes:
-    """The dimensions of a tensor split into those that are left and those that are reduced."""
+    """The dimensions of a tensor split into those that are left and those that are reduced.
+
+    Args:
+        shape: the shape of what is reduced.
+        axes: the dimensions that are reduced.
+    """
 
     shape: tuple[int, ...]
     axes: tuple[int, ...]

@@ -45,7 +45,11 @@ def matmul(b: GridBuilder, op: graph.MatmulOp) -> SSAValue | None:
 
 @dataclass(frozen=True)
 class Convolution:
-    """The sizes of a convolution of images [N, C, H, W] with filters [O, C / groups, KH, KW]."""
+    """The sizes of a convolution of images [N, C, H, W] with filters [O, C / groups, KH, KW].
+
+    Args:
+        op: the convolution, without bias.
+    """
 
     op: graph.Conv2dOp
 
