@@ -188,6 +188,12 @@ OPTIONS: dict[str, Option] = {
             "integers",
         ),
         Option(
+            "overlap_launches",
+            _flag(),
+            True,
+            "kernels of models begin before those ahead of them are over, from sm_90 on",
+        ),
+        Option(
             "strict",
             _flag(),
             False,

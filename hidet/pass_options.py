@@ -12,9 +12,11 @@ class PassOptions:
         verify: whether `verify-level` runs between the stages.
         strict: whether `instrument-memory` puts checks into the kernels, which run on the CPU.
         checks: whether kernels check positions of look-ups and divisors.
+        overlap_launches: whether kernels begin before those ahead of them are over.
     """
 
     arch: str = "sm_90a"
     verify: bool = False
     strict: bool = False
     checks: bool = True
+    overlap_launches: bool = True

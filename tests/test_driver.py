@@ -279,11 +279,12 @@ def test_key_holds_all_that_decides(monkeypatch):
         _key(search_space=1),
         _key(strict=True),
         _key(checks=False),
+        _key(overlap_launches=False),
         _key(arch_text="cpu/processors=3"),
     }
     monkeypatch.setattr(programs_module, "source_fingerprint", lambda: "another compiler")
     keys.add(_key())
-    assert len(keys) == 9
+    assert len(keys) == 10
 
 
 def test_key_does_not_hold_what_is_for_people():

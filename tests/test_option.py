@@ -19,6 +19,7 @@ EXAMPLES = {
     "search_space": (2, 2, 3),
     "verify_level": ("on", True, "perhaps"),
     "checks": (False, False, "perhaps"),
+    "overlap_launches": ("off", False, 2),
     "strict": (True, True, "very"),
     "strict_seed": ("7", 7, -1),
     "dump_dir": ("/tmp/dump", Path("/tmp/dump"), 3),

@@ -29,6 +29,7 @@ class CompileOptions:
     verify_level: bool
     strict: bool
     checks: bool
+    overlap_launches: bool
     dump_dir: Path | None
     use_cuda_graph: bool = True
 

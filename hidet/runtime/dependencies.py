@@ -6,6 +6,7 @@ is ranges of bytes that count, not buffers.
 """
 
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -165,3 +166,12 @@ def find_dependencies(launches: Sequence[Sequence[Access]]) -> list[tuple[int, .
         found.discard(number)
         dependencies.append(reachability.add(found))
     return dependencies
+
+
+def follow_alone(dependencies: Sequence[Sequence[int]]) -> list[bool]:
+    """Tell which launches wait for one other, and are the only ones to do so.
+
+    Elsewhere nothing is ahead, or branches leave or meet.
+    """
+    followers = Counter(launch for before in dependencies for launch in before)
+    return [len(before) == 1 and followers[before[0]] == 1 for before in dependencies]

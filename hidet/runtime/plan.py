@@ -132,7 +132,8 @@ class Launch:
         dependencies: earlier launches of the same list that must be over before this one starts;
             what these wait for in turn is left out.
         edges: the kind of these dependencies. Where they are programmatic the kernel begins
-            earlier, and waits itself.
+            earlier, and waits itself; that is so in chains of launches, not where branches leave
+            or meet.
     """
 
     kernel: int

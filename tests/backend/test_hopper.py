@@ -332,7 +332,8 @@ CALLS = {
     "mbarrier_init": "(bar, 1)", "mbarrier_invalidate": "(bar)", "mbarrier_arrive": "(bar)",
     "cp_async_barrier_arrive": "(bar)",
     "mbarrier_arrive_expect_tx": "(bar, 64)", "mbarrier_wait": "(bar, 0)",
-    "fence_mbarrier_init": "()", "fence_proxy_async": "()", "wgmma_fence": "()",
+    "fence_mbarrier_init": "()", "fence_proxy_async": "()",
+    "fence_proxy_async_global": "()", "wgmma_fence": "()",
     "wgmma_commit": "()", "wgmma_wait": "<0>()", "tma_commit": "()", "tma_wait": "<0>()",
     "barrier_sync": "<128>(i)", "barrier_arrive": "<64>(1)",
     "setmaxnreg_inc": "<232>()", "setmaxnreg_dec": "<40>()",
@@ -344,7 +345,7 @@ CALLS = {
 def instructions():
     """Give the instructions of the table that are instructions of the machine."""
     entries = [op.ENTRY for op in cuda.Cuda.operations if hasattr(op, "ENTRY")]
-    entries += cuda.SetMaxNregOp.ENTRY.values()
+    entries += [*cuda.SetMaxNregOp.ENTRY.values(), *cuda.EffectOp.ENTRY.values()]
     single = [i for i in entries if isinstance(i, Instruction) and i.function in CALLS]
     assert sorted(i.function for i in single) == sorted(CALLS)
     copies = (hopper.TMA_LOAD, hopper.TMA_LOAD_MULTICAST, hopper.TMA_STORE)

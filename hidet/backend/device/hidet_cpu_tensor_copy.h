@@ -80,6 +80,7 @@ static inline void mbarrier_invalidate(BarrierPointer bar, unsigned line = __bui
 
 static inline void fence_mbarrier_init() {}
 static inline void fence_proxy_async() {}
+static inline void fence_proxy_async_global() {}
 
 // ---- TMA ----------------------------------------------------------------------------------------
 

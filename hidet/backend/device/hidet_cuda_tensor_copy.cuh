@@ -67,6 +67,11 @@ HIDET_DEVICE void fence_proxy_async() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
+// What the thread sees in global memory can be seen by its copies by TMA.
+HIDET_DEVICE void fence_proxy_async_global() {
+  asm volatile("fence.proxy.async.global;" ::: "memory");
+}
+
 // ---- TMA ----------------------------------------------------------------------------------------
 // The coordinates are those of the first element of the box, the fastest dimension first.
 

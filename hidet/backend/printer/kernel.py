@@ -21,7 +21,15 @@ from hidet.dialects.cuda.barriers import ActiveMaskOp
 from hidet.dialects.cuda.control import AssertOp
 from hidet.dialects.cuda.instructions import Collective
 from hidet.dialects.cuda.kernel import DYNAMIC, KernelOp
-from hidet.dialects.cuda.marks import FORMED, INSTRUMENTED, LABEL, MAY_ALIAS, MIN_BLOCKS, ON_CPU
+from hidet.dialects.cuda.marks import (
+    AWAITED,
+    FORMED,
+    INSTRUMENTED,
+    LABEL,
+    MAY_ALIAS,
+    MIN_BLOCKS,
+    ON_CPU,
+)
 from hidet.dialects.cuda.names import symbol_of
 from hidet.dialects.cuda.tensor_map import TensorMapType
 from hidet.dialects.cuda.views import DynamicSharedOp
@@ -125,7 +133,8 @@ def _parameter(kernel: KernelOp, number: int, writer: Writer) -> str:
         # TMA reads it where the launch has put it, so there must be no copy.
         return f"const __grid_constant__ {value_type(value)} {name}"
     const = "const " if kernel.is_readonly(number) else ""
-    restrict = "" if MAY_ALIAS in kernel.attributes else "__restrict__ "
+    is_plain = MAY_ALIAS in kernel.attributes or kernel.is_marked(AWAITED, number)
+    restrict = "" if is_plain else "__restrict__ "
     return f"{const}{element_type(value)}* {restrict}{name}"
 
 

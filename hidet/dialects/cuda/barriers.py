@@ -51,6 +51,7 @@ EFFECTS: dict[str, Instruction] = {
         ("fence_cta", "fence.acq_rel.cta", 50),
         ("fence_gpu", "fence.acq_rel.gpu", 50),
         ("fence_sys", "fence.acq_rel.sys", 50),
+        ("fence_proxy_async_global", "fence.proxy.async.global", 90),
         ("nanosleep", "nanosleep.u32", 70),
     )
 }

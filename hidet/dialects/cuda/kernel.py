@@ -180,16 +180,21 @@ class KernelOp(IRDLOperation):
 
     def is_readonly(self, argument: int) -> bool:
         """Return whether the argument of this number is only read."""
-        return self.arg_attrs is not None and READONLY in self.arg_attrs.data[argument].data
+        return self.is_marked(READONLY, argument)
 
-    def set_readonly(self, readonly: Sequence[bool]) -> None:
-        """Mark the arguments that are only read, one flag for each."""
+    def is_marked(self, mark: str, argument: int) -> bool:
+        """Return whether the argument of this number has a mark."""
+        return self.arg_attrs is not None and mark in self.arg_attrs.data[argument].data
+
+    def mark_arguments(self, mark: str, flags: Sequence[bool]) -> None:
+        """Mark some of the arguments and none of the others, one flag for each."""
         before = self.arg_attrs or [DictionaryAttr({})] * len(self.arguments)
         marked: list[DictionaryAttr] = []
-        for flag, attributes in zip(readonly, before, strict=True):
-            others = {name: value for name, value in attributes.data.items() if name != READONLY}
-            marked.append(DictionaryAttr(others | argument_attributes(flag)))
-        self.arg_attrs = ArrayAttr(marked)
+        for flag, attributes in zip(flags, before, strict=True):
+            own = {name: value for name, value in attributes.data.items() if name != mark}
+            marked.append(DictionaryAttr({**own, mark: UnitAttr()} if flag else own))
+        if self.arg_attrs is not None or any(flags):
+            self.arg_attrs = ArrayAttr(marked)
 
     def add_argument(self, kind: Attribute, name: str, like: int) -> BlockArgument:
         """Add an argument at the end, with the attributes of the argument of a number."""
@@ -299,8 +304,3 @@ def _parse_shape(parser: Parser) -> tuple[list[int], list[int], list[int]]:
 def _three(extents: ArrayAttr[IntAttr]) -> tuple[int, int, int]:
     x, y, z = ([extent.data for extent in extents] + [1, 1])[:3]
     return x, y, z
-
-
-def argument_attributes(readonly: bool) -> dict[str, Attribute]:
-    """Return the attributes of a kernel argument."""
-    return {READONLY: UnitAttr()} if readonly else {}

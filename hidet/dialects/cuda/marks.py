@@ -24,6 +24,10 @@ integer where by so many threads."""
 MAY_ALIAS = "cuda.may_alias"
 """Unit, of a kernel: its arguments may overlap, also what it writes; none is `__restrict__`."""
 
+AWAITED = "cuda.awaited"
+"""Unit, of an argument of a kernel: others may write it until the kernel has waited for them; it is
+not `__restrict__`, since what is and is only read is taken for constant: loads might not wait."""
+
 SHARED_BYTES = "shared_bytes"
 """Integer, of a kernel: the bytes of shared memory that each of its launches states."""
 

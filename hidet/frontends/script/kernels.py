@@ -15,9 +15,8 @@ from xdsl.ir import Block, Region, SSAValue
 
 from hidet.dialects.cuda import KernelOp
 from hidet.dialects.cuda.kernel import DYNAMIC
-from hidet.dialects.cuda.marks import EXPLICIT, LABEL, MAY_ALIAS, MIN_BLOCKS, ON_CPU
+from hidet.dialects.cuda.marks import EXPLICIT, LABEL, MAY_ALIAS, MIN_BLOCKS, ON_CPU, UNSIGNED
 from hidet.dialects.cuda.names import hint_of
-from hidet.dialects.cuda.signs import mark_arguments
 from hidet.errors import ScriptError
 from hidet.escape import to_ascii
 from hidet.frontends.script.attributes import KERNELS, KINDS, Attributes
@@ -280,7 +279,7 @@ class ScriptFunction:
         given = [each for each in (*shape.grid, *shape.block) if not isinstance(each, int)]
         op = KernelOp(name, static[0], static[1], Region(entry))
         op.attributes[EXPLICIT] = UnitAttr()
-        mark_arguments(op, [_is_unsigned(each.type) for each in parameters])
+        op.mark_arguments(UNSIGNED, [_is_unsigned(each.type) for each in parameters])
         op.set_limits([largest(extent) for extent in given])
         if shape.min_blocks is not None:
             op.attributes[MIN_BLOCKS] = IntegerAttr(shape.min_blocks, i64)
@@ -316,7 +315,7 @@ class ScriptFunction:
         """Put the traced body under the head of a kernel of the CPU."""
         op = KernelOp(self._entry_name(), (1,), (1,), Region(entry))
         op.attributes[ON_CPU] = UnitAttr()
-        mark_arguments(op, [_is_unsigned(each.type) for each in parameters])
+        op.mark_arguments(UNSIGNED, [_is_unsigned(each.type) for each in parameters])
         current().locate(op)
         check_cpu_kernel(op)
         clean_up(op)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue, Use
 
-from hidet.dialects.cuda.kernel import KernelOp
+from hidet.dialects.cuda.kernel import READONLY, KernelOp
 from hidet.dialects.cuda.tensor_map import TensorMapType
 from hidet.dialects.effects import effects_of, writes_of
 from hidet.rewriting.kernel_pass import KernelPass
@@ -30,7 +30,7 @@ class InferReadonlyPass(KernelPass):
 
     def run(self, kernel: KernelOp) -> None:
         """Mark the arguments of one kernel."""
-        kernel.set_readonly([_is_readonly(argument) for argument in kernel.arguments])
+        kernel.mark_arguments(READONLY, list(map(_is_readonly, kernel.arguments)))
 
 
 def _is_readonly(argument: SSAValue) -> bool:

@@ -2,33 +2,177 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, UnitAttr
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, UnitAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+from xdsl.rewriter import InsertPoint
+from xdsl.traits import MemoryEffectKind
 
 from hidet.analysis.kernels import kernels_of, waits_for_launches
-from hidet.dialects.cuda.host import LaunchOp
+from hidet.analysis.memory import root_of
+from hidet.arch.chips import Arch
+from hidet.dialects.cuda import EffectOp, GridDependencyWaitOp
+from hidet.dialects.cuda.attributes import BufferKind, Space, space_of
+from hidet.dialects.cuda.control import LeaveOp
+from hidet.dialects.cuda.host import BufferOp, LaunchOp
+from hidet.dialects.cuda.instructions import BlockBarrier
+from hidet.dialects.cuda.kernel import KernelOp
+from hidet.dialects.cuda.marks import AWAITED
+from hidet.dialects.cuda.table_ops import InstructionOp
+from hidet.dialects.cuda.tensor_map import TensorMapOp, TensorMapType
+from hidet.dialects.effects import accessed, effects_of
+from hidet.dialects.host_functions import FORWARD, OUTPUT_COUNT
+from hidet.pass_options import PassOptions
+from hidet.rewriting.builder import KernelBuilder
+
+_MEMORY = MemRefType | TensorMapType
 
 
 @dataclass(frozen=True)
 class OverlapLaunchesPass(ModulePass):
-    """Make launches programmatic whose kernels wait for the launches ahead of them themselves.
+    """Have kernels begin before those ahead of them are over, and wait for these themselves.
 
-    Expects what `plan-memory` leaves. Leaves `programmatic` on the launches of kernels with a
-    `cuda.grid_dependency_wait`, on no other: a kernel that does not wait would read what is not
-    written yet. Whoever wrote the wait has put it ahead of all accesses to what other kernels
-    write or read (CUDA C++ Programming Guide, Programmatic Dependent Launch).
+    Expects what `pass-tensor-maps` leaves. Where @forward launches several kernels, each of them
+    prepares what concerns its block alone, and waits ahead of all accesses to global memory (CUDA
+    C++ Programming Guide, Programmatic Dependent Launch). All threads wait, on all paths. So no
+    kernel is over before those that it waits for, and who has waited for the launch ahead has
+    waited for all ahead of that. A kernel that waits already stays as its author wrote it.
+
+    Leaves `programmatic` on the launches of kernels with a `cuda.grid_dependency_wait`, on no
+    other. What such a kernel reads is `cuda.awaited` unless it is an input or a weight: nvcc takes
+    what is `__restrict__` and only read for constant while the kernel runs, so that loads might not
+    wait, and find what an L1 cache holds from before.
+
+    No kernel lets the next one begin ahead of its own end (`cuda.launch_dependents`): blocks that
+    come early gather on the processors that happen to be idle. On an H200 that makes BERT 5%
+    faster, but ResNet-50 6% slower.
     """
 
     name = "overlap-launches"
 
+    arch: str = PassOptions.arch
+    overlap_launches: bool = PassOptions.overlap_launches
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Run on all launches of a module."""
-        kernels = kernels_of(op)
-        waiting = {kernel.sym_name.data for kernel in kernels if waits_for_launches(kernel)}
+        """Run on all kernels and launches of a module."""
+        launches = _launches_of_forward(op)
+        count = sum(map(len, launches.values()))
+        insert = self.overlap_launches and count > 1 and _can_wait(Arch.parse(self.arch))
+        for kernel in kernels_of(op):
+            own = launches[kernel.sym_name.data]
+            if insert and own and not waits_for_launches(kernel):
+                _WaitFirst().match_and_rewrite(kernel, PatternRewriter(kernel))
+            if waits_for_launches(kernel):
+                _mark_awaited(kernel, own)
+        waiting = {kernel.sym_name.data for kernel in kernels_of(op) if waits_for_launches(kernel)}
         for launch in op.walk():
             if isinstance(launch, LaunchOp):
                 waits = launch.kernel.string_value() in waiting
                 launch.programmatic = UnitAttr() if waits else None
+
+
+class _WaitFirst(RewritePattern):
+    """Wait ahead of the first access to global memory."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: KernelOp, rewriter: PatternRewriter) -> None:
+        """Rewrite a kernel that does not wait."""
+        block = op.body.block
+        first = next((each for each in block.ops if _may_leave_block(each)), None)
+        at = InsertPoint.at_end(block) if first is None else InsertPoint.before(first)
+        builder = KernelBuilder.like(op, at)
+        builder.insert(GridDependencyWaitOp())
+        if any(isinstance(argument.type, TensorMapType) for argument in op.arguments):
+            # What the wait lets the thread see, its copies by TMA have to see as well.
+            builder.insert(EffectOp("fence_proxy_async_global", ()))
+
+
+def _may_leave_block(op: Operation) -> bool:
+    """Return whether an operation, or one inside, may access global memory or end the thread."""
+    return any(not _stays_in_block(inner) for inner in op.walk())
+
+
+def _stays_in_block(op: Operation) -> bool:
+    """Return whether an operation by itself accesses memory of its block at most, and goes on."""
+    if isinstance(op, InstructionOp) or op.has_trait(BlockBarrier):
+        # What it orders besides are accesses of others.
+        memory = [value for value in op.operands if isinstance(value.type, _MEMORY)]
+        return all(map(_is_in_block, memory))
+    effects = effects_of(op)
+    if effects is None or isinstance(op, LeaveOp):
+        return False
+    kinds = MemoryEffectKind.READ, MemoryEffectKind.WRITE
+    return all(_is_in_block(value) for kind in kinds for value in accessed(effects, kind))
+
+
+def _is_in_block(value: SSAValue | None) -> bool:
+    """Return whether memory belongs to the block or the thread."""
+    if value is None or not isinstance(value.type, MemRefType):
+        return False
+    return space_of(root_of(value).type) is not Space.GLOBAL
+
+
+def _mark_awaited(kernel: KernelOp, launches: Sequence[LaunchOp]) -> None:
+    """Mark what a kernel reads that is not constant in all launches of it."""
+    read = set(_read_by(kernel))
+    kernel.mark_arguments(
+        AWAITED,
+        [
+            argument in read
+            and isinstance(argument.type, MemRefType)
+            and not all(_is_constant(launch.arguments[number]) for launch in launches)
+            for number, argument in enumerate(kernel.arguments)
+        ],
+    )
+
+
+def _read_by(kernel: KernelOp) -> Iterator[SSAValue]:
+    """Give the memrefs that a kernel reads or may read."""
+    for op in kernel.body.walk():
+        effects = effects_of(op)
+        found = op.operands if effects is None else accessed(effects, MemoryEffectKind.READ)
+        yield from (root_of(value) for value in found if value is not None)
+
+
+def _is_constant(value: SSAValue) -> bool:
+    """Return whether no launch of the host function writes what one of them gets."""
+    match value.owner:
+        case TensorMapOp() as op:
+            return _is_constant(op.buffer)
+        case BufferOp() as op:
+            return op.kind.data is not BufferKind.ARENA
+        case Block():
+            assert isinstance(value, BlockArgument)
+            return value.index < len(value.block.args) - _output_count(value.block)
+        case _:
+            return True  # a number
+
+
+def _output_count(block: Block) -> int:
+    function = block.parent_op()
+    assert function is not None
+    count = function.attributes.get(OUTPUT_COUNT)
+    return count.value.data if isinstance(count, IntegerAttr) else 0
+
+
+def _launches_of_forward(module: ModuleOp) -> defaultdict[str, list[LaunchOp]]:
+    """Return the launches of @forward by the name of their kernel."""
+    found: defaultdict[str, list[LaunchOp]] = defaultdict(list)
+    for function in module.ops:
+        if isinstance(function, FuncOp) and function.sym_name.data == FORWARD:
+            for op in function.body.block.ops:
+                if isinstance(op, LaunchOp):
+                    found[op.kernel.string_value()].append(op)
+    return found
+
+
+def _can_wait(arch: Arch) -> bool:
+    """Return whether a machine begins kernels early."""
+    return not arch.is_cpu and GridDependencyWaitOp().instruction.runs_on(arch)

@@ -31,3 +31,9 @@ cuda.kernel @words(%x : memref<?xf16> {cuda.readonly}, %y : memref<?xi32>, %b : 
 // CHECK:       aliased(const float* x, float* y) {
 cuda.kernel @aliased(%x : memref<?xf32> {cuda.readonly}, %y : memref<?xf32>) grid(1) block(1) attributes {cuda.formed, cuda.may_alias} {
 }
+
+// Nor is what others write while the kernel begins.
+// CHECK-LABEL: // early
+// CHECK:       early(const float* x, const float* __restrict__ w, float* __restrict__ y) {
+cuda.kernel @early(%x : memref<?xf32> {cuda.readonly, cuda.awaited}, %w : memref<?xf32> {cuda.readonly}, %y : memref<?xf32>) grid(1) block(1) attributes {cuda.formed} {
+}

@@ -113,9 +113,10 @@ def check(device):
     graph = hidet.torch.compiled_graphs()[-1]
     plan = graph.plan
     kernels = [plan.kernels[launch.kernel] for launch in plan.forward]
-    in_clusters = [kernel.cluster == (CLUSTER, 1, 1) for kernel in kernels]
-    assert in_clusters.count(True) == 4
-    assert [launch.edges == "programmatic" for launch in plan.forward] == in_clusters
+    assert [kernel.cluster == (CLUSTER, 1, 1) for kernel in kernels].count(True) == 4
+    # Nobody is ahead of the first launch; the doubling waits itself where kernels begin early.
+    early = [launch for launch in plan.forward if launch.edges == "programmatic"]
+    assert len(early) == (3 if device.type == "cpu" else 4)
     return graph
 
 
@@ -165,8 +166,8 @@ def test_inside_a_program_on_a_gpu():
     graph = check(torch.device("cuda", 0))
     executor = graph._executors[0]
     _, _, (_, _, built, _), _ = executor._finalizer.peek()  # the arguments of what frees it
-    early = [len(one.dependencies) for one in graph.plan.forward if one.edges == "programmatic"]
+    early = [one for one in graph.plan.forward if one.edges == "programmatic"]
     count = sum(len(one.dependencies) for one in graph.plan.forward)
     _, _, edges, found = executor._services.call("cuGraphGetEdges", built, count)
     assert found == count
-    assert [int(edge.type) for edge in edges].count(1) == sum(early) > 0
+    assert [int(edge.type) for edge in edges].count(1) == len(early)
