@@ -7,6 +7,7 @@ import torch
 from hidet.dialects import graph
 from hidet.dialects.graph.binary import BinaryOp, BitwiseOp
 from hidet.dialects.graph.unary import UnaryOp
+from hidet.frontends.torch.attention import WHOLE
 from hidet.frontends.torch.operators.emitter import overloads_of
 
 aten = torch.ops.aten
@@ -428,6 +429,15 @@ CASES = [
         floats(2, 3, 6, 4),
         attn_mask=floats(2, 1, 5, 6),
         scale=0.3,
+    ),
+    case(
+        WHOLE,
+        floats(2, 4, 5, 4),
+        floats(2, 2, 6, 4),
+        floats(2, 2, 6, 3),
+        booleans(5, 6),
+        False,
+        0.3,
     ),
     # ---- statistics
     case(aten._softmax.default, floats(2, 3, 4), 1, False),
