@@ -1,6 +1,5 @@
 """What all tests share."""
 
-import gc
 import importlib.util
 import os
 from pathlib import Path
@@ -31,12 +30,6 @@ def pytest_collection_modifyitems(items):
     if not torch.cuda.is_available():
         for item in gpu_items:
             item.add_marker(pytest.mark.skip(reason="needs a CUDA device"))
-
-
-def pytest_collection_finish():
-    """Spare the garbage collector the tests themselves: what is collected stays to the end."""
-    gc.collect()
-    gc.freeze()
 
 
 @pytest.fixture(scope="session")
