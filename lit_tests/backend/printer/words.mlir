@@ -34,6 +34,8 @@ cuda.kernel @aliased(%x : memref<?xf32> {cuda.readonly}, %y : memref<?xf32>) gri
 
 // Nor is what others write while the kernel begins.
 // CHECK-LABEL: // early
-// CHECK:       early(const float* x, const float* __restrict__ w, float* __restrict__ y) {
+// CHECK:           const float* x,
+// CHECK-NEXT:      const float* __restrict__ w,
+// CHECK-NEXT:      float* __restrict__ y) {
 cuda.kernel @early(%x : memref<?xf32> {cuda.readonly, cuda.awaited}, %w : memref<?xf32> {cuda.readonly}, %y : memref<?xf32>) grid(1) block(1) attributes {cuda.formed} {
 }
