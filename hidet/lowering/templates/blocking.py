@@ -326,6 +326,7 @@ def _wgmma(problem: Problem, arch: Arch) -> Iterator[Blocking]:
             not _is_shared(block_n, WGMMA_UNIT * columns, problem)
             or name not in WGMMA
             or not WGMMA[name].runs_on(arch)
+            or block_m >= 4 * problem.m  # mostly padding: there are smaller tiles for warps
         ):
             continue
         for block_k, stages in _depths(block_m * block_n, problem):
