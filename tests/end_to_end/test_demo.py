@@ -62,9 +62,12 @@ def test_output(demo):
     assert re.search(r"^eager +\d+\.\d+$\n^hidet +\d+\.\d+$", text, re.MULTILINE)
 
 
-@pytest.mark.parametrize("arch", [pytest.param("sm_80", marks=pytest.mark.slow), "sm_90a"])
-def test_kernels_compile(demo, arch, tmp_path):
-    """Every kernel of the demo is CUDA that nvcc takes, and stays out of local memory."""
+@pytest.mark.parametrize(
+    ("arch", "every"),
+    [("sm_80", 5), pytest.param("sm_80", 1, marks=pytest.mark.slow), ("sm_90a", 1)],
+)
+def test_kernels_compile(demo, arch, every, tmp_path):
+    """The kernels of the demo are CUDA that nvcc takes, and stay out of local memory."""
     _, dump = demo
     (program,) = [path for path in dump.glob("*/00_graph.mlir") if "max_pool" in path.read_text()]
     context = make_context()
@@ -72,6 +75,7 @@ def test_kernels_compile(demo, arch, tmp_path):
     run_pipeline(module, context, PassOptions(arch=arch))
     sources = print_sources(module)
     assert len(sources) > 10
+    sources = dict(list(sources.items())[::every])
     store, toolchain = Store(tmp_path, max_bytes=1 << 30), Nvcc(arch)
     build_kernels(sources, toolchain, store.kernels)
     for symbol, source in sources.items():
