@@ -260,7 +260,7 @@ class GraphOp(IRDLOperation, ABC):
         definition = self.get_irdl_definition()
         names = [*(name for name, _ in definition.operands), *definition.properties]
         given: dict[str, Any] = {**dict(zip(names, fields, strict=False)), **named}
-        if len(fields) > len(names) or not given.keys() <= {*names}:
+        if len(given) < len(fields) + len(named) or not given.keys() <= {*names}:
             raise TypeError(f"{self.name} takes {', '.join(names)}")
         super().__init__(
             operands=[given.get(name) for name, _ in definition.operands],
