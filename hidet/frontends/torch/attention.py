@@ -5,6 +5,7 @@ its own kernels where that takes the arguments, else into some twenty operators 
 a GPU with a mask of 197 keys, for instance).
 """
 
+from importlib import import_module
 from typing import Any
 
 import torch
@@ -94,6 +95,8 @@ def _given(
         return None
     if attn_mask is not None and attn_mask.dtype not in (torch.bool, query.dtype):
         return None
+    if _is_transformed() or _is_cast(query):
+        return None
     batch, heads = query.shape[:2]
     groups = key.shape[1]
     if key.shape[0] != batch or value.shape[:2] != key.shape[:2]:
@@ -101,3 +104,15 @@ def _given(
     if groups != heads and not (enable_gqa and heads % groups == 0):
         return None
     return (*given, attn_mask, is_causal, scale)
+
+
+def _is_transformed() -> bool:
+    """Return whether a transform of `torch.func` is at work, which asks operators for rules."""
+    bindings: Any = import_module("torch._C")
+    return bindings._functorch.peek_interpreter_stack() is not None
+
+
+def _is_cast(query: Tensor) -> bool:
+    """Return whether autocast would give attention other types."""
+    device = query.device.type
+    return torch.is_autocast_enabled(device) and query.dtype is not torch.get_autocast_dtype(device)

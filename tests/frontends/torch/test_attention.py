@@ -57,6 +57,34 @@ def test_dropout_stays_with_torch():
     torch.testing.assert_close(actual, expected)
 
 
+def in_bfloat16(query, key, value):
+    with torch.autocast("cpu", torch.bfloat16):
+        return F.scaled_dot_product_attention(query, key, value)
+
+
+def gradient(query, key, value):
+    def loss(query):
+        return F.scaled_dot_product_attention(query, key, value).square().sum()
+
+    return torch.func.grad(loss)(query)
+
+
+def for_each(query, key, value):
+    return torch.vmap(F.scaled_dot_product_attention)(query[None], key[None], value[None])
+
+
+@pytest.mark.filterwarnings("ignore:There is a performance drop")  # torch's own, in vmap
+@pytest.mark.parametrize("function", [in_bfloat16, gradient, for_each])
+def test_what_torch_makes_of_it_otherwise(function):
+    """Under autocast it has another type, and transforms have rules for what torch makes of it."""
+    tensors = QUERY, KEY, VALUE[..., :16]
+    torch._dynamo.reset()
+    actual = torch.compile(function, backend="hidet")(*tensors)
+    expected = function(*tensors)
+    atol = 1e-2 if expected.dtype is torch.bfloat16 else 1e-5
+    torch.testing.assert_close(actual, expected, rtol=atol, atol=atol)
+
+
 def added(scores, mask):
     return scores / 4 + mask.to(scores), torch.float32
 
