@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from xdsl.builder import Builder
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, bf16, f16, i1
+from xdsl.dialects.builtin import AnyFloat, ModuleOp, bf16, f16, i1
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
@@ -46,7 +46,8 @@ class RaiseAttention(RewritePattern):
         scores = _scores_of_rows(_source(op.lhs))
         if scores is None or scores.product.precision != op.precision:
             return
-        if element_type(op.result) not in (f16, bf16):
+        elements = {element_type(each) for each in (scores.product.lhs, op.rhs, op.result)}
+        if elements not in ({f16}, {bf16}):
             return
         b = Builder(InsertPoint.before(op))
         b.operation_insertion_handler.append(location_setter(op.location))
@@ -84,7 +85,7 @@ def _masked(value: SSAValue, mask: Mask | None) -> Iterator[Scores]:
         if not number:
             return
         op, scale = _source(op.operands[0]), number**power
-    if isinstance(op, graph.MatmulOp) and (mask is None or _fits(mask[0], op.result)):
+    if isinstance(op, graph.MatmulOp) and (mask is None or _fits(mask[0], op)):
         yield Scores(op, scale, mask)
 
 
@@ -92,21 +93,23 @@ POWERS: dict[type[Operation], int] = {graph.MulOp: 1, graph.DivOp: -1}
 """To which power the second operand is a factor of the result."""
 
 
-def _fits(mask: SSAValue, scores: SSAValue) -> bool:
-    """Return whether attention takes a mask of such a type and shape for scores."""
-    sizes, full = shape_of(mask), shape_of(scores)
+def _fits(mask: SSAValue, product: graph.MatmulOp) -> bool:
+    """Return whether attention takes a mask of such type and shape for the scores of a product."""
+    sizes, full = shape_of(mask), shape_of(product.result)
     return (
-        element_type(mask) in (i1, element_type(scores))
+        element_type(mask) in (i1, element_type(product.lhs))
         and len(sizes) <= len(full)
         and all(size in (1, full[-n]) for n, size in enumerate(reversed(sizes), 1))
     )
 
 
 def _source(value: SSAValue) -> Operation | None:
-    """Return what computes a tensor, apart from casts, if nothing else reads it."""
+    """Return what computes a tensor of floats, apart from casts, if nothing else reads it."""
     while True:
         op = value.owner
         if not isinstance(op, Operation) or not value.has_one_use():
+            return None
+        if not isinstance(element_type(value), AnyFloat):
             return None
         if not isinstance(op, graph.CastOp):
             return op

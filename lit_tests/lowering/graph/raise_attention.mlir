@@ -57,7 +57,8 @@ func.func @shown(%q: tensor<4x32x16xf16>, %k: tensor<4x16x32xf16>, %v: tensor<4x
 // -----
 
 // What stays: weights that something else reads, a softmax over another dimension, numbers other
-// than -inf in the place of scores, a scale that follows the mask, f32.
+// than -inf in the place of scores, a scale that follows the mask, f32, also of the queries alone,
+// and scores that are whole numbers in between.
 
 // CHECK-LABEL: func.func @read
 // CHECK-NOT:     graph.scaled_dot_product_attention
@@ -115,4 +116,30 @@ func.func @wide(%q: tensor<4x32x16xf32>, %k: tensor<4x16x32xf32>, %v: tensor<4x3
   %w = graph.softmax %p {axis = 2 : i64} : tensor<4x32x32xf32>
   %y = graph.matmul %w, %v : (tensor<4x32x32xf32>, tensor<4x32x16xf32>) -> tensor<4x32x16xf32>
   func.return %y : tensor<4x32x16xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @wide_queries
+// CHECK-NOT:     graph.scaled_dot_product_attention
+func.func @wide_queries(%q: tensor<4x32x16xf32>, %k: tensor<4x16x32xf32>, %v: tensor<4x32x16xf16>, %m: tensor<32x32xf32>) -> tensor<4x32x16xf16> {
+  %p = graph.matmul %q, %k : (tensor<4x32x16xf32>, tensor<4x16x32xf32>) -> tensor<4x32x32xf32>
+  %a = graph.add %p, %m : (tensor<4x32x32xf32>, tensor<32x32xf32>) -> tensor<4x32x32xf32>
+  %w = graph.softmax %a {axis = 2 : i64} : tensor<4x32x32xf32>
+  %h = graph.cast %w : (tensor<4x32x32xf32>) -> tensor<4x32x32xf16>
+  %y = graph.matmul %h, %v : (tensor<4x32x32xf16>, tensor<4x32x16xf16>) -> tensor<4x32x16xf16>
+  func.return %y : tensor<4x32x16xf16>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @whole_numbers
+// CHECK-NOT:     graph.scaled_dot_product_attention
+func.func @whole_numbers(%q: tensor<4x32x16xf16>, %k: tensor<4x16x32xf16>, %v: tensor<4x32x16xf16>) -> tensor<4x32x16xf16> {
+  %p = graph.matmul %q, %k : (tensor<4x32x16xf16>, tensor<4x16x32xf16>) -> tensor<4x32x32xf16>
+  %i = graph.cast %p : (tensor<4x32x32xf16>) -> tensor<4x32x32xi32>
+  %f = graph.cast %i : (tensor<4x32x32xi32>) -> tensor<4x32x32xf16>
+  %w = graph.softmax %f {axis = 2 : i64} : tensor<4x32x32xf16>
+  %y = graph.matmul %w, %v : (tensor<4x32x32xf16>, tensor<4x32x16xf16>) -> tensor<4x32x16xf16>
+  func.return %y : tensor<4x32x16xf16>
 }
