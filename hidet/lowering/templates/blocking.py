@@ -489,10 +489,4 @@ def _resident(choice: Blocking, problem: Problem, arch: Arch) -> int:
     """Return how many blocks a multiprocessor holds at a time."""
     registers = 48 + choice.block_m * choice.block_n // choice.threads * 5 // 4
     shared = choice.shared_bytes(problem) + ALIGNMENT
-    return max(
-        1,
-        min(
-            arch.shared_bytes_per_processor // shared,
-            arch.registers_per_processor // (registers * choice.threads),
-        ),
-    )
+    return max(1, Footprint(choice.threads, shared, registers).residents(arch))

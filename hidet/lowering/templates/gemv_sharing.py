@@ -14,6 +14,7 @@ from hidet.errors import ScheduleError
 from hidet.lowering.templates.base import ceil_div
 from hidet.lowering.templates.blocking import Problem
 from hidet.lowering.templates.config import Config
+from hidet.lowering.templates.legality import Footprint
 from hidet.mapping import TaskMap, repeat, spatial
 
 
@@ -167,7 +168,7 @@ def fits(choice: Sharing, problem: Problem, arch: Arch) -> bool:
     return (
         choice.held * problem.element_bytes <= MAX_HELD_BYTES
         and choice.sums(problem.m) <= MAX_SUMS
-        and registers(choice, problem) <= arch.registers_per_processor
+        and footprint(choice, problem).residents(arch) > 0
         and choice.held * problem.m <= MAX_PRODUCTS
         and neighbours * choice.vector * problem.element_bytes >= BURST_BYTES
     )
@@ -177,10 +178,10 @@ LATENCY = 0.8
 """Microseconds from the request of an element to its product, where nothing else is in the way."""
 
 
-def registers(choice: Sharing, problem: Problem) -> int:
-    """Return about how many registers a block takes."""
+def footprint(choice: Sharing, problem: Problem) -> Footprint:
+    """Return about what a block takes of a multiprocessor."""
     held = choice.held * problem.element_bytes // 4
-    return (32 + choice.sums(problem.m) + held) * choice.threads
+    return Footprint(choice.threads, 0, 32 + choice.sums(problem.m) + held)
 
 
 def estimate(choice: Sharing, problem: Problem, arch: Arch) -> float:
@@ -191,12 +192,7 @@ def estimate(choice: Sharing, problem: Problem, arch: Arch) -> float:
     """
     rows = problem.m * choice.depth // choice.lanes  # of these a thread loads so many elements
     share = ceil_div(choice.blocks(problem), arch.processors)  # of one multiprocessor
-    resident = min(
-        share,
-        arch.threads_per_processor // choice.threads,
-        arch.registers_per_processor // registers(choice, problem),
-        arch.blocks_per_processor,
-    )
+    resident = min(share, footprint(choice, problem).residents(arch))
     step = choice.depth * choice.width * problem.element_bytes
     work = share * ceil_div(problem.k, choice.depth)
     speed = min(arch.bandwidth / arch.processors * 1e-6, LOADING * resident * step / LATENCY)
