@@ -54,13 +54,8 @@ ABSENT: dict[str, str] = {
     "request_*_workspace": "a tensor that is passed to the kernel",
     "[iu][124]": "i8 or u8, with shifts and masks",
     "complex* conj imag make_complex real": "two tensors, of the real and the imaginary parts",
-    "cuda_batch_matmul matmul_cublas matmul_x86": "matmul, which chooses the kernel itself",
-    "conv*_gemm* conv2d_winograd": "conv2d and the like, which choose the kernel themselves",
     "fused_operator": "hidet.graph.optimize, which fuses",
     "all_gather all_reduce reduce_scatter wait_tensor": "torch.distributed",
-    "einops_rearrange resize2d set_strided_slice symmetric_*": (
-        "torch's function, on x.torch(), and hidet.from_torch of what it gives"
-    ),
     "float8_*": "f16 or bf16; floats of 8 bits are not there",
     "symbol_var": "an argument of the kernel, n: i32, with which shapes are written: x: f32[n]",
     "declare_extern_func": "hidet.lang.cuda and hidet.lang.math: kernels call what these have",

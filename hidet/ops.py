@@ -17,7 +17,7 @@ from typing import Any
 import torch as _torch
 
 from hidet.absent import missing
-from hidet.frontends.trace.operators import OPERATORS
+from hidet.frontends.trace.operators import OPERATORS, by_kernel
 from hidet.frontends.trace.operators.arithmetic import positive as barrier
 from hidet.tensor import Shape, Tensor, arange, linspace
 from hidet.tensor import full as _full
@@ -45,12 +45,14 @@ def __getattr__(name: str) -> Callable[..., Any]:
     """Hand out an operator."""
     if name in OPERATORS:
         return OPERATORS[name]
+    if name in by_kernel.__all__:
+        return getattr(by_kernel, name)
     raise missing(__name__, name)
 
 
 def __dir__() -> list[str]:
     """List the operators."""
-    return sorted({*globals(), *OPERATORS})
+    return sorted({*globals(), *OPERATORS, *by_kernel.__all__})
 
 
 __all__ = ["arange", "barrier", "full", "linspace", "transfer", "tri"]

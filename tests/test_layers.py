@@ -48,11 +48,12 @@ LAYERS = {
         "frontends.script legality lowering option pass_options runtime tracebacks tuning utils"
     ),
     "frontends.torch": "dialects driver errors frontends.script option runtime",
+    "frontends.resizing": "errors",
     "frontends.trace": (
-        "context dialects driver errors foreign frontends.script frontends.torch lowering runtime "
-        "utils"
+        "context dialects driver errors foreign frontends.resizing frontends.script "
+        "frontends.torch lowering runtime utils"
     ),
-    "frontends.onnx": "errors",
+    "frontends.onnx": "errors frontends.resizing",
     "tensor": "errors foreign frontends.script frontends.torch frontends.trace",
     "ops": "absent frontends.trace tensor",
     "graph": (

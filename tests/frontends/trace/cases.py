@@ -91,6 +91,16 @@ NAMES |= {
 IMAGES, VOLUMES = normal(2, 4, 6, 6), normal(1, 2, 6, 5, 4)
 
 
+POSITIVE_ROW = between(0.1, 4, 5)
+
+
+def halves(g):
+    """Rows of multiples of 1/2, the last of which is the largest that 8 bits hold."""
+    rows = torch.randint(-127, 128, (3, 5), generator=g) / 2
+    rows[:, -1] = 63.5
+    return rows
+
+
 def orders(g):
     """Different positions in each column."""
     return torch.rand(3, 5, generator=g).argsort(0)
@@ -236,6 +246,54 @@ CASES = [
     Case("view", (ANY, None, [15]), lambda x, *_: x.reshape(15)),
     Case("as_strided", (ANY, [2, 2], [1, 5], 1), torch.as_strided),
     Case("index", (ANY, 1), lambda x, key: x[key]),
+    Case(
+        "set_strided_slice",
+        (normal(4, 8), normal(3, 2), [1, 2], [4, 8], [], [None, 4]),
+        lambda x, y, *_: x.slice_scatter(x[1:4].slice_scatter(y, 1, 2, 8, 4), 0, 1, 4),
+    ),
+    Case(
+        "set_strided_slice",
+        (normal(4, 8), 2.0, [3], [None], [0]),
+        lambda x, *_: torch.cat([x[:3], torch.full((1, 8), 2.0)]),
+    ),
+    Case(
+        "einops_rearrange",
+        (normal(2, 6, 5), "b (h w) c -> b c 1 (w h)"),
+        lambda x, _, h: x.view(2, h, -1, 5).permute(0, 3, 2, 1).reshape(2, 5, 1, -1),
+        {"h": 2},
+    ),
+    Case("einops_rearrange", (normal(2, 3, 4), "a ... -> ... a"), lambda x, _: x.permute(1, 2, 0)),
+    # images, and numbers of few bits
+    Case(
+        "resize2d",
+        (IMAGES,),
+        lambda x, size, method: nn.interpolate(x, size, mode="bilinear"),
+        {"size": (9, 4), "method": "linear"},
+    ),
+    Case(
+        "resize2d",
+        (IMAGES,),
+        lambda x, scale_factor, method, **_: nn.interpolate(
+            x, None, scale_factor, "bicubic", align_corners=True
+        ),
+        {
+            "scale_factor": 2.0,
+            "method": "cubic",
+            "coordinate_transformation_mode": "align_corners",
+        },
+    ),
+    Case(
+        "resize2d",
+        (IMAGES,),
+        lambda x, **_: x.repeat_interleave(2, 2).repeat_interleave(3, 3),
+        {"scale_factor": (2, 3)},
+    ),
+    Case("symmetric_quantize", (halves,), lambda x: (torch.round(x * 2), torch.full((3,), 0.5))),
+    Case(
+        "symmetric_dequantize",
+        (integers(-9, 9, 3, 5, dtype=torch.int8), POSITIVE_ROW, 0),
+        lambda q, s, _: q * s,
+    ),
     # what writes at positions, and look-ups
     Case("scatter_", (ANY, 0, orders, normal(3, 5)), lambda x, d, ids, y: x.scatter(d, ids, y)),
     Case("scatter_add_", (ANY, 0, positions(3, 4, 5), normal(4, 5)), torch.scatter_add),

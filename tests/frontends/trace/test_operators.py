@@ -65,28 +65,63 @@ def test_every_operator_is_documented(name):
     assert OPERATORS[name].__name__ == name
 
 
+SIGNATURES = Path(__file__).with_name("signatures.txt").read_text().splitlines()
+"""All functions of the original's `hidet.ops`, with their parameters."""
+
+NOT_THERE = {"conj", "imag", "make_complex", "real", "fused_operator"} | {
+    "all_gather", "all_reduce", "reduce_scatter", "wait_tensor"
+}  # fmt: skip
+"""Those that are refused: complex numbers, collectives, and a part of the original's compiler."""
+
+
+@pytest.mark.parametrize("line", SIGNATURES, ids=lambda line: line.partition("(")[0])
+def test_signatures(line):
+    """Parameters are those of the original, in name, order and kind; no default is another."""
+    name = line.partition("(")[0]
+    if name in NOT_THERE:
+        with pytest.raises(HidetError, match=f"no '{name}'") as caught:
+            getattr(ops, name)
+        assert caught.value.hint
+        return
+    original = eval(f"lambda {line[len(name) + 1 : -1]}: None")
+    wanted = inspect.signature(original).parameters.values()
+    found = inspect.signature(getattr(ops, name)).parameters.values()
+    for theirs, own in zip(wanted, found, strict=True):
+        assert own.name == theirs.name
+        assert own.kind == theirs.kind or theirs.kind is theirs.POSITIONAL_ONLY
+        assert theirs.default in (own.default, theirs.empty)
+
+
+def test_named_by_a_kernel():
+    """The names of kernels of the original give what the operator gives."""
+    x, w = hidet.randn([2, 4, 7, 7]), hidet.randn([6, 2, 3, 3])
+    wanted = ops.conv2d(x, w, 2, 1, 2).torch()
+    rows = ops.conv2d_gemm_image_transform(x, (3, 3), 2, 1, 2)
+    matrix = ops.transpose(w.reshape([2, 3, 18]), [0, 2, 1])
+    product = ops.cuda_batch_matmul(rows, matrix).reshape([2, 2, 9, 3])
+    found = ops.rearrange(product, [[1], [0, 3], [2]]).reshape([2, 6, 3, 3])
+    for each in (found, ops.conv2d_gemm(x, w, 2, 1, 2), ops.conv2d_gemm_fp16(x, w, 0, 2, 1, 2)):
+        torch.testing.assert_close(each.torch(), wanted)
+    last = ops.conv2d_gemm_fp16_channel_last(ops.transpose(x, [0, 2, 3, 1]), w, 0, 2, 1, 2)
+    torch.testing.assert_close(ops.transpose(last, [0, 3, 1, 2]).torch(), wanted)
+    a, b = hidet.randn([3, 4]), hidet.randn([4, 5])
+    for each in (ops.matmul_x86(a, b), ops.matmul_cublas(a, ops.transpose(b), transpose_b=True)):
+        torch.testing.assert_close(each.torch(), a.torch() @ b.torch())
+
+
 @pytest.mark.parametrize(
-    ("name", "parameters"),
+    ("pattern", "sizes", "message"),
     [
-        ("softmax", "x, axis=1"),
-        ("matmul", "a, b, require_prologue=False"),
-        ("conv2d", "data, weight, stride=(1, 1), dilations=(1, 1), groups=1, padding=(0, 0)"),
-        ("sum", "x, dims=None, keep_dim=False"),
-        ("var", "x, dims=None, keep_dim=False, correction=0"),
-        ("any", "x, /, *, axis=None, keepdims=False"),
-        ("maximum", "a, b, *others"),
-        ("gelu", "x, approximate=False"),
-        ("cumsum", "x, dim, exclusive=False, reverse=False"),
-        ("strided_slice", "data, starts, ends, axes=None, strides=None"),
-        ("add", "x, y"),
-        ("tanh", "x"),
+        ("a b", {}, "without '->'"),
+        ("a b c -> a", {}, "is for rank 3"),
+        ("a b -> a", {}, "not the same"),
+        ("(a b) c -> a b c", {"a": 4}, "a dimension of size 2 is no product of a=4"),
+        ("(a b) c -> a b c", {}, "a dimension of size 2 is no product of a="),
     ],
 )
-def test_signatures(name, parameters):
-    """Names and defaults of parameters are those of the original."""
-    signature = inspect.signature(getattr(ops, name))
-    bare = [p.replace(annotation=inspect.Parameter.empty) for p in signature.parameters.values()]
-    assert str(inspect.Signature(bare)) == f"({parameters})"
+def test_mistakes_in_patterns(pattern, sizes, message):
+    with pytest.raises(HidetError, match=message):
+        ops.einops_rearrange(hidet.randn([2, 3]), pattern, **sizes)
 
 
 def test_no_operator_twice():
@@ -144,6 +179,7 @@ def test_compiled_once():
         (lambda x: ops.squeeze(x, 0), r"dimension 0 of shape \(2, 3\)"),
         (lambda _: ops.relu(3), r"Relu needs a tensor, got \[3\]"),
         (lambda x: ops.cast(x, "uint8"), "data type torch.uint8 is not supported"),
+        (lambda x: ops.resize2d(x[None, None]), "takes either size or scale_factor"),
         (lambda _: ops.softmaxx, "no attribute 'softmaxx'"),
     ],
 )

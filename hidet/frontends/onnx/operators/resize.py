@@ -1,30 +1,13 @@
-"""Resizing: what is plain is torch's interpolation, all else products with weights, by axis."""
+"""Resizing."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any
-
-import torch
-from torch.nn import functional as nn
 
 from hidet.errors import UnsupportedOperatorError
 from hidet.frontends.onnx.table import Ints, KnownTensor, T, row
-from hidet.frontends.onnx.values import listed, untraced
-
-
-@dataclass(frozen=True)
-class _Rule:
-    """How a resized axis looks at the old one; the names are those of ONNX's attributes."""
-
-    mode: str
-    transformation: str
-    nearest: str
-    cubic: float
-    exclude: bool
-    antialias: bool
-    extrapolation: float
+from hidet.frontends.onnx.values import listed
+from hidet.frontends.resizing import Rule, resized
 
 
 @row("Resize", since=11)
@@ -58,7 +41,7 @@ def resize(
         sizes = [math.floor(f * size) for f, size in zip(factors, old, strict=True)]
     else:
         raise UnsupportedOperatorError("it has neither scales nor sizes")
-    rule = _Rule(
+    rule = Rule(
         mode,
         coordinate_transformation_mode,
         nearest_mode,
@@ -67,20 +50,7 @@ def resize(
         bool(antialias),
         extrapolation_value,
     )
-    if (plain := _interpolated(x, axes, sizes, factors, rule)) is not None:
-        return plain
-    corners = [] if roi is None else listed(roi)
-    for number, axis in enumerate(axes):
-        span = (corners[number], corners[number + len(axes)]) if corners else (0.0, 1.0)
-        moves = rule.transformation == "tf_crop_and_resize"
-        if sizes[number] == old[number] and factors[number] == 1 and not moves:
-            continue
-        with untraced():
-            matrix, outside = _weights(old[number], sizes[number], factors[number], span, rule)
-            weights = listed(matrix.argmax(1) if rule.mode == "nearest" else matrix)
-            is_outside = listed(outside)
-        x = _applied(x, axis, weights, is_outside, rule)
-    return x
+    return resized(x, axes, sizes, factors, rule, [] if roi is None else listed(roi))
 
 
 @row("Upsample", since=9)
@@ -90,107 +60,3 @@ def upsample(x: T, scales: KnownTensor, *, mode: str = "nearest") -> T:
     return resize(
         x, None, scales, mode=mode, coordinate_transformation_mode=where, nearest_mode="floor"
     )
-
-
-def _interpolated(x: T, axes: Ints, sizes: Ints, factors: list[float], rule: _Rule) -> T | None:
-    """Return images as torch's function resizes them, None where it would do something else."""
-    kinds = {
-        ("nearest", "asymmetric", "floor"): ("nearest", None),
-        ("linear", "half_pixel", rule.nearest): ("bilinear", False),
-        ("linear", "pytorch_half_pixel", rule.nearest): ("bilinear", False),
-        ("linear", "align_corners", rule.nearest): ("bilinear", True),
-    }
-    kind = kinds.get((rule.mode, rule.transformation, rule.nearest))
-    new = [*x.shape]
-    for axis, size in zip(axes, sizes, strict=True):
-        new[axis] = size
-    exact = all(
-        factor * x.shape[axis] == size
-        for axis, size, factor in zip(axes, sizes, factors, strict=True)
-    )
-    is_image = x.dim() == 4 and new[:2] == [*x.shape[:2]] and x.is_floating_point()
-    one = rule.transformation == "pytorch_half_pixel" and 1 in new[2:]
-    if kind is None or not (is_image and exact) or rule.antialias or rule.exclude or one:
-        return None
-    return nn.interpolate(x, new[2:], mode=kind[0], align_corners=kind[1])
-
-
-def _places(
-    old: int, new: int, factor: float, span: tuple[float, float], rule: _Rule
-) -> torch.Tensor:
-    """Return where on the old axis each new element is."""
-    i = torch.arange(new, dtype=torch.float64)
-    match rule.transformation:
-        case "half_pixel":
-            return (i + 0.5) / factor - 0.5
-        case "half_pixel_symmetric":
-            adjusted = new / (factor * old)
-            return old / 2 * (1 - adjusted) + (i + 0.5) / factor - 0.5
-        case "pytorch_half_pixel":
-            return (i + 0.5) / factor - 0.5 if new > 1 else i * 0
-        case "align_corners":
-            return i * (old - 1) / (factor * old - 1) if new > 1 else i * 0
-        case "asymmetric":
-            return i / factor
-        case "tf_crop_and_resize":
-            start, end = span
-            if new == 1:
-                return i * 0 + 0.5 * (start + end) * (old - 1)
-            return start * (old - 1) + i * (end - start) * (old - 1) / (new - 1)
-        case _:
-            raise UnsupportedOperatorError(f"there is no mode '{rule.transformation}'")
-
-
-def _weights(
-    old: int, new: int, factor: float, span: tuple[float, float], rule: _Rule
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return what each new element takes of the old ones [new, old], and which are outside."""
-    places = _places(old, new, factor, span, rule)
-    outside = (places < 0) | (places > old - 1)
-    if rule.mode == "nearest":
-        rounded = {
-            "floor": places.floor(),
-            "ceil": places.ceil(),
-            "round_prefer_floor": (places - 0.5).ceil(),
-            "round_prefer_ceil": (places + 0.5).floor(),
-        }[rule.nearest]
-        found = rounded.clamp(0, old - 1).to(torch.int64)
-        return nn.one_hot(found, old).to(torch.float64), outside
-    # The distances of neighbours, in units in which the kernel is 1 or 2 wide to either side.
-    shrink = min(factor, 1.0) if rule.antialias else 1.0
-    reach = math.ceil((1 if rule.mode == "linear" else 2) / shrink)
-    near = places.floor()[:, None] + torch.arange(-reach + 1, reach + 1)
-    shape = _triangle if rule.mode == "linear" else _cubic
-    weights = shape((places[:, None] - near).abs() * shrink, rule.cubic)
-    if rule.exclude:
-        weights = torch.where((near < 0) | (near > old - 1), 0.0, weights)
-    weights = weights / weights.sum(1, keepdim=True)
-    matrix = torch.zeros(new, old, dtype=torch.float64)
-    matrix.scatter_add_(1, near.clamp(0, old - 1).to(torch.int64), weights)
-    return matrix, outside
-
-
-def _triangle(distance: torch.Tensor, _: float) -> torch.Tensor:
-    """Return the weights of a linear interpolation."""
-    return (1 - distance).clamp(min=0)
-
-
-def _cubic(d: torch.Tensor, a: float) -> torch.Tensor:
-    """Return the weights of a cubic interpolation (Keys, 1981)."""
-    inner = ((a + 2) * d - (a + 3)) * d * d + 1
-    outer = ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
-    return torch.where(d <= 1, inner, torch.where(d < 2, outer, 0.0))
-
-
-def _applied(x: T, axis: int, weights: list[Any], is_outside: list[bool], rule: _Rule) -> T:
-    """Return x with an axis as the weights make it of the old one, or as positions pick it."""
-    if rule.mode == "nearest":
-        y = x.index_select(axis, torch.tensor(weights, device=x.device))
-    else:
-        matrix = torch.tensor(weights, dtype=x.dtype, device=x.device)
-        y = torch.matmul(x.movedim(axis, -1), matrix.t()).movedim(-1, axis)
-    if rule.transformation == "tf_crop_and_resize" and any(is_outside):
-        mask = torch.tensor(is_outside, device=x.device)
-        mask = mask.reshape([-1 if n == axis else 1 for n in range(x.dim())])
-        y = torch.where(mask, rule.extrapolation, y)
-    return y

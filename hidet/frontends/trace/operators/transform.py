@@ -199,6 +199,46 @@ def strided_slice(
 
 
 @operator
+def set_strided_slice(
+    data: T,
+    setvalue: T | float,
+    starts: Sequence[int | None],
+    ends: Sequence[int | None],
+    index_dims: Sequence[int],
+    strides: Sequence[int | None] | None = None,
+) -> T:
+    """Return `data` with other elements in a regular part of it.
+
+    Args:
+        data: the tensor; it stays as it is.
+        setvalue: what is written: a number, or a tensor that broadcasts to the part.
+        starts: for the first dimensions each where the part begins, with bounds as in Python.
+        ends: where it ends.
+        index_dims: the dimensions of which only the start is written, and `setvalue` has none.
+        strides: the steps; 1, if none are given.
+    """
+    steps = [None] * len(starts) if strides is None else strides
+    parts, places = [data], list[tuple[int, int, int]]()
+    for dim, bounds in enumerate(zip(starts, ends, steps, strict=True)):
+        first, size = bounds[0] or 0, data.shape[dim]
+        only = (first % size, first % size + 1, 1)
+        places.append(only if dim in index_dims else slice(*bounds).indices(size))
+        parts.append(parts[-1][(slice(None),) * dim + (slice(*places[-1]),)])
+    shape = [size for dim, size in enumerate(parts[-1].shape) if dim not in index_dims]
+    is_tensor = isinstance(setvalue, torch.Tensor)
+    changed = setvalue.to(data.dtype).expand(shape) if is_tensor else data.new_full(shape, setvalue)
+    for dim in sorted(index_dims):
+        changed = changed.unsqueeze(dim)
+    for dim, place in reversed(list(enumerate(places))):
+        if place[2] == 1:
+            changed = torch.slice_scatter(parts[dim], changed, dim, *place)
+        else:
+            positions = torch.arange(*place, device=data.device)
+            changed = torch.index_copy(parts[dim], dim, positions, changed)
+    return changed
+
+
+@operator
 def take(data: T, indices: T, axis: int = 0) -> T:
     """Return the slices of an axis at positions; the dimensions of these take its place."""
     axis %= data.dim()

@@ -1,0 +1,194 @@
+"""Tensors of other sizes, in between elements: `Resize` of ONNX, `hidet.ops.resize2d`.
+
+What is plain is torch's interpolation, all else products with weights, axis by axis.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import torch
+from torch.nn import functional as nn
+from torch.utils._python_dispatch import _disable_current_modes as untraced  # pyright: ignore[reportPrivateUsage]
+
+from hidet.errors import UnsupportedOperatorError
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How a resized axis looks at the old one, in the words of ONNX.
+
+    Attributes:
+        mode: "nearest", "linear" or "cubic".
+        transformation: where a new element is on the old axis, such as "half_pixel".
+        nearest: how such a place is rounded, such as "round_prefer_floor".
+        cubic: the coefficient of a cubic interpolation.
+        exclude: whether neighbours outside of the tensor count for nothing, instead of as those at
+            its end.
+        antialias: whether more neighbours count where the tensor shrinks.
+        extrapolation: what is outside of the tensor, where places may be there.
+    """
+
+    mode: str
+    transformation: str = "half_pixel"
+    nearest: str = "round_prefer_floor"
+    cubic: float = -0.75
+    exclude: bool = False
+    antialias: bool = False
+    extrapolation: float = 0.0
+
+
+def resized(
+    x: torch.Tensor,
+    axes: Sequence[int],
+    sizes: Sequence[int],
+    factors: Sequence[float],
+    rule: Rule,
+    corners: Sequence[float] = (),
+) -> torch.Tensor:
+    """Return a tensor with other sizes along some axes.
+
+    Args:
+        x: the tensor.
+        axes: the axes.
+        sizes: the new size of each.
+        factors: by which the positions on each axis grow; about the new size over the old one.
+        rule: how elements in between are made.
+        corners: of the part that is seen, its beginnings on all axes, then its ends, as shares of
+            the sizes; all of it, if there are none.
+    """
+    if (plain := _interpolated(x, axes, sizes, factors, rule)) is not None:
+        return plain
+    for number, axis in enumerate(axes):
+        old = x.shape[axis]
+        span = (corners[number], corners[number + len(axes)]) if corners else (0.0, 1.0)
+        moves = rule.transformation == "tf_crop_and_resize"
+        if sizes[number] == old and factors[number] == 1 and not moves:
+            continue
+        with untraced():
+            matrix, outside = _weights(old, sizes[number], factors[number], span, rule)
+            weights = _listed(matrix.argmax(1) if rule.mode == "nearest" else matrix)
+            is_outside = _listed(outside)
+        x = _applied(x, axis, weights, is_outside, rule)
+    return x
+
+
+def _listed(tensor: torch.Tensor) -> list[Any]:
+    """Return a tensor as a list, of lists where it has several dimensions."""
+    return cast("list[Any]", tensor.tolist())
+
+
+def _interpolated(
+    x: torch.Tensor, axes: Sequence[int], sizes: Sequence[int], factors: Sequence[float], rule: Rule
+) -> torch.Tensor | None:
+    """Return images as torch's function resizes them, None where it would do something else."""
+    kinds = {
+        ("nearest", "asymmetric", "floor"): ("nearest", None),
+        ("linear", "half_pixel", rule.nearest): ("bilinear", False),
+        ("linear", "pytorch_half_pixel", rule.nearest): ("bilinear", False),
+        ("linear", "align_corners", rule.nearest): ("bilinear", True),
+    }
+    kind = kinds.get((rule.mode, rule.transformation, rule.nearest))
+    new = [*x.shape]
+    for axis, size in zip(axes, sizes, strict=True):
+        new[axis] = size
+    exact = all(
+        factor * x.shape[axis] == size
+        for axis, size, factor in zip(axes, sizes, factors, strict=True)
+    )
+    is_image = x.dim() == 4 and new[:2] == [*x.shape[:2]] and x.is_floating_point()
+    one = rule.transformation == "pytorch_half_pixel" and 1 in new[2:]
+    if kind is None or not (is_image and exact) or rule.antialias or rule.exclude or one:
+        return None
+    return nn.interpolate(x, new[2:], mode=kind[0], align_corners=kind[1])
+
+
+def _places(
+    old: int, new: int, factor: float, span: tuple[float, float], rule: Rule
+) -> torch.Tensor:
+    """Return where on the old axis each new element is."""
+    i = torch.arange(new, dtype=torch.float64)
+    match rule.transformation:
+        case "half_pixel":
+            return (i + 0.5) / factor - 0.5
+        case "tf_half_pixel_for_nn":
+            return (i + 0.5) / factor
+        case "half_pixel_symmetric":
+            adjusted = new / (factor * old)
+            return old / 2 * (1 - adjusted) + (i + 0.5) / factor - 0.5
+        case "pytorch_half_pixel":
+            return (i + 0.5) / factor - 0.5 if new > 1 else i * 0
+        case "align_corners":
+            return i * (old - 1) / (factor * old - 1) if new > 1 else i * 0
+        case "asymmetric":
+            return i / factor
+        case "tf_crop_and_resize":
+            start, end = span
+            if new == 1:
+                return i * 0 + 0.5 * (start + end) * (old - 1)
+            return start * (old - 1) + i * (end - start) * (old - 1) / (new - 1)
+        case _:
+            raise UnsupportedOperatorError(f"there is no mode '{rule.transformation}'")
+
+
+def _weights(
+    old: int, new: int, factor: float, span: tuple[float, float], rule: Rule
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return what each new element takes of the old ones [new, old], and which are outside."""
+    places = _places(old, new, factor, span, rule)
+    outside = (places < 0) | (places > old - 1)
+    if rule.mode == "nearest":
+        rounded = {
+            "floor": places.floor(),
+            "ceil": places.ceil(),
+            "round_prefer_floor": (places - 0.5).ceil(),
+            "round_prefer_ceil": (places + 0.5).floor(),
+        }[rule.nearest]
+        found = rounded.clamp(0, old - 1).to(torch.int64)
+        return nn.one_hot(found, old).to(torch.float64), outside
+    # The distances of neighbours, in units in which the kernel is 1 or 2 wide to either side.
+    shrink = min(factor, 1.0) if rule.antialias else 1.0
+    reach = math.ceil((1 if rule.mode == "linear" else 2) / shrink)
+    near = places.floor()[:, None] + torch.arange(-reach + 1, reach + 1)
+    shape = _triangle if rule.mode == "linear" else _cubic
+    weights = shape((places[:, None] - near).abs() * shrink, rule.cubic)
+    if rule.exclude:
+        weights = torch.where((near < 0) | (near > old - 1), 0.0, weights)
+    weights = weights / weights.sum(1, keepdim=True)
+    matrix = torch.zeros(new, old, dtype=torch.float64)
+    matrix.scatter_add_(1, near.clamp(0, old - 1).to(torch.int64), weights)
+    return matrix, outside
+
+
+def _triangle(distance: torch.Tensor, _: float) -> torch.Tensor:
+    """Return the weights of a linear interpolation."""
+    return (1 - distance).clamp(min=0)
+
+
+def _cubic(d: torch.Tensor, a: float) -> torch.Tensor:
+    """Return the weights of a cubic interpolation (Keys, 1981)."""
+    inner = ((a + 2) * d - (a + 3)) * d * d + 1
+    outer = ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
+    return torch.where(d <= 1, inner, torch.where(d < 2, outer, 0.0))
+
+
+def _applied(
+    x: torch.Tensor, axis: int, weights: list[Any], is_outside: list[bool], rule: Rule
+) -> torch.Tensor:
+    """Return x with an axis as the weights make it of the old one, or as positions pick it."""
+    if rule.mode == "nearest":
+        y = x.index_select(axis, torch.tensor(weights, device=x.device))
+    else:
+        matrix = torch.tensor(weights, dtype=x.dtype, device=x.device)
+        y = torch.matmul(x.movedim(axis, -1), matrix.t()).movedim(-1, axis)
+    if rule.transformation == "tf_crop_and_resize" and any(is_outside):
+        mask = torch.tensor(is_outside, device=x.device)
+        mask = mask.reshape([-1 if n == axis else 1 for n in range(x.dim())])
+        y = torch.where(mask, rule.extrapolation, y)
+    return y
+
+
+__all__ = ["Rule", "resized"]

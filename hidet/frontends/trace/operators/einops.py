@@ -1,0 +1,54 @@
+"""Dimensions that are rearranged by their names, in the notation of the package einops."""
+
+import re
+from itertools import chain
+from math import prod
+
+from hidet.errors import HidetError
+from hidet.frontends.trace.recording import T, operator
+
+
+@operator
+def einops_rearrange(x: T, pattern: str, **axes_lengths: int) -> T:
+    """Return a tensor whose dimensions are taken apart, moved and joined as a pattern says.
+
+    Args:
+        x: the tensor.
+        pattern: such as "b (h w) c -> b c h w"; `...` is any number of dimensions.
+        axes_lengths: the sizes of names inside of parentheses, but for one in each.
+    """
+    before, arrow, after = pattern.partition("->")
+    if not arrow:
+        raise HidetError(f"a pattern '{pattern}' without '->'")
+    rest = x.dim() - len(_groups(before, [])) if "..." in before else 0
+    others = [f".{number}" for number in range(rest)]
+    old, new = _groups(before, others), _groups(after, others)
+    if len(old) != x.dim():
+        raise HidetError(f"the pattern '{pattern}' is for rank {len(old)}; x has {x.dim()}")
+    names, wanted = list(chain(*old)), list(chain(*new))
+    if sorted(names) != sorted(wanted) or len({*names}) < len(names):
+        raise HidetError(f"the names on both sides of '{pattern}' are not the same, each once")
+    sizes = dict(axes_lengths)
+    for group, size in zip(old, x.shape, strict=True):
+        _infer(group, size, sizes)
+    parts = x.reshape([sizes[name] for name in names])
+    moved = parts.permute([names.index(name) for name in wanted])
+    return moved.reshape([prod(sizes[name] for name in group) for group in new])
+
+
+def _groups(side: str, others: list[str]) -> list[list[str]]:
+    """Return for each dimension of one side of a pattern the names that it is made of."""
+    spelled = side.replace("...", " ".join(others))
+    found = re.findall(r"\(([^()]*)\)|(\S+)", spelled)
+    return [[name for name in (inner + one).split() if name != "1"] for inner, one in found]
+
+
+def _infer(group: list[str], size: int, sizes: dict[str, int]) -> None:
+    """Add the size of the one name of a dimension whose size is not given yet."""
+    unknown = [name for name in group if name not in sizes]
+    known = prod(sizes[name] for name in group if name in sizes)
+    if len(unknown) > 1 or size % known or (not unknown and size != known):
+        given = ", ".join(f"{name}={sizes.get(name, '?')}" for name in group)
+        raise HidetError(f"a dimension of size {size} is no product of {given}")
+    if unknown:
+        sizes[unknown[0]] = size // known

@@ -1,0 +1,31 @@
+"""Numbers as integers of few bits, and back."""
+
+from collections.abc import Sequence
+
+import torch
+
+from hidet.frontends.trace.dtypes import torch_dtype
+from hidet.frontends.trace.recording import T, operator
+
+Dims = int | tuple[int, ...]
+"""One dimension, or several."""
+
+
+@operator
+def symmetric_quantize(w: T, quant_type: str = "int8", dims: Dims = -1) -> Sequence[T]:
+    """Return integers q and scales s, about w = q * s, with one scale for all along `dims`."""
+    integers = torch_dtype(quant_type)
+    most = torch.iinfo(integers).max
+    scale = w.abs().amax(dims, keepdim=True) / most
+    quantized = torch.round(w / torch.where(scale == 0, 1.0, scale)).clamp(-most, most)
+    return [quantized.to(integers), scale.squeeze(dims)]
+
+
+@operator
+def symmetric_dequantize(wq: T, scale: T, dims: Dims = -1) -> T:
+    """Return what `symmetric_quantize` was given, as closely as the integers say it."""
+    rank = wq.dim()
+    places = [dims] if isinstance(dims, int) else list(dims)
+    for dim in sorted(dim % rank for dim in places):
+        scale = scale.unsqueeze(dim)
+    return wq.to(scale.dtype) * scale
