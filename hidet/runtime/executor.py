@@ -1,6 +1,5 @@
 """What running a plan is on every target: binding tensors to launches, with little cost a call."""
 
-import _thread
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
@@ -9,7 +8,7 @@ import torch
 from hidet.forks import FAMILY
 from hidet.runtime.addresses import Addresses
 from hidet.runtime.arguments import ArgumentTable, Sources
-from hidet.runtime.held import Held, nothing_held
+from hidet.runtime.held import Held, Inputs, nothing_held
 from hidet.runtime.plan import Copy, Launch, Plan
 from hidet.runtime.tensor_maps import Encode
 from hidet.runtime.tensors import (
@@ -26,9 +25,6 @@ CALM = 100
 whether one has: a model has hundreds of weights."""
 
 _data_ptr = torch.Tensor.data_ptr
-_storage = torch.Tensor.untyped_storage
-_thread_count = _thread._count  # pyright: ignore[reportPrivateUsage]
-"""Give the number of threads but the main one."""
 
 
 class Executor(ABC):
@@ -72,12 +68,12 @@ class Executor(ABC):
         self._weight_sets = (
             WeightSets(_positions(plan, self._sources), self._prepare) if plan.prepare else None
         )
-        # The addresses of the last call: of the constants, and of the inputs and outputs.
+        # The addresses of the last call: of the constants, the inputs and the outputs.
         self._constants = addresses or Addresses()
         self._unchanged = 0  # so many calls is it that a weight has changed
-        # None is unlike any other list, so that the next call binds all of them.
-        self._moving_pointers: list[int] | None = None
         self._held = nothing_held
+        self._inputs = Inputs()
+        self._outputs: list[int] = []
 
     def run(
         self, inputs: Sequence[torch.Tensor], constants: Sequence[torch.Tensor]
@@ -102,14 +98,12 @@ class Executor(ABC):
             ):
                 held = self._hold(constants, copied)
             self._unchanged += 1
-            # Only another thread can give an input other memory while this one is in here.
-            storages = map(_storage, inputs if _thread_count() else ())
-            addresses = map(_data_ptr, [*inputs, *outputs])
-            # Python changes threads where calls end: none comes between what is held and where it
-            # is, since nothing is called here.
-            memory, pointers = [*storages], [*addresses]
-            if pointers != self._moving_pointers:
-                self._bind_moving(inputs, pointers, copied)
+            pointers, memory = self._inputs.hold(inputs)
+            if pointers is not self._inputs.known:
+                self._bind_inputs(inputs, pointers, copied)
+            pointers = list(map(_data_ptr, outputs))
+            if pointers != self._outputs:
+                self._bind_outputs(pointers)
             self._launch()
             if is_calm and not self._is_current(constants):
                 held = self._hold(constants, copied)
@@ -165,25 +159,26 @@ class Executor(ABC):
         if not copied:
             self._constants.keep(constants)
 
-    def _bind_moving(
+    def _bind_inputs(
         self, inputs: Sequence[torch.Tensor], pointers: list[int], copied: list[torch.Tensor]
     ) -> None:
-        """Make these the inputs and outputs of the launches; `pointers` are their addresses."""
-        known, self._moving_pointers = self._moving_pointers, None
+        """Make these the inputs of the launches; `pointers` are their addresses."""
+        known, self._inputs.known = self._inputs.known, None
         misaligned = len(copied)
-        input_count = len(self.plan.inputs)
-        check_count(inputs, input_count, "inputs")
-        for number, pointer in enumerate(pointers):
-            if known is not None and known[number] == pointer:
-                continue
-            if number >= input_count:
-                self._table.move(self._sources.output_base + number - input_count, pointer)
-                continue
-            tensor, spec = inputs[number], self.plan.inputs[number]
-            check_tensor(tensor, spec, self.device, f"input {number}")
-            self._table.move(number, _aligned(pointer, tensor, copied))
+        check_count(inputs, len(self.plan.inputs), "inputs")
+        for number, (tensor, pointer) in enumerate(zip(inputs, pointers, strict=True)):
+            if known is None or known[number] != pointer:
+                check_tensor(tensor, self.plan.inputs[number], self.device, f"input {number}")
+                self._table.move(number, _aligned(pointer, tensor, copied))
         if len(copied) == misaligned:
-            self._moving_pointers = pointers
+            self._inputs.known = pointers
+
+    def _bind_outputs(self, pointers: list[int]) -> None:
+        """Make the launches write to these addresses."""
+        self._outputs = []  # an interrupt in here leaves addresses that the next call writes again
+        for number, pointer in enumerate(pointers, start=self._sources.output_base):
+            self._table.move(number, pointer)
+        self._outputs = pointers
 
     def _prepare(self, constants: Sequence[torch.Tensor]) -> torch.Tensor:
         """Compute what depends on weights alone, into new memory.

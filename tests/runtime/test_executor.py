@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from hidet.errors import DeviceMismatchError, HidetError, UnsupportedDtypeError
+from hidet.runtime import held
 from hidet.runtime.cpu import CpuExecutor
 from hidet.runtime.cuda_graph import CudaGraphExecutor
 
@@ -246,13 +247,15 @@ def test_threads_take_turns(load, plans):
     assert not failures
 
 
-@pytest.mark.parametrize("calls_before", [0, 1])
+@pytest.mark.parametrize("calls_before", [0, 1, 5])
 def test_memory_of_a_call_is_held(load, plans, monkeypatch, calls_before):
     """Another thread may give the tensors of a call other memory; nothing is kept for longer."""
     executor = load(plans.prepared())
     x, p0, p1 = tensors = [_vector(plans) for _ in range(3)]
-    for _ in range(calls_before):
-        executor.run([x], [p0, p1])
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(gc.collect).result()  # a thread that has been there before the calls
+        for _ in range(calls_before):
+            executor.run([x], [p0, p1])
     expected = x + 4 * p1 + p0
     storages = [weakref.ref(tensor.untyped_storage()) for tensor in tensors]
     launch = executor._launch
@@ -294,7 +297,7 @@ def test_no_thread_comes_between_memory_and_address(plans, cpu_library, monkeypa
         before = replaced[0]
         while replaced[0] < before + 2:
             time.sleep(0)
-        freed.append(executor._moving_pointers[0] not in storages)
+        freed.append(executor._inputs.known[0] not in storages)
 
     monkeypatch.setattr(executor, "_launch", wait_and_look)
     thread = threading.Thread(target=replace)
@@ -320,6 +323,52 @@ def test_what_was_freed_meanwhile_is_held_again(load, plans):
     assert executor._held() is None
     _check_prepared(executor, x, p0, p1)
     assert executor._held() is not None
+
+
+@pytest.fixture
+def storages_taken(monkeypatch):
+    """Count the storages of inputs that calls take hold of; a second thread is there."""
+    taken, storage_of = [], held._storage
+    monkeypatch.setattr(held, "_storage", lambda tensor: taken.append(1) or storage_of(tensor))
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(gc.collect).result()
+        yield taken
+
+
+def test_inputs_that_stay_are_held_at_once(load, plans, storages_taken):
+    """A call takes hold of each of its inputs only until they have stayed for some calls."""
+    executor = load(plans.simple())
+    x, w = _vector(plans), _vector(plans)
+    for _ in range(2):
+        for _ in range(2):
+            _check_simple(executor, x, w)
+        executor.run([x], [w])
+        assert executor._inputs._held() is not None
+        before = len(storages_taken)
+        _check_simple(executor, x, w)
+        assert len(storages_taken) == before > 0
+        x.data = _vector(plans)  # others from here on
+        _check_simple(executor, x, w)
+        assert len(storages_taken) > before
+
+
+def test_inputs_are_held_no_longer_than_they_live(load, plans, storages_taken):
+    """Large inputs go as soon as their caller lets them go, without any collection."""
+    executor = load(plans.simple())
+    w = _vector(plans)
+    gc.disable()
+    try:
+        for patience in (1, 2, 4):
+            x = _vector(plans)
+            for _ in range(patience + 2):
+                executor.run([x], [w])
+            assert executor._inputs._held() is not None
+            storage = weakref.ref(x.untyped_storage())
+            del x
+            assert storage() is None
+            assert executor._inputs._patience == 2 * patience
+    finally:
+        gc.enable()
 
 
 def test_failing_kernel_is_named(plans, cpu_library):
