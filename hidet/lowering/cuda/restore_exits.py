@@ -276,11 +276,13 @@ class _Idle:
         return _implies(condition.condition, self.seen)
 
 
-def _flags(kernel: KernelOp) -> list[Flag]:
-    """Return the variables of a kernel that are true once and false from some place on."""
-    flags: list[Flag] = []
-    for op in kernel.body.walk():
-        if not isinstance(op, memref.AllocaOp) or not is_variable(op.memref):
+def _flags(kernel: KernelOp) -> Iterator[Flag]:
+    """Give the variables of a kernel that are true once and false from some place on.
+
+    Each is looked at when its turn comes: to restore one may fold away what uses the next.
+    """
+    for op in [op for op in kernel.body.walk() if isinstance(op, memref.AllocaOp)]:
+        if not is_variable(op.memref):
             continue
         users = [use.operation for use in op.memref.uses]
         stores = [user for user in users if isinstance(user, memref.StoreOp)]
@@ -291,8 +293,7 @@ def _flags(kernel: KernelOp) -> list[Flag]:
         if others or len(starts) != 1 or not ends or len(ends) + 1 != len(stores):
             continue
         if starts[0].parent is op.parent:
-            flags.append(Flag(op.memref, starts[0], ends))
-    return flags
+            yield Flag(op.memref, starts[0], ends)
 
 
 def _implies(condition: SSAValue, values: set[SSAValue]) -> bool:

@@ -209,3 +209,33 @@ cuda.kernel @busy(%x : memref<64xf32>, %a : f32, %p : i1) grid(1) block(32) {
     memref.store %a, %x[%k] : memref<64xf32>
   }
 }
+
+// -----
+
+// A branch that is for nothing takes along where the next variable would become false.
+
+!flag = memref<i1, #cuda.space<local>>
+
+// CHECK-LABEL: cuda.kernel @gone
+// CHECK-NOT:     memref.store %false
+// CHECK:         %[[O:.*]] = memref.load %other
+// CHECK-NEXT:    scf.if %[[O]] {
+// CHECK-NEXT:      memref.store %a, %x
+cuda.kernel @gone(%x : memref<64xf32>, %a : f32, %p : i1) grid(1) block(32) {
+  %c0 = arith.constant 0 : index
+  %true = arith.constant true
+  %false = arith.constant false
+  %running = memref.alloca() : !flag
+  %other = memref.alloca() : !flag
+  memref.store %true, %running[] : !flag
+  memref.store %true, %other[] : !flag
+  memref.store %false, %running[] : !flag
+  %r = memref.load %running[] : !flag
+  scf.if %r {
+    memref.store %false, %other[] : !flag
+  }
+  %o = memref.load %other[] : !flag
+  scf.if %o {
+    memref.store %a, %x[%c0] : memref<64xf32>
+  }
+}

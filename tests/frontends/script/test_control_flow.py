@@ -216,7 +216,7 @@ def test_random_functions(seed, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("strict", [False, True])
-@pytest.mark.parametrize("seed", range(100, 200))
-def test_more_random_functions(seed, strict, tmp_path):
-    """Two thousand functions, plain and in strict mode."""
-    check(seed, tmp_path, depth=3, strict=strict)
+@pytest.mark.parametrize("_run", range(100))
+def test_more_random_functions(_run, strict, tmp_path):
+    """Two thousand functions, plain and in strict mode, others each time."""
+    check(random.randrange(1 << 32), tmp_path, depth=3, strict=strict)
