@@ -171,7 +171,7 @@ class _Known:
         """Replace loads of what is known by that."""
         self._block(kernel.body.block, _ANY)
         for load, values in self.values.items():
-            if values != _ANY:
+            if values != _ANY and not _is_gone(load):
                 _replace(load, values == _TRUE)
 
     def _block(self, block: Block, values: _Values) -> _Values:
@@ -326,10 +326,17 @@ def _replace(load: memref.LoadOp, known: bool) -> None:
     users = [use.operation for use in load.res.uses]
     Rewriter.replace_op(load, [], [value])
     for user in users:
+        if _is_gone(user):
+            continue
         if isinstance(user, arith.AndIOp) and known:
             Rewriter.replace_op(user, [], [user.lhs if user.rhs is value else user.rhs])
         elif isinstance(user, scf.IfOp):
             inline_region(user, user.true_region if known else user.false_region)
+
+
+def _is_gone(op: Operation) -> bool:
+    """Return whether an operation was folded away, maybe with a branch around it."""
+    return op.parent is None
 
 
 def _flatten(kernel: KernelOp) -> None:

@@ -239,3 +239,42 @@ cuda.kernel @gone(%x : memref<64xf32>, %a : f32, %p : i1) grid(1) block(32) {
     memref.store %a, %x[%c0] : memref<64xf32>
   }
 }
+
+// -----
+
+// What is known is so in a branch that goes with it, too, and twice in one operation.
+
+!flag = memref<i1, #cuda.space<local>>
+
+// CHECK-LABEL: cuda.kernel @known
+// CHECK-NOT:     memref.load %running
+// CHECK:         memref.store %a, %x[%c1]
+// CHECK-NEXT:    }
+// CHECK-NEXT:    scf.if %p {
+// CHECK-NEXT:      memref.store %a, %x[%c0]
+// CHECK-NEXT:    }
+cuda.kernel @known(%x : memref<64xf32>, %a : f32, %p : i1) grid(1) block(32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %true = arith.constant true
+  %false = arith.constant false
+  %running = memref.alloca() : !flag
+  memref.store %true, %running[] : !flag
+  %r = memref.load %running[] : !flag
+  %twice = arith.andi %r, %r : i1
+  scf.if %twice {
+    memref.store %a, %x[%c1] : memref<64xf32>
+  }
+  scf.if %r {
+    %both = arith.andi %r, %p : i1
+    scf.if %both {
+      memref.store %a, %x[%c0] : memref<64xf32>
+    }
+  } else {
+    %never = arith.andi %r, %p : i1
+    scf.if %never {
+      memref.store %a, %x[%c1] : memref<64xf32>
+    }
+  }
+  memref.store %false, %running[] : !flag
+}
