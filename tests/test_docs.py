@@ -51,6 +51,21 @@ def cases(language):
     ]
 
 
+def test_faults_have_tests():
+    """Each row of the page on faults names tests, and they are where it says."""
+    rows = re.findall(
+        r"^\| (?!what may|---).*", (ROOT / "docs" / "faults.md").read_text(), re.MULTILINE
+    )
+    assert len(rows) == 14
+    for row in rows:
+        files = re.findall(r"\((\S*test_\w+\.py)\): ((?:`test_\w+`(?:, )?)+)", row)
+        assert files, row
+        for path, names in files:
+            text = (ROOT / "docs" / path).read_text()
+            for name in re.findall(r"\w+", names):
+                assert f"\ndef {name}(" in text, (path, name)
+
+
 def anchors(page):
     """Give the names by which the headings of a page are linked to."""
     titles = HEADING.findall(re.sub(r"\[(.*?)\]\(.*?\)", r"\1", page.read_text()))

@@ -72,6 +72,42 @@ def test_bad_index(look_up_compiled, x, name, value, message):
         torch.testing.assert_close(actual, expected)
 
 
+def bags(x, offsets):
+    """Sums of three rows, in bags that begin at offsets; the last offset is their end."""
+    rows = torch.tensor([0, 1, 2])
+    return F.embedding_bag(rows, x, offsets, mode="sum", include_last_offset=True)
+
+
+WRITES = {
+    "index_add": lambda x, at: x.index_add(0, at, torch.ones(2, 4)),
+    "index_copy": lambda x, at: x.index_copy(0, at, torch.ones(2, 4)),
+    "index_put": lambda x, at: x.index_put((at,), torch.tensor(1.0)),
+    "index_reduce": lambda x, at: x.index_reduce(0, at, torch.ones(2, 4), "amax"),
+    "put": lambda x, at: x.put(at * 4, torch.ones(2)),
+    "scatter": lambda x, at: x.scatter(0, at[None], 1.0),
+    "scatter_add": lambda x, at: x.scatter_add(0, at[None], torch.ones(1, 2)),
+    "maximum": lambda x, at: x.scatter_reduce(0, at[None], torch.ones(1, 2), "amax"),
+    "mean": lambda x, at: x.scatter_reduce(0, at[None], torch.ones(1, 2), "mean"),
+    "product": lambda x, at: x.scatter(0, at[None], torch.ones(1, 2), reduce="multiply"),
+    "bags": lambda x, at: bags(x, torch.cat([torch.tensor([0]), at - 1])),
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*reduce:UserWarning")  # torch's, of what it calls beta
+@pytest.mark.parametrize("write", WRITES)
+def test_bad_place(x, write):
+    """What is written, or counted, at places that are not there is refused as well."""
+    write = WRITES[write]
+    run = compiled(write)
+    good = torch.tensor([3, 4])
+    torch.testing.assert_close(run(x, good), write(x, good))
+    for bad in ([0, 5], [-6, 0]):
+        with pytest.raises((IndexError, RuntimeError)):
+            write(x, torch.tensor(bad))
+        with pytest.raises(IndexOutOfRangeError, match=r"index -?\d+ .* of size \d"):
+            run(x, torch.tensor(bad))
+
+
 def test_checks_can_be_turned_off(x):
     """The option reaches the kernels, and negative positions still count from the end."""
     at = torch.tensor([-1, 2, -5])
@@ -90,6 +126,10 @@ def test_zero_divisor():
     a, b = torch.tensor([7, -7, 5]), torch.tensor([2, 2, -3])
     for actual, expected in zip(divided(a, b), quotients(a, b), strict=True):
         assert torch.equal(actual, expected)
+    # The smallest integer has no opposite; eager torch ends the process at some of these.
+    smallest = torch.full_like(a, torch.iinfo(a.dtype).min)
+    expected = smallest, smallest * 0, smallest * 0, smallest
+    assert all(map(torch.equal, divided(smallest, -torch.ones_like(a)), expected))
     with pytest.raises(RuntimeError, match="ZeroDivisionError"):
         quotients(a, b * 0)
     with pytest.raises(DivisionByZeroError, match=r"ZeroDivisionError.*\n.*aten\.\w+"):

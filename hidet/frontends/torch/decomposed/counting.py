@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from hidet.frontends.torch.decomposed.sorting import back, rows_of
+from hidet.frontends.torch.decomposed.writes import checked
 
 aten = torch.ops.aten
 
@@ -156,9 +157,13 @@ def embedding_bag(
     bags = offsets.numel() - include_last_offset
     if indices.dim() != 1 or indices.numel() == 0 or bags == 0:
         return NotImplemented
+    first, others = offsets[:1], offsets[1:]
+    offsets = torch.cat([checked(first, 1), checked(others, indices.numel() + 1)])
     places = torch.arange(indices.numel(), device=indices.device)
     bag = (places[:, None] >= offsets[:bags]).sum(-1) - 1
     inside = (bag == torch.arange(bags, device=bag.device)[:, None]) & (indices != padding_idx)
+    if include_last_offset:
+        inside = inside & (places < offsets[-1])
     counts = inside.sum(-1)
     rows = weight.index_select(0, indices)
     if mode == 2:

@@ -5,11 +5,18 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch._decomp import decomposition_table  # pyright: ignore[reportUnknownVariableType]
 
 aten = torch.ops.aten
 
 LARGEST = 1 << 24
 """So many pairs of an element and one of the source are looked at for a maximum or a product."""
+
+
+def checked(index: Tensor, size: int) -> Tensor:
+    """Give positions, which a look-up of the numbers below a size checks; none is negative."""
+    numbers = torch.arange(size, dtype=index.dtype, device=index.device)
+    return numbers.index_select(0, index.reshape(-1)).reshape(index.shape)
 
 
 def scatter_reduce(
@@ -41,6 +48,7 @@ def _pairwise(
     if x.numel() * index.shape[dim] > LARGEST or not x.is_floating_point():
         return NotImplemented
     neutral = {"prod": 1.0, "amax": -torch.inf, "amin": torch.inf}[reduce]
+    index = checked(index, x.shape[dim])
     pads: list[int] = []
     for axis in reversed(range(x.dim())):
         pads += [0, 0 if axis == dim % x.dim() else x.shape[axis] - index.shape[axis]]
@@ -67,6 +75,18 @@ def index_reduce(
     shape = [-1 if axis == dim % x.dim() else 1 for axis in range(x.dim())]
     index = index.reshape(shape).expand(source.shape)
     return scatter_reduce(x, dim, index, source, reduce, include_self=include_self)
+
+
+def _with_checked_index(operator: Any) -> Callable[..., Any]:
+    """Give torch's way for slices at positions, which counts negative ones from the end."""
+    table: Any = decomposition_table
+    take_apart: Callable[..., Any] = table[operator]
+
+    def write(x: Tensor, dim: int, index: Tensor, *rest: Any, **options: Any) -> Any:
+        size = x.shape[dim] if x.dim() else 1
+        return take_apart(x, dim, checked(index, size), *rest, **options)
+
+    return write
 
 
 def scatter_with(x: Tensor, dim: int, index: Tensor, source: Any, *, reduce: str) -> Any:
@@ -117,6 +137,8 @@ def masked_scatter(x: Tensor, mask: Tensor, source: Tensor) -> Any:
 WRITES: dict[Any, Callable[..., Any]] = {
     aten.as_strided_scatter.default: as_strided_scatter,
     aten.diagonal_scatter.default: diagonal_scatter,
+    aten.index_add.default: _with_checked_index(aten.index_add.default),
+    aten.index_copy.default: _with_checked_index(aten.index_copy.default),
     aten.index_reduce.default: index_reduce,
     aten.masked_scatter.default: masked_scatter,
     aten.scatter.reduce: scatter_with,
