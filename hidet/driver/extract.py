@@ -24,7 +24,8 @@ from hidet.dialects.host_functions import (
 from hidet.driver.plan_types import scalar, tensor_map_spec, tensor_spec
 from hidet.errors import LegalityError
 from hidet.runtime.dependencies import Access, find_dependencies, follow_alone
-from hidet.runtime.plan import Argument, Copy, Kernel, Launch, Plan, Scalar, TensorMap, TensorSpec
+from hidet.runtime.plan import Argument, Copy, Kernel, Launch, Plan, TensorMap
+from hidet.runtime.specs import Scalar, TensorSpec
 
 
 def extract_plan(module: ModuleOp, *, target: str, artifact_keys: Mapping[str, str]) -> Plan:

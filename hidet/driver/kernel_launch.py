@@ -24,7 +24,7 @@ from hidet.errors import HidetError
 from hidet.runtime.cuda_services import CudaServices
 from hidet.runtime.kernels import CpuKernel, CudaKernel, Extents
 from hidet.runtime.library import Library
-from hidet.runtime.plan import WORD
+from hidet.runtime.specs import WORD
 from hidet.runtime.tensor_maps import MAP_BYTES
 from hidet.runtime.tensors import POINTER_ALIGNMENT
 

@@ -14,7 +14,7 @@ from xdsl.ir import Attribute
 
 from hidet.dialects.cuda.tensor_map import TensorMapType
 from hidet.errors import LegalityError, UnsupportedDtypeError
-from hidet.runtime.plan import ITEM_SIZES, WORD, DtypeName, Scalar, TensorMapSpec, TensorSpec
+from hidet.runtime.specs import ITEM_SIZES, WORD, DtypeName, Scalar, TensorMapSpec, TensorSpec
 
 
 def dtype_name(kind: Attribute) -> DtypeName:

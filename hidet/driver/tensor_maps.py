@@ -9,7 +9,7 @@ from hidet.driver.plan_types import tensor_map_spec
 from hidet.errors import HidetError
 from hidet.frontends.script.tensor_maps import TensorMapType
 from hidet.runtime.cuda_services import CudaServices
-from hidet.runtime.plan import TensorMapSpec
+from hidet.runtime.specs import TensorMapSpec
 from hidet.runtime.tensor_maps import encode_for_cpu, encode_for_gpu
 
 MAX_KEPT = 64

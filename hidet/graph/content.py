@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from hidet.runtime.plan import DtypeName
+from hidet.runtime.specs import DtypeName
 
 PROGRAM = "program"
 """The part that holds the text of the graph dialect."""

@@ -42,7 +42,8 @@ from hidet.frontends.trace.tracing import example_of
 from hidet.graph.content import PLAN, PROGRAM, Content, Output, SavedTensor, weight_part
 from hidet.program_text import broken_string
 from hidet.runtime.container import Container
-from hidet.runtime.plan import Plan, TensorSpec
+from hidet.runtime.plan import Plan
+from hidet.runtime.specs import TensorSpec
 from hidet.runtime.tensors import DTYPES
 from hidet.tensor import Tensor
 

@@ -38,7 +38,8 @@ from hidet.graph.content import (
 )
 from hidet.runtime.compiled_graph import CompiledGraph
 from hidet.runtime.container import write
-from hidet.runtime.plan import DtypeName, Plan
+from hidet.runtime.plan import Plan
+from hidet.runtime.specs import DtypeName
 from hidet.runtime.tensors import DTYPES
 
 _NAMES: dict[torch.dtype, DtypeName] = {dtype: name for name, dtype in DTYPES.items()}

@@ -8,7 +8,8 @@ array points into it. A call only writes the entries whose tensor has moved, whi
 import ctypes
 from collections.abc import Sequence
 
-from hidet.runtime.plan import WORD, Argument, Launch, Plan, Scalar, TensorMap, TensorMapSpec
+from hidet.runtime.plan import Argument, Launch, Plan, TensorMap
+from hidet.runtime.specs import WORD, Scalar, TensorMapSpec
 from hidet.runtime.tensor_maps import MAP_BYTES, Encode
 
 NOWHERE = -1

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from hidet.runtime.cuda_services import CudaServices
-from hidet.runtime.plan import ITEM_SIZES, DtypeName, TensorMapSpec
+from hidet.runtime.specs import ITEM_SIZES, DtypeName, TensorMapSpec
 
 MAP_BYTES = 128
 """The size of a tensor map (CUDA driver API, CUtensorMap)."""

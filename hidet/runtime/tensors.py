@@ -9,7 +9,7 @@ import torch
 
 from hidet.arch.limits import ACCESS_BYTES
 from hidet.errors import DeviceMismatchError, HidetError, UnsupportedDtypeError
-from hidet.runtime.plan import DtypeName, TensorSpec
+from hidet.runtime.specs import DtypeName, TensorSpec
 
 DTYPES: dict[DtypeName, torch.dtype] = {
     "f64": torch.float64,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hidet.runtime.plan import Argument, Launch, Plan, Scalar, TensorMap
+from hidet.runtime.plan import Argument, Launch, Plan, TensorMap
+from hidet.runtime.specs import Scalar
 
 
 def chained(plan: Plan, runs: int, copies: int) -> Plan:

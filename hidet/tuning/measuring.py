@@ -16,7 +16,8 @@ import torch
 
 from hidet.runtime.cpu import CpuExecutor
 from hidet.runtime.executor import Executor
-from hidet.runtime.plan import Plan, TensorSpec
+from hidet.runtime.plan import Plan
+from hidet.runtime.specs import TensorSpec
 from hidet.runtime.tensors import DTYPES
 from hidet.tuning.agreement import difference
 from hidet.tuning.chain import chained

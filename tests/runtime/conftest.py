@@ -17,7 +17,8 @@ from hidet.backend.toolchains import Nvcc
 from hidet.driver.options import CompileOptions
 from hidet.driver.target import find_target
 from hidet.runtime.cuda_services import CudaServices
-from hidet.runtime.plan import Argument, Copy, Kernel, Launch, Plan, TensorSpec
+from hidet.runtime.plan import Argument, Copy, Kernel, Launch, Plan
+from hidet.runtime.specs import TensorSpec
 
 SIZE = 64
 VECTOR = TensorSpec((SIZE,), "f32")

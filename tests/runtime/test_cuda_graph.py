@@ -11,7 +11,8 @@ import torch
 from hidet.errors import CudaError
 from hidet.runtime.compiled_graph import CompiledGraph
 from hidet.runtime.cuda_graph import CudaGraphExecutor
-from hidet.runtime.plan import Argument, Scalar, TensorMap, TensorMapSpec
+from hidet.runtime.plan import Argument, TensorMap
+from hidet.runtime.specs import Scalar, TensorMapSpec
 
 CPU = torch.device("cpu")
 

@@ -15,7 +15,8 @@ from hidet.driver.extract import extract_plan
 from hidet.errors import LegalityError, UnsupportedDtypeError
 from hidet.lowering.host.plan_memory import PlanMemoryPass
 from hidet.runtime.cuda_graph import CudaGraphExecutor
-from hidet.runtime.plan import Argument, Copy, Plan, Scalar, TensorMap, TensorMapSpec, TensorSpec
+from hidet.runtime.plan import Argument, Copy, Plan, TensorMap
+from hidet.runtime.specs import Scalar, TensorMapSpec, TensorSpec
 
 CONTEXT = make_context()
 

@@ -8,16 +8,8 @@ from hypothesis import strategies as st
 
 from hidet.errors import CacheError
 from hidet.runtime.checked_json import decode
-from hidet.runtime.plan import (
-    ITEM_SIZES,
-    Argument,
-    Launch,
-    Plan,
-    Scalar,
-    TensorMap,
-    TensorMapSpec,
-    TensorSpec,
-)
+from hidet.runtime.plan import Argument, Launch, Plan, TensorMap
+from hidet.runtime.specs import ITEM_SIZES, Scalar, TensorMapSpec, TensorSpec
 from hidet.runtime.tensors import DTYPES
 
 

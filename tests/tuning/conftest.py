@@ -9,7 +9,8 @@ from hidet.arch.chips import Arch
 from hidet.context import make_context
 from hidet.dialects.compute import FusionOp
 from hidet.lowering.pipelines import PassOptions, run_pipeline
-from hidet.runtime.plan import Argument, Kernel, Launch, Plan, TensorSpec
+from hidet.runtime.plan import Argument, Kernel, Launch, Plan
+from hidet.runtime.specs import TensorSpec
 from hidet.tuning.problem import Problem, Setting, open_fusions
 
 SIZE = 256

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from hidet.lowering.templates.base import Template
+# A pass that only reads configs needs no template.
+if TYPE_CHECKING:
+    from hidet.lowering.templates.base import Template
 
 TEMPLATES: dict[str, str] = {
     "gemv": "hidet.lowering.templates.gemv:GemvTemplate",
