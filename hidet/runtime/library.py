@@ -28,7 +28,7 @@ class Library:
     def __init__(self, path: Path) -> None:
         try:
             self.native = ctypes.CDLL(str(path))
-        except OSError as error:
+        except (OSError, UnicodeDecodeError) as error:  # a path may be of any bytes
             raise HidetError(f"cannot load the kernels of {path}: {error}") from error
         unload = weakref.finalize(self, dlclose, self.native._handle)
         unload.atexit = False  # threads may still be at work in it

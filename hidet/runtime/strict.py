@@ -47,12 +47,13 @@ class StrictLaunches:
     """
 
     def __init__(self, library: ctypes.CDLL) -> None:
-        self._set: Callable[..., None] | None = None
-        if hasattr(library, "hidet_set_strict"):
-            # void hidet_set_strict(seed, memory, count), for the next launch of the thread.
-            self._set = ctypes.CFUNCTYPE(None, ctypes.c_ulonglong, ctypes.c_void_p, ctypes.c_uint)(
-                ("hidet_set_strict", library)
-            )
+        self._set: Callable[..., None] | None
+        # void hidet_set_strict(seed, memory, count), for the next launch of the thread.
+        make = ctypes.CFUNCTYPE(None, ctypes.c_ulonglong, ctypes.c_void_p, ctypes.c_uint)
+        try:
+            self._set = make(("hidet_set_strict", library))
+        except (AttributeError, UnicodeDecodeError):  # it names the path, which may be no text
+            self._set = None
 
     def prepare(self) -> None:
         """Prepare the next launch of this thread."""

@@ -1,6 +1,8 @@
 """Both executors on the same plans: the CPU's with real kernels, the CUDA one on a fake driver."""
 
 import gc
+import os
+import shutil
 import sys
 import threading
 import time
@@ -376,6 +378,16 @@ def test_failing_kernel_is_named(plans, cpu_library):
     executor = CpuExecutor(plan, {"library": cpu_library})
     with pytest.raises(HidetError, match="kernel 'fail' failed on the CPU: block 3 read out of"):
         executor.run([_vector(plans)], [_vector(plans)])
+
+
+def test_library_whose_path_is_no_text(plans, cpu_library, tmp_path):
+    """What ctypes says of a library has its path, which it takes for UTF-8."""
+    path = tmp_path / os.fsdecode(b"\xff.so")
+    shutil.copy(cpu_library, path)
+    _check_simple(CpuExecutor(plans.simple(), {"library": path}), _vector(plans), _vector(plans))
+    path.write_bytes(b"\x7fELF")
+    with pytest.raises(HidetError, match="cannot load the kernels"):
+        CpuExecutor(plans.simple(), {"library": path})
 
 
 def test_broken_library_is_named(plans, tmp_path):

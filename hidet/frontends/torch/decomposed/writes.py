@@ -79,7 +79,7 @@ def index_reduce(
 
 def _with_checked_index(operator: Any) -> Callable[..., Any]:
     """Give torch's way for slices at positions, which counts negative ones from the end."""
-    table: Any = decomposition_table
+    table: Any = decomposition_table  # pyright: ignore[reportUnknownVariableType]
     take_apart: Callable[..., Any] = table[operator]
 
     def write(x: Tensor, dim: int, index: Tensor, *rest: Any, **options: Any) -> Any:
