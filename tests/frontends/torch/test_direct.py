@@ -79,6 +79,13 @@ def test_functions():
         fast(3, [x])
 
 
+def test_conversions():
+    """What torch.export asserts about the types of tensors on the way is no operator."""
+    x = torch.randn(3)
+    fast = hidet.compile(lambda x: x.to(torch.float64) + 1, x)
+    torch.testing.assert_close(fast(x), x.double() + 1)
+
+
 def test_changes_are_refused(model):
     """A model that changes its buffers is not what this is for."""
     with pytest.raises(HidetError, match=r"the model changes 1\.running_mean"):

@@ -67,7 +67,11 @@ def layer_norm(
 @row("RMSNormalization")
 def rms_norm(x: T, scale: T, *, axis: int = -1, epsilon: float = 1e-5, stash_type: int = 1) -> T:
     """Return x over the root of its mean square behind an axis, scaled."""
-    return nn.rms_norm(x, x.shape[axis % x.dim() :], None, epsilon) * scale
+    # What nn.rms_norm falls into on the CPU writes in place, which tracing does not undo.
+    wide = x.float() if x.dtype.itemsize < 4 else x
+    axes = list(range(axis % x.dim(), x.dim()))
+    scaled = wide * torch.rsqrt(wide.square().mean(axes, keepdim=True) + epsilon)
+    return scaled.to(x.dtype) * scale
 
 
 @row("LpNormalization")
