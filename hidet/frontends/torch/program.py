@@ -132,12 +132,15 @@ def _reader(sources: Sequence[Source]) -> Callable[[Arguments], Sequence[torch.T
         return lambda arguments: [read(source, arguments) for source in sources]
     # Weights stand side by side, around the inputs: one or two slices, which cost next to nothing.
     match _runs(positions):
+        case []:
+            return lambda _: []
         case [run]:
             return itemgetter(run)
         case [one, other]:
             return lambda arguments: [*arguments[one], *arguments[other]]
         case _:
-            return lambda arguments: [arguments[position] for position in positions]
+            pick = itemgetter(*positions)
+            return lambda arguments: list(pick(arguments))
 
 
 def _runs(positions: Sequence[int]) -> list[slice]:
