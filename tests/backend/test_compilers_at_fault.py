@@ -50,6 +50,10 @@ exit 0
 FAULTS = {
     "empty": (': > "$out"', "it has 0 bytes only"),
     "none": ('rm "$out"', "it ended well, but wrote no file"),
+    "folder": ('rm "$out"; mkdir "$out"', "no plain file"),
+    "pipe": ('rm "$out"; mkfifo "$out"', "no plain file"),
+    "endless": ('ln -sf /dev/zero "$out"', "no plain file"),
+    "huge": ('truncate -s 2G "$out"', "wrote 2147483648 bytes"),
     "cut": ('truncate -s 5000 "$out"', "it is cut"),
     "text": ('yes "all is well" | head -99 > "$out"', "no ELF file"),
     "another": (

@@ -4,6 +4,7 @@ import functools
 import hashlib
 import os
 import shutil
+import stat
 import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -13,10 +14,13 @@ from time import perf_counter
 from typing import ClassVar
 
 from hidet.backend.device import INCLUDE_DIR, header_digest
-from hidet.backend.temporary import temporary_folder
+from hidet.backend.temporary import remove_tree, temporary_folder
 from hidet.backend.toolchains.processes import Processes
 from hidet.dialects.cuda.names import symbol_of
 from hidet.errors import CompilationError, CompilerNotFoundError
+
+MAX_BINARY_BYTES = 1 << 30
+"""What a compiler may write; all kernels of a program together have some megabytes."""
 
 VERSION_SECONDS = 60.0
 """The seconds that a compiler may take to tell its version."""
@@ -152,28 +156,39 @@ class Toolchain(ABC):
                     [*self.command, *self.options, *files], folder
                 )
                 seconds = perf_counter() - start
-                if status == 0:
+                how = _what_went_wrong(status, unfinished)
+                if how is None:
                     os.replace(unfinished, output)
                     return CompileReport(log, seconds, self.resources(log))
-            except FileNotFoundError:
-                status, log = 0, ""
             finally:
-                unfinished.unlink(missing_ok=True)
-            raise self._failure(status, log, source_path)
+                remove_tree(unfinished)
+            raise self._failure(how, log, source_path)
 
-    def _failure(self, status: int, log: str, source_path: Path) -> CompilationError:
+    def _failure(self, how: str, log: str, source_path: Path) -> CompilationError:
         """Return the error of a compiler that failed; the source is kept for whoever reads it."""
         kept = Path(tempfile.mkdtemp(prefix=f"hidet-{self.name}-")) / source_path.name
         shutil.copyfile(source_path, kept)
-        how = f"exit status {status}" if status > 0 else f"ended by signal {-status}"
-        if status == 0:
-            how = "it ended well, but wrote no file"
         return CompilationError(
             f"{self.name} could not compile {source_path.name} for {self.target} ({how})",
             log=log.replace(str(source_path), str(kept)),
             source_path=str(kept),
             hint=self.hint(log),
         )
+
+
+def _what_went_wrong(status: int, output: Path) -> str | None:
+    """Tell why a compiler has not done what it should, by its exit status and what it wrote."""
+    if status != 0:
+        return f"exit status {status}" if status > 0 else f"ended by signal {-status}"
+    try:
+        written = output.lstat()
+    except FileNotFoundError:
+        return "it ended well, but wrote no file"
+    if not stat.S_ISREG(written.st_mode):  # to read it might never end
+        return "it ended well, but what it wrote is no plain file"
+    if written.st_size > MAX_BINARY_BYTES:
+        return f"it ended well, but wrote {written.st_size} bytes"
+    return None
 
 
 @functools.cache
