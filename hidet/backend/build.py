@@ -177,16 +177,18 @@ class _Job:
             output = folder / f"{file_name(self.name)}{toolchain.suffix}"
             report = toolchain.compile(self.source, output, self.processes)
             binary = output.read_bytes()
-        try:
-            if toolchain.machine is not None:
-                check_object(binary, toolchain.machine, self.symbol)
-        except BadObjectError as error:
-            raise CompilationError(
-                f"{toolchain.name} ended well, but what it wrote cannot be used: {error}",
-                log=report.log,
-                hint=f"see whether '{' '.join(toolchain.command)}' is the compiler that it should "
-                "be, and whether there is room in the folder of temporary files",
-            ) from error
+            try:
+                if toolchain.machine is not None:
+                    check_object(binary, toolchain.machine, self.symbol)
+                if (reason := toolchain.load_error(output)) is not None:
+                    raise BadObjectError(f"it cannot be loaded: {reason}")
+            except BadObjectError as error:
+                raise CompilationError(
+                    f"{toolchain.name} ended well, but what it wrote cannot be used: {error}",
+                    log=report.log,
+                    hint=f"see whether '{' '.join(toolchain.command)}' is the compiler that it "
+                    "should be, and whether there is room in the folder of temporary files",
+                ) from error
         meta = {"name": self.name, "compiler": toolchain.name, "target": toolchain.target}
         files: dict[str, Path | bytes] = {
             _binary_name(toolchain): binary,

@@ -47,6 +47,9 @@ exit 0
     return make
 
 
+# Kernels that call what is nowhere.
+LOST = 'extern "C" { int nowhere(); int one_launch() { return nowhere(); } }'
+
 FAULTS = {
     "empty": (': > "$out"', "it has 0 bytes only"),
     "none": ('rm "$out"', "it ended well, but wrote no file"),
@@ -56,6 +59,8 @@ FAULTS = {
     "huge": ('truncate -s 2G "$out"', "wrote 2147483648 bytes"),
     "cut": ('truncate -s 5000 "$out"', "it is cut"),
     "text": ('yes "all is well" | head -99 > "$out"', "no ELF file"),
+    "object": (f"echo '{LOST}' | g++ -c -fPIC -x c++ - -o \"$out\"", "it cannot be loaded"),
+    "lost": (f"echo '{LOST}' | g++ -shared -fPIC -x c++ - -o \"$out\"", "cannot be .* nowhere"),
     "another": (
         'cp "$(g++ -print-file-name=libgcc_s.so.1)" "$out"',
         "does not define 'one_launch'",

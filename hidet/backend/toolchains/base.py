@@ -96,6 +96,10 @@ class Toolchain(ABC):
     def options(self) -> Sequence[str]:
         """The options of every compilation, except those that name files."""
 
+    def load_error(self, binary: Path) -> str | None:
+        """Tell why a binary cannot be loaded; None where it can, or where that takes a GPU."""
+        return None
+
     def host(self) -> str:
         """Describe the machine, where the binary depends on it; empty where it does not."""
         return ""

@@ -1,11 +1,13 @@
 """g++: makes a shared library that runs kernels on the CPU."""
 
+import ctypes
 import functools
 import os
 import platform
 import re
 import shlex
 import shutil
+from _ctypes import dlclose
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -126,6 +128,16 @@ class Gxx(Toolchain):
         late = ("-DHIDET_LATE_COPIES",) if self.late_copies else ()
         strict = STRICT_OPTIONS if self.strict else ()
         return (*COMMON_OPTIONS, *machine, *check, *late, *strict)
+
+    def load_error(self, binary: Path) -> str | None:
+        """Tell why a library cannot be loaded; None also where nothing can be executed."""
+        if os.statvfs(binary).f_flag & os.ST_NOEXEC:
+            return None
+        try:
+            dlclose(ctypes.CDLL(str(binary))._handle)
+        except (OSError, UnicodeDecodeError) as error:  # a path may be of any bytes
+            return str(error)
+        return None
 
     def host(self) -> str:
         """Describe the processor: -march=native uses all of its instructions."""
