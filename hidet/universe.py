@@ -23,6 +23,7 @@ DIALECTS: dict[str, str] = {
 PASSES: dict[str, str] = {
     "raise-attention": "hidet.lowering.graph.raise_attention:RaiseAttentionPass",
     "decompose-graph": "hidet.lowering.graph.decompose_graph:DecomposeGraphPass",
+    "write-in-place": "hidet.lowering.graph.write_in_place:WriteInPlacePass",
     "hoist-constants": "hidet.lowering.graph.hoist_constants:HoistConstantsPass",
     "lower-graph-to-compute": "hidet.lowering.graph.lower_graph_to_compute:LowerGraphToComputePass",
     "inline-views": "hidet.lowering.compute.inline_views:InlineViewsPass",

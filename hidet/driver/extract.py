@@ -200,18 +200,21 @@ class _Host:
             if space in ("arena", "prepared") and isinstance(at, int):
                 stop = at + tensor_spec(value.type).nbytes
                 found.append(Access(space, at, stop, number in written))
-            elif space == "output" and tensor_spec(value.type).nbytes:
+            elif space in ("output", "input") and tensor_spec(value.type).nbytes:
                 found.append(Access((space, at), 0, 1, number in written))
         return found
 
     def copies(self) -> Iterator[Copy]:
-        """Read the copies at the end of the function."""
+        """Read the copies ahead of the launches and at the end of the function."""
+        when = "ahead"
         for op in self.function.body.block.ops:
+            if isinstance(op, LaunchOp):
+                when = "after"
             if isinstance(op, CopyOp):
                 target = self.argument(op.destination)
-                if target.space != "output" or not isinstance(target.at, int):
-                    raise LegalityError(f"a memref.copy fills {target}, not an output")
-                yield Copy(self.argument(op.source), target.at)
+                if target.space not in ("output", "input"):
+                    raise LegalityError(f"a memref.copy fills {target}, no output or input")
+                yield Copy(self.argument(op.source), target, when)
 
 
 def _written(op: LaunchOp, kernel: KernelOp) -> Iterator[int]:

@@ -16,6 +16,7 @@ from hidet.pass_options import PassOptions
 GRAPH = (
     "raise-attention",  # before anything else sees its parts
     "decompose-graph",  # composite operators into few, so that the passes below know less
+    "write-in-place",  # before what it reads is a view of a view, and what it writes a whole
     "hoist-constants",  # before anything is fused with what changes at every call
     "lower-graph-to-compute",  # everything but matrix products becomes grids
 )

@@ -74,6 +74,11 @@ class Executor(ABC):
         self._held = nothing_held
         self._inputs = Inputs()
         self._outputs: list[int] = []
+        self._copies_ahead = [copy for copy in plan.copies if copy.when == "ahead"]
+        self._copies_behind = [copy for copy in plan.copies if copy.when == "after"]
+        self._updated = plan.updated_inputs
+        self._misplaced: dict[int, torch.Tensor] = {}
+        """For inputs that are written, but do not begin where kernels can, what is written."""
 
     def run(
         self, inputs: Sequence[torch.Tensor], constants: Sequence[torch.Tensor]
@@ -90,7 +95,9 @@ class Executor(ABC):
         outputs = [new() for new in self._new_outputs]
         with self._lock:
             copied: list[torch.Tensor] = []
-            held, is_calm = self._held(), self._unchanged >= CALM
+            # What has written over its inputs cannot be launched once more.
+            is_calm = self._unchanged >= CALM and not self._updated
+            held = self._held()
             if (
                 held is None
                 or not (self._constants.same(constants) and self._is_ready())
@@ -104,12 +111,16 @@ class Executor(ABC):
             pointers = list(map(_data_ptr, outputs))
             if pointers != self._outputs:
                 self._bind_outputs(pointers)
+            if self._copies_ahead:
+                self._copy(self._copies_ahead, inputs, constants, outputs)
             self._launch()
             if is_calm and not self._is_current(constants):
                 held = self._hold(constants, copied)
                 self._launch()
-            for copy in self.plan.copies:
-                outputs[copy.output].copy_(self._source(copy, inputs, constants, outputs))
+            if self._copies_behind:
+                self._copy(self._copies_behind, inputs, constants, outputs)
+            for number in self._misplaced:
+                inputs[number].detach().copy_(self._misplaced[number])
             del copied, held, memory  # what the kernels read has to live until here
         return outputs
 
@@ -164,12 +175,16 @@ class Executor(ABC):
     ) -> None:
         """Make these the inputs of the launches; `pointers` are their addresses."""
         known, self._inputs.known = self._inputs.known, None
+        self._misplaced.clear()
         misaligned = len(copied)
         check_count(inputs, len(self.plan.inputs), "inputs")
         for number, (tensor, pointer) in enumerate(zip(inputs, pointers, strict=True)):
             if known is None or known[number] != pointer:
                 check_tensor(tensor, self.plan.inputs[number], self.device, f"input {number}")
-                self._table.move(number, _aligned(pointer, tensor, copied))
+                aligned = _aligned(pointer, tensor, copied)
+                if number in self._updated and aligned != pointer:
+                    self._misplaced[number] = copied[-1]
+                self._table.move(number, aligned)
         if len(copied) == misaligned:
             self._inputs.known = pointers
 
@@ -196,20 +211,41 @@ class Executor(ABC):
         self._launch_in_order(self.plan.prepare, table)
         return prepared
 
+    def _copy(
+        self,
+        copies: Sequence[Copy],
+        inputs: Sequence[torch.Tensor],
+        constants: Sequence[torch.Tensor],
+        outputs: Sequence[torch.Tensor],
+    ) -> None:
+        """Do copies of the plan."""
+        for copy in copies:
+            number = int(copy.target.at)
+            if copy.target.space == "output":
+                target = outputs[number]
+            else:
+                target = self._misplaced.get(number, inputs[number].detach())
+            target.copy_(self._source(copy, target, inputs, constants, outputs))
+
     def _source(
         self,
         copy: Copy,
+        target: torch.Tensor,
         inputs: Sequence[torch.Tensor],
         constants: Sequence[torch.Tensor],
         outputs: Sequence[torch.Tensor],
     ) -> torch.Tensor:
-        """Give the tensor that an output is a copy of."""
+        """Give the tensor that another one becomes a copy of."""
         source, offset = self._sources.locate(copy.source)
+        if source < self._sources.arena:
+            if source in self._misplaced:
+                return self._misplaced[source]
+            return (*inputs, *constants, *outputs)[source]
+        memory = self._arena
         if source == self._sources.prepared:
-            assert self._weights is not None
-            assert self._weights.prepared is not None
-            return view_bytes(self._weights.prepared, offset, self.plan.outputs[copy.output])
-        return (*inputs, *constants, *outputs)[source]
+            memory = self._weights and self._weights.prepared
+        assert memory is not None
+        return view_bytes(memory, offset, target)
 
     @abstractmethod
     def _allocate(self, size: int) -> torch.Tensor:

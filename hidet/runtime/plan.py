@@ -13,7 +13,7 @@ from hidet.errors import CacheError
 from hidet.runtime.checked_json import decode, encode, parse
 from hidet.runtime.specs import ITEM_SIZES, Scalar, TensorMapSpec, TensorSpec
 
-SCHEMA = 2
+SCHEMA = 3
 """The version of the JSON form. A plan of another version is refused."""
 
 ALIGNMENT = 256
@@ -99,10 +99,17 @@ def _buffer(argument: Argument | Scalar | TensorMap) -> Argument | None:
 
 @dataclass(frozen=True)
 class Copy:
-    """Fill an output that no kernel writes, after all launches, from a tensor of equal type."""
+    """Fill a tensor from another one of equal type.
+
+    Attributes:
+        source: what is copied.
+        target: an output that no kernel writes, or an input that gets new content.
+        when: whether that is done ahead of the launches or after them.
+    """
 
     source: Argument
-    output: int
+    target: Argument
+    when: Literal["ahead", "after"] = "after"
 
 
 @dataclass(frozen=True)
@@ -118,7 +125,8 @@ class Plan:
         prepare: what runs once for a set of weights; it reads constants and fills the prepared
             memory.
         forward: what runs in every call.
-        copies: outputs that are an input, a constant, a prepared tensor or another output.
+        copies: outputs that are an input, a constant, a prepared tensor or another output, and
+            inputs with a new content that cannot be written there at once.
         arena_bytes: the scratch memory of one run of `prepare` or `forward`.
         prepared_bytes: the memory that lives as long as a set of weights.
     """
@@ -133,6 +141,17 @@ class Plan:
     copies: tuple[Copy, ...]
     arena_bytes: int
     prepared_bytes: int
+
+    @property
+    def updated_inputs(self) -> frozenset[int]:
+        """The numbers of the inputs that get a new content."""
+        written = [
+            launch.buffers[position] for launch in self.forward for position in launch.writes
+        ]
+        written += [copy.target for copy in self.copies]
+        return frozenset(
+            int(each.at) for each in written if each is not None and each.space == "input"
+        )
 
     def to_json(self) -> str:
         """Give the text form, which `from_json` reads; equal plans give equal text."""
@@ -157,7 +176,7 @@ class Plan:
 class _Document:
     """The outermost object of the JSON form."""
 
-    schema: Literal[2]
+    schema: Literal[3]
     plan: Plan
 
 
@@ -178,10 +197,10 @@ def find_problems(plan: Plan) -> Iterator[str]:
             for problem in _launch_problems(plan, stage, number, launch):
                 yield f"launch {number} of {stage} {problem}"
     for copy in plan.copies:
-        if copy.source.space == "arena" or not _exists(plan, copy.source):
+        if not _exists(plan, copy.source):
             yield f"a copy reads {copy.source}"
-        if not 0 <= copy.output < len(plan.outputs):
-            yield f"a copy fills output {copy.output}"
+        if copy.target.space not in ("output", "input") or not _exists(plan, copy.target):
+            yield f"a copy fills {copy.target}"
 
 
 def _launch_problems(plan: Plan, stage: str, number: int, launch: Launch) -> Iterator[str]:
@@ -196,7 +215,7 @@ def _launch_problems(plan: Plan, stage: str, number: int, launch: Launch) -> Ite
             yield f"has the impossible tensor map {argument}"
         if isinstance(argument, Scalar) and argument.bits >> 8 * ITEM_SIZES[argument.dtype]:
             yield f"has the impossible number {argument}"
-    writable = ("arena", "prepared") if stage == "prepare" else ("arena", "output")
+    writable = ("arena", "prepared") if stage == "prepare" else ("arena", "output", "input")
     for position in launch.writes:
         if not 0 <= position < len(launch.arguments):
             yield f"writes argument {position} of {len(launch.arguments)}"

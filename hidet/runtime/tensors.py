@@ -95,6 +95,6 @@ def _strides(spec: TensorSpec) -> tuple[int, ...]:
     return torch.empty(spec.shape, device="meta").stride()
 
 
-def view_bytes(memory: torch.Tensor, offset: int, spec: TensorSpec) -> torch.Tensor:
-    """View a part of a tensor of bytes as a tensor of the given type."""
-    return memory[offset : offset + spec.nbytes].view(DTYPES[spec.dtype]).view(spec.shape)
+def view_bytes(memory: torch.Tensor, offset: int, like: torch.Tensor) -> torch.Tensor:
+    """View a part of a tensor of bytes as a tensor of the type and shape of another one."""
+    return memory[offset : offset + like.nbytes].view(like.dtype).view(like.shape)

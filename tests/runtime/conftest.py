@@ -141,7 +141,10 @@ def make_copying_plan():
             vars(plan)
             | {
                 "outputs": (VECTOR,) * 5,
-                "copies": tuple(Copy(Argument(*s), n) for n, s in enumerate(sources, start=1)),
+                "copies": tuple(
+                    Copy(Argument(*s), Argument("output", n))
+                    for n, s in enumerate(sources, start=1)
+                ),
             }
         )
     )

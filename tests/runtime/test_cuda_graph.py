@@ -244,12 +244,9 @@ def test_everything_is_released(services, plans):
 
 def test_constant_outputs_without_launches_are_ready_for_other_streams(services, plans):
     prepared = plans.prepared()
-    copy = plans.copying().copies[2]
+    copy = replace(plans.copying().copies[2], target=Argument("output", 0))
     plan = plans.simple(
-        **(
-            vars(prepared)
-            | {"forward": (), "outputs": (plans.vector,), "copies": (type(copy)(copy.source, 0),)}
-        )
+        **(vars(prepared) | {"forward": (), "outputs": (plans.vector,), "copies": (copy,)})
     )
     executor = _load(plan, services)
     p0, p1 = torch.randn(plans.size), torch.randn(plans.size)

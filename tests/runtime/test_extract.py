@@ -83,7 +83,7 @@ def test_plan_of_a_small_program():
     ]
     assert [launch.dependencies for launch in plan.forward] == [(), (), (0,)]
     assert [launch.writes for launch in plan.forward] == [(1,)] * 3
-    assert plan.copies == (Copy(Argument("constant", "p0"), 1),)
+    assert plan.copies == (Copy(Argument("constant", "p0"), Argument("output", 1)),)
     assert (plan.arena_bytes, plan.prepared_bytes) == (512, 256)
 
 
@@ -100,7 +100,7 @@ def test_prepare_may_hand_a_constant_through():
         }
         """
     )
-    assert plan.copies == (Copy(Argument("constant", "p3"), 0),)
+    assert plan.copies == (Copy(Argument("constant", "p3"), Argument("output", 0), when="ahead"),)
     assert plan.prepared_bytes == 0
 
 

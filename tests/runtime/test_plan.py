@@ -75,6 +75,9 @@ def test_size_of_a_tensor(shape, nbytes):
     assert TensorSpec(shape, "f16").nbytes == nbytes
 
 
+COPY = {"source": ["input", 0], "target": ["output", 0], "when": "after"}
+
+
 def _damage(plan, path, value):
     document = json.loads(plan.to_json())
     *parents, last = path
@@ -94,7 +97,7 @@ _ABSENT = object()
 @pytest.mark.parametrize(
     ("path", "value", "message"),
     [
-        (["schema"], 1, "'document.schema' must be one of 2"),
+        (["schema"], 1, "'document.schema' must be one of 3"),
         (["schema"], _ABSENT, "lacks fields ['schema']"),
         (["plan", "target"], 90, "'document.plan.target' must be of type str"),
         (["plan", "extra"], 0, "unknown ones ['extra']"),
@@ -119,11 +122,10 @@ _ABSENT = object()
         (["plan", "forward", 0, "arguments", 0], {"dtype": "i32"}, "of type Argument or Scalar or"),
         (["plan", "forward", 0, "edges"], "loose", "must be one of 'full', 'programmatic'"),
         (["plan", "forward", 0, "writes"], [3], "writes argument 3 of 3"),
-        (["plan", "forward", 0, "writes"], [0], "writes Argument(space='input'"),
         (["plan", "forward", 0, "writes"], [1], "writes Argument(space='constant'"),
         (["plan", "forward", 1, "dependencies"], [1], "launch 1 of forward waits for (1,)"),
-        (["plan", "copies"], [{"source": ["arena", 0], "output": 0}], "a copy reads"),
-        (["plan", "copies"], [{"source": ["input", 0], "output": 2}], "a copy fills output 2"),
+        (["plan", "copies"], [COPY | {"source": ["input", 9]}], "a copy reads"),
+        (["plan", "copies"], [COPY | {"target": ["arena", 0]}], "a copy fills"),
     ],
 )
 def test_damaged_fields_are_refused(plans, path, value, message):

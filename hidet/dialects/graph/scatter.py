@@ -1,5 +1,7 @@
 """The operator that writes a tensor at positions given by another tensor of integers."""
 
+from math import prod
+
 from xdsl.dialects.builtin import BoolAttr, f32, f64, i32, i64
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def
 from xdsl.utils.exceptions import VerifyException
@@ -13,10 +15,11 @@ ACCUMULATED = (f32, f64, i32, i64)
 
 @irdl_op_definition
 class ScatterOp(LookupOp):
-    """X [N, D] after `x[positions[m]] = source[m]`, or `+=` to accumulate, for every m.
+    """X after `x[positions[m]] = source[m]`, or `+=` to accumulate, for every m.
 
-    Where a position comes several times, the sum has all rows of the source in any order, and
-    without `accumulate` it is not said which of them is left.
+    X is seen as rows [N, D] of its elements in order, as wide as those of the source. Where a
+    position comes several times, the sum has all rows of the source in any order, and without
+    `accumulate` it is not said which of them is left.
     """
 
     name = "graph.scatter"
@@ -29,10 +32,11 @@ class ScatterOp(LookupOp):
     def infer_type(self) -> Tensor:
         """Give the type of x."""
         x, ids, source = tensor_type(self.x), self.positions(), tensor_type(self.source)
-        ranks = [each.get_num_dims() for each in (x, ids, source)]
-        if ranks != [2, 1, 2] or source.get_shape() != (*ids.get_shape(), *x.get_shape()[1:]):
+        ranks = [each.get_num_dims() for each in (ids, source)]
+        rows, *width = source.get_shape() or [None]
+        if ranks != [1, 2] or (rows,) != ids.get_shape() or prod(x.get_shape()) % max(1, *width):
             raise VerifyException(
-                f"{self.name}: needs [N, D], [M], [M, D], got {x}, {ids}, {source}"
+                f"{self.name}: needs [M], [M, D] and rows of D, got {ids}, {source} and {x}"
             )
         check_same_element(self.name, x, source)
         if self.accumulate and x.element_type not in ACCUMULATED:

@@ -23,6 +23,7 @@ from hidet.frontends.torch.operators.emitter import first_tensor, may_be_tf32
 from hidet.frontends.torch.partition import partition, report
 from hidet.frontends.torch.program import CompiledProgram
 from hidet.frontends.torch.settings import Settings
+from hidet.frontends.torch.updates import updates_of
 
 _CONVOLUTION = torch.ops.aten.convolution.default
 
@@ -42,6 +43,7 @@ def compile_torch(
         bw_compiler=training.backward,
         partition_fn=min_cut_rematerialization_partition,
         decompositions=decompositions(),
+        keep_inference_input_mutations=True,
     )
     lowered = in_half(module, example_inputs) if settings["use_fp16"] else module
     with looking_inside(), WholeAttention():
@@ -62,6 +64,9 @@ def compile_aten(
     """
     if settings["print_input_graph"]:
         module.print_readable()
+    arguments = module.graph.find_nodes(op="placeholder")
+    written = set(updates_of(module.graph).values())
+    static = [number for number in static if arguments[number] not in written]
     compile_now = partial(_compile_for_flags, module, static, settings)
     convolutions = module.graph.find_nodes(op="call_function", target=_CONVOLUTION)
     if any(may_be_tf32(first_tensor(node)) for node in convolutions):

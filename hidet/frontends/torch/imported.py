@@ -1,6 +1,6 @@
 """What the walk over an FX graph gives: a program, and how it meets torch's tensors."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
 from typing import Any, Literal
@@ -8,13 +8,13 @@ from typing import Any, Literal
 import torch
 from torch import fx
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, StringAttr, i64
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
 from hidet.dialects import graph
 from hidet.dialects.cuda import KernelOp
-from hidet.dialects.host_functions import FORWARD
+from hidet.dialects.host_functions import FORWARD, UPDATES
 from hidet.errors import HidetError
 from hidet.frontends.torch.storage import View
 
@@ -62,6 +62,8 @@ class ImportedGraph:
         unsupported: for each node that cannot be compiled, why.
         devices: for each node that can, where it runs; None for a scalar that is known now.
         is_empty: the program has no results, so that there is nothing to compile.
+        updates: the arguments of the FX graph that get a new content when the program has run, and
+            what that is. Others are written by the program itself.
     """
 
     module: ModuleOp = field(default_factory=lambda: ModuleOp([]))
@@ -74,6 +76,7 @@ class ImportedGraph:
         default_factory=dict[fx.Node, torch.device | None]
     )
     is_empty: bool = True
+    updates: list[tuple[int, Returned]] = field(default_factory=list[tuple[int, Returned]])
 
     @property
     def used_devices(self) -> set[torch.device]:
@@ -87,10 +90,22 @@ def finish(
     returned: Sequence[SSAValue],
     sources: Mapping[SSAValue, Source],
     kernels: Sequence[KernelOp] = (),
+    written: Mapping[SSAValue, SSAValue] | None = None,
 ) -> None:
-    """Close the program: return the results, drop what nobody needs, number what is left."""
+    """Close the program: return the results, drop what nobody needs, number what is left.
+
+    Args:
+        result: gets the program, and the tensors for its arguments and constants.
+        block: the operations.
+        returned: what the program gives.
+        sources: the tensors behind arguments and constants.
+        kernels: the kernels that are called.
+        written: for arguments that the program writes, what they hold afterwards.
+    """
+    written = written or {}
+    returned = (*returned, *written.values())
     block.add_op(func.ReturnOp(*returned))
-    _drop_unused(block)
+    _drop_unused(block, written)
     for number, argument in enumerate(block.args):
         argument.name_hint = f"x{number}"
         result.inputs.append(sources[argument])
@@ -105,19 +120,22 @@ def finish(
     inputs = [argument.type for argument in block.args]
     outputs = [value.type for value in returned]
     entry = func.FuncOp(FORWARD, (inputs, outputs), Region(block))
+    if written:
+        numbers = [block.args.index(argument) for argument in written]
+        entry.attributes[UPDATES] = DenseArrayBase.from_list(i64, numbers)
     result.module = ModuleOp([*kernels, entry])
     result.is_empty = not returned
 
 
-def _drop_unused(block: Block) -> None:
-    """Erase operations and arguments without users; all operations are pure."""
+def _drop_unused(block: Block, written: Collection[SSAValue]) -> None:
+    """Erase operations without users, which are pure, and arguments neither read nor written."""
     for op in reversed(list(block.ops)):
         if isinstance(op, graph.GraphOp | graph.CallKernelOp) and not any(
             result.first_use for result in op.results
         ):
             Rewriter.erase_op(op)
     for argument in reversed(block.args):
-        if argument.first_use is None:
+        if argument.first_use is None and argument not in written:
             block.erase_arg(argument)
 
 

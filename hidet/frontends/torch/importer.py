@@ -31,6 +31,7 @@ from hidet.frontends.torch.operators.emitter import Results, first_tensor, unsup
 from hidet.frontends.torch.outputs import OutputBinder
 from hidet.frontends.torch.script_calls import ScriptCalls, called_kernel
 from hidet.frontends.torch.storage import span_of
+from hidet.frontends.torch.updates import updates_of
 
 # How a tensor is made or stored; the type of a node's result says all of it.
 _IGNORED_KEYWORDS = {
@@ -58,7 +59,8 @@ def import_graph(module: fx.GraphModule, static: Collection[int] = ()) -> Import
 
     Args:
         module: the graph, functional, with static shapes, and with the tensors that it holds.
-        static: the arguments that are parameters or buffers, which become constants.
+        static: the arguments that are parameters or buffers, which become constants; the graph
+            writes none of them.
     """
     importer = Importer(module, static)
     for node in module.graph.nodes:
@@ -78,6 +80,7 @@ class Importer:
             node: position
             for position, node in enumerate(module.graph.find_nodes(op="placeholder"))
         }
+        self.updates = updates_of(module.graph)
         self.static = set(static)
         # Tensors that the graph holds, and copies of them.
         self.held: dict[fx.Node, torch.Tensor] = {}
@@ -93,15 +96,16 @@ class Importer:
             self._hold(node)
         elif node.op == "output":
             self._bind_outputs(node)
-        elif node.op == "call_function":
+        elif node.op == "call_function" and node not in self.updates:
             self._call(node)
-        elif node.op != "placeholder":
+        elif node.op not in ("placeholder", "call_function"):
             self._refuse(node, unsupported(f"nodes of kind {node.op} are not known"))
 
     def finish(self) -> ImportedGraph:
         """Close the program."""
         kernels = self.calls.kernels
-        finish(self.result, self.block, self.binder.returned, self.sources, kernels)
+        written = self.binder.written
+        finish(self.result, self.block, self.binder.returned, self.sources, kernels, written)
         return self.result
 
     # ------------------------------------------------------------------ operators
@@ -261,14 +265,20 @@ class Importer:
     def _bind_outputs(self, node: fx.Node) -> None:
         """Decide for each output what gives it."""
         outputs: Any = node.args[0]
+        updates: list[Any] = [(target, update.args[1]) for update, target in self.updates.items()]
         devices = self.result.used_devices
-        for output in outputs:
+        for output in (*outputs, *(value for _, value in updates)):
             if isinstance(output, fx.Node) and isinstance(output.meta.get("val"), torch.Tensor):
                 self._check_output_device(output, devices)
         if devices:
             self.result.device = min(devices, key=str)
-        if not self.result.unsupported:
-            self.result.outputs = self.binder.bind_all(outputs)
+        if self.result.unsupported or len(devices) > 1:
+            return
+        left = [pair for pair in updates if not self.binder.write(*pair)]
+        self.result.outputs = self.binder.bind_all(outputs)
+        self.result.updates = [
+            (self.positions[target], self.binder.bind_update(value)) for target, value in left
+        ]
 
     def _check_output_device(self, output: fx.Node, devices: set[torch.device]) -> None:
         """Refuse to return a scalar that is known now from a program on another device."""

@@ -46,7 +46,24 @@ class OutputBinder:
         self.sources = sources
         self.returned: list[SSAValue] = []
         """The values that the program must return."""
+        self.written: dict[SSAValue, SSAValue] = {}
+        """For arguments that the program writes, what they hold afterwards."""
         self._stored: dict[fx.Node, SSAValue] = {}
+
+    def write(self, target: fx.Node, value: fx.Node) -> bool:
+        """Have the program write an argument itself, where that is possible; tell whether it is.
+
+        The argument must be contiguous, and its new content an intermediate result.
+        """
+        old, new = self.operand(target), self.operand(value)
+        if old not in self.sources or new in self.sources or old.type != new.type:
+            return False
+        self.written[old] = new
+        return True
+
+    def bind_update(self, value: fx.Node) -> Returned:
+        """Decide what gives the new content of an argument that the program cannot write."""
+        return self._result(self.operand(value))
 
     def bind_all(self, outputs: Sequence[Any]) -> list[Returned]:
         """Decide what gives each output: a node, or a Python value."""
@@ -83,7 +100,7 @@ class OutputBinder:
 
     def _result(self, value: SSAValue, view: View | None = None) -> Returned:
         """Return a value of the program, once; what the program only reads is copied."""
-        if value in self.sources:
+        if value in self.sources and value not in self.written:
             return Returned("copy", self.sources[value].origin, view)
         if value not in self.returned:
             self.returned.append(value)

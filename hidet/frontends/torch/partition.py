@@ -25,6 +25,7 @@ from hidet.frontends.torch.notices import UnsupportedOperatorWarning
 from hidet.frontends.torch.operators.emitter import Overload, draws_numbers, first_tensor
 from hidet.frontends.torch.program import CompiledProgram
 from hidet.frontends.torch.settings import Settings
+from hidet.frontends.torch.updates import updates_of
 
 EAGER = "eager"
 """The kind of the nodes that are not compiled."""
@@ -75,6 +76,7 @@ def partition(
     known = _known_nodes(module.graph, imported, weights)
     whole = _Copier(known)
     whole.copy_all(placeholders)
+    updates = updates_of(module.graph)
     for number, ((_, kind), nodes) in enumerate(_parts(module.graph, imported, known).items()):
         if kind == EAGER or all(_is_view(node) for node in nodes):
             whole.copy_all(nodes)
@@ -93,7 +95,8 @@ def partition(
         call = whole.graph.call_module(name, arguments)
         for index, node in enumerate(results):
             whole.copies[node] = whole.graph.call_function(operator.getitem, (call, index))
-    whole.copy_all(module.graph.find_nodes(op="output"))
+    # When nothing reads the old content any more.
+    whole.copy_all([*updates, *module.graph.find_nodes(op="output")])
     return make_boxed_func(fx.GraphModule(module, whole.graph))
 
 
@@ -115,10 +118,11 @@ def _parts(
     graph: fx.Graph, imported: ImportedGraph, known: Collection[fx.Node]
 ) -> dict[Part, list[fx.Node]]:
     """Give the parts with their nodes, in an order in which they can be run."""
+    updates = updates_of(graph)
     part_of: dict[fx.Node, Part] = {}
     nodes_of: dict[Part, list[fx.Node]] = {}
     for node in graph.nodes:
-        if node.op in ("placeholder", "get_attr", "output") or node in known:
+        if node.op in ("placeholder", "get_attr", "output") or node in known or node in updates:
             continue
         before = [part_of[source] for source in node.all_input_nodes if source in part_of]
         device = imported.devices.get(node)

@@ -98,6 +98,7 @@ class CompiledProgram:
             inputs=imported.inputs,
             constants=imported.constants,
             outputs=imported.outputs,
+            updates=imported.updates,
         )
         constants = imported.constants
         if runnable is None and not imported.is_empty:
@@ -110,14 +111,20 @@ class CompiledProgram:
         self._inputs = _reader(imported.inputs)
         self._constants = _reader(constants)
         plain = [Returned("result", number) for number in range(len(imported.outputs))]
-        self._outputs = None if imported.outputs == plain else tuple(imported.outputs)
+        is_plain = imported.outputs == plain and not imported.updates
+        self._outputs = None if is_plain else tuple(imported.outputs)
+        self._updates = imported.updates
 
     def __call__(self, arguments: Arguments) -> Sequence[Any]:
         """Give the outputs of the FX graph."""
         results = self._run(self._inputs(arguments), self._constants(arguments))
         if self._outputs is None:
             return results
-        return [output_of(returned, results, arguments) for returned in self._outputs]
+        outputs = [output_of(returned, results, arguments) for returned in self._outputs]
+        updates = [(n, output_of(each, results, arguments)) for n, each in self._updates]
+        for number, content in updates:
+            arguments[number].detach().copy_(content)
+        return outputs
 
 
 def _nothing(inputs: object, constants: object) -> Sequence[torch.Tensor]:

@@ -1,11 +1,13 @@
 """The pass `lower-graph-to-compute`: operators become grids of the compute dialect."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import partial
 from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
@@ -13,6 +15,7 @@ from xdsl.rewriter import InsertPoint
 from hidet.dialects import graph
 from hidet.dialects.compute import GridOp
 from hidet.dialects.graph.base import element_type, shape_of
+from hidet.dialects.host_functions import updates_of
 from hidet.dialects.locations import source_line
 from hidet.errors import PassError
 from hidet.lowering.graph.compute_rules import (
@@ -46,13 +49,39 @@ STAY = (graph.ConstantOp, graph.AnchorOp)
 """What may be left of the graph dialect: weights, and the operators that templates are made for."""
 
 
-def copy_inits(op: graph.CallKernelOp) -> None:
-    """Have a kernel that writes over tensors write over copies, where others need the tensors."""
+def written_arguments(module: ModuleOp) -> set[SSAValue]:
+    """Find the arguments that a kernel may write over, whose new content that leads to.
+
+    Nothing else reads the argument, nor what the kernels on the way give.
+    """
+    found: set[SSAValue] = set()
+    functions = [each for each in module.ops if isinstance(each, FuncOp)]
+    for function in functions:
+        for argument, number in updates_of(function):
+            terminator = function.body.block.last_op
+            assert terminator is not None
+            value: SSAValue | None = terminator.operands[number]
+            while value is not None and isinstance(call := value.owner, graph.CallKernelOp):
+                inits = dict(zip(call.init_numbers, call.init_values, strict=True))
+                before = inits.get(call.results_.index(value))
+                value = before if before is not None and before.has_one_use() else None
+            if value is argument:
+                found.add(argument)
+    return found
+
+
+def copy_inits(op: graph.CallKernelOp, writable: Collection[SSAValue]) -> None:
+    """Have a kernel that writes over tensors write over copies, where others need the tensors.
+
+    Args:
+        op: the call of the kernel.
+        writable: the arguments of the function that it may write over.
+    """
     builder = GridBuilder.like(op, InsertPoint.before(op))
     first = len(op.arguments) - len(op.init_numbers)
     for number, value in enumerate(op.init_values, first):
         is_result = isinstance(value.owner, GridOp | graph.AnchorOp | graph.CallKernelOp)
-        if is_result and value.has_one_use():
+        if value in writable or (is_result and value.has_one_use()):
             continue
         read = partial(builder.element, value)
         op.operands[number] = builder.grid(shape_of(value), element_type(value), read)
@@ -75,7 +104,8 @@ class LowerGraphToComputePass(ModulePass):
     convolution becomes a product between two views. f16 and bf16 are extended to f32 when they are
     loaded and cut when a tensor is complete; between the grids of one operator everything is f32.
     Operations of the graph dialect that nothing uses are dropped. A kernel that writes over a
-    tensor which is needed elsewhere gets a copy.
+    tensor which is needed elsewhere gets a copy; one whose result is the new content of an argument
+    may write over the argument.
 
     Args:
         checks: whether kernels check positions of look-ups and divisors.
@@ -90,9 +120,10 @@ class LowerGraphToComputePass(ModulePass):
         chosen = RULES if self.checks else {**RULES, **checked_integers.UNCHECKED_RULES}
         rules = {kind: partial(lower, rule) for kind, rule in chosen.items()}
         apply_rules(op, GridBuilder, rules)
+        writable = written_arguments(op)
         for call in list(op.walk()):
             if isinstance(call, graph.CallKernelOp):
-                copy_inits(call)
+                copy_inits(call, writable)
         for left in op.walk():
             if isinstance(left, graph.GraphOp) and not isinstance(left, STAY):
                 raise PassError(

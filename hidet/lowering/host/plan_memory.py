@@ -1,6 +1,6 @@
 """The pass `plan-memory`: every tensor of a host function gets its place in memory."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from typing import cast
@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.dialects.memref import CopyOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import VerifyException
@@ -35,6 +35,7 @@ from hidet.dialects.host_functions import (
     PREPARE,
     PREPARED_BYTES,
     prepared_name,
+    updates_of,
 )
 from hidet.lowering.host.arena import Lifetime, align, place
 
@@ -54,10 +55,16 @@ class PlanMemoryPass(ModulePass):
       they write after what they read.
 
     An output never lies in the arena. Where it is no result of a launch, or one that is returned
-    twice, a `memref.copy` at the end fills it. What a result of a launch holds when the kernel
-    begins lies where the result does. A buffer of the arena is in use from the launch
-    that writes it to the last launch that reads it, both included, so a kernel never writes what
-    it reads; within that, buffers share memory as `arena.place` describes.
+    twice, a `memref.copy` at the end fills it; at the beginning, where it is an argument that is
+    written. What a result of a launch holds when the kernel begins lies where the result does.
+
+    The new content of an argument, of which `updates` says which result it is, is no output: it
+    lies where the argument does, unless a launch reads the old content while or after it is
+    written. Then it is copied there at the end.
+
+    A buffer of the arena is in use from the launch that writes it to the last launch that reads it,
+    both included, so a kernel never writes what it reads; within that, buffers share memory as
+    `arena.place` describes.
 
     The functions carry `outputs`, the number of outputs among their arguments, `arena_bytes` and
     `prepared_bytes`. The work is linear in the number of
@@ -111,7 +118,8 @@ class _Function:
             self.buffers[buffer] = buffer
         launches = [op for op in operations if isinstance(op, LaunchOp)]
         homes = _find_homes(launches)
-        returned = tuple(operations[-1].operands)
+        updates = updates_of(self.function)
+        returned = tuple(operations[-1].operands)[: -len(updates) or None]
         if self.is_prepare:
             self._keep_results(launches, returned)
         for op in operations:
@@ -119,9 +127,13 @@ class _Function:
                 self._place_constant(op)
             elif isinstance(op, arith.ConstantOp):
                 self.buffers[op.result] = op.result  # a number, which is passed as it is
+        copied: dict[SSAValue, SSAValue] = {}
         if not self.is_prepare:
-            self._bind_outputs(returned, operations[-1])
-        self._place_in_arena(launches, homes)
+            copied = self._bind_updates(updates, launches, homes, operations[-1])
+            self._bind_outputs(returned, {each for each, _ in updates}, operations)
+        self._place_in_arena(launches, homes, copied)
+        for value, argument in copied.items():
+            self._insert(CopyOp(self.buffers[value], argument), before=operations[-1])
         for op in launches:
             buffers = [self.buffers[homes.get(v, v)] for v in (*op.passed, *op.results)]
             self._insert(LaunchOp(op.kernel.root_reference.data, buffers), before=op)
@@ -175,7 +187,54 @@ class _Function:
             buffer = BufferOp(BufferKind.CONSTANT, memref, buffer_name=place)
         self._insert(buffer, before=op, named=op.result)
 
-    def _bind_outputs(self, returned: tuple[SSAValue, ...], end: Operation) -> None:
+    def _bind_updates(
+        self,
+        updates: Sequence[tuple[SSAValue, int]],
+        launches: Sequence[LaunchOp],
+        homes: Mapping[SSAValue, SSAValue],
+        end: Operation,
+    ) -> dict[SSAValue, SSAValue]:
+        """Have the new content of arguments written where these lie.
+
+        Returns:
+            For new content that must be elsewhere at first, its argument.
+        """
+        copied: dict[SSAValue, SSAValue] = {}
+        first_write: dict[SSAValue, int] = {}
+        last_read: dict[SSAValue, int] = {}
+        for step, op in enumerate(launches):
+            last_read |= dict.fromkeys(op.passed, step)
+            for result in op.results:
+                first_write.setdefault(homes.get(result, result), step)
+        for argument, number in updates:
+            value = end.operands[number]
+            if isinstance(value.owner, Block):
+                raise VerifyException(
+                    f"result {number} is an argument, which cannot be what another one holds "
+                    "afterwards"
+                )
+            is_read = last_read.get(argument, -1) >= first_write.get(value, -1)
+            if value in self.buffers or value not in first_write or is_read:
+                copied[value] = argument
+            else:
+                self.buffers[value] = argument
+        for op in launches:
+            for number, value in zip(op.init_numbers, op.init_values, strict=True):
+                result = op.results_[number]
+                home = self.buffers.get(homes.get(result, result))
+                if isinstance(value.owner, Block) and home is not value:
+                    raise VerifyException(
+                        f"result {number} of a launch holds an argument at first, which it must be "
+                        "the new content of, and nothing else may read it later"
+                    )
+        return copied
+
+    def _bind_outputs(
+        self,
+        returned: tuple[SSAValue, ...],
+        written: Collection[SSAValue],
+        operations: list[Operation],
+    ) -> None:
         """Add an argument for each output: what a launch writes, or what a copy fills."""
         for position, value in enumerate(returned):
             is_bound = value in self.buffers
@@ -183,12 +242,24 @@ class _Function:
             output = self.block.insert_arg(memref, len(self.block.args))
             output.name_hint = f"out{position}"
             if is_bound:
-                self._insert(CopyOp(self.buffers[value], output), before=end)
+                place = operations[0 if value in written else -1]  # ahead of what writes it
+                self._insert(CopyOp(self.buffers[value], output), before=place)
             else:
                 self.buffers[value] = output
 
-    def _place_in_arena(self, launches: list[LaunchOp], homes: Mapping[SSAValue, SSAValue]) -> None:
-        """Give each remaining result of a launch an offset, and a buffer ahead of the launches."""
+    def _place_in_arena(
+        self,
+        launches: list[LaunchOp],
+        homes: Mapping[SSAValue, SSAValue],
+        copied: Collection[SSAValue],
+    ) -> None:
+        """Give each remaining result of a launch an offset, and a buffer ahead of the launches.
+
+        Args:
+            launches: the launches, in order.
+            homes: where results lie that are written over; see `_find_homes`.
+            copied: what is copied at the end.
+        """
         first_step: dict[SSAValue, int] = {}
         last_use: dict[SSAValue, int] = {}
         for step, op in enumerate(launches):
@@ -196,6 +267,7 @@ class _Function:
                 first_step.setdefault(homes.get(value, value), step)
             for value in (*op.arguments, *op.results):
                 last_use[homes.get(value, value)] = step
+        last_use |= dict.fromkeys(copied, len(launches))
         values = [(step, v) for v, step in first_step.items() if v not in self.buffers]
         memrefs = [_memref(value.type) for _, value in values]
         offsets, self.arena_bytes = place(
@@ -220,12 +292,16 @@ class _Function:
 def _find_homes(launches: list[LaunchOp]) -> dict[SSAValue, SSAValue]:
     """Find what lies where the result of a later launch does, which holds it at first.
 
+    An argument may be so, too, and stays where it is.
+
     Returns:
         For such values, the last of the results that lie in the same place.
     """
     homes: dict[SSAValue, SSAValue] = {}
     for op in reversed(launches):
         for number, value in zip(op.init_numbers, op.init_values, strict=True):
+            if isinstance(value.owner, Block):
+                continue
             if not isinstance(value.owner, LaunchOp) or not value.has_one_use():
                 raise VerifyException(
                     f"what result {number} of a launch holds at first must be the result of "

@@ -21,7 +21,12 @@ THREADS = 256
 def scatter_kernel(op: ScatterOp, name: str) -> KernelOp:
     """Write the kernel of positions, source and x, with a thread for each element of the source."""
     operands = {"positions": op.ids, "source": op.source, "out": op.x}
-    types = [MemRefType(element_of(each), shape_of(each.type)) for each in operands.values()]
+    count, width = shape_of(op.source.type)
+    shapes = [(count,), (count, width), (size_of(op.x) // max(1, width), width)]
+    types = [
+        MemRefType(element_of(each), shape)
+        for each, shape in zip(operands.values(), shapes, strict=True)
+    ]
     body = Block(arg_types=types)
     for argument, hint in zip(body.args, operands, strict=True):
         argument.name_hint = hint
@@ -29,7 +34,6 @@ def scatter_kernel(op: ScatterOp, name: str) -> KernelOp:
     emitter = TemplateEmitter(body, launch)
     with tracing(emitter):
         positions, source, out = map(tensor, body.args)
-        count, width = shape_of(op.source.type)
         adds = bool(op.accumulate)
         write_rows(positions, source, out, worker_of_grid(), (count, width), adds)
     emitter.name_ids()

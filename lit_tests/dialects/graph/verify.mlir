@@ -562,7 +562,7 @@ func.func @real_divisor(%x : tensor<4xf32>) {
 
 // -----
 
-// CHECK: graph.scatter: needs [N, D], [M], [M, D], got tensor<4x2xf32>, tensor<3xi64>, tensor<2x2xf32>
+// CHECK: graph.scatter: needs [M], [M, D] and rows of D, got tensor<3xi64>, tensor<2x2xf32> and tensor<4x2xf32>
 func.func @scatter(%x : tensor<4x2xf32>, %i : tensor<3xi64>, %s : tensor<2x2xf32>) {
   %0 = graph.scatter %x, %i, %s : (tensor<4x2xf32>, tensor<3xi64>, tensor<2x2xf32>) -> tensor<4x2xf32>
   func.return

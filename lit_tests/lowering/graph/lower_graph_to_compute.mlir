@@ -471,6 +471,26 @@ func.func @calls(%x : tensor<8xf32>, %y : tensor<8xf32>) -> (tensor<8xf32>, tens
 // CHECK-NEXT:      compute.load %y
 // CHECK:         %c = graph.call_kernel @f(%x, %[[COPY]]) {inits = array<i64: 0>}
 
+// A scatter writes over an argument whose new content it gives.
+func.func @update(%x : tensor<9x4xf32>, %i : tensor<5xi64>, %s : tensor<5x4xf32>) -> tensor<9x4xf32> attributes {updates = array<i64: 0>} {
+  %y = graph.scatter %x, %i, %s : (tensor<9x4xf32>, tensor<5xi64>, tensor<5x4xf32>) -> tensor<9x4xf32>
+  func.return %y : tensor<9x4xf32>
+}
+
+// CHECK-LABEL: func.func @update(
+// CHECK-NEXT:    %y = graph.call_kernel @scatter_i64_5_f32_5_4_f32_9_4(%i, %s, %x) {inits = array<i64: 0>}
+
+// Something else reads it.
+func.func @read(%x : tensor<9x4xf32>, %i : tensor<5xi64>, %s : tensor<5x4xf32>) -> (tensor<9xf32>, tensor<9x4xf32>) attributes {updates = array<i64: 0>} {
+  %y = graph.scatter %x, %i, %s : (tensor<9x4xf32>, tensor<5xi64>, tensor<5x4xf32>) -> tensor<9x4xf32>
+  %z = graph.sum %x {axes = array<i64: 1>} : (tensor<9x4xf32>) -> tensor<9xf32>
+  func.return %z, %y : tensor<9xf32>, tensor<9x4xf32>
+}
+
+// CHECK-LABEL: func.func @read(
+// CHECK:         %[[COPY:\d+]] = compute.grid
+// CHECK:         %y = graph.call_kernel @scatter_i64_5_f32_5_4_f32_9_4(%i, %s, %[[COPY]]) {inits = array<i64: 0>}
+
 // A scatter is the call of a kernel, which writes over a copy of what others read, too.
 func.func @scatter(%x : tensor<9x4xf32>, %i : tensor<5xi64>, %s : tensor<5x4xf32>) -> tensor<9x4xf32> {
   %y = graph.scatter %x, %i, %s {accumulate = true} : (tensor<9x4xf32>, tensor<5xi64>, tensor<5x4xf32>) -> tensor<9x4xf32>

@@ -141,3 +141,47 @@ func.func @forward(%x : tensor<64xf32>) -> tensor<64xf32> {
 // CHECK-NEXT:   %n = arith.constant 7 : i32
 // CHECK-NEXT:   cuda.launch @f(%x, %n, %out0) : (memref<64xf32>, i32, memref<64xf32>) -> ()
 // CHECK-NEXT:   func.return
+
+// -----
+
+// The new content of an argument lies where the argument does: %a, and %b over it. What is returned
+// besides is copied: the old content ahead of the launches, the new one after them.
+
+cuda.kernel @f(%x : memref<64xf32> {cuda.readonly}, %y : memref<64xf32>) grid(1) block(64) {
+  %0 = arith.constant 0 : index
+}
+func.func @forward(%x : tensor<64xf32>, %k : tensor<64xf32>, %o : tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>, tensor<64xf32>, tensor<64xf32>) attributes {updates = array<i64: 2, 0>} {
+  %a = cuda.launch @f(%k, %x) {inits = array<i64: 0>} : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+  %b = cuda.launch @f(%k, %a) {inits = array<i64: 0>} : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+  %c = cuda.launch @f(%b) : (tensor<64xf32>) -> tensor<64xf32>
+  func.return %o, %b, %c, %b : tensor<64xf32>, tensor<64xf32>, tensor<64xf32>, tensor<64xf32>
+}
+
+// CHECK:      func.func @forward(%x: memref<64xf32>, %k: memref<64xf32>, %o: memref<64xf32>, %out0: memref<64xf32>, %out1: memref<64xf32>)
+// CHECK-SAME:   attributes {updates = array<i64: 2, 0>, outputs = 2 : i64, arena_bytes = 0 : i64
+// CHECK-NEXT:   "memref.copy"(%o, %out0)
+// CHECK-NEXT:   cuda.launch @f(%k, %x)
+// CHECK-NEXT:   cuda.launch @f(%k, %x)
+// CHECK-NEXT:   cuda.launch @f(%x, %o)
+// CHECK-NEXT:   "memref.copy"(%x, %out1)
+// CHECK-NEXT:   func.return
+
+// -----
+
+// A launch reads the old content while or after the new one is written: it is copied at the end.
+
+cuda.kernel @g(%x : memref<64xf32> {cuda.readonly}, %y : memref<64xf32>) grid(1) block(64) {
+  %0 = arith.constant 0 : index
+}
+func.func @forward(%x : tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>) attributes {updates = array<i64: 0>} {
+  %a = cuda.launch @g(%x) : (tensor<64xf32>) -> tensor<64xf32>
+  %b = cuda.launch @g(%a) : (tensor<64xf32>) -> tensor<64xf32>
+  func.return %b, %a : tensor<64xf32>, tensor<64xf32>
+}
+
+// CHECK:      func.func @forward(%x: memref<64xf32>, %out0: memref<64xf32>)
+// CHECK-NEXT:   %a = cuda.buffer arena offset 0 : memref<64xf32>
+// CHECK-NEXT:   cuda.launch @g(%x, %a)
+// CHECK-NEXT:   cuda.launch @g(%a, %out0)
+// CHECK-NEXT:   "memref.copy"(%a, %x)
+// CHECK-NEXT:   func.return

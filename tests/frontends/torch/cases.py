@@ -280,6 +280,14 @@ CASES = [
     case(aten.select_scatter.default, floats(3, 4), floats(3), 1, 0),
     case(aten.slice_scatter.default, floats(6, 2), floats(2, 2), 0, 1, 3),
     case(aten.slice_scatter.default, floats(6, 2), floats(6, 2)),
+    case(aten.slice_scatter.default, floats(3, 6, 2), floats(3, 2, 2), 1, 1, 6, 3),
+    case(aten.index_put.default, floats(2, 3, 4, 5), [None, None, torch.tensor([3, 0])], floats(5)),
+    case(
+        aten.index_put.default,
+        floats(2, 3, 4, 5),
+        [torch.tensor([[1], [0]]), None, torch.tensor([3, 0])],
+        floats(2, 2, 3, 5),
+    ),
     # ---- look-ups
     case(aten.embedding.default, floats(7, 3), integers(2, 4, low=0, high=7)),
     case(aten.embedding.default, floats(7, 3), integers(5, low=0, high=7, dtype=torch.int32), 0),

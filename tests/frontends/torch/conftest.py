@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import TensorType
 
 from hidet.dialects import graph
 from hidet.dialects.graph.base import python_number
+from hidet.dialects.host_functions import updates_of
 from hidet.frontends.torch import program
 from hidet.frontends.torch.dtypes import ELEMENTS
 from hidet.runtime.times import CompileTimes
@@ -109,7 +110,8 @@ def checked_divisor(op: graph.CheckedDivisorOp, x: torch.Tensor) -> torch.Tensor
 
 
 def scatter(op: graph.ScatterOp, x, positions, source) -> torch.Tensor:
-    return x.index_put((positions,), source, accumulate=bool(op.accumulate))
+    rows = x.reshape(-1, source.shape[1])
+    return rows.index_put((positions,), source, accumulate=bool(op.accumulate)).reshape(x.shape)
 
 
 def optional(attribute):
@@ -215,7 +217,11 @@ def evaluate_module(module, inputs, constants) -> list[torch.Tensor]:
             # A compiled program hands out new contiguous tensors.
             results = [values[operand] for operand in op.operands]
             new = [poison(torch.empty(result.shape, dtype=result.dtype)) for result in results]
-            return [tensor.copy_(result) for tensor, result in zip(new, results, strict=True)]
+            new = [tensor.copy_(result) for tensor, result in zip(new, results, strict=True)]
+            written = updates_of(entry)
+            for argument, number in written:
+                values[argument].copy_(new[number])
+            return new[: len(new) - len(written)]
         if isinstance(op, graph.ConstantOp):
             tensor = constants[op.key.data]
             check_input(op.result.type, tensor)

@@ -327,11 +327,6 @@ def test_all_problems_are_found():
         ),
         (lambda x: x[x > 0], [torch.ones(3)], "shape [u0] depends on data"),
         (
-            lambda x: aten.slice_scatter(x, x[::2], 0, 0, 4, 2),
-            [torch.ones(4)],
-            "a step of 2; supported is 1",
-        ),
-        (
             lambda x: aten.var.correction(x, [0], correction=0.5),
             [torch.ones(4)],
             "a correction of 0.5; supported are whole numbers",

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from math import prod
 
 import torch
+from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
 from hidet.dialects import graph
@@ -74,12 +75,17 @@ def index(g: Emitter, x: SSAValue, indices: Sequence[SSAValue | None]) -> SSAVal
 
 
 def linear_positions(g: Emitter, sizes: Sequence[int], indices: Sequence[SSAValue]) -> SSAValue:
-    """Combine positions in several dimensions into positions in their row-major order."""
+    """Combine positions in several dimensions into positions in their row-major order.
+
+    Ranges are all positions of a dimension, so there is nothing to check.
+    """
     shape = broadcast_shapes("index", *(shape_of(ids) for ids in indices))
-    element = element_type(indices[0])
+    element = i64 if i64 in map(element_type, indices) else element_type(indices[0])
     result: SSAValue | None = None
     for size, ids in zip(sizes, indices, strict=True):
-        ids = g.cast(g.positions(ids, size, from_end=True), element)
+        if not isinstance(ids.owner, graph.IotaOp):
+            ids = g.positions(ids, size, from_end=True)
+        ids = g.cast(ids, element)
         if result is not None:
             ids = g.emit(graph.AddOp(g.emit(graph.MulOp(result, g.scalar(size, element))), ids))
         result = ids

@@ -1,7 +1,7 @@
 """ATen operators that write a tensor at positions given by another.
 
-All of them become one operation, which writes rows: of a tensor [N, D] those whose number is among
-positions [M].
+All of them become one operation, which writes rows: of a tensor, seen as [N, D], those whose number
+is among positions [M].
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ aten = torch.ops.aten
 def _scatter(
     g: Emitter, x: SSAValue, positions: SSAValue, source: SSAValue, *, accumulate: bool
 ) -> SSAValue:
-    """Give x [N, D] with the rows of a source [M, D] written, or added, at positions [M]."""
+    """Give x, seen as [N, D], with the rows of a source [M, D] written, or added, at [M]."""
     if 0 in shape_of(source):
         return x
     element = element_type(x)
@@ -44,11 +44,11 @@ def index_put(
 ) -> SSAValue:
     """Python's `x[i, :, j] = values`, or `+=`, with tensors of positions.
 
-    The indexed dimensions are brought to the front and counted as one.
+    Rows are what lies behind the last indexed dimension. The elements of x stay in their order, so
+    that they can be written where they are.
     """
     sizes = shape_of(x)
     axes = [axis for axis, ids in enumerate(indices) if ids is not None]
-    others = [axis for axis in range(len(sizes)) if axis not in axes]
     given = [ids for ids in indices if ids is not None]
     is_mask = len(given) == 1 and element_type(given[0]) == i1
     # One row, for each place that the mask picks.
@@ -64,27 +64,27 @@ def index_put(
         return g.emit(graph.WhereOp(mask, values, x))
     if any(element_type(ids) not in (i32, i64) for ids in given):
         raise unsupported("a mask, whose number of places depends on data")
-    positions = linear_positions(g, [sizes[axis] for axis in axes], given)
-    wanted, rest = shape_of(positions), [sizes[axis] for axis in others]
-    neighbours = axes[-1] - axes[0] == len(axes) - 1
-    front = axes[0] if neighbours else 0
+    ahead = [axis for axis in range(axes[-1]) if axis not in axes]
     # The values have the dimensions of the positions where the indexed ones are, or in front.
-    values = g.expand(g.cast(values, element_type(x)), [*rest[:front], *wanted, *rest[front:]])
-    rank = len(wanted)
-    after = range(front + rank, rank + len(rest))
-    values = g.permute(values, [*range(front, front + rank), *range(front), *after])
-
-    order = [*axes, *others]
-    flat = g.reshape(g.permute(x, order), [prod(sizes[a] for a in axes), prod(rest)])
-    result = _scatter(
+    neighbours = axes[-1] - axes[0] == len(axes) - 1
+    rank = max(len(shape_of(ids)) for ids in given)
+    if not neighbours:
+        given = [g.reshape(ids, [*shape_of(ids), *[1] * len(ahead)]) for ids in given]
+    parts = dict(zip(axes, given, strict=True))
+    shape = [*(sizes[axis] for axis in ahead), *[1] * (rank if neighbours else 0)]
+    parts |= {axis: _along(g, shape, number) for number, axis in enumerate(ahead)}
+    leading = range(axes[-1] + 1)
+    positions = linear_positions(g, sizes[: len(leading)], [parts[axis] for axis in leading])
+    rest = sizes[len(leading) :]
+    count, width = prod(shape_of(positions)), prod(rest)
+    values = g.expand(g.cast(values, element_type(x)), [*shape_of(positions), *rest])
+    return _scatter(
         g,
-        flat,
-        g.reshape(positions, [prod(wanted)]),
-        g.reshape(values, [prod(wanted), prod(rest)]),
+        x,
+        g.reshape(positions, [count]),
+        g.reshape(values, [count, width]),
         accumulate=accumulate,
     )
-    result = g.reshape(result, [sizes[axis] for axis in order])
-    return g.permute(result, [order.index(axis) for axis in range(len(sizes))])
 
 
 def scatter(
@@ -117,14 +117,13 @@ def scatter(
         positions = part
     assert positions is not None
     count = prod(wanted)
-    flat = _scatter(
+    return _scatter(
         g,
-        g.reshape(x, [prod(sizes), 1]),
+        x,
         g.reshape(g.expand(positions, wanted), [count]),
         g.reshape(source, [count, 1]),
         accumulate=accumulate,
     )
-    return g.reshape(flat, sizes)
 
 
 def _along(g: Emitter, sizes: Sequence[int], dim: int) -> SSAValue:
@@ -139,14 +138,7 @@ def put(
     """Elements written, or added, by their number in row-major order."""
     sizes, count = shape_of(x), prod(shape_of(ids))
     positions = g.positions(g.reshape(ids, [count]), prod(sizes), from_end=True)
-    flat = _scatter(
-        g,
-        g.reshape(x, [prod(sizes), 1]),
-        positions,
-        g.reshape(source, [count, 1]),
-        accumulate=accumulate,
-    )
-    return g.reshape(flat, sizes)
+    return _scatter(g, x, positions, g.reshape(source, [count, 1]), accumulate=accumulate)
 
 
 SCATTER: Table = {

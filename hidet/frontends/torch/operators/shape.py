@@ -4,11 +4,13 @@ from collections.abc import Sequence
 from math import prod
 
 import torch
+from xdsl.dialects.builtin import TensorType, i64
 from xdsl.ir import SSAValue
 
 from hidet.dialects import graph
 from hidet.dialects.graph.base import Number, shape_of
 from hidet.frontends.torch.operators.emitter import Emitter, Table, first_tensor, unsupported
+from hidet.frontends.torch.operators.scatter import index_put
 
 aten = torch.ops.aten
 
@@ -174,11 +176,13 @@ def slice_scatter(
     step: int = 1,
 ) -> SSAValue:
     """The tensor with a part along one dimension replaced."""
-    if step != 1:
-        raise unsupported(f"a step of {step}; supported is 1")
     sizes = shape_of(x)
     dim %= len(sizes)
     first, stop, _ = slice(start, end).indices(sizes[dim])
+    if step != 1:
+        count = len(range(first, stop, step))
+        places = g.emit(graph.IotaOp(TensorType(i64, [count]), start=first, step=step))
+        return index_put(g, x, [*[None] * dim, places], source)
     return _replace(g, x, source, dim, first, max(first, stop))
 
 

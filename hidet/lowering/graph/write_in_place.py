@@ -1,0 +1,203 @@
+"""The pass `write-in-place`: what replaces a part of an argument becomes a write to that part."""
+
+from dataclasses import dataclass
+from itertools import accumulate
+from math import prod
+from typing import Self
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, TensorType, i64
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from hidet.dialects import graph
+from hidet.dialects.graph.base import shape_of
+from hidet.dialects.host_functions import updates_of
+from hidet.lowering.graph.decompose_graph import GraphBuilder
+from hidet.rewriting.locations import location_setter
+
+
+@dataclass(frozen=True)
+class Range:
+    """A range of a tensor along one axis; of the other dimensions it has all.
+
+    Attributes:
+        whole: the tensor.
+        axis: the axis.
+        start: where the range begins.
+        size: how many places it has.
+    """
+
+    whole: SSAValue
+    axis: int
+    start: int
+    size: int
+
+    @classmethod
+    def of_slice(cls, op: graph.SliceOp, axis: int) -> Self | None:
+        """Return the range that a slice is; None where it is none along this axis."""
+        sizes, found = shape_of(op.x), shape_of(op.result)
+        others = [dim for dim in range(len(sizes)) if dim != axis]
+        starts = op.starts.get_values()
+        is_range = set(op.steps.get_values()) == {1} and all(
+            starts[dim] == 0 and found[dim] == sizes[dim] for dim in others
+        )
+        return cls(op.x, axis, starts[axis], found[axis]) if is_range else None
+
+    @property
+    def leading(self) -> int:
+        """The number of elements of the dimensions ahead of the axis."""
+        return prod(shape_of(self.whole)[: self.axis])
+
+    @property
+    def width(self) -> int:
+        """The number of elements of the dimensions behind the axis."""
+        return prod(shape_of(self.whole)[self.axis + 1 :])
+
+
+def replacement(op: graph.ConcatOp) -> tuple[Range, SSAValue] | None:
+    """Return the range of a tensor that a concatenation replaces, and by what; None if it does not.
+
+    All other parts of it are parts of that tensor, and lie where they have lain there.
+    """
+    axis = op.axis.value.data
+    sizes = [shape_of(part)[axis] for part in op.parts]
+    starts = list(accumulate(sizes, initial=0))
+    wholes: set[SSAValue] = set()
+    replaced: list[int] = []
+    for number, part in enumerate(op.parts):
+        found = Range.of_slice(part.owner, axis) if isinstance(part.owner, graph.SliceOp) else None
+        if found is None or found.start != starts[number] or found.whole.type != op.result.type:
+            replaced.append(number)
+        else:
+            wholes.add(found.whole)
+    if len(replaced) != 1 or len(wholes) != 1 or 0 in shape_of(op.result):
+        return None
+    (number,), (whole,) = replaced, wholes
+    return Range(whole, axis, starts[number], sizes[number]), op.parts[number]
+
+
+def as_write(op: graph.ConcatOp) -> graph.ScatterOp | None:
+    """Rewrite the replacement of a range as a scatter, and return that; None if it is none.
+
+    Where what replaces the range is itself a write to a part of it, it becomes a write to the
+    tensor, and the range of the result is read instead.
+    """
+    found = replacement(op)
+    if found is None:
+        return None
+    place, source = found
+    inner = behind_reshapes(source)
+    if isinstance(inner.owner, graph.ConcatOp):
+        as_write(inner.owner)
+        inner = behind_reshapes(source)
+    if isinstance(inner.owner, graph.ScatterOp) and _writes_to(inner.owner, place):
+        return _write_through(inner.owner, place, op)
+    b = _builder_at(op)
+    shape = [place.leading, place.size]
+    stride = shape_of(place.whole)[place.axis]
+    ranges = [
+        graph.IotaOp(TensorType(i64, shape), dim=0, start=place.start, step=stride),
+        graph.IotaOp(TensorType(i64, shape), dim=1),
+    ]
+    positions = b.emit(graph.AddOp(*map(b.emit, ranges)))
+    count = prod(shape)
+    positions, rows = b.reshape(positions, [count]), b.reshape(source, [count, place.width])
+    write = b.insert(graph.ScatterOp(place.whole, positions, rows))
+    _replace(op, write.result)
+    return write
+
+
+def behind_reshapes(value: SSAValue) -> SSAValue:
+    """Return what has the elements of a value in another shape."""
+    while isinstance(value.owner, graph.ReshapeOp):
+        value = value.owner.x
+    return value
+
+
+def _writes_to(inner: graph.ScatterOp, place: Range) -> bool:
+    """Return whether a scatter writes rows of a range of a tensor that are rows of the tensor."""
+    part = behind_reshapes(inner.x).owner
+    return (
+        isinstance(part, graph.SliceOp)
+        and Range.of_slice(part, place.axis) == place
+        and place.width % shape_of(inner.source)[1] == 0
+    )
+
+
+def _write_through(inner: graph.ScatterOp, place: Range, outer: graph.ConcatOp) -> graph.ScatterOp:
+    """Have a scatter write to a tensor instead of a range of it that replaces the range after."""
+    b = _builder_at(inner)
+    rows = place.width // shape_of(inner.source)[1]  # for one place along the axis
+    block, stride = place.size * rows, shape_of(place.whole)[place.axis] * rows
+    ids = b.cast(inner.ids, i64)
+    if place.leading > 1:
+        size = b.scalar(block, i64)
+        number = b.emit(graph.FloorDivideOp(ids, size))
+        beyond = b.emit(graph.MulOp(number, b.scalar(stride - block, i64)))
+        ids = b.emit(graph.AddOp(ids, beyond))
+    ids = b.emit(graph.AddOp(ids, b.scalar(place.start * rows, i64)))
+    accumulates = bool(inner.accumulate)
+    write = b.insert(graph.ScatterOp(place.whole, ids, inner.source, accumulate=accumulates))
+    rank = len(shape_of(place.whole))
+    starts, stops = [0] * rank, list(shape_of(place.whole))
+    starts[place.axis], stops[place.axis] = place.start, place.start + place.size
+    part = b.emit(graph.SliceOp(write.result, starts, stops, [1] * rank))
+    _replace(inner, b.reshape(part, shape_of(inner.result)))
+    _replace(outer, write.result)
+    return write
+
+
+def _builder_at(op: graph.GraphOp) -> GraphBuilder:
+    builder = GraphBuilder(InsertPoint.before(op))
+    builder.operation_insertion_handler.append(location_setter(op.location))
+    return builder
+
+
+def _replace(op: graph.GraphOp, value: SSAValue) -> None:
+    """Put a value in the place of an operation's result, and erase what nothing uses then."""
+    value.name_hint = value.name_hint or op.result.name_hint
+    op.result.replace_all_uses_with(value)
+    pending: list[graph.GraphOp] = [op]
+    while pending:
+        unused = pending.pop()
+        if unused.parent is not None and unused.result.first_use is None:
+            operands = [v.owner for v in unused.operands if isinstance(v.owner, graph.GraphOp)]
+            Rewriter.erase_op(unused)
+            pending += operands
+
+
+@dataclass(frozen=True)
+class WriteInPlacePass(ModulePass):
+    """Write the parts of arguments that a program replaces, and nothing else of them.
+
+    Expects functions whose `updates` name the arguments that their last results are the new
+    contents of. Where such a result is its argument with ranges replaced, by concatenations with
+    parts of the argument, the replacements become `graph.scatter`s, also where a range of a range
+    is replaced. `lower-graph-to-compute` makes kernels of these that write over the argument,
+    unless something else reads it.
+    """
+
+    name = "write-in-place"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Rewrite the updates of every function of a module."""
+        for function in op.ops:
+            if isinstance(function, FuncOp) and function.body.blocks:
+                for _, number in updates_of(function):
+                    _write_updates(function, number)
+
+
+def _write_updates(function: FuncOp, number: int) -> None:
+    """Rewrite the replacements that lead to a result, the last one first."""
+    terminator = function.body.block.last_op
+    assert terminator is not None
+    value = terminator.operands[number]
+    while True:
+        owner = value.owner
+        write = as_write(owner) if isinstance(owner, graph.ConcatOp) else owner
+        if not isinstance(write, graph.ScatterOp):
+            return
+        value = write.x
