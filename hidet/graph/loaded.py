@@ -211,7 +211,7 @@ class LoadedGraph(FlowGraph):
         known = output.origin >= 0 and (output.kind == "result" or output.origin < count)
         self._check(known and len(output.views) <= 1, f"an output that is {output}")
         views = [StorageView(v.shape, v.strides, v.offset) for v in output.views]
-        return Returned(output.kind, output.origin, *views)
+        return Returned(output.kind, output.origin, views[0] if views else None)
 
 
 def load_graph(file: str | PathLike[str], *, trusted: bool = False) -> LoadedGraph:

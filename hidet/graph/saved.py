@@ -72,6 +72,8 @@ class _Writer:
             raise HidetError(
                 f"a graph that gives {returned.origin!r}, which is no tensor, cannot be saved"
             )
+        if returned.dtype is not None:
+            raise HidetError(f"a graph that gives elements of {returned.dtype} cannot be saved")
         view = returned.view
         views = () if view is None else (View(view.shape, view.strides, view.offset),)
         if returned.kind == "result" or returned.origin in self.numbers:

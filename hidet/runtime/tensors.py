@@ -24,6 +24,9 @@ DTYPES: dict[DtypeName, torch.dtype] = {
 }
 """torch's data type for each element type of a plan."""
 
+UNSIGNED = ("i8", torch.uint8)
+"""What else is let in: programs say themselves what the bits of their bytes mean."""
+
 POINTER_ALIGNMENT = ACCESS_BYTES
 """Kernels read and write vectors of up to so many bytes, so every tensor begins at a multiple."""
 
@@ -47,7 +50,7 @@ def check_tensor(tensor: torch.Tensor, spec: TensorSpec, device: torch.device, w
             f"{what} is on {tensor.device}, but the call runs on {device}",
             hint="move all tensors of one call to one device",
         )
-    if tensor.dtype is not DTYPES[spec.dtype]:
+    if tensor.dtype is not DTYPES[spec.dtype] and (spec.dtype, tensor.dtype) != UNSIGNED:
         raise UnsupportedDtypeError(
             f"{what} has data type {tensor.dtype}, but the graph was compiled for "
             f"{DTYPES[spec.dtype]}"

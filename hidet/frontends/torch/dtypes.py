@@ -24,11 +24,16 @@ ELEMENTS: dict[torch.dtype, Attribute] = {
 def element_of(dtype: torch.dtype) -> Attribute:
     """Give the element type for a data type.
 
+    That of unsigned bytes is one which holds all of them; see `unsigned_bytes`.
+
     Raises:
         UnsupportedDtypeError: the graph dialect has none.
     """
+    if dtype is torch.uint8:
+        return i16
     if dtype not in ELEMENTS:
-        names = ", ".join(str(known).removeprefix("torch.") for known in ELEMENTS)
+        known = (*ELEMENTS, torch.uint8)
+        names = ", ".join(str(each).removeprefix("torch.") for each in known)
         raise UnsupportedDtypeError(
             f"data type {dtype} is not supported", hint=f"supported are {names}"
         )

@@ -42,11 +42,13 @@ class Returned:
             the graph holds, returned itself (`source`) or copied (`copy`); or a Python value.
         origin: see `kind`.
         view: how the output looks at that tensor; None if it is the tensor.
+        dtype: the data type that its elements are taken for; None if it is theirs.
     """
 
     kind: Literal["result", "source", "copy", "value"]
     origin: Any
     view: View | None = None
+    dtype: torch.dtype | None = None
 
 
 @dataclass

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import fx
 from torch.fx.node import map_arg
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.builtin import TensorType, i8
 from xdsl.ir import Block, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
@@ -31,6 +31,7 @@ from hidet.frontends.torch.operators.emitter import Results, first_tensor, unsup
 from hidet.frontends.torch.outputs import OutputBinder
 from hidet.frontends.torch.script_calls import ScriptCalls, called_kernel
 from hidet.frontends.torch.storage import span_of
+from hidet.frontends.torch.unsigned_bytes import loaded, refuse, wrapped
 from hidet.frontends.torch.updates import updates_of
 
 # How a tensor is made or stored; the type of a node's result says all of it.
@@ -144,7 +145,8 @@ class Importer:
         keywords = {k: v for k, v in node.kwargs.items() if k not in _IGNORED_KEYWORDS}
         arguments: Any = map_arg(node.args, self.operand)  # pyright: ignore[reportArgumentType]
         keywords = map_arg(keywords, self.operand)  # pyright: ignore[reportArgumentType]
-        results = translation(self.g, *arguments, **keywords)
+        refuse(node)
+        results = wrapped(self.g, node, translation(self.g, *arguments, **keywords))
         first = results[0] if isinstance(results, tuple) else results
         if first is not None and first.type != type_of(first_tensor(node)):
             raise unsupported(f"the translation gives {first.type} by mistake")
@@ -208,7 +210,8 @@ class Importer:
         if held is not None and held.dim() == 0:
             return self.g.scalar(held.item(), element)
         span = span_of(tensor)
-        stored = type_of(tensor) if span is None else TensorType(element, [span])
+        is_bytes = tensor.dtype is torch.uint8
+        stored = TensorType(i8 if is_bytes else element, tensor.shape if span is None else [span])
         position = self.positions.get(node)
         if position is None or position in self.static:
             value = self.g.emit(graph.ConstantOp("p", stored))
@@ -221,7 +224,7 @@ class Importer:
         if span is not None:
             value = self.g.emit(graph.AsStridedOp(value, tuple(tensor.shape), tensor.stride()))
             value.name_hint = name_hint(node)  # the current node is the one that reads it
-        return value
+        return loaded(self.g, value) if is_bytes else value
 
     def _hold(self, node: fx.Node) -> None:
         """Remember a tensor that the graph holds."""

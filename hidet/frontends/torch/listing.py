@@ -13,7 +13,7 @@ from hidet.frontends.torch.operators import FAMILIES
 from hidet.frontends.torch.operators.emitter import Overload
 
 LEFT: dict[str, str] = {
-    "data types": "`uint8`, complex and quantized numbers, sparse layouts",
+    "data types": "complex and quantized numbers, sparse layouts",
     "sizes that depend on data": "`nonzero`, `unique`, `masked_select`, `repeat_interleave` by a "
     "tensor, `index_put` by a mask with several values",
     "linear algebra": "factorisations and what is made of them, such as `linalg_inv_ex`, "

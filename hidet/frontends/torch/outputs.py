@@ -18,6 +18,7 @@ from xdsl.ir import SSAValue
 from hidet.frontends.torch.imported import Returned, Source
 from hidet.frontends.torch.operators.emitter import Emitter, first_tensor
 from hidet.frontends.torch.storage import View, physical_order, share_storage, view_from
+from hidet.frontends.torch.unsigned_bytes import stored
 
 
 class OutputBinder:
@@ -49,6 +50,8 @@ class OutputBinder:
         self.written: dict[SSAValue, SSAValue] = {}
         """For arguments that the program writes, what they hold afterwards."""
         self._stored: dict[fx.Node, SSAValue] = {}
+        self._cut: dict[SSAValue, SSAValue] = {}
+        """Unsigned bytes as they are in memory."""
 
     def write(self, target: fx.Node, value: fx.Node) -> bool:
         """Have the program write an argument itself, where that is possible; tell whether it is.
@@ -63,7 +66,7 @@ class OutputBinder:
 
     def bind_update(self, value: fx.Node) -> Returned:
         """Decide what gives the new content of an argument that the program cannot write."""
-        return self._result(self.operand(value))
+        return self._result(value, self.operand(value))
 
     def bind_all(self, outputs: Sequence[Any]) -> list[Returned]:
         """Decide what gives each output: a node, or a Python value."""
@@ -89,22 +92,27 @@ class OutputBinder:
         order = physical_order(whole)
         # Without an order there are gaps or overlaps that no view explains: the values count.
         if (tensor.is_contiguous() and owners[owner] == 1) or order is None:
-            return self._result(self.operand(output))
+            return self._result(output, self.operand(output))
         if owner not in self._stored:
             self._stored[owner] = self.g.permute(self.operand(owner), order)
         if tensor.is_contiguous() and owner is output:
-            return self._result(self._stored[owner])
+            return self._result(output, self._stored[owner])
         offset = int(tensor.storage_offset() - whole.storage_offset())
         view = View(tuple(tensor.shape), tuple(tensor.stride()), offset)
-        return self._result(self._stored[owner], view)
+        return self._result(output, self._stored[owner], view)
 
-    def _result(self, value: SSAValue, view: View | None = None) -> Returned:
+    def _result(self, output: fx.Node, value: SSAValue, view: View | None = None) -> Returned:
         """Return a value of the program, once; what the program only reads is copied."""
         if value in self.sources and value not in self.written:
             return Returned("copy", self.sources[value].origin, view)
+        dtype = torch.uint8 if first_tensor(output).dtype is torch.uint8 else None
+        if dtype is not None:
+            if value not in self._cut:
+                self._cut[value] = stored(self.g, value)
+            value = self._cut[value]
         if value not in self.returned:
             self.returned.append(value)
-        return Returned("result", self.returned.index(value), view)
+        return Returned("result", self.returned.index(value), view, dtype)
 
 
 def storage_owner(node: fx.Node) -> fx.Node:

@@ -183,4 +183,6 @@ def output_of(returned: Returned, results: Sequence[torch.Tensor], arguments: Ar
         tensor = _origin(returned.origin, arguments)
     if returned.kind == "copy":
         tensor = tensor.clone(memory_format=torch.contiguous_format)
+    if returned.dtype is not None:
+        tensor = tensor.view(returned.dtype)
     return tensor if returned.view is None else returned.view.of(tensor)

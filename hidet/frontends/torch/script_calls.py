@@ -29,7 +29,13 @@ from hidet.driver.script import CompiledFunction, RecordedLaunch
 from hidet.driver.script_operator import kernel_of_operator
 from hidet.frontends.script.types import ScalarType
 from hidet.frontends.torch.dtypes import type_of
-from hidet.frontends.torch.operators.emitter import Emitter, Overload, Results, unsupported
+from hidet.frontends.torch.operators.emitter import (
+    Emitter,
+    Overload,
+    Results,
+    first_tensor,
+    unsupported,
+)
 
 _EMPTY = (
     torch.ops.aten.empty.memory_format,
@@ -157,6 +163,8 @@ class _Tensors:
 
     def add(self, node: fx.Node, position: int) -> int:
         """Take in a tensor; give its address."""
+        if first_tensor(node).dtype is torch.uint8:
+            raise unsupported("unsigned bytes, which programs hold in another type")
         self._nodes[position] = node
         return (position + 1) << _ADDRESS_BITS
 

@@ -251,6 +251,7 @@ class ReferenceProgram:
 
     def run(self, inputs, constants):
         self.calls += 1
+        inputs = [x.view(torch.int8) if x.dtype is torch.uint8 else x for x in inputs]
         named = dict(zip(self.constant_names, constants, strict=True))
         return evaluate_module(self.module, inputs, named)
 
