@@ -31,9 +31,9 @@ from hidet.arch.chips import Arch
 from hidet.context import make_context
 from hidet.driver import compile_graph
 from hidet.lowering.compute import split_products
-from hidet.lowering.templates.blocking import Problem
 from hidet.lowering.templates.gemv import GemvTemplate
 from hidet.lowering.templates.gemv_sharing import Sharing, sharings
+from hidet.lowering.templates.problem import Problem
 from hidet.lowering.templates.splits import SPLITS, best_split
 from hidet.runtime.compiled_graph import CompiledGraph
 

@@ -7,8 +7,9 @@ from itertools import product
 import pytest
 
 from hidet.arch.chips import Arch
-from hidet.lowering.templates.blocking import Problem, candidates
+from hidet.lowering.templates.blocking import candidates
 from hidet.lowering.templates.config import Config
+from hidet.lowering.templates.problem import Problem
 from hidet.tuning.space import Space, seeds
 
 

@@ -23,7 +23,7 @@ from hidet.dialects.graph.base import computation_type
 from hidet.dialects.shaped import element_of, shape_of, size_of
 from hidet.lowering.graph.compute_rules.grid_builder import GridBuilder, Indices
 from hidet.lowering.single_walk import rewrite_once
-from hidet.lowering.templates.blocking import Problem
+from hidet.lowering.templates.problem import Problem
 from hidet.lowering.templates.splits import best_split
 
 

@@ -19,11 +19,11 @@ from hidet.frontends.script.types import F32
 from hidet.lang import script, task
 from hidet.lang.cuda import blockIdx, threadIdx
 from hidet.lowering.templates.base import KernelScope, Launch, Template, ceil_div
-from hidet.lowering.templates.blocking import Problem
 from hidet.lowering.templates.epilogue import anchor_tensors, products_of
 from hidet.lowering.templates.gemv_sharing import Sharing, sharings
 from hidet.lowering.templates.matmul import matrix_of
 from hidet.lowering.templates.parts import fill, in_type_of, register_tile
+from hidet.lowering.templates.problem import Problem
 from hidet.mapping import TaskMap
 
 

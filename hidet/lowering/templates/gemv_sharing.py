@@ -12,9 +12,9 @@ from hidet.arch.chips import Arch
 from hidet.arch.limits import WARP
 from hidet.errors import ScheduleError
 from hidet.lowering.templates.base import ceil_div
-from hidet.lowering.templates.blocking import Problem
 from hidet.lowering.templates.config import Config
 from hidet.lowering.templates.legality import Footprint
+from hidet.lowering.templates.problem import Problem
 from hidet.mapping import TaskMap, repeat, spatial
 
 

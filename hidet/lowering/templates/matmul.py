@@ -15,7 +15,7 @@ from hidet.frontends.script.tensors import Tensor
 from hidet.lang import script, shared_tensor, task
 from hidet.lang.cuda import blockIdx, threadIdx
 from hidet.lowering.templates.base import KernelScope, Launch, Template
-from hidet.lowering.templates.blocking import Blocking, Problem, candidates, refused
+from hidet.lowering.templates.blocking import Blocking, candidates, refused
 from hidet.lowering.templates.epilogue import (
     Tile,
     clone_views,
@@ -25,6 +25,7 @@ from hidet.lowering.templates.epilogue import (
 )
 from hidet.lowering.templates.legality import Rejected
 from hidet.lowering.templates.parts import fill, known, place, tensor, unmapped_tile
+from hidet.lowering.templates.problem import Problem
 
 
 class MatmulTemplate(Template[Blocking]):

@@ -11,8 +11,9 @@ from hidet.arch.chips import Arch
 from hidet.dialects.compute import GridOp
 from hidet.dialects.graph import MatmulOp
 from hidet.dialects.shaped import element_of, shape_of
-from hidet.lowering.templates.blocking import Problem, candidates
+from hidet.lowering.templates.blocking import candidates
 from hidet.lowering.templates.gemv_sharing import is_bound_by_memory
+from hidet.lowering.templates.problem import Problem
 from hidet.lowering.templates.splits import time_of
 
 NEXT_KERNEL = 1.0

@@ -6,8 +6,9 @@ from dataclasses import replace
 from functools import cache
 
 from hidet.arch.chips import Arch
-from hidet.lowering.templates.blocking import Problem, candidates, estimate
+from hidet.lowering.templates.blocking import candidates, estimate
 from hidet.lowering.templates.gemv_sharing import is_bound_by_memory
+from hidet.lowering.templates.problem import Problem
 
 SPLITS = (2, 4, 8, 16)
 

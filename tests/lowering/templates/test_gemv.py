@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from hidet.arch.chips import Arch
-from hidet.lowering.templates.blocking import Problem
 from hidet.lowering.templates.gemv_sharing import Sharing, estimate, sharings
+from hidet.lowering.templates.problem import Problem
 
 DTYPES = {
     "f64": (torch.float64, 1e-13),

@@ -6,8 +6,9 @@ from hidet.arch.chips import Arch
 from hidet.arch.instructions import FMA
 from hidet.dialects.compute import FusionOp
 from hidet.lowering.templates import TEMPLATES, load_template
-from hidet.lowering.templates.blocking import Problem, candidates, refused
+from hidet.lowering.templates.blocking import candidates, refused
 from hidet.lowering.templates.legality import Footprint
+from hidet.lowering.templates.problem import Problem
 
 A100 = Arch.parse("sm_80")
 H200 = Arch.parse("sm_90a")

@@ -8,7 +8,8 @@ from torch.nn import functional
 
 from hidet.arch.chips import Arch
 from hidet.lowering.compute import split_products
-from hidet.lowering.templates.blocking import Blocking, Problem
+from hidet.lowering.templates.blocking import Blocking
+from hidet.lowering.templates.problem import Problem
 from hidet.lowering.templates.splits import GAIN, best_split, time_in_parts, time_of
 
 H200 = Arch.parse("sm_90a")
