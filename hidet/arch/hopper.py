@@ -39,9 +39,9 @@ RANKS = range(1, 6)
 """The ranks of tensors whose boxes are copied."""
 
 
-def _tma_load(function: str, rank: int, suffix: str = "") -> Instruction:
+def _tma_load(function: str, rank: int, suffix: str = "", mode: str = "tile") -> Instruction:
     """Return the load of a box of a tensor of this rank."""
-    ptx = f"{rank}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes{suffix}"
+    ptx = f"{rank}d.shared::cluster.global.{mode}.mbarrier::complete_tx::bytes{suffix}"
     target = Operand("dstMem", "shared", Access.WRITE, alignment=1024)
     return Instruction(function, (target, MBARRIER), f"cp.async.bulk.tensor.{ptx}", 90)
 
@@ -53,6 +53,11 @@ TMA_LOAD_MULTICAST: dict[int, Instruction] = {
     rank: _tma_load("tma_load_multicast", rank, ".multicast::cluster") for rank in RANKS
 }
 """Loads of a box into the shared memory of several blocks, by the rank of the tensor."""
+
+TMA_LOAD_PIXELS: dict[int, Instruction] = {
+    rank: _tma_load("tma_load_pixels", rank, mode="im2col") for rank in range(3, 6)
+}
+"""Loads of pixels of images into shared memory, by the rank of the tensor."""
 
 TMA_STORE: dict[int, Instruction] = {
     rank: Instruction(

@@ -50,6 +50,7 @@ def tensor_map_spec(kind: TensorMapType, strides: Sequence[int]) -> TensorMapSpe
         strides=tuple(stride * kind.element_bytes for stride in strides[:-1]),
         box=kind.box_extents,
         swizzle=kind.swizzle.data,
+        pixels=tuple(kind.pixels or ()),
     )
 
 

@@ -13,7 +13,7 @@ from hidet.errors import CacheError
 from hidet.runtime.checked_json import decode, encode, parse
 from hidet.runtime.specs import ITEM_SIZES, Scalar, TensorMapSpec, TensorSpec
 
-SCHEMA = 3
+SCHEMA = 4
 """The version of the JSON form. A plan of another version is refused."""
 
 ALIGNMENT = 256
@@ -176,7 +176,7 @@ class Plan:
 class _Document:
     """The outermost object of the JSON form."""
 
-    schema: Literal[3]
+    schema: Literal[4]
     plan: Plan
 
 
@@ -228,10 +228,13 @@ def _launch_problems(plan: Plan, stage: str, number: int, launch: Launch) -> Ite
 def _is_possible(tensor_map: TensorMap) -> bool:
     """Tell whether the numbers of a tensor map are such that it can be encoded."""
     spec = tensor_map.spec
-    extents = (*spec.shape, *spec.strides, *spec.box)
-    ranks = {len(spec.shape), len(spec.box), len(spec.strides) + 1}
+    rank = len(spec.shape)
+    steps = (step for each in spec.pixels[2:] for step in each)
+    extents = (*spec.shape, *spec.strides, *spec.box, *steps)
     is_known = spec.swizzle in (0, 32, 64, 128) and tensor_map.offset >= 0
-    return is_known and len(ranks) == 1 and min(extents, default=0) > 0
+    has_rank = len(spec.strides) == rank - 1 and len(spec.box) == (2 if spec.pixels else rank)
+    has_pixels = [len(each) for each in spec.pixels] in ([], [rank - 2] * 3)
+    return is_known and has_rank and has_pixels and min(extents, default=0) > 0
 
 
 def _exists(plan: Plan, argument: Argument) -> bool:

@@ -55,8 +55,10 @@ class TensorMapSpec:
         dtype: the element type.
         shape: the extents, the fastest dimension last.
         strides: the bytes from one element to the next, for each dimension but the last.
-        box: the extents of a box.
+        box: the extents of a box; of a copy of pixels how many there are, and of how many channels.
         swizzle: the span in bytes that the pieces of a row are permuted in; 0 for none.
+        pixels: the first pixel of an image that a copy can begin at, the last one and the distance
+            of neighbours, where kernels copy pixels; else nothing.
     """
 
     dtype: DtypeName
@@ -64,3 +66,4 @@ class TensorMapSpec:
     strides: tuple[int, ...]
     box: tuple[int, ...]
     swizzle: int
+    pixels: tuple[tuple[int, ...], ...] = ()

@@ -13,6 +13,9 @@ MAP_BYTES = 128
 MAX_RANK = 5
 """The dimensions of a tensor (CUDA driver API, cuTensorMapEncodeTiled)."""
 
+MAX_SPATIAL = 3
+"""The dimensions of an image (CUDA driver API, cuTensorMapEncodeIm2col)."""
+
 Encode: TypeAlias = Callable[[TensorMapSpec, int], bytes]
 """Makes the map, of `MAP_BYTES`, of a tensor at an address."""
 
@@ -41,7 +44,9 @@ class CpuTensorMap(ctypes.Structure):
         ("swizzle", ctypes.c_int),
         ("extents", ctypes.c_int * MAX_RANK),
         ("box", ctypes.c_int * MAX_RANK),
-        ("unused", ctypes.c_int * 9),
+        ("first", ctypes.c_int * MAX_SPATIAL),
+        ("last", ctypes.c_int * MAX_SPATIAL),
+        ("step", ctypes.c_int * MAX_SPATIAL),
     )
 
 
@@ -49,6 +54,7 @@ def encode_for_cpu(spec: TensorMapSpec, address: int) -> bytes:
     """Make the map of a tensor at an address of the CPU."""
     rank = len(spec.shape)
     rest = MAX_RANK - rank
+    pixels = spec.pixels or ((),) * 3
     return bytes(
         CpuTensorMap(
             address,
@@ -57,7 +63,8 @@ def encode_for_cpu(spec: TensorMapSpec, address: int) -> bytes:
             ITEM_SIZES[spec.dtype],
             spec.swizzle,
             (*spec.shape[::-1], *[1] * rest),
-            (*spec.box[::-1], *[1] * rest),
+            (*spec.box[::-1], *[1] * (MAX_RANK - len(spec.box))),
+            *((*each[::-1], *[0] * (MAX_SPATIAL - len(each))) for each in pixels),
         )
     )
 
@@ -71,15 +78,23 @@ def encode_for_gpu(services: CudaServices, spec: TensorMapSpec, address: int) ->
     driver: Any = services.driver
     rank, swizzle = len(spec.shape), f"{spec.swizzle}B" if spec.swizzle else "NONE"
     element = f"CU_TENSOR_MAP_DATA_TYPE_{_DRIVER_TYPES[spec.dtype]}"
+    if spec.pixels:
+        first, last, step = (each[::-1] for each in spec.pixels)
+        ends = [place + 1 - extent for place, extent in zip(last, spec.shape[-2:0:-1], strict=True)]
+        pixels, channels = spec.box
+        box = (list(first), ends, channels, pixels)
+    else:
+        step = (1,) * (rank - 2)
+        box = ([driver.cuuint32_t(extent) for extent in spec.box[::-1]],)
     encoded = services.call(
-        "cuTensorMapEncodeTiled",
+        "cuTensorMapEncodeIm2col" if spec.pixels else "cuTensorMapEncodeTiled",
         getattr(driver.CUtensorMapDataType, element),
         rank,
         address,
         [driver.cuuint64_t(extent) for extent in spec.shape[::-1]],
         [driver.cuuint64_t(stride) for stride in spec.strides[::-1]],
-        [driver.cuuint32_t(extent) for extent in spec.box[::-1]],
-        [driver.cuuint32_t(1)] * rank,
+        *box,
+        [driver.cuuint32_t(each) for each in (1, *step, 1)[:rank]],
         driver.CUtensorMapInterleave.CU_TENSOR_MAP_INTERLEAVE_NONE,
         getattr(driver.CUtensorMapSwizzle, f"CU_TENSOR_MAP_SWIZZLE_{swizzle}"),
         driver.CUtensorMapL2promotion.CU_TENSOR_MAP_L2_PROMOTION_L2_256B,

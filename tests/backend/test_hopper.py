@@ -180,7 +180,7 @@ class CpuTensorMap(ctypes.Structure):
     _fields_ = (
         ("base", ctypes.c_void_p), ("strides", ctypes.c_longlong * 4), ("rank", ctypes.c_int),
         ("element_bytes", ctypes.c_int), ("swizzle", ctypes.c_int), ("extents", ctypes.c_int * 5),
-        ("box", ctypes.c_int * 5), ("unused", ctypes.c_int * 9),
+        ("box", ctypes.c_int * 5), ("pixels", ctypes.c_int * 9),
     )  # fmt: skip
 
     @classmethod
@@ -348,7 +348,7 @@ def instructions():
     entries += [*cuda.SetMaxNregOp.ENTRY.values(), *cuda.EffectOp.ENTRY.values()]
     single = [i for i in entries if isinstance(i, Instruction) and i.function in CALLS]
     assert sorted(i.function for i in single) == sorted(CALLS)
-    copies = (hopper.TMA_LOAD, hopper.TMA_LOAD_MULTICAST, hopper.TMA_STORE)
+    copies = (hopper.TMA_LOAD, hopper.TMA_LOAD_MULTICAST, hopper.TMA_LOAD_PIXELS, hopper.TMA_STORE)
     return [*single, *(each for table in copies for each in table.values()), *WGMMA.values()]
 
 
@@ -360,6 +360,8 @@ def calls():
         lines += [f"hidet::tma_load(s, bar, map{coordinates});"]
         lines += [f"hidet::tma_load_multicast(s, bar, map, 3{coordinates});"]
         lines += [f"hidet::tma_store(s, map{coordinates});"]
+    for rank in hopper.TMA_LOAD_PIXELS:
+        lines += [f"hidet::tma_load_pixels(s, bar, map{', i' * (2 * rank - 2)});"]
     for instruction in WGMMA.values():
         (d,) = instruction.operands
         count = d.fragment.tasks_per_worker

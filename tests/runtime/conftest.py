@@ -273,6 +273,8 @@ class FakeDriver:
         words = (ctypes.c_uint64 * 16)(address)
         return (SimpleNamespace(getPtr=lambda: ctypes.addressof(words)),)
 
+    cuTensorMapEncodeIm2col = cuTensorMapEncodeTiled
+
     def cuGraphCreate(self, flags):
         return (self.graph,)
 

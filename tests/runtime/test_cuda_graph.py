@@ -13,6 +13,7 @@ from hidet.runtime.compiled_graph import CompiledGraph
 from hidet.runtime.cuda_graph import CudaGraphExecutor
 from hidet.runtime.plan import Argument, TensorMap
 from hidet.runtime.specs import Scalar, TensorMapSpec
+from hidet.runtime.tensor_maps import encode_for_gpu
 
 CPU = torch.device("cpu")
 
@@ -97,6 +98,19 @@ def test_maps_are_encoded_where_tensors_are(plans, with_maps):
     assert (f"{name}FLOAT32", 2, z.data_ptr(), *rest, swizzle(1)) in encoded
     for x in inputs:
         assert (f"{name}BFLOAT16", 2, x.data_ptr() + 16, *rest, swizzle(0)) in encoded
+
+
+def test_a_map_of_pixels(make_services):
+    """Corners are distances from those of an image; the last dimension comes first."""
+    driver = (services := make_services({})).driver
+    places = ((-1, -2), (5, 8), (1, 2))
+    spec = TensorMapSpec("f16", (3, 7, 9, 64), (8064, 1152, 128), (16, 32), 64, places)
+    encode_for_gpu(services, spec, 4096)
+    assert driver.log == ["cuTensorMapEncodeIm2col"]
+    (encoded,) = driver.encoded
+    assert encoded[:3] == ("CU_TENSOR_MAP_DATA_TYPE_FLOAT16", 4, 4096)
+    assert encoded[3:5] == ([64, 9, 7, 3], [128, 1152, 8064])
+    assert encoded[5:10] == ([-2, -1], [0, -1], 32, 16, [1, 2, 1, 1])
 
 
 def test_a_refused_map_is_an_error_until_it_is_encoded(plans, with_maps):

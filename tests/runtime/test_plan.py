@@ -22,11 +22,14 @@ def test_round_trip(plans):
 def _with_values(plans):
     """Give a plan of one launch that gets a number and the map of an output."""
     spec = TensorMapSpec("f32", (4, 16), (64,), (4, 16), 64)
+    places = ((-1, 0), (2, 3), (1, 2))
+    pixels = TensorMapSpec("f16", (2, 4, 5, 8), (320, 80, 16), (16, 8), 0, places)
     arguments = (
         Argument("input", 0),
         Scalar("f16", 0x3C00),
         TensorMap(Argument("output", 0), 0, spec),
         TensorMap(Argument("arena", 256), 16, spec),
+        TensorMap(Argument("input", 0), 0, pixels),
     )
     forward = (Launch(0, arguments, (2, 3), ()), Launch(0, arguments, (2,), (0,), "programmatic"))
     return plans.simple(forward=forward)
@@ -35,7 +38,7 @@ def _with_values(plans):
 def test_values_survive(plans):
     plan = _with_values(plans)
     assert Plan.from_json(plan.to_json()) == plan
-    buffers = (("input", 0), None, ("output", 0), ("arena", 256))
+    buffers = (("input", 0), None, ("output", 0), ("arena", 256), ("input", 0))
     assert plan.forward[0].buffers == buffers
 
 
@@ -51,6 +54,12 @@ def test_values_survive(plans):
         (["arguments", 2, "spec", "shape"], [64], "has the impossible tensor map"),
         (["arguments", 2, "spec", "strides"], [], "has the impossible tensor map"),
         (["arguments", 2, "spec", "box", 0], 0, "has the impossible tensor map"),
+        (["arguments", 2, "spec", "pixels"], [[0], [1], [1]], "has the impossible tensor map"),
+        (["arguments", 4, "spec", "box"], [16, 1, 1, 8], "has the impossible tensor map"),
+        (["arguments", 4, "spec", "pixels", 0], [-1], "has the impossible tensor map"),
+        (["arguments", 4, "spec", "pixels", 2], [1, 0], "has the impossible tensor map"),
+        (["arguments", 4, "spec", "pixels"], [[-1, 0]], "has the impossible tensor map"),
+        (["arguments", 4, "spec", "pixels"], 1, "must be a list"),
         (["writes"], [1], "writes Scalar("),
     ],
 )
@@ -97,7 +106,7 @@ _ABSENT = object()
 @pytest.mark.parametrize(
     ("path", "value", "message"),
     [
-        (["schema"], 1, "'document.schema' must be one of 3"),
+        (["schema"], 1, "'document.schema' must be one of 4"),
         (["schema"], _ABSENT, "lacks fields ['schema']"),
         (["plan", "target"], 90, "'document.plan.target' must be of type str"),
         (["plan", "extra"], 0, "unknown ones ['extra']"),

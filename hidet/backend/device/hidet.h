@@ -42,7 +42,7 @@
 //     wgmma    wgmma_m64n128k16_f16_f32 ..., matrix_descriptor, wgmma_fence, wgmma_commit, wgmma_wait
 //     cluster  cluster_arrive, cluster_wait, mbarrier_arrive_cluster, tma_load_multicast
 //     strict   track_*, check_*: what instrumented kernels say (CPU only)
-//     tensor   TensorMap, tma_load, tma_store, mbarrier_*, fence_proxy_async
+//     tensor   TensorMap, tma_load, tma_load_pixels, tma_store, mbarrier_*, fence_proxy_async
 //
 // What is the same on both sides is written once, in hidet_scalar.h, hidet_memory.h, hidet_check.h.
 // A new family of instructions is a new pair of headers, included by hidet_cuda.cuh and hidet_cpu.h.

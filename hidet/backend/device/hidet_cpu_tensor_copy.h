@@ -9,13 +9,16 @@
 namespace hidet {
 
 // A tensor in global memory and the box that one copy takes out of it. A GPU has an encoding of its
-// own (cuTensorMapEncodeTiled); of the same size, this is what the host gives to kernels for the CPU.
+// own (cuTensorMapEncodeTiled, cuTensorMapEncodeIm2col); of the same size, this is what the host gives
+// to kernels for the CPU.
 struct TensorMap {
   char* base;
   long long strides[4];              // in bytes, from the second dimension on
   int rank, element_bytes, swizzle;  // swizzle in bytes, as in matrix_descriptor
   int extents[5], box[5];            // in elements, the fastest dimension first
-  int unused[9];
+  // Of a map of pixels, whose box is one of channels and pixels: the first pixel, the last one and the
+  // distance of neighbours along each dimension of an image; all 0 in other maps.
+  int first[3], last[3], step[3];
 };
 static_assert(sizeof(TensorMap) == 128, "as large as that of a GPU");
 
@@ -86,18 +89,46 @@ static inline void fence_proxy_async_global() {}
 
 namespace cpu {
 
-// Go through a box that starts at `first`: copy(where in shared memory, where in global memory or
+// Where a copy begins, and how far from each pixel of a map of pixels the copied ones are.
+struct Place {
+  int first[5], offset[3];
+};
+
+// Find the index of an element of the box along each dimension of the tensor.
+static inline void find_element(const TensorMap& map, const Place& place, int number,
+                                int (&index)[5]) {
+  int rest = number;
+  if (map.step[0] == 0) {
+    for (int dim = 0; dim < map.rank; rest /= map.box[dim], ++dim) {
+      index[dim] = place.first[dim] + rest % map.box[dim];
+    }
+    return;
+  }
+  index[0] = place.first[0] + rest % map.box[0];
+  rest /= map.box[0];  // so many pixels along: in the row, the rest in further rows and images
+  for (int dim = 0; dim < map.rank - 2; ++dim) {
+    const int count = (map.last[dim] - map.first[dim]) / map.step[dim] + 1;
+    rest += (place.first[dim + 1] - map.first[dim]) / map.step[dim];
+    index[dim + 1] = map.first[dim] + rest % count * map.step[dim] + place.offset[dim];
+    rest /= count;
+  }
+  index[map.rank - 1] = place.first[map.rank - 1] + rest;
+}
+
+// Go through a box that starts at a place: copy(where in shared memory, where in global memory or
 // null outside of the tensor) for each element. Returns the bytes of the box.
 template <typename Copy>
-static int for_each_element(const TensorMap& map, const int (&first)[5], std::uintptr_t shared,
+static int for_each_element(const TensorMap& map, const Place& place_of_box, std::uintptr_t shared,
                             Copy copy) {
   int count = 1;
   for (int dim = 0; dim < map.rank; ++dim) count *= map.box[dim];
   for (int number = 0; number < count; ++number) {
+    int indices[5];
+    find_element(map, place_of_box, number, indices);
     char* address = map.base;
     bool inside = true;
-    for (int dim = 0, rest = number; dim < map.rank; rest /= map.box[dim], ++dim) {
-      const int index = first[dim] + rest % map.box[dim];
+    for (int dim = 0; dim < map.rank; ++dim) {
+      const int index = indices[dim];
       inside = inside && index >= 0 && index < map.extents[dim];
       address += index * (dim == 0 ? (long long)map.element_bytes : map.strides[dim - 1]);
     }
@@ -116,13 +147,13 @@ struct BoxLoad {
   void* dst;
   long long* bar;
   TensorMap map;
-  int first[5];
+  Place from;
   unsigned line;  // where it began
 
   // Set all bits of the target.
   void spoil() const {
     const auto bytes = std::size_t(map.element_bytes);
-    for_each_element(map, first, reinterpret_cast<std::uintptr_t>(dst),
+    for_each_element(map, from, reinterpret_cast<std::uintptr_t>(dst),
                      [=, this](char* shared, const char*) {
                        check_copy_begins(shared, bytes, line);
                        __builtin_memset(shared, 0xff, bytes);
@@ -133,12 +164,12 @@ struct BoxLoad {
     const auto bytes = std::size_t(map.element_bytes);
 #if defined(HIDET_STRICT)
     const Stamp stamp = order.land(bar, line);
-    for_each_element(map, first, reinterpret_cast<std::uintptr_t>(dst),
+    for_each_element(map, from, reinterpret_cast<std::uintptr_t>(dst),
                      [=](char* shared, const char*) {
                        shared_shadow.land_copy(shared, bytes, stamp);
                      });
 #endif
-    const int size = for_each_element(map, first, reinterpret_cast<std::uintptr_t>(dst),
+    const int size = for_each_element(map, from, reinterpret_cast<std::uintptr_t>(dst),
                                       [=](char* shared, const char* global) {
                                         if (global != nullptr) {
                                           __builtin_memcpy(shared, global, bytes);
@@ -211,7 +242,19 @@ struct MapArgument {
 template <typename T, typename... Coordinates>
 static inline void tma_load(T* dst, BarrierPointer bar, MapArgument map, Coordinates... first) {
   cpu::saw_read(bar, sizeof(*bar), map.line);
-  cpu::begin_load({dst, bar, map.map, {int(first)...}, map.line});
+  cpu::begin_load({dst, bar, map.map, {{int(first)...}, {}}, map.line});
+}
+
+template <typename T, typename... Coordinates>
+static inline void tma_load_pixels(T* dst, BarrierPointer bar, MapArgument map,
+                                   Coordinates... place) {
+  cpu::saw_read(bar, sizeof(*bar), map.line);
+  constexpr int count = int(sizeof...(place)), rank = count / 2 + 1;
+  const int at[] = {int(place)...};
+  cpu::Place from = {};
+  for (int dim = 0; dim < rank; ++dim) from.first[dim] = at[dim];
+  for (int dim = rank; dim < count; ++dim) from.offset[dim - rank] = at[dim];
+  cpu::begin_load({dst, bar, map.map, from, map.line});
 }
 
 static inline void mbarrier_wait(BarrierPointer bar, int parity, unsigned line = __builtin_LINE()) {
@@ -248,7 +291,7 @@ static inline void tma_store(const T* src, MapArgument map, Coordinates... first
     cpu::check_copy_leaves(shared, sizeof(T), map.line);
     __builtin_memcpy(global, shared, sizeof(T));
   };
-  const int start[5] = {int(first)...};
+  const cpu::Place start = {{int(first)...}, {}};
   cpu::for_each_element(map.map, start, reinterpret_cast<std::uintptr_t>(src), copy);
 }
 

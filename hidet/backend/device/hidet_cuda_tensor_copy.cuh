@@ -5,8 +5,8 @@
 
 namespace hidet {
 
-// A tensor in global memory and the box that one copy takes out of it, as cuTensorMapEncodeTiled
-// writes it; an argument of a kernel that is declared `const __grid_constant__`.
+// A tensor in global memory and the box that one copy takes out of it, as cuTensorMapEncodeTiled or
+// cuTensorMapEncodeIm2col writes it; an argument of a kernel that is declared `const __grid_constant__`.
 struct alignas(128) TensorMap {
   unsigned long long opaque[16];
 };
@@ -87,6 +87,13 @@ HIDET_DEVICE void fence_proxy_async_global() {
       "d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {" list "}], [%2];" \
       ::"r"(cuda::shared_address(dst)), "l"(&map), "r"(cuda::shared_address(bar)), __VA_ARGS__   \
       : "memory")
+#define HIDET_TMA_LOAD_PIXELS(rank, list, offset, ...)                                              \
+  asm volatile(                                                                                     \
+      "cp.async.bulk.tensor." #rank                                                                 \
+      "d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [%0], [%1, {" list "}], [%2], " \
+      "{" offset "};" ::"r"(cuda::shared_address(dst)),                                             \
+      "l"(&map), "r"(cuda::shared_address(bar)), __VA_ARGS__                                        \
+      : "memory")
 #define HIDET_TMA_STORE(rank, list, ...)                                                 \
   asm volatile("cp.async.bulk.tensor." #rank                                             \
                "d.global.shared::cta.tile.bulk_group [%0, {" list "}], [%1];" ::"l"(&map), \
@@ -103,6 +110,24 @@ HIDET_DEVICE void tma_load(T* dst, BarrierPointer bar, const TensorMap& map, C..
   if constexpr (sizeof...(C) == 3) HIDET_TMA_LOAD(3, "%3, %4, %5", HIDET_AT3);
   if constexpr (sizeof...(C) == 4) HIDET_TMA_LOAD(4, "%3, %4, %5, %6", HIDET_AT4);
   if constexpr (sizeof...(C) == 5) HIDET_TMA_LOAD(5, "%3, %4, %5, %6, %7", HIDET_AT5);
+}
+
+// Begin to copy pixels of images to dst, as above. The place is that of the first channel and pixel,
+// then the offset of the copied pixels from those of the map: 0 to 255 in images of two dimensions.
+template <typename T, typename... C>
+HIDET_DEVICE void tma_load_pixels(T* dst, BarrierPointer bar, const TensorMap& map, C... place) {
+  const int at[] = {static_cast<int>(place)...};
+  const auto away = [&](int number) { return static_cast<unsigned short>(at[number]); };
+  if constexpr (sizeof...(C) == 4) {
+    HIDET_TMA_LOAD_PIXELS(3, "%3, %4, %5", "%6", HIDET_AT3, "h"(away(3)));
+  }
+  if constexpr (sizeof...(C) == 6) {
+    HIDET_TMA_LOAD_PIXELS(4, "%3, %4, %5, %6", "%7, %8", HIDET_AT4, "h"(away(4)), "h"(away(5)));
+  }
+  if constexpr (sizeof...(C) == 8) {
+    HIDET_TMA_LOAD_PIXELS(5, "%3, %4, %5, %6, %7", "%8, %9, %10", HIDET_AT5, "h"(away(5)),
+                          "h"(away(6)), "h"(away(7)));
+  }
 }
 
 // Begin to copy a box from src to the tensor; what is outside of the tensor is left out.

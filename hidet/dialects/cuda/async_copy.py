@@ -86,12 +86,16 @@ class TmaLoadOp(InstructionOp):
     outside of the tensor becomes zero. One thread asks for it. The barrier gets the bytes of the
     whole box. With `blocks %mask` the box goes to the same place in each block of the cluster whose
     bit is set, and its bytes to the barrier of that block at the same place.
+
+    Of a map of pixels the coordinates are those of the first channel and of the first pixel, and
+    `offset(%x, %y)` says how far from each of its pixels the copied ones are, 0 or more.
     """
 
     name = "cuda.tma_load"
 
     map = operand_def(TensorMapType)
     coordinates = var_operand_def(i32)
+    offset = var_operand_def(i32)
     target = operand_def(MemRefType)
     target_indices = var_operand_def(IndexType)
     barrier = operand_def(MemRefType)
@@ -100,22 +104,36 @@ class TmaLoadOp(InstructionOp):
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     assembly_format = (
-        "$map `(` $coordinates `)` `to` $target `[` $target_indices `]` `barrier` $barrier "
-        "`[` $barrier_indices `]` (`blocks` $blocks^)? attr-dict `:` type($target) `,` "
-        "type($barrier) `,` type($map)"
+        "$map `(` $coordinates `)` (`offset` `(` $offset^ `)`)? `to` $target `[` "
+        "$target_indices `]` `barrier` $barrier `[` $barrier_indices `]` (`blocks` $blocks^)? "
+        "attr-dict `:` type($target) `,` type($barrier) `,` type($map)"
     )
 
     @property
     def instruction(self) -> Instruction:
         """The entry of the table."""
+        if self.offset:
+            return _of_rank(hopper.TMA_LOAD_PIXELS, self.coordinates)
         table = hopper.TMA_LOAD if self.blocks is None else hopper.TMA_LOAD_MULTICAST
         return _of_rank(table, self.coordinates)
 
     @property
     def scalars(self) -> Sequence[SSAValue]:
-        """The tensor, the blocks if they are said, and the coordinates of the box."""
+        """The tensor, the blocks if they are said, the coordinates of the box, and the offset."""
         blocks = () if self.blocks is None else (self.blocks,)
-        return (self.map, *blocks, *self.coordinates)
+        return (self.map, *blocks, *self.coordinates, *self.offset)
+
+    def verify_(self) -> None:
+        """Check the operands, and that there is an offset where the map is one of pixels."""
+        super().verify_()
+        assert isinstance(self.map.type, TensorMapType)
+        pixels = self.map.type.pixels
+        wanted = 0 if pixels is None else len(pixels.step)
+        if len(self.offset) != wanted or (wanted and self.blocks is not None):
+            raise VerifyException(
+                f"an offset of {len(self.offset)} numbers, from {self.map.type}; it has {wanted} "
+                "of them, and pixels are copied to one block"
+            )
 
     @property
     def effects(self) -> Effects:
@@ -149,6 +167,13 @@ class TmaStoreOp(InstructionOp):
         """The entry of the table."""
         return _of_rank(hopper.TMA_STORE, self.coordinates)
 
+    def verify_(self) -> None:
+        """Check the operands, and that the map is one of boxes."""
+        super().verify_()
+        assert isinstance(self.map.type, TensorMapType)
+        if self.map.type.pixels is not None:
+            raise VerifyException(f"a store to {self.map.type}; boxes are stored, not pixels")
+
     @property
     def effects(self) -> Effects:
         """The tensor is written besides."""
@@ -158,7 +183,10 @@ class TmaStoreOp(InstructionOp):
 def _of_rank(table: dict[int, Instruction], coordinates: Sequence[SSAValue]) -> Instruction:
     """Return the copy of a tensor with so many coordinates; raises VerifyException for others."""
     if len(coordinates) not in table:
-        raise VerifyException(f"tensors of rank 1 to 5 are copied, not of rank {len(coordinates)}")
+        raise VerifyException(
+            f"tensors of rank {min(table)} to {max(table)} are copied, not of rank "
+            f"{len(coordinates)}"
+        )
     return table[len(coordinates)]
 
 

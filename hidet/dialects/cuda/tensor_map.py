@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
+from typing import NamedTuple
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -45,6 +46,71 @@ ALIGNMENT = 16
 same)."""
 
 
+MAX_COLUMN, MAX_STEP = 1024, 8
+"""The pixels that one copy takes, and the distance of neighbours (the same,
+cuTensorMapEncodeIm2col)."""
+
+SPATIAL = range(1, 4)
+"""The dimensions of images, beside that of their number and that of channels (the same)."""
+
+
+def corner_bits(dims: int) -> int:
+    """Return the bits of a corner of an image of so many dimensions, and of an offset from a pixel.
+
+    CUDA driver API, cuTensorMapEncodeIm2col; PTX ISA, cp.async.bulk.tensor, im2colOffsets.
+    """
+    return 16 // dims
+
+
+class Pixels(NamedTuple):
+    """The pixels of images that copies begin at, in the order of the dimensions of an image.
+
+    Attributes:
+        first: where the first one is; it may lie outside of the image.
+        last: where the last one is.
+        step: the distance of neighbours.
+    """
+
+    first: tuple[int, ...]
+    last: tuple[int, ...]
+    step: tuple[int, ...]
+
+    def problem(self, shape: Sequence[int], box: Sequence[int]) -> tuple[str, str] | None:
+        """Return what keeps pixels of images [n, .., c] from being copied, and what would be right.
+
+        Args:
+            shape: the shape of the images.
+            box: how many pixels a copy takes, and how many channels of each.
+        """
+        dims = len(shape) - 2
+        if dims not in SPATIAL or {len(each) for each in self} != {dims} or len(box) != 2:
+            return (
+                f"pixels {list(self.first)} to {list(self.last)} step {list(self.step)}, "
+                f"{list(box)} a copy, of images with {len(shape)} dimensions",
+                "a number for each dimension but those of images and of channels, of which there "
+                f"are {SPATIAL.start} to {SPATIAL.stop - 1}, and a copy of pixels and channels",
+            )
+        if not (1 <= box[0] <= MAX_COLUMN and 1 <= box[1] <= MAX_BOX):
+            return (
+                f"a copy of {box[0]} pixels and {box[1]} channels",
+                f"up to {MAX_COLUMN} pixels and {MAX_BOX} channels",
+            )
+        limit = 1 << corner_bits(dims) - 1
+        beyond = [last + 1 - extent for last, extent in zip(self.last, shape[1:], strict=False)]
+        if any(not -limit <= corner < limit for corner in (*self.first, *beyond)):
+            return (
+                f"pixels {list(self.first)} to {list(self.last)} of images {list(shape[1:-1])}",
+                f"corners are {-limit} to {limit - 1} pixels from those of the image",
+            )
+        spans = zip(*self, strict=True)
+        if any(not 1 <= step <= MAX_STEP or last < first for first, last, step in spans):
+            return (
+                f"pixels {list(self.first)} to {list(self.last)} step {list(self.step)}",
+                f"steps are 1 to {MAX_STEP}, and the last pixel is not before the first",
+            )
+        return None
+
+
 def box_problem(
     shape: Sequence[int], box: Sequence[int], element_bytes: int, swizzle: int
 ) -> tuple[str, str] | None:
@@ -59,6 +125,11 @@ def box_problem(
             f"a box of {list(box)} elements",
             f"the extents are 1 to {MAX_BOX}; a larger tile takes several copies",
         )
+    return row_problem(box, element_bytes, swizzle)
+
+
+def row_problem(box: Sequence[int], element_bytes: int, swizzle: int) -> tuple[str, str] | None:
+    """Return what keeps rows of a box from being swizzled, and what would be right."""
     if swizzle not in SWIZZLES:
         return (
             f"a box cannot be swizzled in {swizzle!r} bytes",
@@ -78,16 +149,35 @@ class TensorMapType(ParametrizedAttribute, TypeAttribute):
     It is an argument of a kernel, of 128 bytes, which the host encodes (cuTensorMapEncodeTiled):
     the tensor in global memory, the box that one copy takes out of it, in the order of the
     dimensions, and the span in bytes that the 16-byte pieces of the box's rows are permuted in.
+
+    `!cuda.tensor_map<tensor<8x14x14x64xf16>, box [128, 64], pixels [-1, -1] to [12, 12] step
+    [1, 1]>`: images whose channels come last, and pixels of them (cuTensorMapEncodeIm2col). A copy
+    takes 128 pixels of 64 channels, one after the other: along a row from the first pixel to the
+    last, then along the next row, then those of the next image. Each is moved by the same offset.
     """
 
     name = "cuda.tensor_map"
 
     tensor: TensorType
     box: ArrayAttr[IntAttr]
+    walk: ArrayAttr[ArrayAttr[IntAttr]]
     swizzle: IntAttr
 
-    def __init__(self, tensor: TensorType, box: Sequence[int], swizzle: int = 0) -> None:
-        super().__init__(tensor, ArrayAttr([IntAttr(extent) for extent in box]), IntAttr(swizzle))
+    def __init__(
+        self,
+        tensor: TensorType,
+        box: Sequence[int],
+        swizzle: int = 0,
+        pixels: Pixels | None = None,
+    ) -> None:
+        walk = ArrayAttr(map(_numbers, pixels or ()))
+        super().__init__(tensor, _numbers(box), walk, IntAttr(swizzle))
+
+    @property
+    def pixels(self) -> Pixels | None:
+        """The pixels that copies begin at, None where copies take boxes."""
+        found = [tuple(each.data for each in corner) for corner in self.walk]
+        return Pixels(*found) if found else None
 
     @property
     def box_extents(self) -> tuple[int, ...]:
@@ -107,33 +197,62 @@ class TensorMapType(ParametrizedAttribute, TypeAttribute):
         shape = self.tensor.get_shape()
         if DYNAMIC_INDEX in shape:
             raise VerifyException(f"a tensor map of {self.tensor}, whose extents must be known")
-        problem = box_problem(shape, self.box_extents, self.element_bytes, self.swizzle.data)
+        size, swizzle, pixels = self.element_bytes, self.swizzle.data, self.pixels
+        if pixels is None:
+            problem = box_problem(shape, self.box_extents, size, swizzle)
+        else:
+            problem = pixels.problem(shape, self.box_extents)
+            problem = problem or row_problem(self.box_extents, size, swizzle)
         if problem is not None:
             raise VerifyException("; ".join(problem))
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        """Parse `<tensor<8x64xf16>, box [8, 32], swizzle 64>`; the swizzle may be left out."""
+        """Parse `<tensor<8x64xf16>, box [8, 32], pixels [..] to [..] step [..], swizzle 64>`.
+
+        Pixels and swizzle may be left out.
+        """
         with parser.in_angle_brackets():
             tensor = parser.parse_type()
             parser.parse_punctuation(",")
             parser.parse_keyword("box")
-            box = parser.parse_comma_separated_list(
-                AttrParser.Delimiter.SQUARE, parser.parse_integer
-            )
+            box = _parse_numbers(parser)
+            walk: list[ArrayAttr[IntAttr]] = []
             swizzle = 0
-            if parser.parse_optional_punctuation(",") is not None:
-                parser.parse_keyword("swizzle")
-                swizzle = parser.parse_integer()
-        return tensor, ArrayAttr([IntAttr(extent) for extent in box]), IntAttr(swizzle)
+            while parser.parse_optional_punctuation(",") is not None:
+                if not walk and parser.parse_optional_keyword("pixels") is not None:
+                    walk.append(_parse_numbers(parser))
+                    for word in ("to", "step"):
+                        parser.parse_keyword(word)
+                        walk.append(_parse_numbers(parser))
+                else:
+                    parser.parse_keyword("swizzle")
+                    swizzle = parser.parse_integer()
+                    break
+        return tensor, box, ArrayAttr(walk), IntAttr(swizzle)
 
     def print_parameters(self, printer: Printer) -> None:
         """Print what `parse_parameters` reads."""
         with printer.in_angle_brackets():
             printer.print_attribute(self.tensor)
             printer.print_string(f", box {list(self.box_extents)}")
+            if self.pixels is not None:
+                first, last, step = map(list, self.pixels)
+                printer.print_string(f", pixels {first} to {last} step {step}")
             if self.swizzle.data:
                 printer.print_string(f", swizzle {self.swizzle.data}")
+
+
+def _numbers(values: Sequence[int]) -> ArrayAttr[IntAttr]:
+    """Return numbers as an attribute."""
+    return ArrayAttr([IntAttr(value) for value in values])
+
+
+def _parse_numbers(parser: AttrParser) -> ArrayAttr[IntAttr]:
+    """Parse `[8, -1]`."""
+    return _numbers(
+        parser.parse_comma_separated_list(AttrParser.Delimiter.SQUARE, parser.parse_integer)
+    )
 
 
 @irdl_op_definition

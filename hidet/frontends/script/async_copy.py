@@ -141,7 +141,7 @@ def tma_load(
     target = _box_memory(instruction, dst, box)
     barrier = barrier_at(instruction, mbar)
     blocks = None if multicast is None else i32_operand(multicast)
-    insert(TmaLoadOp(box.ssa, at, target, barrier, blocks))
+    insert(TmaLoadOp(box.ssa, at, (), target, barrier, blocks))
 
 
 def tma_store(target: object, coordinates: object, src: object) -> None:

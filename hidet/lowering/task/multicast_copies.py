@@ -133,7 +133,7 @@ class _Multicast:
         everyone = builder.scalar((1 << self.blocks) - 1, i32)
         barrier = Element(op.barrier, op.barrier_indices)
         builder.insert(
-            TmaLoadOp(new_map.result, coordinates, Element(op.target, place), barrier, everyone)
+            TmaLoadOp(new_map.result, coordinates, (), Element(op.target, place), barrier, everyone)
         )
         Rewriter.erase_op(op)
         if not whole.result.uses:
@@ -141,12 +141,16 @@ class _Multicast:
 
 
 def _can_be_shared(op: TmaLoadOp, blocks: int) -> bool:
-    """Return whether all blocks of a cluster fetch the same box, which has a part for each."""
+    """Return whether all blocks of a cluster fetch the same box, which has a part for each.
+
+    Pixels are left alone: a part of them would begin at another place in the images.
+    """
     kind = op.map.type
     return (
         op.blocks is None
         and isinstance(op.map.owner, TensorMapOp)
         and isinstance(kind, TensorMapType)
+        and kind.pixels is None
         and len(kind.box_extents) > 1
         and _rows_of(kind) % (blocks * GROUP_ROWS) == 0
         and not any(_varies(each, blocks) for each in (*op.coordinates, *op.target_indices))

@@ -84,7 +84,7 @@ class TmaWindow:
     ) -> None:
         """Build the copies of all panels to a tile; the barrier gets their bytes."""
         for place, panel in self._panels(builder, offsets, tile):
-            builder.insert(TmaLoadOp(tensor_map, place, panel, barrier))
+            builder.insert(TmaLoadOp(tensor_map, place, (), panel, barrier))
 
     def build_stores(
         self,

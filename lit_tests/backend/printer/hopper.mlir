@@ -91,3 +91,14 @@ cuda.kernel @cluster(%map : !cuda.tensor_map<tensor<128x64xf16>, box [64, 64], s
 }
 // CHECK-NEXT: }
 // CHECK-NEXT: HIDET_CLUSTER_KERNEL(cluster, 128, 1, 1, 2, 1, 1)
+
+// Pixels of images.
+
+// CHECK:      // pixels
+// CHECK:      hidet::tma_load_pixels(&s[0][0], b, map, n, n, n, n, n, n);
+cuda.kernel @pixels(%map : !cuda.tensor_map<tensor<8x14x14x64xf16>, box [128, 64], pixels [0, 0] to [13, 13] step [1, 1], swizzle 128>, %n : i32) grid(1) block(128) attributes {cuda.formed} {
+  %0 = arith.constant 0 : index
+  %s = memref.alloca() : memref<128x64xf16, #shared>
+  %b = memref.alloca() : memref<4xi64, #shared>
+  cuda.tma_load %map(%n, %n, %n, %n) offset(%n, %n) to %s[%0, %0] barrier %b[%0] : memref<128x64xf16, #shared>, memref<4xi64, #shared>, !cuda.tensor_map<tensor<8x14x14x64xf16>, box [128, 64], pixels [0, 0] to [13, 13] step [1, 1], swizzle 128>
+}

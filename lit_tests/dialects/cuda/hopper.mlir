@@ -54,6 +54,16 @@ cuda.kernel @copy(%map : !cuda.tensor_map<tensor<128x64xf16>, box [64, 64], swiz
   cuda.tma_wait 0
 }
 
+// Copies of pixels say how far from the pixels of the map they are.
+
+// CHECK-LABEL: cuda.kernel @copy_pixels
+cuda.kernel @copy_pixels(%map : !cuda.tensor_map<tensor<8x14x14x64xf16>, box [128, 64], pixels [0, 0] to [13, 13] step [1, 1], swizzle 128>, %i : index, %n : i32) grid(1) block(128) {
+  %s = memref.alloca() : memref<128x64xf16, #cuda.space<shared>>
+  %b = memref.alloca() : memref<4xi64, #cuda.space<shared>>
+  // CHECK: cuda.tma_load %map(%n, %n, %n, %n) offset(%n, %n) to %s[%i, %i] barrier %b[%i] : memref<128x64xf16, #cuda.space<shared>>, memref<4xi64, #cuda.space<shared>>, !cuda.tensor_map<tensor<8x14x14x64xf16>, box [128, 64], pixels [0, 0] to [13, 13] step [1, 1], swizzle 128>
+  cuda.tma_load %map(%n, %n, %n, %n) offset(%n, %n) to %s[%i, %i] barrier %b[%i] : memref<128x64xf16, #cuda.space<shared>>, memref<4xi64, #cuda.space<shared>>, !cuda.tensor_map<tensor<8x14x14x64xf16>, box [128, 64], pixels [0, 0] to [13, 13] step [1, 1], swizzle 128>
+}
+
 // Warps with different work.
 
 // CHECK-LABEL: cuda.kernel @roles(%n : i32)

@@ -114,3 +114,39 @@ cuda.kernel @f() grid(4, 3) block(32) attributes {cuda.cluster = array<i64: 2, 2
 // CHECK: up to 16 blocks are one
 cuda.kernel @f() grid(64) block(32) attributes {cuda.cluster = array<i64: 32, 1, 1>} {
 }
+
+// -----
+
+cuda.kernel @f(%map : !cuda.tensor_map<tensor<8x14x14x64xf16>, box [128, 64], pixels [0, 0] to [13, 13] step [1, 1], swizzle 128>, %i : index, %n : i32) grid(1) block(128) {
+  %s = memref.alloca() : memref<128x64xf16, #cuda.space<shared>>
+  %b = memref.alloca() : memref<4xi64, #cuda.space<shared>>
+  // CHECK: an offset of 0 numbers, from !cuda.tensor_map<tensor<8x14x14x64xf16>
+  cuda.tma_load %map(%n, %n, %n, %n) to %s[%i, %i] barrier %b[%i] : memref<128x64xf16, #cuda.space<shared>>, memref<4xi64, #cuda.space<shared>>, !cuda.tensor_map<tensor<8x14x14x64xf16>, box [128, 64], pixels [0, 0] to [13, 13] step [1, 1], swizzle 128>
+}
+
+// -----
+
+cuda.kernel @f(%map : !cuda.tensor_map<tensor<8x14x14x64xf16>, box [128, 64], pixels [0, 0] to [13, 13] step [1, 1], swizzle 128>, %i : index, %n : i32) grid(1) block(128) {
+  %s = memref.alloca() : memref<128x64xf16, #cuda.space<shared>>
+  %b = memref.alloca() : memref<4xi64, #cuda.space<shared>>
+  // CHECK: an offset of 2 numbers, from !cuda.tensor_map<tensor<8x14x14x64xf16>
+  cuda.tma_load %map(%n, %n, %n, %n) offset(%n, %n) to %s[%i, %i] barrier %b[%i] blocks %n : memref<128x64xf16, #cuda.space<shared>>, memref<4xi64, #cuda.space<shared>>, !cuda.tensor_map<tensor<8x14x14x64xf16>, box [128, 64], pixels [0, 0] to [13, 13] step [1, 1], swizzle 128>
+}
+
+// -----
+
+cuda.kernel @f(%map : !cuda.tensor_map<tensor<128x64xf16>, box [64, 64], swizzle 128>, %i : index, %n : i32) grid(1) block(128) {
+  %s = memref.alloca() : memref<128x64xf16, #cuda.space<shared>>
+  %b = memref.alloca() : memref<4xi64, #cuda.space<shared>>
+  // CHECK: tensors of rank 3 to 5 are copied, not of rank 2
+  cuda.tma_load %map(%n, %n) offset(%n) to %s[%i, %i] barrier %b[%i] : memref<128x64xf16, #cuda.space<shared>>, memref<4xi64, #cuda.space<shared>>, !cuda.tensor_map<tensor<128x64xf16>, box [64, 64], swizzle 128>
+}
+
+// -----
+
+cuda.kernel @f(%map : !cuda.tensor_map<tensor<8x14x14x64xf16>, box [128, 64], pixels [0, 0] to [13, 13] step [1, 1], swizzle 128>, %i : index, %n : i32) grid(1) block(128) {
+  %s = memref.alloca() : memref<128x64xf16, #cuda.space<shared>>
+  %b = memref.alloca() : memref<4xi64, #cuda.space<shared>>
+  // CHECK: boxes are stored, not pixels
+  cuda.tma_store %s[%i, %i] to %map(%n, %n, %n, %n) : memref<128x64xf16, #cuda.space<shared>>, !cuda.tensor_map<tensor<8x14x14x64xf16>, box [128, 64], pixels [0, 0] to [13, 13] step [1, 1], swizzle 128>
+}

@@ -9,6 +9,14 @@
 cuda.kernel @types(%a : !cuda.tensor_map<tensor<100xf32>, box [4]>, %b : !cuda.tensor_map<tensor<8x3x64xbf16>, box [2, 1, 32], swizzle 64>) grid(1) block(32) {
 }
 
+// Of images whose channels come last a copy takes pixels: from the first one to the last, by steps.
+
+// CHECK:      cuda.kernel @pixels(
+// CHECK-SAME:   %a : !cuda.tensor_map<tensor<8x9x64xf16>, box [1024, 32], pixels [-3] to [8] step [1]>,
+// CHECK-SAME:   %b : !cuda.tensor_map<tensor<8x14x14x64xf16>, box [128, 64], pixels [-1, 0] to [12, 13] step [2, 1], swizzle 128>)
+cuda.kernel @pixels(%a : !cuda.tensor_map<tensor<8x9x64xf16>, box [1024, 32], pixels [-3] to [8] step [1]>, %b : !cuda.tensor_map<tensor<8x14x14x64xf16>, box [128, 64], pixels [-1, 0] to [12, 13] step [2, 1], swizzle 128>) grid(1) block(32) {
+}
+
 // A map is made of a buffer: all of it, or a part with strides of its own.
 
 // CHECK-LABEL: func.func @maps

@@ -88,3 +88,51 @@ cuda.kernel @f(%x : memref<8x64xf16>) grid(1) block(32) {
   // CHECK: a tensor map of 520 elements from the start of memref<8x64xf16>
   %0 = cuda.tensor_map %x offset 8 : memref<8x64xf16> -> !cuda.tensor_map<tensor<8x64xf16>, box [8, 64]>
 }
+
+// -----
+
+// CHECK: pixels [0] to [13] step [1], [128, 64] a copy, of images with 4 dimensions; a number for each dimension but those of images and of channels, of which there are 1 to 3
+cuda.kernel @f(%a : !cuda.tensor_map<tensor<8x14x14x64xf16>, box [128, 64], pixels [0] to [13] step [1]>) grid(1) block(32) {
+}
+
+// -----
+
+// CHECK: pixels [0, 0] to [13, 13] step [1, 1], [8, 8, 64] a copy, of images with 4 dimensions
+cuda.kernel @f(%a : !cuda.tensor_map<tensor<8x14x14x64xf16>, box [8, 8, 64], pixels [0, 0] to [13, 13] step [1, 1]>) grid(1) block(32) {
+}
+
+// -----
+
+// CHECK: a copy of 2048 pixels and 64 channels; up to 1024 pixels and 256 channels
+cuda.kernel @f(%a : !cuda.tensor_map<tensor<8x14x14x64xf16>, box [2048, 64], pixels [0, 0] to [13, 13] step [1, 1]>) grid(1) block(32) {
+}
+
+// -----
+
+// CHECK: pixels [-129, 0] to [13, 13] of images [14, 14]; corners are -128 to 127 pixels from those of the image
+cuda.kernel @f(%a : !cuda.tensor_map<tensor<8x14x14x64xf16>, box [128, 64], pixels [-129, 0] to [13, 13] step [1, 1]>) grid(1) block(32) {
+}
+
+// -----
+
+// CHECK: pixels [0, 0] to [13, 141] of images [14, 14]; corners are
+cuda.kernel @f(%a : !cuda.tensor_map<tensor<8x14x14x64xf16>, box [128, 64], pixels [0, 0] to [13, 141] step [1, 1]>) grid(1) block(32) {
+}
+
+// -----
+
+// CHECK: pixels [0, 0] to [13, 13] step [1, 9]; steps are 1 to 8, and the last pixel is not before the first
+cuda.kernel @f(%a : !cuda.tensor_map<tensor<8x14x14x64xf16>, box [128, 64], pixels [0, 0] to [13, 13] step [1, 9]>) grid(1) block(32) {
+}
+
+// -----
+
+// CHECK: pixels [0, 0] to [-1, 13] step [1, 1]; steps are
+cuda.kernel @f(%a : !cuda.tensor_map<tensor<8x14x14x64xf16>, box [128, 64], pixels [0, 0] to [-1, 13] step [1, 1]>) grid(1) block(32) {
+}
+
+// -----
+
+// CHECK: a row of the box has 24 bytes; a multiple of 16
+cuda.kernel @f(%a : !cuda.tensor_map<tensor<8x14x14x64xf16>, box [128, 12], pixels [0, 0] to [13, 13] step [1, 1]>) grid(1) block(32) {
+}
