@@ -48,7 +48,7 @@ class Inverse:
         return [materializer.value(form, builder.insert, algebra) for form in self.forms]
 
 
-class _Digit(NamedTuple):
+class Digit(NamedTuple):
     """`(variable floordiv weight) mod extent`."""
 
     variable: SSAValue
@@ -142,10 +142,10 @@ def _invert_digits(
     forms: Sequence[LinearForm], sizes: Mapping[SSAValue, int], targets: Sequence[Variable]
 ) -> dict[SSAValue, LinearForm] | None:
     algebra = FormAlgebra()
-    digits: dict[SSAValue, list[_Digit]] = {variable: [] for variable in sizes}
+    digits: dict[SSAValue, list[Digit]] = {variable: [] for variable in sizes}
     found = dict.fromkeys(sizes, ZERO)
     for form, target in zip(forms, targets, strict=True):
-        parts = _digits_of(form, sizes)
+        parts = digits_of(form, sizes)
         if parts is None or not _is_complete(
             ((place, digit.extent) for place, digit in parts), target.extent
         ):
@@ -161,24 +161,24 @@ def _invert_digits(
     return found if complete else None
 
 
-def _digits_of(form: LinearForm, sizes: Mapping[SSAValue, int]) -> list[tuple[int, _Digit]] | None:
+def digits_of(form: LinearForm, sizes: Mapping[SSAValue, int]) -> list[tuple[int, Digit]] | None:
     """Return an index as digits of variables, each with its weight in the index."""
     if form.constant:
         return None
-    parts: list[tuple[int, _Digit]] = []
+    parts: list[tuple[int, Digit]] = []
     for atom, coefficient in form.terms.items():
         digit = None
         match atom:
             case SSAValue():
-                digit = _Digit(atom, 1, sizes[atom])
+                digit = Digit(atom, 1, sizes[atom])
             case Quotient(LinearForm(atom=SSAValue() as variable), divisor):
-                digit = _Digit(variable, divisor, -(-sizes[variable] // divisor))
+                digit = Digit(variable, divisor, -(-sizes[variable] // divisor))
             case Remainder(LinearForm(atom=SSAValue() as variable), divisor):
-                digit = _Digit(variable, 1, divisor)
+                digit = Digit(variable, 1, divisor)
             case Remainder(
                 LinearForm(atom=Quotient(LinearForm(atom=SSAValue() as variable), weight)), divisor
             ):
-                digit = _Digit(variable, weight, divisor)
+                digit = Digit(variable, weight, divisor)
             case _:
                 return None
         parts.append((coefficient, digit))

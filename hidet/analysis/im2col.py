@@ -1,0 +1,264 @@
+"""Views of what the filters of a convolution see: what TMA can copy pixels of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import FloatAttr, IndexType
+from xdsl.ir import Attribute, SSAValue
+
+from hidet.analysis.algebra import Condition, FormAlgebra
+from hidet.analysis.conditions import decide, predicate_of
+from hidet.analysis.forms import ANY, Atom, LinearForm, Quotient, Range, Remainder
+from hidet.analysis.grids import is_view, loads_of
+from hidet.analysis.index_forms import IndexForms
+from hidet.analysis.inverse import digits_of
+from hidet.analysis.windows import Window, window_of
+from hidet.dialects.compute import GridOp, LoadOp
+from hidet.dialects.cuda.tensor_map import ALIGNMENT, SPATIAL, Pixels, corner_bits
+from hidet.dialects.shaped import bytes_of, element_of, shape_of
+
+
+@dataclass(frozen=True)
+class Axis:
+    """How filters go over one dimension of images.
+
+    Attributes:
+        extent: the pixels of an image along it.
+        positions: how many places the filters are applied at.
+        taps: how many pixels they see at each.
+        stride: the distance of places.
+        dilation: the distance of pixels that they see.
+        padding: how far outside of the image the first place begins.
+    """
+
+    extent: int
+    positions: int
+    taps: int
+    stride: int
+    dilation: int
+    padding: int
+
+    @property
+    def last(self) -> int:
+        """Where the last place begins."""
+        return (self.positions - 1) * self.stride - self.padding
+
+    @property
+    def reach(self) -> int:
+        """How far from the first pixel that they see the last one is."""
+        return (self.taps - 1) * self.dilation
+
+
+@dataclass(frozen=True)
+class Im2col:
+    """A view `[.., n * position, tap * c]` of what filters see of images `[n, .., c]`.
+
+    Rows are places in images, in the order of memory; along a row lie the taps of the filter, and
+    the channels of each. Dimensions in front cut a row into parts.
+
+    Attributes:
+        images: where the images lie.
+        shape: their shape.
+        axes: how filters go over them, for each dimension but the first and the last.
+        columns: the length of a row, or of a part of one.
+    """
+
+    images: Window
+    shape: tuple[int, ...]
+    axes: tuple[Axis, ...]
+    columns: int
+
+    @property
+    def channels(self) -> int:
+        """The channels of a pixel."""
+        return self.shape[-1]
+
+    @property
+    def pixels(self) -> Pixels:
+        """The pixels that copies begin at."""
+        return Pixels(
+            tuple(-axis.padding for axis in self.axes),
+            tuple(axis.last for axis in self.axes),
+            tuple(axis.stride for axis in self.axes),
+        )
+
+
+def has_tiles(columns: int, channels: int, length: int) -> bool:
+    """Return whether each tile of such a view is of one tap, so that TMA can fetch it.
+
+    Args:
+        columns: those of a tile, which begins at a multiple of them.
+        channels: the channels of a tap.
+        length: the columns of the view.
+    """
+    return columns <= channels and channels % columns == 0 and length % columns == 0
+
+
+def im2col_of(view: SSAValue) -> Im2col | None:
+    """Return what a view sees of images, None where it is no such view, or TMA cannot follow it.
+
+    It is proved: the indices of what it loads are those of places and taps, it loads wherever there
+    is a pixel, and is 0 elsewhere.
+    """
+    grid = view.owner
+    if not isinstance(grid, GridOp) or not is_view(grid) or len(grid.shape) < 2:
+        return None
+    loads = loads_of(grid)
+    images = window_of(loads[0].source) if len(loads) == 1 else None
+    if images is None or element_of(loads[0].source) != element_of(view):
+        return None
+    found = _Recognition(grid, loads[0]).geometry(images)
+    return found if found is not None and _can_be_fetched(found, element_of(view)) else None
+
+
+class _Recognition:
+    """Reads the geometry off the indices of a load, and proves it.
+
+    Args:
+        grid: the view.
+        load: its only load.
+    """
+
+    def __init__(self, grid: GridOp, load: LoadOp) -> None:
+        self.grid = grid
+        self.load = load
+        *leading, self.row, self.column = grid.indices
+        *parts, self.rows, columns = grid.shape
+        # What follows is of whole rows: their parts are digits of the column.
+        self.columns = prod(parts) * columns
+        sizes = {self.row: self.rows, self.column: self.columns}
+        self.sizes = {each: max(size, 1) for each, size in sizes.items()}
+        self.algebra = FormAlgebra(
+            lambda value: Range(0, self.sizes[value] - 1) if value in self.sizes else ANY
+        )
+        self._forms = IndexForms()
+        self._known: dict[Atom, LinearForm] = {}
+        weight = 1
+        for index, extent in zip(
+            (self.column, *leading[::-1]), (columns, *parts[::-1]), strict=True
+        ):
+            self._known[index] = self._digit(LinearForm.of(self.column), weight, max(extent, 1))
+            weight *= max(extent, 1)
+
+    def geometry(self, images: Window) -> Im2col | None:
+        """Return the geometry of the view of images."""
+        shape = shape_of(self.load.source)
+        forms = [self._form(index) for index in self.load.indices]
+        axes = [self._axis(*each) for each in zip(forms, shape, strict=True)]
+        if len(shape) - 2 not in SPATIAL:
+            return None
+        known = tuple(axis for axis in axes[1:-1] if axis is not None)
+        if len(known) < len(shape) - 2:
+            return None
+        found = Im2col(images, shape, known, self.grid.shape[-1])
+        is_whole = self.rows == shape[0] * prod(axis.positions for axis in known) and (
+            self.columns == prod(axis.taps for axis in known) * found.channels
+        )
+        is_right = is_whole and self._places(found) == forms
+        return found if is_right and self._is_padded(forms, known) else None
+
+    def _form(self, index: SSAValue) -> LinearForm:
+        """Return the form of an index, of rows and columns of whole rows."""
+        return self._of_whole_rows(self._forms.form(index))
+
+    def _of_whole_rows(self, form: LinearForm) -> LinearForm:
+        found = LinearForm.number(form.constant)
+        for atom, factor in form.terms.items():
+            match atom:
+                case Quotient(inner, divisor):
+                    value = self.algebra.floordiv(self._of_whole_rows(inner), divisor)
+                case Remainder(inner, divisor):
+                    value = self.algebra.mod(self._of_whole_rows(inner), divisor)
+                case _:
+                    value = self._known.get(atom, LinearForm.of(atom))
+            found = self.algebra.add(found, value, factor)
+        return found
+
+    def _axis(self, form: LinearForm, extent: int) -> Axis | None:
+        """Read off how filters go over a dimension by the index that is loaded there: a guess."""
+        if not all(leaf in self.sizes for leaf in form.leaves()):
+            return None
+        digits = digits_of(form.without_constant, self.sizes)
+        by_index = {digit.variable: (factor, digit.extent) for factor, digit in digits or ()}
+        if digits is None or len(by_index) < len(digits):
+            return None
+        stride, positions = by_index.get(self.row, (1, 1))
+        dilation, taps = by_index.get(self.column, (1, 1))
+        return Axis(extent, positions, taps, stride, dilation, -form.constant)
+
+    def _places(self, found: Im2col) -> list[LinearForm]:
+        """Return the indices that a view of this geometry loads."""
+        row, column = LinearForm.of(self.row), LinearForm.of(self.column)
+        forms = [self.algebra.mod(column, found.channels)]
+        below, beside = 1, found.channels
+        for axis in reversed(found.axes):
+            place = self._digit(row, below, axis.positions) * axis.stride
+            tap = self._digit(column, beside, axis.taps)
+            forms.insert(0, self.algebra.add(place, tap, axis.dilation) + -axis.padding)
+            below, beside = below * axis.positions, beside * axis.taps
+        return [self._digit(row, below, found.shape[0]), *forms]
+
+    def _digit(self, form: LinearForm, weight: int, extent: int) -> LinearForm:
+        """Return a digit of a form."""
+        return self.algebra.mod(self.algebra.floordiv(form, weight), extent)
+
+    def _is_padded(self, forms: Sequence[LinearForm], axes: Sequence[Axis]) -> bool:
+        """Return whether the view loads wherever there is a pixel, and is 0 elsewhere.
+
+        Where it loads there is one: loads are in bounds.
+        """
+        value = self.grid.yielded
+        if value is self.load.result:
+            return True
+        branch = value.owner
+        if not isinstance(branch, scf.IfOp) or not branch.false_region.blocks:
+            return False
+        ends = [region.block.last_op for region in (branch.true_region, branch.false_region)]
+        inside, outside = (None if end is None else end.operands[0] for end in ends)
+        known: list[Condition] = [
+            (form.without_constant, Range(-form.constant, axis.extent - 1 - form.constant))
+            for form, axis in zip(forms[1:-1], axes, strict=True)
+        ]
+        return (
+            inside is self.load.result
+            and outside is not None
+            and _is_zero(outside)
+            and self._holds(branch.cond, self.algebra.under(known))
+        )
+
+    def _holds(self, condition: SSAValue, algebra: FormAlgebra) -> bool:
+        """Return whether a condition is known to hold."""
+        match condition.owner:
+            case arith.AndIOp() as op:
+                return self._holds(op.lhs, algebra) and self._holds(op.rhs, algebra)
+            case arith.CmpiOp() as op if isinstance(op.lhs.type, IndexType):
+                lhs, rhs = self._form(op.lhs), self._form(op.rhs)
+                return decide(predicate_of(op), lhs, rhs, algebra) is True
+            case _:
+                return False
+
+
+def _is_zero(value: SSAValue) -> bool:
+    """Return whether a value is a constant all of whose bits are 0."""
+    constant = value.owner
+    if not isinstance(constant, arith.ConstantOp) or not isinstance(constant.value, FloatAttr):
+        return False
+    return str(constant.value.value.data) == "0.0"
+
+
+def _can_be_fetched(view: Im2col, element: Attribute) -> bool:
+    """Return whether there is a tensor map of the images, and offsets of all taps."""
+    size, images, pixels = bytes_of(element), view.images, view.pixels
+    return (
+        images.strides[-1] == 1
+        and all(step > 0 and step * size % ALIGNMENT == 0 for step in images.strides[:-1])
+        and images.offset >= 0
+        and images.offset * size % ALIGNMENT == 0
+        and pixels.problem(view.shape, (1, 1)) is None
+        and all(axis.dilation > 0 for axis in view.axes)
+        and max(axis.reach for axis in view.axes) < 1 << corner_bits(len(view.axes))
+    )
