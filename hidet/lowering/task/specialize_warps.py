@@ -42,7 +42,7 @@ from hidet.dialects.task.marks import RING
 from hidet.lowering.task.lower_wgmma import wait_for_products
 from hidet.lowering.task.product_loops import ProductLoop, ring_of, stages_of
 from hidet.lowering.task.tma_copies import TmaCopy
-from hidet.rewriting.builder import Index, KernelBuilder
+from hidet.rewriting.builder import Index, KernelBuilder, set_unroll
 from hidet.rewriting.dead_code import drop_dead_code
 from hidet.rewriting.locations import location_setter
 
@@ -138,7 +138,7 @@ class _Specialization:
         with builder.inside(group.body.block):
             self._set_registers(builder, "dec")
             with builder.when(builder.equal(group.worker, 0)):
-                maps = [copy.window.build_map(builder) for copy in self.copies]
+                maps = [copy.source.build_map(builder) for copy in self.copies]
                 if self.around is None:
                     self._build_fetch_loop(builder, maps, values)
                 else:
@@ -157,7 +157,8 @@ class _Specialization:
         tile: SSAValue | None = None,
     ) -> None:
         """Build the loop that fetches the tiles of each step, once the ones before are free."""
-        with _like(builder, self.loop.op, values) as k:
+        unroll = max(copy.source.UNROLL for copy in self.copies)
+        with _like(builder, self.loop.op, values, unroll) as k:
             stage, parity = self._slot(builder, self._step(builder, k, tile), 1)
             builder.insert(MbarrierWaitOp(Element(self.empty, [stage]), parity))
             size = builder.scalar(sum(copy.bytes for copy in self.copies), i32)
@@ -167,7 +168,7 @@ class _Specialization:
                 offsets = [inside.get(offset, offset) for offset in copy.op.source_offsets]
                 target = Element(self.rings[copy.op.tile], [stage])
                 barrier = Element(self.full, [stage])
-                copy.window.build_loads(builder, tensor_map, offsets, target, barrier)
+                copy.source.build_loads(builder, tensor_map, offsets, target, barrier)
 
     def _build_consumer(self, group: GroupOp) -> None:
         """Let the loop of the consumers wait for tiles, and free them once they are multiplied."""
@@ -235,7 +236,7 @@ class _Specialization:
 
 @contextmanager
 def _like(
-    builder: KernelBuilder, loop: scf.ForOp, values: dict[SSAValue, SSAValue]
+    builder: KernelBuilder, loop: scf.ForOp, values: dict[SSAValue, SSAValue], unroll: int = 0
 ) -> Generator[SSAValue]:
     """Build a loop with the bounds of another one; give its variable, which `values` learns."""
     body = Block(arg_types=[IndexType()])
@@ -245,7 +246,7 @@ def _like(
     with builder.inside(body):
         yield body.args[0]
         builder.insert(scf.YieldOp())
-    builder.insert(scf.ForOp(first, stop, step, [], body))
+    set_unroll(builder.insert(scf.ForOp(first, stop, step, [], body)), unroll or False)
 
 
 def _can_be_shared(op: Operation) -> bool:
@@ -313,12 +314,12 @@ class SpecializeWarpsPass(ModulePass):
     """Add a warp group that fetches the tiles of a product by TMA, for the others to multiply.
 
     Expects kernels of task ops on views, whose shared tiles have layouts. Rewrites those with one
-    loop of products of warp groups (wgmma) whose tiles are all windows of buffers, alone or in one
-    loop over tiles of the result: they get a ring
-    of as many tiles as the `stages` of their config, a barrier in memory for each tile that has
-    come and one for each that is free, a `task.group` of 128 threads, one of which fetches, and one
-    of all threads there were, with all their work. What else a tile may come from is left to
-    `pipeline-copies`, and so are machines without TMA.
+    loop of products of warp groups (wgmma) whose tiles are all windows of buffers, or what filters
+    see of images, alone or in one loop over tiles of the result: they get a ring of as many tiles
+    as the `stages` of their config, a barrier in memory for each tile that has come and one for
+    each that is free, a `task.group` of 128 threads, one of which fetches, and one of all threads
+    there were, with all their work. What else a tile may come from is left to `pipeline-copies`,
+    and so are machines without TMA.
     """
 
     name = "specialize-warps"

@@ -1,15 +1,17 @@
-"""How tiles come and go by TMA: tensor maps of windows of buffers, and copies of boxes of them."""
+"""How tiles come and go by TMA: tensor maps of windows and images, and copies of parts of them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import ClassVar, Protocol
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import TensorType, i32
 from xdsl.ir import SSAValue
 
+from hidet.analysis.im2col import Im2col, has_tiles, im2col_of
 from hidet.analysis.windows import Window, window_of
 from hidet.dialects.cuda import TensorMapOp, TensorMapType, TmaLoadOp, TmaStoreOp
 from hidet.dialects.cuda.table_ops import Element
@@ -20,8 +22,42 @@ from hidet.dialects.task.layout import SharedLayout, shared_layout_of
 from hidet.rewriting.builder import Index, KernelBuilder
 
 
+class TmaSource(Protocol):
+    """What TMA can copy a tile from, a panel of the tile at a time.
+
+    Attributes:
+        UNROLL: how many steps of the loop that fetches tiles are unrolled; 0 leaves that to the
+            compiler.
+    """
+
+    UNROLL: ClassVar[int] = 0
+
+    def build_map(self, builder: KernelBuilder) -> SSAValue:
+        """Build the tensor map."""
+        ...
+
+    def build_loads(
+        self,
+        builder: KernelBuilder,
+        tensor_map: SSAValue,
+        offsets: Sequence[SSAValue],
+        tile: Element,
+        barrier: Element,
+    ) -> None:
+        """Build the copies of all panels to a tile; the barrier gets their bytes.
+
+        Args:
+            builder: where to build.
+            tensor_map: the map.
+            offsets: where the tile begins in the view that it is one of.
+            tile: its first element.
+            barrier: the barrier.
+        """
+        ...
+
+
 @dataclass(frozen=True)
-class TmaWindow:
+class TmaWindow(TmaSource):
     """A window of which TMA can copy a tile, in one box for each panel of the tile.
 
     Attributes:
@@ -101,15 +137,86 @@ class TmaWindow:
         self, builder: KernelBuilder, offsets: Sequence[SSAValue], tile: Element
     ) -> Iterator[tuple[list[SSAValue], Element]]:
         """Give the coordinates of each panel of a tile, and its first element."""
-        run = shape_of(tile.memref)[self.layout.contiguous - 2]
-        for start in range(0, run, self.panel[1]):
+        for start, panel in _panels_of(builder, tile):
             place: list[Index] = [offsets[dim] for dim in self.dims]
             place[-1] = builder.add(place[-1], start)
-            first = [0, start] if self.layout.contiguous else [start, 0]
-            yield (
-                [_coordinate(builder, index) for index in reversed(place)],
-                Element(tile.memref, [*tile.indices, *map(builder.index, first)]),
-            )
+            yield [_coordinate(builder, index) for index in reversed(place)], panel
+
+
+@dataclass(frozen=True)
+class TmaPixels(TmaSource):
+    """What filters see of images, of which TMA can copy a tile: in one copy a panel of the tile.
+
+    Attributes:
+        view: where the images lie, and how filters go over them.
+        shape: the extents of the view.
+        panel: the rows of a panel of the tile, and the elements of one.
+        swizzle: that of the tile.
+    """
+
+    # Whole loops, with the tap of each step, need more registers than a producer has.
+    UNROLL: ClassVar[int] = 4
+
+    view: Im2col
+    shape: tuple[int, ...]
+    panel: tuple[int, int]
+    swizzle: int
+
+    @staticmethod
+    def of(view: SSAValue, tile: SSAValue) -> TmaPixels | None:
+        """Return how TMA copies a tile of a view, None where it cannot.
+
+        The tile is swizzled, row by row, and is of one tap of the filters wherever it lies.
+        """
+        layout, found = shared_layout_of(tile), im2col_of(view)
+        rows, columns = shape_of(tile)[-2:]
+        if found is None or not layout.swizzle or not layout.contiguous:
+            return None
+        panel = rows, layout.span(element_of(tile))
+        if (
+            not has_tiles(columns, found.channels, found.columns)
+            or found.pixels.problem(found.shape, panel) is not None
+        ):
+            return None
+        return TmaPixels(found, shape_of(view), panel, layout.swizzle)
+
+    def build_map(self, builder: KernelBuilder) -> SSAValue:
+        """Build the tensor map."""
+        images = self.view.images
+        tensor = TensorType(element_of(images.buffer), self.view.shape)
+        kind = TensorMapType(tensor, self.panel, self.swizzle, self.view.pixels)
+        return builder.insert(
+            TensorMapOp(images.buffer, kind, images.offset, images.strides)
+        ).result
+
+    def build_loads(
+        self,
+        builder: KernelBuilder,
+        tensor_map: SSAValue,
+        offsets: Sequence[SSAValue],
+        tile: Element,
+        barrier: Element,
+    ) -> None:
+        """Build the copies of all panels to a tile; the barrier gets their bytes."""
+        b, view = builder, self.view
+        *parts, row, column = offsets
+        *counts, _, columns = self.shape
+        image, *places = b.delinearize(row, (view.shape[0], *(a.positions for a in view.axes)))
+        *taps, channel = b.delinearize(
+            b.index(b.linearize([*parts, column], [*counts, columns])),
+            (*(axis.taps for axis in view.axes), view.channels),
+        )
+        pixel = [
+            _coordinate(b, b.subtract(b.mul(place, axis.stride), axis.padding))
+            for place, axis in zip(places, view.axes, strict=True)
+        ]
+        away = [
+            _coordinate(b, b.mul(tap, axis.dilation))
+            for tap, axis in zip(taps, view.axes, strict=True)
+        ]
+        for start, panel in _panels_of(builder, tile):
+            first = [_coordinate(b, b.add(channel, start)), *pixel[::-1], _coordinate(b, image)]
+            builder.insert(TmaLoadOp(tensor_map, first, away[::-1], panel, barrier))
 
 
 @dataclass(frozen=True)
@@ -118,22 +225,32 @@ class TmaCopy:
 
     Attributes:
         op: the copy.
-        window: what it copies.
+        source: what it copies.
     """
 
     op: CopyOp
-    window: TmaWindow
+    source: TmaSource
 
     @staticmethod
     def of(op: CopyOp) -> TmaCopy | None:
         """Return how TMA makes a copy, None where its source is computed or badly aligned."""
-        window = TmaWindow.of(window_of(op.source), shape_of(op.source), op.tile)
-        return None if window is None or op.sizes else TmaCopy(op, window)
+        source: TmaSource | None = TmaWindow.of(window_of(op.source), shape_of(op.source), op.tile)
+        source = source or TmaPixels.of(op.source, op.tile)
+        return None if source is None or op.sizes else TmaCopy(op, source)
 
     @property
     def bytes(self) -> int:
         """The bytes of the tile."""
         return prod(shape_of(self.op.tile)[-2:]) * bytes_of(element_of(self.op.tile))
+
+
+def _panels_of(builder: KernelBuilder, tile: Element) -> Iterator[tuple[int, Element]]:
+    """Give the first element of each panel of a tile, and its number along the contiguous run."""
+    layout = shared_layout_of(tile.memref)
+    run = shape_of(tile.memref)[layout.contiguous - 2]
+    for start in range(0, run, layout.span(element_of(tile.memref))):
+        first = [0, start] if layout.contiguous else [start, 0]
+        yield start, Element(tile.memref, [*tile.indices, *map(builder.index, first)])
 
 
 def _coordinate(builder: KernelBuilder, index: Index) -> SSAValue:

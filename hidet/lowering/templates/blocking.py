@@ -8,6 +8,7 @@ from functools import cache
 from itertools import product
 from math import prod
 
+from hidet.analysis.im2col import has_tiles
 from hidet.arch.chips import Arch
 from hidet.arch.hopper import WGMMA
 from hidet.arch.instructions import FMA, MMA_SYNC
@@ -84,6 +85,11 @@ class Blocking(Config):
     def cluster(self) -> int:
         """The blocks of a cluster."""
         return self.cluster_rows * self.cluster_columns
+
+    def gathers(self, problem: Problem) -> bool:
+        """Return whether threads fetch the left factor, vector by vector, and not TMA."""
+        by_tma = self.instruction in WGMMA and has_tiles(self.block_k, problem.channels, problem.k)
+        return problem.gathered and not by_tma
 
     def shared_bytes(self, problem: Problem) -> int:
         """Return the shared memory of a block."""
@@ -364,12 +370,14 @@ def estimate(choice: Blocking, problem: Problem, arch: Arch) -> float:
     if group == THREAD:  # each waits for its shared memory
         rate *= min(1, resident * choice.threads / BUSY)
     products = work * choice.block_m * choice.block_n / rate
-    gather = GATHER if problem.gathered else 1
+    gathers = choice.gathers(problem)
+    gather = GATHER if gathers else 1
     traffic = work * 2 * (choice.block_m * gather + choice.block_n) / pace.traffic
     elements = problem.m * problem.k + problem.k * problem.n + problem.m * problem.n
     memory = problem.batch * elements * problem.element_bytes / (BANDWIDTH * arch.bandwidth) * 1e6
     rounds = share if stays else ceil_div(share, resident)
-    fetched = rounds * (steps + (0 if stays and problem.streams else min(choice.stages, steps)))
+    streams = stays and problem.streams and not gathers
+    fetched = rounds * (steps + (0 if streams else min(choice.stages, steps)))
     waiting = fetched * max(pace.latency / max(choice.stages - 1, 0.5), pace.step)
     times = (products, traffic, memory, waiting)
     start = LAUNCH + START * (1 if stays else rounds) + CLUSTER * (choice.cluster > 1)

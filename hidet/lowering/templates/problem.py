@@ -7,6 +7,7 @@ from math import prod
 
 from xdsl.ir import SSAValue
 
+from hidet.analysis.im2col import im2col_of
 from hidet.analysis.windows import window_of
 from hidet.dialects.compute import FusionOp
 from hidet.dialects.graph import MatmulOp
@@ -34,8 +35,10 @@ class Problem:
         stored: the columns of the results that are stored of these.
         gathered: whether the left factor is no window of a tensor, as what the filters of a
             convolution see is none: threads fetch it, and add up the address of each vector.
-        streams: whether all factors can come by TMA, as windows with aligned rows: the tiles of the
-            next result are then fetched while one is stored.
+        channels: those of a pixel, where it is that and TMA can follow it: it fetches tiles of one
+            tap of the filters. Else 0.
+        streams: whether all factors can come by TMA, as windows with aligned rows or as pixels: the
+            tiles of the next result are then fetched while one is stored.
     """
 
     batch: int
@@ -47,6 +50,7 @@ class Problem:
     element_bytes: int
     result_bytes: int = 2
     gathered: bool = False
+    channels: int = 0
     parts: tuple[int, ...] = ()
     stored: tuple[int, ...] = ()
     streams: bool = True
@@ -66,6 +70,9 @@ class Problem:
         stored = fusion.results_ if isinstance(fusion, FusionOp) else products
         parts = tuple(shape_of(value)[-1] for value in products)
         rows = max(prod(result[:-1]), 1)
+        gathered = window_of(anchor.lhs) is None
+        pixels = im2col_of(anchor.lhs) if gathered else None
+        windows = (*(() if pixels else (anchor.lhs,)), *(each.rhs for each in (anchor, *siblings)))
         return cls(
             batch=prod(result[:-2]),
             m=result[-2],
@@ -75,8 +82,9 @@ class Problem:
             total=str(element_of(anchor.result)),
             element_bytes=bytes_of(element),
             result_bytes=max(bytes_of(element_of(value)) for value in stored),
-            gathered=window_of(anchor.lhs) is None,
-            streams=all(map(_is_aligned, (anchor.lhs, *(e.rhs for e in (anchor, *siblings))))),
+            gathered=gathered,
+            channels=pixels.channels if pixels else 0,
+            streams=all(map(_is_aligned, windows)),
             parts=parts if siblings else (),
             stored=tuple(size_of(value) // rows for value in stored) if siblings else (),
         )

@@ -57,7 +57,7 @@ def check():
     `body` are the ops; `inputs` the tensors of the arguments by name; `expected` the references of
     the returned values by name. Results are of type `dtype` where the reference is float64, else
     of the reference's own type. `kernels` is how many kernels the program becomes; those that have
-    nothing to do do not count. `options` are further ones of the compiler.
+    nothing to do do not count. `options` are further ones of the compiler. Gives the program.
     """
 
     def run(
@@ -75,5 +75,6 @@ def check():
         results = graph.run(list(inputs.values()), [])
         for result, reference in zip(results, expected.values(), strict=True):
             assert_close(result, reference, tolerance)
+        return graph
 
     return run

@@ -2,18 +2,22 @@
 
 import random
 import re
+import shutil
+import subprocess
 
 import pytest
 import torch
 from torch.nn import functional
 from xdsl.parser import Parser
 
+from hidet.backend.device import INCLUDE_DIR
 from hidet.backend.printer import print_kernels
 from hidet.context import make_context
 from hidet.dialects.cuda import KernelOp
 from hidet.frontends.torch.dtypes import type_of
 from hidet.lowering.pipelines import PassOptions, run_pipeline
 from hidet.lowering.templates.blocking import Blocking
+from hidet.runtime.plan import TensorMap
 
 CHOICES = (
     Blocking("m16n8k16_f16_f32", 32, 32, 64, 2, 2, 3),
@@ -99,3 +103,81 @@ def test_images_are_copied_in_vectors(depth, copied):
     source = print_kernels([op for op in module.ops if isinstance(op, KernelOp)])
     copies = re.findall(r"cp_async_c[ag]<(\d+)>\(&sa.* \? (\d+) : 0\)", source)
     assert {2 * int(size) for pair in copies for size in pair} == {copied}
+
+
+# ---- by TMA
+
+NAME = "m64n32k16_f16_f32"
+
+
+@pytest.mark.parametrize(
+    ("images", "filters", "options", "choice"),
+    [
+        (  # 90 places, 30 an image: tiles begin and end within rows, and the last one is half full
+            (3, 64, 9, 11),
+            (32, 64, 3, 3),
+            {"stride": (2, 2), "padding": (1, 1), "dilation": (1, 1)},
+            Blocking(NAME, 64, 32, 64, 1, 1, 3, grid=1, epilogue="staged"),
+        ),
+        (  # steps of two panels; nothing is the same along both dimensions
+            (2, 128, 9, 8),
+            (24, 128, 3, 2),
+            {"stride": (1, 3), "padding": (2, 0), "dilation": (2, 3)},
+            Blocking(NAME, 64, 32, 128, 1, 1, 2),
+        ),
+        (  # blocks share their filters, not their pixels
+            (2, 64, 19, 9),
+            (32, 64, 1, 1),
+            {"stride": (2, 2), "padding": (0, 0), "dilation": (1, 1)},
+            Blocking(NAME, 64, 32, 64, 1, 1, 2, cluster_rows=2),
+        ),
+    ],
+    ids=["tiles over rows and images", "panels", "clusters"],
+)
+def test_images_that_come_by_tma(check, choose, images, filters, options, choice):
+    """Places and taps of all kinds, in tiles that end where no row and no image does."""
+    torch.manual_seed(0)
+    x, w = torch.randn(images).half(), torch.randn(filters).half()
+    options = {**options, "groups": 1}
+    y = functional.conv2d(x.double(), w.double(), **options).relu()
+    graph = check(
+        conv2d(x, w, y.half(), options),
+        packed(x, w),
+        {"y": y},
+        dtype=torch.float16,
+        tolerance=4e-3,
+        kernels=1 + (w[0, 0].numel() > 1),
+        options=choose(choice),
+    )
+    arguments = [argument for launch in graph.plan.forward for argument in launch.arguments]
+    maps = [argument.spec for argument in arguments if isinstance(argument, TensorMap)]
+    assert sum(spec.pixels != () for spec in maps) == 1
+
+
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="needs nvcc")
+def test_the_producer_has_enough_registers(tmp_path):
+    """A kernel of ResNet-50: it fetches pixels, spills nothing, and its products overlap."""
+    x, w = torch.empty(128, 256, 14, 14).half(), torch.empty(256, 256, 3, 3).half()
+    options = {"stride": (1, 1), "padding": (1, 1), "dilation": (1, 1), "groups": 1}
+    arguments = ", ".join(f"%{name}: {type_of(each)}" for name, each in packed(x, w).items())
+    text = f"""func.func @forward({arguments}) -> {type_of(x)} {{
+      {conv2d(x, w, x, options)}
+      func.return %y : {type_of(x)} }}"""
+    context = make_context()
+    module = Parser(context, text).parse_module()
+    run_pipeline(module, context, PassOptions(arch="sm_90a"))
+    kernels = [op for op in module.ops if isinstance(op, KernelOp)]
+    source = print_kernels([op for op in kernels if "conv" in op.sym_name.data])
+    assert "hidet::tma_load_pixels" in source
+    (tmp_path / "kernel.cu").write_text(source)
+    target = "arch=compute_90a,code=sm_90a"
+    command = ["nvcc", "-cubin", "-gencode", target, "-std=c++17", "-I", str(INCLUDE_DIR)]
+    done = subprocess.run(
+        [*command, "-Xptxas", "-v", "-o", "kernel.cubin", "kernel.cu"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads" in done.stderr
+    assert "C75" not in done.stderr
