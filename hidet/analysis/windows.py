@@ -57,6 +57,13 @@ def sink_window(sink: SinkOp) -> tuple[StoreOp, Window] | None:
     return None if window is None else (store, window)
 
 
+def window_read(load: LoadOp, indices: Sequence[SSAValue]) -> Window | None:
+    """Return the window that a load reads, by indices; None where its place is not affine."""
+    windows = _Windows()
+    source = windows.of(load.source)
+    return None if source is None else windows.moved(source, load.indices, indices)
+
+
 class _Windows:
     """Follows views down to buffers."""
 

@@ -10,6 +10,9 @@ WARP_GROUP = 4 * WARP
 """Threads of a warp group: four warps, the first of which has a number divisible by four (PTX ISA,
 Asynchronous Warpgroup Level Matrix Instructions, Warpgroup)."""
 
+REGISTER_BYTES = 4
+"""The bytes of a register."""
+
 ACCESS_BYTES = 16
 """The most that a thread loads or stores at once, at an address that is a multiple of it."""
 

@@ -33,6 +33,7 @@ TASK = (
     "schedule",  # each fusion a kernel, written against views
     "map-tensor-cores",  # while what feeds a product is in sight as copies of tiles
     "map-copies",  # tiles have their layouts
+    "prefetch-operands",  # while an epilogue is one copy, whose map is that of its operands
     "stage-epilogue",  # what stores results is then a part of what the warps share
     "specialize-warps",  # where all tiles of a product can come by TMA
     "multicast-copies",  # of what the producers of a cluster fetch
@@ -46,6 +47,7 @@ TASK = (
 CUDA = (
     "simplify-index",  # linear forms make strides visible
     "merge-equal-ops",  # views inlined twice load twice
+    "interchange-loops",  # what is the same for neighbours stands outside of their loop by now
     "vectorize",  # needs strides; leaves index arithmetic of its own
     "flatten-memrefs",  # after vectorize, which wants the last dimension
     "plan-shared-memory",  # after vectorize, which aligns shared arrays

@@ -6,13 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import FixedBitwidthType
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, SSAValue
 
+from hidet.analysis.contiguity import contiguous_run
 from hidet.arch.chips import Arch
 from hidet.arch.limits import ACCESS_BYTES
 from hidet.dialects.compute import FusionOp, GridOp, ReduceOp
+from hidet.dialects.compute.ops import terminator_of
 from hidet.dialects.graph import AnchorOp
-from hidet.dialects.shaped import element_of, size_of
+from hidet.dialects.shaped import element_of, shape_of, size_of
 from hidet.lang import repeat, script, spatial
 from hidet.lowering.templates.base import KernelScope, Launch, Results, Template, ceil_div
 from hidet.lowering.templates.config import Config
@@ -49,13 +51,21 @@ class ElementwiseTemplate(Template[ElementwiseConfig]):
         return len(sizes) == 1 and not any(isinstance(op, AnchorOp) for op in fusion.body.block.ops)
 
     def configs(self, fusion: FusionOp, arch: Arch) -> Sequence[ElementwiseConfig]:
-        """Return one config: vectors where elements are plenty, one element a thread elsewhere."""
+        """Return one config: vectors where elements are plenty, one element a thread elsewhere.
+
+        Reductions take vectors where they read them. A vector is no longer than a short row.
+        """
         size = size_of(fusion.results_[0])
-        widest = max(_bytes(result.type) for result in fusion.results_)
-        vector = ACCESS_BYTES // widest
-        has_loops = any(isinstance(op, ReduceOp) for op in fusion.body.walk())
-        enough = 256 * arch.processors * vector
-        if has_loops or size % vector or size < enough:
+        vector = ACCESS_BYTES // max(_bytes(result.type) for result in fusion.results_)
+        rows = map(_row_of, fusion.results_)
+        vector = min([vector, *(row for row in rows if vector % row == 0)])
+        if any(isinstance(op, ReduceOp) for op in fusion.body.walk()):
+            vector = (
+                1
+                if arch.is_cpu
+                else min(vector, *map(_run_of, terminator_of(fusion.body).operands))
+            )
+        if size % vector or size < 256 * arch.processors * vector:
             vector = 1
         threads = 256 if size >= 256 * arch.processors else 128
         return [ElementwiseConfig(threads, vector)]
@@ -91,6 +101,17 @@ def store(results: Results, element: Index) -> None:
     values = [view[at] for (view, _), at in zip(results, places, strict=True)]
     for value, (_, buffer), at in zip(values, results, places, strict=True):
         buffer[at] = value
+
+
+def _row_of(value: SSAValue) -> int:
+    """Return the extent of the last dimension with several elements; the size of one element."""
+    return next((extent for extent in reversed(shape_of(value)) if extent > 1), ACCESS_BYTES)
+
+
+def _run_of(value: SSAValue) -> int:
+    """Return how many neighbours of a result are computed of neighbours in memory."""
+    dim = len(shape_of(value)) - 1
+    return contiguous_run(value, [dim]).length if dim >= 0 else 1
 
 
 def _bytes(kind: Attribute) -> int:

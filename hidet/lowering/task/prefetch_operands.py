@@ -1,0 +1,210 @@
+"""The pass `prefetch-operands`: what an epilogue reads is on its way while the product is made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import FixedBitwidthType, ModuleOp, TensorType
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import (
+    PatternRewriter,
+    PatternRewriteWalker,
+    RewritePattern,
+    op_type_rewrite_pattern,
+)
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from hidet.analysis.kernels import kernels_of
+from hidet.analysis.windows import Window, window_read
+from hidet.arch.limits import REGISTER_BYTES
+from hidet.dialects.compute import GridOp, LoadOp, SinkOp, YieldOp
+from hidet.dialects.cuda.attributes import Space, space_of
+from hidet.dialects.shaped import element_of, is_memref, memref_type, shape_of
+from hidet.dialects.task import CopyOp
+from hidet.dialects.task.layout import map_of
+from hidet.lowering.task.product_loops import ProductLoop
+from hidet.mapping import TaskMap
+from hidet.mapping.factors import Factor
+from hidet.rewriting.builder import KernelBuilder
+
+MOST_REGISTERS = 192
+"""So many registers of a thread may sums and prefetched operands take together, of 255; others
+hold addresses and what is on its way to tensor cores."""
+
+
+class PrefetchOperands(RewritePattern):
+    """A copy of sums to a sink, after a loop of products: the loads of the sink are made first.
+
+        for k { ... task.matmul %sa, %sb to %acc }
+        task.copy %acc to sink (%i, %j, %v) { store %v + load %r[%i, %j], %out[%i, %j] }
+
+    becomes, where `%tile` is a tile in registers that is spread over the threads as `%acc` is,
+
+        task.copy %r[%row, %column] to %tile
+        for k { ... task.matmul %sa, %sb to %acc }
+        task.copy %acc to sink (%i, %j, %v) { store %v + load %tile[...], %out[%i, %j] }
+
+    What depends on the column alone has one row. Tiles of all rows come first where registers are
+    short, since they are most, and most often far away; what would take too many stays.
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: CopyOp, rewriter: PatternRewriter) -> None:
+        """Rewrite one copy."""
+        sink, loop = op.target.owner, _loop_ahead_of(op)
+        if loop is None or not isinstance(sink, SinkOp) or not is_memref(op.source.type):
+            return
+        taken = sum(map(_registers_of, loop.accumulators))
+        builder = KernelBuilder(InsertPoint.before(loop.op))
+        for operand in sorted(_operands_of(sink, map_of(op.source.type)), key=_Operand.is_row):
+            taken += operand.registers
+            if taken > MOST_REGISTERS:
+                break
+            operand.prefetch(builder, sink, op)
+
+
+@dataclass(frozen=True)
+class _Operand:
+    """A load in a sink.
+
+    Attributes:
+        load: the load.
+        window: what it reads, by the indices of the sink.
+        tasks: who holds which element of the tile of sums.
+    """
+
+    load: LoadOp
+    window: Window
+    tasks: TaskMap
+
+    def is_row(self) -> bool:
+        """Return whether all rows of a tile read the same."""
+        return self.window.strides[-2] == 0
+
+    @property
+    def spread(self) -> TaskMap:
+        """Who holds which element of what is prefetched."""
+        return _one_row(self.tasks) if self.is_row() else self.tasks
+
+    @property
+    def registers(self) -> int:
+        """The registers that a thread needs for it."""
+        kind = self.load.result.type
+        bits = kind.bitwidth if isinstance(kind, FixedBitwidthType) else 0
+        return self.spread.tasks_per_worker * bits // 8 // REGISTER_BYTES
+
+    def prefetch(self, builder: KernelBuilder, sink: SinkOp, copy: CopyOp) -> None:
+        """Copy what the load reads to registers, and have it read these."""
+        tile = builder.register_tile(self.load.result.type, self.spread)
+        tile.name_hint = self.load.result.name_hint
+        view = builder.insert(self._view(sink))
+        *lead, row, column = copy.target_offsets
+        first = [*lead, builder.index(0) if self.is_row() else row, column]
+        builder.insert(CopyOp(view, first, tile, [], copy.worker))
+        inside = KernelBuilder(InsertPoint.before(self.load))
+        i, j = sink.indices[-2:]
+        place = [0 if self.is_row() else inside.subtract(i, row), inside.subtract(j, column)]
+        self.load.result.replace_all_uses_with(inside.load(tile, place))
+        Rewriter.erase_op(self.load)
+
+    def _view(self, sink: SinkOp) -> GridOp:
+        """Return the view of all that the load reads."""
+        shape = [*shape_of(sink.result)]
+        if self.is_row():
+            shape[-2] = 1
+        view = GridOp(TensorType(self.load.result.type, shape))
+        values = dict(zip(sink.indices, view.indices, strict=True))
+        builder = KernelBuilder(InsertPoint.at_end(view.body.block))
+        for op in _needed(self.load):
+            builder.insert(op.clone(values))
+        builder.insert(YieldOp(values[self.load.result]))
+        return view
+
+
+def _operands_of(sink: SinkOp, tasks: TaskMap) -> list[_Operand]:
+    """Return the loads of a sink from global memory that differ from column to column."""
+    found: list[_Operand] = []
+    for op in sink.body.block.ops:
+        if isinstance(op, LoadOp) and _is_global(op.source):
+            window = window_read(op, sink.indices)
+            if window is not None and window.strides[-1]:
+                found.append(_Operand(op, window, tasks))
+    return found
+
+
+def _is_global(source: SSAValue) -> bool:
+    return is_memref(source.type) and space_of(memref_type(source)) is Space.GLOBAL
+
+
+def _needed(op: Operation) -> list[Operation]:
+    """Return the ops of a block that an op needs, and itself, in order."""
+    wanted = {op}
+    block = op.parent
+    assert block is not None
+    for each in reversed(list(block.ops)):
+        if each in wanted:
+            wanted.update(v.owner for v in each.operands if isinstance(v.owner, Operation))
+    return [each for each in block.ops if each in wanted]
+
+
+def _one_row(tasks: TaskMap) -> TaskMap:
+    """Return who needs which element of a row, where a map says who has which of a tile."""
+    factors: list[Factor] = []
+    for factor in tasks.factors:
+        if factor.kind == "replicate":
+            factors.append(factor)
+            continue
+        rows, columns = factor.dims
+        if factor.kind == "spatial" and rows > 1:
+            factors.append(Factor("replicate", (rows,)))
+        factors.append(Factor(factor.kind, (1, columns)))
+    return TaskMap(tuple(factors))
+
+
+def _registers_of(tile: SSAValue) -> int:
+    """Return the registers of a thread that a tile of sums takes."""
+    kind = element_of(tile)
+    assert isinstance(kind, FixedBitwidthType)
+    return map_of(tile.type).tasks_per_worker * kind.size // REGISTER_BYTES
+
+
+def _loop_ahead_of(op: CopyOp) -> ProductLoop | None:
+    """Return the loop of products on tensor cores that makes what a copy stores, in its block."""
+    for each in _ahead_of(op):
+        if isinstance(each, scf.ForOp):
+            loop = ProductLoop(each)
+            is_pipelined = loop.is_one and all(product.via for product in loop.products)
+            return loop if is_pipelined and op.source in loop.accumulators else None
+    return None
+
+
+def _ahead_of(op: Operation) -> Sequence[Operation]:
+    """Return the ops ahead of an op in its block, the nearest first."""
+    found: list[Operation] = []
+    while (previous := op.prev_op) is not None:
+        found.append(previous)
+        op = previous
+    return found
+
+
+@dataclass(frozen=True)
+class PrefetchOperandsPass(ModulePass):
+    """Load what an epilogue reads besides sums ahead of the loop that makes them.
+
+    Expects kernels of task ops on views, with known maps. Rewrites copies of the sums of products
+    on tensor cores to sinks, with loads of global memory at places that are affine in row and
+    column: a residual, a bias, a scale. It hides their latency behind the loop's. Loads on a
+    condition are left alone.
+    """
+
+    name = "prefetch-operands"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Prefetch in every kernel of the module."""
+        for kernel in kernels_of(op):
+            walker = PatternRewriteWalker(PrefetchOperands(), apply_recursively=False)
+            walker.rewrite_region(kernel.body)
