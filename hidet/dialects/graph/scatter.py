@@ -32,9 +32,12 @@ class ScatterOp(LookupOp):
     def infer_type(self) -> Tensor:
         """Give the type of x."""
         x, ids, source = tensor_type(self.x), self.positions(), tensor_type(self.source)
-        ranks = [each.get_num_dims() for each in (ids, source)]
-        rows, *width = source.get_shape() or [None]
-        if ranks != [1, 2] or (rows,) != ids.get_shape() or prod(x.get_shape()) % max(1, *width):
+        is_right = (
+            [each.get_num_dims() for each in (ids, source)] == [1, 2]
+            and source.get_shape()[:1] == ids.get_shape()
+            and prod(x.get_shape()) % max(source.get_shape()[1], 1) == 0
+        )
+        if not is_right:
             raise VerifyException(
                 f"{self.name}: needs [M], [M, D] and rows of D, got {ids}, {source} and {x}"
             )
