@@ -29,6 +29,7 @@ from hidet.errors import CompilerNotFoundError, LegalityError, OptionError, Pass
 from hidet.lowering.cuda.form_expressions import FormExpressionsPass
 from hidet.lowering.host.plan_memory import PlanMemoryPass
 from hidet.runtime.addresses import NativeAddresses
+from hidet.runtime.plan import SCHEMA
 
 CPU = torch.device("cpu")
 
@@ -245,7 +246,8 @@ def test_files_cut_short_are_made_again(compile_text, pipeline, cache_dir, names
 def test_intact_entry_with_a_wrong_plan_is_a_miss(compile_text, pipeline, cache_dir):
     """The checksums are right, but the plan is none; such an entry is of another program."""
     key = program_key(str(_parse(GRAPH)), Gxx(), Arch.parse("cpu"), CompileOptions.current())
-    Store(cache_dir).programs.put(key, {"plan.json": b'{"schema": 2, "plan": {}}'}, {})
+    plan = json.dumps({"schema": SCHEMA, "plan": {}})
+    Store(cache_dir).programs.put(key, {"plan.json": plan.encode()}, {})
     with pytest.warns(CacheWarning, match=r"cannot be used and is compiled again: object"):
         graph = compile_text()
     _check(graph)
