@@ -16,14 +16,13 @@ from xdsl.pattern_rewriter import (
 )
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from hidet.analysis.forms import ZERO, LinearForm
 from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.memory import accesses_of, is_arithmetic, may_alias
 from hidet.dialects.cuda import KernelOp
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.cuda.marks import UNROLL
 from hidet.dialects.shaped import element_of, shape_of
-from hidet.lowering.cuda.vector_accesses import COUNTS
+from hidet.lowering.cuda.vector_accesses import VectorLoop
 from hidet.rewriting.builder import KernelBuilder
 from hidet.rewriting.dead_code import drop_dead_code
 from hidet.rewriting.kernel_pass import KernelPass
@@ -58,6 +57,7 @@ class _Parts:
 
     Attributes:
         loop: the loop.
+        count: how many neighbours there are.
         shared: the arithmetic that is the same for all neighbours.
         own: other arithmetic of no part, of which each has a copy.
         parts: nests of loops, and runs of other ops.
@@ -65,6 +65,7 @@ class _Parts:
     """
 
     loop: scf.ForOp
+    count: int
     shared: Sequence[Operation]
     own: Sequence[Operation]
     parts: Sequence[Sequence[Operation]]
@@ -75,7 +76,8 @@ class _Parts:
         """Return the parts of a loop, None where neighbours cannot take the same steps."""
         ops = [op for op in loop.body.block.ops if not isinstance(op, scf.YieldOp)]
         nests = [op for op in ops if isinstance(op, scf.ForOp)]
-        if UNROLL not in loop.attributes or not nests or not _counts_neighbours(loop):
+        vectors = VectorLoop(loop, IndexForms())
+        if UNROLL not in loop.attributes or not vectors.is_candidate or loop.iter_args:
             return None
         neighbour = loop.body.block.args[0]
         varying = {neighbour.block, *_dependent(neighbour)}
@@ -89,13 +91,15 @@ class _Parts:
                 parts[-1].append(op)
         found = _Parts(
             loop,
+            vectors.count,
             [op for op in arithmetic if op not in varying],
             [op for op in arithmetic if op in varying],
             [part for part in parts if part],
             totals,
         )
         is_possible = (
-            all(shape_of(op.memref) == () and _is_variable(op) for op in totals)
+            bool(nests)
+            and all(shape_of(op.memref) == () and _is_variable(op) for op in totals)
             and all(_is_nest(nest, varying) and _adds_up(nest, totals) for nest in nests)
             and found._is_independent()
         )
@@ -127,10 +131,9 @@ class _Parts:
         for op in self.shared:
             op.detach()
             builder.insert(op)
-        count = IndexForms().trip_count(self.loop) or 0
         values: dict[SSAValue, SSAValue] = {}
         for total in self.totals:
-            array = builder.local_array(element_of(total.memref), [count])
+            array = builder.local_array(element_of(total.memref), [self.count])
             array.name_hint = total.memref.name_hint
             values[total.memref] = array
         for part in self.parts:
@@ -181,17 +184,6 @@ class _Parts:
         for op in list(copy.walk()):
             if isinstance(op, memref.LoadOp | memref.StoreOp) and op.memref in arrays:
                 _index(op, body.args[0])
-
-
-def _counts_neighbours(loop: scf.ForOp) -> bool:
-    """Return whether a loop counts from 0 in steps of 1 to the length of a vector."""
-    forms = IndexForms()
-    return (
-        not loop.iter_args
-        and forms.trip_count(loop) in COUNTS
-        and forms.form(loop.lb) == ZERO
-        and forms.form(loop.step) == LinearForm.number(1)
-    )
 
 
 def _is_variable(op: memref.AllocaOp) -> bool:

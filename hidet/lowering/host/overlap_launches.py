@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, MemRefType, ModuleOp, UnitAttr
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, UnitAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -28,7 +28,7 @@ from hidet.dialects.cuda.marks import AWAITED
 from hidet.dialects.cuda.table_ops import InstructionOp
 from hidet.dialects.cuda.tensor_map import TensorMapOp, TensorMapType
 from hidet.dialects.effects import accessed, effects_of
-from hidet.dialects.host_functions import FORWARD, OUTPUT_COUNT, UPDATES
+from hidet.dialects.host_functions import FORWARD, OUTPUT_COUNT, updates_of
 from hidet.pass_options import PassOptions
 from hidet.rewriting.builder import KernelBuilder
 
@@ -159,8 +159,7 @@ def _is_constant(value: SSAValue) -> bool:
 def _is_updated(value: BlockArgument) -> bool:
     """Return whether a function gives an argument a new content."""
     function = value.block.parent_op()
-    found = function.attributes.get(UPDATES) if function is not None else None
-    return isinstance(found, DenseArrayBase) and value.index in found.get_values()
+    return isinstance(function, FuncOp) and value in dict(updates_of(function))
 
 
 def _output_count(block: Block) -> int:

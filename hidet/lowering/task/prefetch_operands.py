@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import FixedBitwidthType, ModuleOp, TensorType
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import (
     PatternRewriter,
@@ -23,7 +22,7 @@ from hidet.analysis.windows import Window, window_read
 from hidet.arch.limits import REGISTER_BYTES
 from hidet.dialects.compute import GridOp, LoadOp, SinkOp, YieldOp
 from hidet.dialects.cuda.attributes import Space, space_of
-from hidet.dialects.shaped import element_of, is_memref, memref_type, shape_of
+from hidet.dialects.shaped import bytes_of, element_of, is_memref, memref_type, shape_of
 from hidet.dialects.task import CopyOp
 from hidet.dialects.task.layout import map_of
 from hidet.lowering.task.product_loops import ProductLoop
@@ -58,7 +57,7 @@ class PrefetchOperands(RewritePattern):
         sink, loop = op.target.owner, _loop_ahead_of(op)
         if loop is None or not isinstance(sink, SinkOp) or not is_memref(op.source.type):
             return
-        taken = sum(map(_registers_of, loop.accumulators))
+        taken = sum(_registers(element_of(s), map_of(s.type)) for s in loop.accumulators)
         builder = KernelBuilder(InsertPoint.before(loop.op))
         for operand in sorted(_operands_of(sink, map_of(op.source.type)), key=_Operand.is_row):
             taken += operand.registers
@@ -93,9 +92,7 @@ class _Operand:
     @property
     def registers(self) -> int:
         """The registers that a thread needs for it."""
-        kind = self.load.result.type
-        bits = kind.bitwidth if isinstance(kind, FixedBitwidthType) else 0
-        return self.spread.tasks_per_worker * bits // 8 // REGISTER_BYTES
+        return _registers(self.load.result.type, self.spread)
 
     def prefetch(self, builder: KernelBuilder, sink: SinkOp, copy: CopyOp) -> None:
         """Copy what the load reads to registers, and have it read these."""
@@ -165,30 +162,21 @@ def _one_row(tasks: TaskMap) -> TaskMap:
     return TaskMap(tuple(factors))
 
 
-def _registers_of(tile: SSAValue) -> int:
-    """Return the registers of a thread that a tile of sums takes."""
-    kind = element_of(tile)
-    assert isinstance(kind, FixedBitwidthType)
-    return map_of(tile.type).tasks_per_worker * kind.size // REGISTER_BYTES
+def _registers(element: Attribute, tasks: TaskMap) -> int:
+    """Return the registers of a thread that its elements of a tile take."""
+    return tasks.tasks_per_worker * bytes_of(element) // REGISTER_BYTES
 
 
 def _loop_ahead_of(op: CopyOp) -> ProductLoop | None:
     """Return the loop of products on tensor cores that makes what a copy stores, in its block."""
-    for each in _ahead_of(op):
-        if isinstance(each, scf.ForOp):
-            loop = ProductLoop(each)
-            is_pipelined = loop.is_one and all(product.via for product in loop.products)
-            return loop if is_pipelined and op.source in loop.accumulators else None
-    return None
-
-
-def _ahead_of(op: Operation) -> Sequence[Operation]:
-    """Return the ops ahead of an op in its block, the nearest first."""
-    found: list[Operation] = []
-    while (previous := op.prev_op) is not None:
-        found.append(previous)
-        op = previous
-    return found
+    ahead = op.prev_op
+    while ahead is not None and not isinstance(ahead, scf.ForOp):
+        ahead = ahead.prev_op
+    if ahead is None:
+        return None
+    loop = ProductLoop(ahead)
+    makes_it = loop.is_one and op.source in loop.accumulators
+    return loop if makes_it and all(product.via for product in loop.products) else None
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import TensorType, i32
@@ -22,7 +23,7 @@ from hidet.dialects.task.layout import SharedLayout, shared_layout_of
 from hidet.rewriting.builder import Index, KernelBuilder
 
 
-class TmaSource(Protocol):
+class TmaSource(ABC):
     """What TMA can copy a tile from, a panel of the tile at a time.
 
     Attributes:
@@ -32,9 +33,9 @@ class TmaSource(Protocol):
 
     UNROLL: ClassVar[int] = 0
 
+    @abstractmethod
     def build_map(self, builder: KernelBuilder) -> SSAValue:
         """Build the tensor map."""
-        ...
 
     def build_loads(
         self,
@@ -53,7 +54,14 @@ class TmaSource(Protocol):
             tile: its first element.
             barrier: the barrier.
         """
-        ...
+        for place, away, panel in self.panels(builder, offsets, tile):
+            builder.insert(TmaLoadOp(tensor_map, place, away, panel, barrier))
+
+    @abstractmethod
+    def panels(
+        self, builder: KernelBuilder, offsets: Sequence[SSAValue], tile: Element
+    ) -> Iterator[tuple[Sequence[SSAValue], Sequence[SSAValue], Element]]:
+        """Give coordinates, and offsets from there, of each panel of a tile; its first element."""
 
 
 @dataclass(frozen=True)
@@ -110,18 +118,6 @@ class TmaWindow(TmaSource):
             TensorMapOp(self.window.buffer, kind, self.window.offset, strides)
         ).result
 
-    def build_loads(
-        self,
-        builder: KernelBuilder,
-        tensor_map: SSAValue,
-        offsets: Sequence[SSAValue],
-        tile: Element,
-        barrier: Element,
-    ) -> None:
-        """Build the copies of all panels to a tile; the barrier gets their bytes."""
-        for place, panel in self._panels(builder, offsets, tile):
-            builder.insert(TmaLoadOp(tensor_map, place, (), panel, barrier))
-
     def build_stores(
         self,
         builder: KernelBuilder,
@@ -130,17 +126,17 @@ class TmaWindow(TmaSource):
         tile: Element,
     ) -> None:
         """Build the copies of all panels of a tile to the window."""
-        for place, panel in self._panels(builder, offsets, tile):
+        for place, _, panel in self.panels(builder, offsets, tile):
             builder.insert(TmaStoreOp(panel, tensor_map, place))
 
-    def _panels(
+    def panels(
         self, builder: KernelBuilder, offsets: Sequence[SSAValue], tile: Element
-    ) -> Iterator[tuple[list[SSAValue], Element]]:
+    ) -> Iterator[tuple[Sequence[SSAValue], Sequence[SSAValue], Element]]:
         """Give the coordinates of each panel of a tile, and its first element."""
         for start, panel in _panels_of(builder, tile):
             place: list[Index] = [offsets[dim] for dim in self.dims]
             place[-1] = builder.add(place[-1], start)
-            yield [_coordinate(builder, index) for index in reversed(place)], panel
+            yield [_coordinate(builder, index) for index in reversed(place)], (), panel
 
 
 @dataclass(frozen=True)
@@ -189,15 +185,10 @@ class TmaPixels(TmaSource):
             TensorMapOp(images.buffer, kind, images.offset, images.strides)
         ).result
 
-    def build_loads(
-        self,
-        builder: KernelBuilder,
-        tensor_map: SSAValue,
-        offsets: Sequence[SSAValue],
-        tile: Element,
-        barrier: Element,
-    ) -> None:
-        """Build the copies of all panels to a tile; the barrier gets their bytes."""
+    def panels(
+        self, builder: KernelBuilder, offsets: Sequence[SSAValue], tile: Element
+    ) -> Iterator[tuple[Sequence[SSAValue], Sequence[SSAValue], Element]]:
+        """Give the pixel of each panel of a tile, how far the tap is from it; its first element."""
         b, view = builder, self.view
         *parts, row, column = offsets
         *counts, _, columns = self.shape
@@ -216,7 +207,7 @@ class TmaPixels(TmaSource):
         ]
         for start, panel in _panels_of(builder, tile):
             first = [_coordinate(b, b.add(channel, start)), *pixel[::-1], _coordinate(b, image)]
-            builder.insert(TmaLoadOp(tensor_map, first, away[::-1], panel, barrier))
+            yield first, away[::-1], panel
 
 
 @dataclass(frozen=True)

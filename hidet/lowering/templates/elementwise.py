@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import FixedBitwidthType
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 
 from hidet.analysis.contiguity import contiguous_run
 from hidet.arch.chips import Arch
@@ -14,7 +13,7 @@ from hidet.arch.limits import ACCESS_BYTES
 from hidet.dialects.compute import FusionOp, GridOp, ReduceOp
 from hidet.dialects.compute.ops import terminator_of
 from hidet.dialects.graph import AnchorOp
-from hidet.dialects.shaped import element_of, shape_of, size_of
+from hidet.dialects.shaped import bytes_of, element_of, shape_of, size_of
 from hidet.lang import repeat, script, spatial
 from hidet.lowering.templates.base import KernelScope, Launch, Results, Template, ceil_div
 from hidet.lowering.templates.config import Config
@@ -56,15 +55,14 @@ class ElementwiseTemplate(Template[ElementwiseConfig]):
         Reductions take vectors where they read them. A vector is no longer than a short row.
         """
         size = size_of(fusion.results_[0])
-        vector = ACCESS_BYTES // max(_bytes(result.type) for result in fusion.results_)
+        vector = ACCESS_BYTES // max(bytes_of(element_of(each)) for each in fusion.results_)
         rows = map(_row_of, fusion.results_)
         vector = min([vector, *(row for row in rows if vector % row == 0)])
-        if any(isinstance(op, ReduceOp) for op in fusion.body.walk()):
-            vector = (
-                1
-                if arch.is_cpu
-                else min(vector, *map(_run_of, terminator_of(fusion.body).operands))
-            )
+        has_loops = any(isinstance(op, ReduceOp) for op in fusion.body.walk())
+        if has_loops:
+            vector = min(vector, *map(_run_of, terminator_of(fusion.body).operands))
+        if has_loops and arch.is_cpu:
+            vector = 1
         if size % vector or size < 256 * arch.processors * vector:
             vector = 1
         threads = 256 if size >= 256 * arch.processors else 128
@@ -112,10 +110,3 @@ def _run_of(value: SSAValue) -> int:
     """Return how many neighbours of a result are computed of neighbours in memory."""
     dim = len(shape_of(value)) - 1
     return contiguous_run(value, [dim]).length if dim >= 0 else 1
-
-
-def _bytes(kind: Attribute) -> int:
-    """Return the number of bytes of an element of a tensor."""
-    element = element_of(kind)
-    assert isinstance(element, FixedBitwidthType)
-    return element.size

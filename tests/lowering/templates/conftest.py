@@ -1,9 +1,13 @@
 """Small programs of the graph dialect, compiled for the CPU and run on poisoned outputs."""
 
+import shutil
+import subprocess
+
 import pytest
 import torch
 from xdsl.parser import Parser
 
+from hidet.backend.device import INCLUDE_DIR
 from hidet.context import make_context
 from hidet.driver import compile_graph
 from hidet.frontends.torch.dtypes import type_of
@@ -78,3 +82,26 @@ def check():
         return graph
 
     return run
+
+
+@pytest.fixture
+def check_ptxas(tmp_path):
+    """Give a function that compiles a kernel for Hopper, whose ptxas may neither warn nor spill."""
+    if shutil.which("nvcc") is None:
+        pytest.skip("needs nvcc")
+
+    def check(source):
+        (tmp_path / "kernel.cu").write_text(source)
+        target = "arch=compute_90a,code=sm_90a"
+        command = ["nvcc", "-cubin", "-gencode", target, "-std=c++17", "-I", str(INCLUDE_DIR)]
+        done = subprocess.run(
+            [*command, "-Xptxas", "-v", "-o", "kernel.cubin", "kernel.cu"],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert "0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads" in done.stderr
+        assert "C75" not in done.stderr  # products one after the other
+
+    return check

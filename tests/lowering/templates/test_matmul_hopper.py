@@ -1,13 +1,10 @@
 """The kernel that the passes make of a large product on Hopper: its structure, its registers."""
 
 import re
-import shutil
-import subprocess
 
 import pytest
 from xdsl.parser import Parser
 
-from hidet.backend.device import INCLUDE_DIR
 from hidet.backend.printer import print_kernels
 from hidet.context import make_context
 from hidet.dialects.cuda import KernelOp
@@ -53,18 +50,6 @@ def test_the_structure_is_that_of_the_script(source, load_example):
         assert set(re.findall(r"barrier_sync<(\d+)>", text)) == {"128"}
 
 
-@pytest.mark.skipif(shutil.which("nvcc") is None, reason="needs nvcc")
-def test_products_are_not_serialized_and_nothing_is_spilled(source, tmp_path):
+def test_products_are_not_serialized_and_nothing_is_spilled(source, check_ptxas):
     """What ptxas says of the kernel: no warning (C7508, C7511), no spill, no stack."""
-    (tmp_path / "kernel.cu").write_text(source)
-    target = "arch=compute_90a,code=sm_90a"
-    command = ["nvcc", "-cubin", "-gencode", target, "-std=c++17", "-I", str(INCLUDE_DIR)]
-    done = subprocess.run(
-        [*command, "-Xptxas", "-v", "-o", "kernel.cubin", "kernel.cu"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert "0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads" in done.stderr
-    assert "C75" not in done.stderr
+    check_ptxas(source)
