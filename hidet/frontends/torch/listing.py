@@ -13,7 +13,8 @@ from hidet.frontends.torch.operators import FAMILIES
 from hidet.frontends.torch.operators.emitter import Overload
 
 LEFT: dict[str, str] = {
-    "data types": "complex and quantized numbers, sparse layouts",
+    "data types": "complex and quantized numbers, sparse layouts; `uint8` beside numbers that are "
+    "no bytes, as an index that is a mask, and in `view` as another type",
     "sizes that depend on data": "`nonzero`, `unique`, `masked_select`, `repeat_interleave` by a "
     "tensor, `index_put` by a mask with several values",
     "linear algebra": "factorisations and what is made of them, such as `linalg_inv_ex`, "

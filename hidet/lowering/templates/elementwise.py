@@ -58,14 +58,13 @@ class ElementwiseTemplate(Template[ElementwiseConfig]):
         vector = ACCESS_BYTES // max(bytes_of(element_of(each)) for each in fusion.results_)
         rows = map(_row_of, fusion.results_)
         vector = min([vector, *(row for row in rows if vector % row == 0)])
-        has_loops = any(isinstance(op, ReduceOp) for op in fusion.body.walk())
-        if has_loops:
+        threads = 256 if size >= 256 * arch.processors else 128
+        if any(isinstance(op, ReduceOp) for op in fusion.body.walk()):
             vector = min(vector, *map(_run_of, terminator_of(fusion.body).operands))
-        if has_loops and arch.is_cpu:
-            vector = 1
+            if arch.is_cpu or size % (threads * vector):  # steps are taken together by all or none
+                vector = 1
         if size % vector or size < 256 * arch.processors * vector:
             vector = 1
-        threads = 256 if size >= 256 * arch.processors else 128
         return [ElementwiseConfig(threads, vector)]
 
     def launch(self, fusion: FusionOp, config: ElementwiseConfig) -> Launch:

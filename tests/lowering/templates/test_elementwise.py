@@ -6,6 +6,8 @@ import pytest
 import torch
 from torch.nn import functional
 
+from hidet.lowering.templates.elementwise import ElementwiseConfig, ElementwiseTemplate
+
 HALVES = [
     pytest.param(torch.float16, "f16", 1e-3, id="f16"),
     pytest.param(torch.bfloat16, "bf16", 8e-3, id="bf16"),
@@ -30,6 +32,50 @@ def test_chain_with_broadcasts(check, dtype, t, tolerance):
         dtype=dtype,
         tolerance=tolerance,
     )
+
+
+@pytest.fixture
+def in_vectors(monkeypatch, tmp_path):
+    """Have threads take four neighbours each, in strict mode; give the options of the compiler."""
+    config = ElementwiseConfig(16, 4)
+    monkeypatch.setattr(ElementwiseTemplate, "configs", lambda *_: [config])
+    return {"cache_dir": tmp_path / "cache", "dump_dir": tmp_path / "dump", "strict": True}
+
+
+@pytest.mark.parametrize(
+    ("op", "function"),
+    [
+        (
+            "graph.max_pool2d %i {kernel = array<i64: 3, 3>, stride = array<i64: 2, 2>, "
+            "padding = array<i64: 1, 1>} : (tensor<2x8x7x9xf32>) -> tensor<2x8x4x5xf32>",
+            lambda x, w: functional.max_pool2d(x, 3, 2, 1),
+        ),
+        (
+            "graph.conv2d %i, %w {stride = array<i64: 2, 2>, padding = array<i64: 1, 1>, "
+            "groups = 8 : i64} : (tensor<2x8x7x9xf32>, tensor<8x1x3x3xf32>) "
+            "-> tensor<2x8x4x5xf32>",
+            lambda x, w: functional.conv2d(x, w, stride=2, padding=1, groups=8),
+        ),
+    ],
+    ids=["pool", "depthwise"],
+)
+def test_reductions_of_neighbours(check, in_vectors, op, function):
+    """Windows over channels that lie side by side: a total each, and vectors at each step."""
+    x, w = torch.randn(2, 7, 9, 8), torch.randn(8, 1, 3, 3)
+    check(
+        f"""
+        %i = graph.permute %x {{dims = array<i64: 0, 3, 1, 2>}}
+          : (tensor<2x7x9x8xf32>) -> tensor<2x8x7x9xf32>
+        %p = {op}
+        %y = graph.permute %p {{dims = array<i64: 0, 2, 3, 1>}}
+          : (tensor<2x8x4x5xf32>) -> tensor<2x4x5x8xf32>
+        """,
+        {"x": x, "w": w},
+        {"y": function(x.double().permute(0, 3, 1, 2), w.double()).permute(0, 2, 3, 1)},
+        options=in_vectors,
+    )
+    (source,) = in_vectors["dump_dir"].rglob("*.cu")
+    assert "float total[4];" in source.read_text()
 
 
 @pytest.mark.parametrize("size", [65536, 65537])
