@@ -42,7 +42,7 @@ LAYERS = {
     ),
     "backend": "arch dialects errors escape forks",
     "runtime": "arch errors forks option",
-    "tuning": "arch backend context dialects errors lowering lowering.templates runtime",
+    "tuning": "analysis arch backend context dialects errors lowering lowering.templates runtime",
     "driver": (
         "analysis arch backend collector_pause context dialects errors escape foreign forks "
         "frontends.script legality lowering option pass_options runtime tracebacks tuning utils"

@@ -142,6 +142,7 @@ class _Extraction:
                     block=kernel.block_dims,
                     cluster=kernel.cluster,
                     shared_bytes=kernel.shared_bytes,
+                    work=kernel.work,
                 )
             )
         return self.numbers[symbol]

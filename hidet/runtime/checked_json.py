@@ -3,9 +3,9 @@
 Metadata in the cache may be cut, edited or written by another version. Reading it either gives
 values of exactly the annotated types or raises `CacheError` with the path of the offending field.
 
-Understood are int, str, `Literal`, `tuple[X, ...]`, `dict[str, X]`, named tuples (as lists),
-dataclasses (as objects; a missing or an unknown field is an error), and unions of int, str, named
-tuples and dataclasses, which the form tells apart.
+Understood are int, str, None, `Literal`, `tuple[X, ...]`, `dict[str, X]`, named tuples (as lists),
+dataclasses (as objects; a missing or an unknown field is an error), and unions of int, str,
+None, named tuples and dataclasses, which the form tells apart.
 """
 
 import dataclasses
@@ -19,7 +19,7 @@ from typing import Any, Literal, NoReturn, TypeAlias, TypeVar, cast
 
 from hidet.errors import CacheError
 
-Json: TypeAlias = "int | str | list[Json] | dict[str, Json]"
+Json: TypeAlias = "int | str | list[Json] | dict[str, Json] | None"
 
 T = TypeVar("T")
 
@@ -77,7 +77,7 @@ def _refuse(path: str, wanted: str, value: object) -> NoReturn:
 
 def _decode(expected: Any, value: object, path: str) -> object:
     origin = typing.get_origin(expected)
-    if expected is int or expected is str:
+    if expected in (int, str, types.NoneType):
         if type(value) is not expected:  # a bool is no int here
             _refuse(path, f"of type {expected.__name__}", value)
         return value

@@ -1,7 +1,10 @@
 """A compiled graph: what the compile driver makes, and what a frontend calls."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -10,7 +13,11 @@ from hidet.runtime.addresses import make_addresses
 from hidet.runtime.cpu import CpuExecutor
 from hidet.runtime.executor import Executor
 from hidet.runtime.plan import Plan
+from hidet.runtime.tensors import random_tensor
 from hidet.runtime.times import CompileTimes
+
+if TYPE_CHECKING:
+    from hidet.runtime.profile import Profile
 
 
 class CompiledGraph:
@@ -83,14 +90,47 @@ class CompiledGraph:
             DeviceMismatchError: the tensors are on several devices, or on one of another kind.
             HidetError: another tensor than the graph takes, or a launch failed.
         """
+        return self._executor_for(inputs, constants).run(inputs, constants)
+
+    def profile(
+        self,
+        inputs: Sequence[torch.Tensor] | None = None,
+        constants: Sequence[torch.Tensor] | None = None,
+        *,
+        runs: int = 20,
+    ) -> Profile:
+        """Run the graph some times, and return what each of its launches takes.
+
+        Args:
+            inputs: as those of `run`; random ones where they are not given, on the device that the
+                graph was compiled for. What it writes to them is written in each run.
+            constants: the weights; as the inputs.
+            runs: times are medians over so many runs.
+
+        Raises:
+            HidetError: as `run`; or the launches could not be measured.
+        """
+        from hidet.runtime.profile.measuring import profile_of
+
+        is_cpu = self.plan.target == "cpu"
+        device = torch.device("cpu") if is_cpu else torch.device("cuda", self._default_index)
+        if inputs is None:
+            inputs = [random_tensor(spec, device) for spec in self.plan.inputs]
+        if constants is None:
+            constants = [random_tensor(spec, device) for spec in self.plan.constants.values()]
+        return profile_of(self._executor_for(inputs, constants), inputs, constants, runs)
+
+    def _executor_for(
+        self, inputs: Sequence[torch.Tensor], constants: Sequence[torch.Tensor]
+    ) -> Executor:
+        """Return what runs the plan on the device of tensors."""
         if inputs:
             index = inputs[0].get_device()
         elif constants:
             index = constants[0].get_device()
         else:
             index = self._default_index
-        executor = self._executors.get(index) or self._load(index)
-        return executor.run(inputs, constants)
+        return self._executors.get(index) or self._load(index)
 
     def _load(self, index: int) -> Executor:
         """Load the plan on a GPU; its number is -1 for the CPU."""

@@ -1,15 +1,19 @@
 """Runs a plan on the CPU: the same launches, from shared libraries that g++ made."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from time import perf_counter_ns
 
 import torch
 
 from hidet.runtime.arguments import ArgumentTable
 from hidet.runtime.executor import Executor
-from hidet.runtime.kernels import CpuKernel
+from hidet.runtime.kernels import CpuKernel, Extents
 from hidet.runtime.library import Library
 from hidet.runtime.plan import ALIGNMENT, Launch, Plan
+from hidet.runtime.specs import Span
 from hidet.runtime.tensor_maps import encode_for_cpu
 
 
@@ -25,10 +29,25 @@ class CpuExecutor(Executor):
         super().__init__(plan, torch.device("cpu"), encode_for_cpu)
         keys = {kernel.artifact_key for kernel in plan.kernels}
         libraries = {key: Library(artifacts[key]) for key in keys}
-        self._kernels = [
+        self._kernels: Sequence[CpuKernel | _Timed] = [
             CpuKernel(libraries[kernel.artifact_key], kernel.symbol, kernel.shared_bytes)
             for kernel in plan.kernels
         ]
+
+    def timed(
+        self, inputs: Sequence[torch.Tensor], constants: Sequence[torch.Tensor]
+    ) -> list[Span]:
+        """Run the graph, and return when each launch of it began and ended; see `run`.
+
+        Nothing else may run it meanwhile, and no weight may change.
+        """
+        spans: list[Span] = []
+        kernels, self._kernels = self._kernels, [_Timed(each, spans) for each in self._kernels]
+        try:
+            self.run(inputs, constants)
+        finally:
+            self._kernels = kernels
+        return spans
 
     def _allocate(self, size: int) -> torch.Tensor:
         memory = torch.empty(size + ALIGNMENT, dtype=torch.uint8)
@@ -42,3 +61,17 @@ class CpuExecutor(Executor):
         for launch, address in zip(launches, table.launch_addresses, strict=True):
             kernel = self.plan.kernels[launch.kernel]
             self._kernels[launch.kernel].launch(address, kernel.grid, kernel.block)
+
+
+class _Timed:
+    """A kernel that notes when each of its launches began and ended."""
+
+    def __init__(self, kernel: CpuKernel | _Timed, spans: list[Span]) -> None:
+        self._kernel = kernel
+        self._spans = spans
+
+    def launch(self, arguments: int, grid: Extents, block: Extents) -> None:
+        """Run the kernel; see `CpuKernel.launch`."""
+        start = perf_counter_ns()
+        self._kernel.launch(arguments, grid, block)
+        self._spans.append(Span(start, perf_counter_ns()))

@@ -9,11 +9,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from hidet.arch.roofline import Work
 from hidet.errors import CacheError
 from hidet.runtime.checked_json import decode, encode, parse
 from hidet.runtime.specs import ITEM_SIZES, Scalar, TensorMapSpec, TensorSpec
 
-SCHEMA = 4
+SCHEMA = 5
 """The version of the JSON form. A plan of another version is refused."""
 
 ALIGNMENT = 256
@@ -26,7 +27,8 @@ Space = Literal["input", "output", "arena", "constant", "prepared"]
 class Kernel:
     """A kernel of some artifact in the cache, with the shape of its launches.
 
-    `symbol` is its name in the binary, and `shared_bytes` the dynamic shared memory of one block.
+    `symbol` is its name in the binary, `shared_bytes` the dynamic shared memory of one block, and
+    `work` what a launch has to do, where that is known.
     """
 
     symbol: str
@@ -35,6 +37,7 @@ class Kernel:
     block: tuple[int, ...]
     cluster: tuple[int, ...]
     shared_bytes: int
+    work: Work | None = None
 
 
 class Argument(NamedTuple):
@@ -176,7 +179,7 @@ class Plan:
 class _Document:
     """The outermost object of the JSON form."""
 
-    schema: Literal[4]
+    schema: Literal[5]
     plan: Plan
 
 

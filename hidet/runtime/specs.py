@@ -1,7 +1,7 @@
-"""What kernels are given, and callers pass: tensors, numbers, and tensor maps, as values."""
+"""What kernels are given, and callers pass, as values; and when kernels ran."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 WORD = 8
 """The bytes of a word: of a pointer, and of the widest number that a kernel gets."""
@@ -67,3 +67,10 @@ class TensorMapSpec:
     box: tuple[int, ...]
     swizzle: int
     pixels: tuple[tuple[int, ...], ...] = ()
+
+
+class Span(NamedTuple):
+    """When a launch began and ended, in nanoseconds of some clock."""
+
+    start: int
+    end: int

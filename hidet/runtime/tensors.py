@@ -101,3 +101,13 @@ def _strides(spec: TensorSpec) -> tuple[int, ...]:
 def view_bytes(memory: torch.Tensor, offset: int, like: torch.Tensor) -> torch.Tensor:
     """View a part of a tensor of bytes as a tensor of the type and shape of another one."""
     return memory[offset : offset + like.nbytes].view(like.dtype).view(like.shape)
+
+
+def random_tensor(
+    spec: TensorSpec, device: torch.device, generator: torch.Generator | None = None
+) -> torch.Tensor:
+    """Return a tensor of random numbers; integers are 0, which is a position in everything."""
+    kind = DTYPES[spec.dtype]
+    if kind.is_floating_point:
+        return torch.randn(spec.shape, dtype=kind, device=device, generator=generator)
+    return torch.zeros(spec.shape, dtype=kind, device=device)

@@ -6,6 +6,7 @@ hidet bench matmul M N K   the same for one product
 hidet compile MODEL -o FILE   a model of ONNX or torch.export as a saved graph
 hidet run FILE        a saved graph on random inputs
 hidet bench graph FILE   the time of its calls
+hidet profile FILE    the time of each of its launches, as a table and a page
 hidet cache show      what the cache holds
 hidet cache clear     empty the cache
 hidet option          every option, its value and its meaning
@@ -25,7 +26,7 @@ from typing import TYPE_CHECKING
 import hidet
 from hidet import option
 from hidet.errors import CompilerNotFoundError, HidetError
-from hidet.tools import model_command, tune_command
+from hidet.tools import model_command, profile_command, tune_command
 from hidet.tools.pipes import leave_pipe
 
 if TYPE_CHECKING:
@@ -201,6 +202,7 @@ def _make_parser() -> argparse.ArgumentParser:
     script.set_defaults(action=_show_script)
 
     model_command.add_commands(commands, tune_command.add_commands(commands))
+    profile_command.add_command(commands)
     commands.add_parser("option", help="every option and its value").set_defaults(
         action=_show_options
     )

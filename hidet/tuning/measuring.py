@@ -18,7 +18,7 @@ from hidet.runtime.cpu import CpuExecutor
 from hidet.runtime.executor import Executor
 from hidet.runtime.plan import Plan
 from hidet.runtime.specs import TensorSpec
-from hidet.runtime.tensors import DTYPES
+from hidet.runtime.tensors import DTYPES, random_tensor
 from hidet.tuning.agreement import difference
 from hidet.tuning.chain import chained
 from hidet.tuning.workers import Message, serve
@@ -68,23 +68,15 @@ class Data:
     """
 
     def __init__(self, plan: Plan, request: Message, device: torch.device) -> None:
-        self.generator = torch.Generator(device)
-        self.generator.manual_seed(request["seed"])
+        generator = torch.Generator(device)
+        generator.manual_seed(request["seed"])
         self.device = device
         size = sum(spec.nbytes for spec in plan.constants.values())
         wanted = COLD_CACHES * request["l2_bytes"]
         self.copies = min(LAUNCHES, -(-wanted // size)) if size and wanted else 1
-        self.inputs = [self._random(spec) for spec in plan.inputs]
-        weights = [self._random(spec) for spec in plan.constants.values()]
+        self.inputs = [random_tensor(spec, device, generator) for spec in plan.inputs]
+        weights = [random_tensor(spec, device, generator) for spec in plan.constants.values()]
         self.weights = [w if n == 0 else w.clone() for n in range(self.copies) for w in weights]
-
-    def _random(self, spec: TensorSpec) -> torch.Tensor:
-        """Return random numbers; integers are 0, which is a position in everything."""
-        kind = DTYPES[spec.dtype]
-        if kind.is_floating_point:
-            options: Any = {"generator": self.generator, "device": self.device}
-            return torch.randn(spec.shape, dtype=kind, **options)
-        return torch.zeros(spec.shape, dtype=kind, device=self.device)
 
 
 class Bench:

@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import DictionaryAttr, ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from hidet.analysis.work import work_of
 from hidet.arch.chips import Arch
 from hidet.dialects.compute import FusionOp
 from hidet.dialects.graph import ConstantOp, MatmulOp
@@ -23,7 +24,6 @@ from hidet.lowering.task.schedule import find_template
 from hidet.lowering.templates.base import Template
 from hidet.lowering.templates.config import Config
 from hidet.lowering.templates.legality import Rejected
-from hidet.tuning.roofline import Work
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,7 @@ class Problem:
         configs: what may be chosen, the best estimate first.
         rejected: what the machine cannot run.
         work: what it computes and moves.
+        length: how many products are summed for an element, or 0.
 
     Args:
         fusion: the fusion.
@@ -64,7 +65,8 @@ class Problem:
         self.configs: tuple[Config, ...] = tuple(template.configs(fusion, setting.arch))
         self.rejected: tuple[Rejected, ...] = tuple(template.rejected(fusion, setting.arch))
         self.text = str(_alone(fusion))
-        self.work = _work(fusion)
+        self.work = work_of(fusion)
+        self.length = _length(fusion)
         self.title = _title(fusion)
 
     @cached_property
@@ -133,18 +135,10 @@ def _alone(fusion: FusionOp) -> ModuleOp:
     return ModuleOp([FuncOp(FORWARD, kind, Region(block))])
 
 
-def _work(fusion: FusionOp) -> Work:
-    """Return what a fusion computes in products, and moves if each tensor is moved once."""
-    moved = sum(
-        size_of(value) * bytes_of(element_of(value)) for value in (*fusion.inputs, *fusion.results_)
-    )
+def _length(fusion: FusionOp) -> int:
+    """Return how many products are summed for an element, or 0."""
     products = [op for op in fusion.body.block.ops if isinstance(op, MatmulOp)]
-    if not products:
-        return Work(0, moved, "f32")
-    op = products[0]
-    kind = "tf32" if op.precision.data == "tf32" else str(element_of(op.lhs))
-    length = shape_of(op.lhs)[-1]
-    return Work(2 * sum(size_of(each.result) for each in products) * length, moved, kind, length)
+    return shape_of(products[0].lhs)[-1] if products else 0
 
 
 def _title(fusion: FusionOp) -> str:

@@ -234,12 +234,12 @@ class _Bench:
         self._worker.close()
 
     def _request(self, search: Search, candidates: Sequence[Message]) -> dict[str, Any]:
-        setting, work = search.problem.setting, search.problem.work
+        problem, setting = search.problem, search.problem.setting
         return {
             "device": self._device,
             "seed": self._seed,
             "l2_bytes": setting.arch.l2_bytes if setting.cold else 0,
-            "length": work.length,
+            "length": problem.length,
             "candidates": list(candidates),
         }
 

@@ -106,7 +106,7 @@ _ABSENT = object()
 @pytest.mark.parametrize(
     ("path", "value", "message"),
     [
-        (["schema"], 1, "'document.schema' must be one of 4"),
+        (["schema"], 1, "'document.schema' must be one of 5"),
         (["schema"], _ABSENT, "lacks fields ['schema']"),
         (["plan", "target"], 90, "'document.plan.target' must be of type str"),
         (["plan", "extra"], 0, "unknown ones ['extra']"),

@@ -25,7 +25,7 @@ def test_no_command(capsys):
     with pytest.raises(SystemExit) as caught:
         cli.main([])
     assert caught.value.code == 2
-    assert "{cache,script,tune,bench,compile,run,option,new,env}" in capsys.readouterr().err
+    assert "{cache,script,tune,bench,compile,run,profile,option,new,env}" in capsys.readouterr().err
 
 
 def test_option(capsys):

@@ -3,11 +3,11 @@
 from xdsl.parser import Parser
 
 from hidet.arch.chips import Arch
+from hidet.arch.roofline import Work
 from hidet.context import make_context
 from hidet.dialects.compute import FusionOp
 from hidet.lowering.templates.blocking import Blocking
 from hidet.tuning.problem import Setting, open_fusions, weight_bytes
-from hidet.tuning.roofline import Work
 
 NARROW = """
 func.func @forward(%x: tensor<64x512xf16>, %w: tensor<512x64xf16>) -> tensor<64x64xf16> {
@@ -95,7 +95,7 @@ def test_rejected_blockings_say_why(problem):
 
 def test_roofline():
     arch = Arch.parse("sm_90a")
-    product = Work(2 * 4096**3, 3 * 4096**2 * 2, "f16", 4096)
+    product = Work(2 * 4096**3, 3 * 4096**2 * 2, "f16")
     assert product.floor(arch) == 2 * 4096**3 / 989e12 * 1e6
     assert product.share(2 * product.floor(arch), arch) == "50%"
     copy = Work(0, 48 * 10**9, "f32")
@@ -106,7 +106,8 @@ def test_roofline():
 
 def test_a_problem_knows_its_work(problem):
     work = problem().work
-    assert work == Work(2 * 33 * 36 * 20, 4 * (33 * 20 + 20 * 36 + 2 * 33 * 36), "f32", 20)
+    assert work == Work(2 * 33 * 36 * 20, 4 * (33 * 20 + 20 * 36 + 2 * 33 * 36), "f32")
+    assert problem().length == 20
     assert problem().title == "matmul 33 x 36 x 20 f32"
     setting = Setting(Arch.parse("cpu"), "1", False)
     assert problem().setting == setting

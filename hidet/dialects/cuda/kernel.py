@@ -33,7 +33,8 @@ from xdsl.traits import IsolatedFromAbove, NoTerminator, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
 from hidet.arch.limits import MAX_BLOCK, MAX_CLUSTER, MAX_GRID, MAX_THREADS_PER_BLOCK
-from hidet.dialects.cuda.marks import CLUSTER, SHARED_BYTES
+from hidet.arch.roofline import Work
+from hidet.dialects.cuda.marks import CLUSTER, SHARED_BYTES, WORK
 from hidet.dialects.syntax import parse_body, print_body
 
 DYNAMIC = -1
@@ -177,6 +178,24 @@ class KernelOp(IRDLOperation):
     @shared_bytes.setter
     def shared_bytes(self, size: int) -> None:
         self.attributes[SHARED_BYTES] = IntegerAttr(size, i64)
+
+    @property
+    def work(self) -> Work | None:
+        """What a launch computes and moves at least; None where that is not known."""
+        work = self.attributes.get(WORK)
+        if not isinstance(work, DictionaryAttr):
+            return None
+        operations, moved, kind = map(work.data.get, ("operations", "moved", "kind"))
+        if not isinstance(operations, IntegerAttr) or not isinstance(kind, StringAttr):
+            return None
+        bytes_moved = moved.value.data if isinstance(moved, IntegerAttr) else None
+        return Work(operations.value.data, bytes_moved, kind.data)
+
+    @work.setter
+    def work(self, work: Work) -> None:
+        numbers = {"operations": work.operations, "moved": work.moved}
+        known = {name: IntegerAttr(n, i64) for name, n in numbers.items() if n is not None}
+        self.attributes[WORK] = DictionaryAttr({**known, "kind": StringAttr(work.kind)})
 
     def is_readonly(self, argument: int) -> bool:
         """Return whether the argument of this number is only read."""

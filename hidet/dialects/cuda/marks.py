@@ -31,6 +31,9 @@ not `__restrict__`, since what is and is only read is taken for constant: loads 
 SHARED_BYTES = "shared_bytes"
 """Integer, of a kernel: the bytes of shared memory that each of its launches states."""
 
+WORK = "work"
+"""Dictionary, of a kernel that a fusion has become: what it computes and moves at least."""
+
 CLUSTER = "cuda.cluster"
 """Array of three, of a kernel: so many neighbouring blocks along x, y and z are a cluster."""
 

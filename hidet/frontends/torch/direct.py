@@ -15,7 +15,7 @@ import operator
 import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from torch.utils._pytree import TreeSpec, tree_flatten, tree_unflatten
@@ -26,6 +26,9 @@ from hidet.frontends.torch.program import CompiledProgram
 from hidet.frontends.torch.settings import Settings
 from hidet.frontends.torch.spec import Spec
 from hidet.frontends.torch.whole import import_whole
+
+if TYPE_CHECKING:
+    from hidet.runtime.profile import Profile
 
 
 class _Function(torch.nn.Module):
@@ -84,6 +87,23 @@ class DirectCall:
         Raises:
             HidetError: an argument is not such as the example was.
         """
+        outputs = self.program(self._tensors(arguments))
+        return outputs[0] if self._gives_one else tree_unflatten(outputs, self._results)
+
+    def profile(self, *arguments: Any, runs: int = 20) -> Profile:
+        """Run the model some times, and return what each launch of it takes.
+
+        Args:
+            arguments: as those of a call.
+            runs: times are medians over so many runs.
+
+        Raises:
+            HidetError: as a call; or the launches could not be measured.
+        """
+        return self.program.profile(self._tensors(arguments), runs)
+
+    def _tensors(self, arguments: tuple[Any, ...]) -> list[Any]:
+        """Return what the program takes, of checked arguments."""
         flat = arguments if self._is_flat else self._flattened(arguments)
         if len(flat) != len(self.wanted):
             raise HidetError(f"{len(flat)} arguments; the model takes {len(self.wanted)}")
@@ -93,8 +113,7 @@ class DirectCall:
             if wanted is None and not _same(value, self._fixed[number]):
                 what = f"argument {number} is {value!r}; it was traced as {self._fixed[number]!r}"
                 raise HidetError(what, hint="hidet.compile it once more for this value")
-        outputs = self.program(tensors)
-        return outputs[0] if self._gives_one else tree_unflatten(outputs, self._results)
+        return tensors
 
     def _flattened(self, arguments: tuple[Any, ...]) -> Sequence[Any]:
         """Return the arguments without the containers around them."""

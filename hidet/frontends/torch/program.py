@@ -8,6 +8,7 @@ from weakref import WeakValueDictionary
 import torch
 
 from hidet import option
+from hidet.errors import HidetError
 from hidet.frontends.torch.half import set_precision
 from hidet.frontends.torch.imported import ImportedGraph, Returned, Source
 from hidet.frontends.torch.settings import Settings
@@ -15,6 +16,7 @@ from hidet.runtime.times import CompileTimes
 
 if TYPE_CHECKING:
     from hidet.runtime.compiled_graph import CompiledGraph
+    from hidet.runtime.profile import Profile
 
 Arguments = Sequence[Any]
 """The arguments of an FX graph: tensors, and numbers that the graph has taken in already."""
@@ -36,6 +38,12 @@ class Runnable(Protocol):
         """Give the results for inputs and constants."""
         ...
 
+    def profile(
+        self, inputs: Sequence[torch.Tensor], constants: Sequence[torch.Tensor], *, runs: int
+    ) -> "Profile":
+        """Run the program so many times, and return what its launches take."""
+        ...
+
 
 # By identity, in the order in which they were made; a graph that dies takes its entry along.
 _LIVE: WeakValueDictionary[int, "CompiledGraph"] = WeakValueDictionary()
@@ -46,8 +54,8 @@ def compiled_graphs() -> list["CompiledGraph"]:
 
     A `torch.compile` makes one of each graph, shape and part that it compiles, when the model is
     called. The `report` of a graph tells how long each stage of its compilation took, its `plan`
-    what it launches. Listing keeps nothing alive: a graph is there as long as torch holds it, at
-    most until `torch.compiler.reset()`.
+    what it launches, its `profile()` what each launch takes. Listing keeps nothing alive: a graph
+    is there as long as torch holds it, at most until `torch.compiler.reset()`.
     """
     # The list of references is made at once, while other threads may compile.
     graphs = (reference() for reference in _LIVE.valuerefs())
@@ -125,6 +133,17 @@ class CompiledProgram:
         for number, content in updates:
             arguments[number].detach().copy_(content)
         return outputs
+
+    def profile(self, arguments: Arguments, runs: int) -> "Profile":
+        """Run the program some times, and return what its launches take.
+
+        Raises:
+            HidetError: there is no program, or its launches could not be measured.
+        """
+        if self.runnable is None:
+            raise HidetError("the graph has no program, so there is nothing to measure")
+        inputs, constants = self._inputs(arguments), self._constants(arguments)
+        return self.runnable.profile(inputs, constants, runs=runs)
 
 
 def _nothing(inputs: object, constants: object) -> Sequence[torch.Tensor]:

@@ -14,6 +14,7 @@ from hidet.frontends.torch.spec import Spec
 if TYPE_CHECKING:
     from hidet.frontends.torch.program import CompiledProgram
     from hidet.frontends.trace.flow_graph import FlowGraph
+    from hidet.runtime.profile import Profile
 
 
 class BuiltGraph:
@@ -50,13 +51,29 @@ class BuiltGraph:
 
     def run_async(self, inputs: Sequence[Any]) -> list[Any]:
         """Return the outputs, without waiting for a GPU to have computed them."""
+        return [self._tensor_class(r) for r in self.program(self._arguments(inputs))]
+
+    def profile(self, *inputs: Any, runs: int = 20) -> Profile:
+        """Run the graph some times, and return what each of its launches takes.
+
+        Args:
+            inputs: as those of a call; random ones where there are none.
+            runs: times are medians over so many runs.
+
+        Raises:
+            HidetError: as a call; or the launches could not be measured.
+        """
+        return self.program.profile(self._arguments(inputs or self.dummy_inputs()), runs)
+
+    def _arguments(self, inputs: Sequence[Any]) -> list[torch.Tensor]:
+        """Return what the program takes."""
         if len(inputs) != len(self.specs):
             raise HidetError(f"{len(inputs)} inputs for a graph that takes {len(self.specs)}")
         tensors = [
             spec.checked(plain(given), "input", number)
             for number, (given, spec) in enumerate(zip(inputs, self.specs, strict=True))
         ]
-        return [self._tensor_class(r) for r in self.program([*tensors, *self.constants])]
+        return [*tensors, *self.constants]
 
     def dummy_inputs(self) -> list[Any]:
         """Return random inputs; integers are zeros and ones, so that they are positions, too."""

@@ -16,6 +16,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from xdsl.rewriter import InsertPoint
 
 from hidet.analysis.kernels import kernels_of
+from hidet.analysis.work import work_of
 from hidet.arch.chips import Arch
 from hidet.dialects.compute import FusionOp, terminator_of
 from hidet.dialects.cuda import KernelOp, LaunchOp
@@ -91,6 +92,7 @@ def build_kernel(fusion: FusionOp, name: str, arch: Arch) -> KernelOp:
     scope.builder.name_ids()
     kernel = KernelOp(name, launch.grid, launch.block, Region(body))
     kernel.attributes["config"] = config.attribute(template.name)
+    kernel.work = work_of(fusion)
     if launch.residents > 1:
         kernel.attributes[MIN_BLOCKS] = IntegerAttr(launch.residents, i64)
     kernel.location = fusion.location
@@ -178,7 +180,7 @@ class SchedulePass(ModulePass):
     Expects functions of `compute.fusion` and `graph.call_kernel`; leaves kernels of task ops on
     views, and functions of `cuda.launch`. A fusion's `config` attribute decides template and sizes;
     where it has none the template's cost model does, for the machine `arch`. The choice is written
-    on the kernel.
+    on the kernel, and what the kernel has to do, for `hidet profile`.
     """
 
     name = "schedule"

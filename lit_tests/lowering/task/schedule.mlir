@@ -47,7 +47,7 @@ func.func @elements(%x : tensor<64x33xf32>, %b : tensor<33xf32>) -> (tensor<64x3
 // plenty depends on the machine.
 
 // CHECK-LABEL: cuda.kernel @e_kernel
-// CHECK-SAME:    grid(1024) block(256) attributes {config = {template = "elementwise", threads = 256 : i64, vector = 8 : i64}}
+// CHECK-SAME:    grid(1024) block(256) attributes {config = {template = "elementwise", threads = 256 : i64, vector = 8 : i64}, work = {
 // CHECK:         task.foreach (%{{.*}}) in #task.map<spatial(262144) * repeat(8)> on %worker bound [2097152] {
 
 // CPU-LABEL:   cuda.kernel @e_kernel
@@ -335,13 +335,13 @@ func.func @equal(%x : tensor<64xf32>, %w : tensor<64xf32>)
 // -----
 
 // A config decides template and sizes: here a long row that the cost model would not leave to one
-// thread, and a product with tiles of its own.
+// thread, and a product with tiles of its own. What a kernel has to do stands beside it.
 
 // CHECK-LABEL: cuda.kernel @m_kernel
-// CHECK-SAME:    grid(2) block(64) attributes {config = {template = "elementwise", threads = 64 : i64, vector = 1 : i64}}
+// CHECK-SAME:    grid(2) block(64) attributes {config = {template = "elementwise", threads = 64 : i64, vector = 1 : i64}, work = {
 // CHECK:           compute.reduce max [64]
 // CHECK-LABEL: cuda.kernel @p_kernel
-// CHECK-SAME:    grid(8) block(64) attributes {config = {template = "matmul", instruction = "fma", block_m = 16 : i64, block_n = 16 : i64, block_k = 8 : i64, rows = 8 : i64, columns = 8 : i64, stages = 1 : i64}}
+// CHECK-SAME:    grid(8) block(64) attributes {config = {template = "matmul", instruction = "fma", block_m = 16 : i64, block_n = 16 : i64, block_k = 8 : i64, rows = 8 : i64, columns = 8 : i64, stages = 1 : i64}, work = {operations = 262144 : i64, moved = 45056 : i64, kind = "f32"}} {
 // CHECK:         %sa = memref.alloca() : memref<16x8xf32, #cuda.space<shared>>
 func.func @config(%x : tensor<128x64xf32>, %w : tensor<64x16xf32>) -> (tensor<128xf32>, tensor<128x16xf32>) {
   %y = compute.fusion (%x_ = %x : tensor<128x64xf32>) -> (tensor<128xf32>) config {template = "elementwise", threads = 64 : i64, vector = 1 : i64} {

@@ -12,23 +12,27 @@ class Work:
     """What a kernel has to do.
 
     Attributes:
-        operations: the multiplications and additions of its product of matrices.
-        moved: the bytes of all that it reads and writes, each once.
+        operations: the multiplications and additions of its products of matrices.
+        moved: the bytes of all that it reads and writes, each once; None where what it reads
+            depends on data.
         kind: the type of the factors, by its name in `Arch.rates`.
-        length: how many products are summed for an element, or 0.
     """
 
     operations: int
-    moved: int
+    moved: int | None
     kind: str
-    length: int = 0
 
     def floor(self, arch: Arch) -> float | None:
-        """Return the microseconds of the roofline; None where a machine's rates are not known."""
-        if arch.is_cpu:
+        """Return the microseconds of the roofline; None where it is not known."""
+        rate = arch.rates.get(self.kind)
+        if arch.is_cpu or rate is None or self.moved is None:
             return None
-        rate = arch.rates.get(self.kind, arch.rates["f32"])
         return max(self.operations / rate, self.moved / arch.bandwidth) * 1e6
+
+    def is_bound_by_products(self, arch: Arch) -> bool:
+        """Return whether it is the products that the roofline is of, where it is known."""
+        moved = self.moved or 0
+        return self.operations / arch.rates[self.kind] > moved / arch.bandwidth
 
     def share(self, microseconds: float, arch: Arch) -> str:
         """Return a time as a share of the roofline, "87%", or "" where that is not known."""
