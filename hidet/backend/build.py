@@ -1,5 +1,7 @@
 """Building the kernels of a program: side by side, each distinct one once, or out of the cache."""
 
+import atexit
+import gc
 import os
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -121,8 +123,12 @@ def _run_all(
             bar.update()
     except HidetError:
         raise  # what has begun may be of use later
-    except BaseException:  # a Ctrl-C, as a rule, for which nobody waits until compilers are done
+    except BaseException as error:  # nobody waits until compilers are done
         processes.end()
+        if isinstance(error, KeyboardInterrupt):
+            # The process ends next, as a rule. Python would look through all objects for cycles by
+            # then, which takes it a second: torch's compiler makes half a million objects.
+            atexit.register(gc.freeze)
         raise
     finally:
         pool.shutdown(cancel_futures=True)

@@ -156,7 +156,7 @@ class Executor(ABC):
         specs = self.plan.constants
         check_count(constants, len(specs), "constants")
         for tensor, (name, spec) in zip(constants, specs.items(), strict=True):
-            check_tensor(tensor, spec, self.device, f"constant '{name}'")
+            check_tensor(tensor, spec, self.device, "constant", repr(name))
         if self._arena is None:
             self._arena = self._allocate(self.plan.arena_bytes)
             self._table.move(self._sources.arena, self._arena.data_ptr())
@@ -180,7 +180,7 @@ class Executor(ABC):
         check_count(inputs, len(self.plan.inputs), "inputs")
         for number, (tensor, pointer) in enumerate(zip(inputs, pointers, strict=True)):
             if known is None or known[number] != pointer:
-                check_tensor(tensor, self.plan.inputs[number], self.device, f"input {number}")
+                check_tensor(tensor, self.plan.inputs[number], self.device, "input", number)
                 aligned = _aligned(pointer, tensor, copied)
                 if number in self._updated and aligned != pointer:
                     self._misplaced[number] = copied[-1]

@@ -12,11 +12,13 @@ than the caller has them.
 """
 
 import _thread
+import threading
 import weakref
 from collections.abc import Callable, Sequence
 from functools import partial
 
 import torch
+from tqdm import tqdm
 
 MAX_PATIENCE = 256
 """After at most so many calls, inputs that have stayed where they are are held between calls.
@@ -27,6 +29,8 @@ _detach = torch.Tensor.detach
 _storage = torch.Tensor.untyped_storage
 _thread_count = _thread._count  # pyright: ignore[reportPrivateUsage]
 """Give the number of threads but the main one."""
+_threads = threading._active.values()  # pyright: ignore
+"""The threads of Python's own module, the main one among them."""
 
 
 class Held:
@@ -52,6 +56,16 @@ class Held:
         self._cycle = None
 
 
+def others_may_replace() -> bool:
+    """Tell whether there is a thread beside this one that may know the tensors of a call.
+
+    That which moves the progress bars of tqdm does not. Each compilation of torch makes a bar, and
+    so this thread, whether or not the bar is shown.
+    """
+    others = _thread_count()
+    return others > 1 or (others == 1 and tqdm.monitor not in _threads)
+
+
 def nothing_held() -> Held | None:
     """Give nothing, as the reference of what has been freed does."""
     return None
@@ -75,10 +89,10 @@ class Inputs:
     def hold(self, inputs: Sequence[torch.Tensor]) -> tuple[list[int], object]:
         """Give the addresses of inputs, `known` itself where they are equal, and what holds them.
 
-        Nothing holds them while there is one thread only: no other can free them.
+        Nothing holds them while no other thread can free them.
         """
         held = self._held()
-        if held is None and _thread_count():
+        if held is None and others_may_replace():
             storages, addresses = map(_storage, inputs), map(_data_ptr, inputs)
             # Python changes threads where calls end: none comes between what is held and where it
             # is, since nothing is called here.

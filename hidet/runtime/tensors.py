@@ -31,14 +31,17 @@ POINTER_ALIGNMENT = ACCESS_BYTES
 """Kernels read and write vectors of up to so many bytes, so every tensor begins at a multiple."""
 
 
-def check_tensor(tensor: torch.Tensor, spec: TensorSpec, device: torch.device, what: str) -> None:
-    """Check a tensor that a caller passes.
+def check_tensor(
+    tensor: torch.Tensor, spec: TensorSpec, device: torch.device, kind: str, name: object
+) -> None:
+    """Check a tensor that a caller passes, which may be another one in every call.
 
     Args:
         tensor: the tensor.
         spec: what the compiled graph takes there.
         device: where the tensor must be.
-        what: how errors name the tensor, for example "input 0".
+        kind: what errors call the tensor, "input" or "constant".
+        name: and its number or name, which become a text only there.
 
     Raises:
         DeviceMismatchError: it is on another device.
@@ -47,20 +50,21 @@ def check_tensor(tensor: torch.Tensor, spec: TensorSpec, device: torch.device, w
     """
     if tensor.device != device:
         raise DeviceMismatchError(
-            f"{what} is on {tensor.device}, but the call runs on {device}",
+            f"{kind} {name} is on {tensor.device}, but the call runs on {device}",
             hint="move all tensors of one call to one device",
         )
     if tensor.dtype is not DTYPES[spec.dtype] and (spec.dtype, tensor.dtype) != UNSIGNED:
         raise UnsupportedDtypeError(
-            f"{what} has data type {tensor.dtype}, but the graph was compiled for "
+            f"{kind} {name} has data type {tensor.dtype}, but the graph was compiled for "
             f"{DTYPES[spec.dtype]}"
         )
-    if tuple(tensor.shape) != spec.shape:
+    if tensor.shape != spec.shape:
         raise HidetError(
-            f"{what} has shape {tuple(tensor.shape)}, but the graph was compiled for {spec.shape}"
+            f"{kind} {name} has shape {tuple(tensor.shape)}, but the graph was compiled for "
+            f"{spec.shape}"
         )
     if not tensor.is_contiguous():
-        raise HidetError(f"{what} has strides {tensor.stride()}, but must be contiguous")
+        raise HidetError(f"{kind} {name} has strides {tensor.stride()}, but must be contiguous")
 
 
 def check_count(tensors: Sequence[torch.Tensor], expected: int, what: str) -> None:

@@ -122,14 +122,16 @@ def test_compiler_that_hangs(cache, compiler, tmp_path):
     wait_for_end_of((tmp_path / "pid").read_text().strip())
 
 
-# Arguments: the cache, the compiler. Two compilers run, and a third kernel waits for its turn.
+# Arguments: the cache, the compiler. Two compilers run, and a third kernel waits for its turn. At
+# last it prints whether Python, in its own end, has objects that it looks through no more.
 BUILD = """
-import signal, sys
+import atexit, gc, signal, sys
 from pathlib import Path
 from hidet.backend.build import build_kernels
 from hidet.backend.cache import ArtifactCache
 from hidet.backend.toolchains import Gxx
 signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever runs the tests may ignore it
+atexit.register(lambda: print(gc.get_freeze_count() > 0))
 cache, compiler = ArtifactCache(Path(sys.argv[1])), Gxx(Path(sys.argv[2]))
 build_kernels({n: n for n in "abc"}, compiler, cache, workers=2)
 """
@@ -152,6 +154,7 @@ def test_interrupted_build(compiler, tmp_path):
     process = subprocess.Popen(
         [sys.executable, "-c", BUILD, str(tmp_path / "cache"), str(script)],
         env={**os.environ, "TMPDIR": str(tmp_path / "scratch")},
+        stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
@@ -162,8 +165,9 @@ def test_interrupted_build(compiler, tmp_path):
         time.sleep(0.1)
     start = time.monotonic()
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
+    output, errors = process.communicate(timeout=60)
     assert time.monotonic() - start < 10  # it takes a tenth of a second
+    assert output == "True\n"
     assert errors.endswith("KeyboardInterrupt\n")
     for number in pids.read_text().split():
         wait_for_end_of(number)

@@ -142,3 +142,55 @@ print(failed, "failed")
 def test_children_of_a_fork_in_a_compiled_function(run_program, count):
     """No mutex of torch that another thread held is waited for in a child."""
     assert run_program(COMPILED_FORKS, str(count)) == "0 failed\n"
+
+
+# A weight, a buffer and the inputs get other memory while four threads are in calls. All numbers
+# are 1 to 4, but for those in what has been freed, which is NaN at once.
+REPLACED = """
+import itertools, sys, threading, traceback
+import torch, hidet
+
+torch.set_num_threads(1)
+torch.set_grad_enabled(False)
+sys.setswitchinterval(1e-5)
+SIZE, CALLS = 1 << 15, 1500
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.ones(SIZE))
+        self.register_buffer("buffer", torch.ones(SIZE))
+
+    def forward(self, x, y):
+        return torch.relu(x + self.weight) * 2 + self.buffer * y
+
+model = Model().eval()
+compiled = torch.compile(model, backend="hidet")
+inputs = [(torch.ones(SIZE), torch.ones(SIZE)) for _ in range(4)]
+compiled(*inputs[0])
+failures = []
+
+def call(number):
+    torch.set_grad_enabled(False)
+    try:
+        for _ in range(CALLS):
+            result = compiled(*inputs[number])
+            if not 5 <= result.min().item() <= result.max().item() <= 32:
+                failures.append("memory that has been freed was read")
+    except BaseException:
+        failures.append(traceback.format_exc())
+
+threads = [threading.Thread(target=call, args=(number,)) for number in range(4)]
+for thread in threads: thread.start()
+replaced = [model.weight, model.buffer, *itertools.chain(*inputs)]
+for number, tensor in enumerate(itertools.cycle(replaced)):
+    tensor.data = torch.full((SIZE,), float(number % 4 + 1))
+    torch.full((2, SIZE), torch.nan), torch.full((SIZE,), torch.nan)
+    if not any(thread.is_alive() for thread in threads): break
+print(number > len(replaced), len(failures), "failed", *set(failures))
+"""
+
+
+def test_tensors_that_are_replaced_during_calls(run_program):
+    """What a call reads is not freed meanwhile, whoever gives its tensors other memory."""
+    assert run_program(REPLACED) == "True 0 failed\n"

@@ -3,6 +3,7 @@
 import gc
 import os
 import shutil
+import subprocess
 import sys
 import threading
 import time
@@ -371,6 +372,37 @@ def test_inputs_are_held_no_longer_than_they_live(load, plans, storages_taken):
             assert executor._inputs._patience == 2 * patience
     finally:
         gc.enable()
+
+
+# Prints whether others may replace tensors: alone; with tqdm's thread; with one more; without.
+THREADS = """
+import threading
+from tqdm import tqdm
+from hidet.runtime.held import others_may_replace
+
+def show():
+    print(threading.active_count(), others_may_replace())
+
+show()
+tqdm(total=1, disable=True)
+show()
+for _ in range(2):
+    end = threading.Event()
+    other = threading.Thread(target=end.wait)
+    other.start()
+    show()
+    end.set()
+    other.join()
+    show()
+    if tqdm.monitor.is_alive(): tqdm.monitor.exit()
+"""
+
+
+def test_progress_bars_are_no_company():
+    """The thread that torch.fx starts knows no tensors; any other may."""
+    command = [sys.executable, "-c", THREADS]
+    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert output.splitlines() == ["1 False", "2 False", "3 True", "2 False", "2 True", "1 False"]
 
 
 def test_failing_kernel_is_named(plans, cpu_library):
