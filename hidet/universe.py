@@ -11,7 +11,7 @@ from typing import Any
 
 from xdsl.universe import Universe
 
-from hidet.collector_pause import collector_paused
+from hidet.loading import loading
 
 DIALECTS: dict[str, str] = {
     "graph": "hidet.dialects.graph:Graph",
@@ -81,7 +81,7 @@ BUILD_SCRIPTS = "hidet.driver.script:build_ir_module"
 def load(path: str) -> Any:
     """Load what "module:Class" names."""
     module_name, _, attribute = path.partition(":")
-    with collector_paused(for_good=True):
+    with loading():
         return getattr(import_module(module_name), attribute)
 
 

@@ -69,7 +69,27 @@ print(*sys.modules)
         assert result.returncode == 0, result.stderr
         loaded = set(result.stdout.split())
         assert loaded.isdisjoint({"torch._dynamo", "torch._inductor", "sympy", "statistics"})
-    assert "filelock" not in loaded
+    # Warm: no format of an operation is read, and no dialect loaded that the kernel does not use.
+    absent = {
+        "filelock",
+        "hidet.dialects.graph",
+        "hidet.lowering.templates.matmul",
+        "xdsl.dialects.math",
+        "xdsl.irdl.declarative_assembly_format_parser",
+        "xdsl.targets.mlir",
+    }
+    assert loaded.isdisjoint(absent)
+
+
+def test_products_of_warp_groups_are_made_when_they_are_asked_for():
+    """There are 96, with fragments that are large in memory."""
+    result = run_python(
+        "import hidet.lang; from hidet.arch.hopper import WGMMA, _wgmma;"
+        "print(_wgmma.cache_info().currsize, len(WGMMA));"
+        "assert all(WGMMA[name].name == name for name in WGMMA)"
+    )
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.split() == ["0", "96"]
 
 
 def test_hidet_opt_loads_no_torch():

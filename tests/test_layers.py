@@ -11,6 +11,8 @@ ROOT = Path(__file__).parents[1]
 
 LAYERS = {
     "collector_pause": "",
+    "deferred_formats": "",
+    "loading": "collector_pause deferred_formats",
     "pass_options": "",
     "program_text": "",
     "errors": "",
@@ -19,7 +21,7 @@ LAYERS = {
     "forks": "",
     "option": "errors",
     "tracebacks": "errors option",
-    "universe": "collector_pause",
+    "universe": "loading",
     "mapping": "errors",
     "arch": "errors mapping",
     "dialects": "arch errors escape mapping",
@@ -27,12 +29,12 @@ LAYERS = {
     "legality": "analysis arch dialects errors mapping",
     "rewriting": "analysis dialects mapping",
     "frontends.script": (
-        "analysis arch collector_pause dialects errors escape legality mapping rewriting "
-        "tracebacks universe"
+        "analysis arch dialects errors escape legality loading mapping rewriting tracebacks "
+        "universe"
     ),
     "absent": "errors",
     "original": "absent",
-    "lang": "absent arch collector_pause frontends.script mapping original",
+    "lang": "absent arch frontends.script loading mapping original",
     "utils": "errors foreign original",
     "lowering.templates": "analysis arch dialects errors frontends.script lang mapping rewriting",
     "context": "universe",

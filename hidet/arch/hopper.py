@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from functools import cache
+
 from hidet.arch.fragments import wgmma_accumulator
 from hidet.arch.instructions import Access, Instruction, MmaInstruction, Operand
 from hidet.arch.limits import WARP_GROUP
@@ -10,10 +13,16 @@ WGMMA_COLUMNS = range(8, 257, 8)
 """The numbers of columns that a product may have (PTX ISA, wgmma.mma_async, .shape)."""
 
 
+def _shape(n: int, kind: str) -> tuple[int, int, int]:
+    """Return the shape of a product; k has 32 bytes."""
+    return 64, n, 8 if kind == "tf32" else 16
+
+
+@cache
 def _wgmma(n: int, kind: str) -> MmaInstruction:
-    """Return a product of 64 x k by k x n elements, both in shared memory; k has 32 bytes."""
-    k = 8 if kind == "tf32" else 16
-    name = f"m64n{n}k{k}"
+    """Return a product of 64 x k by k x n elements, both in shared memory."""
+    m, n, k = shape = _shape(n, kind)
+    name = f"m{m}n{n}k{k}"
     return MmaInstruction(
         function=f"wgmma_{name}_{kind}_f32",
         operands=(Operand("d", "local", Access.UPDATE, "f32", wgmma_accumulator(n)),),
@@ -21,15 +30,35 @@ def _wgmma(n: int, kind: str) -> MmaInstruction:
         arch=90,
         only=True,
         name=f"{name}_{kind}_f32",
-        shape=(64, n, k),
+        shape=shape,
         group=WARP_GROUP,
     )
 
 
-WGMMA: dict[str, MmaInstruction] = {
-    instruction.name: instruction
-    for instruction in (_wgmma(n, kind) for kind in ("f16", "bf16", "tf32") for n in WGMMA_COLUMNS)
-}
+class _Products(Mapping[str, MmaInstruction]):
+    """The products of a warp group, by name.
+
+    There are 96 of them, with large fragments: each is made when it is looked up.
+    """
+
+    def __init__(self) -> None:
+        self._columns_and_kinds: dict[str, tuple[int, str]] = {}
+        for kind in ("f16", "bf16", "tf32"):
+            for columns in WGMMA_COLUMNS:
+                m, n, k = _shape(columns, kind)
+                self._columns_and_kinds[f"m{m}n{n}k{k}_{kind}_f32"] = columns, kind
+
+    def __getitem__(self, name: str) -> MmaInstruction:
+        return _wgmma(*self._columns_and_kinds[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns_and_kinds)
+
+    def __len__(self) -> int:
+        return len(self._columns_and_kinds)
+
+
+WGMMA: Mapping[str, MmaInstruction] = _Products()
 """The products of a warp group, by name."""
 
 MBARRIER = Operand("bar", "shared", Access.UPDATE, "i64", bytes=8)

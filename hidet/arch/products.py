@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
-
 from hidet.arch.hopper import WGMMA
 from hidet.arch.instructions import MMA_SYNC, MmaInstruction
 from hidet.errors import ScheduleError
 
-PRODUCTS: Mapping[str, MmaInstruction] = MappingProxyType({**MMA_SYNC, **WGMMA})
-"""What configs may name as their instruction: `m16n8k16_f16_f32`, `m64n256k16_f16_f32`."""
+
+def find_product(name: str) -> MmaInstruction | None:
+    """Return what configs name as their instruction: `m16n8k16_f16_f32`, `m64n256k16_f16_f32`."""
+    return MMA_SYNC.get(name) or WGMMA.get(name)
 
 
 def product_named(name: str) -> MmaInstruction:
@@ -19,9 +18,10 @@ def product_named(name: str) -> MmaInstruction:
     Raises:
         ScheduleError: there is none.
     """
-    if name not in PRODUCTS:
+    found = find_product(name)
+    if found is None:
         raise ScheduleError(
             f"there is no instruction {name!r}",
             hint=f"one of {', '.join(MMA_SYNC)}, or m64n<columns>k<16 or 8>_<type>_f32",
         )
-    return PRODUCTS[name]
+    return found

@@ -12,13 +12,10 @@ it is written once; every parser of MLIR text reads that.
 from collections import Counter
 from dataclasses import dataclass, field
 from io import StringIO
-from typing import IO
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute
 from xdsl.printer import Printer
-from xdsl.targets.mlir import MLIRTarget
 
 # Attributes that get an alias, with the letter that the alias starts with.
 ALIASED_ATTRIBUTES = {"task.map": "m"}
@@ -81,23 +78,3 @@ def module_text(module: ModuleOp, *, generic: bool = False, locations: bool = Fa
     printer = AliasPrinter(stream=stream, print_generic_format=generic, print_debuginfo=locations)
     printer.print_aliased_module(module)
     return stream.getvalue() + "\n"
-
-
-@dataclass(frozen=True)
-class AliasedMLIRTarget(MLIRTarget):
-    """xDSL's target `mlir`, but with aliases; highlighted text stays without."""
-
-    def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
-        """Write the module as text that `hidet-opt` and `xdsl-opt` read back."""
-        if self.syntax_highlight:
-            super().emit(ctx, module, output)
-            return
-        printer = AliasPrinter(
-            stream=output,
-            print_generic_format=self.print_generic_format,
-            print_properties_as_attributes=self.print_properties_as_attributes,
-            print_debuginfo=self.print_debuginfo,
-        )
-        printer.print_aliased_module(module)
-        printer.print_metadata(ctx.loaded_dialects)
-        output.write("\n")

@@ -14,7 +14,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from xdsl.dialects import arith, func, memref, scf
-from xdsl.dialects import math as math_dialect
 from xdsl.dialects.builtin import (
     FixedBitwidthType,
     FloatAttr,
@@ -228,7 +227,7 @@ class _Writer:
             return _constant(op)
         if isinstance(op, arith.CmpiOp | arith.CmpfOp):
             return _comparison(op, names)
-        template = _EXPRESSIONS.get(type(op)) or _WRAPPED.get(type(op))
+        template = _EXPRESSIONS.get(type(op)) or _WRAPPED.get(type(op)) or _MATHEMATICS.get(op.name)
         if template is None:
             raise UnsupportedOperatorError(
                 f"{op.name} is not known in a function of the host",
@@ -389,17 +388,6 @@ _EXPRESSIONS: dict[type[Operation], str] = {
     arith.TruncFOp: "{0}",
     arith.UIToFPOp: "float({0} & {mask})",
     arith.XOrIOp: "{0} ^ {1}",
-    math_dialect.AbsFOp: "abs({0})",
-    math_dialect.CeilOp: "float(math.ceil({0}))",
-    math_dialect.ExpOp: "math.exp({0})",
-    math_dialect.FloorOp: "float(math.floor({0}))",
-    math_dialect.LogOp: "math.log({0})",
-    math_dialect.Log2Op: "math.log2({0})",
-    math_dialect.PowFOp: "math.pow({0}, {1})",
-    math_dialect.RsqrtOp: "1.0 / math.sqrt({0})",
-    math_dialect.SqrtOp: "math.sqrt({0})",
-    math_dialect.TanhOp: "math.tanh({0})",
-    math_dialect.TruncOp: "float(math.trunc({0}))",
 }
 """How operations compute their result, from the names of the operands; `mask` has all bits."""
 
@@ -422,3 +410,18 @@ _WRAPPED: dict[type[Operation], str] = {
     arith.TruncIOp: "{0}",
 }
 """The same of operations whose result has to be cut off to the bits of its type."""
+
+_MATHEMATICS: dict[str, str] = {
+    "math.absf": "abs({0})",
+    "math.ceil": "float(math.ceil({0}))",
+    "math.exp": "math.exp({0})",
+    "math.floor": "float(math.floor({0}))",
+    "math.log": "math.log({0})",
+    "math.log2": "math.log2({0})",
+    "math.powf": "math.pow({0}, {1})",
+    "math.rsqrt": "1.0 / math.sqrt({0})",
+    "math.sqrt": "math.sqrt({0})",
+    "math.tanh": "math.tanh({0})",
+    "math.trunc": "float(math.trunc({0}))",
+}
+"""The same of operations of the dialect `math`, which is loaded where there are some."""

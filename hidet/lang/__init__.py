@@ -22,9 +22,9 @@ mappings, `hidet.lang.layout` the layouts of tensors, `hidet.lang.types` the typ
 # ruff: noqa: F403 (the types and mappings)
 
 from hidet.absent import explain_missing
-from hidet.collector_pause import collector_paused
+from hidet.loading import loading
 
-with collector_paused(for_good=True):
+with loading():
     from hidet.frontends.script import script, script_module
     from hidet.frontends.script.attributes import ATTRS
     from hidet.frontends.script.builtins import cast, cdiv, grid

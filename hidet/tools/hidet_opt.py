@@ -33,12 +33,13 @@ from xdsl.utils.exceptions import (
 from xdsl.xdsl_opt_main import xDSLOptMain
 
 import hidet
-from hidet.dialects.alias_printer import AliasedMLIRTarget, module_text
+from hidet.dialects.alias_printer import module_text
 from hidet.errors import HidetError, LegalityError, OptionError, PassError
 from hidet.legality.dominance import check_dominance
 from hidet.lowering.blame import blame
 from hidet.lowering.pipelines import PIPELINES, PassOptions, passes_of
 from hidet.program_text import broken_string, deepest, refused_value, undecodable
+from hidet.tools.aliased_target import AliasedMLIRTarget
 from hidet.tools.pass_times import PassTime, count_operations, format_pass_times
 from hidet.tools.pipes import leave_pipe
 from hidet.universe import multiverse

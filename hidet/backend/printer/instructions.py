@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Set
+from typing import cast
 
 from xdsl.ir import Operation
 
@@ -56,7 +57,10 @@ def _statement(op: InstructionOp, writer: Writer) -> None:
     writer.line(f"{_call(op, writer.text_of).text};")
 
 
-_INSTRUCTIONS = [op for op in Cuda.operations if issubclass(op, InstructionOp)]
+# `issubclass` would ask all classes that are derived from this one.
+_INSTRUCTIONS = [
+    cast("type[InstructionOp]", op) for op in Cuda.operations if InstructionOp in op.__mro__
+]
 
 EXPRESSIONS: dict[type[Operation], ExpressionPrinter] = {
     **{op: _call for op in _INSTRUCTIONS if op.get_irdl_definition().results},

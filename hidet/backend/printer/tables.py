@@ -1,28 +1,21 @@
-"""How all operations print: the tables of the dialects as one."""
+"""How all operations print: the tables of the dialects as one, by the names of the operations."""
 
 from __future__ import annotations
-
-from xdsl.ir import Operation
 
 from hidet.backend.printer import arith, checks, cuda, instructions, math, memref, scf
 from hidet.backend.printer.operators import ExpressionPrinter
 from hidet.backend.printer.writer import StatementPrinter
 
-EXPRESSIONS: dict[type[Operation], ExpressionPrinter] = (
-    arith.EXPRESSIONS
-    | math.EXPRESSIONS
-    | memref.EXPRESSIONS
-    | scf.EXPRESSIONS
-    | cuda.EXPRESSIONS
-    | instructions.EXPRESSIONS
-)
+EXPRESSIONS: dict[str, ExpressionPrinter] = math.EXPRESSIONS | {
+    op.name: entry
+    for dialect in (arith, memref, scf, cuda, instructions)
+    for op, entry in dialect.EXPRESSIONS.items()
+}
 """How each operation that has a result prints."""
 
-STATEMENTS: dict[type[Operation], StatementPrinter] = (
-    memref.STATEMENTS
-    | scf.STATEMENTS
-    | cuda.STATEMENTS
-    | instructions.STATEMENTS
-    | checks.STATEMENTS
-)
+STATEMENTS: dict[str, StatementPrinter] = {
+    op.name: entry
+    for dialect in (memref, scf, cuda, instructions, checks)
+    for op, entry in dialect.STATEMENTS.items()
+}
 """How each operation that has no result, or allocates memory, prints."""

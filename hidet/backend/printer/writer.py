@@ -29,8 +29,8 @@ class Writer:
     """Writes the statements of one kernel. What is declared and what is folded is in the IR.
 
     Args:
-        expressions: how each operation that has a result prints.
-        statements: how each operation that has no result, or allocates memory, prints.
+        expressions: how each operation that has a result prints, by its name.
+        statements: the same of operations that have no result, or allocate memory.
 
     Attributes:
         lines: what was written.
@@ -39,8 +39,8 @@ class Writer:
 
     def __init__(
         self,
-        expressions: Mapping[type[Operation], ExpressionPrinter],
-        statements: Mapping[type[Operation], StatementPrinter],
+        expressions: Mapping[str, ExpressionPrinter],
+        statements: Mapping[str, StatementPrinter],
     ) -> None:
         self._expressions = expressions
         self._statements = statements
@@ -102,7 +102,7 @@ class Writer:
 
     def _computed(self, op: Operation) -> Text:
         """Return how an operation computes its result, with the type that C++ gives it."""
-        entry = self._expressions.get(type(op))
+        entry = self._expressions.get(op.name)
         if entry is None or len(op.results) != 1:
             raise _unknown(op)
         with _located(op):
@@ -123,11 +123,11 @@ class Writer:
     def statement(self, op: Operation) -> None:
         """Write an operation that is not folded into another."""
         self._statement = op
-        entry = self._statements.get(type(op))
-        if entry is not None and (not op.results or type(op) not in self._expressions):
+        entry = self._statements.get(op.name)
+        if entry is not None and (not op.results or op.name not in self._expressions):
             with _located(op):
                 entry(op, self)
-        elif type(op) not in self._expressions:
+        elif op.name not in self._expressions:
             raise _unknown(op)
         elif not self._is_folded(op):
             self._declaration(op)
@@ -158,7 +158,7 @@ class Writer:
 
     def _is_folded(self, op: Operation) -> bool:
         """Return whether an operation is written where its value is used, or nowhere."""
-        if not op.results or type(op) not in self._expressions:
+        if not op.results or op.name not in self._expressions:
             return False
         if isinstance(op, ConstantOp):
             return True

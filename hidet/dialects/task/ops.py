@@ -37,7 +37,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from hidet.arch.instructions import MmaInstruction
 from hidet.arch.limits import WARP_GROUP
-from hidet.arch.products import PRODUCTS
+from hidet.arch.products import find_product
 from hidet.dialects.compute import ReduceKindAttr, single_block
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.effects import AccessingOp, Effects, FieldAccessOp, OwnEffects, read, write
@@ -347,7 +347,7 @@ class MatmulOp(FieldAccessOp):
     which worker computes which elements. `%a[%stage]` is one of several tiles of a ring. `%a` may
     be a register tile, of fragments that `mma.sync` takes as they are. By FMA K
     is summed in ascending order; `via "m16n8k16_f16_f32"` names an instruction of tensor cores
-    (`hidet.arch.products.PRODUCTS`), which sums as it likes. With `async` the product is only
+    (`hidet.arch.products.find_product`), which sums as it likes. With `async` the product is only
     begun, by `wgmma`: tiles and `%c` are left alone until a `cuda.wgmma_wait` for its group.
     """
 
@@ -390,7 +390,7 @@ class MatmulOp(FieldAccessOp):
     @property
     def instruction(self) -> MmaInstruction | None:
         """The instruction of tensor cores, None for FMA."""
-        return None if self.via is None else PRODUCTS[self.via.data]
+        return None if self.via is None else find_product(self.via.data)
 
     @property
     def can_be_async(self) -> bool:
@@ -405,7 +405,7 @@ class MatmulOp(FieldAccessOp):
 
     def verify_(self) -> None:
         """Check where the three tiles are, and that their shapes and elements belong together."""
-        if self.via is not None and self.via.data not in PRODUCTS:
+        if self.via is not None and self.instruction is None:
             raise VerifyException(f"there is no instruction {self.via.data!r} of tensor cores")
         if self.is_async is not None and not self.can_be_async:
             raise VerifyException("only products of warp groups (wgmma) are asynchronous")

@@ -17,9 +17,9 @@ To be read in this order:
 - `builtins`, `memory`, `attributes`, `verbs`, `instructions` and others: what scripts can call.
 """
 
-from hidet.collector_pause import collector_paused
+from hidet.loading import loading
 
-with collector_paused(for_good=True):
+with loading():
     from hidet.frontends.script.module import IRModule, ScriptModule, script, script_module
 
 __all__ = ["IRModule", "ScriptModule", "script", "script_module"]

@@ -7,13 +7,12 @@ from collections.abc import Callable, Sequence
 from functools import partial, reduce
 from typing import Any
 
-from xdsl.dialects.math import FmaOp
-
 from hidet.arch.functions import FLOAT_FUNCTIONS, FUNCTIONS, Operand, ScalarFunction
 from hidet.dialects.cuda.arithmetic import FunctionOp
 from hidet.errors import ScriptError
 from hidet.frontends.script.messages import describe
 from hidet.frontends.script.operators import FUNCTIONS as OF_ONE_FLOAT
+from hidet.frontends.script.operators import mathematics
 from hidet.frontends.script.scalars import (
     Scalar,
     binary,
@@ -238,13 +237,16 @@ def fma(x: object, y: object, z: object) -> Scalar | Vector:
     return _fma_of_scalars((x, y, z))
 
 
+_FMA = mathematics("FmaOp")
+
+
 def _fma_of_scalars(operands: Sequence[object]) -> Scalar:
     kind = F32
     for value in operands:
         if isinstance(value, Scalar):
             kind = common_type(kind, value.type)
     a, b, c = (convert(v, kind).ssa for v in operands)
-    return Scalar(insert(FmaOp(a, b, c)).result, kind)
+    return Scalar(insert(_FMA(a, b, c)).results[0], kind)
 
 
 MATH_FUNCTIONS: dict[str, Callable[..., Any]] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from xdsl.dialects import arith, math, memref
+from xdsl.dialects import arith, memref
 from xdsl.ir import Block, Operation, SSAValue
 
 from hidet.analysis.memory import is_arithmetic
@@ -15,6 +15,20 @@ from hidet.frontends.script.types import F32, I32, I64, ScalarType
 
 Binary = Callable[[SSAValue, SSAValue], Operation]
 """Makes an operation of two operands."""
+
+
+def mathematics(name: str) -> Callable[..., Operation]:
+    """Return what makes the operation of `math` whose class has this name.
+
+    The dialect is loaded when a script needs it first.
+    """
+
+    def make(*operands: SSAValue) -> Operation:
+        from xdsl.dialects import math
+
+        return getattr(math, name)(*operands)
+
+    return make
 
 
 @dataclass(frozen=True)
@@ -35,7 +49,7 @@ ARITHMETIC: dict[str, Operator] = {
     "/": Operator(arith.DivfOp, arith.DivSIOp, arith.DivUIOp),
     "//": Operator(None, arith.FloorDivSIOp, arith.DivUIOp),
     "%": Operator(None, FloorModOp, arith.RemUIOp),
-    "**": Operator(math.PowFOp, None, None),
+    "**": Operator(mathematics("PowFOp"), None, None),
     "<<": Operator(None, arith.ShLIOp, arith.ShLIOp),
     ">>": Operator(None, arith.ShRSIOp, arith.ShRUIOp),
     "&": Operator(None, arith.AndIOp, arith.AndIOp, arith.AndIOp),
@@ -44,8 +58,8 @@ ARITHMETIC: dict[str, Operator] = {
     # CUDA's fmaxf and fminf: a number wins over NaN.
     "max": Operator(arith.MaxnumfOp, arith.MaxSIOp, arith.MaxUIOp),
     "min": Operator(arith.MinnumfOp, arith.MinSIOp, arith.MinUIOp),
-    "atan2": Operator(math.Atan2Op, None, None),
-    "copysign": Operator(math.CopySignOp, None, None),
+    "atan2": Operator(mathematics("Atan2Op"), None, None),
+    "copysign": Operator(mathematics("CopySignOp"), None, None),
 }
 """Operators whose result has the type of their operands."""
 
@@ -81,10 +95,14 @@ _PAIRS = [("eq", "ne"), ("slt", "sge"), ("sgt", "sle"), ("ult", "uge"), ("ugt", 
 OPPOSITES = {one: other for pair in _PAIRS for one, other in (pair, pair[::-1])}
 """For each predicate of `arith.cmpi` its opposite."""
 
+_FUNCTIONS = (
+    "AbsF Acos Acosh Asin Asinh Atan Atanh Cbrt Ceil Cos Cosh Erf Exp Exp2 ExpM1 Floor Log Log10 "
+    "Log1p Log2 RoundEven Rsqrt Sin Sinh Sqrt Tan Tanh Trunc"
+)
+
 FUNCTIONS: dict[str, Callable[[SSAValue], Operation]] = {
-    {"absf": "abs", "roundeven": "round"}.get(op.name[5:], op.name[5:]): op
-    for op in math.Math.operations
-    if issubclass(op, math.FloatingPointLikeUnaryMathOperation) and op is not math.RoundOp
+    name.removesuffix("F").removesuffix("Even").lower(): mathematics(f"{name}Op")
+    for name in _FUNCTIONS.split()
 }
 """Functions of one float, which is also the type of their result."""
 

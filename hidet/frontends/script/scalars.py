@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NoReturn, TypeAlias, cast
 
-from xdsl.dialects import arith, math, scf
+from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.ir import Block, Region, SSAValue
 
@@ -340,7 +340,7 @@ def unary(name: str, operand: Scalar) -> Scalar:
         return binary("^", operand, _all_bits(kind))
     if kind.is_float:
         wide = convert(operand, F32) if kind.bits == 16 else operand
-        make = arith.NegfOp if name == "-" else math.AbsFOp
+        make = arith.NegfOp if name == "-" else FUNCTIONS["abs"]
         return convert(Scalar(insert(make(wide.ssa)).results[0], wide.type), kind)
     if name == "-":
         return binary("-", 0, operand)

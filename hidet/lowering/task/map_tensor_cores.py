@@ -37,7 +37,7 @@ class Workers:
     """What the config of a kernel says about its product.
 
     Attributes:
-        instruction: `fma`, or a name of `hidet.arch.products.PRODUCTS`.
+        instruction: `fma`, or a name that `hidet.arch.products.find_product` knows.
         rows: how many workers share the rows of a tile: threads; warps or warp groups of products
             on tensor cores.
         columns: how many share its columns.

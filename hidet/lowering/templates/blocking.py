@@ -44,7 +44,7 @@ class Blocking(Config):
     """How a product is cut into blocks, and who computes what of one.
 
     Attributes:
-        instruction: `fma`, or a name of `hidet.arch.products.PRODUCTS`.
+        instruction: `fma`, or a name that `hidet.arch.products.find_product` knows.
         block_m: the rows of the tile of a block.
         block_n: its columns, those of the tiles of all products together.
         block_k: how much of k is in shared memory at a time.

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from xdsl.dialects.math import Math
 from xdsl.irdl import IRDLOperation
 
 from hidet.arch.functions import FLOAT_FUNCTIONS, Operand
@@ -33,8 +34,9 @@ def scalar_named(name: str) -> ScalarFunction | None:
         return ScalarFunction(
             f'library("{name}")', f'cuda.function "{name}"', len(entry.takes), summary
         )
-    for op in EXPRESSIONS:
-        if issubclass(op, IRDLOperation) and op.name == f"math.{name}":
+    for op in Math.operations:
+        if op.name == f"math.{name}" and op.name in EXPRESSIONS:
+            assert issubclass(op, IRDLOperation)
             count = len(op.get_irdl_definition().operands)
             return ScalarFunction(f"math.{op.__name__}", op.name, count, f"The function {name}")
     return None

@@ -28,10 +28,9 @@ FORMED = LIT_TESTS / "lowering" / "cuda" / "form_expressions.mlir"
 CUDA = ("-t", "cuda")
 
 
-@pytest.mark.parametrize("op", sorted({*EXPRESSIONS, *STATEMENTS}, key=lambda op: op.name))
-def test_every_entry_of_the_tables_has_a_lit_test(op):
-    name = rf"\b{re.escape(op.name)}\b"
-    assert any(re.search(name, path.read_text()) for path in PRINTED)
+@pytest.mark.parametrize("name", sorted({*EXPRESSIONS, *STATEMENTS}))
+def test_every_entry_of_the_tables_has_a_lit_test(name):
+    assert any(re.search(rf"\b{re.escape(name)}\b", path.read_text()) for path in PRINTED)
 
 
 # Errors.
