@@ -186,7 +186,7 @@ class _Job:
             try:
                 if toolchain.machine is not None:
                     check_object(binary, toolchain.machine, self.symbol)
-                if (reason := toolchain.load_error(output)) is not None:
+                if (reason := toolchain.load_error(output, self.processes)) is not None:
                     raise BadObjectError(f"it cannot be loaded: {reason}")
             except BadObjectError as error:
                 raise CompilationError(

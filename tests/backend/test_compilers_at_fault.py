@@ -50,6 +50,19 @@ exit 0
 # Kernels that call what is nowhere.
 LOST = 'extern "C" { int nowhere(); int one_launch() { return nowhere(); } }'
 
+# Puts what the loader looks for (the segment of type 2, PT_DYNAMIC) far away: it reads there.
+DAMAGE = """
+import struct, sys
+with open(sys.argv[1], "r+b") as file:
+    data = bytearray(file.read())
+    (table,), (count,) = struct.unpack_from("<Q", data, 32), struct.unpack_from("<H", data, 56)
+    for segment in range(table, table + 56 * count, 56):
+        if data[segment] == 2:
+            struct.pack_into("<Q", data, segment + 16, 1 << 40)
+    file.seek(0)
+    file.write(data)
+"""
+
 FAULTS = {
     "empty": (': > "$out"', "it has 0 bytes only"),
     "none": ('rm "$out"', "it ended well, but wrote no file"),
@@ -60,6 +73,7 @@ FAULTS = {
     "cut": ('truncate -s 5000 "$out"', "it is cut"),
     "text": ('yes "all is well" | head -99 > "$out"', "no ELF file"),
     "object": (f"echo '{LOST}' | g++ -c -fPIC -x c++ - -o \"$out\"", "it cannot be loaded"),
+    "damaged": (f"{sys.executable} -c '{DAMAGE}' \"$out\"", r"ends a process \(SIGSEGV\)"),
     "lost": (f"echo '{LOST}' | g++ -shared -fPIC -x c++ - -o \"$out\"", "cannot be .* nowhere"),
     "another": (
         'cp "$(g++ -print-file-name=libgcc_s.so.1)" "$out"',

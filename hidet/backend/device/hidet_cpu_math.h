@@ -22,6 +22,22 @@ using if_float = std::enable_if_t<std::is_floating_point_v<T>, T>;
 HIDET_DEVICE float rsqrt(float x) { return 1.0f / __builtin_sqrtf(x); }
 HIDET_DEVICE double rsqrt(double x) { return 1.0 / __builtin_sqrt(x); }
 
+// The power. That of 1/2 is not the square root: of -infinity and -0.0 it is infinity and 0. g++'s
+// vectoriser makes a square root of it all the same, so it is told what to compute.
+HIDET_DEVICE float pow(float x, float y) {
+  if (__builtin_constant_p(y) && y == 0.5f) {
+    return x == -INFINITY ? INFINITY : __builtin_sqrtf(x + 0.0f);
+  }
+  return __builtin_powf(x, y);
+}
+
+HIDET_DEVICE double pow(double x, double y) {
+  if (__builtin_constant_p(y) && y == 0.5) {
+    return x == -INFINITY ? INFINITY : __builtin_sqrt(x + 0.0);
+  }
+  return __builtin_pow(x, y);
+}
+
 // `x != x` is true for NaN alone. Written as two steps, the functions below become a few instructions
 // without a branch and vectorise.
 

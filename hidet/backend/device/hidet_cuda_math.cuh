@@ -7,6 +7,8 @@ namespace hidet {
 
 HIDET_DEVICE float rsqrt(float x) { return ::rsqrtf(x); }
 HIDET_DEVICE double rsqrt(double x) { return ::rsqrt(x); }
+HIDET_DEVICE float pow(float x, float y) { return ::powf(x, y); }
+HIDET_DEVICE double pow(double x, double y) { return ::pow(x, y); }
 
 // The larger or smaller number, NaN if one of them is NaN: as torch.maximum and torch.minimum.
 // One instruction for float since sm_80 (PTX ISA, max and min, `.NaN`).

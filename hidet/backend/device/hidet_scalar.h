@@ -201,7 +201,6 @@ HIDET_UNARY(trunc, trunc)
 HIDET_UNARY(round, nearbyint)  // half to even, as torch.round; the C function `round` is not
 HIDET_UNARY(abs, fabs)
 HIDET_BINARY(atan2, atan2)
-HIDET_BINARY(pow, pow)
 HIDET_BINARY(copysign, copysign)
 HIDET_BINARY(hypot, hypot)
 HIDET_BINARY(nextafter, nextafter)

@@ -96,8 +96,13 @@ class Toolchain(ABC):
     def options(self) -> Sequence[str]:
         """The options of every compilation, except those that name files."""
 
-    def load_error(self, binary: Path) -> str | None:
-        """Tell why a binary cannot be loaded; None where it can, or where that takes a GPU."""
+    def load_error(self, binary: Path, processes: Processes) -> str | None:
+        """Tell why a binary cannot be loaded; None where it can, or where that takes a GPU.
+
+        Args:
+            binary: the file, in a folder for temporary files.
+            processes: loads it, in a process of its own.
+        """
         return None
 
     def host(self) -> str:

@@ -1,19 +1,20 @@
 """g++: makes a shared library that runs kernels on the CPU."""
 
-import ctypes
 import functools
 import os
 import platform
 import re
 import shlex
 import shutil
-from _ctypes import dlclose
+import signal
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
 from hidet.backend.toolchains.base import Toolchain, compiler_version
+from hidet.backend.toolchains.processes import Processes
 from hidet.errors import CompilerNotFoundError
 
 INSTALL_HINT = "install g++ 11 or later (Debian, Ubuntu: apt install g++), or name it in CXX"
@@ -59,6 +60,10 @@ STRICT_OPTIONS = (
     # That an access is within its array is what is checked, not what follows from its being there.
     "-fno-aggressive-loop-optimizations",
 )
+
+LOAD = f"import sys, _ctypes; _ctypes.dlopen(sys.argv[1], {os.RTLD_NOW})"
+LOAD_COMMAND = (sys.executable, "-I", "-S", "-c", LOAD)
+"""Loads a library in a process that it may end: no check finds all that the loader falls over."""
 
 # What /proc/cpuinfo says about the model and the instructions of a processor, x86-64 and aarch64.
 _CPU_FIELDS = (
@@ -129,15 +134,14 @@ class Gxx(Toolchain):
         strict = STRICT_OPTIONS if self.strict else ()
         return (*COMMON_OPTIONS, *machine, *check, *late, *strict)
 
-    def load_error(self, binary: Path) -> str | None:
+    def load_error(self, binary: Path, processes: Processes) -> str | None:
         """Tell why a library cannot be loaded; None also where nothing can be executed."""
         if os.statvfs(binary).f_flag & os.ST_NOEXEC:
             return None
-        try:
-            dlclose(ctypes.CDLL(str(binary))._handle)
-        except (OSError, UnicodeDecodeError) as error:  # a path may be of any bytes
-            return str(error)
-        return None
+        status, log = processes.run([*LOAD_COMMAND, str(binary)], binary.parent)
+        if status < 0:
+            return f"that ends a process ({signal.Signals(-status).name})"
+        return None if status == 0 else "\n".join(log.splitlines()[-1:])
 
     def host(self) -> str:
         """Describe the processor: -march=native uses all of its instructions."""

@@ -7,7 +7,7 @@ from math import prod, sqrt
 
 from xdsl.builder import Builder
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, StringAttr, TensorType, i1, i64
+from xdsl.dialects.builtin import ModuleOp, StringAttr, TensorType, f16, i1, i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
@@ -268,27 +268,32 @@ def decompose_adaptive_avg_pool2d(
     return b.emit(graph.AvgPool2dOp(op.x, kernel))
 
 
-def decompose_pow(b: GraphBuilder, op: BinaryOp) -> SSAValue | None:
-    """Powers with a small constant exponent are products and roots, as in torch."""
+def decompose_pow(b: GraphBuilder, op: BinaryOp, arch: Arch) -> SSAValue | None:
+    """Powers with a small constant exponent are products and roots, as in torch.
+
+    Of -inf and -0.0 a root is another number than a power, so torch's choice counts: it takes roots
+    where the exponent is a number, but on the CPU not of f16.
+    """
     exponent = op.rhs.owner
     if not isinstance(exponent, graph.FillOp) or shape_of(op.lhs) != op.result_type.get_shape():
         return None
     element = element_type(op.lhs)
+    has_roots = shape_of(op.rhs) == () and not (arch.is_cpu and element == f16)
     x = b.cast(op.lhs, computation_type(element))
-    power = power_of(b, x, float(python_number(exponent.value)))
+    power = power_of(b, x, float(python_number(exponent.value)), has_roots=has_roots)
     return None if power is None else b.cast(power, element)
 
 
-def power_of(b: GraphBuilder, x: SSAValue, exponent: float) -> SSAValue | None:
+def power_of(b: GraphBuilder, x: SSAValue, exponent: float, *, has_roots: bool) -> SSAValue | None:
     """Give a power of x without computing logarithms, None where there is no such way."""
     if exponent in (2, 3):
         square = b.emit(graph.MulOp(x, x))
         return square if exponent == 2 else b.emit(graph.MulOp(square, x))
     if not is_float(element_type(x)):
         return None
-    if exponent == -2:
-        return b.emit(graph.ReciprocalOp(b.emit(graph.MulOp(x, x))))
-    roots = {0.5: graph.SqrtOp, -0.5: graph.RsqrtOp, -1.0: graph.ReciprocalOp}
+    if exponent in (-1, -2):
+        return b.emit(graph.ReciprocalOp(x if exponent == -1 else b.emit(graph.MulOp(x, x))))
+    roots = {0.5: graph.SqrtOp, -0.5: graph.RsqrtOp} if has_roots else {}
     return b.emit(roots[exponent](x)) if exponent in roots else None
 
 
@@ -300,7 +305,6 @@ DECOMPOSITIONS: dict[type[Operation], Rule[GraphBuilder]] = {
     graph.GroupNormOp: decompose_group_norm,
     graph.LinearOp: decompose_linear,
     graph.MatmulOp: decompose_matmul,
-    graph.PowOp: decompose_pow,
 }
 """How an operator falls apart. What a rule builds is final: no rule takes it apart again."""
 
@@ -327,6 +331,10 @@ class DecomposeGraphPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Decompose all functions of a module."""
-        attention = partial(decompose_attention, arch=Arch.parse(self.arch))
-        rules = {**DECOMPOSITIONS, graph.ScaledDotProductAttentionOp: attention}
+        arch = Arch.parse(self.arch)
+        rules = {
+            **DECOMPOSITIONS,
+            graph.PowOp: partial(decompose_pow, arch=arch),
+            graph.ScaledDotProductAttentionOp: partial(decompose_attention, arch=arch),
+        }
         apply_rules(op, GraphBuilder, rules)

@@ -193,6 +193,15 @@ func.func @pow(%x : tensor<4xf16>, %y : tensor<4xf16>) -> (tensor<4xf16>, tensor
   func.return %a, %b : tensor<4xf16>, tensor<4xf16>
 }
 
+// A number takes the root, which is NaN of -inf; a tensor of that number does not, as in torch.
+func.func @root(%x : tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %half = graph.fill 0.5 : f32 : tensor<f32>
+  %halves = graph.fill 0.5 : f32 : tensor<4xf32>
+  %a = graph.pow %x, %half : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %b = graph.pow %x, %halves : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  func.return %a, %b : tensor<4xf32>, tensor<4xf32>
+}
+
 // CHECK-LABEL: func.func @pow(%x: tensor<4xf16>, %y: tensor<4xf16>) -> (tensor<4xf16>, tensor<4xf16>) {
 // CHECK-NEXT:    %two = graph.fill 2.000000e+00 : f16 : tensor<f16>
 // CHECK-NEXT:    %[[V0:\d+]] = graph.cast %x : (tensor<4xf16>) -> tensor<4xf32>
@@ -200,3 +209,10 @@ func.func @pow(%x : tensor<4xf16>, %y : tensor<4xf16>) -> (tensor<4xf16>, tensor
 // CHECK-NEXT:    %a = graph.cast %[[V1]] : (tensor<4xf32>) -> tensor<4xf16>
 // CHECK-NEXT:    %b = graph.pow %x, %y : (tensor<4xf16>, tensor<4xf16>) -> tensor<4xf16>
 // CHECK-NEXT:    func.return %a, %b : tensor<4xf16>, tensor<4xf16>
+
+// CHECK-LABEL: func.func @root(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+// CHECK-NEXT:    %half = graph.fill 5.000000e-01 : f32 : tensor<f32>
+// CHECK-NEXT:    %halves = graph.fill 5.000000e-01 : f32 : tensor<4xf32>
+// CHECK-NEXT:    %a = graph.sqrt %x : tensor<4xf32>
+// CHECK-NEXT:    %b = graph.pow %x, %halves : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+// CHECK-NEXT:    func.return %a, %b : tensor<4xf32>, tensor<4xf32>

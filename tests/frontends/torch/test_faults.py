@@ -184,6 +184,21 @@ def test_activations_at_the_edges(dtype):
         assert torch.equal(torch.signbit(actual[zeros]), torch.signbit(signed[zeros]))
 
 
+def powers(x):
+    exponents = (0.5, -0.5, -1, -2, 2, 3, 1.5)
+    tensors = [torch.full_like(x, exponent) for exponent in exponents]
+    return [x**exponent for exponent in (*exponents, *tensors)]
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_powers_at_the_edges(dtype):
+    """Roots of -inf are NaN only where eager torch takes roots: not of halves, nor of tensors."""
+    x = torch.tensor([0.0, -0.0, inf, -inf, nan, 1, -1, 4, -4], dtype=dtype)
+    for actual, expected in zip(compiled(powers)(x), powers(x), strict=True):
+        torch.testing.assert_close(actual, expected, equal_nan=True)
+        assert torch.equal(torch.signbit(actual[:2]), torch.signbit(expected[:2]))
+
+
 def test_bytes_of_booleans():
     """Every byte but 0 is true."""
 
