@@ -217,6 +217,21 @@ def test_nothing_to_measure(plans, cpu_library, runs):
         CompiledGraph(empty, {}, CPU).profile()
 
 
+def test_called_by_others(plans, cpu_library):
+    """Launches of another call are not taken for those of the measured one."""
+    graph = CompiledGraph(plans.simple(), {"library": cpu_library}, CPU)
+    x, w = torch.randn(plans.size), torch.randn(plans.size)
+    executor = graph._executor_for([x], [w])
+    timed = executor.timed
+
+    def disturbed(*tensors):
+        return [*timed(*tensors), *timed(*tensors)]
+
+    executor.timed = disturbed
+    with pytest.raises(HidetError, match="others have called the graph"):
+        graph.profile([x], [w], runs=1)
+
+
 @pytest.fixture
 def profiler(monkeypatch):
     """Put events in the place of torch's profiler: a list of names and microseconds for each run.
@@ -242,7 +257,7 @@ def profiler(monkeypatch):
             ]
 
     monkeypatch.setattr(torch.profiler, "profile", Profiler)
-    monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda _: None)
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda _: "a GPU")
     return told
 

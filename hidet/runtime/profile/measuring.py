@@ -43,8 +43,10 @@ def profile_of(
         executor.run(inputs, constants)
     if isinstance(executor, CpuExecutor):
         spans = [executor.timed(inputs, constants) for _ in range(runs)]
+        if any(len(run) != len(executor.plan.forward) for run in spans):
+            raise HidetError("others have called the graph while it was measured")
         return Profile.of(executor.plan, "the CPU", spans)
-    events = _kernels(executor.plan, lambda: executor.run(inputs, constants), runs + 1)
+    events = _kernels(executor, lambda: executor.run(inputs, constants), runs + 1)
     # The first run finds the profiler's own buffers to be made.
     placed = [_place(executor.plan, events[n + 1]) for n in range(runs)]
     alike = sorted({number for _, numbers in placed for number in numbers})
@@ -59,7 +61,7 @@ class _Event(NamedTuple):
     span: Span
 
 
-def _kernels(plan: Plan, run: Callable[[], object], runs: int) -> list[list[_Event]]:
+def _kernels(executor: Executor, run: Callable[[], object], runs: int) -> list[list[_Event]]:
     """Return the kernels of each run on a GPU, in the order in which they began.
 
     A run does not begin before the one ahead of it is over, since CUDA orders the launches of one
@@ -67,11 +69,12 @@ def _kernels(plan: Plan, run: Callable[[], object], runs: int) -> list[list[_Eve
     """
     from torch.profiler import ProfilerActivity, profile
 
-    torch.cuda.synchronize()
+    torch.cuda.synchronize(executor.device)
     with profile(activities=[ProfilerActivity.CUDA], acc_events=True) as profiler:
         for _ in range(runs):
             run()
-        torch.cuda.synchronize()
+        torch.cuda.synchronize(executor.device)
+    plan = executor.plan
     names = {plan.kernels[launch.kernel].symbol for launch in plan.forward}
     found = [
         _Event(each.name, Span(*map(_nanoseconds, (each.time_range.start, each.time_range.end))))
