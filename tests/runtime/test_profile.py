@@ -98,6 +98,15 @@ def test_table(profile):
     assert "the largest sm_90a, 4800 GB/s" in notes
     assert "-: not known" in notes
     assert "programmatic" not in notes
+    assert "more than 100%" not in notes
+
+
+def test_faster_than_memory(branches):
+    """What comes out of the cache is explained."""
+    quick = [Span(0, 500), *SPANS[1:]]
+    text = str(Profile.of(branches, "a GPU", [quick]))
+    assert "200%" in text
+    assert "more than 100%: what lies in the L2 cache" in text
 
 
 def test_all_is_known(branches):

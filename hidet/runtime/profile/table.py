@@ -72,10 +72,11 @@ def notes(profile: Profile) -> Iterator[str]:
         yield "share: not known on a CPU"
     else:
         yield (
-            f"share: the time of the roofline, by flops or bytes, of the largest {arch.name}, "
-            f"{arch.bandwidth / 1e9:.0f} GB/s, as a part of the time; what lies in the L2 cache "
-            "may be faster"
+            "share: the time of the roofline as a part of the time, at the rates of the largest "
+            f"{arch.name}, {arch.bandwidth / 1e9:.0f} GB/s"
         )
+    if any((launch.share or 0) > 1 for launch in profile.launches):
+        yield "more than 100%: what lies in the L2 cache comes faster than from memory"
     if any(launch.work is None or launch.work.moved is None for launch in profile.launches):
         yield f"{UNKNOWN}: not known: what is read depends on data, or a script wrote the kernel"
     if profile.alike:
