@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
 from typing import cast
 
 from xdsl.context import Context
@@ -35,7 +34,7 @@ from hidet.dialects.cuda.attributes import Dimension
 from hidet.dialects.cuda.table_ops import Element
 from hidet.dialects.task.layout import shared_layout_of
 from hidet.dialects.walking import parents_of
-from hidet.lowering.templates.config import choices_of
+from hidet.lowering.task.product_loops import cluster_of
 from hidet.rewriting.builder import KernelBuilder
 
 GROUP_ROWS = 8
@@ -61,9 +60,7 @@ class _Multicast:
     @staticmethod
     def of(kernel: KernelOp) -> _Multicast | None:
         """Return what there is to share in a kernel, None where there is nothing."""
-        choices = choices_of(kernel)
-        extents = [choices.get(f"cluster_{what}", 1) for what in ("rows", "columns")]
-        blocks = prod(extent for extent in extents if isinstance(extent, int))
+        blocks = cluster_of(kernel)
         loads = [op for op in kernel.body.walk() if isinstance(op, TmaLoadOp)]
         places = {op.parent for op in loads}
         if blocks == 1 or len(places) != 1:

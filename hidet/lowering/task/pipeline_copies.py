@@ -34,11 +34,15 @@ from hidet.dialects.shaped import element_of, is_memref, memref_type
 from hidet.dialects.task import CopyOp
 from hidet.lowering.task.lower_wgmma import wait_for_products
 from hidet.lowering.task.product_loops import ProductLoop, ring_of, stages_of
-from hidet.rewriting.builder import Index, KernelBuilder
+from hidet.rewriting.builder import Index, KernelBuilder, set_unroll
 from hidet.rewriting.locations import location_setter
 
 SMALLEST = 4
 """The bytes of the shortest asynchronous copy (PTX ISA, cp.async)."""
+
+NO_UNROLLING = 1
+"""One step at a time: where ptxas (CUDA 13.0) unrolls such a loop four times itself, it may add to
+the address of a tile twice, so that the last of the four steps multiplies what lies elsewhere."""
 
 
 class PipelineLoop(RewritePattern):
@@ -101,10 +105,14 @@ class _Pipeline:
             builder.insert(SyncThreadsOp())
         for copy in self._fetched_once():
             copy.is_async = UnitAttr()  # of the group of the first stage
-        for stage in range(self.ahead):
-            k = builder.index(builder.add(op.lb, loop.step * stage))
-            self._copy(builder, loop.copies, k, stage)
+        steps = [builder.index(builder.add(op.lb, loop.step * n)) for n in range(self.ahead)]
+        # As a rule the right factor is a weight: `overlap-launches` waits behind its copies.
+        for stage, k in enumerate(steps):
+            self._copy(builder, loop.right_copies, k, stage)
+        for stage, k in enumerate(steps):
+            self._copy(builder, loop.left_copies, k, stage)
             builder.insert(CpAsyncCommitOp())
+        set_unroll(op, NO_UNROLLING)
         builder.insertion_point = InsertPoint.at_start(op.body.block)
         self._build_step(builder)
         builder.insertion_point = InsertPoint.after(op)

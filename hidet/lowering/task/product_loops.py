@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import cast
 
 from xdsl.dialects import memref, scf
@@ -27,6 +28,13 @@ def stages_of(kernel: KernelOp) -> int:
     """Return how many tiles a kernel has of each operand, as its config says; else 1."""
     stages = choices_of(kernel).get("stages")
     return stages if isinstance(stages, int) else 1
+
+
+def cluster_of(kernel: KernelOp) -> int:
+    """Return how many blocks are a cluster, as a kernel's config says; else 1."""
+    choices = choices_of(kernel)
+    extents = [choices.get(f"cluster_{what}", 1) for what in ("rows", "columns")]
+    return prod(extent for extent in extents if isinstance(extent, int))
 
 
 class ProductLoop:
@@ -80,6 +88,18 @@ class ProductLoop:
                 if isinstance(value.owner, Operation) and value.owner.parent is body
             )
         )
+
+    @property
+    def right_copies(self) -> list[CopyOp]:
+        """What fetches the right factors."""
+        tiles = {each.rhs for each in self.products}
+        return [copy for copy in self.copies if copy.tile in tiles]
+
+    @property
+    def left_copies(self) -> list[CopyOp]:
+        """What fetches all else."""
+        tiles = {each.rhs for each in self.products}
+        return [copy for copy in self.copies if copy.tile not in tiles]
 
     def at(
         self, builder: KernelBuilder, k: SSAValue, outside: dict[SSAValue, SSAValue] | None = None

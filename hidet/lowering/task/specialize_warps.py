@@ -40,7 +40,7 @@ from hidet.dialects.cuda.table_ops import Element, known_index
 from hidet.dialects.task import GroupOp
 from hidet.dialects.task.marks import RING
 from hidet.lowering.task.lower_wgmma import wait_for_products
-from hidet.lowering.task.product_loops import ProductLoop, ring_of, stages_of
+from hidet.lowering.task.product_loops import ProductLoop, cluster_of, ring_of, stages_of
 from hidet.lowering.task.tma_copies import TmaCopy
 from hidet.rewriting.builder import Index, KernelBuilder, set_unroll
 from hidet.rewriting.dead_code import drop_dead_code
@@ -65,6 +65,7 @@ class _Specialization:
         around: the loop over tiles of the result around it, where there is one.
         trips: how often the loop of products runs; 0 where it is not known, and nothing is around.
         copies: how TMA makes its copies.
+        early: for so many steps, the right factor is asked for ahead of all else.
     """
 
     kernel: KernelOp
@@ -72,6 +73,7 @@ class _Specialization:
     around: scf.ForOp | None
     trips: int
     copies: Sequence[TmaCopy]
+    early: int
 
     def __post_init__(self) -> None:
         self.stages = stages_of(self.kernel)
@@ -86,7 +88,8 @@ class _Specialization:
         self._move_work(consumer)
         builder = KernelBuilder(InsertPoint.at_end(kernel.body.block))
         builder.operation_insertion_handler = [location_setter(op.location)]
-        self.full, self.empty = self._build_barriers(builder)
+        self.maps = {copy.op: copy.source.build_map(builder) for copy in self.copies}
+        self._build_barriers(builder)
         self._build_producer(builder)
         builder.insert(consumer)
         self._build_consumer(consumer)
@@ -111,7 +114,7 @@ class _Specialization:
             consumer.worker, lambda use: _is_inside(use.operation, consumer)
         )
 
-    def _build_barriers(self, builder: KernelBuilder) -> tuple[SSAValue, SSAValue]:
+    def _build_barriers(self, builder: KernelBuilder) -> None:
         """Build the barriers of the ring: a tile has come, and a tile is free."""
         found: list[SSAValue] = []
         for name in ("full", "empty"):
@@ -119,7 +122,7 @@ class _Specialization:
             barrier.name_hint = name
             cast("Operation", barrier.owner).attributes[RING] = UnitAttr()
             found.append(barrier)
-        full, empty = found
+        self.full, self.empty = full, empty = found
         with builder.when(builder.equal(self.thread.result, 0)):
             consumers = builder.scalar(self.consumers, i32)
             for stage in range(self.stages):
@@ -127,8 +130,15 @@ class _Specialization:
                 builder.insert(MbarrierInitOp(Element(full, at), builder.scalar(1, i32)))
                 builder.insert(MbarrierInitOp(Element(empty, at), consumers))
             builder.insert(FenceMbarrierInitOp())
+            for step in range(self.early):
+                k = builder.index(builder.add(self.loop.op.lb, step * self.loop.step))
+                self._fetch(builder, self._right, k, builder.index(step), {})
         builder.insert(SyncThreadsOp())
-        return full, empty
+
+    @property
+    def _right(self) -> list[TmaCopy]:
+        """The copies of right factors."""
+        return [copy for copy in self.copies if copy.op in self.loop.right_copies]
 
     def _build_producer(self, builder: KernelBuilder) -> None:
         """Build the warp group of which one thread fetches the tiles."""
@@ -138,37 +148,53 @@ class _Specialization:
         with builder.inside(group.body.block):
             self._set_registers(builder, "dec")
             with builder.when(builder.equal(group.worker, 0)):
-                maps = [copy.source.build_map(builder) for copy in self.copies]
                 if self.around is None:
-                    self._build_fetch_loop(builder, maps, values)
+                    self._build_fetch_loop(builder, values)
                 else:
                     with _like(builder, self.around, values) as tile:
                         for op in self.around.body.block.ops:
                             if is_arithmetic(op):
                                 builder.insert(op.clone(values))
-                        self._build_fetch_loop(builder, maps, values, tile)
+                        self._build_fetch_loop(builder, values, tile)
         drop_dead_code(group)
 
     def _build_fetch_loop(
         self,
         builder: KernelBuilder,
-        maps: Sequence[SSAValue],
         values: dict[SSAValue, SSAValue],
         tile: SSAValue | None = None,
     ) -> None:
         """Build the loop that fetches the tiles of each step, once the ones before are free."""
         unroll = max(copy.source.UNROLL for copy in self.copies)
         with _like(builder, self.loop.op, values, unroll) as k:
-            stage, parity = self._slot(builder, self._step(builder, k, tile), 1)
+            step = self._step(builder, k, tile)
+            stage, parity = self._slot(builder, step, 1)
             builder.insert(MbarrierWaitOp(Element(self.empty, [stage]), parity))
             size = builder.scalar(sum(copy.bytes for copy in self.copies), i32)
             builder.insert(MbarrierExpectOp(Element(self.full, [stage]), size))
-            inside = self.loop.at(builder, k, values)
-            for copy, tensor_map in zip(self.copies, maps, strict=True):
-                offsets = [inside.get(offset, offset) for offset in copy.op.source_offsets]
-                target = Element(self.rings[copy.op.tile], [stage])
-                barrier = Element(self.full, [stage])
-                copy.source.build_loads(builder, tensor_map, offsets, target, barrier)
+            if self.early:
+                with builder.when(builder.less(self.early - 1, step)):
+                    self._fetch(builder, self._right, k, stage, values)
+                left = [copy for copy in self.copies if copy not in self._right]
+                self._fetch(builder, left, k, stage, values)
+            else:
+                self._fetch(builder, self.copies, k, stage, values)
+
+    def _fetch(
+        self,
+        builder: KernelBuilder,
+        copies: Sequence[TmaCopy],
+        k: SSAValue,
+        stage: SSAValue,
+        values: dict[SSAValue, SSAValue],
+    ) -> None:
+        """Ask for tiles of a step of k."""
+        inside = self.loop.at(builder, k, values)
+        for copy in copies:
+            offsets = [inside.get(offset, offset) for offset in copy.op.source_offsets]
+            target = Element(self.rings[copy.op.tile], [stage])
+            barrier = Element(self.full, [stage])
+            copy.source.build_loads(builder, self.maps[copy.op], offsets, target, barrier)
 
     def _build_consumer(self, group: GroupOp) -> None:
         """Let the loop of the consumers wait for tiles, and free them once they are multiplied."""
@@ -301,7 +327,10 @@ def _specialization(kernel: KernelOp, arch: Arch) -> _Specialization | None:
     )
     if not is_possible:
         return None
-    return _Specialization(kernel, loop, around if is_nested else None, trips, copies)
+    # Blocks that go over tiles and those of clusters have asked for theirs long before they come.
+    is_single = not is_nested and cluster_of(kernel) == 1
+    early = min(stages_of(kernel), trips) if is_single else 0
+    return _Specialization(kernel, loop, around if is_nested else None, trips, copies, early)
 
 
 def _goes_over_tiles(loop: scf.ForOp, kernel: KernelOp) -> bool:

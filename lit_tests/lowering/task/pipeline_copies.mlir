@@ -1,16 +1,18 @@
 // RUN: hidet-opt %s -p 'pipeline-copies' --split-input-file | filecheck %s
 
 // Two of three tiles are under way at any time. What is copied as it is is asynchronous; what is
-// computed waits in registers while the product runs.
+// computed waits in registers while the product runs. Ahead of the loop the right factor comes
+// first, a weight as a rule. The loop is not unrolled.
 
 // CHECK-LABEL: cuda.kernel @ring
 // CHECK:         %a = memref.alloca() {task.ring} : memref<3x16x16xf16, #cuda.space<shared>>
 // CHECK-NEXT:    %b = memref.alloca() {task.ring} : memref<3x16x8xf16, #cuda.space<shared>>
-// CHECK:         task.copy %x[%z, %{{.*}}] to %a[%{{.*}}] in #{{.*}} on %t async
 // CHECK:         task.copy %w2[%{{.*}}, %z] to %b[%{{.*}}] in #{{.*}} on %t :
+// CHECK:         task.copy %w2[%{{.*}}, %z] to %b[%{{.*}}] in #{{.*}} on %t :
+// CHECK:         task.copy %x[%z, %{{.*}}] to %a[%{{.*}}] in #{{.*}} on %t async
 // CHECK-NEXT:    cuda.cp_async_commit
 // CHECK:         task.copy %x[%z, %{{.*}}] to %a[%{{.*}}] in #{{.*}} on %t async
-// CHECK:         cuda.cp_async_commit
+// CHECK-NEXT:    cuda.cp_async_commit
 // CHECK-NEXT:    scf.for %k0
 // CHECK-NEXT:      cuda.cp_async_wait 1
 // CHECK-NEXT:      cuda.sync_threads
@@ -24,7 +26,8 @@
 // CHECK:           task.matmul %a[%[[NOW:.*]]], %b[%[[NOW]]] to %c on %t
 // CHECK:           scf.if
 // CHECK:             task.copy %[[R]][] to %b[%[[FREE]], %{{.*}}, %{{.*}}] on %t
-// CHECK:         cuda.cp_async_wait 0
+// CHECK:         {cuda.unroll = 1 : i64}
+// CHECK-NEXT:    cuda.cp_async_wait 0
 cuda.kernel @ring(%x : memref<16x64xf16>, %w : memref<64x8xf16>) grid(1) block(32) attributes {config = {stages = 3 : i64}} {
   %t = cuda.thread_id x
   %z = arith.constant 0 : index

@@ -10,15 +10,16 @@
 // CHECK-SAME:    grid(2) block(256)
 // CHECK-DAG:     %a = memref.alloca() {task.ring} : memref<3x64x64xf16, #task.tile<row_major, swizzle 128>, #cuda.space<shared>>
 // CHECK-DAG:     %b = memref.alloca() {task.ring} : memref<3x64x128xf16, #task.tile<row_major, swizzle 128>, #cuda.space<shared>>
+// CHECK:         %[[X:.*]] = cuda.tensor_map %x strides [128, 1] : memref<256x128xf16> -> !cuda.tensor_map<tensor<256x128xf16>, box [64, 64], swizzle 128>
+// CHECK:         %[[W:.*]] = cuda.tensor_map %w strides [128, 1] : memref<128x128xf16> -> !cuda.tensor_map<tensor<128x128xf16>, box [64, 64], swizzle 128>
 // CHECK-DAG:     %full = memref.alloca() {task.ring} : memref<3xi64, #cuda.space<shared>>
 // CHECK-DAG:     %empty = memref.alloca() {task.ring} : memref<3xi64, #cuda.space<shared>>
 // CHECK:         cuda.mbarrier_init %full
 // CHECK:         cuda.fence_mbarrier_init
+// CHECK-NEXT:    }
 // CHECK:         cuda.sync_threads
 // CHECK-NEXT:    task.group first(0) count(128) (%producer) {
 // CHECK:           scf.if
-// CHECK:             %[[X:.*]] = cuda.tensor_map %x strides [128, 1] : memref<256x128xf16> -> !cuda.tensor_map<tensor<256x128xf16>, box [64, 64], swizzle 128>
-// CHECK:             %[[W:.*]] = cuda.tensor_map %w strides [128, 1] : memref<128x128xf16> -> !cuda.tensor_map<tensor<128x128xf16>, box [64, 64], swizzle 128>
 // CHECK:             scf.for %row
 // CHECK:               scf.for %k0
 // CHECK:                 cuda.mbarrier_wait %empty[%[[STAGE:.*]]] parity
@@ -61,6 +62,41 @@ cuda.kernel @tiles(%x : memref<256x128xf16>, %w : memref<128x128xf16>) grid(2) b
       task.copy %w[%k0, %z] to %b[] in #task.map<?> on %t : memref<128x128xf16> to memref<64x128xf16, #task.tile<row_major, swizzle 128>, #cuda.space<shared>>
       task.matmul %a, %b to %c on %t via "m64n128k16_f16_f32" : memref<64x64xf16, #task.tile<row_major, swizzle 128>, #cuda.space<shared>>, memref<64x128xf16, #task.tile<row_major, swizzle 128>, #cuda.space<shared>> to memref<64x128xf32, #task.map<spatial(4, 1) * repeat(1, 16) * repeat(2, 1) * spatial(8, 4) * repeat(1, 2)>, #cuda.space<register>>
     }
+  }
+}
+
+// -----
+
+// A block of one tile asks for its right factor, a weight as a rule, as soon as there are barriers:
+// as many tiles as the ring has stages. The loop asks for the others.
+
+// CHECK-LABEL: cuda.kernel @single
+// CHECK:         cuda.fence_mbarrier_init
+// CHECK-COUNT-3: cuda.tma_load %[[W:.*]](%{{.*}}, %{{.*}}) to %b[
+// CHECK-NOT:     cuda.tma_load
+// CHECK:         cuda.sync_threads
+// CHECK-NEXT:    task.group first(0)
+// CHECK:           scf.for %k0
+// CHECK:             cuda.mbarrier_arrive_expect_tx %full[%[[STAGE:.*]]] bytes
+// CHECK:             %[[LATER:.*]] = arith.cmpi slt, %{{.*}}, %{{.*}} : index
+// CHECK-NEXT:        scf.if %[[LATER]] {
+// CHECK:               cuda.tma_load %[[W]](%{{.*}}, %{{.*}}) to %b[%[[STAGE]], %{{.*}}] barrier %full[%[[STAGE]]]
+// CHECK-NEXT:        }
+// CHECK:             cuda.tma_load %{{.*}}(%{{.*}}, %{{.*}}) to %a[%[[STAGE]], %{{.*}}] barrier %full[%[[STAGE]]]
+cuda.kernel @single(%x : memref<128x256xf16>, %w : memref<256x64xf16>) grid(2) block(128) attributes {config = {stages = 3 : i64}} {
+  %t = cuda.thread_id x
+  %z = arith.constant 0 : index
+  %n = arith.constant 256 : index
+  %s = arith.constant 64 : index
+  %bid = cuda.block_id x
+  %row = arith.muli %bid, %s : index
+  %c = memref.alloca() : memref<64x64xf32, #task.map<spatial(4, 1) * repeat(1, 8) * repeat(2, 1) * spatial(8, 4) * repeat(1, 2)>, #cuda.space<register>>
+  %a = memref.alloca() : memref<64x64xf16, #task.tile<row_major, swizzle 128>, #cuda.space<shared>>
+  %b = memref.alloca() : memref<64x64xf16, #task.tile<row_major, swizzle 128>, #cuda.space<shared>>
+  scf.for %k0 = %z to %n step %s {
+    task.copy %x[%row, %k0] to %a[] in #task.map<?> on %t : memref<128x256xf16> to memref<64x64xf16, #task.tile<row_major, swizzle 128>, #cuda.space<shared>>
+    task.copy %w[%k0, %z] to %b[] in #task.map<?> on %t : memref<256x64xf16> to memref<64x64xf16, #task.tile<row_major, swizzle 128>, #cuda.space<shared>>
+    task.matmul %a, %b to %c on %t via "m64n64k16_f16_f32" : memref<64x64xf16, #task.tile<row_major, swizzle 128>, #cuda.space<shared>>, memref<64x64xf16, #task.tile<row_major, swizzle 128>, #cuda.space<shared>> to memref<64x64xf32, #task.map<spatial(4, 1) * repeat(1, 8) * repeat(2, 1) * spatial(8, 4) * repeat(1, 2)>, #cuda.space<register>>
   }
 }
 

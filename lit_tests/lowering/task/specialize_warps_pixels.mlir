@@ -5,8 +5,8 @@
 // those of the map.
 
 // CHECK-LABEL: cuda.kernel @strided
+// CHECK:         %[[X:.*]] = cuda.tensor_map %x strides [10368, 1152, 128, 1] : memref<2x9x9x128xf16> -> !cuda.tensor_map<tensor<2x9x9x128xf16>, box [64, 64], pixels [-1, -1] to [7, 7] step [2, 2], swizzle 128>
 // CHECK:         task.group first(0) count(128) (%producer) {
-// CHECK:           %[[X:.*]] = cuda.tensor_map %x strides [10368, 1152, 128, 1] : memref<2x9x9x128xf16> -> !cuda.tensor_map<tensor<2x9x9x128xf16>, box [64, 64], pixels [-1, -1] to [7, 7] step [2, 2], swizzle 128>
 // CHECK:           scf.for %k0
 // CHECK:             %[[N:.*]] = arith.divsi %row, %{{.*}} : index
 // CHECK:             cuda.tma_load %[[X]](%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) offset(%{{.*}}, %{{.*}}) to %a[%{{.*}}] barrier %full
