@@ -44,7 +44,7 @@ PASSES: dict[str, str] = {
     "insert-barriers": "hidet.lowering.task.insert_barriers:InsertBarriersPass",
     "lower-task": "hidet.lowering.task.lower_task:LowerTaskPass",
     "simplify-index": "hidet.lowering.cuda.simplify_index:SimplifyIndexPass",
-    "merge-equal-ops": "hidet.lowering.cuda.merge_equal_ops:MergeEqualOpsPass",
+    "early-cse": "hidet.lowering.cuda.early_cse:EarlyCsePass",
     "interchange-loops": "hidet.lowering.cuda.interchange_loops:InterchangeLoopsPass",
     "vectorize": "hidet.lowering.cuda.vectorize:VectorizePass",
     "instrument-memory": "hidet.lowering.cuda.instrument_memory:InstrumentMemoryPass",

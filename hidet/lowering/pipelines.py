@@ -46,14 +46,14 @@ TASK = (
 
 CUDA = (
     "simplify-index",  # linear forms make strides visible
-    "merge-equal-ops",  # views inlined twice load twice
+    "early-cse",  # views inlined twice load twice
     "interchange-loops",  # what is the same for neighbours stands outside of their loop by now
     "vectorize",  # needs strides; leaves index arithmetic of its own
     "flatten-memrefs",  # after vectorize, which wants the last dimension
     "plan-shared-memory",  # after vectorize, which aligns shared arrays
     "simplify-index",  # the linear addresses of flattened memrefs
     "demote-scf-values",  # results of branches and loops become variables
-    "merge-equal-ops",
+    "early-cse",
     "infer-readonly",  # all stores are final
     "integer-ranges",  # all arithmetic is final
     "index-width",  # all index arithmetic is final

@@ -1,4 +1,4 @@
-// RUN: hidet-opt %s -p 'merge-equal-ops' | filecheck %s
+// RUN: hidet-opt %s -p 'early-cse' | filecheck %s
 
 // Arithmetic that is the same is computed once, also for a branch or a loop further on; what is not
 // needed any more goes.

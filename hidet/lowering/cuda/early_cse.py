@@ -1,4 +1,4 @@
-"""The pass `merge-equal-ops`: what is computed or read twice is computed or read once."""
+"""The pass `early-cse`: what is computed or read twice is computed or read once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hidet.rewriting.dead_code import drop_dead_code
 
 
 @dataclass(frozen=True)
-class MergeEqualOpsPass(ModulePass):
+class EarlyCsePass(ModulePass):
     """Replace an op by an equal one that has run before.
 
     Equal are ops of one class with the same operands and properties. Those without effects, and
@@ -27,17 +27,18 @@ class MergeEqualOpsPass(ModulePass):
     may have written it in between. Ops with regions stay as they are. Dead code is dropped.
 
     xDSL's `cse` does the same, but looks for writes by walking from one read to the other, which
-    is quadratic in the number of reads; here memory has version numbers.
+    is quadratic in the number of reads. Here memory has versions, as it has generations in the pass
+    of LLVM that has this name (EarlyCSE).
     """
 
-    name = "merge-equal-ops"
+    name = "early-cse"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run on a module."""
-        merge_equal_ops(op)
+        early_cse(op)
 
 
-def merge_equal_ops(op: Operation) -> None:
+def early_cse(op: Operation) -> None:
     """Merge the equal ops inside of an operation."""
     merger = _Merger()
     for block in blocks_in(op):
