@@ -11,6 +11,8 @@ import importlib.metadata
 import sys
 from typing import TYPE_CHECKING
 
+from hidet.absent import missing, show_absent_modules
+
 if TYPE_CHECKING:
     from hidet import (
         cuda,
@@ -89,8 +91,6 @@ __all__ += ["zeros", "zeros_like"]
 def __getattr__(name: str) -> object:
     """Load the public name on its first use."""
     if name not in _PUBLIC_NAMES:
-        from hidet.absent import missing
-
         raise missing(__name__, name)
     home = _PUBLIC_NAMES[name]
     if home == "hidet":
@@ -131,3 +131,4 @@ def _register_with_torch() -> None:
 
 _refuse_original_hidet()
 _register_with_torch()
+show_absent_modules()

@@ -1,16 +1,19 @@
 """Names of the original Hidet that do not exist, each with a line that says what to use.
 
-An import of one of them fails with that line.
+An import of one of them fails with that line. Here are those that scripts use, which several
+modules have; `absent_modules` has the others.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
-from typing import NoReturn
+from types import ModuleType
+from typing import NoReturn, TypeVar
 
-from hidet.errors import MissingNameError
+from hidet.absent_modules import ABSENT_IN, ABSENT_MODULES
+from hidet.errors import MissingMemberError, MissingNameError
 
 _WMMA = "mma_sync(MmaConfig.m16n8k16_f16_f32(), a, b, c), with ldmatrix for its operands"
 _TENSOR_MEMORY = "wgmma_async of Hopper; tensor memory and tcgen05 of Blackwell are not supported"
@@ -67,9 +70,22 @@ ABSENT: dict[str, str] = {
 """The same for all modules."""
 
 
-def instead_of(name: str) -> str | None:
-    """Return what to use instead of a name, None for one that the original does not have either."""
-    for patterns, hint in ABSENT.items():
+def instead_of(name: str, module: str = "") -> str | None:
+    """Return what to use instead of a name, None for one that the original does not have either.
+
+    Args:
+        name: the name, without its module.
+        module: the module, as the original calls it, or the class, without its module; none: names
+            that any module may have.
+    """
+    tables = [table for modules, table in ABSENT_IN.items() if module in modules.split()]
+    hints = (_hint(name, table) for table in (*tables, ABSENT))
+    return next(filter(None, hints), None) or ABSENT_MODULES.get(f"{module}.{name}")
+
+
+def _hint(name: str, table: Mapping[str, str]) -> str | None:
+    """Return what a table says about a name."""
+    for patterns, hint in table.items():
         if any(fnmatchcase(name, pattern) for pattern in patterns.split()):
             return hint
     return None
@@ -83,11 +99,30 @@ def missing(module: str, name: str, sources: Sequence[str] = ()) -> Exception:
         name: the name.
         sources: the modules whose names it shows, if it has none of its own.
     """
-    hint = instead_of(name)
+    hint = instead_of(name, module)
     if hint is not None:
         return MissingNameError(f"{module} has no '{name}'", hint=hint)
     shows = f"; it shows {', '.join(sources)}" if sources else ""
     return AttributeError(f"module '{module}' has no attribute '{name}'{shows}")
+
+
+def show_absent_modules() -> None:
+    """Have modules that are not there fail when a name of theirs is used, with what to use."""
+    for path in ABSENT_MODULES:
+        module = sys.modules[path] = ModuleType(path, "A module of the original; not there.")
+        module.__path__ = []
+        module.__dict__["__getattr__"] = _refuse(path)
+
+
+def _refuse(path: str) -> Callable[[str], NoReturn]:
+    """Return what refuses all names of a module but those that Python itself looks for."""
+
+    def find(name: str) -> NoReturn:
+        if name.startswith("_"):
+            raise AttributeError(f"module '{path}' has no attribute '{name}'")
+        raise MissingNameError(f"there is no {path}, nor '{name}' in it", hint=ABSENT_MODULES[path])
+
+    return find
 
 
 def explain_missing(module: str) -> None:
@@ -102,4 +137,25 @@ def explain_missing(module: str) -> None:
     vars(sys.modules[module])["__getattr__"] = find
 
 
-__all__ = ["ABSENT", "PRIMITIVES", "explain_missing", "instead_of", "missing"]
+def missing_member(what: str, cls: str, name: str) -> AttributeError:
+    """Return the error of a method or property that something does not have, by its class."""
+    hint = _hint(name, ABSENT_IN[cls])
+    text = f"{what} has no '{name}'"
+    return AttributeError(text) if hint is None else MissingMemberError(text, hint=hint)
+
+
+_Class = TypeVar("_Class", bound=type)
+
+
+def explains_members(cls: _Class) -> _Class:
+    """Have a class say what to use instead of a method or property of the original's class."""
+
+    def find(self: object, name: str) -> NoReturn:
+        raise missing_member(f"a {cls.__name__}", cls.__name__, name)
+
+    cls.__getattr__ = find  # pyright: ignore[reportAttributeAccessIssue]
+    return cls
+
+
+__all__ = ["ABSENT", "PRIMITIVES", "explain_missing", "explains_members", "instead_of", "missing"]
+__all__ += ["missing_member", "show_absent_modules"]

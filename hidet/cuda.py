@@ -2,6 +2,8 @@
 
 import torch
 
+from hidet.absent import explain_missing
+
 
 def available() -> bool:
     """Return whether there is a GPU."""
@@ -26,5 +28,7 @@ def synchronize() -> None:
     if torch.cuda.is_available():
         torch.cuda.synchronize()
 
+
+explain_missing(__name__)
 
 __all__ = ["available", "current_device", "device_count", "is_available", "synchronize"]

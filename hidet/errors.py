@@ -122,6 +122,10 @@ class MissingNameError(HidetError, ImportError):
     """A name of the original Hidet that is not there; the hint says what to use."""
 
 
+class MissingMemberError(HidetError, AttributeError):
+    """A method or a property that a class of the original Hidet has; the hint says what to use."""
+
+
 class ScriptError(HidetError):
     """A mistake in a script; shows the user's line, with a caret under what is wrong.
 

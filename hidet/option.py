@@ -20,6 +20,7 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
+from hidet.absent import missing
 from hidet.errors import OptionError
 
 
@@ -308,4 +309,4 @@ def __getattr__(name: str) -> Callable[..., Any]:
         return partial(set_option, name)
     if name.removeprefix("get_") in OPTIONS:
         return partial(get_option, name.removeprefix("get_"))
-    raise AttributeError(f"module 'hidet.option' has no attribute '{name}'")
+    raise missing(__name__, name)

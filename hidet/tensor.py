@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import torch as _torch
 
+from hidet.absent import explains_members
 from hidet.errors import HidetError
 from hidet.foreign import HoldsTensor, plain
 from hidet.frontends.script.types import SCALAR_TYPES, ScalarType, scalar_type
@@ -49,6 +50,7 @@ def _reflected(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     return method
 
 
+@explains_members
 class Tensor(Traced):
     """A tensor; what holds it is one of torch's.
 

@@ -14,12 +14,15 @@ What has been compiled, and how long it took:
 Operators of kernels that are written as scripts: `register_op`.
 """
 
+from hidet.absent import explain_missing
 from hidet.frontends.torch import register
 from hidet.frontends.torch.backend import hidet_backend as backend
 from hidet.frontends.torch.config import DynamoConfig, dynamo_config
 from hidet.frontends.torch.custom_op import register_op
 from hidet.frontends.torch.notices import ManyShapesWarning, UnsupportedOperatorWarning
 from hidet.frontends.torch.program import compiled_graphs
+
+explain_missing(__name__)
 
 __all__ = [
     "DynamoConfig",

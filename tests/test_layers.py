@@ -19,10 +19,12 @@ LAYERS = {
     "escape": "",
     "foreign": "",
     "forks": "",
-    "option": "errors",
+    "absent_modules": "",
+    "absent": "absent_modules errors",
+    "option": "absent errors",
     "tracebacks": "errors option",
     "universe": "loading",
-    "mapping": "errors",
+    "mapping": "absent errors",
     "arch": "errors mapping",
     "dialects": "arch errors escape mapping",
     "analysis": "arch dialects errors",
@@ -32,45 +34,44 @@ LAYERS = {
         "analysis arch dialects errors escape legality loading mapping rewriting tracebacks "
         "universe"
     ),
-    "absent": "errors",
     "original": "absent",
     "lang": "absent arch frontends.script loading mapping original",
-    "utils": "errors foreign original",
+    "utils": "absent errors foreign original",
     "lowering.templates": "analysis arch dialects errors frontends.script lang mapping rewriting",
     "context": "universe",
     "lowering": (
         "analysis arch collector_pause dialects errors frontends.script legality "
         "lowering.templates mapping option pass_options rewriting universe"
     ),
-    "backend": "arch dialects errors escape forks",
-    "runtime": "arch errors forks option",
+    "backend": "absent arch dialects errors escape forks",
+    "runtime": "absent arch errors forks option",
     "tuning": "analysis arch backend context dialects errors lowering lowering.templates runtime",
     "driver": (
-        "analysis arch backend collector_pause context dialects errors escape foreign forks "
+        "absent analysis arch backend collector_pause context dialects errors escape foreign forks "
         "frontends.script legality lowering option pass_options runtime tracebacks tuning utils"
     ),
-    "frontends.torch": "dialects driver errors frontends.script option runtime",
+    "frontends.torch": "absent dialects driver errors frontends.script option runtime",
     "frontends.resizing": "errors",
     "frontends.trace": (
-        "context dialects driver errors foreign frontends.resizing frontends.script "
+        "absent context dialects driver errors foreign frontends.resizing frontends.script "
         "frontends.torch lowering runtime utils"
     ),
     "frontends.onnx": "errors frontends.resizing",
-    "tensor": "errors foreign frontends.script frontends.torch frontends.trace",
+    "tensor": "absent errors foreign frontends.script frontends.torch frontends.trace",
     "ops": "absent frontends.trace tensor",
     "graph": (
-        "context dialects driver errors foreign frontends.onnx frontends.torch frontends.trace ops "
-        "program_text runtime tensor"
+        "absent context dialects driver errors foreign frontends.onnx frontends.torch "
+        "frontends.trace ops program_text runtime tensor"
     ),
     "tools": (
         "arch backend context dialects driver errors frontends.script frontends.torch graph "
         "legality lowering mapping option program_text tuning universe utils"
     ),
-    "testing": "dialects driver errors frontends.script mapping option tools",
-    "ir": "frontends.script lang original",
-    "drivers": "driver",
-    "torch": "frontends.torch",
-    "cuda": "runtime",
+    "testing": "absent dialects driver errors frontends.script mapping option tools",
+    "ir": "absent frontends.script lang original",
+    "drivers": "absent driver",
+    "torch": "absent frontends.torch",
+    "cuda": "absent runtime",
 }
 """What each package may import. `hidet` itself, which hands out names, may import all of them."""
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from hidet.absent import missing
 from hidet.driver.options import CompileOptions
 
 if TYPE_CHECKING:
@@ -42,4 +43,4 @@ def __getattr__(name: str) -> Any:
         from hidet.driver.compiler import compile_graph
 
         return compile_graph
-    raise AttributeError(f"module 'hidet.driver' has no attribute '{name}'")
+    raise missing(__name__, name)

@@ -8,6 +8,7 @@ graph(a)
 """
 
 from hidet import ops
+from hidet.absent import explain_missing
 from hidet.frontends.trace.built import BuiltGraph, CudaGraph
 from hidet.frontends.trace.flow_graph import FlowGraph, optimize, trace_from
 from hidet.frontends.trace.pass_context import PassContext
@@ -16,6 +17,8 @@ from hidet.graph import frontend
 from hidet.graph.loaded import LoadedGraph, load_compiled, load_graph
 from hidet.graph.saved import save_compiled, save_graph
 from hidet.tensor import Tensor
+
+explain_missing(__name__)
 
 __all__ = [
     "BuiltGraph",

@@ -5,6 +5,7 @@ The modules below are names only, see `hidet.original`. What builds or rewrites 
 xDSL's, in `hidet.dialects`.
 """
 
+from hidet.absent import explain_missing
 from hidet.frontends.script.functional import (
     if_then_else,
     is_constant,
@@ -42,6 +43,8 @@ show_elsewhere(
         **{f"primitives.cuda.{family}": ["hidet.lang.cuda"] for family in _CUDA.split()},
     },
 )
+
+explain_missing(__name__)
 
 __all__ = ["Function", "IRModule", "data_type", "if_then_else", "is_constant", "logical_and"]
 __all__ += ["logical_not", "logical_or"]

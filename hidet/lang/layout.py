@@ -8,6 +8,7 @@ elements of a row trade places, so that threads meet in no bank of shared memory
 
 from collections.abc import Sequence
 
+from hidet.absent import explain_missing
 from hidet.mapping import TaskMap, repeat
 from hidet.mapping import column_repeat as column_major
 from hidet.mapping import row_repeat as row_major
@@ -25,6 +26,8 @@ def strided_layout(shape: Sequence[int], ranks: Sequence[int] | None = None) -> 
 
 DataLayout = TaskMap
 row_layout, col_layout = row_major, column_major
+
+explain_missing(__name__)
 
 __all__ = ["DataLayout", "col_layout", "column_major", "local_layout", "row_layout", "row_major"]
 __all__ += ["strided_layout"]

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from hidet.absent import explain_missing
 from hidet.mapping import TaskMap, auto_map, repeat, replicate, row_repeat, row_spatial, spatial
 from hidet.mapping import column_repeat as col_repeat
 from hidet.mapping import column_spatial as col_spatial
@@ -36,6 +37,8 @@ def chain(first: TaskMap, *others: TaskMap) -> TaskMap:
         first = first * inner
     return first
 
+
+explain_missing(__name__)
 
 __all__: list[str] = ["TaskMap", "TaskMapping", "auto_map", "chain", "col_repeat", "col_spatial"]
 __all__ += ["repeat", "replicate", "row_repeat", "row_spatial", "spatial"]

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from hidet.absent import missing
 from hidet.frontends.script.mathematics import MATH_FUNCTIONS
 
 __all__ = sorted(MATH_FUNCTIONS)  # pyright: ignore[reportUnsupportedDunderAll]
@@ -11,7 +12,7 @@ __all__ = sorted(MATH_FUNCTIONS)  # pyright: ignore[reportUnsupportedDunderAll]
 def __getattr__(name: str) -> Callable[..., Any]:
     """Give a function by its name."""
     if name not in MATH_FUNCTIONS:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise missing(__name__, name)
     return MATH_FUNCTIONS[name]
 
 

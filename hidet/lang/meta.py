@@ -6,6 +6,7 @@ import builtins
 from collections.abc import Iterable
 from typing import TypeVar
 
+from hidet.absent import explain_missing
 from hidet.frontends.script.parameters import TypeList as types
 
 Value = TypeVar("Value")
@@ -21,5 +22,7 @@ def each(values: Iterable[Value]) -> tuple[Value, ...]:
     """Return some values, to go through in a script."""
     return tuple(values)
 
+
+explain_missing(__name__)
 
 __all__ = ["each", "range", "types"]

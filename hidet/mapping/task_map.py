@@ -7,6 +7,7 @@ from math import prod
 from operator import index
 from typing import TYPE_CHECKING, Any, SupportsIndex, cast
 
+from hidet.absent import explains_members
 from hidet.mapping.canonical import canonical
 from hidet.mapping.digits import Digit, expand, shape_of
 from hidet.mapping.drawing import draw
@@ -32,6 +33,7 @@ Task = tuple[int, ...]
 """A task: its index in each dimension of the tile."""
 
 
+@explains_members
 @dataclass(frozen=True, repr=False)
 class TaskMap:
     """A task mapping; made with `spatial`, `repeat`, `replicate` and `*`.

@@ -7,3 +7,7 @@
 
 Start with `docs/write-a-lowering-test.md`.
 """
+
+from hidet.absent import explain_missing
+
+explain_missing(__name__)

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch as _torch
 
+from hidet.absent import explain_missing
 from hidet.foreign import plain
 from hidet.original import show_elsewhere
 from hidet.utils.benchmark import benchmark_func
@@ -32,5 +33,7 @@ def assert_close(actual: Any, expected: Any, rtol: float = 1e-5, atol: float = 1
 
 
 show_elsewhere(__name__, {"py": ["hidet.utils"]})
+
+explain_missing(__name__)
 
 __all__ = ["assert_close", "benchmark_func", "cdiv", "prod"]

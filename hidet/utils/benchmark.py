@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from hidet.absent import explain_missing
 from hidet.errors import HidetError
 
 
@@ -55,5 +56,7 @@ def _wait() -> None:
     if torch.cuda.is_available():
         torch.cuda.synchronize()
 
+
+explain_missing(__name__)
 
 __all__ = ["benchmark_func"]

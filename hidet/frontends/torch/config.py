@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from hidet import option
+from hidet.absent import missing_member
 from hidet.errors import OptionError
 
 FLAGS: dict[str, tuple[bool, str]] = {
@@ -45,7 +46,7 @@ class DynamoConfig:
     def __getattr__(self, name: str) -> "Callable[..., DynamoConfig]":
         """Give what sets a flag: `dynamo_config.use_fp16()`, `dynamo_config.use_fp16(False)`."""
         if name not in FLAGS:
-            raise AttributeError(f"hidet.torch.dynamo_config has no setting '{name}'")
+            raise missing_member("hidet.torch.dynamo_config", "DynamoConfig", name)
 
         def set_flag(flag: bool = True) -> DynamoConfig:
             self._values[name] = bool(flag)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from hidet.absent import explains_members
 from hidet.errors import HidetError
 from hidet.foreign import plain
 from hidet.frontends.torch.spec import Spec
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from hidet.runtime.profile import Profile
 
 
+@explains_members
 class BuiltGraph:
     """A compiled flow graph.
 
@@ -92,6 +94,7 @@ class BuiltGraph:
         return CudaGraph(self)
 
 
+@explains_members
 class CudaGraph:
     """A compiled graph with inputs of its own, whose kernels one CUDA Graph launches.
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from hidet.absent import explains_members
 from hidet.errors import HidetError
 from hidet.frontends.torch.spec import Spec
 from hidet.frontends.trace.built import BuiltGraph, CudaGraph
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from hidet.frontends.torch.imported import ImportedGraph
 
 
+@explains_members
 class FlowGraph:
     """The operators that lead from some symbols to others.
 

@@ -12,6 +12,7 @@ from typing import Any, Self
 
 import torch
 
+from hidet.absent import explains_members
 from hidet.errors import OptionError
 from hidet.runtime.times import CompileTimes
 
@@ -59,6 +60,7 @@ class GraphSettings:
             print(report.table())
 
 
+@explains_members
 class PassContext:
     """Settings for `hidet.graph.optimize` inside of a `with` block.
 

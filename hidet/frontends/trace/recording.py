@@ -18,6 +18,7 @@ import torch
 from torch.utils._pytree import TreeSpec, tree_flatten, tree_unflatten
 
 import hidet
+from hidet.absent import explains_members
 from hidet.errors import HidetError
 from hidet.foreign import HoldsTensor
 from hidet.frontends.torch.spec import Spec
@@ -72,6 +73,7 @@ class Traced(HoldsTensor):
         return self._data
 
 
+@explains_members
 class Operator:
     """A call of an operator.
 
