@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from hidet.arch.chips import Arch
-from hidet.dialects.cuda import KernelOp
+from hidet.arch.limits import MAX_THREADS_PER_BLOCK, WARP
+from hidet.dialects.cuda.kernel import DYNAMIC, KernelOp
 from hidet.dialects.cuda.marks import INSTRUMENTED
 from hidet.dialects.cuda.table_ops import InstructionOp
 from hidet.legality.report import illegal
 from hidet.legality.tiles import shared_bytes_of
+
+MAX_FIBERS = 8 * MAX_THREADS_PER_BLOCK
+"""Threads of a cluster on the CPU (`kMaxFibers` of hidet_cpu_order.h)."""
 
 
 def check_architecture(kernel: KernelOp, arch: Arch) -> None:
@@ -22,6 +28,15 @@ def check_architecture(kernel: KernelOp, arch: Arch) -> None:
             kernel,
             f"a kernel with the checks of instrument-memory cannot run on {arch.name}",
             "the strict mode is one of the CPU",
+        )
+    threads = 0 if DYNAMIC in kernel.block_dims else prod(kernel.block_dims)
+    blocks = prod(kernel.cluster)
+    if arch.is_cpu and blocks > 1 and (threads % WARP or not 0 < threads * blocks <= MAX_FIBERS):
+        raise illegal(
+            kernel,
+            f"clusters of {blocks} blocks with {threads or 'an open number of'} threads on the CPU",
+            f"there a block of a cluster has whole warps of {WARP} threads, as many as it says, "
+            f"and a cluster up to {MAX_FIBERS} threads",
         )
     needed, has = shared_bytes_of(kernel), arch.shared_bytes_per_block
     if needed > has:

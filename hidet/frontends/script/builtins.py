@@ -7,7 +7,7 @@ import re
 from hidet.errors import ScriptError
 from hidet.frontends.script.iterables import Grid, Range
 from hidet.frontends.script.messages import describe
-from hidet.frontends.script.pointers import VoidPointer, address_number, cast_pointer
+from hidet.frontends.script.pointers import NullPointer, VoidPointer, address_number, cast_pointer
 from hidet.frontends.script.scalars import Index, Scalar, scalar_of
 from hidet.frontends.script.tensors import Pointer, Tensor
 from hidet.frontends.script.types import INDEX, PointerType, element_type, plain_number
@@ -113,8 +113,8 @@ def cast(v: object, dtype: object) -> object:
     if isinstance(dtype, PointerType):
         return cast_pointer(v, dtype)
     kind = element_type(dtype)
-    if isinstance(v, Pointer | VoidPointer) and kind.lanes == 1 and kind.bits == 64:
-        return kind(address_number(v))
+    if isinstance(v, Pointer | VoidPointer | NullPointer) and kind.lanes == 1 and kind.bits == 64:
+        return kind(0 if isinstance(v, NullPointer) else address_number(v))
     return kind(v)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from xdsl.dialects.arith import BitcastOp
 from xdsl.ir import SSAValue
@@ -74,29 +74,45 @@ def fast_divide(x: object, y: object) -> Scalar:
 
 
 # Words.
-def lop3(*operands: object, imm_lut: int) -> Scalar:
+def _in_order(operands: tuple[object, ...], named: Mapping[str, object]) -> tuple[object, ...]:
+    """Return operands that follow each other, some of them by the names d, a, b and c.
+
+    Raises:
+        ScriptError: one has another name.
+    """
+    for name in named.keys() - set(_NAMES):
+        raise ScriptError(f"there is no operand '{name}'", hint=f"they are {', '.join(_NAMES)}")
+    return (*operands, *(named[name] for name in _NAMES if name in named))
+
+
+_NAMES = ("d", "a", "b", "c")
+
+
+def lop3(*operands: object, imm_lut: int, **named: object) -> Scalar:
     """Return a function of three bits, for each bit of three words of 32 bits.
 
     Args:
         operands: a, b and c; or an address, which is given the result too, and a, b and c.
+        named: operands by these names, the address as d.
         imm_lut: the table of the function f: f(0xF0, 0xCC, 0xAA). That of a ^ b ^ c is 0x96.
 
     Raises:
         ScriptError: the table is no number from 0 to 255, or there are not three words.
     """
     table = known_number("the table of lop3, f(0xF0, 0xCC, 0xAA),", imm_lut, range(256))
-    target, (a, b, c) = _words("lop3", operands)
+    target, (a, b, c) = _words("lop3", _in_order(operands, named))
     op = insert(Lop3Op(a.ssa, b.ssa, c.ssa, table))
     return _given(Scalar(op.result, U32), target)
 
 
-def prmt(*operands: object, mode: str | None = None) -> Scalar:
+def prmt(*operands: object, mode: str | None = None, **named: object) -> Scalar:
     """Return four of the eight bytes of two words of 32 bits.
 
     Args:
         operands: a, b and the selector, of which digit i of 4 bits says which byte becomes byte i:
             0 to 3 are those of a, 4 to 7 those of b, and with 8 added the sign of that byte is
             repeated; or an address, which is given the result too, and these.
+        named: operands by their names, as in `lop3`.
         mode: not supported.
 
     Raises:
@@ -107,7 +123,7 @@ def prmt(*operands: object, mode: str | None = None) -> Scalar:
             f"prmt with mode={mode!r} is not supported",
             hint="the selector says which bytes are taken: 0x4321 for those from byte 1 on",
         )
-    target, (a, b, selector) = _words("prmt", operands)
+    target, (a, b, selector) = _words("prmt", _in_order(operands, named))
     op = insert(PrmtOp(a.ssa, b.ssa, selector.ssa))
     return _given(Scalar(op.result, U32), target)
 
@@ -141,22 +157,23 @@ def _given(result: Scalar, target: Pointer | None) -> Scalar:
 _HALVES = VectorType(F16, 2)
 
 
-def fma_f16x2(*operands: object) -> Vector:
+def fma_f16x2(*operands: object, **named: object) -> Vector:
     """Return a * b + c of two pairs of halves and a third one, each rounded once.
 
     Args:
         operands: a, b and c, of type f16x2, or words of 32 bits; or an address, which is given the
             result too, and these.
+        named: operands by their names, as in `lop3`.
 
     Raises:
         ScriptError: there are not three pairs.
     """
-    return _of_halves("fma_f16x2", "fma", operands, 3)
+    return _of_halves("fma_f16x2", "fma", _in_order(operands, named), 3)
 
 
-def sub_f16x2(*operands: object) -> Vector:
+def sub_f16x2(*operands: object, **named: object) -> Vector:
     """Return a - b of two pairs of halves; operands are those of `fma_f16x2`, without c."""
-    return _of_halves("sub_f16x2", "-", operands, 2)
+    return _of_halves("sub_f16x2", "-", _in_order(operands, named), 2)
 
 
 def _of_halves(name: str, function: str, operands: tuple[object, ...], count: int) -> Vector:

@@ -175,7 +175,7 @@ class Expressions(ast.NodeVisitor):
         function = BINARY.get(type(kind))
         if function is None:
             raise ScriptError(
-                f"a script has no operator {type(kind).__name__}",
+                "a script has no operator '@'",
                 hint="multiply matrices with loops over their elements",
             )
         if isinstance(lhs, Tensor) and isinstance(kind, ast.Add) and is_integer(rhs):
@@ -197,6 +197,8 @@ class Expressions(ast.NodeVisitor):
         value = self.evaluate(node.operand)
         if isinstance(node.op, ast.Invert) and isinstance(value, Tensor):
             return address(value)
+        if isinstance(node.op, ast.Not) and isinstance(value, Tensor):
+            raise ScriptError(f"{describe(value)} is no condition", hint="compare elements")
         return UNARY[type(node.op)](value)
 
     def visit_Compare(self, node: ast.Compare) -> object:

@@ -54,7 +54,7 @@ def scalar_function(name: str) -> Callable[..., Scalar | float]:
             return _of_floats(entry, operands)
         return _of_words(entry, operands)
 
-    function.__name__ = name
+    function.__name__ = function.__qualname__ = name
     function.__doc__ = f"Return {entry.summary}."
     return function
 
@@ -165,7 +165,7 @@ def _of_one_float(name: str) -> Callable[[object], Scalar]:
     def function(x: object) -> Scalar:
         return elementary(name, x)
 
-    function.__name__ = name
+    function.__name__ = function.__qualname__ = name
     function.__doc__ = f"Return {name}(x), in the type of x; of an integer in f32."
     return function
 
@@ -177,6 +177,32 @@ ELEMENTARY = {name: _of_one_float(name) for name in OF_ONE_FLOAT if name not in 
 def absolute(x: Scalar) -> Scalar:
     """Return |x|."""
     return abs(x)
+
+
+def logarithm(x: object, base: object = math.e) -> Scalar:
+    """Return log(x), in the type of x, or that to another base; of an integer in f32."""
+    natural = elementary("log", x)
+    return natural if base is math.e else binary("/", natural, log_of(base))
+
+
+def log_of(base: object) -> object:
+    """Return the natural logarithm of a base."""
+    return math.log(base) if is_number(base) else elementary("log", base)  # pyright: ignore[reportArgumentType]
+
+
+def any_of(values: Sequence[object]) -> object:
+    """Return whether one of some conditions holds; all of them are computed."""
+    return reduce(partial(binary, "|"), map(condition, values), False)
+
+
+def all_of(values: Sequence[object]) -> object:
+    """Return whether all of some conditions hold; all of them are computed."""
+    return reduce(partial(binary, "&"), map(condition, values), True)
+
+
+def condition(value: object) -> Scalar:
+    """Return a value as a condition: whether it is not zero."""
+    return convert(value, BOOL)
 
 
 def maximum(*values: object) -> object:
@@ -258,6 +284,7 @@ MATH_FUNCTIONS: dict[str, Callable[..., Any]] = {
     "copysign": copysign,
     "degrees": degrees,
     "fma": fma,
+    "log": logarithm,
     "max": maximum,
     "min": minimum,
     "pow": power,

@@ -65,7 +65,7 @@ ARITHMETIC: dict[str, Operator] = {
 
 HINTS = {
     "//": "divide floats with /",
-    "%": "the remainder is one of integers",
+    "%": "the remainder is one of integers; of floats it is math.fmod(a, b)",
     "**": "multiply integers, or convert one of them: f32(a) ** b",
 }
 """What would be right where an operator has no operation for a kind of numbers."""

@@ -7,12 +7,15 @@ import difflib
 import math
 import sys
 from collections.abc import Callable, Sequence
+from typing import cast
 
 from hidet.errors import ScriptError
 from hidet.frontends.script.builtins import length, loop_range
 from hidet.frontends.script.mathematics import (
     MATH_FUNCTIONS,
     absolute,
+    all_of,
+    any_of,
     maximum,
     minimum,
     power,
@@ -55,6 +58,8 @@ _SAME = {
 
 SUBSTITUTES: dict[object, Callable[..., object]] = {
     range: loop_range,
+    any: any_of,
+    all: all_of,
     max: maximum,
     min: minimum,
     abs: absolute,
@@ -82,6 +87,12 @@ PYTHON_BUILTINS = {
 """The builtins of Python that mean something in a kernel."""
 
 
+def _values_in(argument: object) -> list[object]:
+    """Return the values of the kernel that an argument is, or that are in a list."""
+    parts = cast("list[object]", argument) if type(argument) is list else [argument]
+    return [each for each in parts if isinstance(each, Scalar | Tensor | Pointer | Vector)]
+
+
 def called_for(
     function: Callable[..., object], arguments: Sequence[object]
 ) -> Callable[..., object]:
@@ -91,13 +102,13 @@ def called_for(
         ScriptError: a function of a library, which computes with Python's values, gets one of IR;
             the error names what a script calls instead.
     """
-    given = [each for each in arguments if isinstance(each, Scalar | Tensor | Pointer | Vector)]
+    given = [part for each in arguments for part in _values_in(each)]
     is_hashable = getattr(type(function), "__hash__", None) is not None
     if is_hashable and function in SUBSTITUTES and (given or function is range):
         return SUBSTITUTES[function]
     name = getattr(function, "__name__", None)
     for library in LIBRARIES if given and isinstance(name, str) else ():
-        if getattr(sys.modules.get(library), str(name), None) is function:
+        if vars(sys.modules.get(library, object)).get(str(name)) is function:
             raise ScriptError(
                 f"{library}.{name} computes when the script is defined, and got "
                 f"{describe(given[0])}",

@@ -25,6 +25,7 @@ from hidet.frontends.script.types import (
     F32,
     I32,
     INDEX,
+    U32,
     ScalarType,
     common_type,
     plain_number,
@@ -116,6 +117,15 @@ class Scalar(Value):
     def __iter__(self) -> NoReturn:
         raise ScriptError(f"a scalar of type {self.type} has no parts to go through")
 
+    def __getitem__(self, index: object) -> NoReturn:
+        raise ScriptError(f"a value of type {self.type} has no elements")
+
+    def __divmod__(self, other: object) -> tuple[Scalar, Scalar]:
+        return binary("//", self, other), binary("%", self, other)
+
+    def __rdivmod__(self, other: object) -> tuple[Scalar, Scalar]:
+        return binary("//", other, self), binary("%", other, self)
+
     def __repr__(self) -> str:
         return f"a value of type {self.type}"
 
@@ -163,7 +173,14 @@ def constant(value: float, kind: ScalarType) -> Scalar:
         ScriptError: the type cannot hold the number.
     """
     if kind.is_float:
-        op = arith.ConstantOp(FloatAttr(float(value), kind.ir))  # pyright: ignore[reportArgumentType, reportUnknownVariableType, reportCallIssue]
+        try:
+            attribute = FloatAttr(float(value), kind.ir)  # pyright: ignore[reportArgumentType, reportUnknownVariableType, reportCallIssue]
+        except OverflowError as error:
+            raise ScriptError(
+                f"the number {value} does not fit {kind}, up to {kind.max_value}",
+                hint="infinity is math.inf",
+            ) from error
+        op = arith.ConstantOp(attribute)  # pyright: ignore[reportUnknownArgumentType]
         return Scalar(insert(op).result, kind)
     low, high = kind.limits
     if not low <= value <= high:
@@ -243,8 +260,7 @@ def index_of(value: object) -> SSAValue:
 
 def _kind_of(values: tuple[object, ...]) -> ScalarType:
     """Return the type in which two values are computed, or meet; a number adapts."""
-    types = [value.type if isinstance(value, Scalar) else None for value in values]
-    kind = common_type(*types)
+    kind = common_type(*map(_type_of, values))
     for value in values:
         if isinstance(value, Scalar):
             continue
@@ -292,12 +308,22 @@ def binary(name: str, lhs: object, rhs: object) -> Scalar:
     kind = _kind_of((lhs, rhs))
     if kind.is_integer and kind.bits < 32:
         kind = I32
+    if kind is INDEX and name in _WRAPPING and U32 in map(_type_of, (lhs, rhs)):
+        kind = U32
     left, right = convert(lhs, kind), convert(rhs, kind)
     if name in COMPARISONS:
         return _compare(name, left, right)
     if name in ("+", "-", "*", "max", "min", "//", "%") and kind is BOOL:
         left, right, kind = convert(left, I32), convert(right, I32), I32
     return _compute(name, left, right, kind)
+
+
+_WRAPPING = frozenset(["+", "-", "*", "&", "|", "^", "<<", ">>"])
+"""Operators whose bits are those of C: of a u32 and an index, unsigned there, they give a u32."""
+
+
+def _type_of(value: object) -> ScalarType | None:
+    return value.type if isinstance(value, Scalar) else None
 
 
 def _compute(name: str, left: Scalar, right: Scalar, kind: ScalarType) -> Scalar:

@@ -166,7 +166,9 @@ def attribute_of(base: object, name: str) -> object:
         case Tensor() | Pointer() | Scalar():
             raise ScriptError(
                 f"{describe(base)} has no attribute '{name}'",
-                hint="a tensor has 'shape', 'dtype', 'on', 'read' and 'write'",
+                hint="a tensor has 'shape', 'dtype', 'on', 'read' and 'write'"
+                if isinstance(base, Tensor)
+                else "it has 'dtype'",
             )
         case _:
             return python_attribute(base, name)

@@ -9,6 +9,7 @@ import torch
 import hidet
 from hidet import option
 from hidet.backend.toolchains import Nvcc
+from hidet.errors import LegalityError
 from hidet.lang import attrs, i32, meta, shared_tensor
 from hidet.lang.cuda import (
     block_rank_in_cluster,
@@ -80,3 +81,18 @@ def test_nvcc_takes_the_source(tmp_path):
     source = ring((2, 1, 3))[0].source()
     assert "__cluster_dims__(2, 1, 3)" in source
     Nvcc("sm_90a").compile(source, tmp_path / "ring.cubin")
+
+
+def test_clusters_that_the_cpu_has_not():
+    """A block that is no whole warp is one for GPUs only, and said to be so."""
+    with hidet.script_module() as module:
+
+        @hidet.script
+        def kernel(x: i32[4]):
+            attrs.cuda.grid_dim = 2
+            attrs.cuda.cluster_dim = 2
+            attrs.cuda.block_dim = 1
+            x[blockIdx.x] = 1
+
+    with pytest.raises(LegalityError, match="clusters of 2 blocks with 1 threads on the CPU"):
+        module.build()(torch.zeros(4, dtype=torch.int32))

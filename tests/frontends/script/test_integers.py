@@ -221,3 +221,35 @@ def test_numbers_of_numpy():
     x = torch.arange(8, dtype=torch.float32)
     run_one(module, x, np.int64(10))
     assert x[0] == 3 + 3 + (0 + 1 + 2) + 3 + 10
+
+
+def test_u32_and_index():
+    """What a u32 and an index give wraps around as in CUDA, where both are unsigned."""
+    with hidet.script_module() as module:
+
+        @hidet.script
+        def kernel(s: u32, y: u32[64, 6], z: i32[64, 2]):
+            attrs.cuda.grid_dim = 1
+            attrs.cuda.block_dim = 64
+            i = threadIdx.x
+            y[i, 0] = (s + i) >> 1
+            y[i, 1] = (s ^ i) * 2654435761 >> 7
+            y[i, 2] = (i - s) // 3
+            y[i, 3] = (u32(1) << i) >> 3
+            y[i, 4] = (i * s) % 1000
+            h = s
+            h += i
+            y[i, 5] = h * 31 >> 5
+            z[i, 0] = i < s
+            z[i, 1] = i - 1 < s
+
+    s = 2**32 - 296
+    y, z = torch.zeros(64, 6, dtype=torch.uint32), torch.zeros(64, 2, dtype=torch.int32)
+    module.build()(s, y, z)
+    for i in range(64):
+        products = (s ^ i) * 2654435761 % 2**32 >> 7, i * s % 2**32 % 1000
+        moved = (1 << i) % 2**32 >> 3
+        sums = (s + i) % 2**32 >> 1, (i - s) % 2**32 // 3, (s + i) * 31 % 2**32 >> 5
+        expected = [sums[0], products[0], sums[1], moved, products[1], sums[2]]
+        assert y[i].tolist() == expected
+        assert z[i].tolist() == [1, 1]

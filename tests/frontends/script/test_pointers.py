@@ -367,7 +367,7 @@ def test_pointers():
             flags[i] = cast(bytes_of, ~i32)[0] + i32(cast(raw, ~i16)[2 * i])
             if i == 0 and bias == x:
                 flags[0] = -1
-            if (cast(raw, u64) + 16) % 16 != 0:
+            if (cast(raw, u64) + 16) % 16 != 0 or cast(void_p(0), u64) != 0:
                 flags[1] = -2
 
     compiled = module.build()

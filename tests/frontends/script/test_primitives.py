@@ -69,7 +69,7 @@ def test_functions_win_over_modules():
 
 def test_arguments_of_the_original():
     """Keywords of the original are taken; mistakes.txt has those that are refused."""
-    from hidet.ir.primitives.cuda import atomic_add, barrier_sync, cvt, lop3
+    from hidet.ir.primitives.cuda import atomic_add, barrier_sync, cvt, lop3, prmt
 
     with hidet.script_module() as module:
 
@@ -80,8 +80,12 @@ def test_arguments_of_the_original():
             barrier_sync(1, count=32, aligned=True)
             x[threadIdx.x] = cvt(src=x[threadIdx.x], dtype=f16)
             lop3(~w[1], w[0], 0xF0, 0xFF, imm_lut=0xC0)
+            lop3(d=~w[1], a=w[0], b=0xF0, c=w[1], imm_lut=0x96)
+            prmt(~w[1], w[0], b=w[1], c=u32(0x3210))
             atomic_add(addr=~n[0], value=1, sem="relaxed", space="global")
 
     source = module.build().source()
     assert "hidet::barrier_sync<32>(1)" in source
     assert "hidet::lop3<0xc0>(w[0]," in source
+    assert "hidet::lop3<0x96>(w[0], 240, w[1])" in source
+    assert "hidet::prmt(w[0], w[1], 12816)" in source

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 import pytest
@@ -75,3 +76,45 @@ def test_a_tensor_outside_of_a_kernel():
         tensor[0] = 1.0
     with pytest.raises(TypeError):
         list(tensor)
+
+
+def test_functions_of_several_values():
+    """Those of Python that take lists, other bases, or give pairs."""
+    with hidet.script_module() as module:
+
+        @hidet.script
+        def kernel(x: f32[4], n: i32[2], y: f32[15]):
+            attrs.cuda.grid_dim = 1
+            attrs.cuda.block_dim = 1
+            y[0] = 1.0 if any([x[0] > 1, x[1] > 2]) else 0.0
+            y[1] = 1.0 if all([x[0] > 1, x[1] > 2]) else 0.0
+            y[2] = 1.0 if any(x[i] > 100 for i in [0, 1]) else 3.0
+            y[3] = 1.0 if any([]) else 2.0
+            y[4], y[5] = max([x[0], x[1], x[2]]), min([x[i] for i in [0, 1, 2]])
+            y[6], y[7], y[8] = math.log(x[3], 2), math.log(x[3]), math.log(x[3], x[2])
+            y[9], y[10] = divmod(n[0], 3)
+            y[11], y[12] = divmod(17, n[1])
+            y[13] = max([1.0, 2.0])
+            y[14] = sum([x[0], x[1]])
+
+    x, n = torch.tensor([1.5, 1.0, 3.0, 8.0]), torch.tensor([-7, 5], dtype=torch.int32)
+    y = torch.full((15,), math.nan)
+    module.build()(x, n, y)
+    logarithms = [math.log(8, 2), math.log(8), math.log(8, 3)]
+    expected = [1, 0, 3, 2, 3, 1, *logarithms, -3, 2, 3, 2, 2, 2.5]
+    torch.testing.assert_close(y, torch.tensor(expected))
+
+
+def test_what_numpy_calls_otherwise_is_not_asked_for():
+    """`str` of a value is its description; numpy warns of its own old name."""
+    with hidet.script_module() as module:
+
+        @hidet.script
+        def kernel(x: f32[4]):
+            attrs.cuda.grid_dim = 1
+            attrs.cuda.block_dim = 1
+            x[0] = len(str(x[1]))
+
+    x = torch.zeros(4)
+    module.build()(x)
+    assert x[0] == len("a value of type f32")
