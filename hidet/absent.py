@@ -91,17 +91,31 @@ def _hint(name: str, table: Mapping[str, str]) -> str | None:
     return None
 
 
+def _is_import(depth: int) -> bool:
+    """Return whether so many calls up there is the word `import` of `from module import name`."""
+    from dis import opmap
+    from inspect import currentframe
+
+    frame = currentframe()
+    for _ in range(depth):
+        frame = frame and frame.f_back
+    return frame is not None and frame.f_code.co_code[frame.f_lasti] == opmap["IMPORT_FROM"]
+
+
 def missing(module: str, name: str, sources: Sequence[str] = ()) -> Exception:
-    """Return the error of a name that a module does not have.
+    """Return the error of a name that a module does not have, for its `__getattr__` to raise.
 
     Args:
         module: the module.
         name: the name.
         sources: the modules whose names it shows, if it has none of its own.
     """
-    hint = instead_of(name, module)
+    hint = ABSENT_MODULES.get(module) or instead_of(name, module)
     if hint is not None:
-        return MissingNameError(f"{module} has no '{name}'", hint=hint)
+        # `from module import name` forgets what an AttributeError says; all others, such as
+        # `hasattr` and pickle, which looks into all modules, want one.
+        error = MissingNameError if _is_import(depth=3) else MissingMemberError
+        return error(f"{module} has no '{name}'", hint=hint)
     shows = f"; it shows {', '.join(sources)}" if sources else ""
     return AttributeError(f"module '{module}' has no attribute '{name}'{shows}")
 
@@ -120,7 +134,7 @@ def _refuse(path: str) -> Callable[[str], NoReturn]:
     def find(name: str) -> NoReturn:
         if name.startswith("_"):
             raise AttributeError(f"module '{path}' has no attribute '{name}'")
-        raise MissingNameError(f"there is no {path}, nor '{name}' in it", hint=ABSENT_MODULES[path])
+        raise missing(path, name)
 
     return find
 

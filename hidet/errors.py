@@ -119,11 +119,11 @@ class ScheduleError(HidetError):
 
 
 class MissingNameError(HidetError, ImportError):
-    """A name of the original Hidet that is not there; the hint says what to use."""
+    """An import of a name of the original Hidet that is not there; the hint says what to use."""
 
 
 class MissingMemberError(HidetError, AttributeError):
-    """A method or a property that a class of the original Hidet has; the hint says what to use."""
+    """The same of what is asked for as an attribute: of a module, or of an object."""
 
 
 class ScriptError(HidetError):

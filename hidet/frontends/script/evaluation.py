@@ -38,6 +38,7 @@ from hidet.frontends.script.tensors import LANES, Pointer, Tensor, address_of, l
 from hidet.frontends.script.tracing import current
 from hidet.frontends.script.types import BOOL, ScalarType, plain_number
 from hidet.frontends.script.variables import Variable
+from hidet.frontends.script.vectors import Vector
 from hidet.mapping import TaskMap
 
 
@@ -303,8 +304,9 @@ class Expressions(ast.NodeVisitor):
             return place if isinstance(place, Tensor) else load_at(place)
         key = self.evaluate(node.slice)
         if isinstance(key, Scalar):
+            what = "has numbered elements" if isinstance(base, Vector) else "exists"
             raise ScriptError(
-                f"{describe(base)} exists when the script is defined, but the index only when the "
+                f"{describe(base)} {what} when the script is defined, but the index only when the "
                 "kernel runs",
                 hint="loops over it, and over meta.range(n), are unrolled; or put it into a tensor",
             )

@@ -38,6 +38,12 @@ with hidet.script_module() as module:
         # IR:          arith.constant 1.{{0*}}e+01 : f32
         # SOURCE:      x[10] = 10.0f;
         x[10] = sum(k for k in [1, 2, 3, 4])
+        # IR:          arith.ori
+        # SOURCE-NEXT: x[11] = hidet::cast<float>(n > 1 || n < -5);
+        x[11] = any([n > 1, n < -5])
+        # IR:          arith.andi
+        # SOURCE-NEXT: x[12] = hidet::cast<float>(n > 2 && n > 3);
+        x[12] = all(n > k for k in (2, 3))
         # IR:          arith.constant 3.{{0*}}e+00 : f32
         # SOURCE:      x[11] = 3.0f;
         x[11] = [1, 2, 3, 4][1:3][-1]

@@ -12,7 +12,7 @@ import pytest
 
 import hidet
 from hidet import absent
-from hidet.errors import MissingNameError
+from hidet.errors import MissingMemberError
 from hidet.lang import attrs, cuda, f16, f32, i32, u32
 from hidet.lang.cuda import threadIdx
 
@@ -30,7 +30,9 @@ def test_name(name):
     hint = absent.instead_of(name)
     if hint is not None:
         for module in (primitives, cuda):
-            with pytest.raises(MissingNameError, match=rf"{module.__name__} has no '{name}'") as e:
+            with pytest.raises(
+                MissingMemberError, match=rf"{module.__name__} has no '{name}'"
+            ) as e:
                 getattr(module, name)
             assert e.value.hint == hint
         return
