@@ -203,11 +203,14 @@ def _compile(model: Callable[..., Any], settings: Settings, *example_inputs: Any
     held = {**signature.inputs_to_parameters, **signature.inputs_to_buffers}
     lifted = signature.inputs_to_lifted_tensor_constants
     weights: list[tuple[dict[str, Any], str]] = []
-    for name in (spec.arg.name for spec in signature.input_specs):
-        if name in held:
-            weights.append(_table_of(module, held[name]))
-        elif name in lifted:
-            weights.append((exported.constants, lifted[name]))
+    for node in exported.graph.find_nodes(op="placeholder"):
+        if node.name in held or node.name in lifted:
+            if not node.users:  # such as the number of batches that a norm has seen
+                exported.graph.erase_node(node)
+            elif node.name in held:
+                weights.append(_table_of(module, held[node.name]))
+            else:
+                weights.append((exported.constants, lifted[node.name]))
     hint = "torch.compile(model, backend='hidet') leaves such operators to eager torch"
     # What torch asserts of tensors on the way follows from the arguments, which a call checks.
     asserted = torch.ops.aten._assert_tensor_metadata.default

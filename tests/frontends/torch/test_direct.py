@@ -32,6 +32,11 @@ def test_weights_are_live(model, fast):
     torch.testing.assert_close(fast(x), model(x))
 
 
+def test_what_no_operator_reads_is_not_looked_up(fast):
+    """Such as the number of batches of a norm, which `eval()` leaves alone."""
+    assert len(fast.weights) == 2 + 4
+
+
 @pytest.mark.parametrize(
     ("argument", "error", "message"),
     [
