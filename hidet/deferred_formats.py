@@ -45,12 +45,22 @@ class DeferredFormat:
         self.program.print(printer, op)
 
 
+_inside: list[None] = []
+"""As long as the number of blocks that are being run, of all threads."""
+
+
 @contextmanager
 def formats_deferred() -> Generator[None]:
-    """Defer the formats of all operations that are defined inside of a `with` block."""
-    outside = FormatProgram.from_str
+    """Defer the formats of all operations that are defined inside of a `with` block.
+
+    Where threads are in such blocks at once, the last one to leave ends it. One that enters as
+    another leaves may find formats read at once, which takes longer and is all the same.
+    """
+    _inside.append(None)
     FormatProgram.from_str = DeferredFormat  # pyright: ignore[reportAttributeAccessIssue]
     try:
         yield
     finally:
-        FormatProgram.from_str = outside
+        _inside.pop()
+        if not _inside:
+            FormatProgram.from_str = _read

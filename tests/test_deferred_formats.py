@@ -53,3 +53,15 @@ def test_comes_back_after_an_error():
         define("$nothing")
     with pytest.raises(Exception, match="assembly format"):
         define("$nothing")
+
+
+def test_comes_back_when_threads_leave_in_turn():
+    """The one that entered first may leave first."""
+    first, second = formats_deferred(), formats_deferred()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    define("$nothing")
+    second.__exit__(None, None, None)
+    with pytest.raises(Exception, match="assembly format"):
+        define("$nothing")
