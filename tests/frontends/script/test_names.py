@@ -97,8 +97,8 @@ def module_of(count, path):
 
 def in_python(text, name, values, n):
     """Run a kernel of a program as plain Python, one thread after the other."""
-    start = text.index(f"    def {name}(")
-    function = textwrap.dedent(text[start:].partition("    @SCRIPT")[0])
+    _, _, rest = text.partition(f"    @SCRIPT\n    def {name}(")
+    function = textwrap.dedent(f"    def {name}({rest.partition('    @SCRIPT')[0]}")
     results = []
     for lane in range(len(values)):
         names = {
