@@ -26,12 +26,13 @@ import torch
 CAPACITY = 128
 """How many sets are kept: more than the blocks of a large transformer compiled block by block."""
 
+_Tensor = torch.Tensor
+
 
 class WeightSet:
     """The weights of one module, and what was computed from them.
 
     Attributes:
-        prepared: the memory that the `prepare` launches filled; None once a weight has died.
         versions: the version counters at that time; None for weights without counters.
     """
 
@@ -41,27 +42,28 @@ class WeightSet:
         versions: list[int] | None,
         weights: Sequence[torch.Tensor],
     ) -> None:
-        self.prepared: torch.Tensor | None = prepared
+        self._prepared: object = prepared
         self.versions = versions
-        expire = partial(_expire, weakref.ref(self))
+        # What is called is no code of Python, in which a Ctrl-C might keep it from being done: it
+        # puts the dead reference in the place of the memory.
+        expire = partial(setattr, weakref.proxy(self), "_prepared")
         # torch keeps one Python object for a storage as long as the storage lives.
         self._guards = [weakref.ref(weight.untyped_storage(), expire) for weight in weights]
 
     @property
+    def prepared(self) -> torch.Tensor | None:
+        """The memory that the `prepare` launches filled; None once a weight has died."""
+        return self._prepared if type(self._prepared) is _Tensor else None
+
+    @property
     def is_tracked(self) -> bool:
         """Whether nothing but a counter can tell that what was computed does not hold any more."""
-        return self.versions is not None and self.prepared is not None
+        return self.versions is not None and type(self._prepared) is _Tensor
 
     def is_current(self, versions: list[int] | None) -> bool:
         """Tell whether what was computed still holds for weights with these version counters."""
-        return versions is not None and versions == self.versions and self.prepared is not None
-
-
-def _expire(owner: "weakref.ref[WeightSet]", storage: object) -> None:
-    """Free the prepared memory of a set, one of whose storages is gone."""
-    weight_set = owner()
-    if weight_set is not None:
-        weight_set.prepared = None
+        known = versions is not None and versions == self.versions
+        return known and type(self._prepared) is _Tensor
 
 
 def read_versions(weights: Sequence[torch.Tensor]) -> list[int] | None:

@@ -1,6 +1,7 @@
 """Sets of weights: recognised, refreshed, and dropped when a weight dies."""
 
 import gc
+import sys
 import warnings
 
 import pytest
@@ -65,6 +66,21 @@ def test_new_weights_at_an_old_address_are_new(prepare):
     assert not known.is_current(read_versions([taker]))
     assert sets.select([taker]) is not known
     assert prepare.calls == 2
+
+
+def test_nothing_interrupts_the_end_of_a_weight(prepare):
+    """A Ctrl-C comes in code of Python, and is lost where a reference calls that."""
+
+    def interrupt(frame, event, argument):
+        raise KeyboardInterrupt
+
+    sets = WeightSets([0], prepare)
+    weight = torch.randn(4)
+    known = sets.select([weight])
+    sys.settrace(interrupt)
+    del weight
+    sys.settrace(None)
+    assert known.prepared is None
 
 
 def test_capacity_drops_the_least_recently_used(prepare):
