@@ -74,7 +74,7 @@ def test_unknown_settings():
     """There are no others, neither to be set nor to be read."""
     with pytest.raises(OptionError, match="the settings are search_space"):
         dynamo_config["use_attention"]
-    with pytest.raises(AttributeError, match="no setting 'use_attention'"):
+    with pytest.raises(AttributeError, match="dynamo_config has no 'use_attention'"):
         dynamo_config.use_attention()
 
 
