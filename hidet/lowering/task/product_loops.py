@@ -98,8 +98,8 @@ class ProductLoop:
     @property
     def left_copies(self) -> list[CopyOp]:
         """What fetches all else."""
-        tiles = {each.rhs for each in self.products}
-        return [copy for copy in self.copies if copy.tile not in tiles]
+        right = self.right_copies
+        return [copy for copy in self.copies if copy not in right]
 
     def at(
         self, builder: KernelBuilder, k: SSAValue, outside: dict[SSAValue, SSAValue] | None = None

@@ -172,13 +172,12 @@ class _Specialization:
             builder.insert(MbarrierWaitOp(Element(self.empty, [stage]), parity))
             size = builder.scalar(sum(copy.bytes for copy in self.copies), i32)
             builder.insert(MbarrierExpectOp(Element(self.full, [stage]), size))
-            if self.early:
+            early = self._right if self.early else []
+            if early:
                 with builder.when(builder.less(self.early - 1, step)):
-                    self._fetch(builder, self._right, k, stage, values)
-                left = [copy for copy in self.copies if copy not in self._right]
-                self._fetch(builder, left, k, stage, values)
-            else:
-                self._fetch(builder, self.copies, k, stage, values)
+                    self._fetch(builder, early, k, stage, values)
+            others = [copy for copy in self.copies if copy not in early]
+            self._fetch(builder, others, k, stage, values)
 
     def _fetch(
         self,

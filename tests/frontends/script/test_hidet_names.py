@@ -67,13 +67,10 @@ def test_names(path, names):
     """A name exists, or says what to use, or stands in the table of those that do not."""
     here = owner(path)
     for name in names:
-        value, error = None, None
         try:
-            value = getattr(here, name)
-        except MissingMemberError as raised:
-            error = raised
-        except AttributeError:
-            pass
+            value, error = getattr(here, name), None
+        except AttributeError as raised:
+            value, error = None, raised
         is_module = isinstance(value, ModuleType) and path != "hidet"
         exists = value is not None and (not is_module or name in MODULES)
         is_listed = any(fnmatchcase(name, pattern) for pattern in PATTERNS)
@@ -81,7 +78,8 @@ def test_names(path, names):
             assert is_listed <= (name in ELSEWHERE), f"{path}.{name} is there: strike it"
             continue
         if isinstance(here, ModuleType) and not is_module:
-            assert error is not None, f"{path}.{name} fails without saying what to use"
+            silent = f"{path}.{name} fails without saying what to use"
+            assert isinstance(error, MissingMemberError), silent
             assert error.hint is not None
         owner_name = here.__name__ if isinstance(here, ModuleType | type) else type(here).__name__
         hint = instead_of(name, owner_name) or ABSENT_MODULES.get(path)

@@ -7,9 +7,14 @@ from collections.abc import Callable, Sequence
 
 import pytest
 import torch
+from xdsl.dialects import builtin
+from xdsl.dialects import math as math_dialect
+from xdsl.utils.test_value import create_ssa_value
 
 import hidet
+from hidet.backend.printer.tables import EXPRESSIONS
 from hidet.errors import ScriptError
+from hidet.frontends.script.operators import FUNCTIONS
 from hidet.frontends.script.tensors import Tensor
 from hidet.lang import attrs, f32, i32, register_tensor, spatial
 from hidet.lang.cuda import threadIdx
@@ -118,3 +123,15 @@ def test_what_numpy_calls_otherwise_is_not_asked_for():
     x = torch.zeros(4)
     module.build()(x)
     assert x[0] == len("a value of type f32")
+
+
+def test_all_functions_of_the_dialect():
+    """The tables that go by names, so as not to load the dialect, have all that it has."""
+    floats = math_dialect.FloatingPointLikeUnaryMathOperation
+    unary = {op for op in math_dialect.Math.operations if issubclass(op, floats)}
+    unary.remove(math_dialect.RoundOp)  # not half to even
+    x = create_ssa_value(builtin.f32)
+    assert {type(make(x)) for make in FUNCTIONS.values()} == unary
+    assert all(op.name in EXPRESSIONS for op in unary)
+    for name, make in FUNCTIONS.items():
+        assert make(x).name.removeprefix("math.") in (name, f"{name}f", f"{name}even")
