@@ -12,6 +12,7 @@ from torch import nn
 sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
 
 from models import gpt, lenet, mixer, mlp, resnet
+from networks import NETWORKS, settle
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,23 @@ LLAMA = {
     "use_cache": False,
 }
 
+B0 = {"width_coefficient": 1.0, "depth_coefficient": 1.0, "hidden_dim": 1280}
+
+IMAGE_NETWORKS = {
+    "convnext": partial(Transformer, "ConvNextConfig"),
+    "efficientnet": partial(Transformer, "EfficientNetConfig", **B0),
+    "mobilenet": partial(Transformer, "MobileNetV2Config"),
+    "regnet": partial(Transformer, "RegNetConfig"),
+    **NETWORKS,
+}
+"""Convolutional networks beside ResNets: depthwise filters, squeeze and excitation, groups, ..."""
+
+
+def image_case(make: Callable[[], nn.Module]) -> Case:
+    """Return the case of a network that sees one image."""
+    return Case(lambda: settle(make()), lambda: torch.randn(1, 3, 224, 224))
+
+
 CASES = {
     "mlp": Case(mlp.mlp, lambda: torch.randn(128, 784)),
     "lenet": Case(lenet.lenet, lambda: torch.randn(16, 1, 28, 28)),
@@ -78,5 +96,6 @@ CASES = {
     "resnet50-128": Case(
         partial(Transformer, "ResNetConfig"), lambda: torch.randn(128, 3, 224, 224)
     ),
+    **{name: image_case(make) for name, make in IMAGE_NETWORKS.items()},
 }
 """The cases by name; `gpt2-block` reads [N, length, features] instead of tokens."""
