@@ -8,10 +8,14 @@ from math import prod
 
 from xdsl.ir import Operation
 
-from hidet.dialects.compute import GridOp, ReduceOp
+from hidet.analysis.index_forms import IndexForms
+from hidet.dialects.compute import GridOp, LoadOp, ReduceOp
 
 MIN_ROW = 32
 """Shorter reductions (windows of a pooling) are left to one thread each."""
+
+MIN_WINDOWS = 4096
+"""So many windows, which share what they read, are left to one thread each, too."""
 
 
 @dataclass(frozen=True)
@@ -35,11 +39,31 @@ class Rows:
 def row_reduces(grid: GridOp) -> list[ReduceOp]:
     """Return the reductions of a grid's body that are long enough to share among workers.
 
-    Those inside a branch or another reduction are not: every worker has to reach them.
+    Those inside a branch or another reduction are not: every worker has to reach them. Nor are
+    windows that slide along the elements of the grid.
     """
     return [
-        op for op in grid.body.block.ops if isinstance(op, ReduceOp) and prod(op.shape) >= MIN_ROW
+        op
+        for op in grid.body.block.ops
+        if isinstance(op, ReduceOp) and prod(op.shape) >= MIN_ROW and not _slides(grid, op)
     ]
+
+
+def _slides(grid: GridOp, reduce: ReduceOp) -> bool:
+    """Return whether elements of a grid reduce windows along the dimensions of another tensor.
+
+    There, a position is one of the grid and one in the window, as in x[y + dy].
+    """
+    if prod(grid.shape) < MIN_WINDOWS:
+        return False
+    forms = IndexForms()
+    return any(
+        any(form.depends_on(index) for index in grid.indices)
+        and any(form.depends_on(index) for index in reduce.indices)
+        for load in reduce.walk()
+        if isinstance(load, LoadOp)
+        for form in map(forms.form, load.indices)
+    )
 
 
 def rows_of_grid(grid: GridOp) -> Rows | None:

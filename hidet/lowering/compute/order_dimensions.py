@@ -61,24 +61,26 @@ class OrderDimensions(RewritePattern):
 def order_of(grid: GridOp) -> list[int]:
     """Return the dimensions of a grid, those first along which what it reads lies furthest apart.
 
-    What counts is the largest tensor that it reads; of several as large, one whose order is another
-    than that of the grid.
+    What counts is the largest tensor that it reads another element of for each of its own; of
+    several as large, one whose order is another than that of the grid.
     """
     own = list(range(len(grid.shape)))
-    loads = loads_of(grid)
-    largest = max((size_of(load.source) for load in loads), default=0)
     forms = IndexForms()
-    for load in loads:
-        if size_of(load.source) == largest:
-            order = _order_along(grid, linear_index_of_load(forms, load))
-            if order != own:
-                return order
-    return own
+    best, size = own, 0
+    for load in loads_of(grid):
+        order = _order_along(grid, linear_index_of_load(forms, load))
+        if order is None or (size_of(load.source), order != own) <= (size, best != own):
+            continue
+        best, size = order, size_of(load.source)
+    return best
 
 
-def _order_along(grid: GridOp, place: LinearForm) -> list[int]:
-    """Return the dimensions of a grid by the distance of neighbours, where a place says it."""
-    own = list(range(len(grid.shape)))
+def _order_along(grid: GridOp, place: LinearForm) -> list[int] | None:
+    """Return the dimensions of a grid by the distance of neighbours in memory.
+
+    None where a dimension has the same element again and again.
+    """
+    own = range(len(grid.shape))
     moving = [dim for dim in own if grid.shape[dim] > 1]
     distances: dict[int, int] = {}
     for dim in moving:
@@ -89,7 +91,7 @@ def _order_along(grid: GridOp, place: LinearForm) -> list[int]:
             if LinearForm.of(atom).depends_on(index)
         ]
         if not found:
-            return own  # the same element again and again
+            return None
         distances[dim] = min(found)
     ordered = iter(sorted(moving, key=lambda dim: -distances[dim]))
     return [next(ordered) if dim in distances else dim for dim in own]

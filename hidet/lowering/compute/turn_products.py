@@ -96,6 +96,8 @@ def _is_reduced(matrix: SSAValue) -> bool:
 
 def _reads_transposed(grid: GridOp, matrix: SSAValue) -> bool:
     """Return whether element (..., j, i) of a grid reads element (i, j) of a matrix, no other."""
+    if len(shape_of(matrix)) != 2:
+        return False
     rows, columns = shape_of(matrix)
     if list(grid.shape[-2:]) != [columns, rows]:
         return False

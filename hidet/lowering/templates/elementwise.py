@@ -52,7 +52,8 @@ class ElementwiseTemplate(Template[ElementwiseConfig]):
     def configs(self, fusion: FusionOp, arch: Arch) -> Sequence[ElementwiseConfig]:
         """Return one config: vectors where elements are plenty, one element a thread elsewhere.
 
-        Reductions take vectors where they read them. A vector is no longer than a short row.
+        Reductions take vectors where they read them, shorter ones where elements are fewer. A
+        vector is no longer than a short row.
         """
         size = size_of(fusion.results_[0])
         vector = ACCESS_BYTES // max(bytes_of(element_of(each)) for each in fusion.results_)
@@ -61,9 +62,11 @@ class ElementwiseTemplate(Template[ElementwiseConfig]):
         threads = 256 if size >= 256 * arch.processors else 128
         if any(isinstance(op, ReduceOp) for op in fusion.body.walk()):
             vector = min(vector, *map(_run_of, terminator_of(fusion.body).operands))
+            while vector > 1 and size < 128 * arch.processors * vector:
+                vector //= 2
             if arch.is_cpu or size % (threads * vector):  # steps are taken together by all or none
                 vector = 1
-        if size % vector or size < 256 * arch.processors * vector:
+        elif size % vector or size < 256 * arch.processors * vector:
             vector = 1
         return [ElementwiseConfig(threads, vector)]
 

@@ -105,6 +105,39 @@ func.func @stays(%x : tensor<64x4xf32>, %z : tensor<4x64xf32>, %v : tensor<4xf32
 
 // -----
 
+// Of windows that slide, each thread takes one, so they lie as the image does; filters, be they larger
+// than it, do not count.
+
+// CHECK-LABEL: func.func @slides
+// CHECK:         compute.grid (%h, %w, %c) {
+// CHECK:         } : tensor<16x16x32xf16>
+func.func @slides(%x : tensor<16x16x32xf16>, %f : tensor<32x31x31xf16>) -> tensor<32x16x16xf16> {
+  %y = compute.grid (%c, %h, %w) {
+    %m = compute.reduce add [31, 31] (%r, %s) {
+      %a = arith.addi %h, %r : index
+      %b = arith.addi %w, %s : index
+      %c16 = arith.constant 16 : index
+      %a_in = arith.cmpi slt, %a, %c16 : index
+      %b_in = arith.cmpi slt, %b, %c16 : index
+      %in = arith.andi %a_in, %b_in : i1
+      %p = scf.if %in -> (f16) {
+        %v = compute.load %x[%a, %b, %c] : tensor<16x16x32xf16>
+        scf.yield %v : f16
+      } else {
+        %zero = arith.constant 0.0 : f16
+        scf.yield %zero : f16
+      }
+      %g = compute.load %f[%c, %r, %s] : tensor<32x31x31xf16>
+      %q = arith.mulf %p, %g : f16
+      compute.yield %q : f16
+    } : f16
+    compute.yield %m : f16
+  } : tensor<32x16x16xf16>
+  func.return %y : tensor<32x16x16xf16>
+}
+
+// -----
+
 // TurnProduct: what is reduced along its columns becomes its transpose, of transposed factors; what is
 // computed of it is stored as it is read again. One with few columns stays.
 
@@ -166,4 +199,33 @@ func.func @few(%a : tensor<96x32xf16>, %b : tensor<32x8xf16>, %r : tensor<8x96xf
     compute.yield %u : f32
   } : tensor<8xf32>
   func.return %s : tensor<8xf32>
+}
+
+// -----
+
+// A product that is read as a tensor of more dimensions stays as it is.
+
+// CHECK-LABEL: func.func @of_three_dimensions
+// CHECK-NEXT:    graph.matmul %a, %b
+func.func @of_three_dimensions(%a : tensor<96x32xf16>, %b : tensor<32x64xf16>) -> tensor<64xf32> {
+  %y = graph.matmul %a, %b : (tensor<96x32xf16>, tensor<32x64xf16>) -> tensor<96x64xf32>
+  %e = compute.grid (%n, %i, %j) {
+    %v = compute.load %y[%i, %j] : tensor<96x64xf32>
+    %u = math.exp %v : f32
+    compute.yield %u : f32
+  } : tensor<1x96x64xf32>
+  %z = compute.grid (%j, %i) {
+    %zero = arith.constant 0 : index
+    %v = compute.load %e[%zero, %i, %j] : tensor<1x96x64xf32>
+    %u = math.sin %v : f32
+    compute.yield %u : f32
+  } : tensor<64x96xf32>
+  %s = compute.grid (%j) {
+    %u = compute.reduce add [96] (%i) {
+      %v = compute.load %z[%j, %i] : tensor<64x96xf32>
+      compute.yield %v : f32
+    } : f32
+    compute.yield %u : f32
+  } : tensor<64xf32>
+  func.return %s : tensor<64xf32>
 }

@@ -158,6 +158,30 @@ func.func @window(%x : tensor<6x8xf32>) -> tensor<6xf32> {
 
 // -----
 
+// So is a window that slides along what it reads, where there are plenty: neighbours read the same
+// elements. Vectors are of a length at which threads are many.
+
+// CHECK-LABEL: cuda.kernel @m_kernel
+// CHECK-SAME:    template = "elementwise", threads = 256 : i64, vector = 2 : i64
+// CHECK:           compute.reduce add [7, 7]
+func.func @sliding_window(%x : tensor<30x30x64xf16>) -> tensor<24x24x64xf16> {
+  %y = compute.fusion (%x_ = %x : tensor<30x30x64xf16>) -> (tensor<24x24x64xf16>) {
+    %m = compute.grid (%h, %w, %c) {
+      %t = compute.reduce add [7, 7] (%r, %s) {
+        %a = arith.addi %h, %r : index
+        %b = arith.addi %w, %s : index
+        %v = compute.load %x_[%a, %b, %c] : tensor<30x30x64xf16>
+        compute.yield %v : f16
+      } : f16
+      compute.yield %t : f16
+    } : tensor<24x24x64xf16>
+    compute.yield %m : tensor<24x24x64xf16>
+  }
+  func.return %y : tensor<24x24x64xf16>
+}
+
+// -----
+
 // Template matmul: tiles of both operands go through shared memory, the accumulator is in registers
 // and leaves through a sink, which is the epilogue.
 
