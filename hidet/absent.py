@@ -4,8 +4,6 @@ An import of one of them fails with that line. Here are those that scripts use, 
 modules have; `absent_modules` has the others.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase

@@ -6,8 +6,6 @@
 Modules and names are patterns. `docs/script/hidet.md` shows both tables.
 """
 
-from __future__ import annotations
-
 _NN = "torch.nn, whose modules torch.compile(model, backend='hidet') compiles"
 _IR = "the IR of xDSL, in hidet.dialects; hidet-opt runs passes on its text"
 _SCRIPT = "@hidet.script: a kernel as a function of Python"

@@ -4,8 +4,6 @@ xDSL reads them where an operation is defined, which takes a tenth of the time i
 are loaded. A script that finds its kernels in the cache parses and prints no MLIR.
 """
 
-from __future__ import annotations
-
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass

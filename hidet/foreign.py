@@ -1,7 +1,5 @@
 """Tensors that are not torch's own, but stand for one: what functions that take any tensor ask."""
 
-from __future__ import annotations
-
 import torch as _torch
 
 

@@ -9,8 +9,6 @@ Shapes and data types are those of torch's function of the name, as are broadcas
 are promoted to; a number of Python takes the type of the tensor beside it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -6,8 +6,6 @@
 have tables of them. New programs import from `hidet.lang`.
 """
 
-from __future__ import annotations
-
 import importlib
 import sys
 from collections.abc import Callable, Iterable, Mapping

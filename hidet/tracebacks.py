@@ -6,8 +6,6 @@ frames outside of this package. The option `full_traceback` keeps all. What is n
 user, an exception of the compiler itself, keeps all of them too.
 """
 
-from __future__ import annotations
-
 import ast
 import contextlib
 import functools

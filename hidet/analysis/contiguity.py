@@ -1,7 +1,5 @@
 """Along which dimension of a view neighbouring elements are neighbours in memory, in which runs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod

@@ -1,7 +1,5 @@
 """Whether a grid is an epilogue of an anchor; `fuse` promises by it what `schedule` builds."""
 
-from __future__ import annotations
-
 from xdsl.ir import SSAValue
 
 from hidet.analysis.grids import loads_of

@@ -1,7 +1,5 @@
 """What a grid costs and how it reads: the questions that fusion asks."""
 
-from __future__ import annotations
-
 from math import prod
 
 from xdsl.dialects import arith, scf

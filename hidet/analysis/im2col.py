@@ -1,7 +1,5 @@
 """Views of what the filters of a convolution see: what TMA can copy pixels of."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod

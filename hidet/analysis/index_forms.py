@@ -4,8 +4,6 @@ The one analysis of index arithmetic: simplification, vectorisation, guards, the
 and the inversion of epilogues all ask it. Arithmetic on indices is taken not to overflow.
 """
 
-from __future__ import annotations
-
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue

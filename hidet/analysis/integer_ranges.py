@@ -4,8 +4,6 @@ Unlike the arithmetic of indices, that of other integers may overflow. Where it 
 the limits of the type is known of the result.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 

@@ -1,7 +1,5 @@
 """How a kernel accesses its arguments: the questions of `fuse-into-kernels`."""
 
-from __future__ import annotations
-
 from math import prod
 
 from xdsl.dialects import memref, scf

@@ -1,7 +1,5 @@
 """Finding kernels: those of a module, the one around an op, those that wait for others."""
 
-from __future__ import annotations
-
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 

@@ -1,7 +1,5 @@
 """Linear indices: which element of another tensor a grid reads, counted row-major."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from xdsl.ir import Block, SSAValue

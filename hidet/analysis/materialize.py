@@ -1,7 +1,5 @@
 """From forms back to ops of `arith`: each form once, parts of the outer loops first."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from typing import TypeAlias

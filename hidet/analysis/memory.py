@@ -1,7 +1,5 @@
 """Which memory an operation reads and writes, and which memrefs may share memory."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from xdsl.dialects import memref

@@ -1,7 +1,5 @@
 """What an operation of the `cuda` level writes, and what is written after a place in a block."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import TypeAlias

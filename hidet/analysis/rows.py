@@ -1,7 +1,5 @@
 """Rows: what the grids of a reduction kernel have in common."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from math import prod

@@ -1,7 +1,5 @@
 """Views whose elements are elements of a buffer at fixed distances: what TMA can copy boxes of."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod

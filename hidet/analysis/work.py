@@ -1,7 +1,5 @@
 """What a fusion computes in products of matrices, and how many bytes it has to move."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from math import prod
 from typing import cast

@@ -6,8 +6,6 @@ names, scripts convert their operands by it, and compute with it what Python kno
 NVIDIA's CUDA Math API Reference.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

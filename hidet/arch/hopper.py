@@ -1,7 +1,5 @@
 """The instruction table of Hopper: products of warp groups, copies of boxes of tensors."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from functools import cache
 

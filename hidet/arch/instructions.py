@@ -10,8 +10,6 @@ one array, in the order in which the manual counts them; two neighbours of a 16-
 register. Instructions that are one operation stand with that, those of Hopper in `hopper.py`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum, auto

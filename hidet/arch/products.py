@@ -1,7 +1,5 @@
 """The products of matrices on tensor cores, of warps and of warp groups, by name."""
 
-from __future__ import annotations
-
 from hidet.arch.hopper import WGMMA
 from hidet.arch.instructions import MMA_SYNC, MmaInstruction
 from hidet.errors import ScheduleError

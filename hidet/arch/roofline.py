@@ -1,7 +1,5 @@
 """The time that no kernel can beat: that of its products, or of its traffic with memory."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from hidet.arch.chips import Arch

@@ -1,7 +1,5 @@
 """Values that are known numbers."""
 
-from __future__ import annotations
-
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import IntegerAttr, i1
 from xdsl.ir import SSAValue

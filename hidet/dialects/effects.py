@@ -1,7 +1,5 @@
 """What operations do to memory, value by value: the interface that all passes ask."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Set
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Attributes that are one of some words."""
 
-from __future__ import annotations
-
 from types import new_class
 from typing import Any, TypeVar, cast
 

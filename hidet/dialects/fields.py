@@ -1,7 +1,5 @@
 """Operations that are made from their fields, one after the other, as a dataclass is."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import pairwise

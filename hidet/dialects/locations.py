@@ -1,7 +1,5 @@
 """Source locations as text: where in the user's program an operation came from."""
 
-from __future__ import annotations
-
 from xdsl.dialects.builtin import (
     ArrayAttr,
     CallSiteLoc,

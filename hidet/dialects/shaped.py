@@ -1,7 +1,5 @@
 """Reading the types of tensors and memrefs, with their types known to the type checker."""
 
-from __future__ import annotations
-
 from math import prod
 from typing import TypeAlias, cast
 

@@ -1,7 +1,5 @@
 """Assembly that several dialects share: regions whose head lists their block arguments."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import cast
 

@@ -1,7 +1,5 @@
 """Walking through a program: from an operation to those around it, and to its blocks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import TypeVar
 

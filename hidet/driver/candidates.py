@@ -1,7 +1,5 @@
 """Builds the candidates of the tuner: lowers them side by side, compiles several in a run."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor

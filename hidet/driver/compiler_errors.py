@@ -1,7 +1,5 @@
 """What goes wrong in the text of a kernel, as the line of the script that it comes from."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -6,8 +6,6 @@ tensor maps are bytes, integers are Python's in the range of their type as if it
 `arith` has them; floats are computed in double precision.
 """
 
-from __future__ import annotations
-
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """One compiled kernel, loaded on a device and ready to be launched."""
 
-from __future__ import annotations
-
 import ctypes
 import struct
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Lowers candidates of the tuner: `python -m hidet.driver.lowering_worker`, without torch."""
 
-from __future__ import annotations
-
 from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.parser import Parser
 

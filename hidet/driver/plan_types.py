@@ -1,7 +1,5 @@
 """Types and constants of the IR as plans have them."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Callable, Sequence
 from ctypes import c_float

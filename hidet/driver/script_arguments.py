@@ -1,7 +1,5 @@
 """What a caller passes to a function of a script: checked, and as addresses and numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise

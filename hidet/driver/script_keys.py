@@ -1,7 +1,5 @@
 """Keys of the functions of scripts, by which dynamo tells them apart."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import count
 from typing import Protocol

@@ -9,8 +9,6 @@ This file marks functions for dynamo, whose import takes longer than a small scr
 imported where dynamo traces a call, and not ahead of that.
 """
 
-from __future__ import annotations
-
 import builtins
 import hashlib
 from collections.abc import Sequence

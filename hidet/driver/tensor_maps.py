@@ -1,7 +1,5 @@
 """Tensor maps: what a launch passes for a tensor that TMA moves boxes of."""
 
-from __future__ import annotations
-
 import torch
 
 from hidet.dialects.cuda.tensor_map import ALIGNMENT

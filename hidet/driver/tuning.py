@@ -1,7 +1,5 @@
 """The tuner as the driver runs it: on the program of fusions, ahead of `schedule`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from functools import partial
 

@@ -3,8 +3,6 @@
 What is plain is torch's interpolation, all else products with weights, axis by axis.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What the header of a saved graph says; the list of its parts is that of any container."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

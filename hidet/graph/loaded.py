@@ -6,8 +6,6 @@ Binaries and kernels of scripts are code. They are loaded where the file has the
 cache, or where the caller says `trusted=True`.
 """
 
-from __future__ import annotations
-
 from functools import cached_property
 from os import PathLike
 from pathlib import Path

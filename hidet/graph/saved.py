@@ -8,8 +8,6 @@ pass where the cache has its program. `save_compiled` adds the plan and the bina
 without a compiler. `hidet.graph.loaded` reads the files.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path

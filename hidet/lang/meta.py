@@ -1,7 +1,5 @@
 """Loops of Python in scripts, whose bodies are written once for each value; lists of types."""
 
-from __future__ import annotations
-
 import builtins
 from collections.abc import Iterable
 from typing import TypeVar

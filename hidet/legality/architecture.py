@@ -1,7 +1,5 @@
 """Machines: the one that a kernel is for has its instructions, and room for it."""
 
-from __future__ import annotations
-
 from math import prod
 
 from hidet.arch.chips import Arch

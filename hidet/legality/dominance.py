@@ -1,7 +1,5 @@
 """Every value is defined before it is used; xDSL's verifier does not look."""
 
-from __future__ import annotations
-
 from xdsl.ir import Operation, Region, SSAValue
 
 from hidet.legality.report import illegal

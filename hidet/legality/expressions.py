@@ -1,7 +1,5 @@
 """What folds into an expression: the rule that `form-expressions` keeps, and no pass may break."""
 
-from __future__ import annotations
-
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue, Use

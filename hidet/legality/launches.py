@@ -1,7 +1,5 @@
 """Launches: each names a kernel that is there, with arguments that fit."""
 
-from __future__ import annotations
-
 from math import prod
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, ModuleOp, TensorType

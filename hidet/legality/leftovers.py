@@ -1,7 +1,5 @@
 """Which ops may stand where after a pass, and which pass should have taken the others away."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The error that all checks raise: it names the op, the function around it, and its source line."""
 
-from __future__ import annotations
-
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation
 

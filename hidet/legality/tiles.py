@@ -1,7 +1,5 @@
 """Tiles: their maps have their shapes, and all indices have their ranks."""
 
-from __future__ import annotations
-
 from math import prod
 
 from xdsl.dialects import memref

@@ -1,7 +1,5 @@
 """Collective ops are reached by all threads of their group: under uniform control flow only."""
 
-from __future__ import annotations
-
 from xdsl.ir import Block, Operation
 
 from hidet.analysis.divergence import Divergence, DivergenceAnalysis, analyse_divergence

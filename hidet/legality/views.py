@@ -1,7 +1,5 @@
 """Views are evaluated where they are loaded, so what they read must not change before."""
 
-from __future__ import annotations
-
 from xdsl.ir import Operation, SSAValue
 
 from hidet.dialects.compute import GridOp

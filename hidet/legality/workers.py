@@ -1,7 +1,5 @@
 """Workers: a task map is for as many workers as there are, and each touches what it owns."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from xdsl.dialects import memref

@@ -1,7 +1,5 @@
 """Which op a pass was working on when it failed, so that the error can name its source line."""
 
-from __future__ import annotations
-
 from collections.abc import Generator
 from contextlib import contextmanager
 from types import TracebackType

@@ -1,7 +1,5 @@
 """The pipelines: which passes run in which order, and why."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields
 

@@ -4,8 +4,6 @@ xDSL's greedy driver hands every op to every pattern and keeps a worklist up to 
 know beforehand which ops they are about, and make none that they would have to meet again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from xdsl.ir import Operation, Region

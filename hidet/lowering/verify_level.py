@@ -1,7 +1,5 @@
 """The pass `verify-level`: what must hold at a level of the compiler, beyond what ops verify."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal

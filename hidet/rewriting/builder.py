@@ -1,7 +1,5 @@
 """A builder for kernels: index arithmetic, scalars, loops and branches in a few verbs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Dropping operations that nobody needs, in one walk from the users to what they use."""
 
-from __future__ import annotations
-
 from enum import Enum, auto
 
 from xdsl.ir import Block, Operation

@@ -1,7 +1,5 @@
 """Replacing loads of a grid by its body."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """Passes that work on one kernel at a time."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Replacing an operation by what one of its regions does."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from xdsl.ir import Operation, Region, SSAValue

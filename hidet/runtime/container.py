@@ -7,8 +7,6 @@ of the header under the key of who wrote it, and so of all that the header has h
 a file is run by reading it.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import json

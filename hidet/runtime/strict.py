@@ -1,7 +1,5 @@
 """Launches of strict kernels: the seed of the order of their threads, and what they may access."""
 
-from __future__ import annotations
-
 import ctypes
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """`hidet profile`: what each launch of a saved graph takes, as a table and as a page."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 from typing import Any

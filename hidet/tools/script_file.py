@@ -20,8 +20,6 @@ A comment is matched against one level of the kernels, or with `IR` against all 
     SOURCE    CUDA C++
 """
 
-from __future__ import annotations
-
 import importlib.util
 from pathlib import Path
 from typing import Literal, get_args

@@ -1,7 +1,5 @@
 """Whether the results of candidates agree, but for the order in which they were summed."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import torch

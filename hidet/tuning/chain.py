@@ -1,7 +1,5 @@
 """A plan that runs another one many times, one run after the other, in memory of the caller."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from hidet.runtime.plan import Argument, Launch, Plan, TensorMap

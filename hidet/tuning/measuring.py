@@ -4,8 +4,6 @@ It is a process of its own, since a kernel that is wrong may take everything on 
 All that a request depends on is in it, so a worker that dies costs nothing but the candidate.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from statistics import median

@@ -1,7 +1,5 @@
 """What is tuned: a fusion, as a program of its own without names and places."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Two progress bars: candidates that are built, and candidates that are measured."""
 
-from __future__ import annotations
-
 from contextlib import ExitStack
 from typing import Any
 

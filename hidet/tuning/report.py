@@ -1,7 +1,5 @@
 """What a search has found, as a table for people."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from dataclasses import fields
 

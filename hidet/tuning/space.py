@@ -1,7 +1,5 @@
 """Spaces of configs: where a search begins, and what stands next to a config."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import fields
 

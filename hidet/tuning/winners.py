@@ -5,8 +5,6 @@ search of a larger space adds a winner, and replaces none; the first of two that
 the same time stays. Entries leave like all others of the cache, when it is full.
 """
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import asdict, dataclass
 from pathlib import Path

@@ -5,8 +5,6 @@ its input ends. It is no child of `multiprocessing`, which would run the user's 
 request and its reply are a line of JSON each.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import select

@@ -1,7 +1,5 @@
 """Measures how long a function takes, on the GPU where there is one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from time import perf_counter
 from typing import Any

@@ -1,7 +1,5 @@
 """How operations of `arith` print, and of integers that it lacks."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from xdsl.dialects import arith

@@ -1,7 +1,5 @@
 """How the checks of the strict mode print, and the table of the lines that statements come from."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from xdsl.ir import Operation

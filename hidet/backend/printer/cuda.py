@@ -1,7 +1,5 @@
 """How operations of `cuda` inside a kernel print: ids, barriers, shuffles, vector copies."""
 
-from __future__ import annotations
-
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation
 

@@ -1,7 +1,5 @@
 """How the operations of the instruction table print: all of them as calls of their functions."""
 
-from __future__ import annotations
-
 from collections.abc import Set
 from typing import cast
 

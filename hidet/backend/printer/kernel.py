@@ -1,7 +1,5 @@
 """Kernels as functions of CUDA C++, files of them, and the target `cuda` of `hidet-opt`."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import IO

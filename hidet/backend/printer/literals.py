@@ -1,7 +1,5 @@
 """Constants as C++ literals that have exactly the value and the type that is meant."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -3,8 +3,6 @@
 The table goes by names, so that kernels without mathematics need not load the dialect.
 """
 
-from __future__ import annotations
-
 from hidet.backend.printer.operators import ExpressionPrinter, FloatCall, IntegerCall
 
 _SAME_NAME = (

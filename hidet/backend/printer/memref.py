@@ -1,7 +1,5 @@
 """How operations of `memref` print: arrays, variables, loads and stores."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import prod
 

@@ -5,8 +5,6 @@ the C++ type of that value exactly. It returns the text with the type that the C
 the writer converts where the operation's own type is another one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias

@@ -1,7 +1,5 @@
 """How operations of `scf` print: loops, branches, conditional expressions."""
 
-from __future__ import annotations
-
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue

@@ -6,8 +6,6 @@ so. The text of such a value is kept twice: as a number of the type that the val
 `bits`, as the unsigned number with the same bits, for users that do not ask for the sign.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from hidet.backend.printer.text import Precedence, Text, cast

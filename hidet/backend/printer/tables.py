@@ -1,7 +1,5 @@
 """How all operations print: the tables of the dialects as one, by the names of the operations."""
 
-from __future__ import annotations
-
 from hidet.backend.printer import arith, checks, cuda, instructions, math, memref, scf
 from hidet.backend.printer.operators import ExpressionPrinter
 from hidet.backend.printer.writer import StatementPrinter

@@ -1,7 +1,5 @@
 """C++ types of values and of elements in memory."""
 
-from __future__ import annotations
-
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import (
     IndexType,

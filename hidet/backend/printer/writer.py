@@ -1,7 +1,5 @@
 """The writer of a kernel's text: finds the entry of each operation, and keeps the names."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeAlias

@@ -1,7 +1,5 @@
 """`compute.fusion`: what becomes one kernel."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Self
 

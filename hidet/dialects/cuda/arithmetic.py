@@ -5,8 +5,6 @@ An entry says what the device header calls the instruction, and which machines h
 scalar type has no arithmetic as such: `cuda.join %a, %b : f16, f16 to i32` is the bits of both.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """Copies from and to shared memory that go on while the thread does something else."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """Atomic updates of memory."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from xdsl.dialects.builtin import (

@@ -1,7 +1,5 @@
 """Attributes of the `cuda` dialect: memory spaces and small enumerations."""
 
-from __future__ import annotations
-
 from xdsl.dialects.builtin import MemRefType, NoneAttr
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute, SSAValue

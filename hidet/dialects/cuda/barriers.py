@@ -3,8 +3,6 @@
 Also what warps and blocks do that work on different things: share out registers, hand over.
 """
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from xdsl.dialects.builtin import (

@@ -6,8 +6,6 @@ same words and traps (PTX ISA, `trap`). Telling is an effect, so that a check st
 is not needed; it touches no memory.
 """
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from xdsl.dialects.builtin import (

@@ -1,7 +1,5 @@
 """What a thread does besides computing: it leaves, prints, and asserts."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from xdsl.dialects import scf

@@ -1,7 +1,5 @@
 """The host side: launches of kernels and the buffers that they work on."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import (

@@ -1,7 +1,5 @@
 """What a CUDA thread asks of the machine: its ids, barriers, shuffles, wide copies."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from xdsl.dialects.builtin import I64, AnyFloatConstr, IndexType, IntegerAttr, IntegerType, i32

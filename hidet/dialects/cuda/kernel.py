@@ -1,7 +1,5 @@
 """`cuda.kernel`: a function that runs on a grid of blocks of threads."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import prod
 from typing import Self, cast

@@ -1,7 +1,5 @@
 """Accesses to memory that say more than which element: how many, cache hints, and order."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from xdsl.dialects.builtin import (

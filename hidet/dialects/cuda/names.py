@@ -5,8 +5,6 @@ name, so names are made unique by a bare number: `acc1`, never `acc_1`. A kernel
 its user gave it, which may be any identifier of Python; in C++ it is called `symbol_of` that.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 import zlib

@@ -1,7 +1,5 @@
 """Instructions without operands: how a thread ends a group, meets others, or lets them see."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from xdsl.irdl import irdl_op_definition, traits_def

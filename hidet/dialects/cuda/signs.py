@@ -1,7 +1,5 @@
 """Which memory holds unsigned integers: the mark `cuda.unsigned`."""
 
-from __future__ import annotations
-
 from xdsl.dialects.builtin import UnitAttr
 from xdsl.ir import Block, BlockArgument, SSAValue
 

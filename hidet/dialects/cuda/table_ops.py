@@ -1,7 +1,5 @@
 """What the operations have in common that stand for an entry of the instruction table."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 

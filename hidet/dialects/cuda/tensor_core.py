@@ -1,7 +1,5 @@
 """Tensor cores: products of a warp and of a warp group, and the loads that feed them."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from xdsl.dialects.builtin import (

@@ -1,7 +1,5 @@
 """Addresses as values: memory seen from an element on, dynamic shared memory, numbers."""
 
-from __future__ import annotations
-
 from math import prod
 
 from xdsl.dialects.arith import CmpiOp

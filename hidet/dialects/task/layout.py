@@ -1,7 +1,5 @@
 """Layouts of tiles: a task map for a register tile, an order and a swizzle for a shared one."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import MemRefLayoutAttr, MemRefType

@@ -1,7 +1,5 @@
 """The verbs of the `task` dialect: visit, copy, multiply, combine."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import ClassVar, Self
 

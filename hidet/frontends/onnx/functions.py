@@ -1,7 +1,5 @@
 """Operators that ONNX itself defines by others."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

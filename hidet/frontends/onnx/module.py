@@ -4,8 +4,6 @@ What depends on weights, constants and shapes alone is computed at once, by torc
 tracer does not see it. So a traced model has only the operators that depend on its inputs.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike

@@ -1,7 +1,5 @@
 """The table of operators: for each name, the function of torch from some opset on."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

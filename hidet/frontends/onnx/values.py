@@ -1,7 +1,5 @@
 """Values of ONNX as those of torch: data types, and tensors that are known ahead of all calls."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple, cast
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Assignments of a script: to names, to elements of tensors, to attributes of the kernel."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Sequence
 from typing import TypeVar

@@ -1,7 +1,5 @@
 """Asynchronous copies in scripts: of a few bytes by a thread, and of boxes of a tensor by TMA."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import prod
 from typing import cast

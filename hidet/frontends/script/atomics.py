@@ -1,7 +1,5 @@
 """Atomic operations in scripts: as one step, for the threads of a scope, in order with others."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 

@@ -1,7 +1,5 @@
 """Where threads meet: barriers of a block, of a cluster and in memory, fences, hand-overs."""
 
-from __future__ import annotations
-
 from math import prod
 
 from xdsl.ir import SSAValue

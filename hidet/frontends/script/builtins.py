@@ -1,7 +1,5 @@
 """Functions of a script: loops, conversions, lengths."""
 
-from __future__ import annotations
-
 import re
 
 from hidet.errors import ScriptError

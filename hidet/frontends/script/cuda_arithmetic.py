@@ -1,7 +1,5 @@
 """Arithmetic of CUDA in scripts: fast functions, logic, bytes, values seen as other types."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 

@@ -1,7 +1,5 @@
 """Evaluates the expressions of a script: what Python knows is computed, the rest becomes IR."""
 
-from __future__ import annotations
-
 import ast
 import difflib
 from abc import abstractmethod

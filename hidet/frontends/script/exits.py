@@ -5,8 +5,6 @@ notes in a variable that it goes on no longer, and what comes after, be it state
 iteration, looks at the variable.
 """
 
-from __future__ import annotations
-
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Formats of `printf`: text and conversions, and the values that these take."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

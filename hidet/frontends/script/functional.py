@@ -1,7 +1,5 @@
 """Operators as functions: those of Python's syntax, and `logical_and(a, b)` for `a and b`."""
 
-from __future__ import annotations
-
 import ast
 import operator
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Where a thread is: its number in the block, that of the block in the grid and in its cluster."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial

@@ -1,7 +1,5 @@
 """Functions of scripts that are one instruction, and what instructions take."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Sequence
 from typing import Any

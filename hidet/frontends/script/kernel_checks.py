@@ -1,7 +1,5 @@
 """Checks of a kernel that has been traced, with errors that point into the user's source."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from xdsl.dialects import arith, memref, scf

@@ -1,7 +1,5 @@
 """The host's part of a kernel: grid and block that depend on arguments, and its launch."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Accesses to memory that say more than which element: whole vectors, cache hints, order."""
 
-from __future__ import annotations
-
 from hidet.arch.instructions import Access, Operand
 from hidet.dialects.cuda import HintedCopyOp, OrderedLoadOp, OrderedStoreOp
 from hidet.dialects.cuda.attributes import Space, space_of

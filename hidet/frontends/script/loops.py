@@ -1,7 +1,5 @@
 """Loops of a script: those of the kernel, and those that Python unrolls."""
 
-from __future__ import annotations
-
 import ast
 from abc import abstractmethod
 from collections.abc import Callable, Generator, Sequence

@@ -1,7 +1,5 @@
 """Mathematics of scripts: functions of the `math` dialect, and of the table of scalar functions."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from functools import partial, reduce

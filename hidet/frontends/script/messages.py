@@ -1,7 +1,5 @@
 """How messages name the values of a script."""
 
-from __future__ import annotations
-
 from types import ModuleType
 
 from hidet.escape import one_line, without_addresses

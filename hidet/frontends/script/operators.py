@@ -1,7 +1,5 @@
 """The operators and functions of scripts, as tables from their names to operations of the IR."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

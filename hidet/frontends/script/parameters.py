@@ -1,7 +1,5 @@
 """Parameters of functions that scripts call or start with, and the arguments that they take."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What functions and attributes of Python mean in a kernel, or what to write instead of them."""
 
-from __future__ import annotations
-
 import builtins
 import difflib
 import math

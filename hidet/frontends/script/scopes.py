@@ -1,7 +1,5 @@
 """The names of a function of a script, in nested scopes as C has them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from hidet.errors import ScriptError

@@ -1,7 +1,5 @@
 """Executes the statements of a script: what Python knows runs now, the rest becomes IR."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Mapping, Sequence
 from typing import cast

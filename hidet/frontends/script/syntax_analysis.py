@@ -1,7 +1,5 @@
 """What the syntax of a script tells: names that are assigned and read, exits, what is refused."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache

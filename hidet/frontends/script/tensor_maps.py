@@ -1,7 +1,5 @@
 """Parameters of kernels that boxes are copied from and to: `tensor_map(f16[m, k], box=(8, 64))`."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Parts of tensors, `a[z, m:, k:]` and `a[i]`, and reads and writes that keep to the bounds."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial, reduce

@@ -1,7 +1,5 @@
 """The function that is being traced: where its operations go, and what it has said of itself."""
 
-from __future__ import annotations
-
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar

@@ -5,8 +5,6 @@ i32 as long as nothing else is assigned, and becomes what is added to it. Its ty
 in the IR that has been written so far, which must not have used it as what it was before.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from xdsl.dialects import arith, memref

@@ -4,8 +4,6 @@ A tile is a shared tensor, or a register tensor whose layout spreads it over thr
 one operation of the `task` dialect; all threads of the block, or of the group around, reach it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod

@@ -1,7 +1,5 @@
 """What the lanes of a warp do together in scripts, and groups of warps that do a body alone."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

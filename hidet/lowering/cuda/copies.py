@@ -1,7 +1,5 @@
 """Values that are cheaper to write again than to name: `i * 4`, and a variable that is read."""
 
-from __future__ import annotations
-
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import BlockArgument, Operation, SSAValue

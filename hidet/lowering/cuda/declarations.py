@@ -1,7 +1,5 @@
 """What is declared where in a kernel, and under which name."""
 
-from __future__ import annotations
-
 from collections.abc import Set as AbstractSet
 
 from xdsl.dialects import arith, memref, scf

@@ -1,7 +1,5 @@
 """The pass `demote-scf-values`: values of loops and branches become variables."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from xdsl.builder import Builder

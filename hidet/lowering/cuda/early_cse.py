@@ -1,7 +1,5 @@
 """The pass `early-cse`: what is computed or read twice is computed or read once."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass

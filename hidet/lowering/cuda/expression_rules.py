@@ -1,7 +1,5 @@
 """What can be an expression of C++: shared by `demote-scf-values` and `form-expressions`."""
 
-from __future__ import annotations
-
 from xdsl.dialects import arith, memref, scf
 from xdsl.ir import Block, Operation, SSAValue
 

@@ -1,7 +1,5 @@
 """The pass `flatten-memrefs`: memrefs in global memory become flat, as pointers of C are."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Which values fold into the expression of their user; the rules are in `form-expressions`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import takewhile
 

@@ -1,7 +1,5 @@
 """The pass `form-expressions`: which values get a name, and which fold into their user."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import UnitAttr

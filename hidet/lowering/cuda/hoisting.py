@@ -1,7 +1,5 @@
 """Moving out of loops what is the same in all iterations: index arithmetic, and checks."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 from xdsl.dialects import arith, memref, scf

@@ -1,7 +1,5 @@
 """The pass `index-width`: which indices need 64 bits."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, scf

@@ -1,7 +1,5 @@
 """The pass `infer-readonly`: which arguments a kernel only reads."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import MemRefType

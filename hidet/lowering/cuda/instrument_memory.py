@@ -1,7 +1,5 @@
 """The pass `instrument-memory`: accesses to memory are checked when the kernel runs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import prod

@@ -1,7 +1,5 @@
 """The pass `integer-ranges`: what ranges prove about divisions, shifts and overflow."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from xdsl.dialects import arith

@@ -1,7 +1,5 @@
 """The pass `plan-shared-memory`: shared arrays that are too large together get a place."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import prod
 

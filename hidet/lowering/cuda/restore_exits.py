@@ -1,7 +1,5 @@
 """The pass `restore-exits`: `break` and `return` where variables say that something is left."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field

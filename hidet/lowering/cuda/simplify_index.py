@@ -1,7 +1,5 @@
 """The pass `simplify-index`: index arithmetic is computed anew from its linear forms."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from xdsl.context import Context

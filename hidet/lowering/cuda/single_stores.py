@@ -1,7 +1,5 @@
 """Variables that are stored to once are values."""
 
-from __future__ import annotations
-
 from xdsl.dialects import memref
 from xdsl.ir import Operation
 from xdsl.rewriter import Rewriter

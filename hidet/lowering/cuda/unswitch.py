@@ -5,8 +5,6 @@
 Part of `vectorize`: a vector is accessed as a whole or not at all.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The pass `vectorize`: loops over neighbouring elements access memory in whole vectors."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, memref, scf

@@ -6,8 +6,6 @@
 Part of `vectorize`: threads that copy zeros go along with those that copy elements.
 """
 
-from __future__ import annotations
-
 from functools import reduce
 from typing import cast
 

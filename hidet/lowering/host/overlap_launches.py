@@ -1,7 +1,5 @@
 """The pass `overlap-launches`: which kernels begin before those ahead of them are over."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The pass `pass-tensor-maps`: launches pass the tensor maps that kernels want."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 The template escapes all text, whatever models and kernels are called.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from math import log10
 from pathlib import Path

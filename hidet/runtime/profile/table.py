@@ -1,7 +1,5 @@
 """A profile as text: a line for each launch, and what the columns mean."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """What moves elements, changes their type, or looks them up; most of it computes nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import prod
 from types import EllipsisType
