@@ -10,48 +10,32 @@ from hidet.backend.printer.signs import as_unsigned, bits_of, is_unsigned, passe
 from hidet.backend.printer.text import Text, call
 from hidet.backend.printer.types import BOOL, INT, LONG_LONG, UNSIGNED, element_type, value_type
 from hidet.backend.printer.writer import StatementPrinter, Writer
-from hidet.dialects.cuda.atomics import AtomicOp, scope_argument
-from hidet.dialects.cuda.attributes import ShuffleKind
-from hidet.dialects.cuda.barriers import ActiveMaskOp, VoteKind, VoteOp
-from hidet.dialects.cuda.checks import CheckedDivisorOp, CheckedIndexOp
-from hidet.dialects.cuda.control import AssertOp, LeaveOp, PrintfOp
-from hidet.dialects.cuda.instructions import (
-    BlockDimOp,
-    BlockIdOp,
-    GridDimOp,
-    IdOp,
-    ShflOp,
-    SyncThreadsOp,
-    SyncWarpOp,
-    ThreadIdOp,
-)
-from hidet.dialects.cuda.memory_access import CopyVectorOp
-from hidet.dialects.cuda.views import AddressOfOp, DynamicSharedOp, ViewOp
+from hidet.dialects import cuda
 from hidet.errors import UnsupportedDtypeError
 from hidet.escape import c_string
 
 _IDS: dict[type[Operation], str] = {
-    BlockDimOp: "blockDim",
-    BlockIdOp: "blockIdx",
-    GridDimOp: "gridDim",
-    ThreadIdOp: "threadIdx",
+    cuda.BlockDimOp: "blockDim",
+    cuda.BlockIdOp: "blockIdx",
+    cuda.GridDimOp: "gridDim",
+    cuda.ThreadIdOp: "threadIdx",
 }
 
 
-def _id(op: IdOp, text_of: TextOf) -> Text:
+def _id(op: cuda.IdOp, text_of: TextOf) -> Text:
     """Print `threadIdx.x`, an unsigned number for C++."""
     return Text(f"{_IDS[type(op)]}.{op.dimension.data.value}", "unsigned")
 
 
 _SHUFFLES = {
-    ShuffleKind.IDX: "shfl",
-    ShuffleKind.XOR: "shfl_xor",
-    ShuffleKind.UP: "shfl_up",
-    ShuffleKind.DOWN: "shfl_down",
+    cuda.ShuffleKind.IDX: "shfl",
+    cuda.ShuffleKind.XOR: "shfl_xor",
+    cuda.ShuffleKind.UP: "shfl_up",
+    cuda.ShuffleKind.DOWN: "shfl_down",
 }
 
 
-def _shuffle(op: ShflOp, text_of: TextOf) -> Text:
+def _shuffle(op: cuda.ShflOp, text_of: TextOf) -> Text:
     """Print `hidet::shfl_xor(v, 16)`."""
     kind = value_type(op.value)
     if kind in (BOOL, "signed char"):
@@ -67,30 +51,30 @@ def _shuffle(op: ShflOp, text_of: TextOf) -> Text:
     return call(f"hidet::{_SHUFFLES[op.kind.data]}", arguments, value.type)
 
 
-def _atomic(op: AtomicOp, text_of: TextOf) -> Text:
+def _atomic(op: cuda.AtomicOp, text_of: TextOf) -> Text:
     """Print `hidet::atomic_add(&x[i], v)`."""
     target = address(op.memref, op.indices, text_of)
     values = [op.value] if op.expected is None else [op.expected, op.value]
     texts = [text_of(value) for value in values]
     if target.type in UNSIGNED.values():
         texts = [as_unsigned(text) for text in texts]
-    function = f"hidet::atomic_{op.kind.data.value}{scope_argument(op)}"
+    function = f"hidet::atomic_{op.kind.data.value}{cuda.scope_argument(op)}"
     return call(function, [target, *texts], target.type)
 
 
-def _vote(op: VoteOp, text_of: TextOf) -> Text:
+def _vote(op: cuda.VoteOp, text_of: TextOf) -> Text:
     """Print `hidet::any(p)`; a ballot is an unsigned number for C++."""
-    kind = "unsigned" if op.kind.data is VoteKind.BALLOT else BOOL
+    kind = "unsigned" if op.kind.data is cuda.VoteKind.BALLOT else BOOL
     arguments = [passed(text, text.type) for text in map(text_of, op.operands)]
     return call(f"hidet::{op.kind.data.value}", arguments, kind)
 
 
-def _active_mask(op: ActiveMaskOp, text_of: TextOf) -> Text:
+def _active_mask(op: cuda.ActiveMaskOp, text_of: TextOf) -> Text:
     """Print `hidet::active_mask()`, an unsigned number for C++."""
     return call("hidet::active_mask", [], "unsigned")
 
 
-def _printf(op: PrintfOp, writer: Writer) -> None:
+def _printf(op: cuda.PrintfOp, writer: Writer) -> None:
     """Print `printf("%d", i);`, which C++ and CUDA C++ share."""
     values = (writer.text_of(value) for value in op.values)
     arguments = [Text(c_string(op.text), "char*")]
@@ -98,13 +82,13 @@ def _printf(op: PrintfOp, writer: Writer) -> None:
     writer.line(f"{call('printf', arguments, INT).text};")
 
 
-def _assert(op: AssertOp, writer: Writer) -> None:
+def _assert(op: cuda.AssertOp, writer: Writer) -> None:
     """Print `hidet::check(n > 0, "kernel.py:3: n > 0");`."""
     arguments = [writer.text_of(op.condition), Text(c_string(op.text), "char*")]
     writer.line(f"{call('hidet::check', arguments, 'void').text};")
 
 
-def _checked_index(op: CheckedIndexOp, text_of: TextOf) -> Text:
+def _checked_index(op: cuda.CheckedIndexOp, text_of: TextOf) -> Text:
     """Print `hidet::checked_index(ids[i], 50257, "aten.embedding (model.py:4)")`."""
     index = text_of(op.index)
     function = "checked_index" if op.from_end is None else "checked_index_from_end"
@@ -112,7 +96,7 @@ def _checked_index(op: CheckedIndexOp, text_of: TextOf) -> Text:
     return call(f"hidet::{function}", [index, size, _quoted(op.where)], index.type)
 
 
-def _checked_divisor(op: CheckedDivisorOp, text_of: TextOf) -> Text:
+def _checked_divisor(op: cuda.CheckedDivisorOp, text_of: TextOf) -> Text:
     """Print `hidet::checked_divisor(d[i], "aten.remainder (model.py:4)")`."""
     divisor = text_of(op.divisor)
     return call("hidet::checked_divisor", [divisor, _quoted(op.where)], divisor.type)
@@ -122,7 +106,7 @@ def _quoted(text: StringAttr) -> Text:
     return Text(c_string(text.data), "char*")
 
 
-def _leave(op: LeaveOp, writer: Writer) -> None:
+def _leave(op: cuda.LeaveOp, writer: Writer) -> None:
     """Print `break;`, `continue;` or `return;`."""
     writer.line(f"{op.kind.data.value};")
 
@@ -138,7 +122,7 @@ def _sync_warp(op: Operation, writer: Writer) -> None:
     writer.line(f"{call('hidet::sync_warp', arguments, 'void').text};")
 
 
-def _copy_vector(op: CopyVectorOp, writer: Writer) -> None:
+def _copy_vector(op: cuda.CopyVectorOp, writer: Writer) -> None:
     """Print `hidet::copy_vector<float, 4>(v, &x[i]);`."""
     source = address(op.source, op.source_indices, writer.text_of)
     target = address(op.target, op.target_indices, writer.text_of)
@@ -146,7 +130,7 @@ def _copy_vector(op: CopyVectorOp, writer: Writer) -> None:
     writer.line(f"{call(function, [target, source], 'void').text};")
 
 
-def _dynamic_shared(op: DynamicSharedOp, writer: Writer) -> None:
+def _dynamic_shared(op: cuda.DynamicSharedOp, writer: Writer) -> None:
     """Print `auto& smem = hidet::dynamic_shared<float[16][64]>(1024);`."""
     name = writer.declare(op.result)
     extents = "".join(f"[{extent}]" for extent in op.result.type.get_shape())
@@ -154,38 +138,38 @@ def _dynamic_shared(op: DynamicSharedOp, writer: Writer) -> None:
     writer.line(f"auto& {name} = hidet::dynamic_shared<{kind}>({op.offset.value.data});")
 
 
-def _view(op: ViewOp, writer: Writer) -> None:
+def _view(op: cuda.ViewOp, writer: Writer) -> None:
     """Print `auto* const p = hidet::view<hidet::half>(&x[i]);`, which is const where x is."""
     first = address(op.source, op.indices, writer.text_of)
     viewed = call(f"hidet::view<{element_type(op.result)}>", [first], "")
     writer.line(f"auto* const {writer.declare(op.result)} = {viewed.text};")
 
 
-def _address_of(op: AddressOfOp, text_of: TextOf) -> Text:
+def _address_of(op: cuda.AddressOfOp, text_of: TextOf) -> Text:
     """Print `hidet::address_of(&x[i])`."""
     return call("hidet::address_of", [address(op.source, op.indices, text_of)], LONG_LONG)
 
 
 EXPRESSIONS: dict[type[Operation], ExpressionPrinter] = {
-    ActiveMaskOp: _active_mask,
-    AddressOfOp: _address_of,
-    AtomicOp: _atomic,
-    CheckedDivisorOp: _checked_divisor,
-    CheckedIndexOp: _checked_index,
+    cuda.ActiveMaskOp: _active_mask,
+    cuda.AddressOfOp: _address_of,
+    cuda.AtomicOp: _atomic,
+    cuda.CheckedDivisorOp: _checked_divisor,
+    cuda.CheckedIndexOp: _checked_index,
     **dict.fromkeys(_IDS, _id),
-    ShflOp: _shuffle,
-    VoteOp: _vote,
+    cuda.ShflOp: _shuffle,
+    cuda.VoteOp: _vote,
 }
 """How operations of `cuda` print as expressions."""
 
 STATEMENTS: dict[type[Operation], StatementPrinter] = {
-    AssertOp: _assert,
-    CopyVectorOp: _copy_vector,
-    DynamicSharedOp: _dynamic_shared,
-    LeaveOp: _leave,
-    PrintfOp: _printf,
-    SyncThreadsOp: _sync_threads,
-    SyncWarpOp: _sync_warp,
-    ViewOp: _view,
+    cuda.AssertOp: _assert,
+    cuda.CopyVectorOp: _copy_vector,
+    cuda.DynamicSharedOp: _dynamic_shared,
+    cuda.LeaveOp: _leave,
+    cuda.PrintfOp: _printf,
+    cuda.SyncThreadsOp: _sync_threads,
+    cuda.SyncWarpOp: _sync_warp,
+    cuda.ViewOp: _view,
 }
 """How operations of `cuda` print as statements."""

@@ -14,11 +14,7 @@ from hidet.backend.printer.checks import source_table
 from hidet.backend.printer.tables import EXPRESSIONS, STATEMENTS
 from hidet.backend.printer.types import element_type, value_type
 from hidet.backend.printer.writer import Writer
-from hidet.dialects.cuda.attributes import Space, space_of
-from hidet.dialects.cuda.barriers import ActiveMaskOp
-from hidet.dialects.cuda.control import AssertOp
-from hidet.dialects.cuda.instructions import Collective
-from hidet.dialects.cuda.kernel import DYNAMIC, KernelOp
+from hidet.dialects import cuda
 from hidet.dialects.cuda.marks import (
     AWAITED,
     FORMED,
@@ -29,8 +25,6 @@ from hidet.dialects.cuda.marks import (
     ON_CPU,
 )
 from hidet.dialects.cuda.names import symbol_of
-from hidet.dialects.cuda.tensor_map import TensorMapType
-from hidet.dialects.cuda.views import DynamicSharedOp
 from hidet.dialects.locations import lines_of, source_lines
 from hidet.errors import LegalityError
 from hidet.escape import comment, from_ascii
@@ -47,19 +41,19 @@ MAX_LOCATIONS = 4
 """So many source lines are listed above a kernel."""
 
 
-def print_kernels(kernels: Sequence[KernelOp]) -> str:
+def print_kernels(kernels: Sequence[cuda.KernelOp]) -> str:
     """Return a file of CUDA C++ with kernels that `form-expressions` has prepared."""
     lines, origins = _file_lines(kernels)
     table = [source_table(origins)] if any(INSTRUMENTED in k.attributes for k in kernels) else []
     return "\n".join([*lines, *table]) + "\n"
 
 
-def origins_of(kernel: KernelOp) -> list[str]:
+def origins_of(kernel: cuda.KernelOp) -> list[str]:
     """Return for each line of `print_kernel` the user's line that it comes from, or ""."""
     return _file_lines([kernel])[1]
 
 
-def _file_lines(kernels: Sequence[KernelOp]) -> tuple[list[str], list[str]]:
+def _file_lines(kernels: Sequence[cuda.KernelOp]) -> tuple[list[str], list[str]]:
     """Return the lines of a file, and for each of them the line that it comes from, or ""."""
     lines, origins = [INCLUDE], [""]
     for kernel in kernels:
@@ -69,7 +63,7 @@ def _file_lines(kernels: Sequence[KernelOp]) -> tuple[list[str], list[str]]:
     return lines, origins
 
 
-def print_kernel(kernel: KernelOp) -> str:
+def print_kernel(kernel: cuda.KernelOp) -> str:
     """Return the file of CUDA C++ with one kernel that `form-expressions` has prepared.
 
     Raises:
@@ -80,7 +74,7 @@ def print_kernel(kernel: KernelOp) -> str:
     return print_kernels([kernel])
 
 
-def _kernel_lines(kernel: KernelOp) -> tuple[list[str], list[str]]:
+def _kernel_lines(kernel: cuda.KernelOp) -> tuple[list[str], list[str]]:
     """Return the lines of one kernel, and for each of them the line that it comes from, or ""."""
     name = kernel.sym_name.data
     if FORMED not in kernel.attributes:
@@ -96,7 +90,7 @@ def _kernel_lines(kernel: KernelOp) -> tuple[list[str], list[str]]:
     origins = (f"  from {line}" for line in source_lines(kernel, MAX_LOCATIONS))
     comments = [f"// {comment(line)}" for line in (title, *origins)]
     # The extents of a block that launches give are 0 here.
-    x, y, z = (0 if extent == DYNAMIC else extent for extent in kernel.block_dims)
+    x, y, z = (0 if extent == cuda.DYNAMIC else extent for extent in kernel.block_dims)
     mode = "HIDET_COLLECTIVE" if _is_collective(kernel) else "HIDET_INDEPENDENT"
     symbol = symbol_of(name)
     register = f"HIDET_KERNEL({symbol}, {x}, {y}, {z}, {mode})"
@@ -121,13 +115,13 @@ def _origin(op: Operation | None) -> str:
     return ""
 
 
-def _parameter(kernel: KernelOp, number: int, writer: Writer) -> str:
+def _parameter(kernel: cuda.KernelOp, number: int, writer: Writer) -> str:
     """Return the declaration of a parameter. Those that may not overlap are restricted."""
     value = kernel.arguments[number]
-    if not isinstance(value.type, MemRefType | TensorMapType):
+    if not isinstance(value.type, MemRefType | cuda.TensorMapType):
         return writer.parameter(value)
     name = writer.declare(value)
-    if isinstance(value.type, TensorMapType):
+    if isinstance(value.type, cuda.TensorMapType):
         # TMA reads it where the launch has put it, so there must be no copy.
         return f"const __grid_constant__ {value_type(value)} {name}"
     const = "const " if kernel.is_readonly(number) else ""
@@ -136,7 +130,7 @@ def _parameter(kernel: KernelOp, number: int, writer: Writer) -> str:
     return f"{const}{element_type(value)}* {restrict}{name}"
 
 
-def _head(kernel: KernelOp, parameters: Sequence[str]) -> list[str]:
+def _head(kernel: cuda.KernelOp, parameters: Sequence[str]) -> list[str]:
     """Return the lines from `extern "C"`, or `static`, to the opening brace."""
     bounds = str(kernel.threads)
     if isinstance(least := kernel.attributes.get(MIN_BLOCKS), IntegerAttr):
@@ -154,22 +148,24 @@ def _head(kernel: KernelOp, parameters: Sequence[str]) -> list[str]:
     return [start, *(f"    {parameter}," for parameter in others), f"    {last}) {{"]
 
 
-def _is_collective(kernel: KernelOp) -> bool:
+def _is_collective(kernel: cuda.KernelOp) -> bool:
     """Return whether threads of a block depend on each other: by meeting, by shared memory.
 
     A thread that fails an assertion or a check stops all of its block, too, and which lanes are
     active depends on the others.
     """
     return INSTRUMENTED in kernel.attributes or any(
-        op.has_trait(Collective) or isinstance(op, ActiveMaskOp | AssertOp) or _is_shared(op)
+        op.has_trait(cuda.Collective)
+        or isinstance(op, cuda.ActiveMaskOp | cuda.AssertOp)
+        or _is_shared(op)
         for op in kernel.body.walk()
     )
 
 
 def _is_shared(op: Operation) -> bool:
-    if isinstance(op, DynamicSharedOp):
+    if isinstance(op, cuda.DynamicSharedOp):
         return True
-    return isinstance(op, memref.AllocaOp) and space_of(op.memref.type) is Space.SHARED
+    return isinstance(op, memref.AllocaOp) and cuda.space_of(op.memref.type) is cuda.Space.SHARED
 
 
 @dataclass(frozen=True)
@@ -180,4 +176,4 @@ class CudaTarget(Target):
 
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
         """Write the kernels; host functions are not printed."""
-        output.write(print_kernels([op for op in module.ops if isinstance(op, KernelOp)]))
+        output.write(print_kernels([op for op in module.ops if isinstance(op, cuda.KernelOp)]))

@@ -8,17 +8,8 @@ from xdsl.ir import SSAValue
 
 from hidet.arch import hopper
 from hidet.arch.instructions import CP_ASYNC, Instruction
-from hidet.dialects.cuda import (
-    CpAsyncCommitOp,
-    CpAsyncOp,
-    CpAsyncWaitOp,
-    TmaCommitOp,
-    TmaLoadOp,
-    TmaStoreOp,
-    TmaWaitOp,
-)
-from hidet.dialects.cuda.async_copy import CopyCache
-from hidet.dialects.cuda.table_ops import Element, known_index
+from hidet.dialects import cuda
+from hidet.dialects.cuda.table_ops import Element
 from hidet.dialects.shaped import memref_type
 from hidet.errors import ScriptError
 from hidet.frontends.script.barriers import barrier_at
@@ -30,7 +21,7 @@ from hidet.frontends.script.tensors import Pointer, Tensor
 from hidet.frontends.script.tracing import insert
 from hidet.frontends.script.types import INDEX
 
-CACHES = {"always": CopyCache.CA, "global": CopyCache.CG}
+CACHES = {"always": cuda.CopyCache.CA, "global": cuda.CopyCache.CG}
 """Where a copy caches what it reads, by the name of Hidet: at all levels, or in L2 only."""
 
 
@@ -91,16 +82,16 @@ def cp_async(
         if isinstance(count, Scalar):
             count = convert(count, INDEX)
         valid = index_of(count // size)
-    insert(CpAsyncOp(cp_size // size, source, target, cache, valid))
+    insert(cuda.CpAsyncOp(cp_size // size, source, target, cache, valid))
 
 
-cp_async_commit_group = instruction("cp_async_commit_group", CpAsyncCommitOp)
-tma_commit_group = instruction("tma_commit_group", TmaCommitOp)
+cp_async_commit_group = instruction("cp_async_commit_group", cuda.CpAsyncCommitOp)
+tma_commit_group = instruction("tma_commit_group", cuda.TmaCommitOp)
 
 
 cp_async_wait_group = instruction(
     "cp_async_wait_group",
-    CpAsyncWaitOp,
+    cuda.CpAsyncWaitOp,
     "allow_on_fly_groups",
     summary="Wait for the thread's groups of copies, but for so many of the latest ones.",
     pending=range(256),
@@ -109,8 +100,8 @@ cp_async_wait_group = instruction(
 
 def cp_async_wait_all() -> None:
     """Wait for all copies of the thread, in groups or not."""
-    insert(CpAsyncCommitOp())
-    insert(CpAsyncWaitOp(0))
+    insert(cuda.CpAsyncCommitOp())
+    insert(cuda.CpAsyncWaitOp(0))
 
 
 # TMA.
@@ -139,7 +130,7 @@ def tma_load(
     target = _box_memory(instruction, dst, box)
     barrier = barrier_at(instruction, mbar)
     blocks = None if multicast is None else i32_operand(multicast)
-    insert(TmaLoadOp(box.ssa, at, (), target, barrier, blocks))
+    insert(cuda.TmaLoadOp(box.ssa, at, (), target, barrier, blocks))
 
 
 def tma_store(target: object, coordinates: object, src: object) -> None:
@@ -159,12 +150,12 @@ def tma_store(target: object, coordinates: object, src: object) -> None:
     box = _map(target)
     at = _coordinates(coordinates, box)
     source = _box_memory(hopper.TMA_STORE[len(at)], src, box)
-    insert(TmaStoreOp(source, box.ssa, at))
+    insert(cuda.TmaStoreOp(source, box.ssa, at))
 
 
 tma_wait_group = instruction(
     "tma_wait_group",
-    TmaWaitOp,
+    cuda.TmaWaitOp,
     "allow_on_fly_groups",
     summary="Wait until no more than so many of the thread's groups still read shared memory.",
     pending=range(256),
@@ -205,7 +196,7 @@ def _box_memory(instruction: Instruction, value: object, box: TensorMap) -> Elem
         raise ScriptError(f"a box of {box.type} is copied from or to {describe(value)}")
     place = 0  # at least; an index that only the kernel knows may be 0
     for extent, index in zip(kind.get_shape(), element.indices, strict=True):
-        place = place * extent + (known_index(index) or 0)
+        place = place * extent + (cuda.known_index(index) or 0)
     if prod(kind.get_shape()) - place < count:
         raise ScriptError(
             f"a box of {count} elements does not fit into {describe(value)}, which has "

@@ -7,83 +7,67 @@ from xdsl.ir import SSAValue
 from hidet.arch.hopper import REGISTER_COUNTS, SETMAXNREG
 from hidet.arch.instructions import Instruction
 from hidet.arch.limits import MAX_THREADS_PER_BLOCK, WARP
-from hidet.dialects.cuda import (
-    BarrierArriveOp,
-    BarrierSyncOp,
-    ClusterArriveOp,
-    ClusterWaitOp,
-    CpAsyncBarrierArriveOp,
-    FenceMbarrierInitOp,
-    FenceProxyAsyncOp,
-    GridDependencyWaitOp,
-    LaunchDependentsOp,
-    MbarrierArriveClusterOp,
-    MbarrierArriveOp,
-    MbarrierExpectOp,
-    MbarrierInitOp,
-    MbarrierInvalidateOp,
-    MbarrierWaitOp,
-    SetMaxNregOp,
-    SyncThreadsOp,
-)
-from hidet.dialects.cuda.barriers import BlockVote, EffectOp, SyncVoteOp
-from hidet.dialects.cuda.memory_access import AccessScope
+from hidet.dialects import cuda
 from hidet.dialects.cuda.table_ops import Element
 from hidet.errors import ScriptError
 from hidet.frontends.script.instructions import i32_operand, instruction, known_number, operand_at
 from hidet.frontends.script.messages import describe
 from hidet.frontends.script.tracing import current, insert
 
-syncthreads = instruction("syncthreads", SyncThreadsOp)
+syncthreads = instruction("syncthreads", cuda.SyncThreadsOp)
 syncthreads_and, syncthreads_or, syncthreads_count = (
     instruction(
         f"syncthreads_{kind.value}",
-        SyncVoteOp,
+        cuda.SyncVoteOp,
         parameter,
         summary=f"Wait for all threads of the block; return {what}.",
         kind=kind,
     )
     for kind, parameter, what in (
-        (BlockVote.AND, "cond", "whether the condition holds for all of them"),
-        (BlockVote.OR, "cond", "whether the condition holds for one of them"),
-        (BlockVote.COUNT, "value", "for how many of them the value is not zero"),
+        (cuda.BlockVote.AND, "cond", "whether the condition holds for all of them"),
+        (cuda.BlockVote.OR, "cond", "whether the condition holds for one of them"),
+        (cuda.BlockVote.COUNT, "value", "for how many of them the value is not zero"),
     )
 )
 FENCES = {
     scope: instruction(
         "threadfence",
-        EffectOp,
+        cuda.EffectOp,
         summary=f"Keep the accesses before this ahead of those after it, for {threads}.",
         callee=f"fence_{scope.value}",
         numbers=(),
     )
-    for scope, threads in zip(AccessScope, ("the block", "the GPU", "the machine"), strict=True)
+    for scope, threads in zip(
+        cuda.AccessScope, ("the block", "the GPU", "the machine"), strict=True
+    )
 }
 """For each scope what keeps the thread's accesses before it ahead of those after it."""
 
 threadfence_block, threadfence, threadfence_system = FENCES.values()
-cluster_arrive = instruction("cluster_arrive", ClusterArriveOp)
-cluster_wait = instruction("cluster_wait", ClusterWaitOp)
-griddepcontrol_wait = instruction("griddepcontrol_wait", GridDependencyWaitOp)
+cluster_arrive = instruction("cluster_arrive", cuda.ClusterArriveOp)
+cluster_wait = instruction("cluster_wait", cuda.ClusterWaitOp)
+griddepcontrol_wait = instruction("griddepcontrol_wait", cuda.GridDependencyWaitOp)
 griddepcontrol_launch_dependents = instruction(
-    "griddepcontrol_launch_dependents", LaunchDependentsOp
+    "griddepcontrol_launch_dependents", cuda.LaunchDependentsOp
 )
-fence_mbarrier_init = instruction("fence_mbarrier_init", FenceMbarrierInitOp)
-fence_proxy_async = instruction("fence_proxy_async", FenceProxyAsyncOp)
-mbarrier_init = instruction("mbarrier_init", MbarrierInitOp, "mbar", "arrive_count")
-mbarrier_wait = instruction("mbarrier_wait", MbarrierWaitOp, "mbar", "phase")
-mbarrier_invalidate = instruction("mbarrier_invalidate", MbarrierInvalidateOp, "mbar")
-cp_async_barrier_arrive = instruction("cp_async_barrier_arrive", CpAsyncBarrierArriveOp, "mbar")
-_arrive_here = instruction("mbarrier_arrive", MbarrierArriveOp, "mbar")
-_arrive_there = instruction("mbarrier_arrive", MbarrierArriveClusterOp, "mbar", "cta_id")
+fence_mbarrier_init = instruction("fence_mbarrier_init", cuda.FenceMbarrierInitOp)
+fence_proxy_async = instruction("fence_proxy_async", cuda.FenceProxyAsyncOp)
+mbarrier_init = instruction("mbarrier_init", cuda.MbarrierInitOp, "mbar", "arrive_count")
+mbarrier_wait = instruction("mbarrier_wait", cuda.MbarrierWaitOp, "mbar", "phase")
+mbarrier_invalidate = instruction("mbarrier_invalidate", cuda.MbarrierInvalidateOp, "mbar")
+cp_async_barrier_arrive = instruction(
+    "cp_async_barrier_arrive", cuda.CpAsyncBarrierArriveOp, "mbar"
+)
+_arrive_here = instruction("mbarrier_arrive", cuda.MbarrierArriveOp, "mbar")
+_arrive_there = instruction("mbarrier_arrive", cuda.MbarrierArriveClusterOp, "mbar", "cta_id")
 _expect = instruction(
-    "mbarrier_arrive_and_expect_tx", MbarrierExpectOp, "mbar", "transaction_bytes"
+    "mbarrier_arrive_and_expect_tx", cuda.MbarrierExpectOp, "mbar", "transaction_bytes"
 )
 
 
 def nano_sleep(nano_seconds: object) -> None:
     """Wait for about so many nanoseconds, up to a million; the CPU does not wait."""
-    insert(EffectOp("nanosleep", [i32_operand(nano_seconds)]))
+    insert(cuda.EffectOp("nanosleep", [i32_operand(nano_seconds)]))
 
 
 def cluster_sync() -> None:
@@ -114,7 +98,9 @@ def setmaxnreg(nregs: object, action: object) -> None:
             "setmaxnreg without a number of blocks for a multiprocessor has no effect",
             hint="set attrs.cuda.min_blocks = 1 first",
         )
-    insert(SetMaxNregOp(action, known_number("the number of registers", nregs, REGISTER_COUNTS)))
+    insert(
+        cuda.SetMaxNregOp(action, known_number("the number of registers", nregs, REGISTER_COUNTS))
+    )
 
 
 def barrier_sync(barrier: object, count: object = None, aligned: bool = False) -> None:
@@ -129,7 +115,7 @@ def barrier_sync(barrier: object, count: object = None, aligned: bool = False) -
         ScriptError: there is no such barrier.
     """
     number, threads = _named(barrier, count)
-    insert(BarrierSyncOp(number, threads))
+    insert(cuda.BarrierSyncOp(number, threads))
 
 
 def bar_sync(cooperative_threads: object) -> None:
@@ -140,7 +126,7 @@ def bar_sync(cooperative_threads: object) -> None:
 def barrier_arrive(barrier: object, count: object, aligned: bool = False) -> None:
     """Come to a barrier of the block, and go on at once."""
     number, threads = _named(barrier, count)
-    insert(BarrierArriveOp(number, threads))
+    insert(cuda.BarrierArriveOp(number, threads))
 
 
 def _named(barrier: object, count: object) -> tuple[SSAValue, int]:

@@ -1,20 +1,7 @@
 """Accesses to memory that say more than which element: whole vectors, cache hints, order."""
 
 from hidet.arch.instructions import Access, Operand
-from hidet.dialects.cuda import HintedCopyOp, OrderedLoadOp, OrderedStoreOp
-from hidet.dialects.cuda.attributes import Space, space_of
-from hidet.dialects.cuda.memory_access import (
-    LOADS,
-    ORDERED_LOADS,
-    ORDERED_STORES,
-    SCOPES,
-    STORES,
-    VECTOR_BYTES,
-    AccessOrder,
-    AccessScope,
-    CacheHint,
-    CopyVectorOp,
-)
+from hidet.dialects import cuda
 from hidet.errors import ScriptError
 from hidet.frontends.script.instructions import operand_at
 from hidet.frontends.script.messages import describe
@@ -64,7 +51,7 @@ def load(
     pointer = _address("load", addr)
     if sync is not None:
         order, where = _order("load", pointer, sync, scope)
-        op = OrderedLoadOp(order, where, element_at(pointer))
+        op = cuda.OrderedLoadOp(order, where, element_at(pointer))
         return Scalar(insert(op).result, pointer.element)
     if dtype is None and cache is None:
         return load_at(pointer)
@@ -111,7 +98,7 @@ def store(
     if sync is not None:
         order, where = _order("store", pointer, sync, scope)
         scalar = convert(value, element)
-        insert(OrderedStoreOp(order, where, scalar.ssa, element_at(pointer)))
+        insert(cuda.OrderedStoreOp(order, where, scalar.ssa, element_at(pointer)))
         return
     if cache is None and (pointer.lanes > 1 or not isinstance(value, Vector)):
         store_at(value, pointer)
@@ -138,7 +125,7 @@ def copy_vector(dst: object, src: object, size: int, *, cache: str | None = None
     """
     target, source = _address("copy_vector", dst), _address("copy_vector", src)
     bits = target.element.bits
-    if target.element != source.element or size not in VECTOR_BYTES or size * 8 % bits != 0:
+    if target.element != source.element or size not in cuda.VECTOR_BYTES or size * 8 % bits != 0:
         raise ScriptError(
             f"copy_vector of {size!r} bytes from {describe(src)} to {describe(dst)}",
             hint="both have elements of the same type, whose bytes together are 2, 4, 8 or 16",
@@ -160,21 +147,21 @@ def _copy(name: str, target: Pointer, source: Pointer, size: int, cache: str | N
     for element in (to, start):
         align(element.memref, size)
     if cache is None:
-        is_tile = any(space_of(e.memref.type) is Space.REGISTER for e in (to, start))
+        is_tile = any(cuda.space_of(e.memref.type) is cuda.Space.REGISTER for e in (to, start))
         if is_tile or size == 1:
             raise ScriptError(
                 f"{name} of {size} bytes from {describe(source)} to {describe(target)}",
                 hint="2, 4, 8 or 16 bytes, of tensors that are not spread over threads",
             )
-        insert(CopyVectorOp(count, start, to))
+        insert(cuda.CopyVectorOp(count, start, to))
         return
-    table = LOADS if _is_global(source) else STORES
+    table = cuda.LOADS if _is_global(source) else cuda.STORES
     if cache not in table or {_space(source), _space(target)} != {"local", "global"}:
         raise ScriptError(
             f"{name} from {describe(source)} to {describe(target)} has no hint {cache!r}",
             hint=f"between global memory and registers there are {', '.join(table)}",
         )
-    insert(HintedCopyOp(count, start, to, CacheHint(cache)))
+    insert(cuda.HintedCopyOp(count, start, to, cuda.CacheHint(cache)))
 
 
 def _address(name: str, value: object) -> Pointer:
@@ -195,7 +182,7 @@ def _vector(name: str, pointer: Pointer, dtype: object) -> VectorType:
         ScriptError: it is none of the elements, or no access has so many bytes.
     """
     kind = VectorType(pointer.element, 1) if dtype is None else vector_type(dtype)
-    if kind is None or kind.element != pointer.element or kind.bits // 8 not in VECTOR_BYTES:
+    if kind is None or kind.element != pointer.element or kind.bits // 8 not in cuda.VECTOR_BYTES:
         raise ScriptError(
             f"{name} of {dtype} by {describe(pointer)}",
             hint=f"a vector of {pointer.element} of up to 16 bytes, such as "
@@ -206,35 +193,35 @@ def _vector(name: str, pointer: Pointer, dtype: object) -> VectorType:
 
 def _order(
     name: str, pointer: Pointer, sync: str, scope: str | None
-) -> tuple[AccessOrder, AccessScope]:
+) -> tuple[cuda.AccessOrder, cuda.AccessScope]:
     """Return how an access is ordered.
 
     Raises:
         ScriptError: it cannot be ordered so.
     """
-    table = ORDERED_LOADS if name == "load" else ORDERED_STORES
+    table = cuda.ORDERED_LOADS if name == "load" else cuda.ORDERED_STORES
     scope = scope or "gpu"
     if (sync, scope) not in table:
         orders = " or ".join(dict.fromkeys(order for order, _ in table))
         raise ScriptError(
             f"{name} with sync={sync!r} and scope={scope!r}",
-            hint=f"sync is {orders}, scope is {', '.join(SCOPES)}",
+            hint=f"sync is {orders}, scope is {', '.join(cuda.SCOPES)}",
         )
     if not _is_global(pointer) or pointer.element.bits not in (32, 64):
         raise ScriptError(
             f"{name} with sync={sync!r} by {describe(pointer)}",
             hint="elements of 4 or 8 bytes in global memory are accessed in order",
         )
-    return AccessOrder(sync), AccessScope(scope)
+    return cuda.AccessOrder(sync), cuda.AccessScope(scope)
 
 
 def _is_global(pointer: Pointer) -> bool:
-    return space_of(pointer.memory.type) is Space.GLOBAL
+    return cuda.space_of(pointer.memory.type) is cuda.Space.GLOBAL
 
 
 def _space(pointer: Pointer) -> str:
-    space = space_of(pointer.memory.type)
-    return "local" if space is Space.REGISTER else str(space.value)
+    space = cuda.space_of(pointer.memory.type)
+    return "local" if space is cuda.Space.REGISTER else str(space.value)
 
 
 __all__: list[str] = ["copy_vector", "load", "store"]

@@ -13,20 +13,8 @@ from xdsl.rewriter import InsertPoint
 
 from hidet.arch.hopper import WGMMA
 from hidet.arch.instructions import LDMATRIX, MMA_SYNC, MmaInstruction, Operand
-from hidet.dialects.cuda import (
-    KernelOp,
-    LdmatrixOp,
-    MatrixDescriptorOp,
-    MmaSyncOp,
-    WgmmaCommitOp,
-    WgmmaFenceOp,
-    WgmmaFenceOperandOp,
-    WgmmaOp,
-    WgmmaWaitOp,
-)
-from hidet.dialects.cuda.attributes import Space, space_of
-from hidet.dialects.cuda.table_ops import Element, known_index
-from hidet.dialects.cuda.tensor_core import DESCRIPTOR, FENCE_OPERAND, SWIZZLES
+from hidet.dialects import cuda
+from hidet.dialects.cuda.table_ops import Element
 from hidet.dialects.shaped import memref_type
 from hidet.dialects.task.layout import map_of
 from hidet.errors import ScriptError
@@ -180,7 +168,7 @@ def mma_sync(config: object, a_addr: object, b_addr: object, c_addr: object) -> 
             ("c", c_addr, config.c_elements),
         )
     )
-    insert(MmaSyncOp(config.name, a, b, c))
+    insert(cuda.MmaSyncOp(config.name, a, b, c))
 
 
 def ldmatrix(
@@ -240,7 +228,7 @@ def ldmatrix(
             f"ldmatrix loads {describe(smem_addr)} into {describe(regs)}",
             hint="both have elements of the same type",
         )
-    insert(LdmatrixOp(found.count, row, target, trans=trans))
+    insert(cuda.LdmatrixOp(found.count, row, target, trans=trans))
 
 
 def _count_from(regs: object) -> int:
@@ -250,13 +238,13 @@ def _count_from(regs: object) -> int:
     if isinstance(regs, Tensor) and regs.part is not None:
         regs = address_of(regs, [0] * len(regs.shape))
     kind = memref_type(regs.memory)
-    is_tile = space_of(kind) is Space.REGISTER
+    is_tile = cuda.space_of(kind) is cuda.Space.REGISTER
     if isinstance(regs, Tensor):
         extents = [extent for extent in regs.shape if isinstance(extent, int)]
         return map_of(kind).tasks_per_worker if is_tile else prod(extents)
     shape = (map_of(kind).tasks_per_worker,) if is_tile else kind.get_shape()
     last = [index_of(index) for index in regs.indices[-1:]]
-    return sum(shape[-1:]) - sum(known_index(index) or 0 for index in last)
+    return sum(shape[-1:]) - sum(cuda.known_index(index) or 0 for index in last)
 
 
 MAX_PENDING_PRODUCTS = 7
@@ -282,13 +270,13 @@ def matrix_descriptor(
     Raises:
         ScriptError: there is no such matrix.
     """
-    (operand,) = DESCRIPTOR.operands
+    (operand,) = cuda.DESCRIPTOR.operands
     element = operand_at("matrix_descriptor", operand, address, 1)
-    span = known_number("the swizzle", swizzle, SWIZZLES)
+    span = known_number("the swizzle", swizzle, cuda.SWIZZLES)
     distances = range(0, 1 << 18, 16)
     step = known_number("the stride", 8 * (span or 16) if stride is None else stride, distances)
     block = known_number("the leading distance", leading, distances)
-    op = MatrixDescriptorOp(element, leading=block, stride=step, swizzle=span)
+    op = cuda.MatrixDescriptorOp(element, leading=block, stride=step, swizzle=span)
     return Scalar(insert(op).result, I64)
 
 
@@ -335,7 +323,7 @@ def wgmma_async(
     (operand,) = WGMMA[config].operands
     count = WGMMA[config].shape[1] // 2
     element = operand_at("wgmma_async", operand, c_addr, count)
-    op = WgmmaOp(
+    op = cuda.WgmmaOp(
         config,
         _descriptor(a_expr),
         _descriptor(b_desc),
@@ -356,13 +344,13 @@ def _descriptor(value: object) -> SSAValue:
     return value.ssa
 
 
-wgmma_fence = instruction("wgmma_fence", WgmmaFenceOp)
-wgmma_commit_group = instruction("wgmma_commit_group", WgmmaCommitOp)
+wgmma_fence = instruction("wgmma_fence", cuda.WgmmaFenceOp)
+wgmma_commit_group = instruction("wgmma_commit_group", cuda.WgmmaCommitOp)
 
 
 wgmma_wait_group = instruction(
     "wgmma_wait_group",
-    WgmmaWaitOp,
+    cuda.WgmmaWaitOp,
     "N",
     summary="""Wait until no more than so many groups of products are under way.
 
@@ -375,14 +363,14 @@ wgmma_wait_group = instruction(
 
 def wgmma_fence_operand(c_addr: object) -> None:
     """Keep what is done with accumulators behind the wait that stands before this line."""
-    (operand,) = FENCE_OPERAND.operands
+    (operand,) = cuda.FENCE_OPERAND.operands
     element = operand_at("wgmma_fence_operand", operand, c_addr, 1)
     _fence_operand(current(), element.memref)
 
 
-def fence_accumulators(kernel: KernelOp) -> None:
+def fence_accumulators(kernel: cuda.KernelOp) -> None:
     """Put a fence for each accumulator that exists there behind each wait for all products."""
-    waits = [op for op in kernel.body.walk() if isinstance(op, WgmmaWaitOp)]
+    waits = [op for op in kernel.body.walk() if isinstance(op, cuda.WgmmaWaitOp)]
     for wait in waits:
         if wait.pending.value.data == 0:
             builder = KernelBuilder(InsertPoint.after(wait))
@@ -399,25 +387,25 @@ def _accumulators_before(op: Operation | None) -> list[SSAValue]:
             if other is op:
                 break
             if isinstance(other, AllocaOp) and any(
-                isinstance(use.operation, WgmmaOp) for use in other.memref.uses
+                isinstance(use.operation, cuda.WgmmaOp) for use in other.memref.uses
             ):
                 found.append(other.memref)
         op = op.parent_op()
     return found
 
 
-def _fence_operand(builder: KernelBuilder, memory: SSAValue) -> list[WgmmaFenceOperandOp]:
+def _fence_operand(builder: KernelBuilder, memory: SSAValue) -> list[cuda.WgmmaFenceOperandOp]:
     """Insert the fences of an array, one for each of its rows; of a tile, one."""
     kind = memref_type(memory)
     *rows, count = kind.get_shape()
-    if space_of(kind) is Space.REGISTER:
+    if cuda.space_of(kind) is cuda.Space.REGISTER:
         element = Element(memory, [builder.index(0)] * kind.get_num_dims())
-        return [builder.insert(WgmmaFenceOperandOp(map_of(kind).tasks_per_worker, element))]
-    fences: list[WgmmaFenceOperandOp] = []
+        return [builder.insert(cuda.WgmmaFenceOperandOp(map_of(kind).tasks_per_worker, element))]
+    fences: list[cuda.WgmmaFenceOperandOp] = []
     for number in range(prod(rows)):
         indices = [number // prod(rows[dim + 1 :]) % extent for dim, extent in enumerate(rows)]
         element = Element(memory, [builder.index(index) for index in (*indices, 0)])
-        fences.append(builder.insert(WgmmaFenceOperandOp(count, element)))
+        fences.append(builder.insert(cuda.WgmmaFenceOperandOp(count, element)))
     return fences
 
 

@@ -7,32 +7,25 @@ from xdsl.dialects.builtin import IndexType, UnitAttr, i1
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
+from hidet.dialects import cuda
 from hidet.dialects.constants import known_index
-from hidet.dialects.cuda.arithmetic import FloorModOp
-from hidet.dialects.cuda.attributes import Dimension, Space, is_variable, space_of
-from hidet.dialects.cuda.instructions import BlockIdOp, IdOp, ThreadIdOp
-from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.cuda.marks import DECLARES, DEFERRED, UPDATE
-from hidet.dialects.cuda.memory_access import CopyVectorOp
 from hidet.dialects.cuda.names import NameScopes, identifier_from
-from hidet.dialects.cuda.table_ops import InstructionOp
-from hidet.dialects.cuda.tensor_core import MatrixDescriptorOp
-from hidet.dialects.cuda.views import DynamicSharedOp, ViewOp
 from hidet.dialects.walking import blocks_in
 
 
-def clear_marks(kernel: KernelOp) -> None:
+def clear_marks(kernel: cuda.KernelOp) -> None:
     """Remove what an earlier run of `form-expressions` marked."""
     for op in kernel.body.walk():
         for mark in (UPDATE, DECLARES, DEFERRED):
             op.attributes.pop(mark, None)
 
 
-def gather_ids(kernel: KernelOp) -> None:
+def gather_ids(kernel: cuda.KernelOp) -> None:
     """Leave one operation for each thread and block id that is used, at the top of the kernel."""
-    first: dict[tuple[str, Dimension], IdOp] = {}
+    first: dict[tuple[str, cuda.Dimension], cuda.IdOp] = {}
     for op in list(kernel.body.walk()):
-        if not isinstance(op, IdOp):
+        if not isinstance(op, cuda.IdOp):
             continue
         kept = first.setdefault((op.name, op.dimension.data), op)
         if kept is op:
@@ -47,11 +40,11 @@ def gather_ids(kernel: KernelOp) -> None:
             block.insert_op_before(first[key], block.first_op)
 
 
-def declare_variables(kernel: KernelOp) -> None:
+def declare_variables(kernel: cuda.KernelOp) -> None:
     """Mark the variables of one thread whose first use is a store: it declares them."""
     unused: dict[SSAValue, memref.AllocaOp] = {}
     for op in kernel.body.walk():
-        if isinstance(op, memref.AllocaOp) and is_variable(op.memref):
+        if isinstance(op, memref.AllocaOp) and cuda.is_variable(op.memref):
             unused[op.memref] = op
         for operand in op.operands:
             alloca = unused.pop(operand, None)
@@ -62,7 +55,7 @@ def declare_variables(kernel: KernelOp) -> None:
                 op.attributes[DECLARES] = UnitAttr()
 
 
-def name_values(kernel: KernelOp, folded: AbstractSet[Operation]) -> None:
+def name_values(kernel: cuda.KernelOp, folded: AbstractSet[Operation]) -> None:
     """Give every value that is declared a unique name, and take the hint of every other one."""
     scopes = NameScopes()
     for argument in kernel.arguments:
@@ -85,14 +78,14 @@ def _name_block(
         inside: the body of a loop, which prints inside of the block that computes its condition.
     """
     scopes.enter()
-    ids = [op for op in block.ops if isinstance(op, IdOp)]
+    ids = [op for op in block.ops if isinstance(op, cuda.IdOp)]
     for op in ids:
         _name(op.result, scopes, _name_of_id(op, ids))
     for op in block.ops:
         for result in op.results:
             if op in folded or result.first_use is None:
                 result.name_hint = None
-            elif not isinstance(op, IdOp):
+            elif not isinstance(op, cuda.IdOp):
                 _name(result, scopes, *_names_by_kind(op))
         if isinstance(op, scf.WhileOp):
             _name_block(op.before_region.block, folded, scopes, op.after_region.block)
@@ -115,11 +108,13 @@ def _name(value: SSAValue, scopes: NameScopes, *otherwise: str) -> None:
     value.name_hint = scopes.fresh(*(name for name in nearest if name is not None))
 
 
-def _name_of_id(op: IdOp, ids: list[IdOp]) -> str:
+def _name_of_id(op: cuda.IdOp, ids: list[cuda.IdOp]) -> str:
     """Return `tid` for the only thread id of a kernel, `tx`, `ty` and `tz` for several."""
-    letter = "t" if isinstance(op, ThreadIdOp) else "b"
-    alone = sum(type(other) is type(op) for other in ids) == 1 and op.dimension.data is Dimension.X
-    if not isinstance(op, ThreadIdOp | BlockIdOp):  # grid_dim, block_dim
+    letter = "t" if isinstance(op, cuda.ThreadIdOp) else "b"
+    alone = (
+        sum(type(other) is type(op) for other in ids) == 1 and op.dimension.data is cuda.Dimension.X
+    )
+    if not isinstance(op, cuda.ThreadIdOp | cuda.BlockIdOp):  # grid_dim, block_dim
         extent = op.name.partition(".")[2]
         return extent if alone else f"{extent}_{op.dimension.data.value}"
     return f"{letter}id" if alone else f"{letter}{op.dimension.data.value}"
@@ -128,23 +123,23 @@ def _name_of_id(op: IdOp, ids: list[IdOp]) -> str:
 def _names_by_kind(op: Operation) -> tuple[str, ...]:
     """Return the names for a result without a hint, by how it is computed."""
     match op:
-        case DynamicSharedOp():
+        case cuda.DynamicSharedOp():
             return ("smem",)
-        case ViewOp():
+        case cuda.ViewOp():
             return ("view",)
-        case memref.AllocaOp() if space_of(op.memref.type) is Space.SHARED:
+        case memref.AllocaOp() if cuda.space_of(op.memref.type) is cuda.Space.SHARED:
             return ("smem",)
         case memref.AllocaOp():
             return (_name_by_target(op) or "buf",)
         case memref.LoadOp() if op.memref.name_hint is not None:
             return (f"{op.memref.name_hint}_value",)
-        case MatrixDescriptorOp():
+        case cuda.MatrixDescriptorOp():
             return ("descriptor",)
         case arith.CmpiOp() | arith.CmpfOp():
             return ("cond",)
         case arith.AndIOp() | arith.OrIOp() if op.result.type == i1:
             return ("cond",)
-        case arith.DivSIOp() | arith.RemSIOp() | arith.FloorDivSIOp() | FloorModOp():
+        case arith.DivSIOp() | arith.RemSIOp() | arith.FloorDivSIOp() | cuda.FloorModOp():
             name = _name_of_division(op)
             return ("v",) if name is None else (name, "v")
         case arith.AddiOp() | arith.SubiOp() | arith.MuliOp() if _is_offset(op.result):
@@ -155,7 +150,7 @@ def _names_by_kind(op: Operation) -> tuple[str, ...]:
 
 def _is_offset(value: SSAValue) -> bool:
     """Return whether an index only serves to find elements of arrays."""
-    accesses = memref.LoadOp | memref.StoreOp | CopyVectorOp | InstructionOp | ViewOp
+    accesses = memref.LoadOp | memref.StoreOp | cuda.CopyVectorOp | cuda.InstructionOp | cuda.ViewOp
     return isinstance(value.type, IndexType) and all(
         isinstance(use.operation, accesses)
         or (
@@ -175,13 +170,13 @@ def _name_by_target(alloca: memref.AllocaOp) -> str | None:
             store := load.res.get_user_of_unique_use(), memref.StoreOp
         ):
             target = store.memref.name_hint
-            return None if target is None or is_variable(store.memref) else f"{target}_value"
+            return None if target is None or cuda.is_variable(store.memref) else f"{target}_value"
     return None
 
 
 def _name_of_division(op: Operation) -> str | None:
     """Return `thread_div16` or `thread_mod16` for a division of what has a name."""
-    if not isinstance(op, arith.DivSIOp | arith.RemSIOp | arith.FloorDivSIOp | FloorModOp):
+    if not isinstance(op, arith.DivSIOp | arith.RemSIOp | arith.FloorDivSIOp | cuda.FloorModOp):
         return None
     number, dividend = known_index(op.rhs), op.lhs.name_hint
     if dividend is None and isinstance(op.lhs.owner, Operation):

@@ -14,25 +14,9 @@ from hidet.analysis.forms import LinearForm
 from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.kernels import kernel_of
 from hidet.arch.instructions import Access
-from hidet.dialects import compute
+from hidet.dialects import compute, cuda
 from hidet.dialects.constants import known_index
-from hidet.dialects.cuda import KernelOp, ThreadIdOp
-from hidet.dialects.cuda.async_copy import CpAsyncOp
-from hidet.dialects.cuda.atomics import AtomicPairOp
-from hidet.dialects.cuda.attributes import Dimension, Space, space_of
-from hidet.dialects.cuda.checks import (
-    AccessKind,
-    CheckAccessOp,
-    CheckBoundsOp,
-    CheckOwnerOp,
-    TrackOp,
-)
-from hidet.dialects.cuda.kernel import DYNAMIC
 from hidet.dialects.cuda.marks import INSTRUMENTED, ON_CPU
-from hidet.dialects.cuda.memory_access import CopyVectorOp
-from hidet.dialects.cuda.table_ops import InstructionOp, element_bits
-from hidet.dialects.cuda.tensor_core import LdmatrixOp, MmaSyncOp, WgmmaFenceOperandOp, WgmmaOp
-from hidet.dialects.cuda.views import DynamicSharedOp
 from hidet.dialects.effects import element_accesses
 from hidet.dialects.shaped import memref_type
 from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, MatmulOp
@@ -68,7 +52,7 @@ class InstrumentMemoryPass(KernelPass):
 
     owners: bool = False
 
-    def run(self, kernel: KernelOp) -> None:
+    def run(self, kernel: cuda.KernelOp) -> None:
         """Instrument one kernel."""
         if ON_CPU in kernel.attributes:
             return  # a plain function: it has one thread, which no fiber runs
@@ -97,19 +81,19 @@ class _Access:
     array: SSAValue
     indices: Sequence[SSAValue]
     width: int = 1
-    kind: AccessKind | None = None
+    kind: cuda.AccessKind | None = None
     valid: SSAValue | None = None
 
 
 def _instrument(op: Operation) -> None:
     """Insert the checks of one operation."""
-    if isinstance(op, memref.AllocaOp | DynamicSharedOp):
+    if isinstance(op, memref.AllocaOp | cuda.DynamicSharedOp):
         array = op.results[0]
         kind = memref_type(array)
-        if space_of(kind) in (Space.SHARED, Space.LOCAL) and kind.get_num_dims():
-            KernelBuilder.like(op, InsertPoint.after(op)).insert(TrackOp(array, _label(array)))
+        if cuda.space_of(kind) in (cuda.Space.SHARED, cuda.Space.LOCAL) and kind.get_num_dims():
+            KernelBuilder.like(op, InsertPoint.after(op)).insert(cuda.TrackOp(array, _label(array)))
         return
-    if isinstance(op, CheckOwnerOp) and known_index(op.is_owner) in (1, -1):
+    if isinstance(op, cuda.CheckOwnerOp) and known_index(op.is_owner) in (1, -1):
         op.detach()  # `simplify-index` has found that it is always true
         op.erase()
         return
@@ -120,38 +104,44 @@ def _instrument(op: Operation) -> None:
 
 def _accesses_of(op: Operation) -> Iterator[_Access]:
     """Give what an operation accesses; variables of a thread are left out."""
-    if isinstance(op, InstructionOp):
+    if isinstance(op, cuda.InstructionOp):
         yield from _accesses_of_instruction(op)
         return
-    width = op.width.value.data if isinstance(op, CopyVectorOp) else 1
+    width = op.width.value.data if isinstance(op, cuda.CopyVectorOp) else 1
     for (array, indices), reads, writes in element_accesses(op):
-        only = AccessKind.READ if reads else AccessKind.WRITE
-        kind = AccessKind.ATOMIC if reads and writes else only
+        only = cuda.AccessKind.READ if reads else cuda.AccessKind.WRITE
+        kind = cuda.AccessKind.ATOMIC if reads and writes else only
         yield _Access(array, indices, width, kind)
 
 
-def _accesses_of_instruction(op: InstructionOp) -> Iterator[_Access]:
+def _accesses_of_instruction(op: cuda.InstructionOp) -> Iterator[_Access]:
     """Give the operands of an instruction."""
     for operand, element in zip(op.instruction.operands, op.elements, strict=True):
-        if isinstance(op, LdmatrixOp) and operand.access is Access.READ and op.count.value.data < 4:
+        if (
+            isinstance(op, cuda.LdmatrixOp)
+            and operand.access is Access.READ
+            and op.count.value.data < 4
+        ):
             continue  # lanes without a row of their own may give any address
         size = op.bytes_of(operand)
-        width = 1 if size is None else size * 8 // element_bits(element.memref)
-        valid = op.valid if isinstance(op, CpAsyncOp) and operand.access is Access.READ else None
+        width = 1 if size is None else size * 8 // cuda.element_bits(element.memref)
+        valid = (
+            op.valid if isinstance(op, cuda.CpAsyncOp) and operand.access is Access.READ else None
+        )
         access = _Access(element.memref, element.indices, width, valid=valid)
-        if isinstance(op, AtomicPairOp):
-            yield replace(access, kind=AccessKind.ATOMIC)
+        if isinstance(op, cuda.AtomicPairOp):
+            yield replace(access, kind=cuda.AccessKind.ATOMIC)
             continue
         if isinstance(op, _SELF_REPORTING) or operand.space != "local":
             yield access
             continue
         if operand.access is not Access.WRITE:
-            yield replace(access, kind=AccessKind.READ)
+            yield replace(access, kind=cuda.AccessKind.READ)
         if operand.access is not Access.READ:
-            yield replace(access, kind=AccessKind.WRITE)
+            yield replace(access, kind=cuda.AccessKind.WRITE)
 
 
-_SELF_REPORTING = LdmatrixOp | MmaSyncOp | WgmmaOp | WgmmaFenceOperandOp
+_SELF_REPORTING = cuda.LdmatrixOp | cuda.MmaSyncOp | cuda.WgmmaOp | cuda.WgmmaFenceOperandOp
 """Instructions whose bodies for the CPU say themselves which registers they read and write when."""
 
 
@@ -160,7 +150,7 @@ def _insert_checks(builder: KernelBuilder, access: _Access) -> None:
     kind = memref_type(access.array)
     extents = [max(extent, -1) for extent in kind.get_shape()]
     is_known = -1 not in extents
-    is_own = space_of(kind) in (Space.SHARED, Space.LOCAL)
+    is_own = cuda.space_of(kind) in (cuda.Space.SHARED, cuda.Space.LOCAL)
     while not is_own and access.width > 1 and len(extents) > 1 and extents[-1] == 1:
         extents.pop()  # neighbours lie along the last dimension of several elements
         access = replace(access, indices=list(access.indices)[:-1])
@@ -175,7 +165,7 @@ def _insert_checks(builder: KernelBuilder, access: _Access) -> None:
         is_plain = isinstance(kind.layout, NoneAttr)
         _insert_bounds(builder, access if is_plain else replace(access, width=1), extents)
     if access.kind is not None and is_own:
-        builder.insert(CheckAccessOp(access.kind, access.array, access.indices, access.width))
+        builder.insert(cuda.CheckAccessOp(access.kind, access.array, access.indices, access.width))
 
 
 def _insert_bounds(builder: KernelBuilder, access: _Access, extents: Sequence[int]) -> None:
@@ -185,7 +175,7 @@ def _insert_bounds(builder: KernelBuilder, access: _Access, extents: Sequence[in
     memory = access.array if -1 in extents else None
     label = _label(access.array)
     builder.insert(
-        CheckBoundsOp(label, access.indices, extents, access.width, access.valid, memory)
+        cuda.CheckBoundsOp(label, access.indices, extents, access.width, access.valid, memory)
     )
 
 
@@ -201,23 +191,23 @@ def _is_inside(indices: Sequence[SSAValue], extents: Sequence[int], width: int) 
     )
 
 
-def _workers_are_threads(kernel: KernelOp) -> bool:
+def _workers_are_threads(kernel: cuda.KernelOp) -> bool:
     """Return whether threads have their own numbers wherever all of the block are workers.
 
     A kernel may number them in another way, `127 - threadIdx.x`; then nobody knows who owns what.
     """
-    if DYNAMIC in kernel.block_dims:
+    if cuda.DYNAMIC in kernel.block_dims:
         return False
     forms = IndexForms(kernel)
     x, y, _ = kernel.block_dims
-    weights = {Dimension.X: 1, Dimension.Y: x, Dimension.Z: x * y}
+    weights = {cuda.Dimension.X: 1, cuda.Dimension.Y: x, cuda.Dimension.Z: x * y}
     for op in kernel.body.walk():
         if not isinstance(op, ForeachOp | CopyOp | MatmulOp | CombineOp):
             continue
         limits = forms.range(op.worker, op.parent)
         rest = forms.form(op.worker)
         for atom in list(rest.terms):
-            if isinstance(atom, IdVariable) and atom.op_type is ThreadIdOp:
+            if isinstance(atom, IdVariable) and atom.op_type is cuda.ThreadIdOp:
                 rest = rest.plus(LinearForm.of(atom), -weights[atom.dimension])
         if rest != LinearForm({}) and (limits is None or limits.hi + 1 >= kernel.threads > 1):
             return False
@@ -230,9 +220,9 @@ def _check_owner(op: Operation) -> None:
         case memref.LoadOp() | memref.StoreOp() | compute.LoadOp() | compute.StoreOp():
             for element, _, _ in element_accesses(op):
                 _insert_owner_check(op, *element)
-        case WgmmaFenceOperandOp():
+        case cuda.WgmmaFenceOperandOp():
             return  # It names the registers of the thread by the first element of the tile.
-        case InstructionOp():
+        case cuda.InstructionOp():
             for operand, element in zip(op.instruction.operands, op.elements, strict=True):
                 # A fragment belongs to a warp; its indices are those of its first element.
                 group = 1 if operand.fragment is None else operand.fragment.workers
@@ -251,7 +241,7 @@ def _insert_owner_check(
     """
     tasks = known_map_of(tile)
     kernel = kernel_of(op)
-    if tasks is None or DYNAMIC in kernel.block_dims or tasks.workers != kernel.threads:
+    if tasks is None or cuda.DYNAMIC in kernel.block_dims or tasks.workers != kernel.threads:
         return
     digits = [digit for digit in tasks.spatial_digits if digit.weight % group == 0]
     if not digits:
@@ -265,15 +255,15 @@ def _insert_owner_check(
         )
         for digit in digits
     ]
-    builder.insert(CheckOwnerOp(_label(tile), builder.all_of(conditions)))
+    builder.insert(cuda.CheckOwnerOp(_label(tile), builder.all_of(conditions)))
 
 
-def _thread_number(builder: KernelBuilder, kernel: KernelOp) -> Index:
+def _thread_number(builder: KernelBuilder, kernel: cuda.KernelOp) -> Index:
     """Return the number of the thread in its block, x fastest."""
     number: Index = 0
-    for place, dimension in enumerate((Dimension.X, Dimension.Y, Dimension.Z)):
+    for place, dimension in enumerate((cuda.Dimension.X, cuda.Dimension.Y, cuda.Dimension.Z)):
         if kernel.block_dims[place] > 1:
-            of_dimension = builder.insert(ThreadIdOp(dimension)).result
+            of_dimension = builder.insert(cuda.ThreadIdOp(dimension)).result
             step = prod(kernel.block_dims[:place])
             number = builder.add(number, builder.mul(of_dimension, step))
     return number
@@ -283,5 +273,5 @@ def _label(array: SSAValue) -> str:
     """Return the name of a memref in messages."""
     if array.name_hint is not None:
         return array.name_hint
-    space = space_of(array.type)
-    return "memory" if space is Space.GLOBAL else f"{space.value} memory"
+    space = cuda.space_of(array.type)
+    return "memory" if space is cuda.Space.GLOBAL else f"{space.value} memory"

@@ -16,22 +16,15 @@ from xdsl.traits import MemoryEffectKind
 from hidet.analysis.kernels import kernels_of, waits_for_launches
 from hidet.analysis.memory import root_of
 from hidet.arch.chips import Arch
-from hidet.dialects.cuda import EffectOp, GridDependencyWaitOp, LaunchDependentsOp
-from hidet.dialects.cuda.attributes import BufferKind, Space, space_of
-from hidet.dialects.cuda.control import LeaveOp
-from hidet.dialects.cuda.host import BufferOp, LaunchOp
-from hidet.dialects.cuda.instructions import BlockBarrier
-from hidet.dialects.cuda.kernel import KernelOp
+from hidet.dialects import cuda
 from hidet.dialects.cuda.marks import AWAITED
-from hidet.dialects.cuda.table_ops import InstructionOp
-from hidet.dialects.cuda.tensor_map import TensorMapOp, TensorMapType
 from hidet.dialects.effects import accessed, effects_of
 from hidet.dialects.host_functions import FORWARD, OUTPUT_COUNT, updates_of
 from hidet.dialects.shaped import is_memref
 from hidet.pass_options import PassOptions
 from hidet.rewriting.builder import KernelBuilder
 
-_MEMORY = MemRefType | TensorMapType
+_MEMORY = MemRefType | cuda.TensorMapType
 
 
 @dataclass(frozen=True)
@@ -72,7 +65,7 @@ class OverlapLaunchesPass(ModulePass):
                 _mark_awaited(kernel, own)
         waiting = {kernel.sym_name.data for kernel in kernels_of(op) if waits_for_launches(kernel)}
         for launch in op.walk():
-            if isinstance(launch, LaunchOp):
+            if isinstance(launch, cuda.LaunchOp):
                 waits = launch.kernel.string_value() in waiting
                 launch.programmatic = UnitAttr() if waits else None
 
@@ -88,18 +81,18 @@ class _WaitLate(RewritePattern):
     constants: Collection[SSAValue]
 
     @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: KernelOp, rewriter: PatternRewriter) -> None:
+    def match_and_rewrite(self, op: cuda.KernelOp, rewriter: PatternRewriter) -> None:
         """Rewrite a kernel that does not wait."""
         block = op.body.block
         first = next((each for each in block.ops if not self._goes_ahead(each)), None)
         at = InsertPoint.at_end(block) if first is None else InsertPoint.before(first)
         builder = KernelBuilder.like(op, at)
-        builder.insert(GridDependencyWaitOp())
+        builder.insert(cuda.GridDependencyWaitOp())
         awaited = [argument for argument in op.arguments if argument not in self.constants]
-        if any(isinstance(argument.type, TensorMapType) for argument in awaited):
+        if any(isinstance(argument.type, cuda.TensorMapType) for argument in awaited):
             # What the wait lets the thread see, its copies by TMA have to see as well.
-            builder.insert(EffectOp("fence_proxy_async_global", ()))
-        builder.insert(LaunchDependentsOp())
+            builder.insert(cuda.EffectOp("fence_proxy_async_global", ()))
+        builder.insert(cuda.LaunchDependentsOp())
 
     def _goes_ahead(self, op: Operation) -> bool:
         """Return whether nothing in an operation has to wait."""
@@ -107,12 +100,12 @@ class _WaitLate(RewritePattern):
 
     def _is_alone(self, op: Operation) -> bool:
         """Return whether an operation by itself accesses nothing that others write, and goes on."""
-        if isinstance(op, InstructionOp) or op.has_trait(BlockBarrier):
+        if isinstance(op, cuda.InstructionOp) or op.has_trait(cuda.BlockBarrier):
             # What it orders besides are accesses of others.
             memory = [value for value in op.operands if isinstance(value.type, _MEMORY)]
             return all(map(self._is_own, memory))
         effects = effects_of(op)
-        if effects is None or isinstance(op, LeaveOp):
+        if effects is None or isinstance(op, cuda.LeaveOp):
             return False
         kinds = MemoryEffectKind.READ, MemoryEffectKind.WRITE
         return all(self._is_own(value) for kind in kinds for value in accessed(effects, kind))
@@ -122,11 +115,11 @@ class _WaitLate(RewritePattern):
         if value is None:
             return False
         root = root_of(value)
-        is_local = is_memref(root.type) and space_of(root.type) is not Space.GLOBAL
+        is_local = is_memref(root.type) and cuda.space_of(root.type) is not cuda.Space.GLOBAL
         return is_local or root in self.constants
 
 
-def _constants_of(kernel: KernelOp, launches: Sequence[LaunchOp]) -> set[SSAValue]:
+def _constants_of(kernel: cuda.KernelOp, launches: Sequence[cuda.LaunchOp]) -> set[SSAValue]:
     """Return the arguments of a kernel that no launch writes."""
     return {
         argument
@@ -135,7 +128,7 @@ def _constants_of(kernel: KernelOp, launches: Sequence[LaunchOp]) -> set[SSAValu
     }
 
 
-def _mark_awaited(kernel: KernelOp, launches: Sequence[LaunchOp]) -> None:
+def _mark_awaited(kernel: cuda.KernelOp, launches: Sequence[cuda.LaunchOp]) -> None:
     """Mark what a kernel reads that is not constant in all launches of it."""
     read = set(_read_by(kernel))
     kernel.mark_arguments(
@@ -149,7 +142,7 @@ def _mark_awaited(kernel: KernelOp, launches: Sequence[LaunchOp]) -> None:
     )
 
 
-def _read_by(kernel: KernelOp) -> Iterator[SSAValue]:
+def _read_by(kernel: cuda.KernelOp) -> Iterator[SSAValue]:
     """Give the memrefs that a kernel reads or may read."""
     for op in kernel.body.walk():
         effects = effects_of(op)
@@ -160,10 +153,10 @@ def _read_by(kernel: KernelOp) -> Iterator[SSAValue]:
 def _is_constant(value: SSAValue) -> bool:
     """Return whether no launch of the host function writes what one of them gets."""
     match value.owner:
-        case TensorMapOp() as op:
+        case cuda.TensorMapOp() as op:
             return _is_constant(op.buffer)
-        case BufferOp() as op:
-            return op.kind.data is not BufferKind.ARENA
+        case cuda.BufferOp() as op:
+            return op.kind.data is not cuda.BufferKind.ARENA
         case Block():
             assert isinstance(value, BlockArgument)
             is_input = value.index < len(value.block.args) - _output_count(value.block)
@@ -185,17 +178,17 @@ def _output_count(block: Block) -> int:
     return count.value.data if isinstance(count, IntegerAttr) else 0
 
 
-def _launches_of_forward(module: ModuleOp) -> defaultdict[str, list[LaunchOp]]:
+def _launches_of_forward(module: ModuleOp) -> defaultdict[str, list[cuda.LaunchOp]]:
     """Return the launches of @forward by the name of their kernel."""
-    found: defaultdict[str, list[LaunchOp]] = defaultdict(list)
+    found: defaultdict[str, list[cuda.LaunchOp]] = defaultdict(list)
     for function in module.ops:
         if isinstance(function, FuncOp) and function.sym_name.data == FORWARD:
             for op in function.body.block.ops:
-                if isinstance(op, LaunchOp):
+                if isinstance(op, cuda.LaunchOp):
                     found[op.kernel.string_value()].append(op)
     return found
 
 
 def _can_wait(arch: Arch) -> bool:
     """Return whether a machine begins kernels early."""
-    return not arch.is_cpu and GridDependencyWaitOp().instruction.runs_on(arch)
+    return not arch.is_cpu and cuda.GridDependencyWaitOp().instruction.runs_on(arch)
