@@ -167,7 +167,3 @@ def explains_members(cls: _Class) -> _Class:
 
     cls.__getattr__ = find  # pyright: ignore[reportAttributeAccessIssue]
     return cls
-
-
-__all__ = ["ABSENT", "PRIMITIVES", "explain_missing", "explains_members", "instead_of", "missing"]
-__all__ += ["missing_member", "show_absent_modules"]

@@ -181,5 +181,3 @@ ABSENT_IN: dict[str, dict[str, str]] = {
     },
 }
 """Names that modules, and classes, have in the original and not here."""
-
-__all__ = ["ABSENT_IN", "ABSENT_MODULES"]

@@ -26,6 +26,3 @@ def plain(value: object) -> object:
         return value.torch()
     is_foreign = hasattr(value, "__dlpack__") and not isinstance(value, _torch.Tensor)
     return _torch.from_dlpack(value) if is_foreign else value
-
-
-__all__ = ["HoldsTensor", "plain"]

@@ -48,6 +48,3 @@ def _finder(name: str, sources: tuple[str, ...]) -> Callable[[str], object]:
         return below
 
     return find
-
-
-__all__ = ["show_elsewhere"]

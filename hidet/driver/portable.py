@@ -74,6 +74,3 @@ def load_binaries(
         for key, path in paths.items():
             path.write_bytes(binaries[key])
         return CompiledGraph(plan, paths, device, address_library=library)
-
-
-__all__ = ["binaries_of", "load_binaries", "machine_of", "own_key"]

@@ -187,6 +187,3 @@ def _applied(
         mask = mask.reshape([-1 if n == axis else 1 for n in range(x.dim())])
         y = torch.where(mask, rule.extrapolation, y)
     return y
-
-
-__all__ = ["Rule", "resized"]

@@ -73,6 +73,3 @@ class Content:
     taken: tuple[Input, ...]
     weights: tuple[SavedTensor, ...]
     outputs: tuple[Output, ...]
-
-
-__all__ = ["PLAN", "PROGRAM", "Content", "Input", "Output", "SavedTensor", "View", "weight_part"]

@@ -261,5 +261,3 @@ def load_compiled(file: str | PathLike[str], *, trusted: bool = False) -> BuiltG
 
 load_compiled_graph = load_compiled
 """The same, by the name that says of what."""
-
-__all__ = ["LoadedGraph", "load_compiled", "load_compiled_graph", "load_graph"]

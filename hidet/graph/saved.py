@@ -163,5 +163,3 @@ def _save_program(graph: BuiltGraph | DirectCall, path: Path, *, binaries: bool)
 
 save_compiled_graph = save_compiled
 """The same, by the name that says of what."""
-
-__all__ = ["Saveable", "save_compiled", "save_compiled_graph", "save_graph"]

@@ -196,6 +196,3 @@ class Container:
     def error(self, what: str, hint: str | None = None) -> SavedGraphError:
         """Return an error about the file."""
         return SavedGraphError(what, where=str(self.path), hint=hint)
-
-
-__all__ = ["FORMAT", "Container", "write"]

@@ -118,6 +118,3 @@ def _bench(arguments: argparse.Namespace) -> None:
     inputs = graph.dummy_inputs()
     milliseconds: float = benchmark_func(lambda: graph.run_async(inputs), 5, 1, 20)
     print(f"{arguments.file}: {milliseconds:.4f} ms, the median of 20 calls")
-
-
-__all__ = ["add_commands"]

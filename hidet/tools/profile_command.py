@@ -24,6 +24,3 @@ def _profile(arguments: argparse.Namespace) -> None:
     print(profile)
     if arguments.html is not None:
         profile.save(arguments.html, arguments.file.name)
-
-
-__all__ = ["add_command"]

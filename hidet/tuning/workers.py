@@ -161,6 +161,3 @@ def serve(answer: Callable[[Message], Message]) -> None:
             reply = {"error": error.what}
         replies.write(json.dumps(reply).encode() + b"\n")
         replies.flush()
-
-
-__all__ = ["Message", "Worker", "WorkerError", "WorkerPool", "serve"]

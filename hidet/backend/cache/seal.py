@@ -47,6 +47,3 @@ def _make(path: Path) -> None:
         return  # another process was first, and its key is the one
     finally:
         temporary.unlink()
-
-
-__all__ = ["sealing_key"]

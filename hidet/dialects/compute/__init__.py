@@ -6,36 +6,11 @@ is loaded) and a memref value is a buffer; `compute.load` and `compute.store` ta
 a kernel template never knows what its inputs and outputs are made of.
 """
 
-from hidet.dialects.compute.fusion import FusionOp
-from hidet.dialects.compute.ops import (
-    STORED,
-    GridOp,
-    LoadOp,
-    ReduceKind,
-    ReduceKindAttr,
-    ReduceOp,
-    SinkOp,
-    StoreOp,
-    YieldOp,
-    single_block,
-    terminator_of,
-)
-from hidet.dialects.definitions import dialect_of
+# What its modules define is handed out here.
+# ruff: noqa: F403
 
-__all__ = [
-    "STORED",
-    "Compute",
-    "FusionOp",
-    "GridOp",
-    "LoadOp",
-    "ReduceKind",
-    "ReduceKindAttr",
-    "ReduceOp",
-    "SinkOp",
-    "StoreOp",
-    "YieldOp",
-    "single_block",
-    "terminator_of",
-]
+from hidet.dialects.compute.fusion import *
+from hidet.dialects.compute.ops import *
+from hidet.dialects.definitions import dialect_of
 
 Compute = dialect_of("hidet.dialects.compute")

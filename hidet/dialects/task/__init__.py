@@ -5,20 +5,12 @@ shared memory is seen by the whole block. Task ops are collective: all workers o
 them, and they take effect one after the other.
 """
 
-from hidet.dialects.definitions import dialect_of
-from hidet.dialects.task.group import GroupOp
-from hidet.dialects.task.layout import SharedLayoutAttr, TaskMapAttr
-from hidet.dialects.task.ops import CombineOp, CopyOp, ForeachOp, MatmulOp
+# What its modules define is handed out here.
+# ruff: noqa: F403
 
-__all__ = [
-    "CombineOp",
-    "CopyOp",
-    "ForeachOp",
-    "GroupOp",
-    "MatmulOp",
-    "SharedLayoutAttr",
-    "Task",
-    "TaskMapAttr",
-]
+from hidet.dialects.definitions import dialect_of
+from hidet.dialects.task.group import *
+from hidet.dialects.task.layout import *
+from hidet.dialects.task.ops import *
 
 Task = dialect_of("hidet.dialects.task")

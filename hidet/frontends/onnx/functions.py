@@ -82,6 +82,3 @@ def _filled(inner: onnx.NodeProto, given: dict[str, onnx.AttributeProto]) -> onn
                 copy.g.node[place].CopyFrom(_filled(each, given))
         result.attribute.append(copy)
     return result
-
-
-__all__ = ["function_of", "with_attributes"]

@@ -13,12 +13,13 @@ import onnx
 import torch
 from google.protobuf.message import DecodeError
 from torch import nn
+from torch.utils._python_dispatch import _disable_current_modes as untraced  # pyright: ignore[reportPrivateUsage]
 
 from hidet.errors import HidetError, UnsupportedOperatorError
 from hidet.frontends.onnx.functions import function_of, with_attributes
 from hidet.frontends.onnx.operators import find
 from hidet.frontends.onnx.table import Row
-from hidet.frontends.onnx.values import Known, attributes_of, dtype_of, tensor_of, untraced
+from hidet.frontends.onnx.values import Known, attributes_of, dtype_of, tensor_of
 
 Scope: TypeAlias = dict[str, Any]
 """Values by name: tensors, `Known` ones, and None for what is left out."""
@@ -245,6 +246,3 @@ def _known(value: Any, what: str) -> Any:
 def _listed(found: Any) -> list[Any]:
     """Return one result, or several, as a list."""
     return [found] if isinstance(found, torch.Tensor) else list(found)
-
-
-__all__ = ["OnnxModule", "read_model"]

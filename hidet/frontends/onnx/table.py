@@ -83,6 +83,3 @@ def rows(functions: Mapping[str, Callable[..., Any]]) -> None:
 def find(name: str, opset: int) -> Row | None:
     """Return the row of an operator, None if there is none."""
     return next((each for each in TABLE.get(name, []) if each.since <= opset), None)
-
-
-__all__ = ["TABLE", "Ints", "KnownTensor", "Number", "Row", "T", "find", "row", "rows"]

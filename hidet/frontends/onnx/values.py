@@ -6,7 +6,6 @@ import numpy as np
 import onnx
 import torch
 from onnx import TensorProto, numpy_helper
-from torch.utils._python_dispatch import _disable_current_modes as untraced  # pyright: ignore[reportPrivateUsage]
 
 from hidet.errors import HidetError, UnsupportedDtypeError
 
@@ -91,15 +90,3 @@ def attributes_of(node: onnx.NodeProto) -> dict[str, Any]:
             value = list(value)
         found[attribute.name] = value
     return found
-
-
-__all__ = [
-    "DTYPES",
-    "Known",
-    "attributes_of",
-    "dtype_of",
-    "listed",
-    "number_of",
-    "tensor_of",
-    "untraced",
-]

@@ -164,6 +164,3 @@ def _printed(conversion: Conversion, value: object) -> tuple[Conversion | str, S
 
 def _misfit(conversion: Conversion, value: object, hint: str) -> ScriptError:
     return ScriptError(f"{conversion} does not print {describe(value)}", hint=hint)
-
-
-__all__ = ["Conversion", "parse", "printf"]

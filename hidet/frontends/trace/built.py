@@ -133,6 +133,3 @@ def _random(spec: Spec) -> torch.Tensor:
     if spec.dtype.is_floating_point:
         return torch.randn(spec.shape, device=spec.device).to(spec.dtype)
     return torch.randint(2, spec.shape, device=spec.device).to(spec.dtype)
-
-
-__all__ = ["BuiltGraph", "CudaGraph"]

@@ -16,6 +16,3 @@ def torch_dtype(dtype: object) -> torch.dtype:
 def torch_device(device: object) -> torch.device:
     """Return torch's device for one, or for its name."""
     return device if isinstance(device, torch.device) else torch.device(str(device))
-
-
-__all__ = ["torch_device", "torch_dtype"]

@@ -193,6 +193,3 @@ def trace_from(
 def optimize(graph: FlowGraph) -> FlowGraph:
     """Return a graph optimised, under the settings of the current `PassContext`."""
     return graph.optimized()
-
-
-__all__ = ["FlowGraph", "optimize", "trace_from"]

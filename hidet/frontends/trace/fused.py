@@ -153,6 +153,3 @@ def _names(op: Operation) -> Iterable[str]:
 def _refuse(*_: object) -> None:
     """Refuse to run one part of an optimised graph."""
     raise HidetError("parts of an optimised graph do not run", hint="call the graph")
-
-
-__all__ = ["fused", "read"]

@@ -147,6 +147,3 @@ def _choice(what: str, table: dict[Any, Any], value: object) -> Any:
         names = ", ".join(map(str, table))
         raise OptionError(f"{what} cannot be {value!r}", hint=f"it takes {names}")
     return table[value]
-
-
-__all__ = ["GraphSettings", "PassContext"]

@@ -126,6 +126,3 @@ def numbered(letter: str, number: int) -> str:
 def _typed(tensors: Iterable[Any], names: dict[int, str]) -> str:
     """Return tensors with their types."""
     return ", ".join(f"{names[id(tensor)]}: {tensor.signature()}" for tensor in tensors)
-
-
-__all__ = ["Recorded"]

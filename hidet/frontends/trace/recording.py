@@ -270,6 +270,3 @@ def _named(
     call.__name__ = call.__qualname__ = own if name is None else name
     call.__doc__ = f"{document}\n\n    Shapes and data types are those of torch's `{own}`."
     return call
-
-
-__all__ = ["Operator", "T", "Traced", "binary", "explained", "operator", "unary"]

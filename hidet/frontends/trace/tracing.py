@@ -88,13 +88,3 @@ def precisions() -> tuple[str, str]:
     from hidet.frontends.torch.operators.emitter import fp32_precision
 
     return fp32_precision("matmul"), fp32_precision("conv")
-
-
-__all__ = [
-    "compile_imported",
-    "example_mode",
-    "example_of",
-    "has_elements",
-    "import_function",
-    "precisions",
-]

@@ -127,6 +127,3 @@ def _is_ready(launch: Launch, span: Span, placed: Mapping[int, Span]) -> bool:
     return launch.edges == "programmatic" or all(
         placed[number].end <= span.start for number in launch.dependencies
     )
-
-
-__all__ = ["profile_of"]

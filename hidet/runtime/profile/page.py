@@ -97,6 +97,3 @@ def _ticks(profile: Profile) -> Iterator[tuple[float, str]]:
 def _end(profile: Profile) -> float:
     """Return the microseconds that the timeline shows."""
     return max(*(launch.end for launch in profile.launches), 1e-3)
-
-
-__all__ = ["page"]

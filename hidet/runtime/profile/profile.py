@@ -128,6 +128,3 @@ def _times(plan: Plan, number: int, runs: Sequence[Sequence[Span]], arch: Arch) 
 def _ready(launch: Launch, run: Sequence[Span]) -> int | None:
     """Return when all that a launch waits for was over; None where it waits for nothing."""
     return max((run[number].end for number in launch.dependencies), default=None)
-
-
-__all__ = ["LaunchTimes", "Profile"]

@@ -127,6 +127,3 @@ def _amount(number: int) -> str:
     while number / 1000**power >= 999.5:  # which three digits would round to 1000
         power += 1
     return f"{number / 1000**power:.3g} {_PREFIXES[power]}"
-
-
-__all__ = ["HEADINGS", "Row", "limit_of", "notes", "rows_of", "summary", "table"]

@@ -40,5 +40,3 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     if hasattr(value, "__wrapped__")
 }
 """All operators by name."""
-
-__all__ = ["FAMILIES", "OPERATORS"]
