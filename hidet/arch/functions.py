@@ -79,6 +79,24 @@ def _funnel(left: bool, clamped: bool) -> Callable[[int, int, int], int]:
     return meaning
 
 
+def _umulhi(x: int, y: int) -> int:
+    return (x & _MASK) * (y & _MASK) >> 32
+
+
+def _philox(*words: int) -> int:
+    """Return one of the words that Philox4x32-10 makes of a key and a counter.
+
+    Source: Salmon et al., Parallel Random Numbers: As Easy as 1, 2, 3 (SC 2011).
+    """
+    k0, k1, a, b, c, d, number = (word & _MASK for word in words)
+    for _ in range(10):
+        left, right = a * 0xD2511F53, c * 0xCD9E8D57
+        a, b = right >> 32 ^ b ^ k0, right & _MASK
+        c, d = left >> 32 ^ d ^ k1, left & _MASK
+        k0, k1 = (k0 + 0x9E3779B9) & _MASK, (k1 + 0xBB67AE85) & _MASK
+    return (a, b, c, d)[number % 4]
+
+
 def _ieee_remainder(x: float, y: float) -> float:
     return math.nan if math.isinf(x) or y == 0 else math.remainder(x, y)
 
@@ -140,6 +158,7 @@ BIT_FUNCTIONS: dict[str, ScalarFunction] = _table(
     ("clz", "w->n", _clz, "the number of zeros above the highest bit set, all bits for 0"),
     ("ffs", "w->n", _ffs, "the place of the lowest bit set, from 1 on, 0 for 0"),
     ("brev", "w->w", _brev, "the bits in reverse"),
+    ("umulhi", "uu->u", _umulhi, "the upper word of the product of two words without signs"),
     ("funnelshift_l", "uuu->u", _funnel(left=True, clamped=False), f"{_LEFT} {_WRAP}"),
     ("funnelshift_lc", "uuu->u", _funnel(left=True, clamped=True), f"{_LEFT} {_CLAMP}"),
     ("funnelshift_r", "uuu->u", _funnel(left=False, clamped=False), f"{_RIGHT} {_WRAP}"),
@@ -162,5 +181,16 @@ FLOAT_FUNCTIONS: dict[str, ScalarFunction] = _table(
 )
 """Functions of floats by name, which the `math` dialect does not have."""
 
-FUNCTIONS: dict[str, ScalarFunction] = BIT_FUNCTIONS | FLOAT_FUNCTIONS
+RANDOM_FUNCTIONS: dict[str, ScalarFunction] = _table(
+    (
+        "philox",
+        "uuuuuuu->u",
+        _philox,
+        "word `number % 4` of Philox4x32-10 for (key0, key1, c0, c1, c2, c3, number), the words of "
+        "a key and a counter",
+    ),
+)
+"""Functions of words that look random, by name."""
+
+FUNCTIONS: dict[str, ScalarFunction] = BIT_FUNCTIONS | FLOAT_FUNCTIONS | RANDOM_FUNCTIONS
 """All functions of `cuda.function`, by name."""

@@ -36,12 +36,14 @@ from hidet.original import show_elsewhere
 popc, clz, ffs, brev = map(scalar_function, ("popc", "clz", "ffs", "brev"))
 funnelshift_l, funnelshift_lc = map(scalar_function, ("funnelshift_l", "funnelshift_lc"))
 funnelshift_r, funnelshift_rc = map(scalar_function, ("funnelshift_r", "funnelshift_rc"))
+umulhi, philox = map(scalar_function, ("umulhi", "philox"))
 
 # The names of CUDA.
 __popc, __clz, __ffs, __brev = popc, clz, ffs, brev
 __popcll, __clzll, __ffsll, __brevll = popc, clz, ffs, brev
 __funnelshift_l, __funnelshift_lc = funnelshift_l, funnelshift_lc
 __funnelshift_r, __funnelshift_rc = funnelshift_r, funnelshift_rc
+__umulhi = umulhi
 
 show_elsewhere(__name__, {"contexts": ["hidet.lang.cuda"]})
 
@@ -51,7 +53,7 @@ __all__: list[str] = ["__brev", "__brevll", "__clz", "__clzll", "__ffs", "__ffsl
 __all__ += ["__funnelshift_l", "__funnelshift_lc", "__funnelshift_r", "__funnelshift_rc", "brev"]
 __all__ += ["__popcll", "clz", "cvt", "dynamic_shared_memory", "ffs", "funnelshift_l", "popc"]
 __all__ += ["funnelshift_lc", "funnelshift_r", "funnelshift_rc", "printf", "register_tensor"]
-__all__ += ["shared_tensor", "tensor_map", "wgmma_accumulator"]
+__all__ += ["__umulhi", "philox", "shared_tensor", "tensor_map", "umulhi", "wgmma_accumulator"]
 __all__ += async_copy.__all__
 __all__ += atomics.__all__
 __all__ += barriers.__all__

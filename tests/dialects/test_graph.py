@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import (
     f16,
     f32,
     i1,
+    i32,
     i64,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -47,6 +48,10 @@ EXAMPLES: list[tuple[Build, tuple[int, ...]]] = [
             DenseIntOrFPElementsAttr.from_list(TensorType(i64, [3]), [1, 2, 3])
         ),
         (3,),
+    ),
+    (
+        lambda: graph.RandomOp(value([3, 2], i32), 2, "normal", TensorType(f32, [2, 3])),
+        (2, 3),
     ),
     (lambda: graph.GeluOp(value([2]), "tanh"), (2,)),
     (lambda: graph.BitwiseNotOp(value([2], i1)), (2,)),

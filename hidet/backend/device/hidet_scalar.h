@@ -160,6 +160,33 @@ HIDET_DEVICE if_integer<T> ipow(T base, T exponent) {
   return static_cast<T>(result);
 }
 
+// The upper word of the product of two words without signs.
+HIDET_DEVICE int umulhi(int a, int b) {
+  const auto product = static_cast<unsigned long long>(static_cast<unsigned>(a)) * static_cast<unsigned>(b);
+  return static_cast<int>(product >> 32);
+}
+
+// Word `number % 4` of Philox4x32-10 for a key of two words and a counter of four. (Salmon et al.,
+// Parallel Random Numbers: As Easy as 1, 2, 3, SC 2011.) The words of one counter share all of the
+// work where the compiler sees that it is one: in an unrolled loop over four neighbours.
+HIDET_DEVICE int philox(int key0, int key1, int c0, int c1, int c2, int c3, int number) {
+  unsigned k0 = static_cast<unsigned>(key0), k1 = static_cast<unsigned>(key1);
+  unsigned a = static_cast<unsigned>(c0), b = static_cast<unsigned>(c1);
+  unsigned c = static_cast<unsigned>(c2), d = static_cast<unsigned>(c3);
+#pragma unroll
+  for (int round = 0; round < 10; ++round) {
+    const unsigned long long left = 0xD2511F53ull * a, right = 0xCD9E8D57ull * c;
+    a = static_cast<unsigned>(right >> 32) ^ b ^ k0;
+    b = static_cast<unsigned>(right);
+    c = static_cast<unsigned>(left >> 32) ^ d ^ k1;
+    d = static_cast<unsigned>(left);
+    k0 += 0x9E3779B9u;
+    k1 += 0xBB67AE85u;
+  }
+  const unsigned even = number & 2 ? c : a, odd = number & 2 ? d : b;
+  return static_cast<int>(number & 1 ? odd : even);
+}
+
 // ---- elementary functions -------------------------------------------------------------------------
 
 // One function of the C library under the name `name`, for float and for double.

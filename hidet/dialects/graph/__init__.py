@@ -29,6 +29,7 @@ from hidet.dialects.graph.kernels import *
 from hidet.dialects.graph.lookup import *
 from hidet.dialects.graph.normalization import *
 from hidet.dialects.graph.pooling import *
+from hidet.dialects.graph.random import *
 from hidet.dialects.graph.reduction import *
 from hidet.dialects.graph.scatter import *
 from hidet.dialects.graph.shape import *

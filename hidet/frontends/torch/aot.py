@@ -22,6 +22,7 @@ from hidet.frontends.torch.importer import import_graph
 from hidet.frontends.torch.operators.emitter import first_tensor, may_be_tf32
 from hidet.frontends.torch.partition import partition, report
 from hidet.frontends.torch.program import CompiledProgram
+from hidet.frontends.torch.seeds import drawing, lift_draws, merge_draws, save_seeds
 from hidet.frontends.torch.settings import Settings
 from hidet.frontends.torch.updates import updates_of
 
@@ -41,7 +42,7 @@ def compile_torch(
         inference_compiler=partial(_compile_inference, settings),
         fw_compiler=training.forward,
         bw_compiler=training.backward,
-        partition_fn=min_cut_rematerialization_partition,
+        partition_fn=_cut,
         decompositions=decompositions(),
         keep_inference_input_mutations=True,
     )
@@ -64,14 +65,15 @@ def compile_aten(
     """
     if settings["print_input_graph"]:
         module.print_readable()
+    module, draws = lift_draws(module)
     arguments = module.graph.find_nodes(op="placeholder")
     written = set(updates_of(module.graph).values())
     static = [number for number in static if arguments[number] not in written]
     compile_now = partial(_compile_for_flags, module, static, settings)
     convolutions = module.graph.find_nodes(op="call_function", target=_CONVOLUTION)
     if any(may_be_tf32(first_tensor(node)) for node in convolutions):
-        return ProgramsByPrecision(compile_now)
-    return compile_now()
+        return drawing(ProgramsByPrecision(compile_now), draws)
+    return drawing(compile_now(), draws)
 
 
 def _compile_for_flags(
@@ -91,4 +93,14 @@ def _compile_inference(
     settings: Settings, module: fx.GraphModule, example_inputs: Sequence[torch.Tensor]
 ) -> Callable[[list[Any]], Sequence[Any]]:
     """Compile a graph without gradients; dynamo has marked which inputs are weights."""
+    merge_draws(module.graph)
     return compile_aten(module, static_inputs(), settings)
+
+
+def _cut(
+    module: fx.GraphModule, joint_inputs: Any, **named: Any
+) -> tuple[fx.GraphModule, fx.GraphModule]:
+    """Cut a joint graph in a forward and a backward graph, between which seeds are saved."""
+    merge_draws(module.graph)
+    save_seeds(module.graph)
+    return min_cut_rematerialization_partition(module, joint_inputs, **named)

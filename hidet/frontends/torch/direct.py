@@ -23,6 +23,7 @@ from torch.utils._pytree import TreeSpec, tree_flatten, tree_unflatten
 from hidet.errors import HidetError
 from hidet.frontends.torch.decompositions import decompositions
 from hidet.frontends.torch.program import CompiledProgram
+from hidet.frontends.torch.seeds import Draws, drawn, lift_draws, merge_draws
 from hidet.frontends.torch.settings import Settings
 from hidet.frontends.torch.spec import Spec
 from hidet.frontends.torch.whole import import_whole
@@ -52,6 +53,7 @@ class DirectCall:
         examples: the arguments that it has been traced with, flat.
         tree: how they are put together.
         results: how the outputs are put together.
+        draws: the seeds that it takes behind all else.
 
     Attributes:
         program: see above.
@@ -65,12 +67,14 @@ class DirectCall:
         examples: Sequence[Any],
         tree: TreeSpec,
         results: TreeSpec,
+        draws: Draws,
     ) -> None:
         self.program = program
         self._tables = [table for table, _ in weights]
         self._names = [name for _, name in weights]
         self._tree = tree
         self._results = results
+        self._draws = draws
         self._is_flat = tree == tree_flatten(tuple(examples))[1]
         self._gives_one = results == tree_flatten(torch.empty(0))[1]
         self.wanted = [Spec.of(e) if isinstance(e, torch.Tensor) else None for e in examples]
@@ -113,7 +117,7 @@ class DirectCall:
             if wanted is None and not _same(value, self._fixed[number]):
                 what = f"argument {number} is {value!r}; it was traced as {self._fixed[number]!r}"
                 raise HidetError(what, hint="hidet.compile it once more for this value")
-        return tensors
+        return [*tensors, *drawn(self._draws)] if self._draws else tensors
 
     def _flattened(self, arguments: tuple[Any, ...]) -> Sequence[Any]:
         """Return the arguments without the containers around them."""
@@ -216,11 +220,13 @@ def _compile(model: Callable[..., Any], settings: Settings, *example_inputs: Any
     asserted = torch.ops.aten._assert_tensor_metadata.default
     for node in exported.graph.find_nodes(op="call_function", target=asserted):
         exported.graph.erase_node(node)
-    imported = import_whole(exported.graph_module, range(len(weights)), hint)
+    merge_draws(exported.graph)
+    lifted, draws = lift_draws(exported.graph_module)
+    imported = import_whole(lifted, range(len(weights)), hint)
     flat, tree = tree_flatten(example_inputs)
     spec = exported.call_spec.out_spec
     assert spec is not None, "torch.export notes how results are put together"
-    return DirectCall(CompiledProgram(imported, settings), weights, flat, tree, spec)
+    return DirectCall(CompiledProgram(imported, settings), weights, flat, tree, spec, draws)
 
 
 def _table_of(module: torch.nn.Module, name: str) -> tuple[dict[str, Any], str]:

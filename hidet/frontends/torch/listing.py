@@ -20,8 +20,8 @@ LEFT: dict[str, str] = {
     "linear algebra": "factorisations and what is made of them, such as `linalg_inv_ex`, "
     "`linalg_qr`, `_linalg_svd`, `linalg_solve_triangular`: LAPACK and cuSOLVER do these",
     "Fourier transforms": "`_fft_r2c`, `_fft_c2r`, `_fft_c2c`: their numbers are complex",
-    "random numbers": "`bernoulli`, `rand`, `randn`, `randint` and others: they come from torch's "
-    "generators, without a warning; what is made of them is compiled",
+    "random numbers": "`randperm`, `multinomial`, `poisson`, `binomial`, `_standard_gamma`, and "
+    "all with a generator of their own: without a warning; what is made of them is compiled",
     "long rows": "sorting and scans of more than 1024 elements, unless there are few, and `cumsum` "
     "of more than 4096: their work grows with the square",
     "loops as long as numbers in tensors say": "`igamma`, `special_zeta`, polynomials of Hermite, "

@@ -25,6 +25,7 @@ from hidet.lowering.graph.compute_rules import (
     elementwise,
     normalization,
     pooling,
+    random,
     reduction,
     scatter,
     shape,
@@ -40,6 +41,7 @@ RULES: dict[type[Operation], Rule[GridBuilder]] = {
     **reduction.RULES,
     **normalization.RULES,
     **pooling.RULES,
+    **random.RULES,
     **scatter.RULES,
     **contraction.RULES,
 }

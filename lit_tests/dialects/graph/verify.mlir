@@ -575,3 +575,27 @@ func.func @scatter_halves(%x : tensor<4x2xf16>, %i : tensor<3xi64>, %s : tensor<
   %0 = graph.scatter %x, %i, %s {accumulate = true} : (tensor<4x2xf16>, tensor<3xi64>, tensor<3x2xf16>) -> tensor<4x2xf16>
   func.return
 }
+
+// -----
+
+// CHECK: graph.random: seeds are pairs of i32, not tensor<4x2xi64>
+func.func @seeds(%seeds : tensor<4x2xi64>) {
+  %0 = graph.random %seeds {number = 0 : i64, distribution = "bits"} : (tensor<4x2xi64>) -> tensor<8xi64>
+  func.return
+}
+
+// -----
+
+// CHECK: graph.random: there is no seed 4 among 4
+func.func @seed(%seeds : tensor<4x2xi32>) {
+  %0 = graph.random %seeds {number = 4 : i64, distribution = "bits"} : (tensor<4x2xi32>) -> tensor<8xi64>
+  func.return
+}
+
+// -----
+
+// CHECK: graph.random: no elements of f16 are "uniform"
+func.func @distribution(%seeds : tensor<4x2xi32>) {
+  %0 = graph.random %seeds {number = 0 : i64, distribution = "uniform"} : (tensor<4x2xi32>) -> tensor<8xf16>
+  func.return
+}

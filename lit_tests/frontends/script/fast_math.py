@@ -80,7 +80,7 @@ with hidet.script_module() as module:
     # IR-LABEL:     cuda.kernel @bits
     # SOURCE-LABEL: bits(
     @hidet.script
-    def bits(a: u32, b: u32, c: u64, y: u32[8], z: u64[1], x: f32):
+    def bits(a: u32, b: u32, c: u64, y: u32[9], z: u64[1], x: f32):
         attrs.cuda.grid_dim = 1
         attrs.cuda.block_dim = 1
         # IR:     arith.fptosi
@@ -110,3 +110,9 @@ with hidet.script_module() as module:
         # IR:     cuda.function "funnelshift_rc"
         # SOURCE: y[6] = hidet::funnelshift_rc(a, b, 7);
         y[6] = cuda.funnelshift_rc(a, b, 7)
+        # IR:     cuda.function "umulhi"(%a, %b) : (i32, i32) -> i32
+        # SOURCE: y[7] = hidet::umulhi(a, b);
+        y[7] = cuda.__umulhi(a, b)
+        # IR:     cuda.function "philox"(%a, %b, %{{.*}}) : (i32, i32, i32, i32, i32, i32, i32) -> i32
+        # SOURCE: y[8] = hidet::philox(a, b, 1, 2, 3, 4, 0);
+        y[8] = cuda.philox(a, b, 1, 2, 3, 4, 0)

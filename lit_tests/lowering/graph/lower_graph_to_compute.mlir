@@ -471,6 +471,49 @@ func.func @calls(%x : tensor<8xf32>, %y : tensor<8xf32>) -> (tensor<8xf32>, tens
 // CHECK-NEXT:      compute.load %y
 // CHECK:         %c = graph.call_kernel @f(%x, %[[COPY]]) {inits = array<i64: 0>}
 
+// The counter is the number of the element, divided by four. Of 64 bits there are two in its words.
+func.func @random(%seeds : tensor<4x2xi32>) -> (tensor<8x6xf32>, tensor<5xi64>) {
+  %u = graph.random %seeds {number = 3, distribution = "uniform"} : (tensor<4x2xi32>) -> tensor<8x6xf32>
+  %w = graph.random %seeds {number = 1, distribution = "bits"} : (tensor<4x2xi32>) -> tensor<5xi64>
+  func.return %u, %w : tensor<8x6xf32>, tensor<5xi64>
+}
+
+// CHECK-LABEL: func.func @random
+// CHECK: %u = compute.grid (%i, %j) {
+// CHECK: %[[E:\d+]] = arith.addi %{{\d+}}, %j : index
+// CHECK: %[[C:\d+]] = arith.divsi %[[E]], %[[FOUR:\d+]] : index
+// CHECK: %[[K0:\d+]] = compute.load %seeds[%{{\d+}}, %{{\d+}}] : tensor<4x2xi32>
+// CHECK: %[[K1:\d+]] = compute.load %seeds[%{{\d+}}, %{{\d+}}] : tensor<4x2xi32>
+// CHECK: %[[C0:\d+]] = arith.index_cast %[[C]] : index to i32
+// CHECK: %[[P:\d+]] = arith.remsi %[[E]], %[[FOUR]] : index
+// CHECK: %[[N:\d+]] = arith.index_cast %[[P]] : index to i32
+// CHECK: %[[W:\d+]] = cuda.function "philox"(%[[K0]], %[[K1]], %[[C0]], %{{\d+}}, %{{\d+}}, %{{\d+}}, %[[N]])
+// CHECK: %[[U:\d+]] = arith.shrui %[[W]], %{{\d+}} : i32
+// CHECK: %[[F:\d+]] = arith.sitofp %[[U]] : i32 to f32
+// CHECK: %[[S:\d+]] = arith.constant 5.96046448e-08 : f32
+// CHECK: arith.mulf %[[F]], %[[S]] : f32
+// CHECK: %w = compute.grid
+// CHECK: %[[LOW:\d+]] = cuda.function "philox"
+// CHECK: %[[L:\d+]] = arith.extui %[[LOW]] : i32 to i64
+// CHECK: %[[HIGH:\d+]] = cuda.function "philox"
+// CHECK: %[[H:\d+]] = arith.extui %[[HIGH]] : i32 to i64
+// CHECK: %[[UP:\d+]] = arith.shli %[[H]], %{{\d+}} : i64
+// CHECK: arith.ori %[[UP]], %[[L]] : i64
+
+// From 2^34 elements on the counter has a second word.
+func.func @long(%seeds : tensor<1x2xi32>) -> tensor<17179869188xi32> {
+  %r = graph.random %seeds {number = 0, distribution = "bits"} : (tensor<1x2xi32>) -> tensor<17179869188xi32>
+  func.return %r : tensor<17179869188xi32>
+}
+
+// CHECK-LABEL: func.func @long
+// CHECK: %[[C:\d+]] = arith.divsi %i, %{{\d+}} : index
+// CHECK: %[[LIMIT:\d+]] = arith.constant 4294967296 : index
+// CHECK: %[[H:\d+]] = arith.divsi %[[C]], %[[LIMIT]] : index
+// CHECK: %[[C0:\d+]] = arith.index_cast %[[C]] : index to i32
+// CHECK: %[[C1:\d+]] = arith.index_cast %[[H]] : index to i32
+// CHECK: cuda.function "philox"(%{{\d+}}, %{{\d+}}, %[[C0]], %[[C1]], %{{\d+}}, %{{\d+}}, %{{\d+}})
+
 // A scatter writes over an argument whose new content it gives.
 func.func @update(%x : tensor<9x4xf32>, %i : tensor<5xi64>, %s : tensor<5x4xf32>) -> tensor<9x4xf32> attributes {updates = array<i64: 0>} {
   %y = graph.scatter %x, %i, %s : (tensor<9x4xf32>, tensor<5xi64>, tensor<5x4xf32>) -> tensor<9x4xf32>

@@ -12,7 +12,7 @@ from hidet.arch.functions import BIT_FUNCTIONS, FLOAT_FUNCTIONS, FUNCTIONS, Oper
 from hidet.backend.toolchains import Nvcc
 from hidet.lang import attrs, cuda, f16, f32, f64, i32, i64, meta, u8, u32, u64
 from hidet.lang import math as lang_math
-from hidet.lang.cuda import blockIdx
+from hidet.lang.cuda import blockIdx, threadIdx
 
 FLOATS = {"f32": (f32, np.float32), "f64": (f64, np.float64)}
 WORDS = {"i32": i32, "u32": u32, "i64": i64, "u64": u64}
@@ -147,6 +147,38 @@ def test_functions_of_words(name):
         assert row.tolist() == [meaning_of(each, bits)(*line[:takes]) for line in x.tolist()], each
 
 
+def philox(n):
+    """Build a kernel that gives the four words of n counters and keys."""
+    with hidet.script_module() as module:
+
+        @hidet.script
+        def philox(x: u32[n, 6], out: u32[n, 4]):
+            attrs.cuda.grid_dim = n
+            attrs.cuda.block_dim = 4
+            i, number = blockIdx.x, threadIdx.x
+            key, counter = (x[i, 4], x[i, 5]), (x[i, 0], x[i, 1], x[i, 2], x[i, 3])
+            out[i, number] = cuda.philox(*key, *counter, number)
+
+    return module.build()
+
+
+def test_philox():
+    """Words are those of the file kat_vectors of the library Random123, and of the table."""
+    random = np.random.default_rng().integers(0, 1 << 32, (50, 6), np.uint32)
+    pi = (0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344, 0xA4093822, 0x299F31D0)
+    x = np.array([[0] * 6, [0xFFFFFFFF] * 6, pi, *random], np.uint32)
+    out = np.zeros((len(x), 4), np.uint32)
+    philox(len(x))(x, out)
+    assert out[:3].tolist() == [
+        [0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8],
+        [0x408F276D, 0x41C83B0E, 0xA20BC7C6, 0x6D5451FD],
+        [0xD16CFE09, 0x94FDCCEB, 0x5001E420, 0x24126EA1],
+    ]
+    meaning = FUNCTIONS["philox"].meaning
+    for (*counter, k0, k1), words in zip(x.tolist(), out.tolist(), strict=True):
+        assert words == [meaning(k0, k1, *counter, number) for number in range(4)]
+
+
 def meaning_of(name, bits):
     """Give what a function of words is, written out for any number of bits."""
     if name == "clz":
@@ -191,6 +223,7 @@ def test_nvcc_takes_the_source(tmp_path, arch):
     """The source is CUDA C++."""
     kernels = [floats(f32, list(OF_MATH), 4), floats(f64, list(OF_MATH), 4)]
     kernels += [words(u32, list(BIT_FUNCTIONS), 4), words(i64, ["popc", "clz", "ffs", "brev"], 4)]
+    kernels.append(philox(4))
     for number, built in enumerate(kernels):
         Nvcc(arch).compile(built.source(), tmp_path / f"{number}.cubin")
 

@@ -9,6 +9,7 @@ from hidet.dialects.graph.binary import BinaryOp, BitwiseOp
 from hidet.dialects.graph.unary import UnaryOp
 from hidet.frontends.torch.attention import WHOLE
 from hidet.frontends.torch.operators.emitter import overloads_of
+from hidet.frontends.torch.philox import RANDOM
 
 aten = torch.ops.aten
 
@@ -344,6 +345,8 @@ CASES = [
     case(aten.arange.start_step, 1, 10, 3),
     case(aten.arange.start_step, 0.5, 2.0, 0.25, dtype=torch.float64),
     case(aten.arange.start_step, 5, 0, -1),
+    case(RANDOM, integers(3, 2, dtype=torch.int32), 2, [4, 5], "uniform", torch.float64),
+    case(RANDOM, integers(3, 2, dtype=torch.int32), 0, [7], "bits", torch.int64),
     # ---- reductions
     *(
         case(target, floats(2, 3, 4), *arguments)

@@ -13,6 +13,7 @@ from hidet.dialects.graph.base import python_number
 from hidet.dialects.host_functions import updates_of
 from hidet.frontends.torch import program
 from hidet.frontends.torch.dtypes import ELEMENTS
+from hidet.frontends.torch.philox import RANDOM
 from hidet.runtime.times import CompileTimes
 from hidet.testing.numeric import poison
 
@@ -37,6 +38,12 @@ def iota(op: graph.IotaOp) -> torch.Tensor:
     steps = torch.arange(shape[dim], dtype=torch.int64).to(dtype_of(found))
     values = python_number(op.start) + python_number(op.step) * steps
     return values.reshape([-1 if i == dim else 1 for i in range(len(shape))]).expand(shape)
+
+
+def random(op: graph.RandomOp, seeds: torch.Tensor) -> torch.Tensor:
+    found = op.result.type
+    number, distribution = op.number.value.data, op.distribution.data
+    return RANDOM(seeds, number, found.get_shape(), distribution, dtype_of(found))
 
 
 def slice_(op: graph.SliceOp, x: torch.Tensor) -> torch.Tensor:
@@ -122,6 +129,7 @@ F = torch.nn.functional
 SPECIAL = {
     graph.FillOp: fill,
     graph.IotaOp: iota,
+    graph.RandomOp: random,
     graph.SiluOp: lambda op, x: F.silu(x),
     graph.GeluOp: lambda op, x: F.gelu(x, approximate=op.approximate.data),
     graph.CastOp: lambda op, x: x.to(dtype_of(op.result.type)),

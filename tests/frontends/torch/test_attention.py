@@ -43,18 +43,22 @@ def test_one_operator(form, capsys):
     torch.testing.assert_close(actual, expected, check_dtype=False, rtol=1e-4, atol=1e-5)
 
 
-def test_dropout_stays_with_torch():
-    """With dropout the weights are multiplied by torch's random numbers."""
+def test_dropout():
+    """With dropout torch takes attention apart, and a part of the weights is dropped."""
 
     @torch.compile(backend="hidet")
     def attention(query, key, value):
         return F.scaled_dot_product_attention(query, key, value, dropout_p=0.5)
 
+    values = torch.eye(KEY.shape[2], dtype=KEY.dtype).expand(*KEY.shape[:3], -1)
+    weights = F.scaled_dot_product_attention(QUERY, KEY, values)
     torch.manual_seed(0)
-    actual = attention(QUERY, KEY, VALUE)
+    actual = attention(QUERY, KEY, values)
+    kept = actual != 0
+    assert 0.3 < kept.double().mean() < 0.7
+    torch.testing.assert_close(actual, kept * weights * 2)
     torch.manual_seed(0)
-    expected = F.scaled_dot_product_attention(QUERY, KEY, VALUE, dropout_p=0.5)
-    torch.testing.assert_close(actual, expected)
+    assert torch.equal(attention(QUERY, KEY, values), actual)
 
 
 def in_bfloat16(query, key, value):

@@ -166,20 +166,6 @@ def test_gradients_of_many_shapes(programs, sizes):
             torch.testing.assert_close(one, other)
 
 
-def test_dropout_is_that_of_torch(programs):
-    """Numbers come from torch's generator; forward and backward agree; nothing is warned of."""
-    model = nn.Sequential(nn.Linear(4, 8), nn.Dropout(0.4), nn.Linear(8, 2), nn.Dropout(0.2))
-    x, run = torch.randn(64, 4), compiled(model)
-    steps = []
-    for function in (run, run, model):
-        torch.manual_seed(7)
-        steps.append(training_step(function, model, x))
-    for step in steps[:2]:
-        for one, other in zip(step, steps[2], strict=True):
-            torch.testing.assert_close(one, other)
-    assert all(len(list(program.module.ops)) for program in programs)
-
-
 def test_double_backward_is_refused_by_torch():
     """As with every compiler behind AOTAutograd."""
     x = torch.randn(3, requires_grad=True)

@@ -160,13 +160,25 @@ def test_numbers_beyond_unsigned_bytes(programs):
     assert len(messages) == 1
 
 
-def test_random_numbers_are_eager(programs):
+def test_what_draws_and_is_not_compiled_is_eager(programs):
+    """There is no warning: such operators belong to torch, which has the generators."""
+    x = torch.randn(100)
+    result, messages = run(lambda x: (x + 1) * torch.randperm(100), x)
+    torch.testing.assert_close((result / (x + 1)).sort().values, torch.arange(100.0))
+    assert messages == []
+    assert len(programs) == 2
+
+
+def test_random_numbers_cut_no_program(programs):
+    """Seeds are drawn ahead of all else; what is made of them is compiled with what reads it."""
     x = torch.randn(100)
     result, messages = run(lambda x: torch.nn.functional.dropout(x + 1, 0.5) * 2, x)
     zeros = int((result == 0).sum())
     assert 20 < zeros < 80
     torch.testing.assert_close(result[result != 0], ((x + 1) * 4)[result != 0])
     assert messages == []
+    (program,) = programs
+    assert {"random", "lt", "mul"} <= set(operators(program))
 
 
 def test_weights_are_constants_of_every_part(programs):

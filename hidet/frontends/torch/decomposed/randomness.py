@@ -1,17 +1,113 @@
-"""Operators that draw numbers: the drawing stays with torch, what is made of them is compiled.
+"""Operators that draw numbers: a seed is drawn from torch's generator, the numbers are made of it.
 
-Numbers come from torch's generators, so that seeds mean what they mean in eager torch. A drawing
-has no tensor among its inputs: so it is done before all else and cuts no program in two. What a
-backward graph needs of it is saved, never drawn again.
+So a seed given to torch means the same numbers run to run; they are not those of eager torch. With
+a generator of their own, operators stay whole.
 """
 
-from collections.abc import Callable
-from typing import Any
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor
 
+from hidet.frontends.torch.philox import DRAW, RANDOM
+
 aten = torch.ops.aten
+
+Device: TypeAlias = torch.device | str | None
+
+_DIGITS = {torch.float16: 11, torch.bfloat16: 8}
+"""How many binary digits uniform numbers of short types have, as those of eager torch."""
+_MULTIPLIED = 1 << 31
+"""Up to so many integers are drawn by a product, more by a division."""
+_NATURAL = 1 << 63
+"""How many integers of 64 bits are not negative."""
+
+
+def _draw(size: Sequence[int], distribution: str, dtype: torch.dtype, device: Device) -> Tensor:
+    """Draw a seed, and return numbers."""
+    device = torch.empty(0, device=device).device
+    return RANDOM(DRAW(1, device), 0, size, distribution, dtype)
+
+
+def _wide(dtype: torch.dtype) -> torch.dtype:
+    """Return the type in which floating-point numbers of a type are computed."""
+    return torch.float32 if dtype in _DIGITS else dtype
+
+
+def _is_drawn(dtype: torch.dtype) -> bool:
+    """Return whether floating-point numbers of a type can be drawn."""
+    return dtype in (*_DIGITS, torch.float32, torch.float64)
+
+
+def rand(
+    size: Sequence[int], *, dtype: torch.dtype | None = None, device: Device = None, **_: object
+) -> Tensor:
+    """Uniform numbers in [0, 1)."""
+    dtype = dtype or torch.get_default_dtype()
+    if not _is_drawn(dtype):
+        return NotImplemented
+    numbers = _draw(size, "uniform", _wide(dtype), device)
+    if dtype not in _DIGITS:
+        return numbers
+    steps = 1 << _DIGITS[dtype]
+    return ((numbers * steps).floor() * (1 / steps)).to(dtype)
+
+
+def randn(
+    size: Sequence[int], *, dtype: torch.dtype | None = None, device: Device = None, **_: object
+) -> Tensor:
+    """Normal numbers."""
+    dtype = dtype or torch.get_default_dtype()
+    if not _is_drawn(dtype):
+        return NotImplemented
+    return _draw(size, "normal", _wide(dtype), device).to(dtype)
+
+
+def randint(
+    low: int,
+    high: int,
+    size: Sequence[int],
+    *,
+    dtype: torch.dtype | None = None,
+    device: Device = None,
+    **_: object,
+) -> Tensor:
+    """Integers from low on and below high."""
+    count = high - low
+    if count > _NATURAL:
+        return NotImplemented
+    if count <= _MULTIPLIED:
+        words = _draw(size, "bits", torch.int32, device).to(torch.int64) & 0xFFFFFFFF
+        numbers = words * count >> 32
+    else:
+        numbers = _draw(size, "bits", torch.int64, device) & (_NATURAL - 1)
+        numbers = numbers % count if count < _NATURAL else numbers
+    return (numbers + low).to(dtype or torch.int64)
+
+
+def randint_from_0(high: int, size: Sequence[int], **keywords: Any) -> Tensor:
+    """Integers below high."""
+    return randint(0, high, size, **keywords)
+
+
+def _like(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Draw numbers in the shape of a tensor."""
+
+    def like(x: Tensor, *rest: Any, dtype: torch.dtype | None = None, **_: object) -> Tensor:
+        return function(*rest, x.shape, dtype=dtype or x.dtype, device=x.device)
+
+    return like
+
+
+# ----------------------------------------------------------------------------- yes or no
+
+
+def _is_below(shape: Sequence[int], p: float | Tensor, device: Device) -> Tensor:
+    """Return truths, each with a probability."""
+    dtype = torch.float64 if isinstance(p, Tensor) and p.dtype is torch.float64 else torch.float32
+    return _draw(shape, "uniform", dtype, device) < p
 
 
 def dropout(x: Tensor, p: float, train: bool | None = True) -> tuple[Tensor, Tensor]:
@@ -20,8 +116,7 @@ def dropout(x: Tensor, p: float, train: bool | None = True) -> tuple[Tensor, Ten
         return x.clone(), torch.ones_like(x, dtype=torch.bool)
     if p == 1:
         return torch.zeros_like(x), torch.zeros_like(x, dtype=torch.bool)
-    shape = torch.empty(x.shape, dtype=torch.bool, device=x.device)
-    mask = aten.bernoulli.p(shape, 1 - p)
+    mask = _is_below(x.shape, 1 - p, x.device)
     return x * mask * (1 / (1 - p)), mask
 
 
@@ -30,30 +125,140 @@ def dropout_backward(grad: Tensor, mask: Tensor, scale: float) -> Tensor:
     return grad * mask * scale
 
 
-def bernoulli(x: Tensor, p: float = 0.5, generator: object = None) -> Tensor:
-    """A drawing that only asks for a shape does without a tensor."""
-    if generator is not None or x.dtype is torch.bool:
+def bernoulli(x: Tensor, p: float | Tensor | None = None, *, generator: object = None) -> Tensor:
+    """Ones with a probability, p or the element itself, else zeros."""
+    if generator is not None:
         return NotImplemented
-    shape = torch.empty(x.shape, dtype=torch.bool, device=x.device)
-    return aten.bernoulli.p(shape, p).to(x.dtype)
+    return _is_below(x.shape, x if p is None else p, x.device).to(x.dtype)
 
 
-def _without_input(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """Draw numbers in the shape of a tensor without looking at the tensor."""
+# ----------------------------------------------------------------------------- other distributions
 
-    def like(x: Tensor, *rest: Any, dtype: torch.dtype | None = None, **_: object) -> Tensor:
-        return function(*rest, x.shape, dtype=dtype or x.dtype, device=x.device)
+OfDraw: TypeAlias = Callable[..., Tensor]
+"""Takes numbers that were drawn and the parameters of a distribution."""
+
+
+def _in_place_of(x: Tensor, draw: Callable[..., Tensor], function: OfDraw, *rest: Any) -> Tensor:
+    """Return numbers of a distribution in the shape and type of a tensor."""
+    if not _is_drawn(x.dtype):
+        return NotImplemented
+    numbers = draw(x.shape, dtype=_wide(x.dtype), device=x.device)
+    return function(numbers, *rest).to(x.dtype)
+
+
+def _of(draw: Callable[..., Tensor], function: OfDraw, *defaults: float) -> Callable[..., Tensor]:
+    """Give numbers of a distribution, made of those that are drawn.
+
+    Args:
+        draw: draws numbers.
+        function: takes them, and the parameters of the distribution.
+        defaults: what the parameters are by default.
+    """
+
+    def like(x: Tensor, *given: float, generator: object = None) -> Tensor:
+        if generator is not None:
+            return NotImplemented
+        return _in_place_of(x, draw, function, *given, *defaults[len(given) :])
 
     return like
+
+
+def uniform(x: Tensor, low: float = 0.0, high: float = 1.0, *, generator: object = None) -> Tensor:
+    """Uniform numbers from low on and below high, which rounding may reach where it is not 1."""
+    if generator is not None or not _is_drawn(x.dtype):
+        return NotImplemented
+    numbers = rand(x.shape, dtype=x.dtype, device=x.device)
+    return (numbers.to(_wide(x.dtype)) * (high - low) + low).to(x.dtype)
+
+
+def _normal(numbers: Tensor, mean: float | Tensor, std: float | Tensor) -> Tensor:
+    return numbers * std + mean
+
+
+def _exponential(numbers: Tensor, rate: float) -> Tensor:
+    """Never 0, of which others take the logarithm."""
+    least = 2.0 ** (-53 if numbers.dtype is torch.float64 else -24)
+    return torch.log1p(-numbers.clamp(min=least)) * (-1 / rate)
+
+
+def _geometric(numbers: Tensor, p: float) -> Tensor:
+    return (torch.log1p(-numbers) * (1 / math.log1p(-p))).ceil().clamp(min=1)
+
+
+def _cauchy(numbers: Tensor, median: float, sigma: float) -> Tensor:
+    return torch.tan((numbers - 0.5) * math.pi) * sigma + median
+
+
+def _log_normal(numbers: Tensor, mean: float, std: float) -> Tensor:
+    return torch.exp(numbers * std + mean)
+
+
+def normal(
+    mean: float | Tensor, std: float | Tensor = 1.0, *, generator: object = None, **_: object
+) -> Tensor:
+    """Normal numbers with means and deviations, of which at least one is a tensor."""
+    if generator is not None:
+        return NotImplemented
+    like = mean + std if isinstance(mean, Tensor) else std
+    assert isinstance(like, Tensor)
+    return _in_place_of(like, randn, _normal, mean, std)
+
+
+def normal_of_size(
+    mean: float, std: float, size: Sequence[int], *, generator: object = None, **keywords: Any
+) -> Tensor:
+    """Normal numbers with a mean and a deviation."""
+    return NotImplemented if generator is not None else randn(size, **keywords) * std + mean
+
+
+def integers(
+    x: Tensor, low: int = 0, high: int | None = None, *, generator: object = None
+) -> Tensor:
+    """Integers from low on and below high, by default all that the type of the tensor has.
+
+    Floating-point numbers have all integers up to the first one whose successor they lack.
+    """
+    digits = {**_DIGITS, torch.float32: 24, torch.float64: 53}.get(x.dtype)
+    if generator is not None or x.dtype.is_complex:
+        return NotImplemented
+    if high is None:
+        is_truth = x.dtype is torch.bool
+        most = 1 if is_truth else 1 << digits if digits else torch.iinfo(x.dtype).max
+        high = most + 1
+    return randint(low, high, x.shape, dtype=x.dtype, device=x.device)
+
+
+def integers_from_0(x: Tensor, high: int, *, generator: object = None) -> Tensor:
+    """Integers below high."""
+    return integers(x, 0, high, generator=generator)
 
 
 RANDOMNESS: dict[Any, Callable[..., Any]] = {
     aten.native_dropout.default: dropout,
     aten.native_dropout_backward.default: dropout_backward,
+    aten.bernoulli.default: bernoulli,
     aten.bernoulli.p: bernoulli,
-    aten.rand_like.default: _without_input(aten.rand.default),
-    aten.randn_like.default: _without_input(aten.randn.default),
-    aten.randint_like.default: _without_input(aten.randint.default),
-    aten.randint_like.low_dtype: _without_input(aten.randint.low),
+    aten.bernoulli.Tensor: bernoulli,
+    aten.rand.default: rand,
+    aten.randn.default: randn,
+    aten.randint.default: randint_from_0,
+    aten.randint.low: randint,
+    aten.rand_like.default: _like(rand),
+    aten.randn_like.default: _like(randn),
+    aten.randint_like.default: _like(randint_from_0),
+    aten.randint_like.low_dtype: _like(randint),
+    aten.uniform.default: uniform,
+    aten.normal_functional.default: _of(randn, _normal, 0.0, 1.0),
+    aten.normal.Tensor_float: normal,
+    aten.normal.float_Tensor: normal,
+    aten.normal.Tensor_Tensor: normal,
+    aten.normal.float_float: normal_of_size,
+    aten.random.default: integers,
+    aten.random.to: integers_from_0,
+    getattr(aten.random, "from"): integers,
+    aten.exponential.default: _of(rand, _exponential, 1.0),
+    aten.geometric.default: _of(rand, _geometric),
+    aten.cauchy.default: _of(rand, _cauchy, 0.0, 1.0),
+    aten.log_normal.default: _of(randn, _log_normal, 1.0, 2.0),
 }
 """How operators that draw numbers are taken apart."""

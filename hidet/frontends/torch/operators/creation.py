@@ -7,6 +7,7 @@ from hidet.dialects import graph
 from hidet.dialects.graph.base import Number
 from hidet.frontends.torch.dtypes import type_of
 from hidet.frontends.torch.operators.emitter import Emitter, Table
+from hidet.frontends.torch.philox import RANDOM
 
 aten = torch.ops.aten
 
@@ -26,6 +27,13 @@ def arange(g: Emitter, start: Number, end: Number, step: Number = 1) -> SSAValue
     return g.emit(graph.IotaOp(type_of(g.meta), start=start, step=step))
 
 
+def random(
+    g: Emitter, seeds: SSAValue, number: int, size: object, distribution: str, *_: object
+) -> SSAValue:
+    """Random numbers, a function of a seed."""
+    return g.emit(graph.RandomOp(seeds, number, distribution, type_of(g.meta)))
+
+
 CREATION: Table = {
     aten.full.default: full,
     aten.full_like.default: full,
@@ -35,5 +43,6 @@ CREATION: Table = {
     aten.empty_strided.default: empty,
     aten.new_empty_strided.default: empty,
     aten.arange.start_step: arange,
+    RANDOM: random,
 }
 """How operators that make tensors are translated."""

@@ -1,0 +1,59 @@
+"""Random numbers by a counter: a pure function of a seed and of the number of the element."""
+
+from xdsl.dialects.builtin import StringAttr, f32, f64, i32, i64
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def
+from xdsl.utils.exceptions import VerifyException
+
+from hidet.dialects.graph.base import INT, TENSOR, GraphOp, Tensor, Value, tensor_type
+
+DISTRIBUTIONS: dict[str, tuple[Attribute, ...]] = {
+    "bits": (i32, i64),
+    "uniform": (f32, f64),
+    "normal": (f32, f64),
+}
+"""What numbers may be like, and which elements they may be."""
+
+
+@irdl_op_definition
+class RandomOp(GraphOp):
+    """Numbers that look random, the same ones for the same seed wherever they are computed.
+
+        %r = graph.random %seeds {number = 2, distribution = "uniform"}
+               : (tensor<4x2xi32>) -> tensor<8x64xf32>
+
+    Row `number` of the seeds is the key of Philox4x32-10. The counter is the row-major number of
+    the element, divided by how many elements its four words are enough for: four of i32 and f32,
+    two of i64 and f64, of which each takes two words.
+
+    Args:
+        seeds: tensor<nx2xi32>, the seeds of n operators.
+        number: which of them is that of this one.
+        distribution: `bits`, all integers alike; `uniform`, from 0 on and below 1, multiples of
+            2^-24 (f64: 2^-53); `normal`, with mean 0 and variance 1.
+    """
+
+    name = "graph.random"
+
+    seeds = operand_def(TENSOR)
+    number = prop_def(INT)
+    distribution = prop_def(StringAttr)
+
+    def __init__(self, seeds: Value, number: int, distribution: str, result_type: Tensor) -> None:
+        super().__init__(seeds, number, distribution, result=result_type)
+
+    def infer_type(self) -> Tensor:
+        """Check the seeds, and that the distribution has elements like those of the result."""
+        seeds, found = tensor_type(self.seeds), self.result_type
+        shape = seeds.get_shape()
+        if seeds.element_type != i32 or len(shape) != 2 or shape[1] != 2:
+            raise VerifyException(f"{self.name}: seeds are pairs of i32, not {seeds}")
+        if not 0 <= self.number.value.data < shape[0]:
+            raise VerifyException(
+                f"{self.name}: there is no seed {self.number.value.data} among {shape[0]}"
+            )
+        if found.element_type not in DISTRIBUTIONS.get(self.distribution.data, ()):
+            raise VerifyException(
+                f"{self.name}: no elements of {found.element_type} are {self.distribution}"
+            )
+        return found
