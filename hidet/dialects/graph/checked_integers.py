@@ -1,7 +1,5 @@
 """Integers that are checked before they are used, and the operators that an error names."""
 
-from __future__ import annotations
-
 from xdsl.dialects.builtin import StringAttr, UnitAttr
 from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def
 from xdsl.rewriter import InsertPoint, Rewriter

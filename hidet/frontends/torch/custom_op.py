@@ -1,7 +1,5 @@
 """`hidet.torch.register_op`: functions that call kernels of scripts, as operators of torch."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar

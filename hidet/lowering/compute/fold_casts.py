@@ -1,7 +1,5 @@
 """The pass `fold-casts`: a value that is widened right after it was narrowed stays wide."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from xdsl.context import Context

@@ -1,7 +1,5 @@
 """The pass `fuse`: which grids and anchors become one kernel."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from itertools import chain

@@ -1,7 +1,5 @@
 """The pass `fuse-into-kernels`: kernels of scripts take in what stands before and after them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from xdsl.context import Context

@@ -1,7 +1,5 @@
 """How much code a fusion of grids becomes: what keeps chains of them from growing exponentially."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 
 from xdsl.ir import Operation

@@ -1,7 +1,5 @@
 """The pass `inline-views`: what only moves elements, or computes a vector of weights."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from xdsl.context import Context

@@ -1,7 +1,5 @@
 """Which grids an anchor's epilogue leaves to what reads them, as that reads their source anyway."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from heapq import heapify, heappop, heappush
 

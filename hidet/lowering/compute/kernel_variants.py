@@ -1,7 +1,5 @@
 """Kernels that compute what stood before or after them: `fuse-into-kernels` makes them."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 from itertools import count

@@ -1,7 +1,5 @@
 """The pass `order-dimensions`: tensors lie in memory in the order in which they are computed."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from xdsl.context import Context

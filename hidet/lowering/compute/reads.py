@@ -1,7 +1,5 @@
 """Which ops of a function read which, where views are seen through."""
 
-from __future__ import annotations
-
 from functools import cache
 
 from xdsl.ir import Block, Operation, SSAValue

@@ -1,7 +1,5 @@
 """The pass `split-products`: a long sum in several blocks, which work side by side."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import reduce
 from math import prod

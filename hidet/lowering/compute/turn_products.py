@@ -1,7 +1,5 @@
 """Products as their transpose, where that is the order in which rows are reduced."""
 
-from __future__ import annotations
-
 from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint

@@ -1,7 +1,5 @@
 """The pass `raise-attention`: products around a softmax are attention."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import inf

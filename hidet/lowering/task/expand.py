@@ -1,7 +1,5 @@
 """How a copy of a tile is spelled out; shared by `inline-compute` (views) and `lower-task`."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from xdsl.dialects import scf

@@ -1,7 +1,5 @@
 """Barriers of warp groups: which threads wait for each other, and at which barrier."""
 
-from __future__ import annotations
-
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import IntegerAttr, i32, i64
 from xdsl.ir import Operation

@@ -1,7 +1,5 @@
 """The pass `inline-compute`: views disappear into the loads and stores that use them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import TensorType

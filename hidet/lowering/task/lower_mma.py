@@ -1,7 +1,5 @@
 """How a product of tiles by warps is spelled out: fragments by `ldmatrix`, and `mma.sync`."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod

@@ -1,7 +1,5 @@
 """Shared tiles with a layout become arrays; accesses to them find their swizzled place."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import cast
 

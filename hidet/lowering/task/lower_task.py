@@ -1,7 +1,5 @@
 """The pass `lower-task`: from what a group of workers does to what one thread does."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """How a product of tiles by warp groups is spelled out: descriptors of both tiles, and `wgmma`."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod

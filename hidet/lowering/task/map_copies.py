@@ -1,7 +1,5 @@
 """The pass `map-copies`: who copies which elements into a shared tile."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import prod
 

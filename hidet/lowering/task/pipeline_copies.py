@@ -1,7 +1,5 @@
 """The pass `pipeline-copies`: tiles of later steps are on their way while one is multiplied."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import cast

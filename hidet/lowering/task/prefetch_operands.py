@@ -1,7 +1,5 @@
 """The pass `prefetch-operands`: what an epilogue reads is on its way while the product is made."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from xdsl.context import Context

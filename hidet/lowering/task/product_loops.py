@@ -1,7 +1,5 @@
 """Loops that copy tiles and multiply them: `pipeline-copies`, `specialize-warps` rewrite them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import prod
 from typing import cast

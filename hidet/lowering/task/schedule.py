@@ -1,7 +1,5 @@
 """The pass `schedule`: every fusion becomes a kernel and a launch of it."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The pass `specialize-warps`: some warps fetch tiles by TMA, the others multiply them."""
 
-from __future__ import annotations
-
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ What a kernel does is a function of hidet script (`hidet.lang`), which `build` c
 has found out about the fusion: views, buffers, task mappings and sizes.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """How a product of matrices is cut into blocks: the choices, and an estimate of their times."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache

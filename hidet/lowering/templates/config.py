@@ -1,7 +1,5 @@
 """Configs: the choices of a template for one fusion, as values and as attributes of the IR."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
 from typing import Self, get_type_hints

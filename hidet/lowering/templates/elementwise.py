@@ -1,7 +1,5 @@
 """The template `elementwise`: every element by itself, neighbours by one thread."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The template `gemv`: products with a few rows, at the speed at which memory gives the matrix."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -3,8 +3,6 @@
 What counts is how many bytes of the matrix are on their way at a time.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import product
 

@@ -1,7 +1,5 @@
 """Which configs a machine can run, and why it cannot run the others."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from hidet.arch.chips import Arch

@@ -1,7 +1,5 @@
 """The template `matmul`: a block computes a tile of the product out of shared memory."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """What scripts of templates have besides `hidet.lang`: parts of a fusion, and reductions."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, cast
 

@@ -1,7 +1,5 @@
 """The template `row`: reductions along rows, and what is computed from them, in one kernel."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from math import prod

@@ -1,7 +1,5 @@
 """Whether products of one matrix with several others are one kernel: Q, K and V; gate and up."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Into how many parts a product's k is split, so that there is work for the whole machine."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 
