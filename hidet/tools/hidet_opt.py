@@ -13,15 +13,17 @@ import struct
 import sys
 import traceback
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from io import BytesIO
 from itertools import chain
 from time import perf_counter
 from typing import IO
 
+from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass, PassPipeline
+from xdsl.targets.mlir import MLIRTarget
 from xdsl.utils.arg_spec import parse_spec
 from xdsl.utils.exceptions import (
     ArgSpecParseError,
@@ -33,13 +35,12 @@ from xdsl.utils.exceptions import (
 from xdsl.xdsl_opt_main import xDSLOptMain
 
 import hidet
-from hidet.dialects.alias_printer import module_text
+from hidet.dialects.alias_printer import AliasPrinter, module_text
 from hidet.errors import HidetError, LegalityError, OptionError, PassError
 from hidet.legality.dominance import check_dominance
 from hidet.lowering.blame import blame
 from hidet.lowering.pipelines import PIPELINES, PassOptions, passes_of
 from hidet.program_text import broken_string, deepest, refused_value, undecodable
-from hidet.tools.aliased_target import AliasedMLIRTarget
 from hidet.tools.pass_times import PassTime, count_operations, format_pass_times
 from hidet.tools.pipes import leave_pipe
 from hidet.universe import multiverse
@@ -90,6 +91,26 @@ def _expand(module_pass: ModulePass) -> Iterable[ModulePass]:
     if module_pass.name not in PIPELINES:
         return (module_pass,)
     return passes_of(module_pass.name, PassOptions(**asdict(module_pass)))
+
+
+@dataclass(frozen=True)
+class AliasedMLIRTarget(MLIRTarget):
+    """xDSL's target `mlir`, but with aliases; highlighted text stays without."""
+
+    def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
+        """Write the module as text that `hidet-opt` and `xdsl-opt` read back."""
+        if self.syntax_highlight:
+            super().emit(ctx, module, output)
+            return
+        printer = AliasPrinter(
+            stream=output,
+            print_generic_format=self.print_generic_format,
+            print_properties_as_attributes=self.print_properties_as_attributes,
+            print_debuginfo=self.print_debuginfo,
+        )
+        printer.print_aliased_module(module)
+        printer.print_metadata(ctx.loaded_dialects)
+        output.write("\n")
 
 
 class HidetOptMain(xDSLOptMain):

@@ -1,4 +1,4 @@
-"""`hidet compile`, `hidet run` and `hidet bench graph`: models to saved graphs, and these run."""
+"""`hidet compile`, `run`, `profile`, `bench graph`: models to saved graphs, and these run."""
 
 from __future__ import annotations
 
@@ -29,10 +29,14 @@ def add_commands(commands: Any, benches: Any) -> None:
     build.set_defaults(action=_compile)
     run = commands.add_parser("run", help="run a saved graph on random inputs")
     run.set_defaults(action=_run)
+    profile = commands.add_parser("profile", help="what each launch of a saved graph takes")
+    profile.add_argument("--html", type=Path, metavar="PAGE", help="write a page with a timeline")
+    profile.add_argument("--runs", type=int, default=20, help="times are medians of; default: 20")
+    profile.set_defaults(action=_profile)
     bench = benches.add_parser("graph", help="how long a call of a saved graph takes")
     bench.set_defaults(action=_bench)
-    for command in (run, bench):
-        command.add_argument("file", type=Path, help="the saved graph")
+    for command in (run, profile, bench):
+        command.add_argument("file", type=Path, help="the saved graph, with binaries")
         command.add_argument("--trusted", action="store_true", help="run binaries of others, too")
 
 
@@ -108,6 +112,14 @@ def _run(arguments: argparse.Namespace) -> None:
         values = output.torch().double()
         shown = "" if not values.numel() else f", {values.min():.4g} to {values.max():.4g}"
         print(f"output {number}: {output.signature()}{shown}, mean {values.mean():.4g}")
+
+
+def _profile(arguments: argparse.Namespace) -> None:
+    """Measure a saved graph on random inputs, and show what was measured."""
+    profile = _load(arguments).profile(runs=arguments.runs)
+    print(profile)
+    if arguments.html is not None:
+        profile.save(arguments.html, arguments.file.name)
 
 
 def _bench(arguments: argparse.Namespace) -> None:
