@@ -15,10 +15,9 @@ from hidet.analysis.forms import ANY, LinearForm, Range
 if TYPE_CHECKING:
     from hidet.analysis.index_forms import IndexForms
 
-_OPPOSITE = {
-    "eq": "ne", "slt": "sge", "sgt": "sle", "ult": "uge", "ugt": "ule",
-    "ne": "eq", "sge": "slt", "sle": "sgt", "uge": "ult", "ule": "ugt",
-}  # fmt: skip
+_PAIRS = [("eq", "ne"), ("slt", "sge"), ("sgt", "sle"), ("ult", "uge"), ("ugt", "ule")]
+OPPOSITES = {one: other for pair in _PAIRS for one, other in (pair, pair[::-1])}
+"""For each predicate of `arith.cmpi` its opposite."""
 
 
 def predicate_of(op: arith.CmpiOp) -> str:
@@ -67,7 +66,7 @@ def conditions_of(forms: IndexForms, condition: SSAValue, holds: bool) -> list[C
         return []
     predicate = predicate_of(op)
     if not holds:
-        predicate = _OPPOSITE[predicate]
+        predicate = OPPOSITES[predicate]
     return _conditions_of_comparison(
         predicate, forms.form(op.lhs), forms.form(op.rhs), forms.algebra(op.parent)
     )

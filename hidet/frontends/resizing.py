@@ -68,13 +68,13 @@ def resized(
             continue
         with untraced():
             matrix, outside = _weights(old, sizes[number], factors[number], span, rule)
-            weights = _listed(matrix.argmax(1) if rule.mode == "nearest" else matrix)
-            is_outside = _listed(outside)
+            weights = listed(matrix.argmax(1) if rule.mode == "nearest" else matrix)
+            is_outside = listed(outside)
         x = _applied(x, axis, weights, is_outside, rule)
     return x
 
 
-def _listed(tensor: torch.Tensor) -> list[Any]:
+def listed(tensor: torch.Tensor) -> list[Any]:
     """Return a tensor as a list, of lists where it has several dimensions."""
     return cast("list[Any]", tensor.tolist())
 

@@ -1,6 +1,6 @@
 """Values of ONNX as those of torch: data types, and tensors that are known ahead of all calls."""
 
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 import onnx
@@ -70,11 +70,6 @@ def tensor_of(proto: TensorProto, folder: str = "") -> torch.Tensor:
     if dtype == torch.bfloat16:
         return torch.from_numpy(array.view(np.int16)).view(dtype)
     return torch.from_numpy(array)
-
-
-def listed(tensor: torch.Tensor) -> list[Any]:
-    """Return a tensor as a list, of lists where it has several dimensions."""
-    return cast("list[Any]", tensor.tolist())
 
 
 def attributes_of(node: onnx.NodeProto) -> dict[str, Any]:

@@ -88,11 +88,6 @@ COMPARISONS: dict[str, Comparison] = {
 }
 """Comparisons; with NaN only `!=` is true."""
 
-_PAIRS = [("eq", "ne"), ("slt", "sge"), ("sgt", "sle"), ("ult", "uge"), ("ugt", "ule")]
-
-OPPOSITES = {one: other for pair in _PAIRS for one, other in (pair, pair[::-1])}
-"""For each predicate of `arith.cmpi` its opposite."""
-
 _FUNCTIONS = (
     "AbsF Acos Acosh Asin Asinh Atan Atanh Cbrt Ceil Cos Cosh Erf Exp Exp2 ExpM1 Floor Log Log10 "
     "Log1p Log2 RoundEven Rsqrt Sin Sinh Sqrt Tan Tanh Trunc"

@@ -9,6 +9,7 @@ from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.ir import Block, Region, SSAValue
 
+from hidet.analysis.conditions import OPPOSITES, predicate_of
 from hidet.errors import ScriptError
 from hidet.frontends.script.messages import Value, describe
 from hidet.frontends.script.operators import (
@@ -16,7 +17,6 @@ from hidet.frontends.script.operators import (
     COMPARISONS,
     FUNCTIONS,
     HINTS,
-    OPPOSITES,
     conversion_path,
 )
 from hidet.frontends.script.tracing import current, insert
@@ -385,8 +385,7 @@ def negated(condition: Scalar) -> Scalar:
     op = condition.ssa.owner
     if not isinstance(op, arith.CmpiOp):
         return unary("not", condition)
-    name = arith.CMPI_COMPARISON_OPERATIONS[op.predicate.value.data]
-    return Scalar(insert(arith.CmpiOp(op.lhs, op.rhs, OPPOSITES[name])).result, BOOL)
+    return Scalar(insert(arith.CmpiOp(op.lhs, op.rhs, OPPOSITES[predicate_of(op)])).result, BOOL)
 
 
 def select(condition: Scalar, one: object, other: object) -> Scalar:

@@ -5,8 +5,6 @@ an op may join a group if all else that it reads comes from groups made before. 
 groups has no cycle, and no search is needed to know it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum, auto
@@ -15,9 +13,9 @@ from math import prod
 from xdsl.dialects import scf
 from xdsl.ir import Block, Operation, SSAValue
 
-from hidet.analysis.epilogue import inverse_of
 from hidet.analysis.grids import has_reduction, is_cheap, is_cheap_again, is_in_order, loads_of
 from hidet.analysis.index_forms import IndexForms
+from hidet.analysis.inverse import inverse_of
 from hidet.analysis.linear_index import linear_index, linear_index_of_load
 from hidet.analysis.rows import Rows, row_reduces, rows_of_grid
 from hidet.dialects.compute import GridOp, LoadOp, ReduceOp

@@ -1,14 +1,12 @@
 """Epilogues: what happens to an element of an anchor before it is stored."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from xdsl.ir import SSAValue
 
-from hidet.analysis.epilogue import inverse_of
 from hidet.analysis.grids import loads_of
+from hidet.analysis.inverse import inverse_of
 from hidet.dialects.compute import FusionOp, GridOp, SinkOp, StoreOp
 from hidet.dialects.graph import AnchorOp, MatmulOp
 from hidet.errors import ScheduleError

@@ -6,8 +6,7 @@ import math
 
 from hidet.errors import UnsupportedOperatorError
 from hidet.frontends.onnx.table import Ints, KnownTensor, T, row
-from hidet.frontends.onnx.values import listed
-from hidet.frontends.resizing import Rule, resized
+from hidet.frontends.resizing import Rule, listed, resized
 
 
 @row("Resize", since=11)

@@ -1,37 +1,12 @@
 """The operators of `hidet.ops`, by family: each is a function of torch's tensors."""
 
 from collections.abc import Callable
+from importlib import import_module
+from pkgutil import iter_modules
 from typing import Any
 
-from hidet.frontends.trace.operators import (
-    activation,
-    arithmetic,
-    compare,
-    contraction,
-    einops,
-    image,
-    normalize,
-    pool,
-    quant,
-    reduce,
-    scatter,
-    transform,
-)
-
-FAMILIES = (
-    activation,
-    arithmetic,
-    compare,
-    contraction,
-    einops,
-    image,
-    normalize,
-    pool,
-    quant,
-    reduce,
-    scatter,
-    transform,
-)
+FAMILIES = [import_module(f"{__name__}.{info.name}") for info in iter_modules(__path__)]
+"""The modules of this package: a new file is a family."""
 
 OPERATORS: dict[str, Callable[..., Any]] = {
     name: value
