@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import IndexType, IntegerType, MemRefType, TensorType
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
 from hidet.analysis.forms import ANY, Range
-from hidet.dialects.compute import GridOp, ReduceOp, SinkOp
+from hidet.dialects.compute import GridOp, IndexedOp, ReduceOp, SinkOp
 from hidet.dialects.cuda.arithmetic import FloorModOp
 from hidet.dialects.cuda.checks import CheckedIndexOp
 from hidet.dialects.task import ForeachOp, GroupOp
@@ -69,7 +69,7 @@ def _loop_range(forms: IndexForms, op: scf.ForOp, index: int) -> Range:
     return Range(start.lo, max(start.lo, last))
 
 
-def _grid_range(forms: IndexForms, op: GridOp | ReduceOp, index: int) -> Range:
+def _grid_range(forms: IndexForms, op: IndexedOp, index: int) -> Range:
     """Return the range of an index of a grid or a reduction."""
     return _range_below(op.shape[index])
 

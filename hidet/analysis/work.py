@@ -11,7 +11,7 @@ from hidet.analysis.forms import Range
 from hidet.analysis.grids import loads_of
 from hidet.analysis.index_forms import IndexForms
 from hidet.arch.roofline import Work
-from hidet.dialects.compute import FusionOp, GridOp, LoadOp, ReduceOp
+from hidet.dialects.compute import FusionOp, GridOp, IndexedOp, LoadOp, ReduceOp
 from hidet.dialects.graph import MatmulOp, ScaledDotProductAttentionOp
 from hidet.dialects.shaped import bytes_of, element_of, shape_of, size_of
 
@@ -131,5 +131,5 @@ def _variables(values: Iterable[SSAValue]) -> set[BlockArgument] | None:
 def _extent(variable: BlockArgument) -> int:
     """Return how many values a variable of a grid or of a reduction has."""
     owner = variable.block.parent_op()
-    assert isinstance(owner, GridOp | ReduceOp), "what has variables in a fusion"
+    assert isinstance(owner, IndexedOp), "what has variables in a fusion"
     return owner.shape[variable.index]

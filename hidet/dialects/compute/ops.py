@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from enum import auto
 
@@ -69,8 +70,37 @@ STORED = "compute.stored"
 """The attribute of a grid that only moves elements, and is worth a copy."""
 
 
+class IndexedOp(IRDLOperation, ABC):
+    """An operation whose body yields a scalar for every index of a domain."""
+
+    body = region_def("single_block")
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, ...]:
+        """The extents of the domain."""
+
+    @property
+    def indices(self) -> Sequence[SSAValue]:
+        """The index arguments, one for each dimension of the domain."""
+        return self.body.block.args
+
+    @property
+    def yielded(self) -> SSAValue:
+        """The scalar of an index."""
+        return terminator_of(self.body).values[0]
+
+    def verify_body(self, element: Attribute, rank_error: str) -> None:
+        """Check that the arguments are indices of the domain, and the type of what is yielded."""
+        if any(not isinstance(argument.type, IndexType) for argument in self.indices):
+            raise VerifyException(f"the arguments of {self.name} must be of type index")
+        if len(self.indices) != len(self.shape):
+            raise VerifyException(f"{self.name} has {len(self.indices)} indices {rank_error}")
+        verify_yield(terminator_of(self.body), [element])
+
+
 @irdl_op_definition
-class GridOp(IRDLOperation):
+class GridOp(IndexedOp):
     """`compute.grid`: the tensor whose element (i, j, ...) is what the body yields.
 
     One with the attribute `compute.stored` is no view, though it only moves elements: who reads it
@@ -79,7 +109,6 @@ class GridOp(IRDLOperation):
 
     name = "compute.grid"
 
-    body = region_def("single_block")
     result = result_def(TensorType)
 
     assembly_format = "custom<IndexedRegion>($body) attr-dict `:` type($result)"
@@ -97,32 +126,16 @@ class GridOp(IRDLOperation):
         return STORED in self.attributes
 
     @property
-    def indices(self) -> Sequence[SSAValue]:
-        """The index arguments, one for each dimension."""
-        return self.body.block.args
-
-    @property
     def shape(self) -> tuple[int, ...]:
         """The extents of the domain, which are those of the result."""
         assert isinstance(self.result.type, TensorType)
         return self.result.type.get_shape()
 
-    @property
-    def yielded(self) -> SSAValue:
-        """The scalar that defines an element."""
-        return terminator_of(self.body).values[0]
-
     def verify_(self) -> None:
         """Check arguments against the rank and the yielded scalar against the element type."""
         result = self.result.type
         assert isinstance(result, TensorType)
-        if any(not isinstance(a.type, IndexType) for a in self.indices):
-            raise VerifyException("the arguments of compute.grid must be of type index")
-        if len(self.indices) != result.get_num_dims():
-            raise VerifyException(
-                f"compute.grid has {len(self.indices)} indices but defines {result}"
-            )
-        verify_yield(terminator_of(self.body), [result.element_type])
+        self.verify_body(result.element_type, f"but defines {result}")
 
 
 def verify_yield(op: YieldOp, types: Sequence[Attribute]) -> None:
@@ -147,7 +160,7 @@ ReduceKindAttr = enum_attribute("compute.kind", ReduceKind)
 
 
 @irdl_op_definition
-class ReduceOp(IRDLOperation):
+class ReduceOp(IndexedOp):
     """`compute.reduce`: combines what the body yields for every index in the given extents.
 
     An empty domain gives the neutral element of the kind (the infinities for `max` and `min`
@@ -158,7 +171,6 @@ class ReduceOp(IRDLOperation):
 
     kind = prop_def(ReduceKindAttr)
     extents = prop_def(ArrayAttr[IntAttr])
-    body = region_def("single_block")
     result = result_def()
 
     assembly_format = (
@@ -185,31 +197,15 @@ class ReduceOp(IRDLOperation):
         )
 
     @property
-    def indices(self) -> Sequence[SSAValue]:
-        """The index arguments, one for each extent."""
-        return self.body.block.args
-
-    @property
     def shape(self) -> tuple[int, ...]:
         """The extents of the reduced domain."""
         return tuple(extent.data for extent in self.extents)
 
-    @property
-    def yielded(self) -> SSAValue:
-        """The scalar that is combined."""
-        return terminator_of(self.body).values[0]
-
     def verify_(self) -> None:
         """Check the arguments against the extents and the body against the result."""
-        if any(not isinstance(argument.type, IndexType) for argument in self.indices):
-            raise VerifyException("the arguments of compute.reduce must be of type index")
-        if len(self.indices) != len(self.extents):
-            raise VerifyException(
-                f"compute.reduce has {len(self.indices)} indices for {len(self.extents)} extents"
-            )
         if any(extent < 0 for extent in self.shape):
             raise VerifyException(f"compute.reduce has the negative extents {list(self.shape)}")
-        verify_yield(terminator_of(self.body), [self.result.type])
+        self.verify_body(self.result.type, f"for {len(self.extents)} extents")
 
 
 _T = VarConstraint("T", AnyAttr())

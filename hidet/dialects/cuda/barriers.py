@@ -84,17 +84,11 @@ class SyncVoteOp(InstructionOp):
     traits = traits_def(BlockBarrier(), Collective())
 
     def __init__(self, kind: BlockVote, predicate: Field) -> None:
-        super().__init__(kind, predicate, _result_of(kind))
+        super().__init__(kind, predicate, _result_of_vote(kind))
 
     def verify_(self) -> None:
         """Check the type of the result."""
-        wanted = _result_of(self.kind.data)
-        if self.result.type != wanted:
-            raise VerifyException(f"'{self.kind.data.value}' gives {wanted}")
-
-
-def _result_of(kind: BlockVote) -> IntegerType:
-    return i32 if kind is BlockVote.COUNT else i1
+        _verify_vote(self.kind.data, self.result.type)
 
 
 @irdl_op_definition
@@ -153,13 +147,17 @@ class VoteOp(FieldsOp):
 
     def verify_(self) -> None:
         """Check the type of the result."""
-        wanted = _result_of_vote(self.kind.data)
-        if self.result.type != wanted:
-            raise VerifyException(f"'{self.kind.data.value}' gives {wanted}")
+        _verify_vote(self.kind.data, self.result.type)
 
 
-def _result_of_vote(kind: VoteKind) -> Attribute:
-    return IntegerType(32) if kind is VoteKind.BALLOT else i1
+def _result_of_vote(kind: BlockVote | VoteKind) -> IntegerType:
+    return i32 if kind in (BlockVote.COUNT, VoteKind.BALLOT) else i1
+
+
+def _verify_vote(kind: BlockVote | VoteKind, result: Attribute) -> None:
+    """Check the type of what a vote gives."""
+    if result != _result_of_vote(kind):
+        raise VerifyException(f"'{kind.value}' gives {_result_of_vote(kind)}")
 
 
 @irdl_op_definition
