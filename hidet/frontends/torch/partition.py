@@ -6,7 +6,8 @@ leads from one part to another leads to a higher level, so the parts, taken in t
 levels, have what they need.
 
 What depends on weights and scalars alone is in no part. It is computed again wherever it is needed,
-because a program computes such things only once for its weights.
+because a program computes such things only once for its weights. So are random numbers, which are
+part of the kernels that read them.
 """
 
 import operator
@@ -24,6 +25,7 @@ from hidet.frontends.torch.locations import describe
 from hidet.frontends.torch.notices import UnsupportedOperatorWarning
 from hidet.frontends.torch.operators.emitter import Overload, draws_numbers, first_tensor
 from hidet.frontends.torch.program import CompiledProgram
+from hidet.frontends.torch.seeds import lift_draws, numbers_of
 from hidet.frontends.torch.settings import Settings
 from hidet.frontends.torch.updates import updates_of
 
@@ -86,9 +88,8 @@ def partition(
         results = [node for node in nodes if _is_used_outside(node, nodes)]
         part.graph.output([part.copies[node] for node in results])
         part_static = [n for n, node in enumerate(part.inputs) if node in weights]
-        program = CompiledProgram(
-            import_graph(fx.GraphModule(module, part.graph), part_static), settings
-        )
+        ordered, _ = lift_draws(fx.GraphModule(module, part.graph))
+        program = CompiledProgram(import_graph(ordered, part_static), settings)
         name = f"hidet_part{number}"
         module.add_submodule(name, _Part(program, part.inputs))
         arguments = tuple(whole.bring(node) for node in part.inputs)
@@ -105,13 +106,14 @@ def _known_nodes(
 ) -> set[fx.Node]:
     """Find what depends on weights and scalars alone and can be compiled."""
     known = set(weights)
+    compiled = {node for node in imported.devices if node not in imported.unsupported}
     for node in graph.nodes:
-        compiled = node in imported.devices and node not in imported.unsupported
-        if node.op == "get_attr" or (
-            node.op == "call_function" and compiled and known.issuperset(node.all_input_nodes)
-        ):
+        if node.op == "get_attr" or (node in compiled and known.issuperset(node.all_input_nodes)):
             known.add(node)
-    return known
+    # Eager torch has no kernel for random numbers.
+    return known | {
+        node for node in numbers_of(graph) & compiled if compiled.issuperset(node.users)
+    }
 
 
 def _parts(

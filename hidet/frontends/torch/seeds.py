@@ -24,9 +24,9 @@ def merge_draws(graph: fx.Graph) -> None:
     draws: dict[torch.device, list[fx.Node]] = {}
     for node in graph.find_nodes(op="call_function", target=DRAW):
         draws.setdefault(node.meta["val"].device, []).append(node)
-    *_, last = [None, *graph.find_nodes(op="placeholder")]
     for device, nodes in draws.items():
-        with graph.inserting_before(next(iter(graph.nodes)) if last is None else last.next):
+        first = next(node for node in graph.nodes if node.op != "placeholder")
+        with graph.inserting_before(first):
             merged = graph.call_function(DRAW, (len(nodes), device))
         merged.meta = dict(nodes[0].meta)
         merged.meta["val"] = nodes[0].meta["val"].new_empty((len(nodes), 2))
@@ -51,6 +51,16 @@ def save_seeds(graph: fx.Graph) -> None:
         node.meta["recompute"] = CheckpointPolicy.PREFER_RECOMPUTE
 
 
+def numbers_of(graph: fx.Graph) -> set[fx.Node]:
+    """Return the seeds of a graph, and what is computed of them alone."""
+    found = {node.args[0] for node in graph.find_nodes(op="call_function", target=RANDOM)}
+    for node in graph.nodes:
+        inputs = set(node.all_input_nodes)
+        if node.op == "call_function" and inputs and inputs <= found:
+            found.add(node)
+    return found
+
+
 def lift_draws(module: fx.GraphModule) -> tuple[fx.GraphModule, Draws]:
     """Make arguments of the seeds that a graph draws, behind its own.
 
@@ -61,8 +71,7 @@ def lift_draws(module: fx.GraphModule) -> tuple[fx.GraphModule, Draws]:
         The graph, itself where nothing in it is random, and what a call has to draw.
     """
     graph = module.graph
-    drawn = list(graph.find_nodes(op="call_function", target=DRAW))
-    early = {node.args[0] for node in graph.find_nodes(op="call_function", target=RANDOM)}
+    drawn, early = graph.find_nodes(op="call_function", target=DRAW), numbers_of(graph)
     if not drawn and not early:
         return module, []
     new, copies = fx.Graph(), dict[fx.Node, fx.Node]()
@@ -71,12 +80,7 @@ def lift_draws(module: fx.GraphModule) -> tuple[fx.GraphModule, Draws]:
     for node in drawn:
         copies[node] = new.placeholder(node.name)
         copies[node].meta = dict(node.meta)
-    for node in graph.nodes:
-        inputs = set(node.all_input_nodes)
-        if node.op == "call_function" and inputs and inputs <= early:
-            early.add(node)
-            copies[node] = new.node_copy(node, copies.__getitem__)
-    for node in graph.nodes:
+    for node in sorted(graph.nodes, key=lambda node: node not in early):  # which keeps their order
         if node not in copies:
             copies[node] = new.node_copy(node, copies.__getitem__)
     return fx.GraphModule(module, new), [node.args for node in drawn]
