@@ -110,10 +110,9 @@ def _known_nodes(
     for node in graph.nodes:
         if node.op == "get_attr" or (node in compiled and known.issuperset(node.all_input_nodes)):
             known.add(node)
-    # Eager torch has no kernel for random numbers.
-    return known | {
-        node for node in numbers_of(graph) & compiled if compiled.issuperset(node.users)
-    }
+    # Eager torch, which takes views, has no kernel for random numbers.
+    readers = {node for node in compiled if not _is_view(node)}
+    return known | {node for node in numbers_of(graph) & compiled if readers.issuperset(node.users)}
 
 
 def _parts(

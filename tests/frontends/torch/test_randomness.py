@@ -395,7 +395,7 @@ def test_parts_make_their_numbers_themselves(programs):
 
     def function(x):
         y = torch.linalg.inv(F.dropout(x, 0.5) + 9 * torch.eye(8))
-        return F.dropout(y, 0.5), torch.rand(8, 8), torch.linalg.inv(torch.randn(8, 8))
+        return F.dropout(y, 0.5), torch.rand(8, 8).t(), torch.linalg.inv(torch.randn(8, 8))
 
     torch._dynamo.reset()
     with warnings.catch_warnings():
