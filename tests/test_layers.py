@@ -50,7 +50,7 @@ LAYERS = {
         "absent analysis arch backend collector_pause context dialects errors escape foreign forks "
         "frontends.script legality lowering option pass_options runtime tracebacks tuning utils"
     ),
-    "frontends.torch": "absent dialects driver errors frontends.script option runtime",
+    "frontends.torch": "absent dialects driver errors frontends.script lang option runtime",
     "frontends.resizing": "errors",
     "frontends.trace": (
         "absent context dialects driver errors foreign frontends.resizing frontends.script "

@@ -245,6 +245,21 @@ class CompiledFunction:
             return run_outside(self._key, arguments)
         return call_operator(self._key, arguments)
 
+    def functional(
+        self, read: Sequence[torch.Tensor], written: Sequence[torch.Tensor]
+    ) -> tuple[torch.Tensor, ...]:
+        """Return what the function would make of tensors that it writes, and let them be.
+
+        This is for graphs that are functional already, such as in place of an operator.
+
+        Args:
+            read: its first arguments.
+            written: its last ones.
+        """
+        from hidet.driver.script_operator import call_functionally
+
+        return call_functionally(self._key, read, written)
+
     def profile(
         self, *arguments: object, warmup: int = 1, number: int = 2, repeat: int = 10
     ) -> list[float]:

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias, cast
 
 import torch
+from torch._higher_order_ops.auto_functionalize import auto_functionalized_v2
 from torch.fx.node import has_side_effect
 from torch.library import Library
 
@@ -53,6 +54,23 @@ def call_operator(key: str, arguments: Sequence[Any]) -> None:
     plain = [a.torch() if isinstance(a, HoldsTensor) else a for a in arguments]
     detached = [a.detach() if isinstance(a, torch.Tensor) else a for a in plain]
     getattr(torch.ops.hidet_script, operator_name(key)).default(*detached)
+
+
+def call_functionally(
+    key: str, read: Sequence[torch.Tensor], written: Sequence[torch.Tensor]
+) -> tuple[torch.Tensor, ...]:
+    """Call the operator of a kernel such that it writes to none of its arguments.
+
+    Returns:
+        What the last arguments would be afterwards.
+    """
+    operator: Operator = getattr(torch.ops.hidet_script, operator_name(key)).default
+    names = [argument.name for argument in operator._schema.arguments]  # pyright: ignore[reportPrivateUsage]
+    first, last = names[: len(read)], names[len(read) :]
+    bases = {f"_{name}_base_index": number for number, name in enumerate(last)}
+    arguments = dict(zip(first, read, strict=True))
+    found: Any = auto_functionalized_v2(operator, **arguments, **bases, _all_bases=list(written))
+    return tuple(found[1:])  # behind what the operator returns, which is nothing
 
 
 @torch.compiler.disable(  # pyright: ignore[reportUntypedFunctionDecorator]

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch import fx
 from torch._guards import TracingContext
+from torch._higher_order_ops.effects import with_effects
 from torch.fx.node import map_arg
 
 from hidet.errors import HidetError
@@ -158,7 +159,12 @@ def _boxed(function: Boxed) -> Boxed:
 
 
 def _is_pure(module: fx.GraphModule) -> bool:
-    """Tell whether a graph computes the same when it is run once more: nothing drawn or written."""
+    """Tell whether a graph computes the same when it is run once more: nothing drawn or written.
+
+    Nor may it have effects, of which torch keeps the order by tokens among its arguments.
+    """
+    if any(node.target is with_effects for node in module.graph.nodes):
+        return False
     schemas: list[Any] = [getattr(node.target, "_schema", None) for node in module.graph.nodes]
     writes = any(schema is not None and schema.is_mutable for schema in schemas)
     return not writes and not any(draws_numbers(node) for node in module.graph.nodes)

@@ -17,8 +17,14 @@ LEFT: dict[str, str] = {
     "no bytes, as an index that is a mask, and in `view` as another type",
     "sizes that depend on data": "`nonzero`, `unique`, `masked_select`, `repeat_interleave` by a "
     "tensor, `index_put` by a mask with several values",
-    "linear algebra": "factorisations and what is made of them, such as `linalg_inv_ex`, "
-    "`linalg_qr`, `_linalg_svd`, `linalg_solve_triangular`: LAPACK and cuSOLVER do these",
+    "linear algebra": "matrices of more than 64 rows or columns, more than 32 for `linalg_pinv`: "
+    "LAPACK and cuSOLVER are for those; `_linalg_svd` and `_linalg_eigh`, whose vectors have no "
+    "definite sign, so that others than torch's would be as right, also for values alone; "
+    "`linalg_eig`, whose numbers are complex; `cholesky`, `linalg_ldl_factor_ex`, "
+    "`linalg_matrix_exp`",
+    "errors about data": "`_linalg_check_errors`, such as for a matrix without an inverse, and "
+    "`_assert_async`: torch raises its own errors, without a warning; what they are about is "
+    "compiled",
     "Fourier transforms": "`_fft_r2c`, `_fft_c2r`, `_fft_c2c`: their numbers are complex",
     "random numbers": "`randperm`, `multinomial`, `poisson`, `binomial`, `_standard_gamma`, and "
     "all with a generator of their own: without a warning; what is made of them is compiled",
@@ -26,7 +32,8 @@ LEFT: dict[str, str] = {
     "of more than 4096: their work grows with the square",
     "loops as long as numbers in tensors say": "`igamma`, `special_zeta`, polynomials of Hermite, "
     "Laguerre and Legendre",
-    "not yet": "`histogramdd`, `hash_tensor`, `lu_unpack`, `linear_cross_entropy` in chunks",
+    "not yet": "`histogramdd`, `hash_tensor`, `linear_cross_entropy` in chunks; convolutions and "
+    "pools of integers, `gcd`, `lcm`",
 }
 """What stays in eager torch, by what it has in common."""
 

@@ -23,7 +23,12 @@ from hidet.frontends.torch.imported import ImportedGraph
 from hidet.frontends.torch.importer import import_graph
 from hidet.frontends.torch.locations import describe
 from hidet.frontends.torch.notices import UnsupportedOperatorWarning
-from hidet.frontends.torch.operators.emitter import Overload, draws_numbers, first_tensor
+from hidet.frontends.torch.operators.emitter import (
+    Overload,
+    draws_numbers,
+    first_tensor,
+    raises_errors,
+)
 from hidet.frontends.torch.program import CompiledProgram
 from hidet.frontends.torch.seeds import lift_draws, numbers_of
 from hidet.frontends.torch.settings import Settings
@@ -40,12 +45,17 @@ Part: TypeAlias = tuple[int, Kind]
 def report(imported: ImportedGraph, settings: Settings) -> None:
     """Say which operators are left to eager torch, in one warning.
 
-    Those that draw numbers are not among them: they belong to torch, which has the generators.
+    Those that draw numbers are not among them: they belong to torch, which has the generators. Nor
+    are those that raise torch's errors, such as for a matrix without an inverse.
 
     Raises:
         HidetError: the settings want the whole graph compiled; says what the first problem is.
     """
-    refused = {n: error for n, error in imported.unsupported.items() if not draws_numbers(n)}
+    refused = {
+        node: error
+        for node, error in imported.unsupported.items()
+        if not draws_numbers(node) and not raises_errors(node)
+    }
     if not refused:
         return
     if not settings.fallback:

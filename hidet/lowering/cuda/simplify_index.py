@@ -80,6 +80,7 @@ class _Simplifier:
         if len(op.results) == 1 and self._simplify_result(op, op.results[0], block):
             following = op.next_op
             if isinstance(op, CheckedIndexOp) and is_proven(self._forms, op):
+                op.result.replace_all_uses_with(op.index)  # of arithmetic that is still to come
                 block.erase_op(op)
             return following
         self._rebuild_operands(op, block)

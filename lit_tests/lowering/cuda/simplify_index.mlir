@@ -303,6 +303,20 @@ cuda.kernel @checked_index(%x : memref<64xf32>, %c : f32, %n : index) grid(1) bl
   memref.store %c, %x[%one] : memref<64xf32>
 }
 
+// Arithmetic may use what has been checked and is proven.
+
+// CHECK-LABEL: cuda.kernel @proven_then_computed
+// CHECK-NEXT:    %[[C3:.*]] = arith.constant 3 : index
+// CHECK-NEXT:    memref.store %c, %x[%[[C3]]]
+cuda.kernel @proven_then_computed(%x : memref<64xf32>, %c : f32) grid(1) block(64) {
+  %three = arith.constant 3 : i64
+  %place = arith.index_cast %three : i64 to index
+  %i = cuda.checked_index %place below 64 "proven"
+  %wide = arith.index_cast %i : index to i64
+  %again = arith.index_cast %wide : i64 to index
+  memref.store %c, %x[%again] : memref<64xf32>
+}
+
 // An index that is the same in all iterations is loaded and checked ahead of the loop, where the loop
 // is sure to run.
 

@@ -380,6 +380,11 @@ CASES = [
     case(aten.max.default, floats(2, 3)),
     case(aten.min.default, integers(2, 3)),
     case(aten.max.dim, floats(2, 3), 1, results=(0, 1)),
+    case(aten.max.default, booleans(2, 3)),
+    case(aten.max.dim, booleans(4, 3), 1, results=(0, 1)),
+    case(aten.min.dim, booleans(4, 3), 0, results=(0, 1)),
+    case(aten.amax.default, booleans(4, 3), [1]),
+    case(aten.amin.default, booleans(4, 3), [0]),
     case(aten.min.dim, with_zeros(2, 3), 0, True, results=(0, 1)),
     *(
         case(target, with_zeros(4, 2), *arguments)

@@ -171,6 +171,16 @@ def test_reductions_at_positions(reduce, include_self):
         check(aten.index_reduce.default, x, 1, places, source, reduce, include_self=include_self)
 
 
+@pytest.mark.parametrize("include_self", [False, True])
+@pytest.mark.parametrize("reduce", ["sum", "prod", "amax", "amin"])
+def test_reductions_of_integers_and_truths(reduce, include_self):
+    places = torch.randint(0, 5, (2, 6))
+    for limit, dtype in ((2, torch.bool), (9, torch.int64), (9, torch.uint8), (9, torch.int16)):
+        x, source = (torch.randint(0, limit, (3, 6)).to(dtype) for _ in range(2))
+        rest = (x, 1, places, source, reduce)
+        check(aten.scatter_reduce.two, *rest, include_self=include_self)
+
+
 def test_masked_scatter():
     x = floats(3, 5, 7)
     check(aten.masked_scatter.default, x, x > 0, floats(200))
@@ -188,6 +198,7 @@ def test_boxes(x):
     check(aten.avg_pool3d.default, x, *box, True, False)
     check(aten.avg_pool3d.default, x, *box, True, True, 5)
     check(aten._adaptive_avg_pool3d.default, x, [3, 2, 4])
+    assert DECOMPOSED[aten.avg_pool3d.default](x.long(), *box) is NotImplemented
 
 
 @pytest.mark.parametrize("x", [floats(2, 3, 7, 8, 9), floats(3, 7, 8, 9)], ids=["5", "4"])

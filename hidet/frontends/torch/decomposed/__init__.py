@@ -8,6 +8,7 @@ from hidet.frontends.torch.decomposed.attention import ATTENTION
 from hidet.frontends.torch.decomposed.bessel import BESSEL
 from hidet.frontends.torch.decomposed.convolution import CONVOLUTION
 from hidet.frontends.torch.decomposed.counting import COUNTING
+from hidet.frontends.torch.decomposed.matrices import MATRICES
 from hidet.frontends.torch.decomposed.pooling import POOLING
 from hidet.frontends.torch.decomposed.randomness import RANDOMNESS
 from hidet.frontends.torch.decomposed.sorting import SORTING
@@ -19,6 +20,7 @@ DECOMPOSED = {
     **BESSEL,
     **CONVOLUTION,
     **COUNTING,
+    **MATRICES,
     **POOLING,
     **RANDOMNESS,
     **SORTING,

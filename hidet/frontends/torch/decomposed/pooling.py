@@ -45,7 +45,7 @@ def avg_pool3d(
 ) -> Tensor:
     """The means of boxes: sums of images, then of their stacks, divided by their sizes."""
     k, s, p = (per_dimension(each, 3) for each in (kernel, stride or kernel, padding))
-    if ceil_mode and count_include_pad and divisor_override is None:
+    if not x.is_floating_point() or (ceil_mode and count_include_pad and divisor_override is None):
         return NotImplemented
 
     def sums(x: Tensor) -> Tensor:

@@ -231,8 +231,8 @@ def spherical_bessel_j0(x: Tensor) -> Tensor:
 
 
 def addbmm(x: Tensor, lhs: Tensor, rhs: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
-    """A sum of products of matrices."""
-    total = alpha * torch.bmm(lhs, rhs).sum(0)
+    """A sum of products of matrices [b, m, k] and [b, k, n]: one product over all b k."""
+    total = alpha * torch.mm(lhs.transpose(0, 1).flatten(1), rhs.flatten(0, 1))
     return total if beta == 0 else beta * x + total
 
 

@@ -31,7 +31,7 @@ def scatter_reduce(
     if index.numel() == 0:
         return x.clone()
     counts = torch.zeros_like(x).scatter_add(dim, index, torch.ones_like(src))
-    start = x if include_self else torch.where(counts > 0, 0, x)
+    start = x if include_self else torch.where(counts > 0, torch.zeros_like(x), x)
     if reduce == "sum":
         return start.scatter_add(dim, index, src)
     if reduce == "mean":
@@ -45,9 +45,16 @@ def _pairwise(
     x: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool, counts: Tensor
 ) -> Any:
     """Give products or extremes, for which every element looks at all of the source's."""
-    if x.numel() * index.shape[dim] > LARGEST or not x.is_floating_point():
+    if x.numel() * index.shape[dim] > LARGEST:
         return NotImplemented
-    neutral = {"prod": 1.0, "amax": -torch.inf, "amin": torch.inf}[reduce]
+    if x.dtype is torch.bool:
+        found = _pairwise(x.byte(), dim, index, src.byte(), reduce, include_self, counts)
+        return found.bool()
+    if x.is_floating_point():
+        lowest, highest = -torch.inf, torch.inf
+    else:
+        lowest, highest = torch.iinfo(x.dtype).min, torch.iinfo(x.dtype).max
+    neutral = {"prod": 1, "amax": lowest, "amin": highest}[reduce]
     index = checked(index, x.shape[dim])
     pads: list[int] = []
     for axis in reversed(range(x.dim())):
@@ -57,7 +64,7 @@ def _pairwise(
     places = torch.arange(x.shape[dim], device=x.device)[:, None]
     parts = torch.where(index == places, src, neutral)
     found = {"prod": torch.prod, "amax": torch.amax, "amin": torch.amin}[reduce](parts, -1)
-    found = found.movedim(-1, dim)
+    found = found.to(x.dtype).movedim(-1, dim)
     if include_self:
         join: Any = {"prod": torch.mul, "amax": torch.maximum, "amin": torch.minimum}[reduce]
         return join(x, found)

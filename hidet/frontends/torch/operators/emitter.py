@@ -6,6 +6,7 @@ from typing import Any, Literal, TypeAlias, cast
 
 import torch
 from torch import fx
+from torch._higher_order_ops.effects import with_effects
 from xdsl.dialects.builtin import LocationAttr, TensorType, UnknownLoc
 from xdsl.ir import Attribute, Block, SSAValue
 
@@ -70,6 +71,18 @@ def draws_numbers(node: fx.Node) -> bool:
         return True
     place = names.index("dropout_p")
     return bool(node.args[place] if place < len(node.args) else node.kwargs.get("dropout_p"))
+
+
+_CHECKS = (
+    torch.ops.aten._assert_async.default,
+    torch.ops.aten._assert_async.msg,
+    torch.ops.aten._linalg_check_errors.default,
+)
+
+
+def raises_errors(node: fx.Node) -> bool:
+    """Tell whether a call does nothing but to raise an error of torch's if data are wrong."""
+    return node.target in _CHECKS or (node.target is with_effects and node.args[1] in _CHECKS)
 
 
 def may_be_tf32(result: torch.Tensor) -> bool:

@@ -5,11 +5,11 @@ from functools import partial
 from math import prod
 
 import torch
-from xdsl.dialects.builtin import TensorType, i64
+from xdsl.dialects.builtin import TensorType, i1, i64
 from xdsl.ir import SSAValue
 
 from hidet.dialects import graph
-from hidet.dialects.graph.base import shape_of
+from hidet.dialects.graph.base import element_type, shape_of
 from hidet.dialects.graph.reduction import ReductionOp, TruthReductionOp
 from hidet.frontends.torch.operators.emitter import (
     Emitter,
@@ -25,6 +25,12 @@ LONGEST_RUNNING_SUM = 4096
 """Over so many elements running sums are compiled."""
 
 
+_OF_TRUTHS: dict[type[ReductionOp], type[ReductionOp]] = {
+    graph.MaxOp: graph.AnyOp,
+    graph.MinOp: graph.AllOp,
+}
+
+
 def reduce(
     op: type[ReductionOp],
     g: Emitter,
@@ -36,6 +42,7 @@ def reduce(
 
     Of truth values elements of any type are taken: they are true where they are not 0.
     """
+    op = _of_elements(op, x)
     x = x if issubclass(op, TruthReductionOp) else g.cast(x, g.element)
     return g.emit(op(x, _axes(x, dim), keepdim))
 
@@ -44,6 +51,7 @@ def extremum(
     op: type[ReductionOp], g: Emitter, x: SSAValue, dim: int, keepdim: bool = False
 ) -> tuple[SSAValue, SSAValue]:
     """The largest or smallest elements, and where they are."""
+    op = _of_elements(op, x)
     return g.emit(op(x, _axes(x, dim), keepdim)), position(op, g, x, dim, keepdim)
 
 
@@ -119,6 +127,11 @@ def running_sum(g: Emitter, x: SSAValue, dim: int) -> SSAValue:
     sums = g.emit(graph.SumOp(parts, (dim,)))
     last = len(sizes) - 1
     return g.permute(sums, [*range(dim), last, *range(dim, last)])
+
+
+def _of_elements(op: type[ReductionOp], x: SSAValue) -> type[ReductionOp]:
+    """Give the reduction that does the same to truth values, if there is one and they are some."""
+    return _OF_TRUTHS.get(op, op) if element_type(x) == i1 else op
 
 
 def _axes(x: SSAValue, dim: int | Sequence[int] | None) -> Sequence[int] | None:

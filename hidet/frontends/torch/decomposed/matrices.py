@@ -1,0 +1,403 @@
+"""Linear algebra of small matrices by kernels of `hidet.frontends.torch.matrices`, one a batch.
+
+Matrices of up to `LARGEST` rows and columns are factorised by a warp each; systems of equations
+with their factors are solved by a lane for each column. Larger ones are left to eager torch, and so
+are singular vectors and eigenvectors, which have no definite sign: torch's own would be others. It
+asks for them also where it is about singular values and eigenvalues alone.
+"""
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from hidet.frontends.torch.decomposed.writes import checked
+
+aten = torch.ops.aten
+
+LARGEST = 64
+"""So many rows and columns are factorised and solved for: their square fits into shared memory."""
+LARGEST_ROTATED = 32
+"""So many are rotated: each of some eight sweeps goes over all pairs of columns."""
+
+
+def fits(*matrices: Tensor, largest: int = LARGEST) -> bool:
+    """Return whether kernels take matrices [..., m, n]."""
+    kinds = {x.dtype for x in matrices}
+    return (
+        len(kinds) == 1
+        and kinds <= {torch.float32, torch.float64}
+        and all(max(x.shape[-2:]) <= largest for x in matrices)
+    )
+
+
+def element(x: Tensor) -> str:
+    """Return the name of the type of the elements."""
+    return str(x.dtype).removeprefix("torch.")
+
+
+def stack(x: Tensor, batch: torch.Size) -> Tensor:
+    """Return matrices [..., m, n] as [count, m, n], expanded to the shape of a batch."""
+    return x.expand(*batch, *x.shape[-2:]).reshape(prod(batch), *x.shape[-2:]).contiguous()
+
+
+def common(one: Tensor, other: Tensor) -> torch.Size:
+    """Return the shape of the batch that two tensors of matrices have together."""
+    shapes = one.shape[:-2], other.shape[:-2]
+    return torch.broadcast_shapes(*shapes)  # pyright: ignore[reportUnknownVariableType]
+
+
+def run(
+    build: Callable[..., Any], arguments: Sequence[Any], read: Sequence[Tensor], *written: Tensor
+) -> tuple[Tensor, ...]:
+    """Return what a kernel makes of tensors, zeros where there are no elements to read.
+
+    Args:
+        build: gives the kernel.
+        arguments: those of `build`.
+        read: the first arguments of the kernel.
+        written: the last ones, of which only type and shape count.
+    """
+    if any(x.numel() == 0 for x in read):
+        return tuple(torch.zeros_like(x) for x in written)
+    return build(*arguments).functional(read, written)
+
+
+def integers(x: Tensor, *shape: int) -> Tensor:
+    """Return a tensor of i32 that a kernel will write."""
+    return torch.empty(shape, dtype=torch.int32, device=x.device)
+
+
+# ----------------------------------------------------------------------------- LU
+
+
+def lu_factors(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Return LU [..., m, n], pivots [..., min(m, n)] and what failed [...]."""
+    from hidet.frontends.torch.matrices.triangular import lu_factor
+
+    batch, (m, n) = x.shape[:-2], x.shape[-2:]
+    rows = stack(x, batch)
+    count, least = rows.shape[0], min(m, n)
+    written = (x.new_empty(count, n, m), integers(x, count, least), integers(x, count))
+    lu, pivots, info = run(lu_factor, (element(x), count, m, n), [rows], *written)
+    return lu.mT.reshape(x.shape), pivots.reshape(*batch, least), info.reshape(batch)
+
+
+def solved(lu: Tensor, pivots: Tensor, rhs: Tensor, transposed: bool) -> Tensor:
+    """Return the solution of a x = rhs [..., n, columns], given the factors of a."""
+    from hidet.frontends.torch.matrices.triangular import lu_solve
+
+    batch, (n, columns) = common(lu, rhs), rhs.shape[-2:]
+    factors, right = stack(lu.mT, batch), stack(rhs, batch)
+    pivots = stack(pivots[..., None], batch)[..., 0].contiguous()
+    count = factors.shape[0]
+    sizes = (element(lu), count, n, columns, transposed)
+    written = rhs.new_empty(count, columns, n)
+    (found,) = run(lu_solve, sizes, [factors, pivots, right], written)
+    return found.mT.reshape(*batch, n, columns)
+
+
+def lu_factor_ex(x: Tensor, *, pivot: bool = True, check_errors: bool = False) -> Any:
+    """LU with partial pivoting."""
+    if not pivot or check_errors or not fits(x):
+        return NotImplemented
+    return lu_factors(x)
+
+
+def lu_unpack(
+    lu: Tensor, pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True
+) -> Any:
+    """The permutation, the lower and the upper triangle that LU consists of."""
+    from hidet.frontends.torch.matrices.triangular import permutation
+
+    m, n = lu.shape[-2:]
+    least, empty = min(m, n), lu.new_empty(0)
+    if not fits(lu) or lu.numel() == 0:
+        return NotImplemented
+    lower, upper = empty, empty
+    if unpack_data:
+        diagonal = torch.eye(m, least, dtype=lu.dtype, device=lu.device)
+        lower = lu[..., :least].tril(-1) + diagonal
+        upper = lu[..., :least, :].triu()
+    if not unpack_pivots:
+        return empty, lower, upper
+    places = checked(pivots.long() - 1, m).reshape(-1, least)
+    written = torch.empty(places.shape[0], m, dtype=torch.int64, device=lu.device)
+    (order,) = run(permutation, (places.shape[0], m, least), [places], written)
+    order = order.reshape(*pivots.shape[:-1], 1, m)
+    rows = torch.arange(m, device=lu.device)[:, None]
+    return (order == rows).to(lu.dtype), lower, upper
+
+
+def lu(x: Tensor, *, pivot: bool = True) -> Any:
+    """The permutation and the triangles of a matrix."""
+    if not pivot or not fits(x):
+        return NotImplemented
+    factors, pivots, _ = lu_factors(x)
+    return lu_unpack(factors, pivots)
+
+
+def solve_lu(
+    lu: Tensor, pivots: Tensor, rhs: Tensor, *, left: bool = True, adjoint: bool = False
+) -> Any:
+    """The solution of a x = rhs, or of x a = rhs, given the factors of a."""
+    if not left:
+        found = solve_lu(lu, pivots, rhs.mT, adjoint=not adjoint)
+        return found if found is NotImplemented else found.mT
+    return solved(lu, pivots, rhs, adjoint) if _solvable(lu, rhs) else NotImplemented
+
+
+def _solvable(a: Tensor, rhs: Tensor) -> bool:
+    """Return whether kernels take a matrix and the columns of another one."""
+    return fits(a, rhs[..., :1])
+
+
+def solve_ex(a: Tensor, rhs: Tensor, *, left: bool = True, check_errors: bool = False) -> Any:
+    """The solution of a x = rhs, or of x a = rhs, with the factors of a."""
+    is_vector = rhs.dim() == 1 or (a.dim() - 1 == rhs.dim() and rhs.shape == a.shape[:-1])
+    columns = rhs[..., None] if is_vector else rhs
+    if check_errors or not fits(a) or not _solvable(a, columns if left else columns.mT):
+        return NotImplemented
+    lu, pivots, info = lu_factors(a)
+    found = solve_lu(lu, pivots, columns, left=left)
+    return found[..., 0] if is_vector else found, lu, pivots, info
+
+
+def inv_ex(x: Tensor, *, check_errors: bool = False) -> Any:
+    """The inverse, and what failed."""
+    if check_errors or not fits(x):
+        return NotImplemented
+    lu, pivots, info = lu_factors(x)
+    identity = torch.eye(x.shape[-1], dtype=x.dtype, device=x.device)
+    return solved(lu, pivots, identity, False), info
+
+
+def _of_columns(x: Tensor) -> Tensor:
+    """Return what torch factorises for a determinant, whose derivatives rely on it."""
+    return x.mT if x.is_contiguous() else x
+
+
+def _sign(pivots: Tensor) -> Tensor:
+    """Return whether a permutation is odd."""
+    own = torch.arange(1, pivots.shape[-1] + 1, device=pivots.device)
+    return (pivots != own).sum(-1) % 2 == 1
+
+
+def det(x: Tensor) -> Any:
+    """The determinant, and the factors."""
+    if not fits(x):
+        return NotImplemented
+    lu, pivots, _ = lu_factors(_of_columns(x))
+    product = lu.diagonal(dim1=-2, dim2=-1).prod(-1)
+    return torch.where(_sign(pivots), -product, product), lu, pivots
+
+
+def slogdet(x: Tensor) -> Any:
+    """The sign and the logarithm of the size of the determinant, and the factors."""
+    if not fits(x):
+        return NotImplemented
+    lu, pivots, _ = lu_factors(_of_columns(x))
+    diagonal = lu.diagonal(dim1=-2, dim2=-1)
+    sign = diagonal.sign().prod(-1)
+    return torch.where(_sign(pivots), -sign, sign), diagonal.abs().log().sum(-1), lu, pivots
+
+
+# ----------------------------------------------------------------------------- triangles
+
+
+def triangular(
+    a: Tensor, rhs: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False
+) -> Any:
+    """The solution of a x = rhs, or of x a = rhs, where a is a triangle."""
+    from hidet.frontends.torch.matrices.triangular import solve_triangular
+
+    if not left:
+        found = triangular(a.mT, rhs.mT, upper=not upper, unitriangular=unitriangular)
+        return found if found is NotImplemented else found.mT
+    if not _solvable(a, rhs):
+        return NotImplemented
+    batch, (n, columns) = common(a, rhs), rhs.shape[-2:]
+    matrices, right = stack(a, batch), stack(rhs, batch)
+    sizes = (element(a), len(matrices), n, columns, upper, unitriangular)
+    written = rhs.new_empty(len(matrices), columns, n)
+    (found,) = run(solve_triangular, sizes, [matrices, right], written)
+    return found.mT.reshape(*batch, n, columns)
+
+
+def triangular_solve(
+    rhs: Tensor,
+    a: Tensor,
+    upper: bool = True,
+    transpose: bool = False,
+    unitriangular: bool = False,
+) -> Any:
+    """The same, and the triangle."""
+    matrix = a.mT if transpose else a
+    found = triangular(matrix, rhs, upper=upper != transpose, unitriangular=unitriangular)
+    if found is NotImplemented:
+        return found
+    return found, a.mT.expand(*found.shape[:-2], *a.shape[-2:]).contiguous().mT.clone()
+
+
+def cholesky_ex(x: Tensor, *, upper: bool = False, check_errors: bool = False) -> Any:
+    """The triangular factor of a symmetric matrix, and what failed."""
+    from hidet.frontends.torch.matrices.triangular import cholesky
+
+    if check_errors or not fits(x):
+        return NotImplemented
+    batch, n = x.shape[:-2], x.shape[-1]
+    rows = stack(x.mT if upper else x, batch)
+    written = (torch.empty_like(rows), integers(x, len(rows)))
+    lower, info = run(cholesky, (element(x), len(rows), n), [rows], *written)
+    # It is stored by columns.
+    return (lower if upper else lower.mT).reshape(x.shape), info.reshape(batch)
+
+
+def cholesky_solve(rhs: Tensor, factor: Tensor, upper: bool = False) -> Any:
+    """The solution of a x = rhs, given the triangular factor of a."""
+    lower = factor.mT if upper else factor
+    first = triangular(lower, rhs, upper=False)
+    return first if first is NotImplemented else triangular(lower.mT, first, upper=True)
+
+
+def cholesky_inverse(factor: Tensor, upper: bool = False) -> Any:
+    """The inverse of a matrix, given its triangular factor."""
+    identity = torch.eye(factor.shape[-1], dtype=factor.dtype, device=factor.device)
+    return cholesky_solve(identity, factor, upper)
+
+
+# ----------------------------------------------------------------------------- reflections
+
+
+def geqrf(x: Tensor) -> Any:
+    """R, and the reflections that lead to it."""
+    from hidet.frontends.torch.matrices.orthogonal import qr_factor
+
+    if not fits(x):
+        return NotImplemented
+    batch, (m, n) = x.shape[:-2], x.shape[-2:]
+    rows = stack(x, batch)
+    written = (x.new_empty(len(rows), n, m), x.new_empty(len(rows), min(m, n)))
+    qr, tau = run(qr_factor, (element(x), len(rows), m, n), [rows], *written)
+    return qr.mT.reshape(x.shape), tau.reshape(*batch, min(m, n))
+
+
+def ormqr(a: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpose: bool = False) -> Any:
+    """A matrix times the orthogonal one, [m, m], that reflections are."""
+    from hidet.frontends.torch.matrices.orthogonal import reflect
+
+    if not left:
+        found = ormqr(a, tau, other.mT, transpose=not transpose)
+        return found if found is NotImplemented else found.mT
+    count, (m, columns) = tau.shape[-1], other.shape[-2:]
+    if not _solvable(a, other) or tau.dtype is not a.dtype:
+        return NotImplemented
+    batch = common(a, other)
+    if count == 0:
+        return other.expand(*batch, m, columns).clone()
+    rows, right = stack(a[..., :count], batch), stack(other, batch)
+    factors = stack(tau[..., None], batch)[..., 0].contiguous()
+    sizes = (element(a), len(rows), m, count, columns, transpose)
+    written = other.new_empty(len(rows), columns, m)
+    (found,) = run(reflect, sizes, [rows, factors, right], written)
+    return found.mT.reshape(*batch, m, columns)
+
+
+def householder_product(a: Tensor, tau: Tensor) -> Any:
+    """The first columns of the orthogonal matrix that reflections are."""
+    return ormqr(a, tau, torch.eye(*a.shape[-2:], dtype=a.dtype, device=a.device))
+
+
+def qr(x: Tensor, mode: str = "reduced") -> Any:
+    """The orthogonal and the triangular factor."""
+    found = geqrf(x)
+    if found is NotImplemented:
+        return found
+    (factors, tau), (m, n) = found, x.shape[-2:]
+    columns = m if mode == "complete" else min(m, n)
+    r = factors[..., :columns, :].mT.tril().mT  # by columns, as it is
+    if mode == "r":
+        return x.new_empty(0), r
+    identity = torch.eye(m, columns, dtype=x.dtype, device=x.device)
+    return ormqr(factors, tau, identity), r
+
+
+# ----------------------------------------------------------------------------- rotations
+
+
+def _eigen(x: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the eigenvalues [..., n] of symmetric matrices, in no order, and their vectors."""
+    from hidet.frontends.torch.matrices.orthogonal import eigen
+
+    rows, n = stack(x, x.shape[:-2]), x.shape[-1]
+    written = (x.new_empty(len(rows), n), torch.empty_like(rows))
+    values, vectors = run(eigen, (element(x), len(rows), n), [rows], *written)
+    return values.reshape(x.shape[:-1]), vectors.mT.reshape(x.shape)
+
+
+def _singular(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Return left [..., m, n], with m >= n, values [..., n] and right [..., n, n], in no order.
+
+    x is left right.T; the columns of left are orthogonal, and as long as the values say.
+    """
+    from hidet.frontends.torch.matrices.orthogonal import singular
+
+    batch, (m, n) = x.shape[:-2], x.shape[-2:]
+    rows = stack(x, batch)
+    written = (x.new_empty(len(rows), n, m), x.new_empty(len(rows), n, n))
+    left, right = run(singular, (element(x), len(rows), m, n), [rows], *written)
+    values = aten.linalg_vector_norm(left, 2, [-1]).reshape(*batch, n)
+    return left.mT.reshape(x.shape), values, right.mT.reshape(*batch, n, n)
+
+
+def pinv(
+    x: Tensor, *, atol: Tensor | None = None, rtol: Tensor | None = None, hermitian: bool = False
+) -> Any:
+    """The inverse on the space that is not mapped to nearly 0."""
+    if not fits(x, largest=LARGEST_ROTATED):
+        return NotImplemented
+    if x.numel() == 0:
+        return x.mT.clone()
+    if x.shape[-2] < x.shape[-1]:
+        return pinv(x.mT, atol=atol, rtol=rtol, hermitian=hermitian).mT
+    if hermitian:
+        scale, right = _eigen(x)
+        left, sizes = right, scale.abs()
+    else:
+        left, sizes, right = _singular(x)
+        scale = sizes * sizes
+    relative: Tensor | float = max(x.shape[-2:]) * torch.finfo(x.dtype).eps
+    if rtol is not None:
+        relative = rtol[..., None]
+    elif atol is not None:
+        relative = torch.where(atol[..., None] > 0, 0.0, relative)
+    bound = sizes.amax(-1, True) * relative
+    if atol is not None:
+        bound = torch.maximum(bound, atol[..., None].to(bound.dtype))
+    inverse = torch.where(sizes > bound, 1 / scale, 0)
+    return (right * inverse[..., None, :]) @ left.mT
+
+
+MATRICES: dict[Any, Callable[..., Any]] = {
+    aten._linalg_det.default: det,
+    aten._linalg_slogdet.default: slogdet,
+    aten._linalg_solve_ex.default: solve_ex,
+    aten.cholesky_inverse.default: cholesky_inverse,
+    aten.cholesky_solve.default: cholesky_solve,
+    aten.geqrf.default: geqrf,
+    aten.linalg_cholesky_ex.default: cholesky_ex,
+    aten.linalg_householder_product.default: householder_product,
+    aten.linalg_inv_ex.default: inv_ex,
+    aten.linalg_lu.default: lu,
+    aten.linalg_lu_factor_ex.default: lu_factor_ex,
+    aten.linalg_lu_solve.default: solve_lu,
+    aten.linalg_pinv.atol_rtol_tensor: pinv,
+    aten.linalg_qr.default: qr,
+    aten.linalg_solve_triangular.default: triangular,
+    aten.lu_unpack.default: lu_unpack,
+    aten.ormqr.default: ormqr,
+    aten.triangular_solve.default: triangular_solve,
+}
+"""How linear algebra is taken apart."""

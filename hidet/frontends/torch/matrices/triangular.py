@@ -1,0 +1,266 @@
+"""Kernels that factorise matrices into triangles, and solve systems of equations with triangles.
+
+References: G. Golub and C. Van Loan, Matrix Computations, 4th edition, 3.1 (substitution), 3.4 (LU
+with partial pivoting) and 4.2 (Cholesky).
+"""
+
+# What scripts say is no Python for a type checker.
+# pyright: reportInvalidTypeForm=false, reportUnknownParameterType=false
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportMissingParameterType=false, reportOperatorIssue=false
+# pyright: reportGeneralTypeIssues=false, reportAttributeAccessIssue=false
+
+from functools import cache
+
+from hidet.driver.script import CompiledFunction
+from hidet.frontends.script import script, script_module
+from hidet.frontends.torch.matrices.warps import ALL, LANES, TYPES, pitch
+from hidet.lang import attrs, cdiv, i32, i64, shared_tensor
+from hidet.lang.cuda import blockIdx, shfl_xor_sync, syncthreads, threadIdx
+from hidet.lang.math import sqrt
+
+
+@script
+def pivot_row(a, k, m, lane):
+    """Return the first row from k on with the largest element of column k, in all lanes."""
+    largest = abs(a[k, k])
+    row = i32(k)
+    for i in range(k + lane, m, LANES):
+        if abs(a[i, k]) > largest:
+            largest = abs(a[i, k])
+            row = i32(i)
+    for mask in [16, 8, 4, 2, 1]:
+        other = shfl_xor_sync(ALL, largest, mask)
+        other_row = shfl_xor_sync(ALL, row, mask)
+        if other > largest or (other == largest and other_row < row):
+            largest = other
+            row = other_row
+    return row
+
+
+@cache
+def lu_factor(element: str, batch: int, m: int, n: int) -> CompiledFunction:
+    """Return `lu_factor(x, lu, pivots, info)`: LU with partial pivoting, a warp a matrix.
+
+    x [batch, m, n]; lu [batch, n, m] is stored by columns; pivots [batch, min(m, n)], from 1 on,
+    are the rows that each row was exchanged with; info [batch] is the number, from 1 on, of the
+    first pivot that is 0, or 0.
+    """
+    kind, least = TYPES[element], min(m, n)
+
+    with script_module() as module:
+
+        @script
+        def lu_factor(
+            x: kind[batch, m, n],
+            lu: kind[batch, n, m],
+            pivots: i32[batch, least],
+            info: i32[batch],
+        ):
+            attrs.cuda.grid_dim = batch
+            attrs.cuda.block_dim = LANES
+            lane, b = threadIdx.x, blockIdx.x
+            a = shared_tensor(element, [m, pitch(n)])
+            for p in range(lane, m * n, LANES):
+                a[p // n, p % n] = x[b, p // n, p % n]
+            first_zero = i32(0)
+            syncthreads()
+            for k in range(least):
+                row = pivot_row(a, k, m, lane)
+                if lane == 0:
+                    pivots[b, k] = row + 1
+                for j in range(lane, n, LANES):
+                    kept = a[k, j]
+                    a[k, j] = a[row, j]
+                    a[row, j] = kept
+                syncthreads()
+                pivot = a[k, k]
+                if pivot == 0.0:
+                    first_zero = i32(k) + 1 if first_zero == 0 else first_zero
+                else:
+                    for i in range(k + 1 + lane, m, LANES):
+                        factor = a[i, k] / pivot
+                        a[i, k] = factor
+                        for j in range(k + 1, n):
+                            a[i, j] -= factor * a[k, j]
+                syncthreads()
+            for p in range(lane, m * n, LANES):
+                lu[b, p // m, p % m] = a[p % m, p // m]
+            if lane == 0:
+                info[b] = first_zero
+
+    return module.build().lu_factor
+
+
+@cache
+def permutation(batch: int, m: int, count: int) -> CompiledFunction:
+    """Return `permutation(pivots, order)`: the order of rows after exchanges, a lane a matrix.
+
+    pivots [batch, count], from 0 on and below m; order [batch, m].
+    """
+    with script_module() as module:
+
+        @script
+        def permutation(pivots: i64[batch, count], order: i64[batch, m]):
+            attrs.cuda.grid_dim = cdiv(batch, LANES)
+            attrs.cuda.block_dim = LANES
+            b = blockIdx.x * LANES + threadIdx.x
+            if b < batch:
+                for i in range(m):
+                    order[b, i] = i
+                for k in range(count):
+                    kept = order[b, k]
+                    order[b, k] = order[b, pivots[b, k]]
+                    order[b, pivots[b, k]] = kept
+
+    return module.build().permutation
+
+
+@cache
+def cholesky(element: str, batch: int, n: int) -> CompiledFunction:
+    """Return `cholesky(x, lower, info)`: the factor of symmetric matrices, a warp a matrix.
+
+    Of x [batch, n, n] the lower triangle is read; lower [batch, n, n] is stored by columns; info
+    [batch] is the number, from 1 on, of the first minor that is not positive, or 0.
+    """
+    kind = TYPES[element]
+
+    with script_module() as module:
+
+        @script
+        def cholesky(x: kind[batch, n, n], lower: kind[batch, n, n], info: i32[batch]):
+            attrs.cuda.grid_dim = batch
+            attrs.cuda.block_dim = LANES
+            lane, b = threadIdx.x, blockIdx.x
+            a = shared_tensor(element, [n, pitch(n)])
+            for p in range(lane, n * n, LANES):
+                a[p // n, p % n] = x[b, p // n, p % n]
+            failed = i32(0)
+            syncthreads()
+            for k in range(n):
+                pivot = a[k, k]
+                if failed == 0 and not pivot > 0.0:
+                    failed = i32(k) + 1
+                root = sqrt(pivot)
+                syncthreads()
+                if failed == 0:
+                    for i in range(k + lane, n, LANES):
+                        a[i, k] = root if i == k else a[i, k] / root
+                syncthreads()
+                if failed == 0:
+                    for i in range(k + 1 + lane, n, LANES):
+                        for j in range(k + 1, i + 1):
+                            a[i, j] -= a[i, k] * a[j, k]
+                syncthreads()
+            for p in range(lane, n * n, LANES):
+                lower[b, p // n, p % n] = a[p % n, p // n] if p % n >= p // n else 0.0
+            if lane == 0:
+                info[b] = failed
+
+    return module.build().cholesky
+
+
+@script
+def substitute(matrix, mine, lane, n, upper, unit, transposed):
+    """Solve for the column that a lane has in shared memory.
+
+    Of the matrix, or of the transposed one, a triangle is read.
+    """
+    for step in range(n):
+        k = n - 1 - step if upper else step
+        if not unit:
+            mine[k, lane] = mine[k, lane] / matrix[k, k]
+        for i in range(0 if upper else k + 1, k if upper else n):
+            mine[i, lane] -= (matrix[k, i] if transposed else matrix[i, k]) * mine[k, lane]
+
+
+@script
+def exchange(mine, lane, n, k, pivot):
+    """Exchange two rows of the column that a lane has, one by a pivot."""
+    row = min(max(pivot - 1, 0), n - 1)
+    kept = mine[k, lane]
+    mine[k, lane] = mine[row, lane]
+    mine[row, lane] = kept
+
+
+@cache
+def solve_triangular(
+    element: str, batch: int, n: int, columns: int, upper: bool, unit: bool
+) -> CompiledFunction:
+    """Return `solve_triangular(a, b, x)`: the solution of a x = b, a lane a column.
+
+    a [batch, n, n], of which one triangle is read, without its diagonal where that is `unit`;
+    b [batch, n, columns]; x [batch, columns, n] is stored by columns.
+    """
+    kind = TYPES[element]
+
+    with script_module() as module:
+
+        @script
+        def solve_triangular(
+            a: kind[batch, n, n], b: kind[batch, n, columns], x: kind[batch, columns, n]
+        ):
+            attrs.cuda.grid_dim = cdiv(columns, LANES), batch
+            attrs.cuda.block_dim = LANES
+            lane, z = threadIdx.x, blockIdx.y
+            column = blockIdx.x * LANES + lane
+            matrix = shared_tensor(element, [n, n])
+            mine = shared_tensor(element, [n, LANES])
+            for p in range(lane, n * n, LANES):
+                matrix[p // n, p % n] = a[z, p // n, p % n]
+            syncthreads()
+            if column < columns:
+                for i in range(n):
+                    mine[i, lane] = b[z, i, column]
+                substitute(matrix, mine, lane, n, upper=upper, unit=unit, transposed=False)
+                for i in range(n):
+                    x[z, column, i] = mine[i, lane]
+
+    return module.build().solve_triangular
+
+
+@cache
+def lu_solve(element: str, batch: int, n: int, columns: int, transposed: bool) -> CompiledFunction:
+    """Return `lu_solve(lu, pivots, b, x)`: the solution of a x = b, a lane a column.
+
+    lu [batch, n, n], by columns, and pivots [batch, n] are those that `lu_factor` gives for a, or
+    where that is `transposed`, for the transposed a; b [batch, n, columns]; x [batch, columns, n]
+    is stored by columns. A pivot out of range counts as the nearest that is none.
+    """
+    kind = TYPES[element]
+
+    with script_module() as module:
+
+        @script
+        def lu_solve(
+            lu: kind[batch, n, n],
+            pivots: i32[batch, n],
+            b: kind[batch, n, columns],
+            x: kind[batch, columns, n],
+        ):
+            attrs.cuda.grid_dim = cdiv(columns, LANES), batch
+            attrs.cuda.block_dim = LANES
+            lane, z = threadIdx.x, blockIdx.y
+            column = blockIdx.x * LANES + lane
+            matrix = shared_tensor(element, [n, n])
+            mine = shared_tensor(element, [n, LANES])
+            for p in range(lane, n * n, LANES):
+                matrix[p % n, p // n] = lu[z, p // n, p % n]
+            syncthreads()
+            if column < columns:
+                for i in range(n):
+                    mine[i, lane] = b[z, i, column]
+                if transposed:
+                    substitute(matrix, mine, lane, n, upper=False, unit=False, transposed=True)
+                    substitute(matrix, mine, lane, n, upper=True, unit=True, transposed=True)
+                    for step in range(n):
+                        exchange(mine, lane, n, n - 1 - step, pivots[z, n - 1 - step])
+                else:
+                    for k in range(n):
+                        exchange(mine, lane, n, k, pivots[z, k])
+                    substitute(matrix, mine, lane, n, upper=False, unit=True, transposed=False)
+                    substitute(matrix, mine, lane, n, upper=True, unit=False, transposed=False)
+                for i in range(n):
+                    x[z, column, i] = mine[i, lane]
+
+    return module.build().lu_solve
