@@ -47,6 +47,14 @@ def row_reduces(grid: GridOp) -> list[ReduceOp]:
     ]
 
 
+def has_windows(grid: GridOp) -> bool:
+    """Return whether a grid reduces windows as long as rows, one thread each."""
+    return any(
+        isinstance(op, ReduceOp) and prod(op.shape) >= MIN_ROW and _slides(grid, op)
+        for op in grid.body.block.ops
+    )
+
+
 def _slides(grid: GridOp, reduce: ReduceOp) -> bool:
     """Return whether elements of a grid reduce windows along the dimensions of another tensor.
 

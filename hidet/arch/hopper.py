@@ -1,9 +1,9 @@
 """The instruction table of Hopper: products of warp groups, copies of boxes of tensors."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 
-from hidet.arch.fragments import wgmma_accumulator
+from hidet.arch.fragments import WGMMA_M64K8_TF32_A, WGMMA_M64K16_A, wgmma_accumulator
 from hidet.arch.instructions import Access, Instruction, MmaInstruction, Operand
 from hidet.arch.limits import WARP_GROUP
 
@@ -19,11 +19,23 @@ def _shape(n: int, kind: str) -> tuple[int, int, int]:
 @cache
 def _wgmma(n: int, kind: str) -> MmaInstruction:
     """Return a product of 64 x k by k x n elements, both in shared memory."""
+    return _product("wgmma", n, kind)
+
+
+@cache
+def _wgmma_rs(n: int, kind: str) -> MmaInstruction:
+    """Return a product of 64 x k elements in registers by k x n in shared memory."""
+    element, fragment = ("f32", WGMMA_M64K8_TF32_A) if kind == "tf32" else (kind, WGMMA_M64K16_A)
+    return _product("wgmma_rs", n, kind, Operand("a", "local", Access.READ, element, fragment))
+
+
+def _product(function: str, n: int, kind: str, *factors: Operand) -> MmaInstruction:
+    """Return a product of a warp group with some factors in registers."""
     m, n, k = shape = _shape(n, kind)
     name = f"m{m}n{n}k{k}"
     return MmaInstruction(
-        function=f"wgmma_{name}_{kind}_f32",
-        operands=(Operand("d", "local", Access.UPDATE, "f32", wgmma_accumulator(n)),),
+        function=f"{function}_{name}_{kind}_f32",
+        operands=(Operand("d", "local", Access.UPDATE, "f32", wgmma_accumulator(n)), *factors),
         ptx=f"wgmma.mma_async.sync.aligned.{name}.f32.{kind}.{kind}",
         arch=90,
         only=True,
@@ -37,9 +49,13 @@ class _Products(Mapping[str, MmaInstruction]):
     """The products of a warp group, by name.
 
     There are 96 of them, with large fragments: each is made when it is looked up.
+
+    Args:
+        make: makes the one with some columns for a type of elements.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, make: Callable[[int, str], MmaInstruction]) -> None:
+        self._make = make
         self._columns_and_kinds: dict[str, tuple[int, str]] = {}
         for kind in ("f16", "bf16", "tf32"):
             for columns in WGMMA_COLUMNS:
@@ -47,7 +63,7 @@ class _Products(Mapping[str, MmaInstruction]):
                 self._columns_and_kinds[f"m{m}n{n}k{k}_{kind}_f32"] = columns, kind
 
     def __getitem__(self, name: str) -> MmaInstruction:
-        return _wgmma(*self._columns_and_kinds[name])
+        return self._make(*self._columns_and_kinds[name])
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._columns_and_kinds)
@@ -56,8 +72,11 @@ class _Products(Mapping[str, MmaInstruction]):
         return len(self._columns_and_kinds)
 
 
-WGMMA: Mapping[str, MmaInstruction] = _Products()
-"""The products of a warp group, by name."""
+WGMMA: Mapping[str, MmaInstruction] = _Products(_wgmma)
+"""The products of a warp group of factors in shared memory, by name."""
+
+WGMMA_RS: Mapping[str, MmaInstruction] = _Products(_wgmma_rs)
+"""Those whose left factor is in registers."""
 
 MBARRIER = Operand("bar", "shared", Access.UPDATE, "i64", bytes=8)
 """A barrier in shared memory."""

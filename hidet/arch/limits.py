@@ -33,3 +33,8 @@ PORTABLE_CLUSTER = 8
 
 STATIC_SHARED_BYTES = 48 * 1024
 """Shared memory that a kernel may declare with a fixed size; for more the launch has to ask."""
+
+ROLE_REGISTERS = {2: (40, 232), 3: (32, 160)}
+"""Registers of a thread of a producer and of the consumers, by the number of warp groups of
+consumers, where those that the compiler hands out alike do not suffice: 65,536 are shared by all
+(PTX ISA, setmaxnreg)."""

@@ -10,7 +10,7 @@ from xdsl.parser import Parser
 
 from hidet.arch import hopper
 from hidet.arch.chips import Arch
-from hidet.arch.hopper import WGMMA
+from hidet.arch.hopper import WGMMA, WGMMA_RS
 from hidet.arch.instructions import MMA_SYNC, Instruction
 from hidet.backend.build import build_kernels
 from hidet.backend.cache import ArtifactCache
@@ -349,7 +349,8 @@ def instructions():
     single = [i for i in entries if isinstance(i, Instruction) and i.function in CALLS]
     assert sorted(i.function for i in single) == sorted(CALLS)
     copies = (hopper.TMA_LOAD, hopper.TMA_LOAD_MULTICAST, hopper.TMA_LOAD_PIXELS, hopper.TMA_STORE)
-    return [*single, *(each for table in copies for each in table.values()), *WGMMA.values()]
+    tables = (*copies, WGMMA, WGMMA_RS)
+    return [*single, *(each for table in tables for each in table.values())]
 
 
 def calls():
@@ -366,8 +367,12 @@ def calls():
         (d,) = instruction.operands
         count = d.fragment.tasks_per_worker
         turned = int("tf32" not in instruction.name)
+        _, a = WGMMA_RS[instruction.name].operands
+        kind = {"f16": "hidet::half", "bf16": "hidet::bfloat16", "f32": "float"}[a.element]
         lines += [
-            f"{{ float d[{count}];",
+            f"{{ float d[{count}]; {kind} f[{a.fragment.tasks_per_worker}];",
+            f"for (auto& x : f) x = hidet::cast<{kind}>(1.0f);",
+            f"hidet::{WGMMA_RS[instruction.name].function}<{turned}>(d, f, a, i > 3);",
             f"hidet::{instruction.function}<0, 0>(d, a, a, false);",
             f"hidet::{instruction.function}<{turned}, {turned}>(d, a, a, i > 3);",
             "hidet::wgmma_wait<0>();",

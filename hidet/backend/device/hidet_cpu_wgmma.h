@@ -1,4 +1,4 @@
-// CPU: products of matrices by a warp group, from shared memory.
+// CPU: products of matrices by a warp group.
 //
 // The threads of the group meet; the last one to come computes the product for all, at once, so that
 // fences, groups and waits have nothing to do. In the strict mode a product counts as under way until
@@ -79,11 +79,13 @@ static inline T matrix_element(long long descriptor, bool transposed, int i, int
 template <typename T>
 constexpr int kProductDepth = 32 / int(sizeof(T));
 
+// `fragment` is A where it is in registers: those of a thread.
 struct WgmmaOperands {
   float* d;
   long long a, b;
   bool accumulate;
   unsigned line;
+  const void* fragment = nullptr;
 };
 
 #if defined(HIDET_STRICT)
@@ -105,7 +107,7 @@ static void begin_product(const WgmmaOperands* const (&all)[kGroupSize]) {
         }
       }
     };
-    read(first.a, transposed_a, 16 * warp, 16 * warp + 16);
+    if (first.fragment == nullptr) read(first.a, transposed_a, 16 * warp, 16 * warp + 16);
     read(first.b, transposed_b, 0, n);
   }
   for (unsigned i = 0; i < kGroupSize; ++i) {
@@ -114,6 +116,17 @@ static void begin_product(const WgmmaOperands* const (&all)[kGroupSize]) {
   }
 }
 #endif
+
+// Element (i, l) of A in registers, of which neighbours of two bytes along l share one: those of rows
+// i and i + 8 are two registers, and those of the other half of k the two after them (PTX ISA,
+// "Matrix Fragments for wgmma.mma_async.m64nNk16" and ".m64nNk8").
+template <typename T>
+static inline T fragment_element(const WgmmaOperands* const (&all)[kGroupSize], int i, int l) {
+  constexpr int per = 4 / int(sizeof(T));
+  const int lane = i % 8 * 4 + l / per % 4;
+  const int number = i / 8 % 2 + l / per / 4 * 2;
+  return static_cast<const T*>(all[i / 16 * 32 + lane]->fragment)[number * per + l % per];
+}
 
 // The product of a warp group; a fragment of d is that of PTX ISA, "Matrix Fragments for
 // wgmma.mma_async.m64nNk16", wgmma_accumulator in hidet/arch/fragments.py.
@@ -126,7 +139,11 @@ static void multiply_group(const WgmmaOperands* const (&all)[kGroupSize]) {
   constexpr int depth = kProductDepth<T>;
   float a[64][depth], b[depth][n];
   for (int l = 0; l < depth; ++l) {
-    for (int i = 0; i < 64; ++i) a[i][l] = to_operand(matrix_element<T>(first.a, transposed_a, i, l));
+    for (int i = 0; i < 64; ++i) {
+      a[i][l] = to_operand(first.fragment == nullptr
+                               ? matrix_element<T>(first.a, transposed_a, i, l)
+                               : fragment_element<T>(all, i, l));
+    }
     for (int j = 0; j < n; ++j) b[l][j] = to_operand(matrix_element<T>(first.b, transposed_b, j, l));
   }
   for (int thread = 0; thread < int(kGroupSize); ++thread) {
@@ -158,10 +175,21 @@ static inline long long matrix_descriptor(const void* p) {
         cpu::WgmmaOperands{d, a, b, accumulate, line},                                         \
         cpu::multiply_group<n, T, transposed_a, transposed_b>, #name, line);                   \
   }
-#define HIDET_WGMMA(n)                                     \
-  HIDET_WGMMA_OF(wgmma_m64n##n##k16_f16_f32, n, half)      \
-  HIDET_WGMMA_OF(wgmma_m64n##n##k16_bf16_f32, n, bfloat16) \
-  HIDET_WGMMA_OF(wgmma_m64n##n##k8_tf32_f32, n, float)
+#define HIDET_WGMMA_RS_OF(name, n, T)                                                          \
+  template <bool transposed_b>                                                                 \
+  static inline void name(float* d, const T* a, long long b, bool accumulate,                  \
+                          unsigned line = __builtin_LINE()) {                                  \
+    cpu::work_together<cpu::kGroupSize>(cpu::WgmmaOperands{d, 0, b, accumulate, line, a},      \
+                                        cpu::multiply_group<n, T, false, transposed_b>, #name, \
+                                        line);                                                 \
+  }
+#define HIDET_WGMMA(n)                                           \
+  HIDET_WGMMA_OF(wgmma_m64n##n##k16_f16_f32, n, half)            \
+  HIDET_WGMMA_OF(wgmma_m64n##n##k16_bf16_f32, n, bfloat16)       \
+  HIDET_WGMMA_OF(wgmma_m64n##n##k8_tf32_f32, n, float)           \
+  HIDET_WGMMA_RS_OF(wgmma_rs_m64n##n##k16_f16_f32, n, half)      \
+  HIDET_WGMMA_RS_OF(wgmma_rs_m64n##n##k16_bf16_f32, n, bfloat16) \
+  HIDET_WGMMA_RS_OF(wgmma_rs_m64n##n##k8_tf32_f32, n, float)
 
 HIDET_WGMMA(8) HIDET_WGMMA(16) HIDET_WGMMA(24) HIDET_WGMMA(32)
 HIDET_WGMMA(40) HIDET_WGMMA(48) HIDET_WGMMA(56) HIDET_WGMMA(64)

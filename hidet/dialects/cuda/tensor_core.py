@@ -24,7 +24,7 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from hidet.arch.hopper import WGMMA
+from hidet.arch.hopper import WGMMA, WGMMA_RS
 from hidet.arch.instructions import LDMATRIX, MMA_SYNC, Access, Instruction, Operand
 from hidet.dialects.cuda.instructions import WarpCollective
 from hidet.dialects.cuda.table_ops import GroupWaitOp, InstructionOp, element_bits
@@ -213,6 +213,44 @@ class WgmmaOp(InstructionOp):
         descriptors = (self.a.owner, self.b.owner)
         matrices = (op.source for op in descriptors if isinstance(op, MatrixDescriptorOp))
         return super().effects | set(map(read, matrices))
+
+
+@irdl_op_definition
+class WgmmaRsOp(InstructionOp):
+    """`cuda.wgmma_rs "m64n128k16_f16_f32" %a[%i], %b, %d[%j] accumulate %p`: A is in registers.
+
+    Else it is `cuda.wgmma`. A is a fragment of 64 x k elements, which is left alone, as D is, until
+    a wait for the group of the product (`hidet.arch.hopper.WGMMA_RS`).
+    """
+
+    name = "cuda.wgmma_rs"
+    ENTRY: ClassVar = WGMMA_RS
+    KEY: ClassVar = "config"
+    TEMPLATE: ClassVar = ("trans_b",)
+    ADDRESSES: ClassVar = ("d", "a")
+
+    config = prop_def(StringAttr)
+    a = operand_def(MemRefType)
+    a_indices = var_operand_def(IndexType)
+    b = operand_def(i64)
+    d = operand_def(MemRefType)
+    d_indices = var_operand_def(IndexType)
+    accumulate = operand_def(i1)
+    trans_b = opt_prop_def(UnitAttr)
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    assembly_format = (
+        "$config $a `[` $a_indices `]` `,` $b (`trans_b` $trans_b^)? `,` $d `[` $d_indices `]` "
+        "`accumulate` $accumulate attr-dict `:` type($a) `,` type($d)"
+    )
+    traits = traits_def(WarpCollective())
+
+    @property
+    def effects(self) -> Effects:
+        """The right matrix is read too if its descriptor is in sight."""
+        owner = self.b.owner
+        found = super().effects
+        return found | {read(owner.source)} if isinstance(owner, MatrixDescriptorOp) else found
 
 
 @irdl_op_definition

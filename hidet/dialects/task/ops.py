@@ -346,7 +346,8 @@ class MatmulOp(FieldAccessOp):
     be a register tile, of fragments that `mma.sync` takes as they are. By FMA K
     is summed in ascending order; `via "m16n8k16_f16_f32"` names an instruction of tensor cores
     (`hidet.arch.products.find_product`), which sums as it likes. With `async` the product is only
-    begun, by `wgmma`: tiles and `%c` are left alone until a `cuda.wgmma_wait` for its group.
+    begun, by `wgmma`: tiles and `%c` are left alone until a `cuda.wgmma_wait` for its group. With
+    `overwrite`, which `wgmma` has, too, it replaces `%c`.
     """
 
     name = "task.matmul"
@@ -361,11 +362,12 @@ class MatmulOp(FieldAccessOp):
     worker = operand_def(IndexType)
     via = opt_prop_def(StringAttr)
     is_async = opt_prop_def(UnitAttr, prop_name="async")
+    overwrites = opt_prop_def(UnitAttr, prop_name="overwrite")
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     assembly_format = (
         "$lhs (`[` $lhs_offsets^ `]`)? `,` $rhs (`[` $rhs_offsets^ `]`)? `to` $accumulator "
-        "`on` $worker (`via` $via^)? (`async` $async^)? attr-dict "
+        "`on` $worker (`via` $via^)? (`async` $async^)? (`overwrite` $overwrite^)? attr-dict "
         "`:` type($lhs) `,` type($rhs) `to` type($accumulator)"
     )
     traits = traits_def(OwnEffects())
@@ -381,9 +383,11 @@ class MatmulOp(FieldAccessOp):
         rhs_offsets: Sequence[SSAValue] = (),
         via: str | None = None,
         is_async: bool = False,
+        overwrites: bool = False,
     ) -> None:
         super().__init__(lhs, lhs_offsets, rhs, rhs_offsets, accumulator, worker, via)
         self.is_async = UnitAttr() if is_async else None
+        self.overwrites = UnitAttr() if overwrites else None
 
     @property
     def instruction(self) -> MmaInstruction | None:
@@ -407,6 +411,8 @@ class MatmulOp(FieldAccessOp):
             raise VerifyException(f"there is no instruction {self.via.data!r} of tensor cores")
         if self.is_async is not None and not self.can_be_async:
             raise VerifyException("only products of warp groups (wgmma) are asynchronous")
+        if self.overwrites is not None and not self.can_be_async:
+            raise VerifyException("only products of warp groups (wgmma) overwrite")
         lhs, rhs, result = map(memref_type, (self.lhs, self.rhs, self.accumulator))
         leads = len(self.lhs_offsets), len(self.rhs_offsets), 0
         tiles = (Space.SHARED, Space.REGISTER), (Space.SHARED,), (Space.REGISTER,)

@@ -17,7 +17,7 @@ from hidet.analysis.grids import has_reduction, is_cheap, is_cheap_again, is_in_
 from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.inverse import inverse_of
 from hidet.analysis.linear_index import linear_index, linear_index_of_load
-from hidet.analysis.rows import Rows, row_reduces, rows_of_grid
+from hidet.analysis.rows import Rows, has_windows, row_reduces, rows_of_grid
 from hidet.dialects.compute import GridOp, LoadOp, ReduceOp
 from hidet.dialects.cuda.checks import FaultCheckOp
 from hidet.dialects.graph import AnchorOp
@@ -66,6 +66,11 @@ class Group:
         """The anchors of an anchor group: one, or siblings that share what they read."""
         return [op for op in self.ops if isinstance(op, AnchorOp)]
 
+    @property
+    def grids(self) -> list[GridOp]:
+        """The members that are grids."""
+        return [op for op in self.ops if isinstance(op, GridOp)]
+
     def holds(self, value: SSAValue) -> bool:
         """Whether a value is made by a member."""
         return isinstance(value.owner, Operation) and value.owner in self.ops
@@ -80,7 +85,8 @@ def may_join(grid: GridOp, group: Group) -> bool:
             return _fits_rows(grid, group, group.rows)
         case Kind.ELEMENTS:
             if (rows := rows_of_grid(grid)) is not None:
-                return rows.size == group.size and _fits_rows(grid, group, rows)
+                fits = rows.size == group.size and _fits_rows(grid, group, rows)
+                return fits and not any(map(has_windows, group.grids))
             return _extends_elements(grid, group)
         case Kind.CALL:
             return False
@@ -189,6 +195,8 @@ def consumes(op: Operation, group: Group, others: Iterable[Operation] = ()) -> b
         return False
     if isinstance(op, GridOp):
         if group.checks_apart and _repeats_checks(op, group):
+            return False
+        if rows_of_grid(op) is not None and any(map(has_windows, group.grids)):
             return False
         sources = {load.source for load in loads_of(op) if group.holds(load.source)}
         again = all(isinstance(each, GridOp) and is_cheap_again(each) for each in group.ops)

@@ -141,7 +141,9 @@ def _accesses_of_instruction(op: cuda.InstructionOp) -> Iterator[_Access]:
             yield replace(access, kind=cuda.AccessKind.WRITE)
 
 
-_SELF_REPORTING = cuda.LdmatrixOp | cuda.MmaSyncOp | cuda.WgmmaOp | cuda.WgmmaFenceOperandOp
+_SELF_REPORTING = (
+    cuda.LdmatrixOp | cuda.MmaSyncOp | cuda.WgmmaOp | cuda.WgmmaRsOp | cuda.WgmmaFenceOperandOp
+)
 """Instructions whose bodies for the CPU say themselves which registers they read and write when."""
 
 

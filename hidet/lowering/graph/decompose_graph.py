@@ -24,7 +24,7 @@ from hidet.dialects.graph.base import (
 from hidet.dialects.graph.binary import BinaryOp
 from hidet.dialects.graph.contraction import sum_type
 from hidet.lowering.graph.rules import Rule, apply_rules
-from hidet.lowering.templates.attention import has_template
+from hidet.lowering.templates.attention_blocking import has_template
 
 
 class GraphBuilder(Builder):

@@ -1,6 +1,8 @@
 """How a product of tiles by warp groups is spelled out: descriptors of both tiles, and `wgmma`."""
 
-from collections.abc import Sequence
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -11,15 +13,17 @@ from xdsl.rewriter import InsertPoint
 
 from hidet.arch.instructions import MmaInstruction
 from hidet.dialects.cuda import FenceProxyAsyncOp
+from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.cuda.plain_ops import WgmmaCommitOp, WgmmaFenceOp
 from hidet.dialects.cuda.table_ops import Element
 from hidet.dialects.cuda.tensor_core import (
     MatrixDescriptorOp,
     WgmmaFenceOperandOp,
     WgmmaOp,
+    WgmmaRsOp,
     WgmmaWaitOp,
 )
-from hidet.dialects.shaped import bytes_of, element_of, shape_of
+from hidet.dialects.shaped import bytes_of, element_of, memref_type, shape_of
 from hidet.dialects.task import MatmulOp
 from hidet.dialects.task.layout import map_of, shared_layout_of
 from hidet.errors import ScheduleError
@@ -49,41 +53,77 @@ def lower_wgmma(op: MatmulOp, instruction: MmaInstruction) -> None:
         extent // (groups_along(tasks, dim, instruction.group) * part)
         for dim, (extent, part) in enumerate(zip(tasks.shape, (m, n), strict=True))
     )
-    left, right = _Factor(op.lhs, 1, m, instruction.ptx), _Factor(op.rhs, 0, n, instruction.ptx)
+    right = _Factor(op.rhs, 0, n, instruction.ptx)
     if op.is_async is None:
         builder.insert(FenceProxyAsyncOp())
         insert_barrier(builder, op)
     builder.insert(WgmmaFenceOp())
-    a = left.descriptor(builder, op.lhs_offsets, row)
+    multiply = _multiply_from_registers if _is_in_registers(op.lhs) else _multiply_from_shared
+    product = multiply(builder, op, instruction, row, right)
     b = right.descriptor(builder, op.rhs_offsets, column)
-    add = builder.insert(arith.ConstantOp(IntegerAttr(1, i1))).result
     for step in range(0, op.depth, k):
         for i in range(rows):
             for j in range(columns):
                 place = (builder.add(row, i * m), builder.add(column, j * n))
-                builder.insert(
-                    WgmmaOp(
-                        instruction.name,
-                        _moved(builder, a, left.distance(i * m, step)),
-                        _moved(builder, b, right.distance(j * n, step)),
-                        Element(op.accumulator, [builder.index(each) for each in place]),
-                        add,
-                        trans_a=left.is_transposed,
-                        trans_b=right.is_transposed,
-                    )
-                )
+                d = Element(op.accumulator, [builder.index(each) for each in place])
+                adds = step > 0 or op.overwrites is None
+                product(i * m, step, _moved(builder, b, right.distance(j * n, step)), d, adds)
     builder.insert(WgmmaCommitOp())
     if op.is_async is None:
         wait_for_products(builder, op.accumulator, 0)
+
+
+Multiply = Callable[[int, int, SSAValue, Element, bool], None]
+"""Inserts one instruction, by the distance of its rows and of its k from the first ones, the
+descriptor of its right factor, its part of the accumulator, and whether it adds to that."""
+
+
+def _multiply_from_shared(
+    builder: KernelBuilder, op: MatmulOp, instruction: MmaInstruction, row: Index, right: _Factor
+) -> Multiply:
+    """Return what multiplies a left factor in shared memory."""
+    left = _Factor(op.lhs, 1, instruction.shape[0], instruction.ptx)
+    a = left.descriptor(builder, op.lhs_offsets, row)
+
+    def multiply(side: int, k: int, b: SSAValue, d: Element, adds: bool) -> None:
+        add = builder.insert(arith.ConstantOp(IntegerAttr(int(adds), i1))).result
+        moved = _moved(builder, a, left.distance(side, k))
+        flags = {"trans_a": left.is_transposed, "trans_b": right.is_transposed}
+        builder.insert(WgmmaOp(instruction.name, moved, b, d, add, **flags))
+
+    return multiply
+
+
+def _multiply_from_registers(
+    builder: KernelBuilder, op: MatmulOp, instruction: MmaInstruction, row: Index, right: _Factor
+) -> Multiply:
+    """Return what multiplies a left factor in registers, of fragments side by side."""
+
+    def multiply(side: int, k: int, b: SSAValue, d: Element, adds: bool) -> None:
+        add = builder.insert(arith.ConstantOp(IntegerAttr(int(adds), i1))).result
+        a = Element(op.lhs, [builder.index(builder.add(row, side)), builder.index(k)])
+        builder.insert(WgmmaRsOp(instruction.name, a, b, d, add, trans_b=right.is_transposed))
+
+    return multiply
+
+
+def _is_in_registers(tile: SSAValue) -> bool:
+    """Return whether a tile is in registers, not in shared memory."""
+    return space_of(memref_type(tile)) is Space.REGISTER
 
 
 def wait_for_products(builder: KernelBuilder, accumulator: SSAValue, pending: int) -> None:
     """Wait until so many groups of products are under way; with 0 accumulators may be read."""
     builder.insert(WgmmaWaitOp(pending))
     if pending == 0:
-        count = map_of(accumulator.type).tasks_per_worker
-        first = [builder.index(0)] * len(shape_of(accumulator))
-        builder.insert(WgmmaFenceOperandOp(count, Element(accumulator, first)))
+        fence_accumulator(builder, accumulator)
+
+
+def fence_accumulator(builder: KernelBuilder, accumulator: SSAValue) -> None:
+    """Have what is done with an accumulator come after the wait for its products."""
+    count = map_of(accumulator.type).tasks_per_worker
+    first = [builder.index(0)] * len(shape_of(accumulator))
+    builder.insert(WgmmaFenceOperandOp(count, Element(accumulator, first)))
 
 
 def _moved(builder: KernelBuilder, descriptor: SSAValue, distance: int) -> SSAValue:

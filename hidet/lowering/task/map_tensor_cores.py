@@ -147,8 +147,9 @@ def _map_tensor_cores(
     for tile, depth, side in ((op.lhs, 1, side_m), (op.rhs, 0, side_n)):
         if space_of(memref_type(tile)) is Space.REGISTER:  # sums of the product before
             rows, length = memref_type(tile).get_shape()
-            sums = replace(workers, columns=1).repeats((rows, length), inner)
-            tasks = spatial(workers.rows, 1) * repeat(*sums) * inner
+            own = _no_wider(product_named(workers.instruction), length).accumulator
+            sums = replace(workers, columns=1).repeats((rows, length), own)
+            tasks = spatial(workers.rows, 1) * repeat(*sums) * own
             _set_layout(rewriter, tile, TaskMapAttr(tasks))
             continue
         # ldmatrix and wgmma transpose elements of two bytes only.

@@ -59,8 +59,8 @@ class PipelineLoop(RewritePattern):
     Whatever else the loop does stays where it is: attention turns a first product into a factor of
     a second one.
 
-    A product that its instruction only begins (`async`) is still under way in the next step; its
-    tiles are free one step later, so one tile less is under way:
+    Where a loop does nothing else, a product that its instruction only begins (`async`) is still
+    under way in the next step; its tiles are free one step later, so one tile less is under way:
 
         for k0 { wait   sync   matmul a[k0 % 3] async   copy x[k0 + 1] to a[(k0 + 1) % 3] async
                  wait for the product of the step before }
@@ -71,8 +71,7 @@ class PipelineLoop(RewritePattern):
         """Rewrite one loop."""
         stages = stages_of(kernel_of(op))
         loop = ProductLoop(op)
-        is_async = any(product.can_be_async for product in loop.products)
-        if stages > 1 and (loop.is_one if is_async else loop.feeds_products):
+        if stages > 1 and loop.feeds_products:
             _Pipeline(loop, stages).build(rewriter)
 
 
@@ -87,7 +86,7 @@ class _Pipeline:
     def __init__(self, loop: ProductLoop, stages: int) -> None:
         self.loop = loop
         self.stages = stages
-        self.is_async = all(op.can_be_async for op in loop.products)
+        self.is_async = loop.is_one and all(op.can_be_async for op in loop.products)
         self.pending = int(self.is_async and stages > 2)
         self.ahead = stages - 1 - self.pending
         self.rings = {copy.tile: ring_of(copy.tile, stages) for copy in loop.copies}

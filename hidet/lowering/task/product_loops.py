@@ -134,8 +134,9 @@ class ProductLoop:
         stage: SSAValue,
         *,
         is_async: bool,
+        overwrites: bool = False,
     ) -> None:
-        """Insert one product of tiles of a stage."""
+        """Insert one product of tiles of a stage, which adds to its accumulator or replaces it."""
         builder.insert(
             MatmulOp(
                 tiles.get(op.lhs, op.lhs),
@@ -146,6 +147,7 @@ class ProductLoop:
                 rhs_offsets=[stage] if op.rhs in tiles else (),
                 via=None if op.via is None else op.via.data,
                 is_async=is_async,
+                overwrites=overwrites,
             )
         )
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import cast
 
 from xdsl.context import Context
@@ -17,10 +17,11 @@ from hidet.analysis.kernels import kernels_of
 from hidet.analysis.memory import is_arithmetic
 from hidet.arch.chips import Arch
 from hidet.arch.hopper import TMA_LOAD
-from hidet.arch.limits import WARP_GROUP
+from hidet.arch.limits import ROLE_REGISTERS, WARP_GROUP
 from hidet.dialects.compute import GridOp, SinkOp
 from hidet.dialects.cuda import (
     FenceMbarrierInitOp,
+    FenceProxyAsyncOp,
     KernelOp,
     MbarrierArriveOp,
     MbarrierExpectOp,
@@ -35,8 +36,9 @@ from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.cuda.instructions import BlockBarrier, IdOp
 from hidet.dialects.cuda.marks import MIN_BLOCKS
 from hidet.dialects.cuda.table_ops import Element, known_index
-from hidet.dialects.task import GroupOp
+from hidet.dialects.task import GroupOp, MatmulOp
 from hidet.dialects.task.marks import RING
+from hidet.lowering.task.chained_products import ChainedProducts
 from hidet.lowering.task.lower_wgmma import wait_for_products
 from hidet.lowering.task.product_loops import ProductLoop, cluster_of, ring_of, stages_of
 from hidet.lowering.task.tma_copies import TmaCopy
@@ -44,13 +46,29 @@ from hidet.rewriting.builder import Index, KernelBuilder, set_unroll
 from hidet.rewriting.dead_code import drop_dead_code
 from hidet.rewriting.locations import location_setter
 
-REGISTERS = {2: (40, 232)}
-"""Registers of a thread of the producer and of the consumers, by the number of warp groups of
-consumers, where those that the compiler hands out alike do not suffice: 65,536 are shared by all
-(PTX ISA, setmaxnreg)."""
-
 PENDING = 1
 """Steps whose products may be under way when a warp group asks for the next tiles."""
+
+
+@dataclass
+class _Part:
+    """What comes together, and is free together.
+
+    Attributes:
+        copies: what fetches it.
+        barriers: `full`: the tiles of a stage have come; `empty`: they have been multiplied.
+    """
+
+    copies: Sequence[TmaCopy]
+    barriers: dict[str, SSAValue] = field(default_factory=lambda: dict[str, SSAValue]())
+
+    def full(self, stage: SSAValue) -> Element:
+        """Return the barrier at which the tiles of a stage have come."""
+        return Element(self.barriers["full"], [stage])
+
+    def empty(self, stage: SSAValue) -> Element:
+        """Return the barrier at which they have been multiplied."""
+        return Element(self.barriers["empty"], [stage])
 
 
 @dataclass
@@ -75,6 +93,8 @@ class _Specialization:
 
     def __post_init__(self) -> None:
         self.stages = stages_of(self.kernel)
+        is_one = self.loop.is_one
+        self.parts = [_Part(self.copies)] if is_one else [_Part([copy]) for copy in self.copies]
         self.consumers = self.kernel.threads // WARP_GROUP
         self.thread = next(op for op in self.kernel.body.block.ops if isinstance(op, ThreadIdOp))
 
@@ -94,7 +114,7 @@ class _Specialization:
         for tile in self.rings:
             Rewriter.erase_op(cast("Operation", tile.owner))
         kernel.block = type(kernel.block)([IntAttr(kernel.threads + WARP_GROUP)])
-        if self.consumers in REGISTERS:
+        if self.consumers in ROLE_REGISTERS:
             kernel.attributes[MIN_BLOCKS] = IntegerAttr(1, i64)
 
     def _move_work(self, consumer: GroupOp) -> None:
@@ -113,20 +133,20 @@ class _Specialization:
         )
 
     def _build_barriers(self, builder: KernelBuilder) -> None:
-        """Build the barriers of the ring: a tile has come, and a tile is free."""
-        found: list[SSAValue] = []
-        for name in ("full", "empty"):
-            barrier = builder.shared_tile(i64, [self.stages])
-            barrier.name_hint = name
-            cast("Operation", barrier.owner).attributes[RING] = UnitAttr()
-            found.append(barrier)
-        self.full, self.empty = full, empty = found
+        """Build the barriers of the rings: a tile has come, and a tile is free."""
+        for part in self.parts:
+            for name in ("full", "empty"):
+                barrier = builder.shared_tile(i64, [self.stages])
+                barrier.name_hint = name
+                cast("Operation", barrier.owner).attributes[RING] = UnitAttr()
+                part.barriers[name] = barrier
         with builder.when(builder.equal(self.thread.result, 0)):
-            consumers = builder.scalar(self.consumers, i32)
-            for stage in range(self.stages):
-                at = [builder.index(stage)]
-                builder.insert(MbarrierInitOp(Element(full, at), builder.scalar(1, i32)))
-                builder.insert(MbarrierInitOp(Element(empty, at), consumers))
+            counts = {"full": builder.scalar(1, i32), "empty": builder.scalar(self.consumers, i32)}
+            for part in self.parts:
+                for stage in range(self.stages):
+                    at = [builder.index(stage)]
+                    for name, barrier in part.barriers.items():
+                        builder.insert(MbarrierInitOp(Element(barrier, at), counts[name]))
             builder.insert(FenceMbarrierInitOp())
             for step in range(self.early):
                 k = builder.index(builder.add(self.loop.op.lb, step * self.loop.step))
@@ -167,15 +187,16 @@ class _Specialization:
         with _like(builder, self.loop.op, values, unroll) as k:
             step = self._step(builder, k, tile)
             stage, parity = self._slot(builder, step, 1)
-            builder.insert(MbarrierWaitOp(Element(self.empty, [stage]), parity))
-            size = builder.scalar(sum(copy.bytes for copy in self.copies), i32)
-            builder.insert(MbarrierExpectOp(Element(self.full, [stage]), size))
             early = self._right if self.early else []
-            if early:
-                with builder.when(builder.less(self.early - 1, step)):
-                    self._fetch(builder, early, k, stage, values)
-            others = [copy for copy in self.copies if copy not in early]
-            self._fetch(builder, others, k, stage, values)
+            for part in self.parts:
+                builder.insert(MbarrierWaitOp(part.empty(stage), parity))
+                size = builder.scalar(sum(copy.bytes for copy in part.copies), i32)
+                builder.insert(MbarrierExpectOp(part.full(stage), size))
+                if early:
+                    with builder.when(builder.less(self.early - 1, step)):
+                        self._fetch(builder, early, k, stage, values)
+                others = [copy for copy in part.copies if copy not in early]
+                self._fetch(builder, others, k, stage, values)
 
     def _fetch(
         self,
@@ -190,7 +211,7 @@ class _Specialization:
         for copy in copies:
             offsets = [inside.get(offset, offset) for offset in copy.op.source_offsets]
             target = Element(self.rings[copy.op.tile], [stage])
-            barrier = Element(self.full, [stage])
+            barrier = next(part for part in self.parts if copy in part.copies).full(stage)
             copy.source.build_loads(builder, self.maps[copy.op], offsets, target, barrier)
 
     def _build_consumer(self, group: GroupOp) -> None:
@@ -201,30 +222,77 @@ class _Specialization:
         self._set_registers(builder, "inc")
         lane = builder.index(builder.mod(group.worker, WARP_GROUP))
         is_first = builder.equal(lane, 0)
-        builder.insertion_point = InsertPoint.at_start(op.body.block)
-        k = op.body.block.args[0]
+        if loop.is_one:
+            self._multiply_ahead(builder, is_first)
+        else:
+            self._multiply_in_place(builder, is_first)
+
+    def _multiply_ahead(self, builder: KernelBuilder, is_first: SSAValue) -> None:
+        """Build the products of a step, under way until the next one has begun its own."""
+        loop, op = self.loop, self.loop.op
+        (part,) = self.parts
         tile = None if self.around is None else self.around.body.block.args[0]
-        step = self._step(builder, k, tile)
+        builder.insertion_point = InsertPoint.at_start(op.body.block)
+        step = self._step(builder, op.body.block.args[0], tile)
         stage, parity = self._slot(builder, step, 0)
-        builder.insert(MbarrierWaitOp(Element(self.full, [stage]), parity))
+        builder.insert(MbarrierWaitOp(part.full(stage), parity))
         loop.multiply(builder, self.rings, stage, is_async=True)
         builder.insert(WgmmaWaitOp(loop.groups(PENDING)))
-        has_last = builder.less(op.lb, k)
-        self._free(builder, builder.all_of([is_first, has_last]), builder.subtract(step, 1))
+        has_last = builder.less(op.lb, op.body.block.args[0])
+        last = builder.subtract(step, 1)
+        self._free(builder, part, builder.all_of([is_first, has_last]), last)
         builder.insertion_point = InsertPoint.after(op)
         for accumulator in loop.accumulators:
             wait_for_products(builder, accumulator, 0)
         if self.trips:
-            last = builder.add(builder.index(op.lb), (self.trips - 1) * loop.step)
-            self._free(builder, is_first, self._step(builder, builder.index(last), tile))
-        for each in (*loop.copies, *loop.products):
+            end = builder.add(builder.index(op.lb), (self.trips - 1) * loop.step)
+            self._free(builder, part, is_first, self._step(builder, builder.index(end), tile))
+        self._erase_products()
+
+    def _multiply_in_place(self, builder: KernelBuilder, is_first: SSAValue) -> None:
+        """Build the products of a step among what else is done in it, which needs their results.
+
+        Tiles that stay the same were stored by threads ahead of the loop, and are read by wgmma.
+        """
+        op = self.loop.op
+        tile = None if self.around is None else self.around.body.block.args[0]
+        parts = {part.copies[0].op.tile: part for part in self.parts}
+
+        def multiply(b: KernelBuilder, product: MatmulOp, k: SSAValue) -> None:
+            stage, parity = self._slot(b, self._step(b, k, tile), 0)
+            b.insert(MbarrierWaitOp(parts[product.rhs].full(stage), parity))
+            overwrites = chain is not None and product is chain.scores
+            self.loop.multiply_once(
+                b, product, self.rings, stage, is_async=True, overwrites=overwrites
+            )
+
+        def free(b: KernelBuilder, product: MatmulOp, k: SSAValue) -> None:
+            self._free(b, parts[product.rhs], is_first, self._step(b, k, tile))
+
+        builder.insertion_point = InsertPoint.before(op)
+        builder.insert(FenceProxyAsyncOp())
+        chain = ChainedProducts.of(self.loop)
+        if chain is not None:
+            chain.build(builder, multiply, free)
+            Rewriter.erase_op(op)
+            return
+        for product in self.loop.products:
+            builder.insertion_point = InsertPoint.before(product)
+            multiply(builder, product, op.body.block.args[0])
+            wait_for_products(builder, product.accumulator, 0)
+            free(builder, product, op.body.block.args[0])
+        self._erase_products()
+
+    def _erase_products(self) -> None:
+        """Erase the copies and products that were, of which there are others now."""
+        for each in (*self.loop.copies, *self.loop.products):
             Rewriter.erase_op(each)
 
-    def _free(self, builder: KernelBuilder, condition: SSAValue, step: Index) -> None:
+    def _free(self, builder: KernelBuilder, part: _Part, condition: SSAValue, step: Index) -> None:
         """Have a thread say that its warp group has multiplied the tiles of a step."""
         with builder.when(condition):
             stage, _ = self._slot(builder, step, 0)
-            builder.insert(MbarrierArriveOp(Element(self.empty, [stage])))
+            builder.insert(MbarrierArriveOp(part.empty(stage)))
 
     def _step(self, builder: KernelBuilder, k: SSAValue, tile: SSAValue | None) -> Index:
         """Return which step this is of all that the block makes, by the variables of its loops."""
@@ -252,8 +320,8 @@ class _Specialization:
 
     def _set_registers(self, builder: KernelBuilder, action: str) -> None:
         """Let the threads of a group have fewer or more registers, where it is worth it."""
-        if self.consumers in REGISTERS:
-            count = REGISTERS[self.consumers][action == "inc"]
+        if self.consumers in ROLE_REGISTERS:
+            count = ROLE_REGISTERS[self.consumers][action == "inc"]
             builder.insert(SetMaxNregOp(action, count))
 
 
@@ -301,7 +369,7 @@ def _is_inside(op: Operation, group: GroupOp) -> bool:
 def _specialization(kernel: KernelOp, arch: Arch) -> _Specialization | None:
     """Return how a kernel gets its producer, None where there is nothing for one to fetch."""
     loops = [ProductLoop(op) for op in kernel.body.walk() if isinstance(op, scf.ForOp)]
-    loops = [loop for loop in loops if loop.is_one]
+    loops = [loop for loop in loops if loop.feeds_products]
     ids = [op for op in kernel.body.walk() if isinstance(op, ThreadIdOp)]
     meets = any(isinstance(op, GroupOp) or op.has_trait(BlockBarrier) for op in kernel.body.walk())
     if len(loops) != 1 or len(ids) != 1 or meets or stages_of(kernel) == 1:
@@ -325,7 +393,7 @@ def _specialization(kernel: KernelOp, arch: Arch) -> _Specialization | None:
     if not is_possible:
         return None
     # Blocks that go over tiles and those of clusters have asked for theirs long before they come.
-    is_single = not is_nested and cluster_of(kernel) == 1
+    is_single = loop.is_one and not is_nested and cluster_of(kernel) == 1
     early = min(stages_of(kernel), trips) if is_single else 0
     return _Specialization(kernel, loop, around if is_nested else None, trips, copies, early)
 
@@ -344,8 +412,10 @@ class SpecializeWarpsPass(ModulePass):
     see of images, alone or in one loop over tiles of the result: they get a ring of as many tiles
     as the `stages` of their config, a barrier in memory for each tile that has come and one for
     each that is free, a `task.group` of 128 threads, one of which fetches, and one of all threads
-    there were, with all their work. What else a tile may come from is left to `pipeline-copies`,
-    and so are machines without TMA.
+    there were, with all their work. Where the loop does more than multiply, each tile has barriers
+    of its own, and products that are chained, as those of attention, overlap with what is computed
+    in between (`hidet.lowering.task.chained_products`). What else a tile may come from is left to
+    `pipeline-copies`, and so are machines without TMA.
     """
 
     name = "specialize-warps"

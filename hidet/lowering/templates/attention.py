@@ -3,122 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from itertools import product
 from math import e as euler
-from math import inf, log2, prod, sqrt
+from math import inf, log2
 from typing import Any
 
 from xdsl.dialects.builtin import TensorType
 
 from hidet.arch.chips import Arch
-from hidet.arch.instructions import MMA_SYNC
-from hidet.arch.limits import WARP
 from hidet.dialects.compute import FusionOp, GridOp, LoadOp, YieldOp
 from hidet.dialects.graph import ScaledDotProductAttentionOp
-from hidet.dialects.shaped import element_of, shape_of
+from hidet.dialects.shaped import shape_of
 from hidet.frontends.script.mathematics import minimum
 from hidet.frontends.script.tensors import Tensor
 from hidet.frontends.script.types import BOOL
 from hidet.lang import f32, script, shared_tensor, task
 from hidet.lang.cuda import blockIdx, fast_exp2, threadIdx
+from hidet.lowering.templates.attention_blocking import Attention, AttentionConfig, candidates
 from hidet.lowering.templates.base import KernelScope, Launch, Template, ceil_div
-from hidet.lowering.templates.config import Config
 from hidet.lowering.templates.epilogue import anchor_of, anchor_tensors
-from hidet.lowering.templates.legality import Footprint
 from hidet.lowering.templates.matmul import matrix_of
 from hidet.lowering.templates.parts import fill, in_type_of, tensor, unmapped_tile
-
-
-@dataclass(frozen=True)
-class Attention:
-    """Attention of queries [batch, queries, width] to keys [batch, keys, width].
-
-    Attributes:
-        batch: how many matrices of queries there are, those of all heads.
-        queries: the rows of queries and of the result.
-        keys: the rows of keys and values.
-        width: the columns of queries and keys.
-        values: the columns of values and of the result.
-        element: the type of all of them.
-        scale: what products are multiplied by, before an exponential of base 2.
-        causal: whether query i attends to the keys 0 ... i only.
-    """
-
-    batch: int
-    queries: int
-    keys: int
-    width: int
-    values: int
-    element: str
-    scale: float
-    causal: bool
-
-    @classmethod
-    def of(cls, op: ScaledDotProductAttentionOp) -> Attention:
-        """Return what an operator asks for."""
-        result, width = shape_of(op.result), shape_of(op.query)[-1]
-        scale = 1 / sqrt(width) if op.scale is None else op.scale.value.data
-        return cls(
-            batch=prod(result[:-2]),
-            queries=result[-2],
-            keys=shape_of(op.key)[-2],
-            width=width,
-            values=result[-1],
-            element=str(element_of(op.query)),
-            scale=scale * log2(euler),
-            causal=bool(op.causal),
-        )
-
-
-@dataclass(frozen=True)
-class AttentionConfig(Config):
-    """How attention is cut into blocks.
-
-    Attributes:
-        instruction: a name of `hidet.arch.instructions.MMA_SYNC`.
-        block_m: the queries of a block.
-        block_n: how many keys are in shared memory at a time.
-        rows: how many warps share the queries.
-        columns: 1: a warp sees all keys of its queries.
-        stages: how many tiles of keys and values are in shared memory.
-        residents: how many blocks share a multiprocessor, and so its registers, at least.
-    """
-
-    instruction: str
-    block_m: int
-    block_n: int
-    rows: int
-    columns: int
-    stages: int = 1
-    residents: int = 1
-
-    @property
-    def threads(self) -> int:
-        """The threads of a block."""
-        return self.rows * WARP
-
-    def refusal(self, problem: Attention, arch: Arch) -> str | None:
-        """Return why a machine cannot run it, or None where it can."""
-        return self.footprint(problem).refusal(arch)
-
-    def footprint(self, problem: Attention) -> Footprint:
-        """Return what a block takes of a multiprocessor."""
-        fetched = self.stages * self.block_n * (problem.width + problem.values)
-        numbers = self.block_m * problem.width + fetched
-        # Of a thread's scores there are their exponentials, too, in half as many registers.
-        sums = self.block_m * (problem.values + self.block_n * 3 // 2) // self.threads
-        return Footprint(self.threads, 2 * numbers, sums + SPARE)
-
-
-SPARE = 48
-"""Registers for fragments and addresses."""
-
-TILES = ((64, 4), (128, 8), (32, 2), (128, 4), (16, 1))
-"""Queries of a block, and the warps that share them."""
-
-KEYS = (32, 64, 80, 96, 112, 128, 256)
-"""How many keys are in shared memory at a time."""
 
 
 class AttentionTemplate(Template[AttentionConfig]):
@@ -158,62 +62,6 @@ def _problem(fusion: FusionOp) -> Attention:
     return Attention.of(op)
 
 
-def candidates(problem: Attention, arch: Arch) -> Sequence[AttentionConfig]:
-    """Return the configs that a machine can run, the best estimate first, none for other types."""
-    name = f"m16n8k16_{problem.element}_f32"
-    if name not in MMA_SYNC or not MMA_SYNC[name].runs_on(arch):
-        return ()
-    _, columns, depth = MMA_SYNC[name].shape
-    if problem.width % depth or problem.values % columns:
-        return ()
-    tiles = product(TILES, KEYS)
-    found = [AttentionConfig(name, m, n, warps, columns=1, stages=2) for (m, warps), n in tiles]
-    fitting = [
-        replace(each, residents=each.footprint(problem).residents(arch))
-        for each in found
-        if each.refusal(problem, arch) is None
-    ]
-    return sorted(fitting, key=lambda each: estimate(each, problem, arch))
-
-
-PRODUCTS = 1.4e6
-"""The multiply-adds of a multiprocessor in a microsecond, with the exponentials between them."""
-
-TRAFFIC = 45e3
-"""The bytes that a multiprocessor reads from the L2 cache in a microsecond."""
-
-START, STEP = 0.9, 0.56
-"""Microseconds from the start of a block to its first tile of keys, and from a tile to the next,
-where no other block has anything to do meanwhile. Fitted to 31 kernels on an H200, of which the
-estimates tell the times to 11%."""
-
-
-def estimate(choice: AttentionConfig, problem: Attention, arch: Arch) -> float:
-    """Return about how many microseconds attention takes."""
-    tiles, steps = ceil_div(problem.queries, choice.block_m), ceil_div(problem.keys, choice.block_n)
-    visited = [steps] * tiles
-    if problem.causal:
-        ends = (min((tile + 1) * choice.block_m, problem.keys) for tile in range(tiles))
-        visited = [ceil_div(end, choice.block_n) for end in ends]
-    mean = sum(visited) / tiles
-    share = max(1, problem.batch * tiles / arch.processors)
-    products = choice.block_m * choice.block_n * (problem.width + problem.values)
-    rounds = share / min(share, choice.residents)
-    waiting = START + STEP * (mean if rounds > 1 else steps)
-    fetched = 2 * choice.block_n * (problem.width + problem.values)
-    return share * mean * max(products / PRODUCTS, fetched / TRAFFIC) + rounds * waiting
-
-
-def has_template(op: ScaledDotProductAttentionOp, arch: Arch) -> bool:
-    """Return whether attention becomes one kernel, which multiplies on tensor cores.
-
-    On a CPU, threads would wait for each other.
-    """
-    if arch.is_cpu or op.precision.data == "fma":
-        return False
-    return bool(candidates(Attention.of(op), arch))
-
-
 def _transposed(scope: KernelScope, matrix: Tensor) -> Tensor:
     """Return a view of matrices whose rows are columns."""
     *batch, rows, columns = shape_of(matrix.memory)
@@ -238,7 +86,7 @@ def attend(
     """Compute one tile of queries of one matrix; scores are in base 2 from the start."""
     thread = threadIdx.x
     tiles = ceil_div(problem.queries, choice.block_m)
-    batch, row = place_of_block(tiles, choice)
+    batch, row = place_of_block(problem, tiles, choice)
     q, k, v, r = (matrix_of(each, batch, result) for each in (query, keys, values, result))
     m = [matrix_of(each, batch, result) for each in masks]
     queries = shared_tensor(query.dtype, [choice.block_m, problem.width])
@@ -259,9 +107,11 @@ def attend(
         fill(scores, 0, thread)
         task.matmul(queries, key, scores, on=thread)
         mask_scores(scores, masks, m, problem, row, k0)
-        weigh(scores, scale, weights, largest, factor, total)
+        weigh(scores, scale, largest, factor, total)
         for i, j in acc.on(thread):
             acc[i, j] = acc[i, j] * factor[i]
+        for i, j in scores.on(thread):
+            weights[i, j] = in_type_of(weights, scores[i, j])
         task.matmul(weights, value, acc, on=thread)
     task.combine(total, "add", on=thread)
     for i in total.on(thread):
@@ -300,7 +150,6 @@ def mask_scores(
 def weigh(
     scores: Tensor,
     scale: Any,
-    weights: Tensor,
     largest: Tensor,
     factor: Tensor,
     total: Tensor,
@@ -320,14 +169,19 @@ def weigh(
         factor[i] = fast_exp2(factor[i] * scale - finite(largest[i]) * scale)
         total[i] = total[i] * factor[i]
     for i, j in scores.on(thread):
-        weight = fast_exp2(scores[i, j] * scale - finite(largest[i]) * scale)
-        total[i] = total[i] + weight
-        weights[i, j] = in_type_of(weights, weight)
+        scores[i, j] = fast_exp2(scores[i, j] * scale - finite(largest[i]) * scale)
+        total[i] = total[i] + scores[i, j]
 
 
-def place_of_block(tiles: int, choice: AttentionConfig) -> tuple[Any, Any]:
-    """Return the number of the block's matrix in the batch, and its first query."""
-    return blockIdx.x // tiles, blockIdx.x % tiles * choice.block_m
+def place_of_block(problem: Attention, tiles: int, choice: AttentionConfig) -> tuple[Any, Any]:
+    """Return the number of the block's matrix in the batch, and its first query.
+
+    Queries that attend to most keys come first: the last blocks to begin are short ones.
+    """
+    tile = blockIdx.x % tiles
+    if problem.causal:
+        tile = tiles - 1 - tile
+    return blockIdx.x // tiles, tile * choice.block_m
 
 
 def end_of_keys(problem: Attention, choice: AttentionConfig, row: Any) -> Any:

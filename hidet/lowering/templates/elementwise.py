@@ -60,9 +60,11 @@ class ElementwiseTemplate(Template[ElementwiseConfig]):
         threads = 256 if size >= 256 * arch.processors else 128
         if any(isinstance(op, ReduceOp) for op in fusion.body.walk()):
             vector = min(vector, *map(_run_of, terminator_of(fusion.body).operands))
-            while vector > 1 and size < 128 * arch.processors * vector:
+            # Many threads, and blocks of which all threads take the same steps.
+            few = 128 * arch.processors
+            while vector > 1 and (size < few * vector or size % (threads * vector)):
                 vector //= 2
-            if arch.is_cpu or size % (threads * vector):  # steps are taken together by all or none
+            if arch.is_cpu:
                 vector = 1
         elif size % vector or size < 256 * arch.processors * vector:
             vector = 1

@@ -84,13 +84,13 @@ class Problem:
             result_bytes=max(bytes_of(element_of(value)) for value in stored),
             gathered=gathered,
             channels=pixels.channels if pixels else 0,
-            streams=all(map(_is_aligned, windows)),
+            streams=all(map(is_aligned_window, windows)),
             parts=parts if siblings else (),
             stored=tuple(size_of(value) // rows for value in stored) if siblings else (),
         )
 
 
-def _is_aligned(factor: SSAValue) -> bool:
+def is_aligned_window(factor: SSAValue) -> bool:
     """Return whether a factor is a window whose rows begin at multiples of 16 bytes."""
     window, size = window_of(factor), bytes_of(element_of(factor))
     if window is None:

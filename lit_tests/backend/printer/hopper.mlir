@@ -15,6 +15,7 @@ cuda.kernel @hopper(%map : !cuda.tensor_map<tensor<128x64xf16>, box [64, 64], sw
   %s = memref.alloca() : memref<128x64xf16, #shared>
   %b = memref.alloca() : memref<4xi64, #shared>
   %d = memref.alloca() : memref<64xf32, #local>
+  %f = memref.alloca() : memref<8xf16, #local>
   // CHECK:      hidet::mbarrier_init(b, n);
   cuda.mbarrier_init %b[%0] count %n : memref<4xi64, #shared>
   // CHECK-NEXT: hidet::fence_mbarrier_init();
@@ -31,6 +32,8 @@ cuda.kernel @hopper(%map : !cuda.tensor_map<tensor<128x64xf16>, box [64, 64], sw
   cuda.wgmma_fence
   // CHECK-NEXT: hidet::wgmma_m64n128k16_f16_f32<0, 1>(d, a, a, p);
   cuda.wgmma "m64n128k16_f16_f32" %a, %a trans_b, %d[%0] accumulate %p : memref<64xf32, #local>
+  // CHECK-NEXT: hidet::wgmma_rs_m64n128k16_f16_f32<1>(d, f, a, p);
+  cuda.wgmma_rs "m64n128k16_f16_f32" %f[%0], %a trans_b, %d[%0] accumulate %p : memref<8xf16, #local>, memref<64xf32, #local>
   // CHECK-NEXT: hidet::wgmma_commit();
   cuda.wgmma_commit
   // CHECK-NEXT: hidet::wgmma_wait<0>();

@@ -6,6 +6,7 @@
 cuda.kernel @wgmma(%i : index, %p : i1) grid(1) block(128) {
   %s = memref.alloca() : memref<128x64xf16, #cuda.space<shared>>
   %d = memref.alloca() : memref<2x64xf32, #cuda.space<local>>
+  %f = memref.alloca() : memref<8xf16, #cuda.space<local>>
   // CHECK:      %a = cuda.matrix_descriptor %s[%i, %i] leading 16 stride 1024 swizzle 128 : memref<128x64xf16, #cuda.space<shared>>
   %a = cuda.matrix_descriptor %s[%i, %i] leading 16 stride 1024 swizzle 128 : memref<128x64xf16, #cuda.space<shared>>
   // CHECK-NEXT: cuda.wgmma_fence
@@ -14,6 +15,8 @@ cuda.kernel @wgmma(%i : index, %p : i1) grid(1) block(128) {
   cuda.wgmma "m64n128k16_f16_f32" %a, %a, %d[%i, %i] accumulate %p : memref<2x64xf32, #cuda.space<local>>
   // CHECK-NEXT: cuda.wgmma "m64n8k16_bf16_f32" %a trans_a, %a trans_b, %d[%i, %i] accumulate %p : memref<2x64xf32, #cuda.space<local>>
   cuda.wgmma "m64n8k16_bf16_f32" %a trans_a, %a trans_b, %d[%i, %i] accumulate %p : memref<2x64xf32, #cuda.space<local>>
+  // CHECK-NEXT: cuda.wgmma_rs "m64n128k16_f16_f32" %f[%i], %a trans_b, %d[%i, %i] accumulate %p : memref<8xf16, #cuda.space<local>>, memref<2x64xf32, #cuda.space<local>>
+  cuda.wgmma_rs "m64n128k16_f16_f32" %f[%i], %a trans_b, %d[%i, %i] accumulate %p : memref<8xf16, #cuda.space<local>>, memref<2x64xf32, #cuda.space<local>>
   // CHECK-NEXT: cuda.wgmma_commit
   cuda.wgmma_commit
   // CHECK-NEXT: cuda.wgmma_wait 1

@@ -150,3 +150,12 @@ cuda.kernel @f(%map : !cuda.tensor_map<tensor<8x14x14x64xf16>, box [128, 64], pi
   // CHECK: boxes are stored, not pixels
   cuda.tma_store %s[%i, %i] to %map(%n, %n, %n, %n) : memref<128x64xf16, #cuda.space<shared>>, !cuda.tensor_map<tensor<8x14x14x64xf16>, box [128, 64], pixels [0, 0] to [13, 13] step [1, 1], swizzle 128>
 }
+
+// -----
+
+cuda.kernel @fragment(%i : index, %a : i64, %p : i1) grid(1) block(128) {
+  %d = memref.alloca() : memref<64xf32, #cuda.space<local>>
+  %f = memref.alloca() : memref<4xf16, #cuda.space<local>>
+  // CHECK: operand 'a' of wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 is 8 neighbouring elements
+  cuda.wgmma_rs "m64n128k16_f16_f32" %f[%i], %a, %d[%i] accumulate %p : memref<4xf16, #cuda.space<local>>, memref<64xf32, #cuda.space<local>>
+}

@@ -442,3 +442,30 @@ func.func @neighbours(%x : tensor<16xf32>) -> tensor<8xf32> {
   } : tensor<8xf32>
   func.return %d : tensor<8xf32>
 }
+
+// -----
+
+// Windows that slide are a kernel of their own, in which threads take vectors of channels: rows would
+// be read by lanes, element by element.
+
+// CHECK-LABEL: func.func @windows_ahead_of_rows
+// CHECK-COUNT-2: compute.fusion
+func.func @windows_ahead_of_rows(%x : tensor<22x22x64xf16>) -> tensor<16x16xf16> {
+  %windows = compute.grid (%h, %w, %c) {
+    %t = compute.reduce add [7, 7] (%r, %s) {
+      %a = arith.addi %h, %r : index
+      %b = arith.addi %w, %s : index
+      %v = compute.load %x[%a, %b, %c] : tensor<22x22x64xf16>
+      compute.yield %v : f16
+    } : f16
+    compute.yield %t : f16
+  } : tensor<16x16x64xf16>
+  %y = compute.grid (%h, %w) {
+    %t = compute.reduce add [64] (%c) {
+      %v = compute.load %windows[%h, %w, %c] : tensor<16x16x64xf16>
+      compute.yield %v : f16
+    } : f16
+    compute.yield %t : f16
+  } : tensor<16x16xf16>
+  func.return %y : tensor<16x16xf16>
+}

@@ -13,10 +13,10 @@
 // CHECK:         %[[DA:.*]] = cuda.matrix_descriptor %[[A]][%{{.*}}, %{{.*}}, %{{.*}}] leading 16 stride 512 swizzle 64
 // CHECK:         %[[DB:.*]] = cuda.matrix_descriptor %[[B]][%{{.*}}, %{{.*}}] leading 2048 stride 512 swizzle 64
 // CHECK:         cuda.wgmma "m64n32k16_f16_f32" %[[DA]], %[[DB]] trans_b, %{{.*}}[%{{.*}}] accumulate %[[YES:.*]] :
-// CHECK:         %[[TWO:.*]] = arith.constant 2 : i64
-// CHECK:         %[[DA2:.*]] = arith.addi %[[DA]], %[[TWO]] : i64
 // CHECK:         %[[ROWS:.*]] = arith.constant 64 : i64
 // CHECK:         %[[DB2:.*]] = arith.addi %[[DB]], %[[ROWS]] : i64
+// CHECK:         %[[TWO:.*]] = arith.constant 2 : i64
+// CHECK:         %[[DA2:.*]] = arith.addi %[[DA]], %[[TWO]] : i64
 // CHECK:         cuda.wgmma "m64n32k16_f16_f32" %[[DA2]], %[[DB2]] trans_b
 // CHECK-NEXT:    cuda.wgmma_commit
 // CHECK-NOT:     cuda.wgmma_wait
@@ -46,4 +46,24 @@ cuda.kernel @ended() grid(1) block(128) {
   %a = memref.alloca() : memref<64x16xbf16, #task.tile<row_major, swizzle 32>, #cuda.space<shared>>
   %b = memref.alloca() : memref<16x8xbf16, #task.tile<column_major, swizzle 32>, #cuda.space<shared>>
   task.matmul %a, %b to %c on %t via "m64n8k16_bf16_f32" : memref<64x16xbf16, #task.tile<row_major, swizzle 32>, #cuda.space<shared>>, memref<16x8xbf16, #task.tile<column_major, swizzle 32>, #cuda.space<shared>> to memref<64x8xf32, #task.map<spatial(4, 1) * repeat(2, 1) * spatial(8, 4) * repeat(1, 2)>, #cuda.space<register>>
+}
+
+// -----
+
+// A left factor in registers has fragments of 16 columns, which the instruction takes as they are.
+// With `overwrite` the first step of k replaces the accumulator.
+
+// CHECK-LABEL: cuda.kernel @registers
+// CHECK:         %[[NEXT:.*]] = arith.constant 8 : index
+// CHECK:         %[[NO:.*]] = arith.constant false
+// CHECK-NEXT:    cuda.wgmma_rs "m64n8k16_f16_f32" %a[%0], %{{.*}}, %c[%0] accumulate %[[NO]] :
+// CHECK:         %[[YES:.*]] = arith.constant true
+// CHECK-NEXT:    cuda.wgmma_rs "m64n8k16_f16_f32" %a[%[[NEXT]]], %{{.*}}, %c[%0] accumulate %[[YES]] :
+// CHECK-NEXT:    cuda.wgmma_commit
+cuda.kernel @registers() grid(1) block(128) {
+  %t = cuda.thread_id x
+  %c = memref.alloca() : memref<64x8xf32, #task.map<spatial(4, 1) * repeat(2, 1) * spatial(8, 4) * repeat(1, 2)>, #cuda.space<register>>
+  %a = memref.alloca() : memref<64x32xf16, #task.map<spatial(4, 1) * repeat(1, 4) * repeat(2, 1) * spatial(8, 4) * repeat(1, 2)>, #cuda.space<register>>
+  %b = memref.alloca() : memref<32x8xf16, #task.tile<column_major, swizzle 64>, #cuda.space<shared>>
+  task.matmul %a, %b to %c on %t via "m64n8k16_f16_f32" async overwrite : memref<64x32xf16, #task.map<spatial(4, 1) * repeat(1, 4) * repeat(2, 1) * spatial(8, 4) * repeat(1, 2)>, #cuda.space<register>>, memref<32x8xf16, #task.tile<column_major, swizzle 64>, #cuda.space<shared>> to memref<64x8xf32, #task.map<spatial(4, 1) * repeat(2, 1) * spatial(8, 4) * repeat(1, 2)>, #cuda.space<register>>
 }

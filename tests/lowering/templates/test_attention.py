@@ -6,10 +6,17 @@ import pytest
 import torch
 
 from hidet.arch.chips import Arch
-from hidet.lowering.templates.attention import Attention, AttentionConfig, candidates, estimate
+from hidet.lowering.templates.attention_blocking import (
+    Attention,
+    AttentionConfig,
+    candidates,
+    estimate,
+)
 
 F16, BF16 = "m16n8k16_f16_f32", "m16n8k16_bf16_f32"
-DTYPES = {F16: (torch.float16, "f16", 3e-3), BF16: (torch.bfloat16, "bf16", 2e-2)}
+GROUP_F16, GROUP_BF16 = "m64n256k16_f16_f32", "m64n256k16_bf16_f32"
+F16_NUMBERS, BF16_NUMBERS = (torch.float16, "f16", 3e-3), (torch.bfloat16, "bf16", 2e-2)
+DTYPES = {F16: F16_NUMBERS, GROUP_F16: F16_NUMBERS, BF16: BF16_NUMBERS, GROUP_BF16: BF16_NUMBERS}
 
 
 def attention(q, k, v, mask, scale, causal):
@@ -50,6 +57,9 @@ CASES = [
     pytest.param(F16, (16, 32, 1, 1), (1, 2), (33, 40, 16, 8), "bool", False, id="hidden"),
     pytest.param(BF16, (64, 64, 4, 1), (1, 2), (30, 129, 16, 16), "float", False, id="added"),
     pytest.param(F16, (16, 64, 1, 2), (2, 2), (50, 20, 32, 32), "float", True, id="long-queries"),
+    pytest.param(GROUP_F16, (64, 64, 1, 2), (2, 3), (70, 140, 64, 64), None, False, id="group"),
+    pytest.param(GROUP_BF16, (128, 32, 2, 2), (2,), (130, 130, 32, 64), None, True, id="groups"),
+    pytest.param(GROUP_F16, (64, 80, 1, 3), (1, 2), (33, 200, 64, 32), "float", False, id="wide"),
 ]
 
 
@@ -83,11 +93,13 @@ def test_configs(check, choose, instruction, tile, batch, sizes, masked, causal)
 CHOSEN = {
     (12, 128, 128, 64, False): {(32, 64), (32, 128), (16, 128)},
     (768, 197, 197, 64, False): {(64, 112)},
-    (32, 512, 512, 64, True): {(64, 128), (128, 128), (64, 64)},
-    (384, 512, 512, 64, False): {(64, 128), (128, 64), (64, 64)},
-    (32, 4096, 4096, 128, True): {(128, 128), (128, 64)},
+    (32, 512, 512, 64, True): {(64, 64), (64, 128)},
+    (384, 512, 512, 64, False): {(64, 64), (192, 128)},
+    (64, 2048, 2048, 64, False): {(192, 128)},
+    (32, 4096, 4096, 128, False): {(128, 128)},
+    (32, 4096, 4096, 128, True): {(128, 128), (128, 160), (128, 176)},
 }
-"""Queries and keys of the blocks that were within 6% of the fastest of some twelve on an H200."""
+"""Queries and keys of the blocks that were within 6% of the fastest of some twenty on an H200."""
 
 
 @pytest.mark.parametrize("sizes", CHOSEN)

@@ -1,0 +1,256 @@
+"""How attention is cut into blocks: the ways, what they take, and about how long."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from math import ceil, inf, log2, prod, sqrt
+from math import e as euler
+
+from hidet.arch.chips import Arch
+from hidet.arch.limits import ROLE_REGISTERS, WARP_GROUP
+from hidet.arch.products import find_product, product_named
+from hidet.dialects.graph import ScaledDotProductAttentionOp
+from hidet.dialects.shaped import element_of, shape_of
+from hidet.lowering.templates.base import ceil_div
+from hidet.lowering.templates.blocking import ALIGNMENT
+from hidet.lowering.templates.config import Config
+from hidet.lowering.templates.legality import Footprint
+from hidet.lowering.templates.problem import is_aligned_window
+
+
+@dataclass(frozen=True)
+class Attention:
+    """Attention of queries [batch, queries, width] to keys [batch, keys, width].
+
+    Attributes:
+        batch: how many matrices of queries there are, those of all heads.
+        queries: the rows of queries and of the result.
+        keys: the rows of keys and values.
+        width: the columns of queries and keys.
+        values: the columns of values and of the result.
+        element: the type of all of them.
+        scale: what products are multiplied by, before an exponential of base 2.
+        causal: whether query i attends to the keys 0 ... i only.
+        masked: whether scores get a mask.
+        streams: whether keys and values can come by TMA: as windows with aligned rows.
+    """
+
+    batch: int
+    queries: int
+    keys: int
+    width: int
+    values: int
+    element: str
+    scale: float
+    causal: bool
+    masked: bool = False
+    streams: bool = True
+
+    @classmethod
+    def of(cls, op: ScaledDotProductAttentionOp) -> Attention:
+        """Return what an operator asks for."""
+        result, width = shape_of(op.result), shape_of(op.query)[-1]
+        scale = 1 / sqrt(width) if op.scale is None else op.scale.value.data
+        return cls(
+            batch=prod(result[:-2]),
+            queries=result[-2],
+            keys=shape_of(op.key)[-2],
+            width=width,
+            values=result[-1],
+            element=str(element_of(op.query)),
+            scale=scale * log2(euler),
+            causal=bool(op.causal),
+            masked=op.mask is not None,
+            streams=all(map(is_aligned_window, (op.key, op.value))),
+        )
+
+
+@dataclass(frozen=True)
+class AttentionConfig(Config):
+    """How attention is cut into blocks.
+
+    Attributes:
+        instruction: a name of `hidet.arch.products`; for warp groups that of the widest product,
+            of which tiles take as many columns as they have.
+        block_m: the queries of a block.
+        block_n: how many keys are in shared memory at a time.
+        rows: how many warps, or warp groups, share the queries.
+        columns: 1: each sees all keys of its queries.
+        stages: how many tiles of keys and values are in shared memory.
+        residents: how many blocks share a multiprocessor, and so its registers, at least.
+    """
+
+    instruction: str
+    block_m: int
+    block_n: int
+    rows: int
+    columns: int
+    stages: int = 1
+    residents: int = 1
+
+    @property
+    def threads(self) -> int:
+        """The threads of a block."""
+        return self.rows * product_named(self.instruction).group
+
+    def refusal(self, problem: Attention, arch: Arch) -> str | None:
+        """Return why a machine cannot run it, or had better not; None where it can."""
+        if self.has_producer and not problem.streams:
+            return "keys or values that do not come by TMA"
+        if (
+            self.has_producer
+            and self.rows > 2
+            and (problem.causal or problem.masked or self.block_n < FEW_KEYS)
+        ):
+            return f"{self.rows} warp groups, which have no registers for masks, of few keys"
+        footprint = self.footprint(problem)
+        if self.has_producer and self.rows in ROLE_REGISTERS:
+            _, most = ROLE_REGISTERS[self.rows]
+            if footprint.registers > most:
+                return f"{footprint.registers} registers a thread, of {most}"
+        return footprint.refusal(arch)
+
+    def footprint(self, problem: Attention) -> Footprint:
+        """Return what a block takes of a multiprocessor."""
+        fetched = self.stages * self.block_n * (problem.width + problem.values)
+        numbers = self.block_m * problem.width + fetched
+        # Of a thread's scores there are their exponentials, too, in half as many registers.
+        sums = self.block_m * (problem.values + self.block_n * 3 // 2) // self.threads
+        if not self.has_producer:
+            return Footprint(self.threads, 2 * numbers, sums + SPARE)
+        # Of its registers a producer leaves most to more than one group of consumers.
+        producer = WARP_GROUP if self.rows == 1 else 0
+        return Footprint(self.threads + producer, 2 * numbers + ALIGNMENT, sums + GROUP_SPARE)
+
+    @property
+    def has_producer(self) -> bool:
+        """Whether warp groups multiply what another one fetches."""
+        return product_named(self.instruction).group == WARP_GROUP
+
+
+SPARE, GROUP_SPARE = 48, 32
+"""Registers for fragments and addresses, of warps and of warp groups, which have no fragments."""
+
+TILES = ((64, 4), (128, 8), (32, 2), (128, 4), (16, 1))
+"""Queries of a block, and the warps that share them."""
+
+KEYS = (32, 64, 80, 96, 112, 128, 256)
+"""How many keys are in shared memory at a time."""
+
+GROUP_TILES = ((64, 1), (128, 2), (192, 3))
+"""Queries of a block, and the warp groups that share them."""
+
+GROUP_KEYS = (208, 176, 160, 128, 112, 96, 80, 64)
+"""How many keys are in shared memory at a time, for warp groups; of equal estimates the first."""
+
+WARPS, GROUPS = "m16n8k16", "m64n256k16"
+"""The shapes of products of warps, and of the widest ones of warp groups."""
+
+COLUMNS, MOST_COLUMNS = 8, 256
+"""What the columns of values are a multiple of, and how many there are at most."""
+
+
+def candidates(problem: Attention, arch: Arch) -> Sequence[AttentionConfig]:
+    """Return the configs that a machine can run, the best estimate first, none for other types."""
+    found: list[AttentionConfig] = []
+    for shape, tiles, keys in ((WARPS, TILES, KEYS), (GROUPS, GROUP_TILES, GROUP_KEYS)):
+        instruction = find_product(f"{shape}_{problem.element}_f32")
+        if instruction is None or not instruction.runs_on(arch):
+            continue
+        depth = instruction.shape[2]
+        if problem.width % depth or problem.values % COLUMNS or problem.values > MOST_COLUMNS:
+            continue
+        found += [
+            AttentionConfig(instruction.name, m, n, workers, columns=1, stages=2)
+            for (m, workers), n in product(tiles, keys)
+        ]
+    fitting = [
+        replace(each, residents=min(each.footprint(problem).residents(arch), most_residents(each)))
+        for each in found
+        if each.refusal(problem, arch) is None
+    ]
+    return sorted(fitting, key=lambda each: estimate(each, problem, arch))
+
+
+FEW_KEYS = 96
+"""Three warp groups are slower than two that have fewer keys in shared memory at a time."""
+
+
+def most_residents(choice: AttentionConfig) -> int:
+    """Return how many blocks on a multiprocessor have been seen to pay."""
+    if not choice.has_producer:
+        return 16
+    return 2 if choice.rows == 1 else 1
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How fast a multiprocessor is at attention, in microseconds; fitted to kernels on an H200.
+
+    Attributes:
+        products: multiply-adds in a microsecond.
+        scores: exponentials in a microsecond, on top of the products; infinite where they are part
+            of them.
+        traffic: bytes that it reads from the L2 cache in a microsecond.
+        launch: what any launch takes.
+        start: from the start of a block to its first tile of keys, and through its last one.
+        group: what each warp group that a block has adds to that.
+        step: from a tile to the next, where no other block has anything to do meanwhile.
+    """
+
+    products: float
+    scores: float
+    traffic: float
+    launch: float
+    start: float
+    group: float
+    step: float
+
+
+WARP_PACE = Pace(1.4e6, inf, 45e3, 1, 0.9, 0, 0.56)
+"""Products of warps: 31 kernels, rms 11%."""
+
+GROUP_PACE = Pace(4.07e6, 22.2e3, inf, 2, 1.2, 0.62, 0)
+"""Products of warp groups: 44 kernels, rms 7%."""
+
+OVERLAP = {1: 1.24, 2: 1.0, 3: 0.835}
+"""What a step takes by the number of warp groups on a multiprocessor: while one has exponentials,
+another one multiplies."""
+
+
+def estimate(choice: AttentionConfig, problem: Attention, arch: Arch) -> float:
+    """Return about how many microseconds attention takes."""
+    tiles, steps = ceil_div(problem.queries, choice.block_m), ceil_div(problem.keys, choice.block_n)
+    visited = [steps] * tiles
+    if problem.causal:
+        ends = (min((tile + 1) * choice.block_m, problem.keys) for tile in range(tiles))
+        visited = [ceil_div(end, choice.block_n) for end in ends]
+    mean = sum(visited) / tiles
+    share = max(1, problem.batch * tiles / arch.processors)
+    products = choice.block_m * choice.block_n * (problem.width + problem.values)
+    fetched = 2 * choice.block_n * (problem.width + problem.values)
+    pace = GROUP_PACE if choice.has_producer else WARP_PACE
+    work = max(products / pace.products, fetched / pace.traffic)
+    work += choice.block_m * choice.block_n / pace.scores
+    rounds = share / min(share, choice.residents)
+    if choice.has_producer:
+        groups = choice.rows * choice.residents
+        if not problem.causal:
+            rounds = ceil(rounds)
+        each = work * choice.residents * OVERLAP[min(groups, max(OVERLAP))]
+        waiting = pace.start + pace.group * groups
+        return pace.launch + rounds * (waiting + mean * each)
+    waiting = pace.start + pace.step * (mean if rounds > 1 else steps)
+    return pace.launch + share * mean * work + rounds * waiting
+
+
+def has_template(op: ScaledDotProductAttentionOp, arch: Arch) -> bool:
+    """Return whether attention becomes one kernel, which multiplies on tensor cores.
+
+    On a CPU, threads would wait for each other.
+    """
+    if arch.is_cpu or op.precision.data == "fma":
+        return False
+    return bool(candidates(Attention.of(op), arch))
