@@ -109,6 +109,7 @@ def wgmma_accumulator(n: int) -> TaskMap:
     return spatial(4, 1) * repeat(1, n // 8) * _MMA_M16N8_C
 
 
+@cache
 def ends_in(layout: TaskMap, fragment: TaskMap) -> bool:
     """Return whether a layout is a product whose inner factor is a fragment.
 
