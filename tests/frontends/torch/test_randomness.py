@@ -23,13 +23,6 @@ def compiled(function, **options):
     return torch.compile(function, backend="hidet", options={"fallback": False, **options})
 
 
-@pytest.fixture(autouse=True)
-def no_warnings():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        yield
-
-
 # ---------------------------------------------------------------------------- the numbers
 
 ANSWERS = [
@@ -469,6 +462,7 @@ def test_on_a_gpu():
 
 
 @pytest.mark.gpu
+@pytest.mark.filterwarnings("ignore:Synchronization debug mode is a prototype")
 def test_a_training_step_on_a_gpu_does_not_wait():
     model = nn.Sequential(nn.Linear(64, 64), nn.Dropout(0.5), nn.Linear(64, 8)).cuda()
     run, x = compiled(model), torch.randn(32, 64, device="cuda")
