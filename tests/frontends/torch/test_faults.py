@@ -102,8 +102,9 @@ def test_bad_place(x, write):
     good = torch.tensor([3, 4])
     torch.testing.assert_close(run(x, good), write(x, good))
     for bad in ([0, 5], [-6, 0]):
-        with pytest.raises((IndexError, RuntimeError)):
-            write(x, torch.tensor(bad))
+        if write is not WRITES["bags"]:  # eager torch checks the offsets of bags on some CPUs only
+            with pytest.raises((IndexError, RuntimeError)):
+                write(x, torch.tensor(bad))
         with pytest.raises(IndexOutOfRangeError, match=r"index -?\d+ .* of size \d"):
             run(x, torch.tensor(bad))
 
