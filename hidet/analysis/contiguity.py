@@ -6,7 +6,7 @@ from math import prod
 
 from xdsl.ir import Block, SSAValue
 
-from hidet.analysis.forms import Variable
+from hidet.analysis.forms import LinearForm, Variable
 from hidet.analysis.index_forms import IndexForms
 from hidet.arch.limits import ACCESS_BYTES
 from hidet.dialects.compute import GridOp, LoadOp
@@ -60,6 +60,7 @@ class _Follower:
 
     def __init__(self) -> None:
         self._forms = IndexForms()
+        self._loads: dict[GridOp, list[tuple[SSAValue, list[LinearForm]]]] = {}
 
     def address(self, view: SSAValue, index: Sequence[int]) -> tuple[int, int] | None:
         """Return the size of the largest tensor that an element is read from, and the place there.
@@ -77,13 +78,21 @@ class _Follower:
             return None
         values = _Values(zip(grid.indices, index, strict=True))
         found = [
-            self.address(
-                load.source, [self._forms.form(each).evaluate(values) for each in load.indices]
-            )
-            for load in grid.body.walk()
-            if isinstance(load, LoadOp)
+            self.address(source, [form.evaluate(values) for form in forms])
+            for source, forms in self._loads_of(grid)
         ]
         return max((each for each in found if each is not None), default=None, key=lambda e: e[0])
+
+    def _loads_of(self, grid: GridOp) -> list[tuple[SSAValue, list[LinearForm]]]:
+        """Return the source and the forms of the indices of each load in a grid."""
+        known = self._loads.get(grid)
+        if known is None:
+            known = self._loads[grid] = [
+                (load.source, [self._forms.form(each) for each in load.indices])
+                for load in grid.body.walk()
+                if isinstance(load, LoadOp)
+            ]
+        return known
 
     def neighbours(self, view: SSAValue, dim: int) -> int:
         """Return in how many of the samples the next element along a dimension is the neighbour."""
