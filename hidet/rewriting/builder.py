@@ -26,6 +26,7 @@ from xdsl.rewriter import InsertPoint
 from xdsl.traits import IsTerminator
 
 from hidet.dialects.compute import ReduceKind
+from hidet.dialects.constants import known_index
 from hidet.dialects.cuda.attributes import Space, SpaceAttr
 from hidet.dialects.cuda.marks import UNROLL
 from hidet.dialects.task.layout import TaskMapAttr
@@ -56,7 +57,7 @@ class KernelBuilder(Builder):
         builder.operation_insertion_handler.append(location_setter(op.location))
         return builder
 
-    # Index arithmetic. Known numbers stay numbers, and what is neutral is left out.
+    # Index arithmetic. Constants are folded, and neutral operands are dropped.
 
     def index(self, value: Index) -> SSAValue:
         """Return an index as a value."""
@@ -66,49 +67,65 @@ class KernelBuilder(Builder):
 
     def add(self, lhs: Index, rhs: Index) -> Index:
         """Return `lhs + rhs`."""
-        if isinstance(lhs, int) and isinstance(rhs, int):
-            return lhs + rhs
-        if lhs == 0:
+        a, b = _number(lhs), _number(rhs)
+        if a is not None and b is not None:
+            return a + b
+        if a == 0:
             return rhs
-        if rhs == 0:
+        if b == 0:
             return lhs
         return self.insert(arith.AddiOp(self.index(lhs), self.index(rhs))).result
 
     def mul(self, lhs: Index, rhs: Index) -> Index:
         """Return `lhs * rhs`."""
-        if isinstance(lhs, int) and isinstance(rhs, int):
-            return lhs * rhs
-        if lhs == 0 or rhs == 0:
+        a, b = _number(lhs), _number(rhs)
+        if a is not None and b is not None:
+            return a * b
+        if a == 0 or b == 0:
             return 0
-        if lhs == 1:
+        if a == 1:
             return rhs
-        if rhs == 1:
+        if b == 1:
             return lhs
         return self.insert(arith.MuliOp(self.index(lhs), self.index(rhs))).result
 
     def subtract(self, lhs: Index, rhs: Index) -> Index:
         """Return `lhs - rhs`."""
-        if isinstance(lhs, int) and isinstance(rhs, int):
-            return lhs - rhs
-        if rhs == 0:
+        a, b = _number(lhs), _number(rhs)
+        if a is not None and b is not None:
+            return a - b
+        if b == 0:
             return lhs
         return self.insert(arith.SubiOp(self.index(lhs), self.index(rhs))).result
 
     def div(self, lhs: Index, rhs: int) -> Index:
         """Return `lhs // rhs`; neither is negative."""
-        if isinstance(lhs, int):
-            return lhs // rhs
+        number = _number(lhs)
+        if number is not None:
+            return number // rhs
         if rhs == 1:
             return lhs
-        return self.insert(arith.DivSIOp(lhs, self.index(rhs))).result
+        return self.insert(arith.DivSIOp(self.index(lhs), self.index(rhs))).result
 
     def mod(self, lhs: Index, rhs: int) -> Index:
         """Return `lhs % rhs`; neither is negative."""
-        if isinstance(lhs, int):
-            return lhs % rhs
+        number = _number(lhs)
+        if number is not None:
+            return number % rhs
         if rhs == 1:
             return 0
-        return self.insert(arith.RemSIOp(lhs, self.index(rhs))).result
+        return self.insert(arith.RemSIOp(self.index(lhs), self.index(rhs))).result
+
+    def xor(self, lhs: Index, rhs: Index) -> Index:
+        """Return `lhs ^ rhs`."""
+        a, b = _number(lhs), _number(rhs)
+        if a is not None and b is not None:
+            return a ^ b
+        if a == 0:
+            return rhs
+        if b == 0:
+            return lhs
+        return self.insert(arith.XOrIOp(self.index(lhs), self.index(rhs))).result
 
     def linearize(self, indices: Sequence[Index], shape: Sequence[int]) -> Index:
         """Return the row-major number of an element of a tensor of this shape."""
@@ -308,6 +325,11 @@ class KernelBuilder(Builder):
             else:
                 self.insert(op)
         return yielded
+
+
+def _number(index: Index) -> int | None:
+    """Return an index as a number if it is a constant."""
+    return index if isinstance(index, int) else known_index(index)
 
 
 def set_unroll(loop: scf.ForOp, unroll: bool | int) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import cast
 
-from xdsl.dialects import arith, memref
+from xdsl.dialects import memref
 from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -87,12 +87,9 @@ def swizzled(builder: KernelBuilder, tile: SSAValue, indices: Sequence[SSAValue]
     if not layout.swizzle:
         return [*lead, pitch, run]
     span, size = layout.span(element_of(tile)), SEGMENT // bytes_of(element_of(tile))
-    panel, inner = builder.div(run, span), builder.index(builder.mod(run, span))
+    panel, inner = builder.div(run, span), builder.mod(run, span)
     segment, rest = builder.div(inner, size), builder.mod(inner, size)
-    turn = builder.mod(
-        builder.index(builder.div(pitch, LINE // layout.swizzle)), layout.swizzle // SEGMENT
-    )
-    exchanged = arith.XOrIOp(builder.index(segment), builder.index(turn))
-    moved = builder.add(builder.mul(builder.insert(exchanged).result, size), rest)
+    turn = builder.mod(builder.div(pitch, LINE // layout.swizzle), layout.swizzle // SEGMENT)
+    moved = builder.add(builder.mul(builder.xor(segment, turn), size), rest)
     panels = [panel] if shape_of(tile)[layout.contiguous - 2] > span else []
     return [*lead, *panels, pitch, moved]

@@ -297,8 +297,8 @@ cuda.kernel @large() grid(1) block(32) {
 
 // CHECK-LABEL: cuda.kernel @fragments
 // CHECK:         %c = memref.alloca() : memref<16xf16, #cuda.space<local>>
-// CHECK:         arith.addi %{{.*}}, %11 : index
-// CHECK-NEXT:    cuda.mma_sync "m16n8k8_f16_f16" %a[%0], %a[%0], %c[%{{.*}}] : {{.*}}, memref<16xf16, #cuda.space<local>>
+// CHECK:         %[[REGISTER:.*]] = arith.muli %12, %{{.*}} : index
+// CHECK-NEXT:    cuda.mma_sync "m16n8k8_f16_f16" %a[%0], %a[%0], %c[%[[REGISTER]]] : {{.*}}, memref<16xf16, #cuda.space<local>>
 cuda.kernel @fragments(%i : index) grid(1) block(32) {
   %0 = arith.constant 0 : index
   %16 = arith.constant 16 : index

@@ -24,9 +24,8 @@
 // CHECK:           %[[FIRST:.*]] = arith.muli %[[RANK]]
 // CHECK:           %[[ROW:.*]] = arith.index_cast %[[FIRST]]
 // CHECK:           %[[PLACE:.*]] = arith.addi %{{.*}}, %[[ROW]] : i32
-// CHECK:           %[[COLUMN:.*]] = arith.addi %{{.*}}, %[[FIRST]] : index
 // CHECK:           %[[BOTH:.*]] = arith.constant 3 : i32
-// CHECK-NEXT:      cuda.tma_load %[[W]](%{{.*}}, %[[PLACE]]) to %b[%{{.*}}, %{{.*}}, %[[COLUMN]]] barrier %full[%{{.*}}] blocks %[[BOTH]]
+// CHECK-NEXT:      cuda.tma_load %[[W]](%{{.*}}, %[[PLACE]]) to %b[%{{.*}}, %{{.*}}, %[[FIRST]]] barrier %full[%{{.*}}] blocks %[[BOTH]]
 // CHECK:         task.group first(128) count(128)
 // CHECK:           cuda.mbarrier_arrive_cluster %empty[%{{.*}}] block
 // CHECK:           cuda.mbarrier_arrive_cluster %empty[%{{.*}}] block

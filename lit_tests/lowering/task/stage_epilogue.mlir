@@ -20,8 +20,7 @@
 // CHECK:             %[[BIAS:.*]] = compute.load %b[%[[J]]]
 // CHECK:             %[[I_OF_TILE:.*]] = arith.subi %[[I]], %row : index
 // CHECK:             %[[ROW:.*]] = arith.remsi %[[I_OF_TILE]], %{{.*}} : index
-// CHECK:             %[[J_OF_TILE:.*]] = arith.subi %[[J]], %{{.*}} : index
-// CHECK:             %[[COLUMN:.*]] = arith.remsi %[[J_OF_TILE]], %{{.*}} : index
+// CHECK:             %[[COLUMN:.*]] = arith.remsi %[[J]], %{{.*}} : index
 // CHECK:             compute.store %{{.*}}, %staged[%[[GROUP]], %[[SLOT:.*]], %[[ROW]], %[[COLUMN]]]
 // CHECK:           task.foreach (%{{.*}}, %{{.*}}) in #[[PIECE]] on %t
 // CHECK:             compute.store %{{.*}}, %[[LOCAL]]
