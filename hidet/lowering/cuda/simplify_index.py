@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, i1
+from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, ModuleOp, i1
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import IsolatedFromAbove
@@ -26,11 +26,10 @@ class SimplifyIndexPass(ModulePass):
     """Rewrite all index arithmetic from its linear forms.
 
     Every index that something other than arithmetic uses is computed from its form, the parts of
-    outer loops first and ahead of the inner ones, and equal parts once. Comparisons that ranges
-    decide become constants, and branches, loops and selections go with them: a branch whose
-    condition is known is replaced by what it does, a loop of one iteration by its body. Checks of
-    indices go where ranges prove them, and else ahead of loops that do them again. Dead code is
-    dropped.
+    outer loops first and ahead of the inner ones, and equal parts once. Casts of constants and
+    comparisons that ranges decide become constants; a branch whose condition is known is replaced
+    by its body, a loop of one iteration too. Checks of indices are dropped where ranges prove them,
+    and else hoisted out of loops that repeat them. Dead code is dropped.
 
     Expects any program; ops that it does not know are left alone, but for the indices that they
     use. Leaves the same kinds of ops, and no division that could be avoided.
@@ -104,8 +103,8 @@ class _Simplifier:
             self._simplify_index(op, result, form, block)
             return True
         simpler = _simpler_value(op, self._forms)
-        if isinstance(simpler, bool):
-            constant = arith.ConstantOp(IntegerAttr(int(simpler), i1))
+        if isinstance(simpler, IntegerAttr):
+            constant = arith.ConstantOp(simpler)
             block.insert_op_before(constant, op)
             simpler = constant.result
         if simpler is None:
@@ -197,23 +196,32 @@ class _Simplifier:
         return None
 
 
-def _simpler_value(op: Operation, forms: IndexForms) -> SSAValue | bool | None:
-    """Return what the result of an op is if a comparison that it rests on is decided.
+def _simpler_value(op: Operation, forms: IndexForms) -> SSAValue | IntegerAttr | None:
+    """Return the value or the constant that the result of an op is; None for an op that stays.
 
-    A truth value stands for a constant; None is for an op that has to stay.
+    Known are comparisons that ranges decide, what depends on them, and casts of constants.
     """
     match op:
         case arith.CmpiOp() if isinstance(op.lhs.type, IndexType):
-            return forms.decide(op)
+            return _boolean(forms.decide(op))
         case arith.AndIOp() | arith.OrIOp() if op.result.type == i1:
             neutral = isinstance(op, arith.AndIOp)
             for side, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
                 known = known_condition(side)
                 if known is not None:
-                    return other if known == neutral else known
+                    return other if known == neutral else _boolean(known)
             return None
         case arith.SelectOp():
             known = known_condition(op.cond)
             return None if known is None else op.lhs if known else op.rhs
+        case arith.IndexCastOp() if isinstance(op.result.type, IntegerType):
+            form, limit = forms.form(op.input), 1 << (op.result.type.width.data - 1)
+            is_known = form.is_number and -limit <= form.constant < limit
+            return IntegerAttr(form.constant, op.result.type) if is_known else None
         case _:
             return None
+
+
+def _boolean(value: bool | None) -> IntegerAttr | None:
+    """Return a constant of type i1; None where it is not known."""
+    return None if value is None else IntegerAttr(int(value), i1)

@@ -348,3 +348,22 @@ cuda.kernel @check_ahead_of_loop(%x : memref<50x4xf32>, %ids : memref<64xi64>, %
     memref.store %e, %y[%t, %c0] : memref<64x4xf32>
   }
 }
+
+// A cast of a constant is a constant, unless its type cannot hold it.
+
+// CHECK-LABEL: cuda.kernel @casts
+// CHECK-NEXT:    %[[SEVEN:.*]] = arith.constant 7 : i32
+// CHECK-NEXT:    memref.store %[[SEVEN]], %x[]
+// CHECK-NEXT:    %[[LARGE:.*]] = arith.constant 4294967296 : index
+// CHECK-NEXT:    %[[CUT:.*]] = arith.index_cast %[[LARGE]] : index to i32
+// CHECK-NEXT:    memref.store %[[CUT]], %x[]
+cuda.kernel @casts(%x : memref<i32>) grid(1) block(1) {
+  %three = arith.constant 3 : index
+  %four = arith.constant 4 : index
+  %seven = arith.addi %three, %four : index
+  %0 = arith.index_cast %seven : index to i32
+  memref.store %0, %x[] : memref<i32>
+  %large = arith.constant 4294967296 : index
+  %1 = arith.index_cast %large : index to i32
+  memref.store %1, %x[] : memref<i32>
+}
