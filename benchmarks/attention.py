@@ -1,4 +1,4 @@
-"""How fast attention is, compiled as a user's is: torch and hidet, in one run on one GPU.
+"""Attention, compiled as in a model: torch against hidet, in one run on one GPU.
 
     python benchmarks/attention.py [--problems heads,queries,keys,width[,causal] ...]
                                    [--dtype bfloat16]
@@ -23,7 +23,7 @@ from hidet.runtime.compiled_graph import CompiledGraph
 IR_TYPES = {torch.float16: "f16", torch.bfloat16: "bf16"}
 
 TOLERANCES = {torch.float16: 2e-3, torch.bfloat16: 1.6e-2}
-"""How far a result may be off, as a part of the norm of the exact one."""
+"""The largest relative error of a result, in the norm."""
 
 
 class Sizes(NamedTuple):

@@ -1,4 +1,4 @@
-"""The models that the benchmarks measure, with inputs of their usual size."""
+"""The models that the benchmarks measure, with inputs of typical size."""
 
 import sys
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from networks import NETWORKS, settle
 
 @dataclass(frozen=True)
 class Case:
-    """A model and what it is called with.
+    """A model and its input.
 
     Attributes:
         model: makes the model, with random weights, in float32 on the CPU.
@@ -28,7 +28,7 @@ class Case:
     inputs: Callable[[], torch.Tensor]
 
     def make(self, device: str, dtype: torch.dtype) -> tuple[nn.Module, torch.Tensor]:
-        """Make model and input on a device; whole numbers in the input keep their type."""
+        """Make model and input on a device; integer inputs keep their type."""
         x = self.inputs().to(device)
         return self.model().eval().to(device, dtype), x.to(dtype) if x.is_floating_point() else x
 

@@ -1,4 +1,4 @@
-"""What the checks of look-ups cost: models with the option `checks` on and off, by turns.
+"""The cost of index checks: models with the option `checks` on and off, alternating.
 
 python benchmarks/checks.py            # on the GPU if there is one
 python benchmarks/checks.py --cpu
@@ -17,7 +17,7 @@ Model = tuple[str, Callable[..., torch.Tensor], tuple[torch.Tensor, ...]]
 
 
 def models(device: torch.device) -> Iterator[Model]:
-    """Give name, function and arguments of each model."""
+    """Return name, function and arguments of each model."""
     table, places = (torch.randn(size, 768, device=device) for size in (50257, 1024))
     weight = torch.randn(768, device=device)
     tokens = torch.randint(0, 50257, (1, 1024), device=device)
@@ -37,7 +37,7 @@ def models(device: torch.device) -> Iterator[Model]:
 def measure(
     function: Callable[..., Any], arguments: tuple[Any, ...], device: torch.device, rounds: int
 ) -> dict[bool, float]:
-    """Give the median time of a call in microseconds, with and without checks."""
+    """Return the median time of a call in microseconds, with and without checks."""
     times: dict[bool, list[float]] = {True: [], False: []}
     compiled = {}
     for checks in times:

@@ -1,4 +1,4 @@
-"""How the benchmarks of products time what runs on the GPU."""
+"""Timing of GPU work for the matmul benchmarks."""
 
 import statistics
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What calls and saved graphs cost beside the kernels: `hidet.compile`, `hidet.load_compiled`.
+"""Host overhead of direct calls and saved graphs: `hidet.compile`, `hidet.load_compiled`.
 
     python benchmarks/direct.py [--device cuda]
 

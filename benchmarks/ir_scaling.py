@@ -1,4 +1,4 @@
-"""What the passes cost, and how that grows with the program: no pass may be quadratic.
+"""The time of each pass and how it scales with program size: no pass may be quadratic.
 
 Prints the seconds of each pass, and of printing, for ResNet-18 as torch hands it over; then for
 networks of residual blocks of growing length, once without two equal layers, so that no kernel
@@ -66,25 +66,25 @@ class NetworkBuilder(Builder):
         return self.insert(op).result
 
     def weight(self, *shape: int) -> SSAValue:
-        """Give a new weight."""
+        """Return a new weight."""
         self.weights += 1
         return self.emit(graph.ConstantOp(f"p{self.weights - 1}", TensorType(f32, shape)))
 
     def conv(self, x: SSAValue, channels: int, kernel: int) -> SSAValue:
-        """Give a convolution that keeps height and width, then a batch norm."""
+        """Return a convolution that keeps height and width, then a batch norm."""
         weight = self.weight(channels, shape_of(x)[1], kernel, kernel)
         y = self.emit(graph.Conv2dOp(x, weight, padding=kernel // 2))
         scale, shift, mean, variance = (self.weight(channels) for _ in range(4))
         return self.emit(graph.BatchNormOp(y, scale, shift, mean, variance))
 
     def block(self, x: SSAValue, channels: int) -> SSAValue:
-        """Give the basic block of ResNet, with a projection of the shortcut."""
+        """Return the basic block of ResNet, with a projection of the shortcut."""
         y = self.emit(graph.ReluOp(self.conv(x, channels, 3)))
         y = self.conv(y, channels, 3)
         return self.emit(graph.ReluOp(self.emit(graph.AddOp(y, self.conv(x, channels, 1)))))
 
     def head(self, x: SSAValue, classes: int) -> SSAValue:
-        """Give the probabilities of classes."""
+        """Return the probabilities of classes."""
         batch, channels = shape_of(x)[:2]
         pooled = self.emit(graph.MeanOp(x, (2, 3)))
         scores = self.emit(
@@ -131,7 +131,7 @@ def import_resnet() -> ModuleOp:
 
 
 def time_passes(module: ModuleOp, *, verify: bool) -> Times:
-    """Lower and print a program; give the seconds of each pass."""
+    """Lower and print a program; return the seconds of each pass."""
     seconds: defaultdict[str, float] = defaultdict(float)
     context, options = make_context(), PassOptions(arch="sm_90a", verify=verify)
     gc.collect()
@@ -149,13 +149,13 @@ def time_passes(module: ModuleOp, *, verify: bool) -> Times:
 
 
 def best_of(runs: int, make: Callable[[], ModuleOp], *, verify: bool) -> Times:
-    """Give the least time of each pass of several runs."""
+    """Return the least time of each pass of several runs."""
     results = [time_passes(make(), verify=verify) for _ in range(runs)]
     return {name: min(result[name] for result in results) for name in results[0]}
 
 
 def print_table(title: str, columns: dict[str, Times], factor: float) -> list[str]:
-    """Print the times of each pass; give the passes that grow too fast.
+    """Print the times of each pass; return the passes that grow too fast.
 
     Args:
         title: stands above the table.
@@ -180,7 +180,7 @@ def print_table(title: str, columns: dict[str, Times], factor: float) -> list[st
 
 
 def main() -> int:
-    """Print the tables; give 1 if a pass is worse than linear."""
+    """Print the tables; return 1 if a pass is worse than linear."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--blocks", type=int, default=3, help="blocks of the shortest network")
     parser.add_argument("--factors", type=int, nargs="+", default=[1, 2, 5, 10])

@@ -1,4 +1,4 @@
-"""The landscape of one product: all its configs measured, as JSON and as a picture.
+"""The landscape of one matmul: all configs measured, as JSON and as a picture.
 
     python benchmarks/landscape.py 4096 4096 4096 [--dtype f16] --json l.json --svg l.svg
     python benchmarks/landscape.py --from l.json --svg l.svg

@@ -1,4 +1,4 @@
-"""How fast linear layers are, compiled as a user's are: torch and hidet, in one run on one GPU.
+"""Linear layers, compiled as in a model: torch against hidet, in one run on one GPU.
 
     python benchmarks/linear.py [--models bert-base ...] [--rows 1 16 ...] [--problems m,n,k ...]
                                 [--dtype bfloat16] [--tf32]
@@ -38,7 +38,7 @@ MODELS = {
 IR_TYPES = {torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32"}
 
 TOLERANCES = {torch.float16: 2e-3, torch.bfloat16: 8e-3, torch.float32: 1e-5}
-"""How far a result may be off, as a part of the norm of the exact one."""
+"""The largest relative error of a result, in the norm."""
 
 TF32_TOLERANCE = 2e-3
 

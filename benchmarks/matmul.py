@@ -1,4 +1,4 @@
-"""How fast products of matrices are: torch.matmul and hidet, in one run on one GPU.
+"""Matmuls: torch.matmul against hidet, in one run on one GPU.
 
     python benchmarks/matmul.py [--problems 4096,4096,4096 16,16384,4096 ...] [--sweep]
 

@@ -1,4 +1,4 @@
-"""Convolutional networks that `transformers` has not, with random weights.
+"""Convolutional networks that `transformers` lacks, with random weights.
 
 They show groups, dense connections, branches and large filters; images are [N, 3, 224, 224].
 """

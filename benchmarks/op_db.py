@@ -1,4 +1,4 @@
-"""How much of PyTorch's operator database is compiled: the table that this prints.
+"""PyTorch's operator database: how much of it is compiled.
 
     python benchmarks/op_db.py [--dtype float32] [--device cpu] [--samples 2] [--only NAMES]
 
@@ -51,7 +51,7 @@ DEPENDS = "[Dd]ata.dependent|dynamic shape operator|output shape|item\\(\\)|_loc
 
 
 def samples_of(entry: Any, device: str, dtype: torch.dtype, count: int) -> Iterator[Any]:
-    """Give the first sample inputs that eager torch takes."""
+    """Return the first sample inputs that eager torch takes."""
     torch.manual_seed(0)
     yield from islice(entry.sample_inputs(device, dtype, requires_grad=False), count)
 
@@ -64,12 +64,12 @@ def call(function: Any, sample: Any, seed: int = 1) -> Any:
 
 
 def _copy(value: Any) -> Any:
-    """Give a copy of a tensor, and what is none itself."""
+    """Return a copy of a tensor, and what is none itself."""
     return value.clone() if isinstance(value, torch.Tensor) else value
 
 
 def same(ours: Any, eager: Any, dtype: torch.dtype) -> bool:
-    """Tell whether results agree in structure, data types, shapes and values."""
+    """Return whether results agree in structure, data types, shapes and values."""
     tolerance = 2e-2 if dtype in (torch.float16, torch.bfloat16) else 2e-4
     one, other = tree_leaves(ours), tree_leaves(eager)
     try:
@@ -80,17 +80,17 @@ def same(ours: Any, eager: Any, dtype: torch.dtype) -> bool:
 
 
 def _is_plain(leaves: list[Any]) -> bool:
-    """Tell whether there is no tensor among results."""
+    """Return whether there is no tensor among results."""
     return not any(isinstance(leaf, torch.Tensor) for leaf in leaves)
 
 
 def is_random(entry: Any, sample: Any, eager: Any, dtype: torch.dtype) -> bool:
-    """Tell whether eager torch gives something else with some other seed."""
+    """Return whether eager torch gives something else with some other seed."""
     return not all(same(call(entry.op, sample, seed), eager, dtype) for seed in range(2, 12))
 
 
 def has_same_types(ours: Any, eager: Any) -> bool:
-    """Tell whether results agree in structure, data types and shapes."""
+    """Return whether results agree in structure, data types and shapes."""
     one, other = tree_leaves(ours), tree_leaves(eager)
     kinds = [
         [(x.dtype, x.shape) if isinstance(x, torch.Tensor) else type(x) for x in leaves]
@@ -100,7 +100,7 @@ def has_same_types(ours: Any, eager: Any) -> bool:
 
 
 def is_as_near(entry: Any, sample: Any, ours: Any, eager: Any) -> bool:
-    """Tell whether results in float16 are as near to those in float64 as eager torch's are."""
+    """Return whether results in float16 are as near to those in float64 as eager torch's are."""
     wide = sample.transform(
         lambda value: (
             value.double()
@@ -122,7 +122,7 @@ def is_as_near(entry: Any, sample: Any, ours: Any, eager: Any) -> bool:
 
 
 def has_same_elements(entry: Any, sample: Any, ours: Any, eager: Any) -> bool:
-    """Tell whether places of sorted elements are those of equal elements."""
+    """Return whether places of sorted elements are those of equal elements."""
     x = sample.input if sample.input.dim() else sample.input.reshape(1)
     if entry.name == "argsort":
         ours, eager = (None, ours), (None, eager)
@@ -138,13 +138,13 @@ def has_same_elements(entry: Any, sample: Any, ours: Any, eager: Any) -> bool:
 
 
 def is_foreign(*values: Any) -> bool:
-    """Tell whether there are complex numbers or sparse tensors among arguments or results."""
+    """Return whether there are complex numbers or sparse tensors among arguments or results."""
     tensors = [leaf for leaf in tree_leaves(values) if isinstance(leaf, torch.Tensor)]
     return any(each.is_complex() or each.layout is not torch.strided for each in tensors)
 
 
 def judge(entry: Any, sample: Any, dtype: torch.dtype) -> tuple[str, str]:
-    """Give the kind of one call of an entry, and why."""
+    """Return the kind of one call of an entry, and why."""
     try:
         eager = call(entry.op, sample)
     except Exception:  # noqa: BLE001 - what eager torch refuses says nothing of us
@@ -180,7 +180,7 @@ def judge(entry: Any, sample: Any, dtype: torch.dtype) -> tuple[str, str]:
 
 
 def why_untraced(entry: Any, sample: Any) -> str:
-    """Give the kind of an entry of which dynamo makes no graph."""
+    """Return the kind of an entry of which dynamo makes no graph."""
     torch.compiler.reset()
     compiled = torch.compile(
         lambda *a, **k: entry.op(*a, **k), backend="eager", fullgraph=True, dynamic=False

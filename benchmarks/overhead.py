@@ -55,7 +55,7 @@ def compile_and_record(
 
 
 def host_microseconds(call: Call, kept: int) -> float:
-    """Give the host time of one call of hidet: the best mean over bursts of 20 calls.
+    """Return the host time of one call of hidet: the best mean over bursts of 20 calls.
 
     All of hidet is in it, from torch's arguments to torch's results. The GPU is waited for between
     bursts only, so that its queue never fills.

@@ -50,7 +50,7 @@ def fusions(text: str, arch: Arch) -> ModuleOp:
 
 @contextmanager
 def fresh_tuner(space: int, *, cold: bool) -> Generator[tuple[Tuner, Arch]]:
-    """Give a tuner that knows no winners, and the machine here."""
+    """Return a tuner that knows no winners, and the machine here."""
     with tempfile.TemporaryDirectory() as folder:
         options = CompileOptions.current({"search_space": space, "cache_dir": folder})
         arch = find_arch(DEVICE, options)

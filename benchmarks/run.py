@@ -36,7 +36,7 @@ def synchronize() -> None:
 
 
 def median_ms(function: Callable[[], object], seconds: float) -> float:
-    """Give the median time of a call, in milliseconds."""
+    """Return the median time of a call, in milliseconds."""
     for _ in range(3):
         function()
     synchronize()

@@ -1,4 +1,4 @@
-"""ResNet-18 through every layer: compile it, run it, compare it, and look at one kernel.
+"""Compile ResNet-18, run it, compare it with PyTorch, and show one kernel at every level.
 
     python examples/resnet18.py [--device cuda] [--dtype float16] [--batch 1]
 
@@ -54,7 +54,7 @@ def milliseconds(function: Callable[[], object], device: torch.device) -> float:
 
 
 def piece(text: str, start: str, lines: int) -> str:
-    """Give head and tail of the last piece of a program that begins with `start`."""
+    """Return head and tail of the last piece of a program that begins with `start`."""
     every = text.splitlines()
     first = max(i for i, line in enumerate(every) if start in line)
     indent = len(every[first]) - len(every[first].lstrip())
@@ -90,7 +90,7 @@ def parse_arguments() -> argparse.Namespace:
 
 @torch.no_grad()
 def main() -> int:
-    """Run the demo; give the exit status."""
+    """Run the demo and return its exit status."""
     arguments = parse_arguments()
     device, dtype = arguments.device, getattr(torch, arguments.dtype)
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False

@@ -1,4 +1,4 @@
-"""An operator of one's own in a compiled model: silu(x) * gate, with its gradients."""
+"""A custom operator in a compiled model: silu(x) * gate, with gradients."""
 
 import math
 
@@ -23,7 +23,7 @@ with hidet.script_module() as script_module:
 
     @hidet.script
     def gated_silu_backward(x: ~f32, gate: ~f32, dy: ~f32, dx: ~f32, dgate: ~f32, n: i32):
-        """The gradients of x and gate from that of y."""
+        """Compute the gradients of x and gate from that of y."""
         attrs.cuda.grid_dim = cdiv(n, 256)
         attrs.cuda.block_dim = 256
         i = blockIdx.x * 256 + threadIdx.x
@@ -37,12 +37,12 @@ kernels = script_module.build()
 
 
 def save(ctx, inputs, output):
-    """Keep what the gradients need."""
+    """Save the inputs for the backward pass."""
     ctx.save_for_backward(*inputs)
 
 
 def backward(ctx, dy):
-    """Both gradients, by one kernel."""
+    """Return both gradients, computed by one kernel."""
     x, gate = ctx.saved_tensors
     dx, dgate = torch.empty_like(x), torch.empty_like(gate)
     kernels.gated_silu_backward(x, gate, dy.contiguous(), dx, dgate, x.numel())
@@ -51,14 +51,14 @@ def backward(ctx, dy):
 
 @hidet.torch.register_op("hidet_examples::gated_silu", backward=backward, setup_context=save)
 def gated_silu(x: torch.Tensor, gate: torch.Tensor) -> torch.Tensor:
-    """silu(x) * gate."""
+    """Return silu(x) * gate."""
     y = torch.empty_like(x)
     kernels.gated_silu_forward(x, gate, y, x.numel())
     return y
 
 
 class MLP(nn.Module):
-    """The feed-forward part of a transformer, around the operator."""
+    """The feed-forward block of a transformer, with the operator."""
 
     def __init__(self, width: int, hidden: int) -> None:
         super().__init__()
@@ -67,11 +67,11 @@ class MLP(nn.Module):
         self.down = nn.Linear(hidden, width)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Give the result for x [..., width]."""
+        """Map x [..., width] to the same shape."""
         return self.down(gated_silu(self.up(x), self.gate(x)))
 
     def reference(self, x: torch.Tensor) -> torch.Tensor:
-        """The same by operators of torch."""
+        """Return the same, computed by torch operators."""
         return self.down(F.silu(self.up(x)) * self.gate(x))
 
 

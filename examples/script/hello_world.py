@@ -1,4 +1,4 @@
-"""Hello world: four threads in two blocks print their numbers."""
+"""Hello world: four threads in two blocks print their ids."""
 
 import hidet
 from hidet.lang import attrs, printf

@@ -1,4 +1,4 @@
-"""A naive matrix product, a thread for each element, inside of a `torch.autograd.Function`."""
+"""A naive matmul, one thread per element, in a `torch.autograd.Function`."""
 
 from functools import cache
 
@@ -38,7 +38,7 @@ def product(a, b):
 
 
 class Matmul(torch.autograd.Function):
-    """The product with its gradients, which are products too."""
+    """A differentiable matmul; its gradients are matmuls too."""
 
     @staticmethod
     def forward(ctx, a, b):

@@ -1,13 +1,12 @@
-"""A matrix product in fp16 for Hopper: the tensor copier, barriers in memory, warp groups.
+"""An fp16 matmul for Hopper: TMA, mbarriers, wgmma, specialized warps.
 
-c = a @ b.T, in tiles of 128 x 256 with 64 columns of k at a time. A block has three warp groups.
-Of the first one, the producer, one thread asks the tensor copier for tiles of a and b; the other
-two, the consumers, multiply 64 rows of a each. The tiles wait in a ring of stages in shared memory.
-For each stage one barrier tells when it is full, another one when it may be filled again.
+c = a @ b.T, in tiles of 128 x 256 and steps of 64 along k. A block has three warp groups. In the
+first, the producer, one thread issues the TMA loads of a and b; the other two, the consumers,
+multiply 64 rows of a each. Shared memory holds a ring of stages, each with one mbarrier that signals
+a full stage and one that signals an empty one.
 
-Blocks stay: each goes through tiles of the product until none is left. The consumers put a tile
-into shared memory, from where the tensor copier takes it. Meanwhile the producer already fetches
-for the next one.
+Blocks are persistent: each processes output tiles until none is left. Consumers write a finished
+tile to shared memory, from where TMA stores it while the producer already loads for the next tile.
 """
 
 import torch
@@ -63,7 +62,7 @@ def place_of(tile, tiles_m, tiles_n):
 
 @hidet.script
 def produce(a, b, smem_a, smem_b, full, empty, tiles):
-    """Fetch the tiles of a and b for each tile of the product of this block."""
+    """Producer warp group: fetch the tiles of a and b for each output tile of this block."""
     tiles_m, tiles_n, tiles_k = tiles
     stage = 0
     parity = 1
@@ -82,7 +81,7 @@ def produce(a, b, smem_a, smem_b, full, empty, tiles):
 
 @hidet.script
 def store(c, smem_c, acc, row, column):
-    """Store 64 rows of a tile: to shared memory, once the tile before has left it, then to c."""
+    """Store 64 rows of an output tile through shared memory, once its previous store is done."""
     consumer, thread = threadIdx.x // GROUP - 1, threadIdx.x % GROUP
     if thread == 0:
         tma_wait_group(0)
@@ -101,7 +100,7 @@ def store(c, smem_c, acc, row, column):
 
 @hidet.script
 def consume(c, smem_a, smem_b, smem_c, full, empty, tiles):
-    """Multiply 64 rows of each tile, and store them."""
+    """Consumer warp group: multiply 64 rows of each output tile, and store them."""
     tiles_m, tiles_n, tiles_k = tiles
     consumer, thread = threadIdx.x // GROUP - 1, threadIdx.x % GROUP
     stage = last = 0

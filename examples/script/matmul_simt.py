@@ -1,4 +1,4 @@
-"""An efficient matrix product with ReLU: shared memory, registers, and task mappings.
+"""An efficient f32 matmul with ReLU: shared memory, registers, task mappings.
 
 A block of 256 threads, 8 warps in 4 x 2, computes a tile of 64 x 256 of the product. Each thread
 holds 64 elements of it in registers: 2 x 2 pieces of 4 x 4. The layout of the register tile says

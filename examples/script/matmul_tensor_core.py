@@ -1,4 +1,4 @@
-"""A matrix product of f16 on tensor cores: asynchronous copies, swizzled tiles, fragments.
+"""An f16 matmul on tensor cores: cp.async, swizzled shared memory, mma.sync fragments.
 
 A block of 4 warps, 2 x 2, computes a tile of 128 x 128 of the product, 32 steps of k at a time.
 While the warps multiply the tiles of one stage, those of the next two are on their way to shared
@@ -53,7 +53,7 @@ ROWS = col_spatial(16, 2)
 
 @hidet.script
 def copy_a(k0, stage, a, smem_a):
-    """Begin to copy a tile of the left matrix: 4 segments a thread."""
+    """Start copying a tile of a: 4 segments per thread."""
     for i, segment in auto_map(BLOCK_M, BLOCK_K // 8, workers=THREADS).on(threadIdx.x):
         row, k = blockIdx.x * BLOCK_M + i, k0 * BLOCK_K + segment * 8
         size = 16 if row < a.shape[0] and k < a.shape[1] else 0  # bytes; what is outside is zero
@@ -62,7 +62,7 @@ def copy_a(k0, stage, a, smem_a):
 
 @hidet.script
 def copy_b(k0, stage, b, smem_b):
-    """Begin to copy a tile of the right matrix: 4 segments a thread."""
+    """Start copying a tile of b: 4 segments per thread."""
     for p, segment in auto_map(BLOCK_K, BLOCK_N // 8, workers=THREADS).on(threadIdx.x):
         k, column = k0 * BLOCK_K + p, blockIdx.y * BLOCK_N + segment * 8
         size = 16 if k < b.shape[0] and column < b.shape[1] else 0
@@ -71,7 +71,7 @@ def copy_b(k0, stage, b, smem_b):
 
 @hidet.script
 def multiply(stage, smem_a, smem_b, regs_a, regs_b, regs_c):
-    """Add the product of two tiles in shared memory to the fragments of the warp."""
+    """Multiply two shared tiles and accumulate into the warp's fragments."""
     for warp_m, warp_n in spatial(WARPS_M, WARPS_N).on(threadIdx.x // 32):
         row, column = warp_m * WARP_M, warp_n * WARP_N
         for k in grid(BLOCK_K // MMA.k, attrs="u"):

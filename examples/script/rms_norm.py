@@ -1,4 +1,4 @@
-"""RMS norm with its residual addition in one kernel: a block for each row."""
+"""RMS norm fused with its residual addition: one block per row."""
 
 import torch
 

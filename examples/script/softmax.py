@@ -1,4 +1,4 @@
-"""Softmax of rows: a warp for each row, whose lanes exchange values by shuffles."""
+"""Softmax along rows: one warp per row, reductions by shuffles."""
 
 import torch
 

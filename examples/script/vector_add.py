@@ -1,4 +1,4 @@
-"""Vector addition: a thread for each element."""
+"""Vector addition: one thread per element."""
 
 import torch
 
