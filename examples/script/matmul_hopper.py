@@ -2,8 +2,8 @@
 
 c = a @ b.T, in tiles of 128 x 256 and steps of 64 along k. A block has three warp groups. In the
 first, the producer, one thread issues the TMA loads of a and b; the other two, the consumers,
-multiply 64 rows of a each. Shared memory holds a ring of stages, each with one mbarrier that signals
-a full stage and one that signals an empty one.
+multiply 64 rows of a each. Shared memory holds a ring of stages, each with an mbarrier that signals
+that it is full and one that it is empty.
 
 Blocks are persistent: each processes output tiles until none is left. Consumers write a finished
 tile to shared memory, from where TMA stores it while the producer already loads for the next tile.
