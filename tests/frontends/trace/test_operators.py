@@ -44,9 +44,10 @@ def test_operator(case):
     function = getattr(ops, case.name)
     wanted = case.reference(*tree_map(wide, given), **case.keywords)
     tensors = tree_map(lambda a: hidet.from_torch(a) if isinstance(a, torch.Tensor) else a, given)
-    check(tree_leaves(function(*tensors, **case.keywords)), wanted)
-
     is_tensor = lambda a: isinstance(a, hidet.Tensor)  # noqa: E731
+    copies = tree_map(lambda a: a.copy() if is_tensor(a) else a, tensors)
+    check(tree_leaves(function(*copies, **case.keywords)), wanted)
+
     symbols = tree_map(lambda a: hidet.symbol_like(a) if is_tensor(a) else a, tensors)
     outputs = tree_leaves(function(*symbols, **case.keywords))
     graph = hidet.trace_from(outputs, [s for s in tree_leaves(symbols) if is_tensor(s)])
@@ -153,6 +154,17 @@ def test_creation():
     assert ops.linspace(0.0, 1.0, 4, endpoint=False).tolist() == [0, 0.25, 0.5, 0.75]
     x = hidet.randn([2])
     assert ops.transfer(x, "cpu").torch() is x.torch()
+
+
+def test_in_place():
+    """Operators whose names end in `_` change a tensor with elements, and return it."""
+    x, index, y = hidet.zeros([3, 2]), hidet.zeros([2, 2], "int64"), hidet.ones([2, 2])
+    assert ops.scatter_add_(x, 0, index, y) is x
+    assert x.tolist() == [[2, 2], [0, 0], [0, 0]]
+    assert ops.scatter_(x, 0, index, y, reduce="replace") is x
+    assert x.tolist() == [[1, 1], [0, 0], [0, 0]]
+    symbol = hidet.symbol_like(x)
+    assert ops.scatter_add_(symbol, 0, index, y) is not symbol
 
 
 def test_compiled_once():
