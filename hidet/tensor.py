@@ -162,7 +162,10 @@ class Tensor(Traced):
 
     def view(self, dtype: object = None, shape: Shape | None = None) -> Tensor:
         """Return the same memory as elements of another type, or in another shape."""
-        return transform.view(self, dtype, shape)
+        if self.is_symbolic():
+            return transform.view(self, dtype, shape)
+        seen = self if dtype is None else self._view("view", _dtype(dtype))
+        return seen if shape is None else seen.reshape(shape)
 
     def reshape(self, shape: Shape) -> Tensor:
         """Return the tensor with another shape."""

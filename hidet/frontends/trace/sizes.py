@@ -18,6 +18,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch._dispatch.python import enable_python_dispatcher
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from hidet.errors import HidetError
@@ -36,15 +37,14 @@ _RECORDING: ContextVar[bool] = ContextVar("hidet.sizes.recording", default=False
 @cache
 def _environment() -> ShapeEnv:
     """Return what knows all named sizes."""
-    from sympy import Eq, Ne, false, true
-    from sympy.logic.boolalg import Boolean
+    from sympy import Eq, Expr, Ne, false, true
     from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
     class Environment(ShapeEnv):
         """Refuses to turn a named size into a number or a decision outside of an operator."""
 
         def evaluate_expr(self, orig_expr: Any, *arguments: Any, **keywords: Any) -> Any:
-            is_decided = _RECORDING.get() and isinstance(orig_expr, Boolean)
+            is_decided = _RECORDING.get() and not isinstance(orig_expr, Expr)
             if not orig_expr.is_number and not is_decided:
                 raise HidetError(
                     f"{_named(orig_expr)} is not known until the graph is called",
@@ -71,7 +71,12 @@ def recording_mode(values: Iterable[object]) -> Generator[None]:
     is_named = any(map(has_names, values))
     token = _RECORDING.set(is_named)
     try:
-        with _mode() if is_named else example_mode():
+        if not is_named:
+            with example_mode():
+                yield
+            return
+        # Rules for shapes that are written in Python take named sizes; not all of C++ do.
+        with enable_python_dispatcher(), _mode():
             yield
     finally:
         _RECORDING.reset(token)

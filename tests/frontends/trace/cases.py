@@ -192,6 +192,7 @@ CASES = [
     Case("lp_norm", (ANY,), lambda x: x / x.norm(dim=1, keepdim=True)),
     # pooling
     Case("avg_pool2d", (IMAGES, 3, 2, 1), nn.avg_pool2d),
+    Case("avg_pool2d", (IMAGES, 3, 2, [1, 0, 1, 0]), lambda x, *_: nn.avg_pool2d(x, 3, 2, (1, 0))),
     Case("max_pool2d", (IMAGES, 3, 2, 1), nn.max_pool2d),
     Case("adaptive_avg_pool2d", (IMAGES, 3), nn.adaptive_avg_pool2d),
     Case("avg_pool3d", (VOLUMES, 3, 2, 1), nn.avg_pool3d),

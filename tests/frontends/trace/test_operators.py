@@ -103,8 +103,10 @@ def test_named_by_a_kernel():
     found = ops.rearrange(product, [[1], [0, 3], [2]]).reshape([2, 6, 3, 3])
     for each in (found, ops.conv2d_gemm(x, w, 2, 1, 2), ops.conv2d_gemm_fp16(x, w, 0, 2, 1, 2)):
         torch.testing.assert_close(each.torch(), wanted)
-    last = ops.conv2d_gemm_fp16_channel_last(ops.transpose(x, [0, 2, 3, 1]), w, 0, 2, 1, 2)
-    torch.testing.assert_close(ops.transpose(last, [0, 3, 1, 2]).torch(), wanted)
+    for padding in (0, [0, 0, 4]):
+        images = ops.transpose(x, [0, 2, 3, 1])
+        last = ops.conv2d_gemm_fp16_channel_last(images, w, padding, 2, 1, 2)
+        torch.testing.assert_close(ops.transpose(last, [0, 3, 1, 2]).torch(), wanted)
     a, b = hidet.randn([3, 4]), hidet.randn([4, 5])
     for each in (ops.matmul_x86(a, b), ops.matmul_cublas(a, ops.transpose(b), transpose_b=True)):
         torch.testing.assert_close(each.torch(), a.torch() @ b.torch())
@@ -187,6 +189,7 @@ def test_compiled_once():
         (lambda x: ops.matmul(x, x), r"Matmul does not take such arguments: .*2.*3"),
         (lambda x: x + hidet.randn([4]), r"Add does not take such arguments"),
         (lambda x: ops.pad(x, [1]), "1 pads for a tensor of rank 2"),
+        (lambda x: ops.max_pool2d(x[None, None], 2, 1, [1, 1, 0, 0]), "ahead and behind"),
         (lambda x: ops.split(x, 2, axis=1), "an axis of size 3 has no 2 equal parts"),
         (lambda x: ops.squeeze(x, 0), r"dimension 0 of shape \(2, 3\)"),
         (lambda _: ops.relu(3), r"Relu needs a tensor, got \[3\]"),

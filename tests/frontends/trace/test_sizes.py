@@ -72,6 +72,28 @@ def test_every_kind_of_argument():
     torch.testing.assert_close(hidet.trace_from(y)(zeros).torch(), x.torch().expand(4, 3))
 
 
+SHAPES = [
+    (lambda x: ops.conv_pad(x, [1]), "[n, 3, h + 2, w + 2]"),
+    (lambda x: ops.conv2d(x, hidet.randn([4, 3, 3, 3])), "[n, 4, h - 2, w - 2]"),
+    (lambda x: ops.max_pool2d(x, 2, 2, 0), "[n, 3, (h//2), (w//2)]"),
+    (lambda x: ops.split(x, 2, 2)[1], "[n, 3, (h//2), w]"),
+    (lambda x: ops.flatten(x, 2), "[n, 3, h*w]"),
+    (lambda x: ops.einops_rearrange(x, "n c h w -> n (h w) c"), "[n, h*w, 3]"),
+    (lambda x: ops.take(x, hidet.symbol(["i"], "int64"), 2), "[n, 3, i, w]"),
+    (lambda x: x[:, 0, 1:-1], "[n, h - 2, w]"),
+    (lambda x: ops.layer_norm(x), "[n, 3, h, w]"),
+    (lambda x: x.mean([2, 3]), "[n, 3]"),
+    (lambda x: ops.tile(x, [1, 2, 1, 1]) > 0, "[n, 6, h, w]"),
+]
+
+
+@pytest.mark.parametrize(("compute", "shape"), SHAPES)
+def test_shapes(compute, shape):
+    """Operators compute the shapes of their results with names."""
+    result = compute(hidet.symbol(["n", 3, "h", "w"]))
+    assert result.signature() == f"{result.dtype.name}{shape}[cpu]"
+
+
 @pytest.mark.parametrize(
     ("use", "message"),
     [
@@ -83,6 +105,10 @@ def test_every_kind_of_argument():
         (lambda graph, x: graph.build().program, "named sizes has no 'program'"),
         (lambda graph, x: graph.dummy_inputs(), "named sizes has no 'specs'"),
         (lambda graph, x: int(x.shape[0]), "n is not known until the graph is called"),
+        (
+            lambda graph, x: ops.resize2d(x[None, None], scale_factor=2.0),
+            "n.* is not known until the graph is called",
+        ),
         (lambda graph, x: bool(x.shape[0] > 2), "n > 2 is not known"),
         (
             lambda graph, x: hidet.trace_from(ops.broadcast(x, [x.shape[0], 4]) + 1, [x])(
