@@ -156,7 +156,6 @@ ABSENT_IN: dict[str, dict[str, str]] = {
         "reduce_hip_compile_mem *source_graph_removal*": "nothing: leave it out",
     },
     "BuiltGraph": {
-        "save": "hidet.save_compiled(graph, path)",
         "get_cache_dir": "hidet.option.get_cache_dir()",
         "dispatch_table": "nothing: a graph is built for its shapes",
         "set_weights": "hidet.trace_from(y), with the other weights",

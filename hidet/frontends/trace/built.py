@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import torch
 from typing_extensions import override
 
+import hidet
 from hidet.absent import explains_members
 from hidet.errors import HidetError, MissingMemberError
 from hidet.foreign import plain
@@ -81,6 +83,10 @@ class BuiltGraph:
     def dummy_inputs(self) -> list[Any]:
         """Return random inputs; integers are zeros and ones, so that they are positions, too."""
         return [self._tensor_class(_random(spec)) for spec in self.specs]
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Save the graph with its binaries, as `hidet.save_compiled` does."""
+        hidet.save_compiled(self, path)
 
     def clear_dispatch_table(self) -> None:
         """Do nothing: kernels are chosen when the graph is compiled."""
