@@ -63,6 +63,16 @@ def test_names_are_equal_where_they_must_be():
     assert found.shape == (2, 5, 6)
 
 
+def test_models_of_torch():
+    """A module of torch takes symbols with named sizes, too."""
+    pool = torch.nn.AdaptiveAvgPool2d(1)
+    model = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3, stride=2), pool, torch.nn.Flatten())
+    y = hidet.graph.frontend.from_torch(model)(hidet.symbol(["n", 3, "h", "w"]))
+    assert y.signature() == "float32[n, 4][cpu]"
+    x = hidet.randn([2, 3, 9, 6])
+    torch.testing.assert_close(hidet.trace_from(y)(x).torch(), model(x.torch()).detach())
+
+
 def test_every_kind_of_argument():
     """Operators take named sizes beside tensors with elements, too."""
     n, x = hidet.symbol_var("n"), hidet.randn([1, 3])
