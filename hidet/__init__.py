@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from hidet.frontends.torch.direct import compile
     from hidet.frontends.trace.flow_graph import FlowGraph, trace_from
     from hidet.frontends.trace.recording import Operator
+    from hidet.frontends.trace.sizes import symbol_var
     from hidet.graph import frontend
     from hidet.graph.loaded import load_compiled, load_compiled_graph, load_graph
     from hidet.graph.saved import save_compiled, save_compiled_graph, save_graph
@@ -61,6 +62,7 @@ _NAMES = {
     "hidet.frontends.torch.direct": "compile",
     "hidet.frontends.trace.flow_graph": "FlowGraph trace_from",
     "hidet.frontends.trace.recording": "Operator",
+    "hidet.frontends.trace.sizes": "symbol_var",
     "hidet.graph": "frontend",
     "hidet.graph.loaded": "load_compiled load_compiled_graph load_graph",
     "hidet.graph.saved": "save_compiled save_compiled_graph save_graph",
@@ -83,8 +85,18 @@ __all__ += ["float16", "float32", "float64", "from_dlpack", "from_torch", "front
 __all__ += ["full_like", "graph", "int8", "int16", "int32", "int64", "ir", "lang", "linspace"]
 __all__ += ["load_compiled", "load_compiled_graph", "load_graph", "ones", "ones_like", "ops"]
 __all__ += ["option", "randint", "randn", "randn_like", "save_compiled", "save_compiled_graph"]
-__all__ += ["save_graph", "script", "script_module", "symbol", "symbol_like", "testing"]
-__all__ += ["tfloat32", "torch", "trace_from", "uint8", "uint16", "uint32", "uint64", "utils"]
+__all__ += ["save_graph", "script", "script_module", "symbol", "symbol_like", "symbol_var"]
+__all__ += [
+    "testing",
+    "tfloat32",
+    "torch",
+    "trace_from",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "utils",
+]
 __all__ += ["zeros", "zeros_like"]
 
 

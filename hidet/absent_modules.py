@@ -57,7 +57,6 @@ ABSENT_MODULES: dict[str, str] = {
     "hidet.graph.quant": "nothing: graphs are compiled in the types that they have",
     "hidet.graph.frontend.torch": "hidet.torch.register_op: a script as an operator of torch",
     "hidet.graph.frontend.torch.registry": "hidet.torch.register_op: a script as an operator",
-    "hidet.cuda.graph": "graph.cuda_graph() of a graph, or torch.cuda.CUDAGraph",
     "hidet.cuda.cublas": "torch.matmul",
     "hidet.cuda.cudnn": "torch.nn.functional.conv2d",
     "hidet.cuda.nccl": "torch.distributed",
@@ -147,7 +146,6 @@ ABSENT_IN: dict[str, dict[str, str]] = {
     "FlowGraph": {
         "hip* vhip_ vcuda_ cuda_": "symbols on the GPU: hidet.symbol_like(x, device='cuda')",
         "save load": "hidet.save_graph(graph, path), hidet.load_graph(path)",
-        "draw": _DUMP,
         "invalid_cache update_nodes usage_count share_map": "hidet.trace_from(y), which makes anew",
     },
     "Operator": {
@@ -158,9 +156,8 @@ ABSENT_IN: dict[str, dict[str, str]] = {
         "reduce_hip_compile_mem *source_graph_removal*": "nothing: leave it out",
     },
     "BuiltGraph": {
-        "save": "hidet.save_compiled(graph, path)",
         "get_cache_dir": "hidet.option.get_cache_dir()",
-        "*dispatch_table": "nothing: a graph is built for its shapes",
+        "dispatch_table": "nothing: a graph is built for its shapes",
         "set_weights": "hidet.trace_from(y), with the other weights",
         "hip_graph": "graph.cuda_graph()",
     },

@@ -3,6 +3,7 @@
 import torch
 
 from hidet.absent import explain_missing
+from hidet.original import show_elsewhere
 
 
 def available() -> bool:
@@ -28,6 +29,8 @@ def synchronize() -> None:
     if torch.cuda.is_available():
         torch.cuda.synchronize()
 
+
+show_elsewhere(__name__, {"graph": ["hidet.graph"]})
 
 explain_missing(__name__)
 

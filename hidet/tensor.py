@@ -25,12 +25,11 @@ from hidet.absent import explains_members
 from hidet.errors import HidetError
 from hidet.foreign import HoldsTensor, plain
 from hidet.frontends.script.types import SCALAR_TYPES, ScalarType, scalar_type
-from hidet.frontends.torch.spec import Spec
 from hidet.frontends.trace.dtypes import torch_device as _device
 from hidet.frontends.trace.dtypes import torch_dtype as _dtype
 from hidet.frontends.trace.operators import arithmetic, compare, contraction, reduce, transform
 from hidet.frontends.trace.recording import Operator, Traced
-from hidet.frontends.trace.tracing import example_of
+from hidet.frontends.trace.sizes import printable, recording_mode, symbol_var
 
 if TYPE_CHECKING:
     import numpy as np
@@ -117,7 +116,7 @@ class Tensor(Traced):
 
     def signature(self) -> str:
         """Return type, shape and device as graphs print them: `float32[2, 3][cuda]`."""
-        return f"{self.dtype.name}{list(self.shape)}[{self.device.type}]"
+        return f"{self.dtype.name}{[*map(printable, self.shape)]}[{self.device.type}]"
 
     def to(self, dtype: object = None, device: object = None) -> Tensor:
         """Return the tensor in another type, or on another device; itself if it is so already.
@@ -163,7 +162,10 @@ class Tensor(Traced):
 
     def view(self, dtype: object = None, shape: Shape | None = None) -> Tensor:
         """Return the same memory as elements of another type, or in another shape."""
-        return transform.view(self, dtype, shape)
+        if self.is_symbolic():
+            return transform.view(self, dtype, shape)
+        seen = self if dtype is None else self._view("view", _dtype(dtype))
+        return seen if shape is None else seen.reshape(shape)
 
     def reshape(self, shape: Shape) -> Tensor:
         """Return the tensor with another shape."""
@@ -182,7 +184,10 @@ class Tensor(Traced):
     def expand(self, *sizes: int) -> Tensor:
         """Return the tensor broadcast to a shape; -1 keeps a size."""
         front = len(sizes) - len(self.shape)
-        kept = [self.shape[n - front] if size == -1 else size for n, size in enumerate(sizes)]
+        kept = [
+            self.shape[n - front] if type(size) is int and size == -1 else size
+            for n, size in enumerate(sizes)
+        ]
         return transform.broadcast(self, kept)
 
     def float(self) -> Tensor:
@@ -281,7 +286,8 @@ class Tensor(Traced):
         return self._data.__dlpack_device__()
 
     def __str__(self) -> str:
-        head = f"Tensor(shape={self.shape}, dtype='{self.dtype.name}', device='{self.device}')"
+        shape = tuple(map(printable, self.shape))
+        head = f"Tensor(shape={shape}, dtype='{self.dtype.name}', device='{self.device}')"
         if self.is_symbolic():
             return head if self.trace is None else f"{head}\nfrom {self.trace}"
         return f"{head}\n{_elements(self._data)}"
@@ -372,18 +378,28 @@ def from_dlpack(dltensor: Any) -> Tensor:
     return Tensor(_torch.from_dlpack(dltensor))
 
 
-def symbol(shape: Shape, dtype: object = "float32", device: object = "cpu") -> Tensor:
+def symbol(
+    shape: Sequence[int | str | _torch.SymInt],
+    dtype: object = "float32",
+    device: object = "cpu",
+) -> Tensor:
     """Return a symbol: a tensor without elements, which stands for any of a shape and a type.
 
+    Args:
+        shape: its sizes: numbers, names, or what is computed from sizes that have a name. A graph
+            of symbols with named sizes is compiled for each shape that it is called with.
+        dtype: the type of its elements.
+        device: where it is.
+
     Raises:
-        HidetError: a size is not known; programs have static shapes.
+        HidetError: a size is neither.
     """
-    if not all(type(size) is int for size in shape):
-        raise HidetError(
-            f"a symbol of shape {list(shape)}", hint="sizes are numbers: a graph is for one shape"
-        )
-    strides = _torch.empty(tuple(shape), device="meta").stride()
-    return Tensor(example_of(Spec(tuple(shape), strides, _dtype(dtype), _indexed(device))))
+    sizes = [symbol_var(size) if isinstance(size, str) else size for size in shape]
+    if not all(type(size) is int or isinstance(size, _torch.SymInt) for size in sizes):
+        raise HidetError(f"a symbol of shape {list(shape)}", hint="sizes are numbers or names")
+    kind, where = _dtype(dtype), _indexed(device)
+    with recording_mode(sizes):
+        return Tensor(_torch.empty(sizes, dtype=kind, device=where))
 
 
 def _indexed(device: object) -> _torch.device:

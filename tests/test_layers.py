@@ -71,7 +71,7 @@ LAYERS = {
     "ir": "absent frontends.script lang original",
     "drivers": "absent driver",
     "torch": "absent frontends.torch",
-    "cuda": "absent runtime",
+    "cuda": "absent original runtime",
 }
 """What each package may import. `hidet` itself, which hands out names, may import all of them."""
 

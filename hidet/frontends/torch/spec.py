@@ -23,6 +23,10 @@ class Spec:
         """Return the spec of a tensor, with elements or without."""
         return Spec(tuple(tensor.shape), tensor.stride(), tensor.dtype, tensor.device)
 
+    def empty(self) -> torch.Tensor:
+        """Return a tensor that is so, with any elements; without, in a mode of examples."""
+        return torch.empty_strided(self.shape, self.strides, dtype=self.dtype, device=self.device)
+
     def checked(self, value: object, what: str, number: int) -> torch.Tensor:
         """Return a tensor that is so; one that only has other strides is copied.
 
@@ -41,10 +45,7 @@ class Spec:
         if value.shape == self.shape and value.dtype is self.dtype and value.device == self.device:
             if value.stride() == self.strides:
                 return value
-            empty = torch.empty_strided(
-                self.shape, self.strides, dtype=self.dtype, device=self.device
-            )
-            return empty.copy_(value)
+            return self.empty().copy_(value)
         kinds: dict[bool, type[HidetError]] = {
             value.dtype != self.dtype: UnsupportedDtypeError,
             value.device != self.device: DeviceMismatchError,

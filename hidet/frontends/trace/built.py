@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import torch
+from typing_extensions import override
 
+import hidet
 from hidet.absent import explains_members
-from hidet.errors import HidetError
+from hidet.errors import HidetError, MissingMemberError
 from hidet.foreign import plain
 from hidet.frontends.torch.spec import Spec
 
@@ -81,6 +84,13 @@ class BuiltGraph:
         """Return random inputs; integers are zeros and ones, so that they are positions, too."""
         return [self._tensor_class(_random(spec)) for spec in self.specs]
 
+    def save(self, path: str | PathLike[str]) -> None:
+        """Save the graph with its binaries, as `hidet.save_compiled` does."""
+        hidet.save_compiled(self, path)
+
+    def clear_dispatch_table(self) -> None:
+        """Do nothing: kernels are chosen when the graph is compiled."""
+
     def cuda_graph(self) -> CudaGraph:
         """Return the graph with inputs of its own, to be replayed on a GPU.
 
@@ -92,6 +102,41 @@ class BuiltGraph:
                 "a CUDA graph of a graph for the CPU", hint="symbols are on device='cuda'"
             )
         return CudaGraph(self)
+
+
+class BuiltForSizes(BuiltGraph):
+    """A flow graph with named sizes, which is compiled for each shape that it is called with.
+
+    Args:
+        graph: the graph.
+        space: the search space; the option `search_space` if None.
+    """
+
+    def __init__(self, graph: FlowGraph, space: int | None) -> None:
+        self._graph = graph
+        self._space = space
+        self._built: dict[tuple[tuple[int, ...], ...], BuiltGraph] = {}
+
+    def __getattr__(self, name: str) -> object:
+        raise MissingMemberError(
+            f"a graph with named sizes has no '{name}'",
+            hint="graph.with_sizes([3, 4]).build() is compiled for inputs of one shape",
+        )
+
+    @override
+    def run_async(self, inputs: Sequence[Any]) -> list[Any]:
+        return self._for(inputs).run_async(inputs)
+
+    @override
+    def profile(self, *inputs: Any, runs: int = 20) -> Profile:
+        return self._for(inputs).profile(*inputs, runs=runs)
+
+    def _for(self, inputs: Sequence[Any]) -> BuiltGraph:
+        """Return the graph compiled for the shapes of these inputs."""
+        shapes = tuple(tuple(tensor.shape) for tensor in inputs)
+        if shapes not in self._built:
+            self._built[shapes] = self._graph.with_sizes(*shapes).build(space=self._space)
+        return self._built[shapes]
 
 
 @explains_members

@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from functools import cached_property
+from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -12,10 +14,11 @@ import torch
 from hidet.absent import explains_members
 from hidet.errors import HidetError
 from hidet.frontends.torch.spec import Spec
-from hidet.frontends.trace.built import BuiltGraph, CudaGraph
+from hidet.frontends.trace.built import BuiltForSizes, BuiltGraph, CudaGraph
 from hidet.frontends.trace.pass_context import GraphSettings, PassContext
 from hidet.frontends.trace.recorded import Recorded
 from hidet.frontends.trace.recording import Operator, Traced
+from hidet.frontends.trace.sizes import Sizes
 from hidet.frontends.trace.tracing import compile_imported, example_of, import_function
 
 if TYPE_CHECKING:
@@ -71,6 +74,12 @@ class FlowGraph:
     def __str__(self) -> str:
         return str(self._shown)
 
+    def draw(self, filename: str | PathLike[str]) -> None:
+        """Write the graph to a file for Graphviz, whose name gets the suffix `.dot`."""
+        path = Path(filename).with_suffix(".dot")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(self._shown.dot())
+
     @property
     def module(self) -> ModuleOp:
         """The graph as a module of the graph dialect, ahead of all passes."""
@@ -79,6 +88,11 @@ class FlowGraph:
     def imported(self) -> ImportedGraph:
         """Return the module with what it takes and gives."""
         recorded = self.recorded
+        if recorded.has_names:
+            raise HidetError(
+                "a graph with named sizes is no program until it is called",
+                hint="graph.with_sizes([3, 4], ...) returns the graph for inputs of these shapes",
+            )
         precision = self._settings.precision
 
         def run(*tensors: torch.Tensor) -> list[torch.Tensor]:
@@ -98,11 +112,30 @@ class FlowGraph:
         result = copy.copy(self)
         vars(result).pop("_built", None)
         result._settings = PassContext.current().settings
-        result._shown = fused(result.imported(), result.recorded)
+        if not self.recorded.has_names:
+            result._shown = fused(result.imported(), result.recorded)
         return result
 
+    def with_sizes(self, *shapes: Sequence[int]) -> FlowGraph:
+        """Return the graph with numbers in place of its named sizes, by the shapes of its inputs.
+
+        Raises:
+            HidetError: the inputs cannot have such shapes.
+        """
+        recorded = self.recorded
+        sizes = Sizes(recorded.inputs, shapes)
+        inputs: list[Traced] = []
+        for symbol in recorded.inputs:
+            spec = Spec.of(symbol.example)
+            shape, strides = tuple(map(sizes.of, spec.shape)), tuple(map(sizes.of, spec.strides))
+            example = example_of(Spec(shape, strides, spec.dtype, spec.device))
+            inputs.append(recorded.tensor_class(example))
+        graph = FlowGraph(recorded.reforward(inputs, sizes), inputs)
+        graph._settings = self._settings
+        return graph
+
     def build(self, *, space: int | None = None) -> BuiltGraph:
-        """Return the graph compiled.
+        """Return the graph compiled; one with named sizes is compiled when it is called.
 
         Args:
             space: the search space; the option `search_space` if None.
@@ -110,6 +143,8 @@ class FlowGraph:
         Raises:
             HidetError: it cannot be compiled.
         """
+        if self.recorded.has_names:
+            return BuiltForSizes(self, space)
         settings = self._settings
         options: dict[str, object] = {}
         if space is not None:
@@ -128,7 +163,10 @@ class FlowGraph:
     def __call__(self, *inputs: Any) -> Any:
         """Return the output, or a list of several; symbols, where an input is one."""
         if any(isinstance(tensor, Traced) and tensor.is_symbolic() for tensor in inputs):
-            results = self.recorded.reforward(inputs)
+            recorded = self.recorded
+            shapes = [tensor.shape for tensor in inputs]
+            sizes = Sizes(recorded.inputs, shapes) if recorded.has_names else None
+            results = recorded.reforward(inputs, sizes)
             return results[0] if len(results) == 1 else results
         return self._built(*inputs)
 

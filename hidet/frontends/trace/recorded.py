@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import torch
 from torch.fx.traceback import set_stack_trace
-from torch.utils._pytree import tree_leaves
+from torch.utils._pytree import tree_leaves, tree_map
 
 from hidet.errors import HidetError
 from hidet.frontends.trace.recording import Operator, Traced, explained
+from hidet.frontends.trace.sizes import Sizes, has_names, printable
 
 
 @dataclass(frozen=True)
@@ -86,14 +89,48 @@ class Recorded:
             values |= zip(map(id, node.outputs), results, strict=True)
         return [values[id(output)] for output in self.outputs]
 
-    def reforward(self, inputs: Sequence[Traced]) -> list[Any]:
-        """Return the outputs for other symbols in the place of the inputs."""
+    @cached_property
+    def has_names(self) -> bool:
+        """Whether an input has a named size."""
+        return any(has_names(tensor.example) for tensor in self.inputs)
+
+    def reforward(self, inputs: Sequence[Traced], sizes: Sizes | None = None) -> list[Any]:
+        """Return the outputs for other symbols in the place of the inputs.
+
+        Args:
+            inputs: the symbols.
+            sizes: the numbers of the named sizes; none where they keep their names.
+        """
         values: dict[int, Traced] = {id(t): t for t in self.constants}
         values |= zip(map(id, self.inputs), inputs, strict=True)
         for node in self.nodes:
-            results = tree_leaves(node.reforward([values[id(tensor)] for tensor in node.inputs]))
+            taken = [values[id(tensor)] for tensor in node.inputs]
+            results = tree_leaves(node.reforward(taken, sizes))
             values |= zip(map(id, node.outputs), results, strict=True)
         return [values[id(output)] for output in self.outputs]
+
+    def dot(self) -> str:
+        """Return the operators, and the tensors between which they are, as a graph of Graphviz."""
+        lines: list[str] = []
+        sources: dict[int, str] = {}
+
+        def add(name: str, label: str, shape: str) -> None:
+            lines.append(f"  {name} [shape={shape}, label={json.dumps(label)}];")
+
+        for kind, tensors in (("input", self.inputs), ("constant", self.constants)):
+            for number, tensor in enumerate(tensors):
+                sources[id(tensor)] = f"{kind}{number}"
+                add(f"{kind}{number}", f"{kind} {tensor.signature()}", "ellipse")
+        for number, node in enumerate(self.nodes):
+            results: list[Any] = list(node.outputs)
+            types: list[str] = [result.signature() for result in results]
+            add(f"op{number}", "\n".join([node.name, *types]), "box")
+            lines += [f"  {sources[id(tensor)]} -> op{number};" for tensor in node.inputs]
+            sources |= {id(output): f"op{number}" for output in node.outputs}
+        for number, output in enumerate(self.outputs):
+            add(f"output{number}", f"output {number}", "ellipse")
+            lines.append(f"  {sources[id(output)]} -> output{number};")
+        return "\n".join(["digraph {", *lines, "}", ""])
 
     def __str__(self) -> str:
         names: dict[int, str] = {}
@@ -115,7 +152,7 @@ class Recorded:
 
 def shown(value: object) -> str:
     """Return an attribute as graphs print it."""
-    return value if isinstance(value, str) else repr(value)
+    return value if isinstance(value, str) else repr(tree_map(printable, value))
 
 
 def numbered(letter: str, number: int) -> str:

@@ -15,16 +15,16 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeAlias
 
 import torch
-from torch.utils._pytree import TreeSpec, tree_flatten, tree_unflatten
+from torch.utils._pytree import TreeSpec, tree_flatten, tree_map, tree_unflatten
 
 import hidet
 from hidet.absent import explains_members
 from hidet.errors import HidetError
 from hidet.foreign import HoldsTensor
 from hidet.frontends.torch.spec import Spec
+from hidet.frontends.trace.sizes import Sizes, has_names, recording_mode
 from hidet.frontends.trace.tracing import (
     compile_imported,
-    example_mode,
     example_of,
     has_elements,
     import_function,
@@ -122,7 +122,7 @@ class Operator:
         """
         if not self.inputs:
             raise HidetError(f"{self.name} needs a tensor, got {self.leaves}")
-        if any(tensor.is_symbolic() for tensor in self.inputs):
+        if any(tensor.is_symbolic() for tensor in self.inputs) or any(map(has_names, self.leaves)):
             return self.symbolic_run()
         leaves = [_key(leaf) for leaf in self.leaves]
         call = (self.name, self.function, self._tree, tuple(leaves))
@@ -133,20 +133,25 @@ class Operator:
     def symbolic_run(self) -> Any:
         """Return symbols for the results, which know this call."""
         self.where = _caller()
-        examples = [example_of(_key(tensor)) for tensor in self.inputs]
-        with example_mode():
-            results = explained(self.name, self.apply, examples)
+        specs = [Spec.of(tensor.example) for tensor in self.inputs]
+        sizes = [size for spec in specs for size in (*spec.shape, *spec.strides)]
+        with recording_mode([*sizes, *self.leaves]):
+            results = explained(self.name, self.apply, [spec.empty() for spec in specs])
         flat, tree = tree_flatten(results)
         symbol = self._tensor_class
         self.outputs = [symbol(result, (self, number)) for number, result in enumerate(flat)]
         return tree_unflatten(self.outputs, tree)
 
-    def reforward(self, inputs: Sequence[Traced]) -> Any:
-        """Return what the operator gives for other inputs."""
+    def reforward(self, inputs: Sequence[Traced], sizes: Sizes | None = None) -> Any:
+        """Return what the operator gives for other inputs, and numbers for its named sizes."""
         again = iter(inputs)
         leaves = [next(again) if isinstance(leaf, Traced) else leaf for leaf in self.leaves]
+        attributes = self.attributes
+        if sizes is not None:
+            leaves = [sizes.of(leaf) for leaf in leaves]
+            attributes = tree_map(sizes.of, dict(attributes))
         positional, keywords = tree_unflatten(leaves, self._tree)
-        return Operator(self.name, self.function, self.attributes, positional, keywords).run()
+        return Operator(self.name, self.function, attributes, positional, keywords).run()
 
     def apply(self, tensors: Sequence[torch.Tensor]) -> Any:
         """Return what the function gives for these tensors of torch in the place of the inputs."""

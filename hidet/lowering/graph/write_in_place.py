@@ -88,11 +88,10 @@ def as_write(op: graph.ConcatOp) -> graph.ScatterOp | None:
     found = replacement(op)
     if found is None:
         return None
+    inner = behind_reshapes(found[1])
+    if isinstance(inner.owner, graph.ConcatOp) and as_write(inner.owner):
+        return as_write(op)  # with another part in the place of the inner concatenation
     place, source = found
-    inner = behind_reshapes(source)
-    if isinstance(inner.owner, graph.ConcatOp):
-        as_write(inner.owner)
-        inner = behind_reshapes(source)
     if isinstance(inner.owner, graph.ScatterOp) and _writes_to(inner.owner, place):
         return _write_through(inner.owner, place, op)
     b = _builder_at(op)

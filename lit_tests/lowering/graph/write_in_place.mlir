@@ -44,6 +44,24 @@ func.func @forward(%x : tensor<3x8x4xf32>, %i : tensor<1xi64>, %k : tensor<1x4xf
 
 // -----
 
+// A range of a range that gets new elements is written to the argument, too.
+
+func.func @forward(%x : tensor<4x4x4xf32>, %k : tensor<4x2x1xf32>) -> tensor<4x4x4xf32> attributes {updates = array<i64: 0>} {
+  %a = graph.slice %x {starts = array<i64: 0, 0, 0>, stops = array<i64: 4, 2, 4>, steps = array<i64: 1, 1, 1>} : (tensor<4x4x4xf32>) -> tensor<4x2x4xf32>
+  %b = graph.slice %a {starts = array<i64: 0, 0, 1>, stops = array<i64: 4, 2, 4>, steps = array<i64: 1, 1, 1>} : (tensor<4x2x4xf32>) -> tensor<4x2x3xf32>
+  %c = graph.concat %k, %b {axis = 2 : i64} : (tensor<4x2x1xf32>, tensor<4x2x3xf32>) -> tensor<4x2x4xf32>
+  %d = graph.slice %x {starts = array<i64: 0, 2, 0>, stops = array<i64: 4, 4, 4>, steps = array<i64: 1, 1, 1>} : (tensor<4x4x4xf32>) -> tensor<4x2x4xf32>
+  %y = graph.concat %c, %d {axis = 1 : i64} : (tensor<4x2x4xf32>, tensor<4x2x4xf32>) -> tensor<4x4x4xf32>
+  func.return %y : tensor<4x4x4xf32>
+}
+
+// CHECK:      func.func @forward
+// CHECK-NOT:  graph.concat
+// CHECK:      %y = graph.scatter %x, %{{\d+}}, %{{\d+}} : (tensor<4x4x4xf32>, tensor<8xi64>, tensor<8x1xf32>) -> tensor<4x4x4xf32>
+// CHECK-NEXT: func.return %y
+
+// -----
+
 // What shifts an argument, and what is no new content of one, stays.
 
 func.func @forward(%x : tensor<8xf32>, %k : tensor<1xf32>) -> (tensor<8xf32>, tensor<8xf32>) attributes {updates = array<i64: 0>} {

@@ -107,13 +107,25 @@ def accumulated(cache, k, pos):
 
 
 @pytest.mark.parametrize(
-    "write", [index_copy, index_put, slices, select, select_slice, strided, accumulated]
+    "write",
+    [index_copy, index_put, slices, select, select_slice, strided, accumulated],
 )
 def test_a_cache_is_written_where_it_lies(write):
     cache, k, pos = torch.randn(CACHE), torch.randn(2, 4, 1, 8), torch.tensor([3])
     moved = run(write, cache, k, pos)
     # What is written, positions, and the sum by parts; of the cache nothing else is stored.
     assert moved < cache.nbytes / 4
+
+
+def test_a_part_of_parts_is_written():
+    """Parts of parts, along several axes at once, are written like others."""
+
+    def write(cache, k):
+        cache[:, :, 5:9][..., :1, 2:] = k[..., 2:]
+        cache[:1, :, 5:6, 0] = k[:1, ..., 0]
+        return cache.sum()
+
+    run(write, torch.randn(CACHE), torch.randn(2, 4, 1, 8))
 
 
 def test_what_replaces_all_is_computed_in_its_place():

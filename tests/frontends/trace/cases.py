@@ -130,7 +130,7 @@ CASES = [
     Case("leaky_relu", (ANY, 0.1), nn.leaky_relu),
     Case("logsigmoid", (ANY,), lambda x: -torch.log(1 + torch.exp(-x))),
     Case("logsoftmax", (ANY,), lambda x: x - torch.logsumexp(x, 1, True)),
-    Case("prelu", (ANY, between(0.1, 0.2, 1)), lambda x, a: torch.where(x > 0, x, a * x)),
+    Case("prelu", (ANY, between(0.1, 0.2, 5)), lambda x, a: torch.where(x > 0, x, a * x)),
     Case("relu", (ANY,), lambda x: x.clamp(min=0)),
     Case("relu6", (ANY,), lambda x: x.clamp(0, 6)),
     Case("sigmoid", (ANY,), lambda x: 1 / (1 + torch.exp(-x))),
@@ -177,8 +177,8 @@ CASES = [
     ),
     Case(
         "attention",
-        (normal(2, 3, 8), normal(2, 5, 8), normal(2, 5, 8)),
-        lambda q, k, v: torch.softmax(q @ k.mT / 8**0.5, -1) @ v,
+        (normal(2, 3, 8), normal(2, 8, 5), normal(2, 5, 8)),
+        lambda q, k, v: torch.softmax(q @ k, -1) @ v,
     ),
     # norms
     Case(
@@ -192,6 +192,7 @@ CASES = [
     Case("lp_norm", (ANY,), lambda x: x / x.norm(dim=1, keepdim=True)),
     # pooling
     Case("avg_pool2d", (IMAGES, 3, 2, 1), nn.avg_pool2d),
+    Case("avg_pool2d", (IMAGES, 3, 2, [1, 0, 1, 0]), lambda x, *_: nn.avg_pool2d(x, 3, 2, (1, 0))),
     Case("max_pool2d", (IMAGES, 3, 2, 1), nn.max_pool2d),
     Case("adaptive_avg_pool2d", (IMAGES, 3), nn.adaptive_avg_pool2d),
     Case("avg_pool3d", (VOLUMES, 3, 2, 1), nn.avg_pool3d),

@@ -36,8 +36,8 @@ def test_symbols():
     for use in (x.numpy, x.torch, x.item, lambda: bool(x), x.copy):
         with pytest.raises(HidetError, match="a symbolic tensor has no elements"):
             use()
-    with pytest.raises(HidetError, match="sizes are numbers"):
-        hidet.symbol(["n", 3])
+    with pytest.raises(HidetError, match="sizes are numbers or names"):
+        hidet.symbol([1.5, 3])
 
 
 def test_printing(graph):
@@ -54,6 +54,26 @@ def test_printing(graph):
     text = str(graph.module)
     assert "graph.matmul %x0, %p0" in text
     assert "graph.add %mm, %p1" in text
+
+
+def test_drawing(graph, tmp_path):
+    """A file for Graphviz has the operators, and who takes whose results."""
+    graph.draw(tmp_path / "new" / "graph")
+    assert (tmp_path / "new" / "graph.dot").read_text().splitlines() == [
+        "digraph {",
+        '  input0 [shape=ellipse, label="input float32[2, 3][cpu]"];',
+        '  constant0 [shape=ellipse, label="constant float32[3, 2][cpu]"];',
+        '  constant1 [shape=ellipse, label="constant float32[2][cpu]"];',
+        '  op0 [shape=box, label="Matmul\\nfloat32[2, 2][cpu]"];',
+        "  input0 -> op0;",
+        "  constant0 -> op0;",
+        '  op1 [shape=box, label="Add\\nfloat32[2, 2][cpu]"];',
+        "  op0 -> op1;",
+        "  constant1 -> op1;",
+        '  output0 [shape=ellipse, label="output 0"];',
+        "  op1 -> output0;",
+        "}",
+    ]
 
 
 def test_nodes(graph):

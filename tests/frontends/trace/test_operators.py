@@ -44,9 +44,10 @@ def test_operator(case):
     function = getattr(ops, case.name)
     wanted = case.reference(*tree_map(wide, given), **case.keywords)
     tensors = tree_map(lambda a: hidet.from_torch(a) if isinstance(a, torch.Tensor) else a, given)
-    check(tree_leaves(function(*tensors, **case.keywords)), wanted)
-
     is_tensor = lambda a: isinstance(a, hidet.Tensor)  # noqa: E731
+    copies = tree_map(lambda a: a.copy() if is_tensor(a) else a, tensors)
+    check(tree_leaves(function(*copies, **case.keywords)), wanted)
+
     symbols = tree_map(lambda a: hidet.symbol_like(a) if is_tensor(a) else a, tensors)
     outputs = tree_leaves(function(*symbols, **case.keywords))
     graph = hidet.trace_from(outputs, [s for s in tree_leaves(symbols) if is_tensor(s)])
@@ -102,8 +103,10 @@ def test_named_by_a_kernel():
     found = ops.rearrange(product, [[1], [0, 3], [2]]).reshape([2, 6, 3, 3])
     for each in (found, ops.conv2d_gemm(x, w, 2, 1, 2), ops.conv2d_gemm_fp16(x, w, 0, 2, 1, 2)):
         torch.testing.assert_close(each.torch(), wanted)
-    last = ops.conv2d_gemm_fp16_channel_last(ops.transpose(x, [0, 2, 3, 1]), w, 0, 2, 1, 2)
-    torch.testing.assert_close(ops.transpose(last, [0, 3, 1, 2]).torch(), wanted)
+    for padding in (0, [0, 0, 4]):
+        images = ops.transpose(x, [0, 2, 3, 1])
+        last = ops.conv2d_gemm_fp16_channel_last(images, w, padding, 2, 1, 2)
+        torch.testing.assert_close(ops.transpose(last, [0, 3, 1, 2]).torch(), wanted)
     a, b = hidet.randn([3, 4]), hidet.randn([4, 5])
     for each in (ops.matmul_x86(a, b), ops.matmul_cublas(a, ops.transpose(b), transpose_b=True)):
         torch.testing.assert_close(each.torch(), a.torch() @ b.torch())
@@ -155,6 +158,17 @@ def test_creation():
     assert ops.transfer(x, "cpu").torch() is x.torch()
 
 
+def test_in_place():
+    """Operators whose names end in `_` change a tensor with elements, and return it."""
+    x, index, y = hidet.zeros([3, 2]), hidet.zeros([2, 2], "int64"), hidet.ones([2, 2])
+    assert ops.scatter_add_(x, 0, index, y) is x
+    assert x.tolist() == [[2, 2], [0, 0], [0, 0]]
+    assert ops.scatter_(x, 0, index, y, reduce="replace") is x
+    assert x.tolist() == [[1, 1], [0, 0], [0, 0]]
+    symbol = hidet.symbol_like(x)
+    assert ops.scatter_add_(symbol, 0, index, y) is not symbol
+
+
 def test_compiled_once():
     """A second call with tensors of the same kind compiles nothing; other shapes do."""
     from hidet.frontends.trace import recording
@@ -175,6 +189,7 @@ def test_compiled_once():
         (lambda x: ops.matmul(x, x), r"Matmul does not take such arguments: .*2.*3"),
         (lambda x: x + hidet.randn([4]), r"Add does not take such arguments"),
         (lambda x: ops.pad(x, [1]), "1 pads for a tensor of rank 2"),
+        (lambda x: ops.max_pool2d(x[None, None], 2, 1, [1, 1, 0, 0]), "ahead and behind"),
         (lambda x: ops.split(x, 2, axis=1), "an axis of size 3 has no 2 equal parts"),
         (lambda x: ops.squeeze(x, 0), r"dimension 0 of shape \(2, 3\)"),
         (lambda _: ops.relu(3), r"Relu needs a tensor, got \[3\]"),

@@ -60,8 +60,8 @@ def logsoftmax(x: T, axis: int = 1) -> T:
 
 @operator
 def prelu(x: T, slope: T) -> T:
-    """Return x where it is positive, and slope * x elsewhere: one slope, or one a channel."""
-    return nn.prelu(x, slope)
+    """Return x where it is positive, and slope * x elsewhere; shapes broadcast from the right."""
+    return torch.where(x >= 0, x, x * slope)
 
 
 @operator

@@ -51,8 +51,9 @@ def conv2d_gemm_fp16_channel_last(
     parallel_k_parts: int = 1,
     disable_cp_async: bool = False,
 ) -> Tensor:
-    """Return what `conv2d_channel_last` does."""
-    return contraction.conv2d_channel_last(img, weight, stride, dilations, groups, padding)
+    """Return what `conv2d_channel_last` does; a third `padding`, of channels, has no effect."""
+    sides = padding if isinstance(padding, int) else tuple(padding)[:2]
+    return contraction.conv2d_channel_last(img, weight, stride, dilations, groups, sides)
 
 
 def conv2d_gemm_image_transform(

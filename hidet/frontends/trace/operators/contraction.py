@@ -110,5 +110,9 @@ def conv3d_transpose(
 
 @operator
 def attention(q: T, k: T, v: T, mask: T | None = None, is_causal: bool = False) -> T:
-    """Return softmax(q k^T / sqrt(size) + mask) v, for q, k and v of shape [..., length, size]."""
-    return nn.scaled_dot_product_attention(q, k, v, mask, is_causal=is_causal)
+    """Return softmax(q k + mask) v, unscaled, with k transposed.
+
+    q is [..., length, size], k is [..., size, keys], and v is [..., keys, size].
+    """
+    keys = k.transpose(-1, -2)
+    return nn.scaled_dot_product_attention(q, keys, v, mask, is_causal=is_causal, scale=1.0)

@@ -1,13 +1,31 @@
-"""Pooling: what combines the elements of windows that slide over images and volumes."""
+"""Pooling: what combines the elements of windows that slide over images and volumes.
+
+`padding` is a number for all dimensions, one for each, or those ahead of each and those behind,
+which are the same.
+"""
 
 from collections.abc import Callable
 
 from torch.nn import functional as nn
 
+from hidet.errors import HidetError
 from hidet.frontends.trace.recording import T, operator
 
 Ints = int | tuple[int, ...]
 """A number for each dimension, or one for all of them."""
+
+
+def _sides(x: T, padding: Ints) -> Ints:
+    """Return padding as torch takes it."""
+    rank = x.dim() - 2
+    if isinstance(padding, int) or len(padding) != 2 * rank:
+        return padding
+    if padding[:rank] != padding[rank:]:
+        raise HidetError(
+            f"padding {list(padding)} is not the same ahead and behind",
+            hint="conv_pad(x, pads, value) pads before pooling",
+        )
+    return padding[:rank]
 
 
 def _means(function: Callable[..., T], what: str) -> Callable[..., T]:
@@ -23,7 +41,7 @@ def _means(function: Callable[..., T], what: str) -> Callable[..., T]:
         divisor_override: int | None = None,
     ) -> T:
         extra = (ceil_mode, count_include_pad, divisor_override)
-        return function(x, kernel, stride, padding, *extra)
+        return function(x, kernel, stride, _sides(x, padding), *extra)
 
     call.__name__ = call.__qualname__ = function.__name__
     call.__doc__ = f"Return the means of windows of {what}."
@@ -37,13 +55,13 @@ avg_pool3d = _means(nn.avg_pool3d, "volumes [n, c, d, h, w]")
 @operator
 def max_pool2d(x: T, kernel: Ints, stride: Ints, padding: Ints, ceil_mode: bool = False) -> T:
     """Return the largest elements of windows of images [n, c, h, w]."""
-    return nn.max_pool2d(x, kernel, stride, padding, ceil_mode=ceil_mode)
+    return nn.max_pool2d(x, kernel, stride, _sides(x, padding), ceil_mode=ceil_mode)
 
 
 @operator
 def max_pool3d(x: T, kernel: Ints, stride: Ints, padding: Ints) -> T:
     """Return the largest elements of windows of volumes [n, c, d, h, w]."""
-    return nn.max_pool3d(x, kernel, stride, padding)
+    return nn.max_pool3d(x, kernel, stride, _sides(x, padding))
 
 
 def _adaptive(function: Callable[..., T], what: str) -> Callable[..., T]:

@@ -1,17 +1,38 @@
-"""What writes at positions that are given, and sums of look-ups; the results are new tensors."""
+"""What writes at positions that are given, and sums of look-ups."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec
 
 import torch
 from torch.nn import functional as nn
 
 from hidet.frontends.trace.recording import T, operator
 
+P = ParamSpec("P")
 
-@operator
+
+def in_place(function: Callable[Concatenate[T, P], T]) -> Callable[..., Any]:
+    """Return an operator whose result is written over its first tensor, if that has elements."""
+    compute = operator(function)
+
+    @wraps(function)
+    def call(input: Any, *arguments: object, **keywords: object) -> Any:
+        result = compute(input, *arguments, **keywords)
+        if result.is_symbolic():
+            return result
+        input.torch().copy_(result.torch())
+        return input
+
+    return call
+
+
+@in_place
 def scatter_(input: T, dim: int, index: T, src: T, reduce: str | None = None) -> T:
-    """Return `input` with the elements of `src` at positions along a dimension.
+    """Return `input` with the elements of `src` written at positions along a dimension.
 
     Args:
-        input: the tensor; it stays as it is.
+        input: the tensor, which is changed; a symbol stays as it is.
         dim: the dimension.
         index: the position of each element of `src`.
         src: what is written.
@@ -23,9 +44,9 @@ def scatter_(input: T, dim: int, index: T, src: T, reduce: str | None = None) ->
     return torch.scatter_reduce(input, dim, index, src, names.get(reduce, reduce))
 
 
-@operator
+@in_place
 def scatter_add_(input: T, dim: int, index: T, src: T) -> T:
-    """Return `input` with the elements of `src` added at positions along a dimension."""
+    """Return `input` with the elements of `src` added at positions; see `scatter_`."""
     return torch.scatter_add(input, dim, index, src)
 
 

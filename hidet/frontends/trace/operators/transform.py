@@ -82,7 +82,8 @@ def expand_dims(x: T, /, *, axis: int = 0) -> T:
 @operator
 def flatten(x: T, start_dim: int = 0, end_dim: int = -1) -> T:
     """Return a tensor with dimensions, the last one included, taken together as one."""
-    return torch.flatten(x, start_dim, end_dim)
+    first, last = start_dim % max(x.dim(), 1), end_dim % max(x.dim(), 1)
+    return x.reshape([*x.shape[:first], prod(x.shape[first : last + 1]), *x.shape[last + 1 :]])
 
 
 @operator
@@ -167,7 +168,7 @@ def split(data: T, parts_or_sections: int | Sequence[int], axis: int = 0) -> Seq
     size = data.shape[axis]
     if parts_or_sections < 1 or size % parts_or_sections:
         raise HidetError(f"an axis of size {size} has no {parts_or_sections} equal parts")
-    return list(torch.split(data, size // parts_or_sections, axis))
+    return list(torch.split(data, [size // parts_or_sections] * parts_or_sections, axis))
 
 
 @operator
