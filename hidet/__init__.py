@@ -86,18 +86,8 @@ __all__ += ["full_like", "graph", "int8", "int16", "int32", "int64", "ir", "lang
 __all__ += ["load_compiled", "load_compiled_graph", "load_graph", "ones", "ones_like", "ops"]
 __all__ += ["option", "randint", "randn", "randn_like", "save_compiled", "save_compiled_graph"]
 __all__ += ["save_graph", "script", "script_module", "symbol", "symbol_like", "symbol_var"]
-__all__ += [
-    "testing",
-    "tfloat32",
-    "torch",
-    "trace_from",
-    "uint8",
-    "uint16",
-    "uint32",
-    "uint64",
-    "utils",
-]
-__all__ += ["zeros", "zeros_like"]
+__all__ += ["testing", "tfloat32", "torch", "trace_from", "uint8", "uint16", "uint32", "uint64"]
+__all__ += ["utils", "zeros", "zeros_like"]
 
 
 def __getattr__(name: str) -> object:
