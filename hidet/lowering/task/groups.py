@@ -1,4 +1,4 @@
-"""Barriers of warp groups: which threads wait for each other, and at which barrier."""
+"""Barriers of the block and of warp groups."""
 
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import IntegerAttr, i32, i64
@@ -13,12 +13,10 @@ from hidet.rewriting.builder import KernelBuilder
 
 
 def insert_barrier(builder: KernelBuilder, at: Operation) -> None:
-    """Insert where a builder stands a barrier of all threads that come by an op.
-
-    They are those of the block, or of the group around the op.
+    """Insert a barrier of all threads that execute an op: those of the block or of its group.
 
     Raises:
-        ScheduleError: the block has no barrier left for the group.
+        ScheduleError: the block has no named barrier left for the group.
     """
     group = group_around(at)
     if group is None or len(group.threads) == kernel_of(at).threads:
@@ -29,9 +27,9 @@ def insert_barrier(builder: KernelBuilder, at: Operation) -> None:
 
 
 def _barrier_of(group: GroupOp) -> int:
-    """Return the barrier of a group: its own, that of its threads elsewhere, or the last free one.
+    """Return the barrier number of a group: its own, that of an equal group, or a free one.
 
-    Kernels count their own barriers from the first one on.
+    Numbers are assigned from the highest one down; kernels number explicit barriers from 1 up.
     """
     if group.barrier is None:
         taken: set[int] = set()
@@ -47,8 +45,8 @@ def _barrier_of(group: GroupOp) -> int:
             free = set(range(1, BARRIERS)) - taken
             if not free:
                 raise ScheduleError(
-                    "no barrier is left for a task.group",
-                    hint=f"a block has {BARRIERS}, the first of which is that of all its threads",
+                    "no named barrier is left for a task.group",
+                    hint=f"a block has {BARRIERS}, the first of which is cuda.sync_threads",
                 )
             group.barrier = IntegerAttr(max(free), i64)
     return group.barrier.value.data
