@@ -245,12 +245,7 @@ class KernelBuilder(Builder):
     ) -> Generator[SSAValue]:
         """Build `for (i = 0; i < stop; i += step)`; yield the induction variable.
 
-        Args:
-            stop: the exclusive upper bound.
-            step: the step.
-            unroll: whether to unroll the loop, or the unroll factor.
-            name: the name of the induction variable.
-            marks: attributes of the loop.
+        `unroll` is a flag or an unroll factor, `marks` are attributes of the loop.
         """
         body = Block(arg_types=[IndexType()])
         body.args[0].name_hint = name
