@@ -87,7 +87,8 @@ class ChainedMatmuls:
         if not all(op in loop.offsets for op in ops[: at - 1]):
             return None
         needed = {second.accumulator, second.lhs}
-        late = next((n for n in range(at + 1, end) if needed & _touched(ops[n])), end)
+        touched = [{v for each in op.walk() for v in each.operands} for op in ops]
+        late = next((n for n in range(at + 1, end) if needed & touched[n]), end)
         trips = IndexForms().trip_count(loop.op) or 0
         return ChainedMatmuls(loop, first, second, ops[at + 1 : late], ops[late:end], trips)
 
@@ -147,8 +148,3 @@ def _fills_with_zero(op: ForeachOp, tile: SSAValue) -> bool:
             return is_zero and op.tile is tile and store.memref is tile
         case _:
             return False
-
-
-def _touched(op: Operation) -> set[SSAValue]:
-    """Return the operands of an op and its nested ops."""
-    return {operand for each in op.walk() for operand in each.operands}

@@ -19,12 +19,8 @@ def expand_copy(op: CopyOp, part: TaskMap | None = None, first: int = 0) -> Fore
     """Insert before a copy the foreach that makes it element by element.
 
     Reads out of bounds yield zero, writes out of bounds are dropped. The guard surrounds the
-    evaluation of the element, so views are evaluated in bounds only.
-
-    Args:
-        op: the copy.
-        part: the map of a slice of the columns; all columns by default.
-        first: the first column of the slice.
+    evaluation of the element, so views are evaluated in bounds only. `part` is the map of a slice
+    of the columns that starts at column `first`.
     """
     builder = KernelBuilder(InsertPoint.before(op))
     reads, other, offsets = op.reads, op.other, op.offsets

@@ -6,24 +6,36 @@ from xdsl.ir import Operation
 
 from hidet.analysis.kernels import kernel_of
 from hidet.dialects.constants import known_index
-from hidet.dialects.cuda import BarrierArriveOp, BarrierSyncOp, SyncThreadsOp
+from hidet.dialects.cuda import (
+    BarrierArriveOp,
+    BarrierSyncOp,
+    Dimension,
+    KernelOp,
+    SyncThreadsOp,
+    ThreadIdOp,
+)
 from hidet.dialects.task.group import BARRIERS, GroupOp, group_around
 from hidet.errors import ScheduleError
-from hidet.rewriting.builder import KernelBuilder
+from hidet.rewriting.builder import Index, KernelBuilder
 
 
 def insert_barrier(builder: KernelBuilder, at: Operation) -> None:
-    """Insert a barrier of all threads that execute an op: those of the block or of its group.
-
-    Raises:
-        ScheduleError: the block has no named barrier left for the group.
-    """
+    """Insert a barrier of all threads that execute an op: those of the block or of its group."""
     group = group_around(at)
     if group is None or len(group.threads) == kernel_of(at).threads:
         builder.insert(SyncThreadsOp())
         return
     number = builder.insert(ConstantOp(IntegerAttr(_barrier_of(group), i32))).result
     builder.insert(BarrierSyncOp(number, len(group.threads)))
+
+
+def thread_index(builder: KernelBuilder, kernel: KernelOp) -> Index:
+    """Return the linear index of the thread in its block, x fastest."""
+    ids = [
+        builder.insert(ThreadIdOp(dimension)).result if extent != 1 else 0
+        for dimension, extent in zip(Dimension, kernel.block_dims, strict=True)
+    ]
+    return builder.linearize(ids[::-1], kernel.block_dims[::-1])
 
 
 def _barrier_of(group: GroupOp) -> int:

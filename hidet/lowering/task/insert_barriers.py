@@ -134,9 +134,7 @@ class _Barriers:
     def order(self, block: Block, pending: Pending) -> None:
         """Insert barriers into a block.
 
-        Args:
-            block: the block.
-            pending: the accesses since the last barrier, updated to those at the end of the block.
+        `pending` are the accesses since the last barrier, and is updated.
         """
         for op in list(block.ops):
             if self._is_barrier(op):

@@ -32,9 +32,6 @@ def lower_mma(op: MatmulOp, instruction: MmaInstruction) -> None:
     In each iteration of k the warp loads all fragments of its rows and columns once, by `ldmatrix`.
     f32 fragments are rounded to TF32, which the instruction would truncate. A register A operand is
     used as it is: two adjacent accumulator fragments have the layout of one A fragment.
-
-    Raises:
-        ScheduleError: the tiles do not fit the instruction.
     """
     m, n, k = instruction.shape
     builder = KernelBuilder(InsertPoint.before(op))
@@ -75,11 +72,7 @@ def lower_mma(op: MatmulOp, instruction: MmaInstruction) -> None:
 
 
 def check_fragments(op: MatmulOp, instruction: MmaInstruction) -> None:
-    """Check that the accumulator of a matmul consists of fragments, and the extent of K.
-
-    Raises:
-        ScheduleError: it does not, or K is no multiple of that of the instruction.
-    """
+    """Check that the accumulator of a matmul consists of fragments, and the extent of K."""
     tasks = map_of(op.accumulator.type)
     if tasks.workers % instruction.group or not ends_in(tasks, instruction.accumulator):
         raise ScheduleError(
@@ -118,13 +111,8 @@ def groups_along(tasks: TaskMap, dim: int, group: int) -> int:
 class _Fragments:
     """The fragments of a shared operand of a matmul.
 
-    Attributes:
-        builder: the builder.
-        tile: the tile.
-        stage: its leading offsets.
-        depth: its K dimension; the other one, M or N, is called its side.
-        fragment: the extents of a fragment along side and K.
-        lane: the lane index.
+    `depth` is the K dimension of the tile; the other one, M or N, is called its side. `stage` are
+    its leading offsets.
     """
 
     builder: KernelBuilder
@@ -149,12 +137,7 @@ class _Fragments:
     ) -> None:
         """Load adjacent fragments.
 
-        Args:
-            side: the first row of A, or column of B.
-            k: the first k.
-            regs: the destination, fragment by fragment.
-            number: the index of the destination, in units of `fragments`.
-            fragments: the number of fragments.
+        `number` is the destination in `regs`, in units of `fragments`.
         """
         b, is_left = self.builder, self.depth == 1
         count = fragments * self.elements * bytes_of(element_of(self.tile)) // 4

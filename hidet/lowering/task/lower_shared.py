@@ -43,13 +43,7 @@ def replace_tile(
 ) -> None:
     """Replace a tile by an array in all accesses.
 
-    Args:
-        op: the allocation of the tile.
-        array: the array.
-        place: returns the array indices of an element of the tile.
-
-    Raises:
-        ScheduleError: an op does not access single elements.
+    `place` returns the array indices of a tile element.
     """
     tile = op.memref
     array.name_hint = tile.name_hint

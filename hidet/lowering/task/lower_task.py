@@ -14,8 +14,8 @@ from hidet.analysis.kernels import kernel_of
 from hidet.arch.fragments import ends_in
 from hidet.arch.limits import WARP
 from hidet.dialects.compute import LoadOp, ReduceKind, StoreOp
-from hidet.dialects.cuda import ShflOp, ThreadIdOp
-from hidet.dialects.cuda.attributes import Dimension, ShuffleKind, Space, space_of
+from hidet.dialects.cuda import ShflOp
+from hidet.dialects.cuda.attributes import ShuffleKind, Space, space_of
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.cuda.signs import mark_unsigned
 from hidet.dialects.cuda.table_ops import InstructionOp
@@ -27,7 +27,7 @@ from hidet.dialects.task.marks import ASYNC
 from hidet.errors import ScheduleError
 from hidet.lowering.single_walk import rewrite_once
 from hidet.lowering.task.expand import expand_copy
-from hidet.lowering.task.groups import insert_barrier
+from hidet.lowering.task.groups import insert_barrier, thread_index
 from hidet.lowering.task.lower_mma import lower_mma
 from hidet.lowering.task.lower_shared import LowerSharedTile, replace_tile
 from hidet.lowering.task.lower_wgmma import lower_wgmma
@@ -89,7 +89,6 @@ class LowerForeach(RewritePattern):
 
 
 def _uses_tiles(op: ForeachOp) -> bool:
-    """Return whether the body of a foreach accesses register tiles."""
     return any(
         is_memref(operand.type) and space_of(operand.type) is Space.REGISTER
         for each in op.body.walk()
@@ -137,7 +136,6 @@ class LowerMatmul(RewritePattern):
 
 
 def _extended(builder: KernelBuilder, value: SSAValue, kind: Attribute) -> SSAValue:
-    """Return a float extended to the accumulator type."""
     return value if value.type == kind else builder.insert(ExtFOp(value, kind)).result
 
 
@@ -214,11 +212,7 @@ def _from_lane(builder: KernelBuilder, value: SSAValue, offset: int) -> SSAValue
 
 
 def _check_owners(op: CombineOp, threads: int) -> None:
-    """Check that the owners of an element differ in bits of the thread index.
-
-    Raises:
-        ScheduleError: they do not.
-    """
+    """Check that the owners of an element differ in bits of the thread index."""
     tasks = map_of(op.tile.type)
     digits = tasks.replicate_digits
     if any(number & (number - 1) for d in digits for number in (d.weight, d.extent)):
@@ -241,11 +235,7 @@ class LowerGroup(RewritePattern):
     def match_and_rewrite(self, op: GroupOp, rewriter: PatternRewriter) -> None:
         kernel = kernel_of(op)
         builder = KernelBuilder(InsertPoint.before(op))
-        ids = [
-            builder.insert(ThreadIdOp(dimension)).result if extent != 1 else 0
-            for dimension, extent in zip(Dimension, kernel.block_dims, strict=True)
-        ]
-        thread = builder.index(builder.linearize(ids[::-1], kernel.block_dims[::-1]))
+        thread = builder.index(thread_index(builder, kernel))
         first, stop = op.threads.start, op.threads.stop
         conditions = [builder.less(thread, stop)] if stop < kernel.threads else []
         if first > 0:
@@ -311,11 +301,7 @@ class LowerTile(RewritePattern):
 
 
 def _check_fragments(op: InstructionOp, tile: SSAValue) -> None:
-    """Check that a tile consists of the fragments that an instruction takes.
-
-    Raises:
-        ScheduleError: it does not.
-    """
+    """Check that a tile consists of the fragments that an instruction takes."""
     layout = map_of(tile.type)
     for operand, element in zip(op.instruction.operands, op.elements, strict=True):
         if element.memref is tile and not (

@@ -31,9 +31,6 @@ def lower_wgmma(op: MatmulOp, instruction: MmaInstruction) -> None:
 
     An `async` matmul is only issued: the ring's owner orders its tiles. Any other one first waits
     for all stores to its tiles, and then for its own completion.
-
-    Raises:
-        ScheduleError: the tiles do not fit the instruction.
     """
     check_fragments(op, instruction)
     builder = KernelBuilder(InsertPoint.before(op))
@@ -89,7 +86,6 @@ def fence_accumulator(builder: KernelBuilder, accumulator: SSAValue) -> None:
 
 
 def _moved(builder: KernelBuilder, descriptor: SSAValue, distance: int) -> SSAValue:
-    """Return a descriptor advanced by some bytes."""
     if distance == 0:
         return descriptor
     units = builder.insert(arith.ConstantOp(IntegerAttr(distance // 16, i64)))
@@ -100,11 +96,8 @@ def _moved(builder: KernelBuilder, descriptor: SSAValue, distance: int) -> SSAVa
 class _Operand:
     """A shared operand of a matmul (PTX ISA, Matrix Descriptor, canonical layouts).
 
-    Attributes:
-        tile: the tile, in panels of swizzled rows.
-        depth: its K dimension; the other one, M or N, is called its side.
-        extent: the extent of an instruction along the side.
-        ptx: the instruction, for messages.
+    `depth` is the K dimension of the tile; the other one, M or N, is called its side, of which an
+    instruction takes `extent`.
     """
 
     tile: SSAValue
@@ -133,12 +126,10 @@ class _Operand:
 
     @property
     def _row(self) -> int:
-        """The bytes of a row of a panel."""
         return shared_layout_of(self.tile).swizzle
 
     @property
     def _panel(self) -> int:
-        """The bytes of a panel."""
         size = prod(shape_of(self.tile)[-2:]) * bytes_of(element_of(self.tile))
         run = shape_of(self.tile)[shared_layout_of(self.tile).contiguous - 2]
         return size * self._row // (run * bytes_of(element_of(self.tile)))

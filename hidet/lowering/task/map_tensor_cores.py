@@ -46,11 +46,7 @@ class Workers:
 
     @classmethod
     def of(cls, kernel: KernelOp) -> Workers:
-        """Read the config of a kernel.
-
-        Raises:
-            ScheduleError: it is incomplete.
-        """
+        """Read the config of a kernel."""
         choices = choices_of(kernel)
         match [choices.get(key) for key in ("instruction", "rows", "columns")]:
             case [str() as name, int() as rows, int() as columns] if rows and columns:
@@ -63,11 +59,7 @@ class Workers:
         )
 
     def repeats(self, shape: tuple[int, int], inner: TaskMap) -> tuple[int, int]:
-        """Return how often a worker repeats an inner map along the rows and columns of a tile.
-
-        Raises:
-            ScheduleError: the workers do not divide the tile.
-        """
+        """Return how often a worker repeats an inner map along the rows and columns of a tile."""
         rows, row_rest = divmod(shape[0], self.rows * inner.shape[0])
         columns, column_rest = divmod(shape[1], self.columns * inner.shape[1])
         if row_rest or column_rest:
@@ -178,7 +170,6 @@ def _no_wider(instruction: MmaInstruction, columns: int) -> MmaInstruction:
 
 
 def _contiguous_dim(tile: SSAValue) -> int:
-    """Return the dimension of a tile along which its source is contiguous."""
     for use in tile.uses:
         if isinstance(use.operation, CopyOp):
             rank = len(shape_of(use.operation.other))
@@ -194,7 +185,6 @@ def _swizzled(tile: SSAValue, contiguous: int, unit: int = 0) -> SharedLayout:
 
 
 def _set_layout(rewriter: PatternRewriter, tile: SSAValue, layout: MemRefLayoutAttr) -> None:
-    """Set the layout of a tile that has none, or `?`."""
     kind = memref_type(tile)
     if isinstance(kind.layout, NoneAttr) or kind.layout == TaskMapAttr(None):
         new = MemRefType(kind.element_type, kind.get_shape(), layout, kind.memory_space)

@@ -36,15 +36,7 @@ def cluster_of(kernel: KernelOp) -> int:
 
 
 class MatmulLoop:
-    """A loop of copies to shared tiles, matmuls, and arithmetic on offsets.
-
-    Attributes:
-        op: the loop.
-        copies: the copies.
-        matmuls: the matmuls.
-        offsets: the arithmetic.
-        step: the step of the loop.
-    """
+    """A loop of copies to shared tiles, matmuls, and arithmetic on offsets."""
 
     def __init__(self, op: scf.ForOp) -> None:
         body = op.body.block
@@ -104,30 +96,15 @@ class MatmulLoop:
     ) -> dict[SSAValue, SSAValue]:
         """Clone the offset arithmetic for iteration k; return the mapping of values.
 
-        Args:
-            builder: the builder.
-            k: the induction variable.
-            outside: maps values defined outside of the loop.
+        `outside` maps values defined outside of the loop.
         """
         values = {**(outside or {}), self.op.body.block.args[0]: k}
         for op in self.offsets:
             builder.insert(op.clone(values))
         return values
 
-    def multiply(
-        self,
-        builder: KernelBuilder,
-        tiles: dict[SSAValue, SSAValue],
-        stage: SSAValue,
-        *,
-        is_async: bool,
-    ) -> None:
-        """Insert the matmuls on the tiles of a stage; tiles that are not in the ring stay."""
-        for op in self.matmuls:
-            self.multiply_once(builder, op, tiles, stage, is_async=is_async)
-
     @staticmethod
-    def multiply_once(
+    def multiply(
         builder: KernelBuilder,
         op: MatmulOp,
         tiles: dict[SSAValue, SSAValue],

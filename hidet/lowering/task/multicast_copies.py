@@ -141,7 +141,6 @@ def _can_be_shared(op: cuda.TmaLoadOp, blocks: int) -> bool:
 
 
 def _rows_of(kind: cuda.TensorMapType) -> int:
-    """Return the rows of a box."""
     return kind.box_extents[-2]
 
 

@@ -62,12 +62,7 @@ class PipelineLoop(RewritePattern):
 
 
 class _Pipeline:
-    """Rewrites one loop.
-
-    Args:
-        loop: the loop.
-        stages: the number of stages of the ring.
-    """
+    """Rewrites one loop."""
 
     def __init__(self, loop: MatmulLoop, stages: int) -> None:
         self.loop = loop
@@ -121,7 +116,6 @@ class _Pipeline:
                     pass
 
     def _build_step(self, builder: KernelBuilder) -> None:
-        """Build the new body of the loop."""
         loop, op, b = self.loop, self.loop.op, builder
         variable = op.body.block.args[0]
         b.insert(cuda.CpAsyncWaitOp(self.ahead - 1))
@@ -131,7 +125,8 @@ class _Pipeline:
         number = b.index(b.div(b.index(b.subtract(variable, op.lb)), loop.step))
         now = b.index(b.mod(number, self.stages))
         if self.is_async:
-            loop.multiply(b, self.rings, now, is_async=True)
+            for product in loop.matmuls:
+                loop.multiply(b, product, self.rings, now, is_async=True)
         ahead = b.index(b.add(variable, loop.step * self.ahead))
         free = b.index(b.mod(b.index(b.add(number, self.ahead)), self.stages))
         with b.when(b.less(ahead, op.ub)):
@@ -141,7 +136,7 @@ class _Pipeline:
         if not self.is_async:
             for product in loop.matmuls:  # keep the order relative to other ops of the loop
                 b.insertion_point = InsertPoint.before(product)
-                loop.multiply_once(b, product, self.rings, now, is_async=False)
+                loop.multiply(b, product, self.rings, now, is_async=False)
             b.insertion_point = InsertPoint.before(cast("Operation", op.body.block.last_op))
         if loaded:
             with b.when(b.less(ahead, op.ub)):

@@ -60,13 +60,7 @@ class PrefetchOperands(RewritePattern):
 
 @dataclass(frozen=True)
 class _Operand:
-    """A load in a sink.
-
-    Attributes:
-        load: the load.
-        window: the window that it reads, by the indices of the sink.
-        tasks: the map of the accumulator.
-    """
+    """A load in a sink."""
 
     load: LoadOp
     window: Window

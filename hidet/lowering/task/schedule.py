@@ -7,8 +7,8 @@ from itertools import count
 from typing import Any
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, i64
-from xdsl.ir import Attribute, Block, Region
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
+from xdsl.ir import Block, Region
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint
@@ -21,7 +21,7 @@ from hidet.dialects.cuda import KernelOp, LaunchOp
 from hidet.dialects.cuda.marks import MIN_BLOCKS
 from hidet.dialects.cuda.names import identifier_from
 from hidet.dialects.graph import AnchorOp, CallKernelOp
-from hidet.dialects.shaped import element_of, shape_of
+from hidet.dialects.shaped import buffer_type
 from hidet.errors import ScheduleError
 from hidet.frontends.script.tracing import tracing
 from hidet.lowering.single_walk import rewrite_once
@@ -68,8 +68,8 @@ def find_template(fusion: FusionOp, arch: Arch) -> tuple[Template[Any], Sequence
 def build_kernel(fusion: FusionOp, name: str, arch: Arch) -> KernelOp:
     """Build the kernel of a fusion; its arguments are the inputs, then the results."""
     template, config = choose(fusion, arch)
-    inputs = [_buffer_type(value.type) for value in fusion.inputs]
-    results = [_buffer_type(value.type) for value in fusion.results_]
+    inputs = [buffer_type(value) for value in fusion.inputs]
+    results = [buffer_type(value) for value in fusion.results_]
     body = Block(arg_types=[*inputs, *results])
     arguments = body.args[: len(inputs)]
     buffers = body.args[len(inputs) :]
@@ -95,10 +95,6 @@ def build_kernel(fusion: FusionOp, name: str, arch: Arch) -> KernelOp:
         kernel.attributes[MIN_BLOCKS] = IntegerAttr(launch.residents, i64)
     kernel.location = fusion.location
     return kernel
-
-
-def _buffer_type(kind: Attribute) -> MemRefType[Attribute]:
-    return MemRefType(element_of(kind), shape_of(kind))
 
 
 def kernel_name(fusion: FusionOp) -> str:

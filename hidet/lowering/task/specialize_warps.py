@@ -36,12 +36,7 @@ PENDING = 1
 
 @dataclass
 class _Stream:
-    """Tiles that arrive at one mbarrier and are released by another.
-
-    Attributes:
-        copies: the copies that load the tiles.
-        barriers: the rings of mbarriers, `full` and `empty`.
-    """
+    """Tiles that arrive at one mbarrier and are released by another."""
 
     copies: Sequence[TmaCopy]
     barriers: dict[str, SSAValue] = field(default_factory=lambda: dict[str, SSAValue]())
@@ -141,7 +136,6 @@ class _Specialization:
 
     @property
     def _right(self) -> list[TmaCopy]:
-        """The copies of B tiles."""
         return [copy for copy in self.copies if copy.op in self.loop.rhs_copies]
 
     def _build_producer(self, builder: KernelBuilder) -> None:
@@ -193,7 +187,6 @@ class _Specialization:
         stage: SSAValue,
         values: dict[SSAValue, SSAValue],
     ) -> None:
-        """Issue the loads of one iteration."""
         inside = self.loop.at(builder, k, values)
         for copy in copies:
             offsets = [inside.get(offset, offset) for offset in copy.op.source_offsets]
@@ -223,7 +216,8 @@ class _Specialization:
         step = self._step(builder, op.body.block.args[0], tile)
         stage, parity = self._slot(builder, step, 0)
         builder.insert(cuda.MbarrierWaitOp(part.full(stage), parity))
-        loop.multiply(builder, self.rings, stage, is_async=True)
+        for product in loop.matmuls:
+            loop.multiply(builder, product, self.rings, stage, is_async=True)
         builder.insert(cuda.WgmmaWaitOp(loop.groups(PENDING)))
         has_last = builder.less(op.lb, op.body.block.args[0])
         last = builder.subtract(step, 1)
@@ -250,9 +244,7 @@ class _Specialization:
             stage, parity = self._slot(b, self._step(b, k, tile), 0)
             b.insert(cuda.MbarrierWaitOp(parts[product.rhs].full(stage), parity))
             overwrites = chain is not None and product is chain.scores
-            self.loop.multiply_once(
-                b, product, self.rings, stage, is_async=True, overwrites=overwrites
-            )
+            self.loop.multiply(b, product, self.rings, stage, is_async=True, overwrites=overwrites)
 
         def free(b: KernelBuilder, product: MatmulOp, k: SSAValue) -> None:
             self._free(b, parts[product.rhs], is_first, self._step(b, k, tile))
@@ -272,7 +264,6 @@ class _Specialization:
         self._erase_matmuls()
 
     def _erase_matmuls(self) -> None:
-        """Erase the original copies and matmuls."""
         for each in (*self.loop.copies, *self.loop.matmuls):
             Rewriter.erase_op(each)
 
@@ -298,10 +289,7 @@ class _Specialization:
     def _slot(self, builder: KernelBuilder, step: Index, phase: int) -> tuple[SSAValue, SSAValue]:
         """Return the stage of an iteration, and the parity of its barrier phase.
 
-        Args:
-            builder: the builder.
-            step: the iteration number.
-            phase: 0 to wait for the fill of this iteration, 1 for the release of the previous use.
+        Phase 0 is the fill of this iteration, 1 the release of the previous use.
         """
         b, number = builder, builder.index(step)
         turn = b.add(b.div(number, self.stages), phase)
@@ -354,8 +342,9 @@ def _specialization(kernel: cuda.KernelOp, arch: Arch) -> _Specialization | None
         all(op.can_be_async for op in loop.matmuls)
         and len(copies) == len(loop.copies)
         and known_index(loop.op.lb) is not None
-        and (not is_nested or (trips > 0 and _goes_over_tiles(around, kernel)))
-        and (is_nested or around is kernel)
+        and (around.parent_op() if is_nested else around) is kernel
+        and (not is_nested or (trips > 0 and not around.iter_args))
+        and (not is_nested or (known_index(around.step) or 0) > 0)
         and kernel.block_dims[1:] == (1, 1)
         and kernel.threads + WARP_GROUP <= arch.threads_per_block
     )
@@ -365,11 +354,6 @@ def _specialization(kernel: cuda.KernelOp, arch: Arch) -> _Specialization | None
     is_single = loop.is_pure and not is_nested and cluster_of(kernel) == 1
     early = min(stages_of(kernel), trips) if is_single else 0
     return _Specialization(kernel, loop, around if is_nested else None, trips, copies, early)
-
-
-def _goes_over_tiles(loop: scf.ForOp, kernel: cuda.KernelOp) -> bool:
-    """Return whether a loop is outermost, has a constant step and no iteration arguments."""
-    return loop.parent_op() is kernel and not loop.iter_args and (known_index(loop.step) or 0) > 0
 
 
 @dataclass(frozen=True)

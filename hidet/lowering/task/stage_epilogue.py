@@ -50,7 +50,9 @@ class StageCopy(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: CopyOp, rewriter: PatternRewriter) -> None:
         sink = op.target.owner
-        if not _is_register(op.source) or not isinstance(sink, SinkOp):
+        if not isinstance(sink, SinkOp) or not is_memref(op.source.type):
+            return
+        if space_of(memref_type(op.source)) is not Space.REGISTER:
             return
         found, parts = sink_window(sink), _Partition.of(map_of(op.source.type))
         if found is None or parts is None:
@@ -96,7 +98,6 @@ class StageCopy(RewritePattern):
 
 
 def _is_first(builder: KernelBuilder, op: CopyOp) -> SSAValue:
-    """Return whether a thread is the first of its warp group."""
     return builder.equal(builder.mod(op.worker, WARP_GROUP), 0)
 
 
@@ -108,14 +109,7 @@ def _sync_group(builder: KernelBuilder, group: SSAValue) -> None:
 
 @dataclass(frozen=True)
 class _Partition:
-    """The rectangles of a tile that warp groups own.
-
-    Attributes:
-        tasks: the map of the tile.
-        groups: the number of warp groups.
-        rows: the rows of a rectangle.
-        columns: its columns.
-    """
+    """The rectangles of a tile that warp groups own."""
 
     tasks: TaskMap
     groups: int
@@ -147,11 +141,6 @@ class _Partition:
         piece = Factor("repeat", (factor.dims[0], factor.dims[1] // count))
         factors = self.tasks.factors
         return [TaskMap((*factors[:number], piece, *factors[number + 1 :]))] * count
-
-
-def _is_register(value: SSAValue) -> bool:
-    """Return whether a value is a register tile."""
-    return is_memref(value.type) and space_of(memref_type(value)) is Space.REGISTER
 
 
 def _allocate(

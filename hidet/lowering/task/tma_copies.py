@@ -24,12 +24,9 @@ from hidet.rewriting.builder import Index, KernelBuilder
 
 
 class TmaSource(ABC):
-    """A tensor that TMA can copy a tile from, one panel of the tile at a time.
+    """A tensor that TMA can copy a tile from, one panel of the tile at a time."""
 
-    Attributes:
-        UNROLL: the unroll factor of the producer loop; 0 leaves it to the compiler.
-    """
-
+    # The unroll factor of the producer loop; 0 leaves it to the compiler.
     UNROLL: ClassVar[int] = 0
 
     @abstractmethod
@@ -44,15 +41,7 @@ class TmaSource(ABC):
         tile: Element,
         barrier: Element,
     ) -> None:
-        """Build the loads of all panels of a tile; the barrier counts their bytes.
-
-        Args:
-            builder: the builder.
-            tensor_map: the tensor map.
-            offsets: the offsets of the tile in the view.
-            tile: the first element of the tile.
-            barrier: the mbarrier.
-        """
+        """Build the loads of all panels of a tile; the barrier counts their bytes."""
         for coordinates, offset, panel in self.panels(builder, offsets, tile):
             builder.insert(TmaLoadOp(tensor_map, coordinates, offset, panel, barrier))
 
@@ -139,14 +128,7 @@ class TmaWindow(TmaSource):
 
 @dataclass(frozen=True)
 class TmaPixels(TmaSource):
-    """An im2col view of images that TMA can copy in im2col mode, one copy per panel.
-
-    Attributes:
-        view: the im2col view.
-        shape: its extents.
-        panel: the box of a panel: pixels, and channels.
-        swizzle: the swizzle of the tile.
-    """
+    """An im2col view of images that TMA can copy in im2col mode, one copy per panel."""
 
     # Full unrolling exceeds the registers of the producer.
     UNROLL: ClassVar[int] = 4
@@ -210,12 +192,7 @@ class TmaPixels(TmaSource):
 
 @dataclass(frozen=True)
 class TmaCopy:
-    """A copy to a shared tile that TMA can make.
-
-    Attributes:
-        op: the copy.
-        source: the source.
-    """
+    """A copy to a shared tile that TMA can make."""
 
     op: CopyOp
     source: TmaSource
@@ -243,5 +220,4 @@ def _panels_of(builder: KernelBuilder, tile: Element) -> Iterator[tuple[int, Ele
 
 
 def _coordinate(builder: KernelBuilder, index: Index) -> SSAValue:
-    """Return an index as a TMA coordinate."""
     return builder.insert(arith.IndexCastOp(builder.index(index), i32)).result
