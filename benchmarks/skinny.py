@@ -32,7 +32,7 @@ from hidet.context import make_context
 from hidet.driver import compile_graph
 from hidet.lowering.compute import split_products
 from hidet.lowering.templates.gemv import GemvTemplate
-from hidet.lowering.templates.gemv_sharing import Sharing, sharings
+from hidet.lowering.templates.gemv_config import GemvConfig, candidates
 from hidet.lowering.templates.problem import Problem
 from hidet.lowering.templates.splits import SPLITS, best_split
 from hidet.runtime.compiled_graph import CompiledGraph
@@ -62,7 +62,7 @@ class Way:
         parts: how many parts of k there are then.
     """
 
-    sharing: Sharing | None
+    sharing: GemvConfig | None
     parts: int = 1
 
     def __str__(self) -> str:
@@ -92,7 +92,7 @@ class Case:
     def ways(self, arch: Arch) -> list[Way]:
         """Return the compiler's choice, and after it others."""
         problem = Problem(1, self.m, self.n, self.k, "f16", "f32", 2)
-        shared = [Way(each) for each in sharings(problem, self.along, VECTOR, arch)[:SWEPT]]
+        shared = [Way(each) for each in candidates(problem, self.along, VECTOR, arch)[:SWEPT]]
         parts = [best_split(problem, arch), 1, *(p for p in SPLITS if self.k % (64 * p) == 0)]
         return shared + [Way(None, each) for each in dict.fromkeys(parts)]
 

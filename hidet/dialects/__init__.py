@@ -1,5 +1,5 @@
-"""The dialects of hidet, from whole tensors down to the instructions of one thread.
+"""The dialects of hidet, from whole tensors to the instructions of one thread.
 
-`graph` holds operators on tensors, `compute` tensors defined element by element, `task` what a
-block of threads does, and `cuda` what one thread does. They are registered in `hidet.universe`.
+`graph` has operators on tensors, `compute` tensors defined element by element, `task` block-level
+kernels, and `cuda` per-thread code. They are registered in `hidet.universe`.
 """

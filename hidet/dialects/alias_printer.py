@@ -1,12 +1,12 @@
-"""Print programs with long attributes written once, at the top, under a short name.
+"""A printer that aliases long attributes at the top of a module.
 
-A task mapping stands in the type of every value that uses it. In
+Task maps are part of the type of every tile. In
 
     #m0 = #task.map<repeat(2, 1) * spatial(8, 4) * repeat(1, 2)>
     builtin.module {
       %0 = memref.alloca() : memref<16x8xf32, #m0>
 
-it is written once; every parser of MLIR text reads that.
+the map is printed once; every MLIR parser reads that.
 """
 
 from collections import Counter
@@ -17,16 +17,16 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute
 from xdsl.printer import Printer
 
-# Attributes that get an alias, with the letter that the alias starts with.
+# Aliased attributes, with the first letter of the alias.
 ALIASED_ATTRIBUTES = {"task.map": "m"}
 
-# An attribute whose text is shorter than this is written where it is used.
+# Shorter attributes are not aliased.
 SHORTEST_ALIASED_TEXT = 25
 
 
 @dataclass(eq=False, repr=False)
 class _UseCounter(Printer):
-    """Counts the uses of attributes that may get an alias, in the order of the text."""
+    """Counts the uses of aliasable attributes, in printed order."""
 
     uses: Counter[Attribute] = field(default_factory=Counter[Attribute])
 
@@ -38,19 +38,19 @@ class _UseCounter(Printer):
 
 @dataclass(eq=False, repr=False)
 class AliasPrinter(Printer):
-    """A printer that writes the aliases of attributes instead of the attributes."""
+    """A printer that prints aliases of attributes."""
 
     aliases: dict[Attribute, str] = field(default_factory=dict[Attribute, str])
 
     def print_attribute(self, attribute: Attribute) -> None:
-        """Print an attribute, or its alias if it has one."""
+        """Print an attribute, or its alias."""
         if attribute.name in ALIASED_ATTRIBUTES and attribute in self.aliases:
             self.print_string(self.aliases[attribute])
         else:
             super().print_attribute(attribute)
 
     def print_aliased_module(self, module: ModuleOp) -> None:
-        """Print the aliases that pay, then the module."""
+        """Print the aliases, then the module."""
         counter = _UseCounter(
             stream=StringIO(),
             print_generic_format=self.print_generic_format,
@@ -73,7 +73,7 @@ class AliasPrinter(Printer):
 
 
 def module_text(module: ModuleOp, *, generic: bool = False, locations: bool = False) -> str:
-    """Give the text of a module, with aliases."""
+    """Return the text of a module, with aliases."""
     stream = StringIO()
     printer = AliasPrinter(stream=stream, print_generic_format=generic, print_debuginfo=locations)
     printer.print_aliased_module(module)

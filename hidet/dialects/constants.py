@@ -1,4 +1,4 @@
-"""Values that are known numbers."""
+"""Constant values."""
 
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import IntegerAttr, i1
@@ -6,7 +6,7 @@ from xdsl.ir import SSAValue
 
 
 def known_index(value: SSAValue) -> int | None:
-    """Return the integer that a value is, a truth value as 0 or -1; None where it is no constant.
+    """Return the value of an integer constant, of an i1 as 0 or -1; None if it is not constant.
 
     MLIR's integers of one bit are signed, so that `true` is -1.
     """
@@ -17,6 +17,6 @@ def known_index(value: SSAValue) -> int | None:
 
 
 def known_condition(value: SSAValue) -> bool | None:
-    """Return the truth value that a value of type i1 is, None where it is no constant."""
+    """Return the value of an i1 constant, None if it is not constant."""
     number = known_index(value) if value.type == i1 else None
     return None if number is None else number != 0

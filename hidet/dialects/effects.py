@@ -1,4 +1,4 @@
-"""What operations do to memory, value by value: the interface that all passes ask."""
+"""Memory effects of ops per value: the interface that all passes use."""
 
 from abc import abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Set
@@ -19,70 +19,70 @@ from xdsl.traits import (
 from hidet.dialects.fields import Element, FieldsOp
 
 Effects = Set[EffectInstance]
-"""What an operation reads and writes; without a value it is memory that nobody can name."""
+"""The effects of an op; without a value, they are on unknown memory."""
 
 
 @dataclass(frozen=True)
 class MachineState(Resource):
-    """What is no memory: groups of copies, barriers, output. No access depends on it."""
+    """State other than memory: commit groups, barriers, output. No access depends on it."""
 
     def name(self) -> str:
-        """Return how the resource is called."""
+        """Return the name of the resource."""
         return "machine state"
 
 
 def read(value: SSAValue | None = None) -> EffectInstance:
-    """Return the effect of reading a memref; of any memory without one."""
+    """Return a read effect on a memref, or on any memory."""
     return EffectInstance(MemoryEffectKind.READ, value)
 
 
 def write(value: SSAValue | None = None) -> EffectInstance:
-    """Return the effect of writing a memref; any memory without one."""
+    """Return a write effect on a memref, or on any memory."""
     return EffectInstance(MemoryEffectKind.WRITE, value)
 
 
 ANY_MEMORY: Effects = frozenset({read(), write()})
-"""The effects of what may access everything."""
+"""The effects of an op that may access any memory."""
 
 MACHINE: Effects = frozenset({EffectInstance(MemoryEffectKind.WRITE, None, MachineState())})
-"""The effect of what does something that is no access to memory."""
+"""A side effect that is no memory access."""
 
 
 class MachineEffect(MemoryEffect):
-    """The operation must stay where it is, and accesses no memory that others access."""
+    """The op has a side effect, but accesses no memory."""
 
     @classmethod
     def get_effects(cls, op: Operation) -> Effects:
-        """Return the effect on the state of the machine."""
+        """Return the effect on the machine state."""
         return MACHINE
 
 
 class OwnEffects(MemoryEffect):
-    """The operation itself says what its effects are."""
+    """The op defines its own effects."""
 
     @classmethod
     def get_effects(cls, op: Operation) -> Effects:
-        """Return what the operation says."""
+        """Return the effects of the op."""
         assert isinstance(op, AccessingOp)
         return op.effects
 
 
 class AccessingOp(FieldsOp):
-    """An operation that tells its effects, value by value; it has the trait `OwnEffects`."""
+    """An op that defines its effects per value; it has the trait `OwnEffects`."""
 
     @property
     @abstractmethod
     def effects(self) -> Effects:
-        """What the operation reads and writes by itself."""
+        """The effects of the op itself."""
 
     def access_of(self, name: str) -> tuple[bool, bool]:
-        """Return whether a memref is read and whether it is written, by the name of its field."""
+        """Return whether a memref field is read, and whether it is written."""
         value = getattr(self, name)
         return read(value) in self.effects, write(value) in self.effects
 
 
 class FieldAccessOp(AccessingOp):
-    """An operation that always reads and writes the same ones of its fields."""
+    """An op that always reads and writes the same fields."""
 
     READS: ClassVar[tuple[str, ...]] = ()
     WRITES: ClassVar[tuple[str, ...]] = ()
@@ -94,12 +94,12 @@ class FieldAccessOp(AccessingOp):
         return reads | {write(getattr(self, name)) for name in self.WRITES}
 
     def access_of(self, name: str) -> tuple[bool, bool]:
-        """Return whether the class says that a field is read, and that it is written."""
+        """Return whether a field is read, and whether it is written."""
         return name in self.READS, name in self.WRITES
 
 
 class ElementAccess(NamedTuple):
-    """An element of a memref, or of a view, at which an operation reads, writes or both."""
+    """An access to an element of a memref or view."""
 
     element: Element
     reads: bool
@@ -107,7 +107,7 @@ class ElementAccess(NamedTuple):
 
 
 def element_accesses(op: Operation) -> Iterator[ElementAccess]:
-    """Give the elements that an operation accesses by itself, the first one of several."""
+    """Yield the elements that an op accesses, the first of each access."""
     match op:
         case memref.LoadOp():
             yield ElementAccess(Element(op.memref, op.indices), True, False)
@@ -122,11 +122,11 @@ def element_accesses(op: Operation) -> Iterator[ElementAccess]:
 
 
 ARITHMETIC_DIALECTS = frozenset({"arith", "math"})
-"""Dialects whose operations all compute a value from their operands, and do nothing else."""
+"""Dialects whose ops are all pure."""
 
 
 def effects_of(op: Operation) -> Collection[EffectInstance] | None:
-    """Return what an operation does by itself, without those inside of it; None if nobody knows."""
+    """Return the effects of an op, without those of nested ops; None if unknown."""
     match op:
         case memref.LoadOp():
             return (read(op.memref),)
@@ -134,7 +134,7 @@ def effects_of(op: Operation) -> Collection[EffectInstance] | None:
             return (write(op.memref),)
         case AccessingOp():
             return op.effects
-        # By dialect and not by trait: some operations of arith have no traits (remui, extsi).
+        # By dialect, since some ops of arith lack traits (remui, extsi).
         case _ if op.dialect_name() in ARITHMETIC_DIALECTS:
             return ()
         case _ if op.has_trait(RecursiveMemoryEffect, value_if_unregistered=False):
@@ -144,7 +144,7 @@ def effects_of(op: Operation) -> Collection[EffectInstance] | None:
 
 
 def accessed(effects: Iterable[EffectInstance], kind: MemoryEffectKind) -> list[SSAValue | None]:
-    """Return the memory that effects of a kind are on; None is memory that nobody can name."""
+    """Return the memory of effects of a kind; None is unknown memory."""
     return [
         effect.value if isinstance(effect.value, SSAValue) else None
         for effect in effects
@@ -153,12 +153,12 @@ def accessed(effects: Iterable[EffectInstance], kind: MemoryEffectKind) -> list[
 
 
 def reads_of(op: Operation) -> list[SSAValue]:
-    """Return the memrefs that an operation reads by itself, of those that can be named."""
+    """Return the known memrefs that an op itself reads."""
     found = accessed(effects_of(op) or (), MemoryEffectKind.READ)
     return [value for value in found if value is not None]
 
 
 def writes_of(op: Operation) -> list[SSAValue]:
-    """Return the memrefs that an operation writes by itself, of those that can be named."""
+    """Return the known memrefs that an op itself writes."""
     found = accessed(effects_of(op) or (), MemoryEffectKind.WRITE)
     return [value for value in found if value is not None]

@@ -1,4 +1,4 @@
-"""Attributes that are one of some words."""
+"""Enumeration attributes."""
 
 from types import new_class
 from typing import Any, TypeVar, cast
@@ -12,12 +12,7 @@ Kind = TypeVar("Kind", bound=StrEnum)
 
 
 def enum_attribute(name: str, kinds: type[Kind]) -> type[EnumAttribute[Kind]]:
-    """Return the attribute that holds a value of an enumeration, and prints as the bare word.
-
-    Args:
-        name: its name, `cuda.dimension`.
-        kinds: the enumeration; the attribute belongs to its module too.
-    """
+    """Return the attribute of an enumeration, printed as a bare keyword."""
     words = ", ".join(f"`{kind.value}`" for kind in kinds)
 
     def fill(body: dict[str, Any]) -> None:

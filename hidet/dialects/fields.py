@@ -1,4 +1,4 @@
-"""Operations that are made from their fields, one after the other, as a dataclass is."""
+"""Operations that are constructed from their fields, as dataclasses are."""
 
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -16,13 +16,16 @@ from xdsl.irdl import (
     PropertyDef,
     VerificationContext,
 )
+from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
+
+from hidet.dialects.shaped import memref_type
 
 _SEGMENTS = AttrSizedOperandSegments.attribute_name
 
 
 class Element(NamedTuple):
-    """An element of a memref, or the first one of several."""
+    """An element of a memref, or the first of several."""
 
     memref: SSAValue
     indices: Sequence[SSAValue]
@@ -30,16 +33,15 @@ class Element(NamedTuple):
 
 Values: TypeAlias = SSAValue | Operation | Sequence[SSAValue | Operation] | None
 Field: TypeAlias = Element | Values | Attribute | Sequence[SSAValue] | Sequence[int] | str | int
-"""What a constructor takes for a field, or for a memref and its indices."""
+"""A constructor argument for a field, or for a memref with its indices."""
 
 
 class FieldsOp(IRDLOperation):
-    """An operation whose constructor takes its fields in the order in which they are declared.
+    """An operation whose constructor takes its fields in the order of declaration.
 
-    Fields are its properties, operands and results, of which the type is given. A memref and the
-    indices that follow it are one argument, an `Element`. Properties are given as attributes, or as
-    what these hold; of a unit attribute that is whether it is there. What is optional may be left
-    out, and so may results whose types follow from those of the operands.
+    Fields are properties, operands, and results (by type). A memref and its indices are one
+    argument, an `Element`. Properties are given as attributes or as Python values; unit attributes
+    as a bool. Optional fields may be omitted, and so may results whose type can be inferred.
     """
 
     def __init__(self, *fields: Field, **named: Field) -> None:
@@ -60,11 +62,11 @@ class FieldsOp(IRDLOperation):
 
     @classmethod
     def element_fields(cls) -> Mapping[str, str]:
-        """Return the names of the memrefs with indices, each with the name of its indices."""
+        """Return the names of indexed memrefs, each with the name of its indices."""
         return _element_fields(cls)
 
     def element(self, name: str) -> Element:
-        """Return the element that a memref and its indices are, by the name of the memref."""
+        """Return the element of an indexed memref, by name."""
         return Element(getattr(self, name), getattr(self, self.element_fields()[name]))
 
     def field_of(self, memref: SSAValue) -> str:
@@ -72,7 +74,7 @@ class FieldsOp(IRDLOperation):
         return next(name for name in self.element_fields() if getattr(self, name) is memref)
 
     def move(self, name: str, target: Element) -> None:
-        """Let a memref and its indices be another element, by the name of the memref."""
+        """Replace the element of an indexed memref, by name."""
         new = {name: (target.memref,), self.element_fields()[name]: target.indices}
         segments = [new.get(each, values) for each, values in self.operand_segments()]
         self.operands = [value for segment in segments for value in segment]
@@ -80,8 +82,15 @@ class FieldsOp(IRDLOperation):
             sizes = list(map(len, segments))
             self.properties[_SEGMENTS] = DenseArrayBase.from_list(i32, sizes)
 
+    def verify_ranks(self) -> None:
+        """Check that every indexed memref has one index per dimension."""
+        for memref, indices in map(self.element, self.element_fields()):
+            kind = memref_type(memref)
+            if len(indices) != kind.get_num_dims():
+                raise VerifyException(f"{len(indices)} indices for {kind}")
+
     def operand_segments(self) -> list[tuple[str, Sequence[SSAValue]]]:
-        """Return the operands by field: one for most, none or several for others."""
+        """Return the operands by field."""
         found: list[tuple[str, Sequence[SSAValue]]] = []
         for name, _ in self.get_irdl_definition().operands:
             value = cast("SSAValue | Sequence[SSAValue] | None", getattr(self, name))
@@ -92,7 +101,7 @@ class FieldsOp(IRDLOperation):
 def _given(
     op: type[FieldsOp], fields: Sequence[Field], named: Mapping[str, Field]
 ) -> dict[str, Field]:
-    """Return the fields that are given, by name; raises TypeError for one that there is not."""
+    """Return the given fields by name; raise TypeError for unknown ones."""
     indices, names = op.element_fields(), iter(_field_names(op))
     given: dict[str, Field] = {}
 
@@ -115,7 +124,6 @@ def _given(
 
 @cache
 def _field_names(op: type[FieldsOp]) -> tuple[str, ...]:
-    """Return the names of the fields of a class in the order of their declaration."""
     definition = op.get_irdl_definition()
     fields = {name for name, _ in (*definition.operands, *definition.results)}
     fields.update(definition.properties)
@@ -134,7 +142,6 @@ def _element_fields(op: type[FieldsOp]) -> dict[str, str]:
 
 
 def _attribute(value: Field, field: PropertyDef) -> Attribute | None:
-    """Return the attribute of a property."""
     match value:
         case None | Attribute():
             return value
@@ -153,7 +160,7 @@ def _attribute(value: Field, field: PropertyDef) -> Attribute | None:
 
 
 def _inferred(definition: OpDef, operands: Sequence[Values]) -> Attribute:
-    """Return the type of the only result, which follows from the types of the operands."""
+    """Return the type of the only result, inferred from the operands."""
     ((_, result),) = definition.results
     context = VerificationContext()
     if not result.constr.can_infer(set(), length_known=True):

@@ -1,28 +1,28 @@
-"""The functions of a program that run on the host: their names and attributes."""
+"""Host functions of a program: their names and attributes."""
 
 from xdsl.dialects.builtin import DenseArrayBase
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument
 
 FORWARD = "forward"
-"""The function that runs in every call."""
+"""The function of every call."""
 
 PREPARE = "prepare"
-"""The function that runs once for a set of weights; it need not exist."""
+"""The optional function that runs once per weight set."""
 
 OUTPUT_COUNT = "outputs"
 ARENA_BYTES = "arena_bytes"
 PREPARED_BYTES = "prepared_bytes"
-"""The attributes of a function that has its memory planned."""
+"""The attributes of a function after memory planning."""
 
 
 UPDATES = "updates"
-"""The attribute of a function whose last results are what some of its arguments hold afterwards:
-the numbers of these arguments, one for each such result."""
+"""The attribute of a function whose last results are new contents of some of its arguments: the
+positions of these arguments."""
 
 
 def updates_of(function: FuncOp) -> list[tuple[BlockArgument, int]]:
-    """Give the arguments that a function writes, each with the number of its result."""
+    """Return the updated arguments of a function, each with the position of its result."""
     found = function.attributes.get(UPDATES)
     if not isinstance(found, DenseArrayBase):
         return []
@@ -34,5 +34,5 @@ def updates_of(function: FuncOp) -> list[tuple[BlockArgument, int]]:
 
 
 def prepared_name(position: int) -> str:
-    """Name the constant of `@forward` that is the result of `@prepare` at a position."""
+    """Return the name of the constant in `@forward` of a result of `@prepare`."""
     return f"prepared{position}"

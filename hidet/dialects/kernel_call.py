@@ -1,4 +1,4 @@
-"""What a call of a kernel in a program and the launch of one on the host share."""
+"""The common base of kernel calls and launches."""
 
 from abc import ABC
 from collections.abc import Sequence
@@ -23,15 +23,15 @@ from xdsl.utils.exceptions import VerifyException
 
 
 def inits_property(numbers: Sequence[int]) -> DenseArrayBase[IntegerType] | None:
-    """Make the property `inits`; there is none where all results begin with nothing."""
+    """Return the property `inits`, None if there are no in-place operands."""
     return DenseArrayBase.from_list(i64, tuple(numbers)) if numbers else None
 
 
 class KernelCall(IRDLOperation, ABC):
-    """An operation that runs a kernel, whose arguments are the operands followed by the results.
+    """An op that runs a kernel, whose arguments are the operands followed by the results.
 
-    Some results may hold something when the kernel begins: `inits` has their numbers. What they
-    hold are the last operands, one for each, which are no arguments of the kernel.
+    `inits` lists the results that are updated in place. Their initial contents are the last
+    operands, one each, which are not arguments of the kernel.
     """
 
     kernel = prop_def(FlatSymbolRefAttrConstr)
@@ -59,7 +59,7 @@ class KernelCall(IRDLOperation, ABC):
 
     @property
     def init_numbers(self) -> Sequence[int]:
-        """The numbers of the results that hold something when the kernel begins."""
+        """The positions of the results that are updated in place."""
         return () if self.inits is None else self.inits.get_values()
 
     @property
@@ -69,11 +69,11 @@ class KernelCall(IRDLOperation, ABC):
 
     @property
     def init_values(self) -> Sequence[SSAValue]:
-        """What the results of `init_numbers` hold when the kernel begins."""
+        """The initial contents of in-place results."""
         return self.arguments[len(self.arguments) - len(self.init_numbers) :]
 
     def verify_(self) -> None:
-        """Check that what results hold at first has their types."""
+        """Check the types of in-place operands."""
         numbers = list(self.init_numbers)
         in_order = numbers == sorted({n for n in numbers if 0 <= n < len(self.results_)})
         if not in_order or len(numbers) > len(self.arguments):

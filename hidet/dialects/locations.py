@@ -1,4 +1,4 @@
-"""Source locations as text: where in the user's program an operation came from."""
+"""Source locations of ops, as text."""
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -21,12 +21,12 @@ def line_location(file: str, line: int) -> FileLineColLoc:
 
 
 def file_of(location: FileLineColLoc) -> str:
-    """Return the path of the file that a location is in."""
+    """Return the path of a location."""
     return from_ascii(location.filename.data)
 
 
 def lines_of(location: Attribute) -> list[str]:
-    """Return the source lines, `file:line`, that a location names; none where it is unknown."""
+    """Return the source lines, `file:line`, of a location."""
     match location:
         case FileLineColLoc():
             return [f"{one_line(file_of(location))}:{location.line.data}"]
@@ -41,22 +41,17 @@ def lines_of(location: Attribute) -> list[str]:
 
 
 def source_line(op: Operation) -> str | None:
-    """Name the source line that an op came from as `file:line`, for messages; None if unknown."""
+    """Return the source line of an op as `file:line`, for messages; None if unknown."""
     return next(iter(lines_of(op.location)), None)
 
 
 def located_near(op: Operation) -> str | None:
-    """Return the source line of an op, else of an op around it."""
+    """Return the source line of an op, or of an op around it."""
     return next(filter(None, map(source_line, (op, *parents_of(op)))), None)
 
 
 def source_lines(op: Operation, limit: int) -> list[str]:
-    """Return the lines, `file:line`, that an operation or those inside it came from.
-
-    Args:
-        op: the operation; where it has no location of its own, those inside are asked.
-        limit: the largest number of lines to return.
-    """
+    """Return the source lines, `file:line`, of an op, or of its nested ops."""
     lines = dict.fromkeys(lines_of(op.location))
     if not lines:
         for inner in op.walk():

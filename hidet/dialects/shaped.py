@@ -1,4 +1,4 @@
-"""Reading the types of tensors and memrefs, with their types known to the type checker."""
+"""Typed access to tensor and memref types."""
 
 from math import prod
 from typing import TypeAlias, cast
@@ -11,16 +11,12 @@ Shaped: TypeAlias = TensorType[Attribute] | MemRefType[Attribute]
 
 
 def is_memref(kind: Attribute) -> bool:
-    """Whether a type is that of a memref."""
+    """Return whether a type is a memref."""
     return isinstance(kind, MemRefType)
 
 
 def shaped_type(of: SSAValue | Attribute) -> Shaped:
-    """Return the type of a tensor or a memref.
-
-    Raises:
-        TypeError: for any other type.
-    """
+    """Return the type of a tensor or a memref."""
     kind = of.type if isinstance(of, SSAValue) else of
     if not isinstance(kind, TensorType | MemRefType):
         raise TypeError(f"{kind} is neither a tensor nor a memref")
@@ -28,11 +24,7 @@ def shaped_type(of: SSAValue | Attribute) -> Shaped:
 
 
 def memref_type(of: SSAValue | Attribute) -> MemRefType[Attribute]:
-    """Return the type of a memref.
-
-    Raises:
-        TypeError: for any other type.
-    """
+    """Return the type of a memref."""
     kind = of.type if isinstance(of, SSAValue) else of
     if not isinstance(kind, MemRefType):
         raise TypeError(f"{kind} is no memref")
@@ -40,13 +32,18 @@ def memref_type(of: SSAValue | Attribute) -> MemRefType[Attribute]:
 
 
 def optional_memref_type(value: SSAValue) -> MemRefType[Attribute] | None:
-    """Return the type of a value that is a memref, None for any other value."""
+    """Return the type of a memref, None for other values."""
     return memref_type(value) if is_memref(value.type) else None
 
 
 def shape_of(of: SSAValue | Attribute) -> tuple[int, ...]:
     """Return the extents of a tensor or a memref."""
     return shaped_type(of).get_shape()
+
+
+def buffer_type(of: SSAValue | Attribute) -> MemRefType[Attribute]:
+    """Return the type of a contiguous global buffer with the elements of a tensor."""
+    return MemRefType(element_of(of), shape_of(of))
 
 
 def size_of(of: SSAValue | Attribute) -> int:
@@ -60,7 +57,7 @@ def element_of(of: SSAValue | Attribute) -> Attribute:
 
 
 def bytes_of(element: Attribute) -> int:
-    """Return the size of an element in memory; a boolean takes a byte, an index eight."""
+    """Return the size of an element in memory; i1 takes a byte, an index eight."""
     if isinstance(element, IndexType):
         return 8
     assert isinstance(element, FixedBitwidthType), f"{element} has no size"

@@ -1,4 +1,4 @@
-"""Assembly that several dialects share: regions whose head lists their block arguments."""
+"""Assembly directives shared by several dialects."""
 
 from collections.abc import Sequence
 from typing import cast
@@ -19,7 +19,7 @@ from xdsl.printer import Printer
 
 
 def parse_arguments(parser: Parser, default: Attribute | None) -> list[Parser.Argument]:
-    """Parse `(%a, %b : type)`; an argument without a type gets `default`."""
+    """Parse `(%a, %b : type)`; an argument without a type has the type `default`."""
 
     def parse_argument() -> Parser.Argument:
         unresolved = parser.parse_argument(expect_type=False)
@@ -31,7 +31,7 @@ def parse_arguments(parser: Parser, default: Attribute | None) -> list[Parser.Ar
 
 
 def parse_body(parser: Parser, arguments: Sequence[Parser.Argument]) -> Region:
-    """Parse `{ ... }`: a region of one block with these arguments, which may hold no ops."""
+    """Parse `{ ... }`: a single-block region with arguments, which may be empty."""
     region = parser.parse_region(arguments)
     if not region.blocks:
         region.add_block(Block())
@@ -39,23 +39,23 @@ def parse_body(parser: Parser, arguments: Sequence[Parser.Argument]) -> Region:
 
 
 def print_body(printer: Printer, region: Region) -> None:
-    """Print `{ ... }`: a region of one block whose arguments have been printed before."""
+    """Print `{ ... }`: a single-block region whose arguments are already printed."""
     printer.print_region(region, print_entry_block_args=False, print_empty_block=False)
 
 
 @irdl_custom_directive
 class IndexedRegion(CustomDirective):
-    """`(%i, %j, %v : f32) { ... }`: a region under its arguments; `index` is not spelled out."""
+    """`(%i, %j, %v : f32) { ... }`: block arguments and a region; `index` types are omitted."""
 
     region: RegionVariable
 
     def parse(self, parser: Parser, state: ParsingState) -> None:
-        """Read the arguments, then the region that they enter."""
+        """Parse the arguments and the region."""
         arguments = parse_arguments(parser, IndexType())
         self.region.set(state, parse_body(parser, arguments))
 
     def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
-        """Print the arguments, then the region without its block header."""
+        """Print the arguments and the region."""
         state.print_whitespace(printer)
         region = self.region.get(op)
         with printer.in_parens():
@@ -79,7 +79,7 @@ class IntegerList(CustomDirective):
     values: AttributeVariable
 
     def parse(self, parser: Parser, state: ParsingState) -> None:
-        """Read the integers in square brackets."""
+        """Parse integers in square brackets."""
         values = parser.parse_comma_separated_list(Parser.Delimiter.SQUARE, parser.parse_integer)
         self.values.set(state, ArrayAttr([IntAttr(value) for value in values]))
 

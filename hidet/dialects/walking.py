@@ -1,4 +1,4 @@
-"""Walking through a program: from an operation to those around it, and to its blocks."""
+"""Traversal of the IR: parents, and nested blocks."""
 
 from collections.abc import Iterator
 from typing import TypeVar
@@ -9,12 +9,12 @@ Kind = TypeVar("Kind", bound=Operation)
 
 
 def blocks_in(op: Operation) -> Iterator[Block]:
-    """Give the blocks of the regions of an operation."""
+    """Yield the blocks of the regions of an op."""
     return (block for region in op.regions for block in region.blocks)
 
 
 def parents_of(op: Operation) -> Iterator[Operation]:
-    """Give the operations around one, the innermost first."""
+    """Yield the ops around an op, innermost first."""
     parent = op.parent_op()
     while parent is not None:
         yield parent
@@ -22,5 +22,5 @@ def parents_of(op: Operation) -> Iterator[Operation]:
 
 
 def parent_of_type(op: Operation, kind: type[Kind]) -> Kind | None:
-    """Return the innermost operation of a class around one, None where there is none."""
+    """Return the innermost op of a class around an op, None if there is none."""
     return next((parent for parent in parents_of(op) if isinstance(parent, kind)), None)

@@ -1,5 +1,5 @@
-"""What must hold between two passes: one module for each check of the pass `verify-level`.
+"""Invariants between passes, one module per check of the pass `verify-level`.
 
-A check takes a module or a kernel, changes nothing, and raises the error that `illegal` makes of
-the op that breaks its rule. All checks are linear in the size of the program.
+A check takes a module or a kernel, changes nothing, and raises the error that `illegal` returns for
+the op at fault. All checks are linear in program size.
 """

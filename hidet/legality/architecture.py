@@ -1,4 +1,4 @@
-"""Machines: the one that a kernel is for has its instructions, and room for it."""
+"""Checks of a kernel against the architecture that it is compiled for."""
 
 from math import prod
 
@@ -11,15 +11,15 @@ from hidet.legality.report import illegal
 from hidet.legality.tiles import shared_bytes_of
 
 MAX_FIBERS = 8 * MAX_THREADS_PER_BLOCK
-"""Threads of a cluster on the CPU (`kMaxFibers` of hidet_cpu_order.h)."""
+"""The most threads of a cluster on the CPU (`kMaxFibers` of hidet_cpu_order.h)."""
 
 
 def check_architecture(kernel: KernelOp, arch: Arch) -> None:
-    """Check that a machine has the instructions of a kernel, and the shared memory.
+    """Check that an architecture has the instructions and the shared memory of a kernel.
 
     Raises:
-        LegalityError: it lacks one; the error says which machines have it. Or its blocks have less
-            shared memory, or the kernel checks its memory accesses, which only the CPU does.
+        LegalityError: an instruction is missing (the error names the architectures that have it),
+            shared memory does not suffice, or the kernel is instrumented, which needs the CPU.
     """
     if INSTRUMENTED in kernel.attributes and not arch.is_cpu:
         raise illegal(

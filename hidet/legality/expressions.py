@@ -1,4 +1,4 @@
-"""What folds into an expression: the rule that `form-expressions` keeps, and no pass may break."""
+"""Checks of expression folding: the invariants that `form-expressions` establishes."""
 
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import IntegerAttr
@@ -14,20 +14,20 @@ from hidet.legality.report import illegal
 
 
 def check_expressions(kernel: KernelOp) -> None:
-    """Check the values without a name of a kernel marked `cuda.formed`, which print where used.
+    """Check the unnamed values of a kernel marked `cuda.formed`, which are printed at their use.
 
-    Such a value has one use, unless it is a constant. What it reads must not be written between
-    its place and the statement in which its text ends. Kernels that are not formed pass.
+    Such a value has one use, unless it is a constant. The memory that it reads must not be written
+    between the read and the statement that it is part of. Other kernels pass.
     """
     if FORMED in kernel.attributes:
         _Expressions(kernel)
 
 
 class _Expressions:
-    """Goes through a kernel backwards: users are met first, so where a text ends is known."""
+    """Walks a kernel backwards, users first, so that the statement of a use is known."""
 
     def __init__(self, kernel: KernelOp) -> None:
-        # The statement in which the text of an op without a name ends.
+        # The statement that an unnamed op is part of.
         self._statement: dict[Operation, Operation] = {}
         self._position: dict[Operation, int] = {}
         self._contracted = {
@@ -36,12 +36,12 @@ class _Expressions:
         self._block(kernel.body.block)
 
     def _block(self, block: Block) -> set[Memory]:
-        """Check a block; return what it writes."""
+        """Check a block; return the memory that it writes."""
         after = WritesAfter()
         for position, op in reversed(list(enumerate(block.ops))):
             self._position[op] = position
             writes = writes_of(op)
-            # An atomic whose old value nobody wants is a statement.
+            # An atomic whose result is unused is a statement.
             if is_folded(op) and (op.results[0].first_use is not None or not writes):
                 self._check(op, after)
             for inner in blocks_in(op):
@@ -53,7 +53,7 @@ class _Expressions:
         return set(after.next)
 
     def _arm(self, arm: Block, statement: Operation) -> None:
-        """Check an arm of a conditional expression: all of it is part of one statement."""
+        """Check an arm of a conditional expression, which is part of one statement."""
         for op in reversed(list(arm.ops)):
             self._statement[op] = statement
             if is_folded(op):
@@ -62,7 +62,7 @@ class _Expressions:
                 self._arm(inner, statement)
 
     def _check(self, op: Operation, after: WritesAfter) -> None:
-        """Check one op of a block whose value has no name."""
+        """Check an unnamed op of a block."""
         user = self._only_use(op).operation
         statement = self._statement.get(user, user)
         self._statement[op] = statement
@@ -78,7 +78,7 @@ class _Expressions:
             )
 
     def _only_use(self, op: Operation) -> Use:
-        """Return the only place where the text of an op stands."""
+        """Return the only printed use of an op."""
         uses = [use for use in op.results[0].uses if use.operation not in self._contracted]
         if len(uses) != 1:
             raise illegal(
@@ -90,9 +90,9 @@ class _Expressions:
 
 
 def is_folded(op: Operation) -> bool:
-    """Return whether the value of an op is written where it is used; constants always are.
+    """Return whether the value of an op is printed at its use.
 
-    What does more than compute a value is a statement where nobody wants the value.
+    An op with side effects and an unused result is a statement.
     """
     return (
         len(op.results) == 1
@@ -103,7 +103,7 @@ def is_folded(op: Operation) -> bool:
 
 
 def _old_value(op: Operation) -> Operation | None:
-    """Return the load that a store printed as `x[i] += v` stands for."""
+    """Return the load that a compound assignment `x[i] += v` contains."""
     number = op.attributes.get(UPDATE)
     if not isinstance(op, memref.StoreOp) or not isinstance(number, IntegerAttr):
         return None

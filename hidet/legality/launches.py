@@ -1,4 +1,4 @@
-"""Launches: each names a kernel that is there, with arguments that fit."""
+"""Checks of launches: the kernel exists, and the arguments match."""
 
 from math import prod
 
@@ -11,11 +11,11 @@ from hidet.legality.report import illegal
 
 
 def check_launches(module: ModuleOp) -> None:
-    """Check that launches give kernels as many arguments as they take, of their elements and sizes.
+    """Check the number, element types and sizes of the arguments of launches.
 
-    Shapes may differ: `flatten-memrefs` changes those of the kernel alone. A tensor may be passed
-    for a map of it, until `pass-tensor-maps` makes the map; a map is of the very type. Only kernels
-    that wait themselves are launched programmatically.
+    Shapes may differ: `flatten-memrefs` only changes the kernel. A tensor may be passed for a
+    tensor map until `pass-tensor-maps`; a map must have the same type. Only kernels with explicit
+    waits are launched programmatically.
     """
     kernels = {kernel.sym_name.data: kernel for kernel in kernels_of(module)}
     for op in module.walk():
@@ -33,21 +33,20 @@ def check_launches(module: ModuleOp) -> None:
             raise illegal(op, f"{len(given)} arguments for @{name}, which takes {len(taken)}")
         for number, kinds in enumerate(zip(given, taken, strict=True)):
             mine, its = _contents(*kinds)
-            if mine != its and its != _of_any_size(mine):
+            if its not in (mine, f"? x {mine.partition(' x ')[2]}"):
                 raise illegal(op, f"argument {number} is {mine}, @{name} takes {its}")
         if op.programmatic is not None and not waits_for_launches(kernels[name]):
             raise illegal(op, f"a programmatic launch of @{name}, which waits for no other one")
 
 
 def _contents(given: Attribute, taken: Attribute) -> tuple[str, str]:
-    """Return what is compared of a value and the argument that it is passed for."""
     if isinstance(given, TensorMapType):
         return str(given), str(taken)
     return _content(given), _content(taken)
 
 
 def _content(kind: Attribute) -> str:
-    """Return what a tensor or buffer holds, apart from its shape; '?' are any number."""
+    """Return the element count and type of a tensor or buffer; `?` is any count."""
     if isinstance(kind, TensorMapType):
         kind = kind.tensor
     if isinstance(kind, TensorType | MemRefType):
@@ -55,8 +54,3 @@ def _content(kind: Attribute) -> str:
         size = "?" if DYNAMIC_INDEX in shape else prod(shape)
         return f"{size} x {kind.get_element_type()}"
     return str(kind)
-
-
-def _of_any_size(content: str) -> str:
-    """Return a content as that of a kernel's pointer, which does not say how much it points to."""
-    return f"? x {content.partition(' x ')[2]}"

@@ -1,4 +1,4 @@
-"""Which ops may stand where after a pass, and which pass should have taken the others away."""
+"""Op legality by position: which ops may occur where, between which passes."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -18,11 +18,11 @@ from hidet.legality.report import illegal
 
 @dataclass(frozen=True)
 class Lifetime:
-    """When ops of a kind may be there.
+    """The passes between which ops of a kind may occur.
 
     Attributes:
-        since: the pass that makes them; without one they may be there from the start.
-        until: the pass that leaves none of them; without one they stay.
+        since: the pass that creates them; None if they may occur from the start.
+        until: the pass that lowers them; None if they may stay.
     """
 
     since: str | None = None
@@ -30,7 +30,6 @@ class Lifetime:
 
 
 def _forever(*names: str) -> dict[str, Lifetime]:
-    """Return ops and dialects that may always be there."""
     return dict.fromkeys(names, Lifetime())
 
 
@@ -77,18 +76,18 @@ PLACES: Mapping[str, Mapping[str, Lifetime]] = {
         **dict.fromkeys(("compute.load", "compute.store", "task"), Lifetime(until="lower-task")),
     },
 }
-"""For each place the ops that may stand in it, by the name of the op, else of its dialect."""
+"""The legal ops by their surrounding op, by op name or dialect name."""
 
 
 @dataclass(frozen=True)
 class Trace:
-    """Something other than an op that a pass takes away from kernels.
+    """Something other than an op that a pass lowers in kernels.
 
     Attributes:
         what: its name.
-        by: the pass that takes it away.
-        until: the pass after which it must be gone; other passes may run before `by`.
-        is_there: tells whether an op of a kernel, or the kernel itself, shows it.
+        by: the pass that lowers it.
+        until: the pass after which it is illegal; other passes may run before `by`.
+        is_there: whether an op of a kernel, or the kernel itself, has it.
     """
 
     what: str
@@ -102,10 +101,6 @@ def _has_unknown_map(op: Operation) -> bool:
     return kind is not None and isinstance(kind.layout, TaskMapAttr) and kind.layout.data is None
 
 
-def _is_register_tile(op: Operation) -> bool:
-    return isinstance(op, memref.AllocaOp) and space_of(op.memref.type) is Space.REGISTER
-
-
 def _has_deep_argument(op: Operation) -> bool:
     if not isinstance(op, KernelOp):
         return False
@@ -115,7 +110,12 @@ def _has_deep_argument(op: Operation) -> bool:
 
 TRACES = (
     Trace("a tile with the map '?'", "schedule", "inline-compute", _has_unknown_map),
-    Trace("a register tile", "lower-task", "lower-task", _is_register_tile),
+    Trace(
+        "a register tile",
+        "lower-task",
+        "lower-task",
+        lambda op: isinstance(op, memref.AllocaOp) and space_of(op.memref.type) is Space.REGISTER,
+    ),
     Trace("an argument that is not flat", "flatten-memrefs", "flatten-memrefs", _has_deep_argument),
     Trace(
         "a loop with values",
@@ -127,48 +127,37 @@ TRACES = (
 
 
 def check_leftovers(module: ModuleOp, has_run: Callable[[str], bool]) -> None:
-    """Check that every op of a module may stand where it stands.
-
-    Args:
-        module: the module.
-        has_run: tells whether a pass has run on it, by name.
-    """
+    """Check that every op of a module is legal where it is."""
     for op, place in _ops_with_places(module, "the module"):
         lifetimes = PLACES[place]
         lifetime = lifetimes.get(op.name) or lifetimes.get(op.dialect_name())
         if lifetime is None:
             legal = ", ".join(lifetimes)
-            raise illegal(op, f"{op.name} does not stand in {place}", f"there may be {legal}")
+            raise illegal(op, f"{op.name} is not legal in {place}", f"legal are {legal}")
         if lifetime.until is not None and has_run(lifetime.until):
             raise illegal(
                 op,
                 f"{op.name} is left in {place}",
-                f"{lifetime.until} should have taken it away",
+                f"{lifetime.until} should have lowered it",
             )
         if lifetime.since is not None and not has_run(lifetime.since):
-            raise illegal(
-                op, f"{op.name} is in {place} too early", f"{lifetime.since} is what makes it"
-            )
+            raise illegal(op, f"{op.name} is in {place} too early", f"{lifetime.since} creates it")
         if place == "a kernel" or isinstance(op, KernelOp):
-            _check_traces(op, has_run)
-
-
-def _check_traces(op: Operation, has_run: Callable[[str], bool]) -> None:
-    """Check that an op of a kernel shows nothing that a pass has taken away."""
-    for trace in TRACES:
-        if has_run(trace.until) and trace.is_there(op):
-            raise illegal(op, f"{trace.what} is left", f"{trace.by} should have taken it away")
+            for trace in TRACES:
+                if has_run(trace.until) and trace.is_there(op):
+                    hint = f"{trace.by} should have lowered it"
+                    raise illegal(op, f"{trace.what} is left", hint)
 
 
 def _ops_with_places(parent: Operation, place: str) -> Iterator[tuple[Operation, str]]:
-    """Give every op inside of another, in program order, with the place that it stands in."""
+    """Yield every nested op in program order, with the kind of the surrounding op."""
     for op in (op for region in parent.regions for block in region.blocks for op in block.ops):
         yield op, place
         yield from _ops_with_places(op, _place_inside(op, place))
 
 
 def _place_inside(op: Operation, place: str) -> str:
-    """Return what the regions of an op are, given the place of the op."""
+    """Return the kind of the regions of an op."""
     match op:
         case KernelOp():
             return "a kernel"

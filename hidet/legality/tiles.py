@@ -1,4 +1,4 @@
-"""Tiles: their maps have their shapes, and all indices have their ranks."""
+"""Checks of tiles: shapes of maps, ranks of indices, and shared memory size."""
 
 from math import prod
 
@@ -15,9 +15,9 @@ from hidet.legality.report import illegal
 
 
 def check_ranks(root: Operation) -> None:
-    """Check that every access to a memref has one index for each dimension.
+    """Check that every access to a memref has one index per dimension.
 
-    xDSL's verifier raises a bare `Exception` there, without saying where, so this comes before it.
+    xDSL's verifier raises a bare `Exception` without a location, so this check comes first.
     """
     for op in root.walk():
         if not isinstance(op, memref.LoadOp | memref.StoreOp):
@@ -30,7 +30,7 @@ def check_ranks(root: Operation) -> None:
 def check_tiles(kernel: KernelOp) -> None:
     """Check that register tiles have maps of their shape, and that arguments are in global memory.
 
-    The map may still be '?'.
+    A map may still be `?`.
     """
     for argument in kernel.arguments:
         kind = optional_memref_type(argument)
@@ -39,12 +39,11 @@ def check_tiles(kernel: KernelOp) -> None:
     for op in kernel.body.walk():
         if isinstance(op, memref.AllocaOp):
             kind = optional_memref_type(op.memref)
-            assert kind is not None, "an alloca gives a memref"
+            assert kind is not None, "an alloca returns a memref"
             _check_layout(op, kind)
 
 
 def _check_layout(op: Operation, kind: MemRefType[Attribute]) -> None:
-    """Check that a tile has a map if and only if it is in registers, and one of its shape."""
     layout, space = kind.layout, space_of(kind)
     if space is Space.GLOBAL:
         raise illegal(op, f"{kind} is allocated in global memory", "a kernel gets it as argument")
@@ -64,7 +63,7 @@ def _check_layout(op: Operation, kind: MemRefType[Attribute]) -> None:
 
 
 def check_shared_memory(kernel: KernelOp) -> None:
-    """Check that the shared memory of a kernel is not more than any machine has."""
+    """Check the shared memory of a kernel against the largest limit of any GPU."""
     total = shared_bytes_of(kernel)
     if total > MAX_SHARED_BYTES:
         raise illegal(
@@ -75,7 +74,7 @@ def check_shared_memory(kernel: KernelOp) -> None:
 
 
 def shared_bytes_of(kernel: KernelOp) -> int:
-    """Return the bytes of a kernel's shared arrays, of those that have no place yet as well."""
+    """Return the bytes of a kernel's shared arrays, static and dynamic."""
     total = kernel.shared_bytes
     for op in kernel.body.walk():
         if isinstance(op, memref.AllocaOp):

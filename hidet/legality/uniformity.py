@@ -1,4 +1,4 @@
-"""Collective ops are reached by all threads of their group: under uniform control flow only."""
+"""Checks of convergence: collective ops are under uniform control flow."""
 
 from xdsl.ir import Block, Operation
 
@@ -12,11 +12,11 @@ from hidet.legality.report import illegal
 
 
 def check_uniformity(kernel: KernelOp) -> None:
-    """Check that no collective op of a kernel stands where only some of its threads come by.
+    """Check that no collective op of a kernel is under divergent control flow.
 
-    Task ops and barriers of the block need all threads; shuffles, votes, barriers and products of
-    a warp all lanes, but for those with a mask, which says who comes. In a kernel marked
-    `cuda.explicit` a `task.foreach` is a loop of each thread.
+    Task ops and block barriers need all threads; shuffles, votes, warp barriers and warp matmuls
+    need all lanes, or those in their mask. In a kernel marked `cuda.explicit`, `task.foreach` is a
+    per-thread loop.
     """
     explicit = EXPLICIT in kernel.attributes
     if not any(_group_of(op, explicit) is not None for op in kernel.body.walk()):
@@ -26,11 +26,11 @@ def check_uniformity(kernel: KernelOp) -> None:
 
 
 def _group_of(op: Operation, explicit: bool) -> Divergence | None:
-    """Return among whom control flow must not vary around an op: the least that is too much."""
+    """Return the least divergence of control flow that is illegal around an op."""
     if explicit and isinstance(op, ForeachOp):
         return None
     if isinstance(op, ShflOp | SyncWarpOp | VoteOp) and op.mask is not None:
-        return None  # some lanes, which the mask names
+        return None  # only the lanes in the mask
     if isinstance(op, ShflOp | SyncWarpOp | VoteOp) or op.has_trait(WarpCollective):
         return Divergence.BETWEEN_LANES
     if isinstance(op, ForeachOp | CopyOp | MatmulOp | CombineOp | GroupOp) or op.has_trait(
@@ -47,16 +47,16 @@ def _check_block(
     cause: Operation | None,
     outside: Divergence,
 ) -> None:
-    """Check the ops of a block, given the op around it that makes the control flow diverge."""
+    """Check the ops of a block, given the surrounding op with divergent control flow."""
     for op in block.ops:
         group = _group_of(op, explicit)
         if group is not None and outside >= group:
-            assert cause is not None, "what diverges has a cause"
+            assert cause is not None, "divergent flow has a cause"
             raise illegal(
                 op,
-                f"{op.name} is collective, but not all threads come by: {cause.name} around it "
-                "depends on cuda.thread_id",
-                "take it out of there, or make the condition the same for all threads",
+                f"{op.name} is collective, but under divergent control flow: "
+                f"{cause.name} around it depends on cuda.thread_id",
+                "move it out, or make the condition uniform",
             )
         inside = divergence.of_flow(op)
         for inner in blocks_in(op):

@@ -1,4 +1,4 @@
-"""Views are evaluated where they are loaded, so what they read must not change before."""
+"""Checks of views: memory that a view reads is not written before its loads."""
 
 from xdsl.ir import Operation, SSAValue
 
@@ -10,10 +10,10 @@ from hidet.legality.report import illegal
 
 
 def check_views(kernel: KernelOp) -> None:
-    """Check that nothing that a view of the kernel reads is written while the view may be loaded.
+    """Check that nothing that a view reads is written while the view may be loaded.
 
-    A buffer in global memory must not be written by the kernel at all: blocks run in any order.
-    A tile may be written before the view, by the threads that fill it, but not after it.
+    Global memory must not be written by the kernel at all, since blocks run in any order. A tile
+    may be written before the view, but not after it.
     """
     writers: dict[SSAValue, Operation] = {}
     read_by: dict[SSAValue, GridOp] = {}
@@ -24,19 +24,13 @@ def check_views(kernel: KernelOp) -> None:
             if view is not None:
                 raise _hazard(op, view, buffer)
         if isinstance(op, GridOp):
-            for buffer in _buffers_of(op):
+            for buffer in {source for each in op.body.walk() for source in reads_of(each)}:
                 if space_of(buffer.type) is Space.GLOBAL and buffer in writers:
                     raise _hazard(writers[buffer], op, buffer)
                 read_by.setdefault(buffer, op)
 
 
-def _buffers_of(view: GridOp) -> set[SSAValue]:
-    """Return the memrefs that a view reads itself; the views that it loads have their own."""
-    return {source for op in view.body.walk() for source in reads_of(op)}
-
-
 def _hazard(writer: Operation, view: GridOp, buffer: SSAValue) -> Exception:
-    """Return the error about a write to what a view reads."""
     what = f"%{buffer.name_hint}" if buffer.name_hint else "a buffer"
     by = f"the view %{view.result.name_hint}" if view.result.name_hint else "a view"
     return illegal(

@@ -1,4 +1,4 @@
-"""Workers: a task map is for as many workers as there are, and each touches what it owns."""
+"""Checks of task maps: the number of workers, and ownership of tile elements."""
 
 from collections.abc import Sequence
 
@@ -20,10 +20,10 @@ from hidet.mapping import TaskMap
 
 
 def check_workers(kernel: KernelOp) -> None:
-    """Check the task maps of a kernel against its workers; maps that are still '?' are left out.
+    """Check the task maps of a kernel against its workers; maps that are `?` are skipped.
 
-    The number of workers is that of the values of `on %worker`: `thread_id x` alone stands for the
-    threads of a block, `block_id x * threads + thread_id x` for those of the whole grid.
+    The number of workers follows from the range of `on %worker`: `thread_id x` are the threads of a
+    block, `block_id x * threads + thread_id x` those of the grid.
     """
     forms = IndexForms(kernel)
     for op in kernel.body.walk():
@@ -40,11 +40,7 @@ def check_workers(kernel: KernelOp) -> None:
 def check_task_op(
     op: ForeachOp | CopyOp | MatmulOp | CombineOp, kernel: KernelOp, forms: IndexForms
 ) -> None:
-    """Check the map of one op of a kernel against its workers.
-
-    Raises:
-        LegalityError: they do not belong together.
-    """
+    """Check the map of one op of a kernel against its workers."""
     tasks = _known_map(op)
     if tasks is not None:
         _check_count(op, tasks, forms)
@@ -53,7 +49,6 @@ def check_task_op(
 
 
 def _known_map(op: ForeachOp | CopyOp | MatmulOp | CombineOp) -> TaskMap | None:
-    """Return the map of a task op, None where it is '?'."""
     match op:
         case ForeachOp(map=TaskMapAttr() as tasks) | CopyOp(map=TaskMapAttr() as tasks):
             return tasks.data
@@ -68,7 +63,7 @@ def _known_map(op: ForeachOp | CopyOp | MatmulOp | CombineOp) -> TaskMap | None:
 def _check_count(
     op: ForeachOp | CopyOp | MatmulOp | CombineOp, tasks: TaskMap, forms: IndexForms
 ) -> None:
-    """Check that the map has a task list for every worker, and a worker for every list."""
+    """Check that every worker of the map exists, and no others."""
     limits = forms.range(op.worker, op.parent)
     if isinstance(op, ForeachOp) and are_served(op, forms):
         return
@@ -83,10 +78,10 @@ def _check_count(
 
 
 def are_served(op: ForeachOp, forms: IndexForms) -> bool | None:
-    """Return whether each worker of a loop has its tasks, None where the workers are not known.
+    """Return whether each worker of a loop has tasks, None if the workers are unknown.
 
-    A branch, or a number that is added, may leave some workers of the map without a thread; in the
-    whole block there are as many.
+    A branch or an offset may leave some workers of the map without a thread; the whole block has
+    all of them.
     """
     limits, count = forms.range(op.worker, op.parent), op.tasks.workers
     if limits is None or limits.lo < 0:
@@ -100,10 +95,10 @@ def are_served(op: ForeachOp, forms: IndexForms) -> bool | None:
 
 
 def _check_combine(op: CombineOp, tasks: TaskMap, kernel: KernelOp, forms: IndexForms) -> None:
-    """Check that those who share an element can meet: in one block, at their places in it.
+    """Check that the owners of an element are in one block, at thread indices that can be paired.
 
-    The lowering of `task.combine` finds partners by the bits of the number of the thread, so these
-    must be the bits of the worker.
+    The lowering of `task.combine` pairs threads by the bits of the thread index, which must be
+    those of the worker.
     """
     farthest = max((d.weight * d.extent for d in tasks.replicate_digits), default=1)
     group = group_around(op)
@@ -111,25 +106,30 @@ def _check_combine(op: CombineOp, tasks: TaskMap, kernel: KernelOp, forms: Index
         raise illegal(op, f"the owners of an element of {tasks} are in several blocks")
     if group is not None and op.worker is group.worker:
         return
-    x, y, _ = kernel.block_dims
-    weights = {Dimension.X: 1, Dimension.Y: x, Dimension.Z: x * y}
-    rest = forms.form(op.worker)
-    for atom in list(rest.terms):
-        if isinstance(atom, IdVariable) and atom.op_type is ThreadIdOp:
-            rest = rest.plus(LinearForm.of(atom), -weights[atom.dimension])
-    if forms.divisibility(rest) % farthest:
+    if forms.divisibility(without_thread_index(op.worker, kernel, forms)) % farthest:
         raise illegal(
             op,
-            f"owners of an element of {tasks} are not neighbours in the block",
+            f"owners of an element of {tasks} are not adjacent in the block",
             f"worker and thread must be equal modulo {farthest}",
         )
 
 
-def _check_owner(op: Operation, tile: SSAValue, indices: Sequence[SSAValue]) -> None:
-    """Check that a worker touches registers of its own, where that can be read off the indices.
+def without_thread_index(worker: SSAValue, kernel: KernelOp, forms: IndexForms) -> LinearForm:
+    """Return the form of a worker minus the linear thread index of the block."""
+    x, y, _ = kernel.block_dims
+    weights = {Dimension.X: 1, Dimension.Y: x, Dimension.Z: x * y}
+    rest = forms.form(worker)
+    for atom in list(rest.terms):
+        if isinstance(atom, IdVariable) and atom.op_type is ThreadIdOp:
+            rest = rest.plus(LinearForm.of(atom), -weights[atom.dimension])
+    return rest
 
-    It can where all indices are those of one foreach: its map, reduced to these dimensions, must
-    give elements to the same workers as the tile's.
+
+def _check_owner(op: Operation, tile: SSAValue, indices: Sequence[SSAValue]) -> None:
+    """Check that a worker accesses its own registers, if the indices tell.
+
+    If all indices are arguments of one foreach, its map, projected to these dimensions, must have
+    the owners of the tile's map.
     """
     tile_map = known_map_of(tile)
     if tile_map is None or not indices:
@@ -153,7 +153,6 @@ def _check_owner(op: Operation, tile: SSAValue, indices: Sequence[SSAValue]) -> 
 
 
 def _common_foreach(indices: Sequence[SSAValue]) -> ForeachOp | None:
-    """Return the loop that all indices are arguments of."""
     owners: list[Operation | Block] = [index.owner for index in indices]
     first = owners[0]
     if not isinstance(first, Block) or any(owner is not first for owner in owners):

@@ -1,1 +1,1 @@
-"""The passes, one file each, grouped by the dialect that they work on."""
+"""The passes, one per file, grouped by the dialect that they work on."""

@@ -1,4 +1,4 @@
-"""Which op a pass was working on when it failed, so that the error can name its source line."""
+"""Error reporting of passes: finds the op, and its source line, that a pass failed on."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -14,8 +14,8 @@ from hidet.errors import LegalityError, PassError
 def failing_op(traceback: TracebackType | None) -> Operation | None:
     """Return the innermost op with a source location that a failed call was about.
 
-    Patterns and rules take the op that they rewrite as an argument; the frames of the traceback
-    still hold it. An op without a location of its own is looked for inside and around.
+    Patterns and rules take the op that they rewrite as an argument, which the frames of the
+    traceback still hold. For an op without a location, ops around it are tried.
     """
     found: Operation | None = None
     while traceback is not None:
@@ -28,7 +28,7 @@ def failing_op(traceback: TracebackType | None) -> Operation | None:
 
 @contextmanager
 def blame(each: ModulePass) -> Generator[None]:
-    """Turn whatever goes wrong in a pass into a `PassError` that names the source line."""
+    """Turn any exception of a pass into a `PassError` with the source line."""
     try:
         yield
     except (PassError, LegalityError):

@@ -1,4 +1,4 @@
-"""The pipelines: which passes run in which order, and why."""
+"""The pass pipelines, with the reason for each position."""
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields
@@ -12,65 +12,65 @@ from hidet.lowering.blame import blame
 from hidet.pass_options import PassOptions
 
 GRAPH = (
-    "raise-attention",  # before anything else sees its parts
-    "decompose-graph",  # composite operators into few, so that the passes below know less
-    "write-in-place",  # before what it reads is a view of a view, and what it writes a whole
-    "hoist-constants",  # before anything is fused with what changes at every call
-    "lower-graph-to-compute",  # everything but matrix products becomes grids
+    "raise-attention",  # before its parts are decomposed
+    "decompose-graph",  # to a small set of operators for the passes below
+    "write-in-place",  # while slices and concatenations are still operators
+    "hoist-constants",  # before fusion with values that change in every call
+    "lower-graph-to-compute",  # everything but anchors becomes grids
 )
 
 COMPUTE = (
-    "inline-views",  # after lowering: a reshape or a slice costs nothing where it is read
-    "order-dimensions",  # where every load says what it reads, and before anything is stored
-    "split-products",  # before anything is fused with their elements, which are sums then
-    "fuse",  # sees through views, so it knows what reads what
-    "fuse-into-kernels",  # takes what no template of ours has use for, as whole fusions
+    "inline-views",  # makes reshapes and slices free
+    "order-dimensions",  # after views are resolved, before anything is stored
+    "split-products",  # before fusion, as it turns elements into sums
+    "fuse",  # decides kernels, through views
+    "fuse-into-kernels",  # takes whole fusions of `fuse`
 )
 
 TASK = (
-    "schedule",  # each fusion a kernel, written against views
-    "map-tensor-cores",  # while what feeds a product is in sight as copies of tiles
-    "map-copies",  # tiles have their layouts
-    "prefetch-operands",  # while an epilogue is one copy, whose map is that of its operands
-    "stage-epilogue",  # what stores results is then a part of what the warps share
-    "specialize-warps",  # where all tiles of a product can come by TMA
-    "multicast-copies",  # of what the producers of a cluster fetch
-    "pipeline-copies",  # knows which copies move vectors
-    "inline-compute",  # views vanish before barriers: what a copy reads is then in sight
-    "fold-casts",  # all bodies have met by now: a value need not be rounded in between
-    "insert-barriers",  # while task ops are still collective, one after the other
-    "lower-task",  # to one thread
+    "schedule",  # kernels are written against views
+    "map-tensor-cores",  # while operands are still tile copies
+    "map-copies",  # uses tile layouts
+    "prefetch-operands",  # while an epilogue is one copy with the accumulator's map
+    "stage-epilogue",  # before warps are split into roles
+    "specialize-warps",  # if TMA can load all tiles
+    "multicast-copies",  # shares the producers' loads in a cluster
+    "pipeline-copies",  # for the remaining loops; uses the maps of copies
+    "inline-compute",  # exposes memory accesses to `insert-barriers`
+    "fold-casts",  # after bodies are inlined
+    "insert-barriers",  # while task ops are still collective
+    "lower-task",  # per-thread code
 )
 
 CUDA = (
-    "simplify-index",  # linear forms make strides visible
+    "simplify-index",  # exposes strides
     "early-cse",  # views inlined twice load twice
-    "interchange-loops",  # what is the same for neighbours stands outside of their loop by now
-    "vectorize",  # needs strides; leaves index arithmetic of its own
-    "flatten-memrefs",  # after vectorize, which wants the last dimension
+    "interchange-loops",  # after loop-invariant code is hoisted
+    "vectorize",  # needs strides; leaves dead index arithmetic
+    "flatten-memrefs",  # after vectorize, which needs the last dimension
     "plan-shared-memory",  # after vectorize, which aligns shared arrays
-    "simplify-index",  # the linear addresses of flattened memrefs
-    "demote-scf-values",  # results of branches and loops become variables
+    "simplify-index",  # the linear addresses
+    "demote-scf-values",  # SSA results become variables
     "early-cse",
-    "infer-readonly",  # all stores are final
-    "integer-ranges",  # all arithmetic is final
-    "index-width",  # all index arithmetic is final
-    "restore-exits",  # only the printer knows `break` and `return`
-    "form-expressions",  # last: whatever moves an op after it breaks what it has decided
+    "infer-readonly",  # stores are final
+    "integer-ranges",  # arithmetic is final
+    "index-width",  # index arithmetic is final
+    "restore-exits",  # only the printer supports `break` and `return`
+    "form-expressions",  # last: later changes would invalidate its decisions
 )
 
 SCRIPT = (
     "map-tensor-cores",
-    "map-copies",  # of tiles, where the script leaves it open
-    "inline-compute",  # windows of tensors behind pointers are views, too
-    "insert-barriers",  # around block-level verbs; other scripts have theirs written down
+    "map-copies",  # where the script leaves the map open
+    "inline-compute",  # windows of tensors are views
+    "insert-barriers",  # for block-level verbs; other barriers are explicit
     "lower-task",
 )
 
 HOST = (
     "plan-memory",  # launches are final
-    "pass-tensor-maps",  # maps are made of buffers, which have their places now
-    "overlap-launches",  # no kernel changes any more
+    "pass-tensor-maps",  # needs the buffers
+    "overlap-launches",  # kernels are final
 )
 
 PIPELINES: dict[str, tuple[str, ...]] = {
@@ -86,10 +86,10 @@ PIPELINES: dict[str, tuple[str, ...]] = {
 """The passes of each pipeline by name, in order."""
 
 OWNERS_AHEAD_OF = "lower-task"
-"""Where the strict mode checks who accesses register tiles: they are gone afterwards."""
+"""The strict mode checks ownership of register tiles before this pass, which lowers them."""
 
 ACCESSES_AHEAD_OF = "flatten-memrefs"
-"""Where it checks accesses: afterwards there is one extent; vectors are made before."""
+"""The strict mode checks accesses before this pass, which drops extents, and after `vectorize`."""
 
 LEVEL_AFTER = {
     "lower-graph-to-compute": "compute",
@@ -104,7 +104,7 @@ LEVEL_AFTER = {
 
 
 def passes_of(pipeline: str, options: PassOptions) -> Iterator[ModulePass]:
-    """Give the passes of a pipeline, with those that check the program or its kernels."""
+    """Yield the passes of a pipeline, with those that verify or instrument the program."""
     from hidet.universe import PASSES, load
 
     for name in PIPELINES[pipeline]:
@@ -138,12 +138,11 @@ class _Pipeline(PassOptions, ModulePass):
     name = ""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Run the pipeline of this pass's name."""
+        """Run the pipeline named as this pass."""
         run_pipeline(op, ctx, self, pipeline=self.name)
 
 
 def _pass(name: str, summary: str) -> type[_Pipeline]:
-    """Return the pass that runs a pipeline."""
     title = "".join(word.capitalize() for word in name.split("-"))
     return type(title, (_Pipeline,), {"__doc__": summary, "__module__": __name__, "name": name})
 

@@ -1,7 +1,7 @@
-"""Rewriting each op of some classes once, in one walk.
+"""Pattern application without a worklist: each matching op is rewritten once, in one walk.
 
-xDSL's greedy driver hands every op to every pattern and keeps a worklist up to date. Most passes
-know beforehand which ops they are about, and make none that they would have to meet again.
+xDSL's greedy driver offers every op to every pattern and maintains a worklist. Most passes know the
+op classes that they match and never create ops that they would have to match again.
 """
 
 from collections.abc import Mapping
@@ -16,18 +16,22 @@ def rewrite_once(
     *,
     backwards: bool = False,
     inner_first: bool = False,
-) -> None:
-    """Apply to every op of a region the pattern for its class, if there is one.
+) -> bool:
+    """Apply to each op of a region the pattern for its class; return whether any op was rewritten.
 
-    Ops are found ahead of the first rewrite. One that has been erased by then is left out.
+    Ops are collected before the first rewrite. Ops that have been erased since are skipped.
 
     Args:
-        region: the region; ops in regions of its ops count, too.
-        patterns: by the class of an op; subclasses are classes of their own.
-        backwards: whether the last op comes first.
-        inner_first: whether an op comes after those in its regions.
+        region: the region, including nested regions.
+        patterns: patterns by exact op class.
+        backwards: whether to walk in reverse order.
+        inner_first: whether to visit the ops in the regions of an op before the op.
     """
     ops = region.walk(reverse=backwards, region_first=inner_first)
+    changed = False
     for op in [op for op in ops if type(op) in patterns]:
         if op.parent is not None:
-            patterns[type(op)].match_and_rewrite(op, PatternRewriter(op))
+            rewriter = PatternRewriter(op)
+            patterns[type(op)].match_and_rewrite(op, rewriter)
+            changed |= rewriter.has_done_action
+    return changed

@@ -1,4 +1,4 @@
-"""The pass `verify-level`: what must hold at a level of the compiler, beyond what ops verify."""
+"""The pass `verify-level`: checks the invariants of a compilation level."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ FIRST_PASS: dict[Level, str | None] = {
     "task": "schedule",
     "cuda": "lower-task",
 }
-"""The pass that brings a program to a level."""
+"""The pass that lowers a program to a level."""
 
 KERNEL_CHECKS: dict[Level, tuple[Callable[[KernelOp], None], ...]] = {
     "graph": (),
@@ -37,24 +37,21 @@ KERNEL_CHECKS: dict[Level, tuple[Callable[[KernelOp], None], ...]] = {
     "task": (check_tiles, check_workers, check_views, check_uniformity, check_shared_memory),
     "cuda": (check_tiles, check_uniformity, check_shared_memory, check_expressions),
 }
-"""What is checked of each kernel of a level."""
+"""The checks of each kernel at a level."""
 
 
 @dataclass(frozen=True)
 class VerifyLevelPass(ModulePass):
     """Check that a program is legal at a level; changes nothing.
 
-    Checked are, after all that the ops verify themselves: that values are defined before they are
-    used; that no op is left that a pass should have taken away; of kernels, that maps fit tiles
-    and workers, that nothing that a view reads is written, that collective ops are reached by all
-    threads, that shared memory suffices, and that what folds into expressions still may.
+    After the verifiers of all ops, it checks dominance of definitions over uses, that no op is left
+    that a pass should have lowered, and, for kernels, that maps fit tiles and workers, that no view
+    reads overwritten memory, that collective ops are under uniform control flow, the size of shared
+    memory, and the folding of expressions. A `LegalityError` names the op and the pass at fault.
 
     Args:
-        level: the level that the program is at: `graph`, `compute`, `task` or `cuda`.
-        after: the last pass that has run, as named in the pipeline; its level's first if left out.
-
-    Raises:
-        LegalityError: names the op, where it stands, and the pass to blame.
+        level: the level of the program: `graph`, `compute`, `task` or `cuda`.
+        after: the last pass that has run; by default the first pass of the level.
     """
 
     name = "verify-level"
@@ -74,14 +71,14 @@ class VerifyLevelPass(ModulePass):
                 check(kernel)
 
     def _has_run(self) -> Callable[[str], bool]:
-        """Return the question whether a pass has run, answered by the order of the pipeline."""
+        """Return a predicate that tells whether a pass has run, by pipeline order."""
         order = PIPELINES["hidet-pipeline"]
         last = self.after if self.after is not None else FIRST_PASS[self.level]
         if last is None:
             return lambda name: False
         if last not in order:
             raise OptionError(
-                f"no pass {last!r} that verify-level could come after",
+                f"verify-level cannot follow the unknown pass {last!r}",
                 where="option 'after' of verify-level",
                 hint=f"the passes are {', '.join(dict.fromkeys(order))}",
             )

@@ -1,26 +1,26 @@
 """Task mappings: which worker runs which tasks, and in which order.
 
-A task mapping (`TaskMap`) sends a worker, a number from 0 to `workers` - 1, to the list of tasks
-that it runs, in order. A task is an index into a tile of some shape. Maps are products of factors:
+A task mapping (`TaskMap`) maps a worker, a number from 0 to `workers` - 1, to the ordered list of
+its tasks. A task is an index into a tile. Maps are products of factors:
 
 * `spatial(d0, d1, ...)`: d0 * d1 * ... workers with one task each;
-* `repeat(d0, d1, ...)`: one worker that runs all d0 * d1 * ... tasks, the last dimension fastest;
-* `replicate(n)`: n workers that all run the same task; it has no dimensions of its own.
+* `repeat(d0, d1, ...)`: one worker with d0 * d1 * ... tasks, the last dimension fastest;
+* `replicate(n)`: n workers with the same task; it has no dimensions.
 
-`outer * inner` composes: each task of `outer` becomes a whole tile of `inner`, and each worker of
-`outer` a whole group of workers of `inner`.
+`outer * inner` composes: each task of `outer` becomes a tile of `inner`, and each worker of `outer`
+a group of workers of `inner`.
 
     task   = outer_task * inner.shape + inner_task          in each dimension
     worker = outer_worker * inner.workers + inner_worker
     order  = all tasks of `inner` for the first task of `outer`, then for the second, ...
 
-The same notion describes data: the layout of a register tile is the map whose workers own its
-elements, and the position of an element in its owner's list is the number of its register.
+Maps also describe data: the layout of a register tile is the map whose workers own its elements,
+and the position of an element in its owner's list is its register.
 
-Every map is a table of digits (`Digit`), and all questions are answered from that table: the tasks
-of a worker, the owners of a task, its register, the index arithmetic of a lowering, the canonical
-form. A `TaskMap` is always in canonical form, so two maps are equal, and print equally, if and only
-if they are the same function.
+Every map is a table of digits (`Digit`) that answers all queries: the tasks of a worker,
+the owners of a task, its register, the index arithmetic of lowerings, and the canonical form. A
+`TaskMap` is always canonical, so two maps are equal, and print equally, if and only if they are the
+same function.
 
 >>> accumulator = repeat(2, 1) * spatial(8, 4) * repeat(1, 2)     # of mma.m16n8k16
 >>> accumulator(5)
@@ -32,8 +32,7 @@ repeat(2) * spatial(8) * replicate(4)
 >>> spatial(2, 1) * spatial(8, 1) == spatial(16, 1)
 True
 
-To be read in this order: `factors`, `digits`, `task_map`, `canonical`, `constructors`,
-`drawing`, `swizzle`.
+Reading order: `factors`, `digits`, `task_map`, `canonical`, `constructors`, `drawing`, `swizzle`.
 """
 
 from hidet.mapping.constructors import (

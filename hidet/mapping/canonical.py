@@ -1,14 +1,13 @@
 """The canonical form of a product of factors.
 
-A map, as a function, is fixed by two lists of digits: those of the register number and those of the
-worker number. In each list, neighbours are merged when together they count on in one dimension.
-What is left is unique: count the number up from 0; its least significant digit ends where the task
-ceases to move by equal steps, the next one likewise in units of the first, and so on.
+As a function, a map is determined by two lists of digits: those of the register and those of the
+worker. In each list, adjacent digits are merged if they are contiguous in one dimension. The result
+is unique: counting up from 0, the least significant digit ends where the task stops moving by equal
+strides, and so on for the next ones.
 
-The two lists are then written as one product by a rule that looks at nothing else, so that equal
-functions give equal products: it is the shortest product, and where several are as short, the one
-that writes registers first. All that the rule chooses is how to interleave the lists. There it is
-bound by the strides: in one dimension, digits of larger stride stand further out.
+The two lists are then written as the shortest product, registers first among equals, so that equal
+functions have equal products. The only choice is how to interleave the lists, constrained by the
+strides: in one dimension, digits of larger stride are further out.
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,24 +18,20 @@ from hidet.mapping.factors import Factor, common_rank, unit_factors
 
 
 def canonical(factors: Sequence[Factor]) -> tuple[Factor, ...]:
-    """Return the factors of the canonical form of a product.
-
-    Raises:
-        MappingError: if the ranks of two factors differ.
-    """
+    """Return the canonical form of a product."""
     rank = common_rank(factors)
     digits = expand(factors)
     registers = merge(digit for digit in digits if digit.kind == "repeat")
     workers = merge(digit for digit in digits if digit.kind != "repeat")
     product = shortest_product(registers, workers, rank)
-    # What has no dimensions left, one worker or replicas of it, still has a rank.
+    # A map without dimensions of extent > 1 still has a rank.
     if all(factor.kind == "replicate" for factor in product):
         product = unit_factors(rank) + product
     return product or (Factor("replicate", (1,)),)
 
 
 def merge(digits: Iterable[Digit]) -> list[Digit]:
-    """Merge neighbouring digits of one number where the outer one counts on from the inner one."""
+    """Merge adjacent digits of one number that are contiguous in one dimension."""
     merged: list[Digit] = []
     for inner in digits:
         outer = merged[-1] if merged else None
@@ -55,10 +50,10 @@ def merge(digits: Iterable[Digit]) -> list[Digit]:
 def shortest_product(
     registers: Sequence[Digit], workers: Sequence[Digit], rank: int
 ) -> tuple[Factor, ...]:
-    """Return the product with the fewest factors that has these two lists of digits."""
+    """Return the shortest product with these two lists of digits."""
 
-    # A factor may as well be as long as it can be: the rest only gets shorter. So the choice at
-    # each factor is whether it holds registers or workers.
+    # Factors are as long as possible, which only shortens the rest. The choice at each factor is
+    # whether it holds registers or workers.
     @cache
     def rest(register: int, worker: int) -> tuple[Factor, ...]:
         left_registers, left_workers = registers[register:], workers[worker:]
@@ -75,7 +70,7 @@ def shortest_product(
 
 
 def leading_run(digits: Sequence[Digit], others: Sequence[Digit]) -> int:
-    """Return how many leading digits one factor can hold while `others` are still to be written."""
+    """Return how many leading digits one factor can hold before the digits in `others`."""
     for length, digit in enumerate(digits):
         previous = digits[length - 1] if length > 0 else None
         joins = previous is None or (previous.kind == digit.kind and previous.dim < digit.dim)
@@ -86,7 +81,7 @@ def leading_run(digits: Sequence[Digit], others: Sequence[Digit]) -> int:
 
 
 def factor_of(digits: Sequence[Digit], rank: int) -> Factor:
-    """Return the factor that holds digits of one kind and of ascending dimensions."""
+    """Return the factor of digits of one kind and of ascending dimensions."""
     kind = digits[0].kind
     if kind == "replicate":
         return Factor(kind, (digits[0].extent,))

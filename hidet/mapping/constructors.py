@@ -1,4 +1,4 @@
-"""The functions that make task mappings: single factors, a spread over workers, a text."""
+"""Constructors of task mappings: factors, distributions over workers, and a parser."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -13,11 +13,11 @@ def spatial(*dims: int, ranks: Sequence[int] | None = None) -> TaskMap:
 
     Args:
         dims: the extents.
-        ranks: for each dimension its place in the order of traversal, 0 the slowest. The default,
-            0, 1, ..., is row-major.
+        ranks: the position of each dimension in the traversal order, 0 the slowest; by default
+            row-major.
 
     Raises:
-        MappingError: for extents that are not positive, or ranks that are no permutation.
+        MappingError: for non-positive extents, or ranks that are no permutation.
     """
     return TaskMap(ranked_factors("spatial", dims, ranks))
 
@@ -27,13 +27,12 @@ def repeat(*dims: int, ranks: Sequence[int] | None = None, attrs: str | None = N
 
     Args:
         dims: the extents.
-        ranks: the order of traversal, as in `spatial`.
-        attrs: hints for the loop of each dimension, or one for all: `u` to unroll it, `u4` to
-            unroll four iterations, `.` to leave it; see `TaskMap.hints`.
+        ranks: the traversal order, as in `spatial`.
+        attrs: unroll hints per dimension, or one for all: `u` unrolls fully, `u4` by four, `.`
+            not; see `TaskMap.hints`.
 
     Raises:
-        MappingError: for extents that are not positive, ranks that are no permutation, or hints
-            that do not belong to the dimensions.
+        MappingError: for non-positive extents, ranks that are no permutation, or invalid hints.
     """
     hints = read_hints(len(dims), attrs)
     return TaskMap(ranked_factors("repeat", dims, ranks), hints)
@@ -42,16 +41,16 @@ def repeat(*dims: int, ranks: Sequence[int] | None = None, attrs: str | None = N
 def replicate(count: int) -> TaskMap:
     """Return the map of the same task for `count` workers.
 
-    It has no dimensions of its own (rank 0) and composes with maps of any rank.
+    It has rank 0 and composes with maps of any rank.
 
     Raises:
-        MappingError: if the count is not positive.
+        MappingError: the count is not positive.
     """
     return TaskMap((Factor("replicate", (count,)),))
 
 
 def row_spatial(*dims: int) -> TaskMap:
-    """Return `spatial` in row-major order: neighbouring workers differ in the last dimension."""
+    """Return `spatial` in row-major order: adjacent workers differ in the last dimension."""
     return spatial(*dims)
 
 
@@ -61,7 +60,7 @@ def row_repeat(*dims: int, attrs: str | None = None) -> TaskMap:
 
 
 def column_spatial(*dims: int) -> TaskMap:
-    """Return `spatial` in column-major order: neighbouring workers differ in the first dimension.
+    """Return `spatial` in column-major order: adjacent workers differ in the first dimension.
 
     >>> column_spatial(4, 8)
     spatial(1, 8) * spatial(4, 1)
@@ -84,10 +83,10 @@ def auto_map(
     ranks: Sequence[int] | None = None,
     on_fail: Callable[[str], object] | None = None,
 ) -> TaskMap:
-    """Return a repeat of a spatial factor that spreads a tile over so many workers.
+    """Return a repeat of a spatial factor that distributes a tile over workers.
 
-    The fastest dimension is shared by as many workers as can share it evenly, then the one before
-    it, ..., so that neighbouring workers have neighbouring tasks.
+    The fastest dimension is divided among as many workers as possible, then the one before it, ...,
+    so that adjacent workers have adjacent tasks.
 
     >>> auto_map(8, 96, workers=64)
     repeat(4, 3) * spatial(2, 32)
@@ -96,10 +95,10 @@ def auto_map(
         shape: the shape of the tile.
         workers: the number of workers.
         ranks: the order of the dimensions, as in `spatial`, for both factors.
-        on_fail: called with the message of the error first; it may raise another one.
+        on_fail: called with the error message first; it may raise another error.
 
     Raises:
-        MappingError: if the number of tasks is no multiple of the number of workers.
+        MappingError: the number of tasks is no multiple of the number of workers.
     """
     if workers < 1 or prod(shape) % workers != 0:
         message = (
@@ -124,12 +123,12 @@ _FACTOR = re.compile(r"\s*(\w+)\s*\(\s*([0-9]+(?:\s*,\s*[0-9]+)*)\s*\)\s*")
 
 
 def parse(text: str) -> TaskMap:
-    """Return the map that a text such as `repeat(2, 1) * spatial(8, 4)` describes.
+    """Return the map of a text such as `repeat(2, 1) * spatial(8, 4)`.
 
-    It is the inverse of `str`, and takes products that are not in canonical form as well.
+    It is the inverse of `str`, and also accepts products that are not canonical.
 
     Raises:
-        MappingError: if the text is no product of factors, or there is no such map.
+        MappingError: the text is no product of factors, or there is no such map.
     """
     factors: list[tuple[str, list[int]]] = []
     for part in text.split("*"):

@@ -1,4 +1,4 @@
-"""The table of digits behind a product of factors."""
+"""The mixed-radix digits of a product of factors."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -8,9 +8,9 @@ from hidet.mapping.factors import Factor, Kind, common_rank
 
 @dataclass(frozen=True, slots=True)
 class Digit:
-    """One digit of the worker number (spatial, replicate) or of the register number (repeat).
+    """A digit of the worker index (spatial, replicate) or of the register index (repeat).
 
-    The value of a digit, from 0 to `extent` - 1, can be read off its number or off a task, and both
+    The value of a digit, from 0 to `extent` - 1, is determined by its number or by a task, and both
     are sums over digits:
 
         value = number // weight % extent        number    = sum(value * weight)
@@ -19,11 +19,11 @@ class Digit:
     A `replicate` digit moves in no dimension: its `dim` is -1, its `stride` 0.
 
     Attributes:
-        kind: the kind of the factor that it comes from.
-        dim: the dimension of the task in which it moves.
-        extent: how many values it has.
-        stride: how far one step of it moves the task.
-        weight: how far one step of it moves the worker number or register number.
+        kind: the kind of its factor.
+        dim: the task dimension in which it moves.
+        extent: the number of values.
+        stride: its stride in the task dimension.
+        weight: its weight in the worker or register index.
     """
 
     kind: Kind
@@ -33,18 +33,18 @@ class Digit:
     weight: int
 
     def of_number(self, number: int) -> int:
-        """Return the value of this digit in a worker number or register number."""
+        """Return the value of this digit in a worker or register index."""
         return number // self.weight % self.extent
 
     def of_task(self, task: Sequence[int]) -> int:
-        """Return the value of this digit for a task; a `replicate` digit has none."""
+        """Return the value of this digit for a task; undefined for a `replicate` digit."""
         return task[self.dim] // self.stride % self.extent
 
 
 def expand(factors: Sequence[Factor]) -> tuple[Digit, ...]:
     """Return the digits of a product of factors, outermost first, without those of extent 1."""
-    # The table is filled from the innermost digit outwards: what the digits so far count to, in
-    # each dimension and in each number, is the stride and the weight of the next.
+    # From the innermost digit outwards: the products of extents so far, in each dimension and in
+    # each index, are the stride and the weight of the next digit.
     strides = [1] * common_rank(factors)
     worker_weight = register_weight = 1
     digits: list[Digit] = []

@@ -1,4 +1,4 @@
-"""Pictures of task mappings as text: which worker holds which element."""
+"""Text pictures of task mappings."""
 
 from __future__ import annotations
 
@@ -24,19 +24,16 @@ def draw(tasks: TaskMap, limit: int) -> str:
 def _draw_matrix(
     tasks: TaskMap, place: tuple[int, ...], extents: tuple[int, ...], limit: int
 ) -> str:
-    """Draw the last one or two dimensions at a place of those before."""
+    """Draw the last one or two dimensions at an index of the others."""
     cell = _cell(tasks)
     head = f"at {place}:\n" if place else ""
     return head + draw_table(lambda last: cell((*place, *last)), extents, limit)
 
 
 def draw_table(cell: Callable[[tuple[int, ...]], str], extents: tuple[int, ...], limit: int) -> str:
-    """Return rows and columns as text, with their numbers.
+    """Return a table of one or two dimensions as text, with row and column numbers.
 
-    Args:
-        cell: gives what is written for an element, by its indices.
-        extents: those of one or two dimensions.
-        limit: so many rows and columns are drawn; what is left out shows as `..`.
+    At most `limit` rows and columns are drawn; more are shown as `..`.
     """
     *outer, columns = extents
     rows = outer[0] if outer else 1
@@ -57,7 +54,7 @@ def draw_table(cell: Callable[[tuple[int, ...]], str], extents: tuple[int, ...],
 
 
 def _cell(tasks: TaskMap) -> Callable[[tuple[int, ...]], str]:
-    """Return what is written for an element: its workers and, of several, its register."""
+    """Return a function that returns the text of an element: its workers and register."""
 
     def cell(task: tuple[int, ...]) -> str:
         owners = tasks.owners(task)
@@ -72,7 +69,6 @@ def _cell(tasks: TaskMap) -> Callable[[tuple[int, ...]], str]:
 
 
 def _legend(tasks: TaskMap) -> str:
-    """Explain the picture."""
     shape = " x ".join(map(str, tasks.shape))
     lines = [
         f"{tasks}",

@@ -1,4 +1,4 @@
-"""The factors of task mappings, as they are written and printed."""
+"""The factors of task mappings."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -12,7 +12,7 @@ Kind = Literal["spatial", "repeat", "replicate"]
 
 
 class MappingError(HidetError, ValueError):
-    """A task mapping that does not exist, or a worker or task that a mapping does not have."""
+    """An invalid task mapping, or a worker or task that a mapping does not have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,11 +20,11 @@ class Factor:
     """One factor of a product.
 
     Attributes:
-        kind: what it does with its workers and tasks.
-        dims: its extent in each dimension; of `replicate`, which has none, the number of workers.
+        kind: the kind.
+        dims: its extent in each dimension; for `replicate`, the number of workers.
 
     Raises:
-        MappingError: for an unknown kind, no extents, or extents that are not positive.
+        MappingError: for an unknown kind, or missing or non-positive extents.
     """
 
     kind: Kind
@@ -38,7 +38,7 @@ class Factor:
             )
         if not self.dims or any(extent < 1 for extent in self.dims):
             raise MappingError(
-                f"{self} is no factor of a task mapping",
+                f"{self} is not a valid factor of a task mapping",
                 hint="a factor has at least one extent, and extents are positive",
             )
         if self.kind == "replicate" and len(self.dims) > 1:
@@ -57,11 +57,7 @@ class Factor:
 
 
 def common_rank(factors: Iterable[Factor]) -> int:
-    """Return the rank that all factors but `replicate` share, 0 if there are none.
-
-    Raises:
-        MappingError: if two ranks differ.
-    """
+    """Return the common rank of all factors but `replicate`, 0 if there are none."""
     ranked = [factor for factor in factors if factor.rank > 0]
     for factor in ranked[1:]:
         if factor.rank != ranked[0].rank:
@@ -75,23 +71,19 @@ def common_rank(factors: Iterable[Factor]) -> int:
 
 
 def single_factor(kind: Kind, extent: int, dim: int, rank: int) -> Factor:
-    """Return the spatial or repeat factor that moves in one of its dimensions only."""
+    """Return the spatial or repeat factor with one dimension of extent > 1."""
     return Factor(kind, tuple(extent if index == dim else 1 for index in range(rank)))
 
 
 def unit_factors(rank: int) -> tuple[Factor, ...]:
-    """Return the factors of the map of one worker with one task, none for rank 0."""
+    """Return the factors of the map of one worker with one task."""
     return (Factor("repeat", (1,) * rank),) if rank > 0 else ()
 
 
 def ranked_factors(
     kind: Kind, dims: Sequence[int], ranks: Sequence[int] | None
 ) -> tuple[Factor, ...]:
-    """Return the product of row-major factors that a factor with ranks stands for.
-
-    Raises:
-        MappingError: if there is no such factor, or the ranks do not order its dimensions.
-    """
+    """Return the row-major factors that are equivalent to a factor with ranks."""
     row_major = Factor(kind, tuple(dims))
     if ranks is None:
         return (row_major,)
@@ -101,11 +93,7 @@ def ranked_factors(
 
 
 def traversal_order(dims: Sequence[int], ranks: Sequence[int] | None) -> list[int]:
-    """Return the dimensions in the order that ranks give them, the slowest first.
-
-    Raises:
-        MappingError: if the ranks are no permutation of 0, 1, ..., one for each dimension.
-    """
+    """Return the dimensions in the order given by ranks, slowest first."""
     if ranks is None:
         return list(range(len(dims)))
     if sorted(ranks) != list(range(len(dims))):
@@ -120,17 +108,13 @@ _HINT = re.compile(r"u(?:\d+|\+)?|p\d*|\.")
 
 
 UNROLLED = -1
-"""The hint to unroll all of a loop; 0 is none, another number so many iterations."""
+"""The hint to unroll a loop fully; 0 is no hint, another number an unroll factor."""
 
 
 def read_hints(rank: int, hints: str | None) -> tuple[int, ...]:
-    """Return the hint for the loop over each dimension of a repeat factor, from such as `u.`.
+    """Return the unroll hint per dimension of a repeat factor, from a string such as `u.`.
 
-    `p`, which lets the original Hidet share a loop among cores, leaves it: the tasks of a worker
-    follow each other.
-
-    Raises:
-        MappingError: there is no such hint, or there is neither one for each dimension nor one.
+    `p`, by which the original Hidet parallelizes a loop over cores, is ignored.
     """
     found = _HINT.findall(hints or "")
     if hints is not None and (_HINT.sub("", hints) or len(found) not in (1, rank)):
@@ -143,5 +127,5 @@ def read_hints(rank: int, hints: str | None) -> tuple[int, ...]:
 
 
 def _amount(hint: str) -> int:
-    """Return what a hint says: of `.` and `p` 0, of `u4` 4."""
+    """Return the unroll factor of a hint: of `.` and `p` 0, of `u4` 4."""
     return 0 if hint[0] in ".p" else int(hint[1:]) if hint[1:].isdigit() else UNROLLED

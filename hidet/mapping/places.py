@@ -1,4 +1,4 @@
-"""The place of an element in memory that a layout gives it."""
+"""Offsets of elements in layouts."""
 
 from __future__ import annotations
 
@@ -12,20 +12,11 @@ if TYPE_CHECKING:
 
 
 def place_in(layout: TaskMap, index: Sequence[Any]) -> Any:
-    """Return the place of an element among those that its thread holds, counted in elements.
-
-    Args:
-        layout: the layout.
-        index: one number for each dimension, or what stands for numbers in a program and has the
-            same operators; the place is then one too.
-
-    Raises:
-        MappingError: there are more numbers than dimensions, or fewer.
-    """
+    """Return the position of an element among those of its thread; indices may be symbolic."""
     if len(index) != layout.rank:
         raise MappingError(
-            f"{layout} has {layout.rank} dimensions, and got an index of {len(index)}",
-            hint="one number for each dimension gives a place, a single one the tasks of a worker",
+            f"{layout} has {layout.rank} dimensions, but got {len(index)} indices",
+            hint="an index per dimension is an element, a single number is a worker",
         )
     place: Any = None
     for digit in layout.repeat_digits:
@@ -41,7 +32,7 @@ def place_in(layout: TaskMap, index: Sequence[Any]) -> Any:
 
 
 def is_inside(layout: TaskMap, index: Sequence[Any]) -> Any:
-    """Return whether an index lies inside of the shape; of numbers, or of what stands for them."""
+    """Return whether an index, which may be symbolic, is within the shape."""
     inside: Any = True
     for number, extent in zip(index, layout.shape, strict=True):
         inside = (number < extent) & inside

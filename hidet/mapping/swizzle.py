@@ -1,4 +1,4 @@
-"""Swizzled layouts: elements of memory that trade places, so that threads meet in no bank."""
+"""Swizzled layouts: memory layouts with permuted elements, to avoid bank conflicts."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from hidet.mapping.places import place_in
 from hidet.mapping.task_map import TaskMap
 
 Index = TypeVar("Index")
-"""A number, or what stands for one in a program and has the same operators."""
+"""A number, or a symbolic one with the same operators."""
 
 
 @dataclass(frozen=True, slots=True)
 class Swizzle:
-    """One exchange of places: a digit of one index is combined, by `^`, with one of another.
+    """A permutation: a digit of one index is XORed with a digit of another.
 
         digit  = index[dim] // step % extent
         change = index[regards] // regards_step % regards_extent
         index[dim] += ((digit ^ change) - digit) * step
 
     Attributes:
-        dim: the dimension whose index changes.
-        step: how far one step of its digit moves the index.
-        extent: how many values the digit has, a power of two.
-        regards: the dimension that decides about the change.
-        regards_step: how far one step of that one's digit moves its index.
-        regards_extent: how many values that digit has, not more than the other.
+        dim: the permuted dimension.
+        step: the stride of its digit.
+        extent: the extent of the digit, a power of two.
+        regards: the controlling dimension.
+        regards_step: the stride of its digit.
+        regards_extent: the extent of that digit, not more than the other.
     """
 
     dim: int
@@ -40,7 +40,7 @@ class Swizzle:
     regards_extent: int
 
     def __str__(self) -> str:
-        """Say what happens to an index, as `d1 / 8 ^= d0 % 4`."""
+        """Return the permutation as `d1 / 8 ^= d0 % 4`."""
         changed = f"d{self.dim}" + (f" / {self.step}" if self.step > 1 else "")
         by = f"d{self.regards}" + (f" / {self.regards_step}" if self.regards_step > 1 else "")
         return f"{changed} ^= {by} % {self.regards_extent}"
@@ -48,14 +48,14 @@ class Swizzle:
 
 @dataclass(frozen=True)
 class SwizzledLayout:
-    """The layout of a tensor in memory in which elements have traded places.
+    """A memory layout with permuted elements.
 
     `row_major(8, 4).swizzle(1)` has element (i, j) where `row_major(8, 4)` has (i, j ^ i % 4). It
-    composes with task mappings by `*` and `+`, as they do among themselves.
+    composes with task maps by `*` and `+`.
 
     Attributes:
-        base: where the elements lie once they have traded places.
-        swizzles: the exchanges, in the order in which they happen to an index.
+        base: the layout of the permuted elements.
+        swizzles: the permutations, in order of application to an index.
     """
 
     base: TaskMap
@@ -63,7 +63,7 @@ class SwizzledLayout:
 
     @classmethod
     def of(cls, layout: TaskMap | SwizzledLayout, dim: int, regards: int | None, log_step: int):  # noqa: ANN206
-        """Return a layout with one more exchange; see `TaskMap.swizzle`."""
+        """Return a layout with an additional permutation; see `TaskMap.swizzle`."""
         base, others = (
             (layout, ()) if isinstance(layout, TaskMap) else (layout.base, layout.swizzles)
         )
@@ -71,13 +71,13 @@ class SwizzledLayout:
         if other is None or dim == other or not {dim, other} <= set(range(base.rank)):
             raise MappingError(
                 f"cannot swizzle dimension {dim} of {base} by dimension {other}",
-                hint=f"they are two of the dimensions {list(range(base.rank))}",
+                hint=f"two different dimensions of {list(range(base.rank))} are needed",
             )
         extent, step = base.shape[dim], 1 << max(log_step, 0)
         if extent & (extent - 1) or base.workers > 1 or log_step < 0:
             raise MappingError(
                 f"cannot swizzle dimension {dim} of {base} with log_step={log_step}",
-                hint="its extent is a power of two, the layout is one of memory, and log_step is "
+                hint="its extent is a power of two, the layout has one worker, and log_step is "
                 "not negative",
             )
         count = min(-(-base.shape[other] // step), extent)
@@ -94,15 +94,12 @@ class SwizzledLayout:
         return self.base.shape
 
     def moved(self, index: Sequence[Index]) -> list[Index]:
-        """Return where the base has what this layout has at an index.
-
-        The index consists of numbers, or of what stands for numbers in a program.
-        """
+        """Return the index in the base of an element, which may be symbolic."""
         moved = list(index)
         for each in self.swizzles:
             here = self._digit(moved, each.dim, each.step, each.extent)
             change = self._digit(moved, each.regards, each.regards_step, each.regards_extent)
-            # What stands for a number in a program has the operators of one, but is none itself.
+            # Symbolic numbers have the operators of int.
             place, old, by = (cast("int", number) for number in (moved[each.dim], here, change))
             is_first = isinstance(here, int) and here == 0
             place += (by if is_first else (old ^ by) - old) * each.step
@@ -110,7 +107,7 @@ class SwizzledLayout:
         return moved
 
     def _digit(self, index: Sequence[Index], dim: int, step: int, extent: int) -> Index:
-        """Return a digit of an index; operators that change nothing are left out."""
+        """Return a digit of an index, without redundant operators."""
         digit = cast("int", index[dim])
         if step > 1:
             digit = digit // step
@@ -119,15 +116,15 @@ class SwizzledLayout:
         return cast("Index", digit)
 
     def place(self, *index: int) -> int:
-        """Return the place of an element in memory, counted in elements."""
+        """Return the memory offset of an element, in elements."""
         return self.base.register_index(self.moved(index))
 
     def __call__(self, *index: Any) -> Any:
-        """Return the place of an element, whose index may be what stands for numbers."""
+        """Return the memory offset of an element, whose index may be symbolic."""
         return place_in(self.base, self.moved(index))
 
     def lift(self, before: int, after: int) -> SwizzledLayout:
-        """Return the layout with further dimensions of extent 1 before and after its own."""
+        """Return the layout with additional dimensions of extent 1 before and after its own."""
         swizzles = (
             replace(each, dim=each.dim + before, regards=each.regards + before)
             for each in self.swizzles
@@ -137,7 +134,7 @@ class SwizzledLayout:
     def swizzle(
         self, dim: int, regards_dim: int | None = None, log_step: int = 0
     ) -> SwizzledLayout:
-        """Return the layout with one more exchange; see `TaskMap.swizzle`."""
+        """Return the layout with an additional permutation; see `TaskMap.swizzle`."""
         return SwizzledLayout.of(self, dim, regards_dim, log_step)
 
     def __mul__(self, inner: TaskMap | SwizzledLayout) -> SwizzledLayout:
@@ -165,13 +162,9 @@ class SwizzledLayout:
         return outer.lift(0, self.rank) * self.lift(outer.rank, 0)
 
     def draw(self, limit: int = 32) -> str:
-        """Return a picture as text: the place of each element in memory.
+        """Return a picture as text: the memory offset of each element.
 
-        Args:
-            limit: so many rows and columns are drawn; what is left out shows as `..`.
-
-        Raises:
-            MappingError: it does not have two dimensions.
+        At most `limit` rows and columns are drawn; more are shown as `..`.
         """
         if self.rank != 2:
             raise MappingError(f"the picture of {self} is one of two dimensions")

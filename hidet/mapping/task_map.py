@@ -1,4 +1,4 @@
-"""The task mapping itself: a product of factors, and what can be asked of it."""
+"""The task mapping: a product of factors, and queries on it."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from hidet.mapping.swizzle import SwizzledLayout
 
 MAX_LISTED = 1 << 16
-"""So many tasks are listed at most."""
+"""The most tasks of a worker that are listed."""
 
 Task = tuple[int, ...]
 """A task: its index in each dimension of the tile."""
@@ -36,22 +36,21 @@ Task = tuple[int, ...]
 @explains_members
 @dataclass(frozen=True, repr=False)
 class TaskMap:
-    """A task mapping; made with `spatial`, `repeat`, `replicate` and `*`.
+    """A task mapping; created with `spatial`, `repeat`, `replicate` and `*`.
 
-    Every task of the shape belongs to exactly `replication` workers, at the same position of the
-    list of each. So a map covers its shape, and without `replicate` it is a bijection between
-    pairs (worker, position) and tasks.
+    Every task of the shape belongs to exactly `replication` workers, at the same position in the
+    list of each. So a map covers its shape, and without `replicate` it is a bijection between pairs
+    (worker, position) and tasks.
 
     Attributes:
-        factors: the factors, outermost first; whatever product is given is brought to canonical
-            form, so that maps are equal if and only if they are the same function.
-        hints: for each dimension how loops over the tasks of a worker are unrolled along it: 0
-            leaves that to the lowering, which unrolls loops over few tasks; -1 unrolls all, n so
-            many iterations. Empty where there are none. They are no part of the function: maps
-            compare without them, and a text has none.
+        factors: the factors, outermost first, in canonical form, so that maps are equal if and only
+            if they are the same function.
+        hints: the unroll factor of the loops over a worker's tasks along each dimension: 0 leaves
+            it to the lowering, -1 unrolls fully. Empty without hints. They are ignored in
+            comparisons and in the text form.
 
     Raises:
-        MappingError: if the ranks of two factors differ.
+        MappingError: the ranks of two factors differ.
     """
 
     factors: tuple[Factor, ...]
@@ -62,23 +61,23 @@ class TaskMap:
 
     @classmethod
     def from_factors(cls, factors: Iterable[tuple[str, Sequence[int]]]) -> "TaskMap":
-        """Return the product of factors that are given as (kind, extents), outermost first.
+        """Return the product of factors given as (kind, extents), outermost first.
 
         Raises:
-            MappingError: for an unknown kind, extents that are not positive, ranks that differ.
+            MappingError: for an unknown kind, non-positive extents, or different ranks.
         """
         return cls(tuple(Factor(cast("Kind", kind), tuple(dims)) for kind, dims in factors))
 
-    # The table of digits, and what follows from it.
+    # The table of digits and derived properties.
 
     @cached_property
     def digits(self) -> tuple[Digit, ...]:
-        """All digits, outermost first; none has extent 1."""
+        """All digits of extent > 1, outermost first."""
         return expand(self.factors)
 
     @cached_property
     def spatial_digits(self) -> tuple[Digit, ...]:
-        """The digits of the worker that say where its tasks lie, most significant first.
+        """The worker digits that determine its tasks, most significant first.
 
         A lowering adds `worker // weight % extent * stride` to `task[dim]` for each.
         """
@@ -86,17 +85,17 @@ class TaskMap:
 
     @cached_property
     def repeat_digits(self) -> tuple[Digit, ...]:
-        """The digits of the register, most significant first.
+        """The register digits, most significant first.
 
-        A lowering of the tasks is one loop for each, the first outermost: `extent` steps, each of
-        which moves `task[dim]` by `stride`. The register of a task is the sum of
-        `task[dim] // stride % extent * weight`.
+        A lowering has a loop for each, the first outermost, with `extent` iterations that move
+        `task[dim]` by `stride`. The register of a task is the sum of `task[dim] // stride % extent
+        * weight`.
         """
         return tuple(digit for digit in self.digits if digit.kind == "repeat")
 
     @cached_property
     def replicate_digits(self) -> tuple[Digit, ...]:
-        """The digits of the worker on which its tasks do not depend, most significant first."""
+        """The worker digits that do not affect its tasks, most significant first."""
         return tuple(digit for digit in self.digits if digit.kind == "replicate")
 
     @cached_property
@@ -116,42 +115,40 @@ class TaskMap:
 
     @cached_property
     def tasks_per_worker(self) -> int:
-        """The number of tasks of each worker: the registers that it needs for a tile."""
+        """The number of tasks of each worker: its registers for a tile."""
         return prod(digit.extent for digit in self.repeat_digits)
 
     @cached_property
     def replication(self) -> int:
-        """The number of workers that run a task, the same for every task."""
+        """The number of owners of every task."""
         return prod(digit.extent for digit in self.replicate_digits)
 
     def covers(self) -> bool:
-        """Whether every task of the shape has an owner; true of every product of factors."""
+        """Return whether every task has an owner, as in every product of factors."""
         return self.workers * self.tasks_per_worker == prod(self.shape) * self.replication
 
     def is_injective(self) -> bool:
-        """Whether every task has one owner only, at one position: nothing is replicated."""
+        """Return whether every task has a single owner."""
         return self.replication == 1
 
     # Evaluation.
 
     def __call__(self, *index: Any) -> Any:
-        """Return the tasks of a worker, in order; or of a layout the place of an element.
+        """Return the tasks of a worker, or the position of an element of a layout.
 
-        A single number is a worker, several ones are the index of an element: `layout(i, j)` is its
-        place among those that its thread holds. They may be what stands for numbers in a program.
+        A single argument is a worker, several ones are the index of an element: `layout(i, j)` is
+        its position among the elements of its thread. Arguments may be symbolic.
 
         Raises:
-            MappingError: if there is no such worker, or not one number for each dimension.
+            MappingError: there is no such worker, or the number of indices is not the rank.
         """
         return place_in(self, index) if len(index) > 1 else self.tasks_of(*index)
 
     def tasks_of(self, worker: int) -> list[Task]:
-        """Return the tasks of a worker, in order.
-
-        What stands for a number in a program, and has its operators, makes tasks of such.
+        """Return the tasks of a worker, in order. The worker may be symbolic.
 
         Raises:
-            MappingError: if there is no such worker, or so many tasks that nobody wants a list.
+            MappingError: there is no such worker, or there are too many tasks to list.
         """
         if self.tasks_per_worker > MAX_LISTED:
             raise MappingError(
@@ -180,24 +177,20 @@ class TaskMap:
         """Return the tasks of a worker, in order, as in `for i, j in tasks.on(worker)`.
 
         Args:
-            worker: the worker, in a script also one that is known when the kernel runs.
-            bound: tasks outside of these extents are left out.
+            worker: the worker, which may be symbolic in a script.
+            bound: exclusive upper bounds of the tasks.
         """
         limits = self.shape if bound is None else bound
         tasks = self.tasks_of(index(worker))
         return [t for t in tasks if all(i < limit for i, limit in zip(t, limits, strict=True))]
 
     def map(self, worker: int) -> Task | list[Task]:
-        """Return the task of a worker, as in `i, j = tasks.map(worker)`; if several, the list."""
+        """Return the task of a worker, as in `i, j = tasks.map(worker)`, or the list of several."""
         tasks = self.tasks_of(worker)
         return tasks[0] if self.tasks_per_worker == 1 else tasks
 
     def owners(self, task: Sequence[int]) -> list[int]:
-        """Return the workers that run a task, in ascending order: the inverse of the map.
-
-        Raises:
-            MappingError: if the task lies outside of the shape.
-        """
+        """Return the workers that run a task, in ascending order: the inverse of the map."""
         self._check_task(task)
         workers = [sum(digit.of_task(task) * digit.weight for digit in self.spatial_digits)]
         for digit in self.replicate_digits:
@@ -206,16 +199,11 @@ class TaskMap:
         return workers
 
     def register_index(self, task: Sequence[int]) -> int:
-        """Return the position of a task in the list of each of its owners.
-
-        Raises:
-            MappingError: if the task lies outside of the shape.
-        """
+        """Return the position of a task in the list of each of its owners."""
         self._check_task(task)
         return sum(digit.of_task(task) * digit.weight for digit in self.repeat_digits)
 
     def _check_task(self, task: Sequence[int]) -> None:
-        """Raise a `MappingError` if a task lies outside of the shape."""
         if len(task) != self.rank or any(
             not 0 <= index < extent for index, extent in zip(task, self.shape, strict=True)
         ):
@@ -224,24 +212,24 @@ class TaskMap:
                 hint=f"its tasks are the indices into a tile of shape {self.shape}",
             )
 
-    # New maps from old ones.
+    # Composition.
 
     def __mul__(self, inner: "TaskMap") -> "TaskMap":
-        # A swizzled layout knows how to compose.
+        # Handled by the swizzled layout.
         if not isinstance(inner, TaskMap):  # pyright: ignore[reportUnnecessaryIsInstance]
             return NotImplemented
         return TaskMap(self.factors + inner.factors, self._hints_with(inner.hints))
 
     def _hints_with(self, inner: tuple[int, ...]) -> tuple[int, ...]:
-        """Return the hints of a composition; the inner map's count where both have some."""
+        """Return the hints of a composition; the inner map's take precedence."""
         if not (self.hints and inner):
             return self.hints or inner
         return tuple(i or o for o, i in zip(self.hints, inner, strict=True))
 
     def __add__(self, inner: "TaskMap | Sequence[int] | int") -> "TaskMap":
-        """Return the map over the dimensions of both, this one outside: `repeat(2) + tile`.
+        """Return the map over the dimensions of both, with this one outside: `repeat(2) + tile`.
 
-        Extents stand for a `repeat` of them: `[2] + tile`.
+        Extents are short for their `repeat`: `[2] + tile`.
         """
         other = _as_map(inner)
         if other is None:
@@ -253,7 +241,7 @@ class TaskMap:
         return NotImplemented if other is None else other + self
 
     def lift(self, before: int, after: int) -> "TaskMap":
-        """Return the map with further dimensions of extent 1 before and after its own."""
+        """Return the map with additional dimensions of extent 1 before and after its own."""
         factors = (
             factor
             if factor.kind == "replicate"
@@ -266,46 +254,46 @@ class TaskMap:
     def swizzle(
         self, dim: int, regards_dim: int | None = None, log_step: int = 0
     ) -> "SwizzledLayout":
-        """Return the layout in which elements trade places along a dimension.
+        """Return the layout in which elements are permuted along a dimension.
 
-        Element (i, j) of `row_major(m, n).swizzle(1)` lies where `row_major(m, n)` has
-        (i, j ^ i % n); with `log_step` the index i counts in steps of 2 ** log_step.
+        Element (i, j) of `row_major(m, n).swizzle(1)` is where `row_major(m, n)` has (i, j ^ i %
+        n); with `log_step` the index i counts in steps of 2 ** log_step.
 
         Args:
-            dim: the dimension, of which the extent is a power of two.
-            regards_dim: the dimension that decides; of two the other one.
-            log_step: so many low bits of its index make no difference.
+            dim: the permuted dimension, whose extent is a power of two.
+            regards_dim: the dimension that controls it; by default the other one of two.
+            log_step: the number of low bits of its index that are ignored.
 
         Raises:
-            MappingError: there are no such dimensions, or the map is not one of memory.
+            MappingError: there are no such dimensions, or the map is not a memory layout.
         """
         from hidet.mapping.swizzle import SwizzledLayout
 
         return SwizzledLayout.of(self, dim, regards_dim, log_step)
 
     def spatial(self, *dims: int, ranks: Sequence[int] | None = None) -> "TaskMap":
-        """Return the composition of this map, outside, with a spatial factor."""
+        """Return the composition of this map with an inner spatial factor."""
         return TaskMap(self.factors + ranked_factors("spatial", dims, ranks), self.hints)
 
     def repeat(
         self, *dims: int, ranks: Sequence[int] | None = None, attrs: str | None = None
     ) -> "TaskMap":
-        """Return the composition of this map, outside, with a repeat factor."""
+        """Return the composition of this map with an inner repeat factor."""
         hints = self._hints_with(read_hints(len(dims), attrs))
         return TaskMap(self.factors + ranked_factors("repeat", dims, ranks), hints)
 
     def replicate(self, count: int) -> "TaskMap":
-        """Return the composition of this map, outside, with a replicate factor."""
+        """Return the composition of this map with an inner replicate factor."""
         return TaskMap((*self.factors, Factor("replicate", (count,))), self.hints)
 
-    # The words of layouts, for what a thread holds, and of the original Hidet.
+    # The names of layouts and of the original Hidet.
 
     def local(self, *dims: int) -> "TaskMap":
-        """Return the composition with `local_layout(...)`: `spatial`, as a word of layouts."""
+        """Return the composition with `local_layout(...)`, the layout form of `spatial`."""
         return self.spatial(*dims)
 
     def row_major(self, *dims: int) -> "TaskMap":
-        """Return the composition with `row_major(...)`: `repeat`, as a word of layouts."""
+        """Return the composition with `row_major(...)`, the layout form of `repeat`."""
         return self.repeat(*dims)
 
     def column_major(self, *dims: int) -> "TaskMap":
@@ -327,24 +315,20 @@ class TaskMap:
         return self.tasks_of(worker)
 
     def single_task_of(self, worker: int) -> Task:
-        """Return the task of a worker that has one.
-
-        Raises:
-            MappingError: if there is no such worker, or it has several tasks.
-        """
+        """Return the only task of a worker."""
         if self.tasks_per_worker != 1:
             raise MappingError(
                 f"a worker of {self} has {self.tasks_per_worker} tasks",
-                hint="go through them: for i, j in mapping.on(worker)",
+                hint="iterate over them: for i, j in mapping.on(worker)",
             )
         return self.tasks_of(worker)[0]
 
     def global2local(self, *index: Any) -> Any:
-        """Return the place of an element, as the layout does that is called."""
+        """Return the position of an element, as a call does."""
         return place_in(self, index)
 
     def within_bound(self, *index: Any) -> Any:
-        """Return whether an index, in several arguments or as a tuple, is one of an element."""
+        """Return whether an index, as arguments or as a tuple, is within the shape."""
         is_tuple = len(index) == 1 and isinstance(index[0], tuple | list)
         return is_inside(self, cast("Sequence[object]", index[0] if is_tuple else index))
 
@@ -354,17 +338,17 @@ class TaskMap:
 
     @property
     def size(self) -> int:
-        """The number of elements that one thread holds of a tensor with this layout."""
+        """The number of elements of one thread."""
         return self.tasks_per_worker
 
     def project(self, dims: Iterable[int]) -> "TaskMap":
-        """Return the map of the tile that is left when the given dimensions are reduced away.
+        """Return the map of the tile after reduction of dimensions.
 
         The workers stay. A task of the result belongs to all workers that owned one of the tasks
-        reduced into it; tasks of one worker that fall together are listed once.
+        reduced into it; duplicate tasks of one worker are listed once.
 
         Raises:
-            MappingError: if there is no such dimension.
+            MappingError: there is no such dimension.
         """
         dropped = set(dims)
         if not dropped <= set(range(self.rank)):
@@ -383,10 +367,9 @@ class TaskMap:
         return TaskMap(tuple(factors))
 
     def draw(self, limit: int = 32) -> str:
-        """Return a picture as text: the worker and the register of each element, and a legend.
+        """Return a picture as text: the owner and register of each element, and a legend.
 
-        Args:
-            limit: so many rows and columns are drawn; what is left out shows as `..`.
+        At most `limit` rows and columns are drawn; more are shown as `..`.
         """
         return draw(self, limit)
 
@@ -397,7 +380,7 @@ class TaskMap:
 
 
 def _as_map(value: object) -> TaskMap | None:
-    """Return a map, of extents the `repeat` of them; None for anything else."""
+    """Return a map, or the `repeat` of extents; None for other values."""
     if isinstance(value, int):
         value = [value]
     if isinstance(value, list | tuple):

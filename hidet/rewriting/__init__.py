@@ -1,1 +1,1 @@
-"""Building and changing IR: what the script frontend, the templates and the passes share."""
+"""IR construction and rewriting utilities, shared by the script frontend, templates and passes."""

@@ -1,4 +1,4 @@
-"""A builder for kernels: index arithmetic, scalars, loops and branches in a few verbs."""
+"""The IR builder of passes and templates: index arithmetic, scalars, memory, loops and branches."""
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -41,26 +41,26 @@ _Combiner: TypeAlias = Callable[[SSAValue, SSAValue], Operation]
 
 @dataclass(frozen=True)
 class Bookmark:
-    """A place in the IR: after an op, or at the start of a block that had none."""
+    """An insertion position: after an op, or at the start of a block that had no ops."""
 
     block: Block
     last: Operation | None
 
 
 class KernelBuilder(Builder):
-    """Builds ops at an insertion point; loops and branches are context managers."""
+    """Build ops at an insertion point; loops and branches are context managers."""
 
     @classmethod
     def like(cls, op: Operation, at: InsertPoint) -> Self:
-        """Return a builder at a place whose ops come from the source line of an op."""
+        """Return a builder at an insertion point; its ops get the location of an op."""
         builder = cls(at)
         builder.operation_insertion_handler.append(location_setter(op.location))
         return builder
 
-    # Index arithmetic. Constants are folded, and neutral operands are dropped.
+    # Index arithmetic: folds constants and neutral elements.
 
     def index(self, value: Index) -> SSAValue:
-        """Return an index as a value."""
+        """Return an index as an SSA value."""
         if isinstance(value, SSAValue):
             return value
         return self.insert(arith.ConstantOp(IntegerAttr(value, IndexType()))).result
@@ -99,7 +99,7 @@ class KernelBuilder(Builder):
         return self.insert(arith.SubiOp(self.index(lhs), self.index(rhs))).result
 
     def div(self, lhs: Index, rhs: int) -> Index:
-        """Return `lhs // rhs`; neither is negative."""
+        """Return `lhs // rhs` of non-negative indices."""
         number = _number(lhs)
         if number is not None:
             return number // rhs
@@ -108,7 +108,7 @@ class KernelBuilder(Builder):
         return self.insert(arith.DivSIOp(self.index(lhs), self.index(rhs))).result
 
     def mod(self, lhs: Index, rhs: int) -> Index:
-        """Return `lhs % rhs`; neither is negative."""
+        """Return `lhs % rhs` of non-negative indices."""
         number = _number(lhs)
         if number is not None:
             return number % rhs
@@ -128,14 +128,14 @@ class KernelBuilder(Builder):
         return self.insert(arith.XOrIOp(self.index(lhs), self.index(rhs))).result
 
     def linearize(self, indices: Sequence[Index], shape: Sequence[int]) -> Index:
-        """Return the row-major number of an element of a tensor of this shape."""
+        """Return the row-major linear index of an element."""
         linear: Index = 0
         for index, extent in zip(indices, shape, strict=True):
             linear = self.add(self.mul(linear, extent), index)
         return linear
 
     def delinearize(self, linear: Index, shape: Sequence[int]) -> list[SSAValue]:
-        """Return the indices of the element with this row-major number."""
+        """Return the indices of the element with a row-major linear index."""
         indices: list[SSAValue] = []
         for dim, extent in enumerate(shape):
             stride = prod(shape[dim + 1 :])
@@ -160,7 +160,7 @@ class KernelBuilder(Builder):
         return self.insert(arith.CmpiOp(self.index(lhs), self.index(rhs), "eq")).result
 
     def all_of(self, conditions: Sequence[SSAValue]) -> SSAValue:
-        """Return the conjunction of conditions, true where there are none."""
+        """Return the conjunction of conditions, true if there are none."""
         if not conditions:
             return self.scalar(1, i1)
         result, *others = conditions
@@ -169,13 +169,13 @@ class KernelBuilder(Builder):
         return result
 
     def combine(self, kind: ReduceKind, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
-        """Return two values combined as a reduction of this kind combines them."""
+        """Return two values combined by a reduction kind."""
         floats, integers, booleans = _COMBINERS[kind]
         op = floats if isinstance(lhs.type, AnyFloat) else booleans if lhs.type == i1 else integers
         return self.insert(op(lhs, rhs)).results[0]
 
     def neutral(self, kind: ReduceKind, element: Attribute) -> SSAValue:
-        """Return the value that a reduction of this kind starts from."""
+        """Return the neutral element of a reduction kind."""
         if kind is ReduceKind.ADD or kind is ReduceKind.MUL:
             return self.scalar(kind is ReduceKind.MUL, element)
         sign = -1 if kind is ReduceKind.MAX else 1
@@ -190,21 +190,21 @@ class KernelBuilder(Builder):
     # Memory.
 
     def register_tile(self, element: Attribute, tasks: TaskMap | Sequence[int]) -> SSAValue:
-        """Allocate a tile in registers, spread over workers by a map; by none yet for a shape."""
+        """Allocate a register tile with a task map as layout, `?` if only the shape is given."""
         shape, known = (tasks.shape, tasks) if isinstance(tasks, TaskMap) else (tasks, None)
         space = SpaceAttr(Space.REGISTER)
         return self.allocate(MemRefType(element, shape, TaskMapAttr(known), space))
 
     def shared_tile(self, element: Attribute, shape: Sequence[int]) -> SSAValue:
-        """Allocate a tile in the shared memory of the block."""
+        """Allocate a shared tile."""
         return self.allocate(MemRefType(element, shape, NoneAttr(), SpaceAttr(Space.SHARED)))
 
     def local_array(self, element: Attribute, shape: Sequence[int]) -> SSAValue:
-        """Allocate an array, or at rank 0 a variable, of one thread."""
+        """Allocate an array of one thread; of rank 0, a variable."""
         return self.allocate(MemRefType(element, shape, NoneAttr(), SpaceAttr(Space.LOCAL)))
 
     def allocate(self, kind: MemRefType[Attribute]) -> SSAValue:
-        """Allocate a tile or an array of a type."""
+        """Allocate a memref of a type."""
         return self.insert(
             memref.AllocaOp.build(
                 operands=[[], []], result_types=[kind], properties={"alignment": None}
@@ -219,16 +219,16 @@ class KernelBuilder(Builder):
         """Store an element of a memref."""
         self.insert(memref.StoreOp.get(value, target, [self.index(i) for i in indices]))
 
-    # Places.
+    # Insertion positions.
 
     def bookmark(self) -> Bookmark:
-        """Note the place where ops are inserted now, at the end of a block."""
+        """Return the current insertion position, at the end of a block."""
         block = self.insertion_point.block
         return Bookmark(block, block.last_op)
 
     @contextmanager
     def at(self, place: Bookmark) -> Generator[None]:
-        """Insert ops at a place that was noted before."""
+        """Insert at a position that `bookmark` returned."""
         outer = self.insertion_point
         self.insertion_point = (
             InsertPoint.at_start(place.block)
@@ -242,7 +242,7 @@ class KernelBuilder(Builder):
 
     @contextmanager
     def inside(self, block: Block) -> Generator[None]:
-        """Build at the end of another block for a while."""
+        """Insert at the end of another block."""
         outer = self.insertion_point
         self.insertion_point = InsertPoint.at_end(block)
         try:
@@ -260,14 +260,9 @@ class KernelBuilder(Builder):
         name: str | None = None,
         marks: Mapping[str, Attribute] | None = None,
     ) -> Generator[SSAValue]:
-        """Build `for (i = 0; i < stop; i += step)`; gives the induction variable.
+        """Build `for (i = 0; i < stop; i += step)`; yield the induction variable.
 
-        Args:
-            stop: the end, which is not reached.
-            step: from one index to the next.
-            unroll: whether the loop is unrolled, or so many iterations of it.
-            name: the name of the variable.
-            marks: attributes of the loop.
+        `unroll` is a flag or an unroll factor, `marks` are attributes of the loop.
         """
         body = Block(arg_types=[IndexType()])
         body.args[0].name_hint = name
@@ -278,6 +273,35 @@ class KernelBuilder(Builder):
         op = self.insert(scf.ForOp(*bounds, [], body))
         op.attributes |= marks or {}
         set_unroll(op, unroll)
+
+    @contextmanager
+    def loop_like(
+        self,
+        loop: scf.ForOp,
+        values: dict[SSAValue, SSAValue],
+        *,
+        first: SSAValue | None = None,
+        attributes: Mapping[str, Attribute] | None = None,
+    ) -> Generator[SSAValue]:
+        """Build a loop with the header of another one; yield the induction variable.
+
+        Args:
+            loop: the other loop, without iteration arguments.
+            values: maps values of the other loop to those here; the induction variable is added.
+            first: the lower bound, if it differs.
+            attributes: attributes of the loop.
+        """
+        old = loop.body.block.args[0]
+        body = Block(arg_types=[old.type])
+        body.args[0].name_hint = old.name_hint
+        values[old] = body.args[0]
+        with self.inside(body):
+            yield body.args[0]
+            self.insert(scf.YieldOp())
+        start, stop, step = (
+            values.get(each, each) for each in (first or loop.lb, loop.ub, loop.step)
+        )
+        self.insert(scf.ForOp(start, stop, step, [], body)).attributes |= attributes or {}
 
     @contextmanager
     def when(self, condition: SSAValue) -> Generator[None]:
@@ -296,7 +320,7 @@ class KernelBuilder(Builder):
         unroll: bool | Sequence[bool | int] = False,
         marks: Mapping[str, Attribute] | None = None,
     ) -> Generator[list[SSAValue]]:
-        """Build nested loops over all indices below the extents; gives the induction variables."""
+        """Build a loop nest over the extents; yield the induction variables."""
         if not extents:
             yield []
             return
@@ -308,11 +332,11 @@ class KernelBuilder(Builder):
             yield [outer, *inner]
 
     def splice(self, region: Region, arguments: Sequence[SSAValue]) -> list[SSAValue]:
-        """Insert a copy of the ops of a region's only block; return what it yields."""
+        """Insert a copy of the body of a single-block region; return the yielded values."""
         return self.unwrap(region.clone(), arguments)
 
     def unwrap(self, region: Region, arguments: Sequence[SSAValue]) -> list[SSAValue]:
-        """Insert the ops of a region's only block, which it loses; return what it yielded."""
+        """Move the body of a single-block region here; return the yielded values."""
         block = region.block
         for argument, value in zip(block.args, arguments, strict=True):
             argument.replace_all_uses_with(value)
@@ -333,13 +357,13 @@ def _number(index: Index) -> int | None:
 
 
 def set_unroll(loop: scf.ForOp, unroll: bool | int) -> None:
-    """Have a loop unrolled, or so many iterations of it, by the compiler of CUDA."""
+    """Annotate a loop for unrolling by the CUDA compiler: fully, or by a factor."""
     if unroll is not False:
         loop.attributes[UNROLL] = UnitAttr() if unroll is True else IntegerAttr(unroll, i64)
 
 
 def integer_type(kind: Attribute) -> IntegerType | IndexType:
-    """Return a type as the integer type that it is."""
+    """Return a type, narrowed to an integer type."""
     assert isinstance(kind, IntegerType | IndexType), f"{kind} is no integer type"
     return cast("IntegerType | IndexType", kind)
 

@@ -1,4 +1,4 @@
-"""Dropping operations that nobody needs, in one walk from the users to what they use."""
+"""Dead code elimination in one backward walk."""
 
 from enum import Enum, auto
 
@@ -10,7 +10,7 @@ from hidet.dialects.walking import blocks_in
 
 
 class _Kind(Enum):
-    """How to tell whether an operation does more than give results."""
+    """How the effects of an operation are determined."""
 
     PURE = auto()
     AS_ITS_BODY = auto()
@@ -18,10 +18,10 @@ class _Kind(Enum):
 
 
 def drop_dead_code(op: Operation) -> None:
-    """Erase all operations inside of an operation that have no effect and whose results are unused.
+    """Erase all ops nested in an op that have no side effect and whose results are unused.
 
-    Reading memory and allocating it are no effects. The walk is linear in the size of the program;
-    xDSL's `dce` looks at every operation at least twice, and at a nested one for each op around it.
+    Memory reads and allocations do not count as side effects. The walk is linear in program size;
+    xDSL's `dce` visits every op at least twice, and nested ops once per surrounding op.
     """
     sweeper = _Sweeper()
     for block in blocks_in(op):
@@ -29,13 +29,13 @@ def drop_dead_code(op: Operation) -> None:
 
 
 class _Sweeper:
-    """Erases dead operations of blocks; knows the kinds of operations that it has met."""
+    """Erases dead ops of blocks; caches the effect kind per op class."""
 
     def __init__(self) -> None:
         self._kinds: dict[type[Operation], _Kind] = {}
 
     def sweep(self, block: Block) -> bool:
-        """Erase the dead operations of a block; return whether those that are left have effects."""
+        """Erase the dead ops of a block; return whether the remaining ones have side effects."""
         has_effect = False
         op = block.last_op
         while op is not None:
@@ -50,7 +50,7 @@ class _Sweeper:
         return has_effect
 
     def _has_effect(self, op: Operation) -> bool:
-        """Return whether an operation does more than give results, after a sweep of its body."""
+        """Sweep the regions of an op; return whether the op has side effects."""
         inner = False
         for block in blocks_in(op):
             inner |= self.sweep(block)

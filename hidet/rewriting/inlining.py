@@ -1,4 +1,4 @@
-"""Replacing loads of a grid by its body."""
+"""Inlining of grids into their loads."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -12,11 +12,11 @@ from hidet.rewriting.builder import KernelBuilder
 
 
 def inline_into_loads(grid: GridOp, loads: Iterable[LoadOp] | None = None) -> None:
-    """Replace loads of a grid by the grid's body at that element: all of them, or those given.
+    """Replace loads of a grid, all or the given ones, by the grid's body at that element.
 
-    Loads of one element in one block share a copy, so that a chain of grids that each load their
-    predecessor twice does not cost a power of two. Other users of the grid are left alone; a grid
-    that has none is erased.
+    Loads of the same element in the same block share one copy, so chains of grids that load their
+    producer twice do not grow exponentially. Other users are left alone; a grid without users is
+    erased.
     """
     places = places_of(grid, loads)
     is_done = sum(map(len, places)) == grid.result.uses.get_length()
@@ -32,10 +32,9 @@ def inline_into_loads(grid: GridOp, loads: Iterable[LoadOp] | None = None) -> No
 
 
 def places_of(grid: GridOp, loads: Iterable[LoadOp] | None = None) -> list[list[LoadOp]]:
-    """Return the loads of a grid, or those of them that are given, one list for each place.
+    """Return the loads of a grid, or the given ones, grouped by element and block.
 
-    A place is an element, by the forms of its indices, in a block. The first load of a list is the
-    first in the block.
+    Elements are compared by the linear forms of their indices. Each group is in program order.
     """
     if loads is None:
         users = (use.operation for use in grid.result.uses)
@@ -47,11 +46,11 @@ def places_of(grid: GridOp, loads: Iterable[LoadOp] | None = None) -> list[list[
 
 
 def _places_in(block: Block | None, loads: list[LoadOp]) -> list[list[LoadOp]]:
-    """Part the loads of a block by their element, each part in program order."""
+    """Group the loads of a block by element, each group in program order."""
     if len(loads) == 1 or block is None:
         return [loads]
     if len({tuple(load.indices) for load in loads}) == 1:
-        form: Callable[[SSAValue], object] = id  # there is nothing to find out
+        form: Callable[[SSAValue], object] = id  # all indices are identical
     else:
         form = IndexForms().form
     wanted = set(loads)
@@ -69,14 +68,14 @@ def element_at(
     buffers: Mapping[SSAValue, SSAValue],
     known: Mapping[SSAValue, SSAValue],
 ) -> SSAValue:
-    """Evaluate a grid of a fusion at one element, in a kernel.
+    """Evaluate a grid of a fusion at one element inside a kernel.
 
     Args:
-        builder: where to.
+        builder: the builder.
         grid: the grid.
-        indices: those of the element.
-        buffers: what the kernel has for values that the grid reads.
-        known: the element that is read, of tensors of which it is known already.
+        indices: the indices of the element.
+        buffers: maps values that the grid reads to those of the kernel.
+        known: maps tensors to the element that the grid reads, if it is already available.
     """
     values = dict(buffers)
     values.update(zip(grid.indices, indices, strict=True))

@@ -1,4 +1,4 @@
-"""Passes that work on one kernel at a time."""
+"""Passes that run on one kernel at a time."""
 
 from abc import abstractmethod
 from dataclasses import dataclass
@@ -13,13 +13,13 @@ from hidet.dialects.cuda.kernel import KernelOp
 
 @dataclass(frozen=True)
 class KernelPass(ModulePass):
-    """A pass on each kernel of a module by itself, as one on functions is in MLIR."""
+    """A pass on each kernel of a module, as a function pass in MLIR."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Run on all kernels of a module, in program order."""
+        """Run on every kernel of a module, in program order."""
         for kernel in kernels_of(op):
             self.run(kernel)
 
     @abstractmethod
     def run(self, kernel: KernelOp) -> None:
-        """Rewrite one kernel."""
+        """Run on one kernel."""

@@ -1,4 +1,4 @@
-"""Source locations: ops that a pass makes get the location of the op that they are made from."""
+"""Propagation of source locations to newly created ops."""
 
 from collections.abc import Callable, Iterable
 
@@ -7,7 +7,7 @@ from xdsl.ir import Operation
 
 
 def located(ops: Iterable[Operation], location: LocationAttr) -> None:
-    """Give a location to those of the ops, and of the ops inside them, that have none yet."""
+    """Set the location of those ops, nested ones included, that have none."""
     for op in ops:
         for inner in op.walk():
             if isinstance(inner.location, UnknownLoc):
@@ -15,7 +15,7 @@ def located(ops: Iterable[Operation], location: LocationAttr) -> None:
 
 
 def location_setter(location: LocationAttr) -> Callable[[Operation], None]:
-    """Give a handler for insertions into a builder that gives new ops a location."""
+    """Return a builder insertion handler that sets the location of new ops."""
 
     def handle(op: Operation) -> None:
         located((op,), location)

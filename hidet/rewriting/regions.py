@@ -1,4 +1,4 @@
-"""Replacing an operation by what one of its regions does."""
+"""Inlining of a region in place of its parent op."""
 
 from collections.abc import Sequence
 
@@ -9,12 +9,12 @@ from xdsl.rewriter import InsertPoint, Rewriter
 def inline_region(
     op: Operation, region: Region | None, values: Sequence[SSAValue] = ()
 ) -> Operation | None:
-    """Replace an op by the ops of one of its regions; return the first op that is new.
+    """Replace an op by the ops of one of its regions; return the first new op.
 
     Args:
         op: the op.
-        region: the region; without one, or where it has no block, the op only hands on the values.
-        values: those of the arguments of the region, else the results.
+        region: the region; if it is None or empty, the op is replaced by `values`.
+        values: the arguments of the region, or the results if there is no region.
     """
     before, block = op.prev_op, op.parent
     assert block is not None

@@ -5,7 +5,7 @@
 
 // CHECK: graph.relu is left in a host function
 // CHECK-NEXT: at: graph.relu in @operator
-// CHECK-NEXT: hint: lower-graph-to-compute should have taken it away
+// CHECK-NEXT: hint: lower-graph-to-compute should have lowered it
 func.func @operator(%x : tensor<4xf32>) {
   %y = graph.relu %x : tensor<4xf32>
   func.return
@@ -18,7 +18,7 @@ func.func @operator(%x : tensor<4xf32>) {
 // CHECK: func.func @grids
 // FUSED: compute.grid is left in a host function
 // FUSED-NEXT: at: compute.grid in @grids
-// FUSED-NEXT: hint: fuse should have taken it away
+// FUSED-NEXT: hint: fuse should have lowered it
 func.func @grids() {
   %w = graph.constant "p0" : tensor<4xf32>
   %y = compute.grid (%i) {
@@ -46,7 +46,7 @@ func.func @anchor(%x : tensor<4x4xf32>) {
 
 // CHECK: compute.fusion is in a host function too early
 // CHECK-NEXT: at: compute.fusion in @fused
-// CHECK-NEXT: hint: fuse is what makes it
+// CHECK-NEXT: hint: fuse creates it
 // FUSED: func.func @fused
 func.func @fused(%x : tensor<4x4xf32>) {
   %w = graph.constant "p0" : tensor<4x4xf32>
@@ -64,7 +64,7 @@ func.func @fused(%x : tensor<4x4xf32>) {
 // -----
 
 // CHECK: compute.fusion is in a host function too early
-// FUSED: graph.relu does not stand in a fusion
+// FUSED: graph.relu is not legal in a fusion
 func.func @operator_in_fusion(%x : tensor<4xf32>) {
   compute.fusion (%x_ = %x : tensor<4xf32>) -> () {
     %y = graph.relu %x_ : tensor<4xf32>
@@ -75,7 +75,7 @@ func.func @operator_in_fusion(%x : tensor<4xf32>) {
 
 // -----
 
-// CHECK: cuda.thread_id does not stand in the body of a grid
+// CHECK: cuda.thread_id is not legal in the body of a grid
 // FUSED: compute.grid is left in a host function
 func.func @thread_in_grid() {
   %y = compute.grid (%i) {

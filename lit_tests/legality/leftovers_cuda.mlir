@@ -4,7 +4,7 @@
 
 // CHECK: compute.grid is left in a kernel
 // CHECK-NEXT: at: compute.grid in @view
-// CHECK-NEXT: hint: inline-compute should have taken it away
+// CHECK-NEXT: hint: inline-compute should have lowered it
 cuda.kernel @view() grid(1) block(32) {
   %g = compute.grid () {
     %one = arith.constant 1.0 : f32
@@ -25,7 +25,7 @@ cuda.kernel @sink() grid(1) block(32) {
 
 // CHECK: task.foreach is left in a kernel
 // CHECK-NEXT: at: task.foreach in @foreach
-// CHECK-NEXT: hint: lower-task should have taken it away
+// CHECK-NEXT: hint: lower-task should have lowered it
 cuda.kernel @foreach() grid(1) block(32) {
   %t = cuda.thread_id x
   task.foreach (%i) in #task.map<spatial(32)> on %t {
@@ -36,7 +36,7 @@ cuda.kernel @foreach() grid(1) block(32) {
 
 // CHECK: compute.load is left in a kernel
 // CHECK-NEXT: at: compute.load in @load
-// CHECK-NEXT: hint: lower-task should have taken it away
+// CHECK-NEXT: hint: lower-task should have lowered it
 cuda.kernel @load(%x : memref<32xf32>) grid(1) block(32) {
   %t = cuda.thread_id x
   %one = arith.constant 1 : index
@@ -49,7 +49,7 @@ cuda.kernel @load(%x : memref<32xf32>) grid(1) block(32) {
 
 // CHECK: a register tile is left
 // CHECK-NEXT: at: memref.alloca in @tile
-// CHECK-NEXT: hint: lower-task should have taken it away
+// CHECK-NEXT: hint: lower-task should have lowered it
 cuda.kernel @tile() grid(1) block(32) {
   %c = memref.alloca() : memref<32xf32, #task.map<spatial(32)>, #cuda.space<register>>
 }
@@ -58,7 +58,7 @@ cuda.kernel @tile() grid(1) block(32) {
 
 // CHECK: an argument that is not flat is left
 // CHECK-NEXT: at: cuda.kernel in @flat
-// CHECK-NEXT: hint: flatten-memrefs should have taken it away
+// CHECK-NEXT: hint: flatten-memrefs should have lowered it
 cuda.kernel @flat(%x : memref<4x8xf32>) grid(1) block(32) {
 }
 
@@ -66,7 +66,7 @@ cuda.kernel @flat(%x : memref<4x8xf32>) grid(1) block(32) {
 
 // CHECK: a loop with values is left
 // CHECK-NEXT: at: scf.for in @values
-// CHECK-NEXT: hint: demote-scf-values should have taken it away
+// CHECK-NEXT: hint: demote-scf-values should have lowered it
 cuda.kernel @values(%x : memref<32xf32>) grid(1) block(32) {
   %zero = arith.constant 0 : index
   %one = arith.constant 1 : index
@@ -77,9 +77,9 @@ cuda.kernel @values(%x : memref<32xf32>) grid(1) block(32) {
 
 // -----
 
-// CHECK: graph.constant does not stand in a kernel
+// CHECK: graph.constant is not legal in a kernel
 // CHECK-NEXT: at: graph.constant in @tensor
-// CHECK-NEXT: hint: there may be arith, math, scf, memref.alloca
+// CHECK-NEXT: hint: legal are arith, math, scf, memref.alloca
 cuda.kernel @tensor() grid(1) block(32) {
   %x = graph.constant "p0" : tensor<4xf32>
 }
@@ -88,7 +88,7 @@ cuda.kernel @tensor() grid(1) block(32) {
 
 // CHECK: compute.fusion is left in a host function
 // CHECK-NEXT: at: compute.fusion in @forward
-// CHECK-NEXT: hint: schedule should have taken it away
+// CHECK-NEXT: hint: schedule should have lowered it
 func.func @forward() {
   compute.fusion () -> () {
     compute.yield
@@ -100,7 +100,7 @@ func.func @forward() {
 
 // CHECK: cuda.buffer is in a host function too early
 // CHECK-NEXT: at: cuda.buffer in @forward
-// CHECK-NEXT: hint: plan-memory is what makes it
+// CHECK-NEXT: hint: plan-memory creates it
 func.func @forward() {
   %b = cuda.buffer arena offset 0 : memref<4xf32>
   func.return
@@ -108,7 +108,7 @@ func.func @forward() {
 
 // -----
 
-// CHECK: cuda.thread_id does not stand in a host function
+// CHECK: cuda.thread_id is not legal in a host function
 func.func @forward() {
   %thread = cuda.thread_id x
   func.return
@@ -116,7 +116,7 @@ func.func @forward() {
 
 // -----
 
-// CHECK: test.op does not stand in the module
+// CHECK: test.op is not legal in the module
 "test.op"() : () -> ()
 
 // -----

@@ -11,7 +11,7 @@ func.func @forward(%x : tensor<4xf32>) -> tensor<4xf32> {
 
 // CHECK: compute.grid is in a host function too early
 // CHECK-NEXT: at: compute.grid in @grid
-// CHECK-NEXT: hint: lower-graph-to-compute is what makes it
+// CHECK-NEXT: hint: lower-graph-to-compute creates it
 func.func @grid() {
   %y = compute.grid () {
     %one = arith.constant 1.0 : f32
@@ -22,7 +22,7 @@ func.func @grid() {
 
 // -----
 
-// CHECK: cuda.sync_threads does not stand in a host function
+// CHECK: cuda.sync_threads is not legal in a host function
 func.func @barrier() {
   cuda.sync_threads
   func.return

@@ -4,7 +4,7 @@
 
 // CHECK: cuda.tensor_map is left in a kernel
 // CHECK-NEXT: at: cuda.tensor_map in @map
-// CHECK-NEXT: hint: pass-tensor-maps should have taken it away
+// CHECK-NEXT: hint: pass-tensor-maps should have lowered it
 cuda.kernel @map(%x : memref<256xf16>) grid(1) block(32) {
   %m = cuda.tensor_map %x : memref<256xf16> -> !cuda.tensor_map<tensor<8x32xf16>, box [8, 32]>
 }
@@ -13,7 +13,7 @@ cuda.kernel @map(%x : memref<256xf16>) grid(1) block(32) {
 
 // CHECK: graph.constant is left in a host function
 // CHECK-NEXT: at: graph.constant in @forward
-// CHECK-NEXT: hint: plan-memory should have taken it away
+// CHECK-NEXT: hint: plan-memory should have lowered it
 func.func @forward() {
   %p = graph.constant "p0" : tensor<64xf32>
   func.return

@@ -5,7 +5,7 @@
 
 // CHECK: a tile with the map '?' is left
 // CHECK-NEXT: at: memref.alloca in @unknown
-// CHECK-NEXT: hint: schedule should have taken it away
+// CHECK-NEXT: hint: schedule should have lowered it
 // SCHEDULED: cuda.kernel @unknown
 cuda.kernel @unknown() grid(1) block(32) {
   %c = memref.alloca() : memref<16x8xf32, #task.map<?>, #cuda.space<register>>

@@ -2,9 +2,9 @@
 
 // Task ops and barriers need all threads of the block.
 
-// CHECK: task.foreach is collective, but not all threads come by: scf.if around it depends on cuda.thread_id
+// CHECK: task.foreach is collective, but under divergent control flow: scf.if around it depends on cuda.thread_id
 // CHECK-NEXT: at: task.foreach in @branch
-// CHECK-NEXT: hint: take it out of there, or make the condition the same for all threads
+// CHECK-NEXT: hint: move it out, or make the condition uniform
 cuda.kernel @branch() grid(4) block(64) {
   %t = cuda.thread_id x
   %seven = arith.constant 7 : index
@@ -17,7 +17,7 @@ cuda.kernel @branch() grid(4) block(64) {
 
 // -----
 
-// CHECK: cuda.sync_threads is collective, but not all threads come by: scf.for around it
+// CHECK: cuda.sync_threads is collective, but under divergent control flow: scf.for around it
 // CHECK-NEXT: at: cuda.sync_threads in @loop
 cuda.kernel @loop(%c : i1) grid(4) block(64) {
   %t = cuda.thread_id x
@@ -35,7 +35,7 @@ cuda.kernel @loop(%c : i1) grid(4) block(64) {
 
 // What a thread keeps in memory of its own differs, too; so does what it selects or carries.
 
-// CHECK: cuda.sync_threads is collective, but not all threads come by: scf.if around it
+// CHECK: cuda.sync_threads is collective, but under divergent control flow: scf.if around it
 cuda.kernel @memory() grid(4) block(64) {
   %flag = memref.alloca() : memref<i1, #cuda.space<local>>
   %c = memref.load %flag[] : memref<i1, #cuda.space<local>>
@@ -46,7 +46,7 @@ cuda.kernel @memory() grid(4) block(64) {
 
 // -----
 
-// CHECK: cuda.sync_threads is collective, but not all threads come by: scf.if around it
+// CHECK: cuda.sync_threads is collective, but under divergent control flow: scf.if around it
 // CHECK-NEXT: at: cuda.sync_threads in @carried
 cuda.kernel @carried(%c : i1) grid(4) block(64) {
   %t = cuda.thread_id x
@@ -68,7 +68,7 @@ cuda.kernel @carried(%c : i1) grid(4) block(64) {
 
 // -----
 
-// CHECK: task.combine is collective, but not all threads come by: task.foreach around it
+// CHECK: task.combine is collective, but under divergent control flow: task.foreach around it
 // CHECK-NEXT: at: task.combine in @bound
 cuda.kernel @bound() grid(1) block(64) {
   %t = cuda.thread_id x
@@ -125,7 +125,7 @@ cuda.kernel @warps(%v : f32) grid(4) block(64) {
 
 // -----
 
-// CHECK: cuda.sync_threads is collective, but not all threads come by: scf.if around it
+// CHECK: cuda.sync_threads is collective, but under divergent control flow: scf.if around it
 // CHECK-NEXT: at: cuda.sync_threads in @warps_of_block
 cuda.kernel @warps_of_block() grid(4) block(64) {
   %t = cuda.thread_id x
@@ -138,7 +138,7 @@ cuda.kernel @warps_of_block() grid(4) block(64) {
 
 // -----
 
-// CHECK: cuda.shfl is collective, but not all threads come by: scf.if around it
+// CHECK: cuda.shfl is collective, but under divergent control flow: scf.if around it
 // CHECK-NEXT: at: cuda.shfl in @lanes
 cuda.kernel @lanes(%v : f32) grid(4) block(64) {
   %t = cuda.thread_id x
@@ -154,7 +154,7 @@ cuda.kernel @lanes(%v : f32) grid(4) block(64) {
 
 // Warps do not follow x where the rows of a block are shorter.
 
-// CHECK: cuda.sync_warp is collective, but not all threads come by: scf.if around it
+// CHECK: cuda.sync_warp is collective, but under divergent control flow: scf.if around it
 cuda.kernel @short_rows() grid(4) block(16, 4) {
   %y = cuda.thread_id y
   %one = arith.constant 1 : index
@@ -182,7 +182,7 @@ cuda.kernel @warps_multiply() grid(4) block(64) {
 
 // -----
 
-// CHECK: cuda.mma_sync is collective, but not all threads come by: scf.if around it
+// CHECK: cuda.mma_sync is collective, but under divergent control flow: scf.if around it
 // CHECK-NEXT: at: cuda.mma_sync in @lanes_multiply
 cuda.kernel @lanes_multiply() grid(4) block(64) {
   %t = cuda.thread_id x
@@ -197,7 +197,7 @@ cuda.kernel @lanes_multiply() grid(4) block(64) {
 
 // -----
 
-// CHECK: cuda.ldmatrix is collective, but not all threads come by: scf.if around it
+// CHECK: cuda.ldmatrix is collective, but under divergent control flow: scf.if around it
 cuda.kernel @lanes_load() grid(4) block(64) {
   %t = cuda.thread_id x
   %0 = arith.constant 0 : index
@@ -238,7 +238,7 @@ cuda.kernel @left_together(%x : memref<64xf32>, %n : index) grid(4) block(64) {
 
 // -----
 
-// CHECK: cuda.sync_threads is collective, but not all threads come by: scf.if around it
+// CHECK: cuda.sync_threads is collective, but under divergent control flow: scf.if around it
 // CHECK-NEXT: at: cuda.sync_threads in @left_alone
 cuda.kernel @left_alone(%x : memref<64xf32>, %n : index) grid(4) block(64) {
   %t = cuda.thread_id x

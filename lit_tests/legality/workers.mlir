@@ -134,7 +134,7 @@ cuda.kernel @blocks() grid(4) block(64) {
 
 // -----
 
-// CHECK: owners of an element of spatial(6) * replicate(32) are not neighbours in the block
+// CHECK: owners of an element of spatial(6) * replicate(32) are not adjacent in the block
 // CHECK-NEXT: at: task.combine in @lanes
 // CHECK-NEXT: hint: worker and thread must be equal modulo 32
 cuda.kernel @lanes() grid(4) block(48) {

@@ -25,9 +25,9 @@
 
 // ERROR:         compute.grid is left in a kernel
 // ERROR-NEXT:      at: compute.grid in @scale
-// ERROR-NEXT:      hint: inline-compute should have taken it away
+// ERROR-NEXT:      hint: inline-compute should have lowered it
 
-// OPTION:        no pass 'supper' that verify-level could come after
+// OPTION:        verify-level cannot follow the unknown pass 'supper'
 // OPTION-NEXT:     at: option 'after' of verify-level
 // OPTION-NEXT:     hint: the passes are raise-attention, decompose-graph, {{.*}}schedule
 

@@ -95,7 +95,7 @@ def test_source_line():
 
 def test_unknown_pass():
     """`after` is a pass of the pipeline."""
-    with pytest.raises(OptionError, match="no pass 'dinner'"):
+    with pytest.raises(OptionError, match="the unknown pass 'dinner'"):
         verify(ModuleOp([]), "task", "dinner")
 
 

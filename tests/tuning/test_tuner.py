@@ -250,7 +250,7 @@ def test_builder_finds_the_culprit(store, problem, monkeypatch):
     assert len(done) == len(texts) == 8
     bad = {number: str(each) for number, each in enumerate(built) if isinstance(each, WorkerError)}
     assert set(bad) == {2, 5}
-    assert "does not say what the template asks" in bad[2]
+    assert "does not have the parameters of the template" in bad[2]
     assert "could not compile" in bad[5]
     files = {next(iter(each["artifacts"].values())) for n, each in enumerate(built) if n not in bad}
     assert 2 <= len(files) <= 6  # some share a file

@@ -1,12 +1,12 @@
 """The `compute` dialect: tensors defined element by element, and the fusions that become kernels.
 
-A `compute.grid` says what element (i, j, ...) of a tensor is. Its dual, `compute.sink`, says what
-storing to element (i, j, ...) does. Inside a kernel a tensor value is a view (evaluated where it
-is loaded) and a memref value is a buffer; `compute.load` and `compute.store` take either, so that
-a kernel template never knows what its inputs and outputs are made of.
+A `compute.grid` defines element (i, j, ...) of a tensor. Its dual, `compute.sink`, defines a store
+to element (i, j, ...). Inside a kernel a tensor value is a view (evaluated at its loads) and a
+memref value is a buffer; `compute.load` and `compute.store` accept both, so templates are
+independent of the nature of their inputs and outputs.
 """
 
-# What its modules define is handed out here.
+# The definitions of all modules are exported.
 # ruff: noqa: F403
 
 from hidet.dialects.compute.fusion import *

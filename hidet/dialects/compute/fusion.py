@@ -1,4 +1,4 @@
-"""`compute.fusion`: what becomes one kernel."""
+"""`compute.fusion`: the ops of one kernel."""
 
 from collections.abc import Sequence
 from typing import Self
@@ -25,10 +25,10 @@ from hidet.dialects.syntax import parse_body, print_body
 
 @irdl_op_definition
 class FusionOp(IRDLOperation):
-    """`compute.fusion`: grids and at most one anchor that become one kernel.
+    """`compute.fusion`: grids and anchors that become one kernel.
 
-    Isolated: `(%x_ = %x : type, ...)` lists what it reads. The text of the region, with names
-    normalised, is the key under which its kernel is found again.
+    It is isolated: `(%x_ = %x : type, ...)` lists its inputs. The normalized text of the region is
+    the key of its kernel.
     """
 
     name = "compute.fusion"

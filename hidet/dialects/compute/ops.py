@@ -1,4 +1,4 @@
-"""Tensors element by element: grids, reductions, sinks, loads and stores."""
+"""Ops that define tensors element by element: grids, reductions, sinks, loads and stores."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ from hidet.dialects.syntax import IndexedRegion, IntegerList
 
 
 def single_block(argument_types: Sequence[Attribute]) -> Region:
-    """Return a region with one empty block that has arguments of these types."""
+    """Return a region with one empty block with arguments."""
     return Region(Block(arg_types=argument_types))
 
 
 def terminator_of(region: Region) -> YieldOp:
-    """Return the `compute.yield` that ends a region; raise VerifyException where there is none."""
+    """Return the `compute.yield` of a region; raise VerifyException if there is none."""
     last = region.block.last_op
     if not isinstance(last, YieldOp):
         raise VerifyException("the region must end in compute.yield")
@@ -45,7 +45,6 @@ def terminator_of(region: Region) -> YieldOp:
 
 
 def _verify_indices(shaped: Shaped, indices: Sequence[SSAValue], op: str) -> None:
-    """Check that there is one index for each dimension of the shaped type."""
     rank = shaped.get_num_dims()
     if len(indices) != rank:
         raise VerifyException(f"{op} has {len(indices)} indices for {shaped} of rank {rank}")
@@ -53,7 +52,7 @@ def _verify_indices(shaped: Shaped, indices: Sequence[SSAValue], op: str) -> Non
 
 @irdl_op_definition
 class YieldOp(IRDLOperation):
-    """`compute.yield`: ends a body with the values that it defines."""
+    """`compute.yield`: terminates a body with its values."""
 
     name = "compute.yield"
 
@@ -67,11 +66,11 @@ class YieldOp(IRDLOperation):
 
 
 STORED = "compute.stored"
-"""The attribute of a grid that only moves elements, and is worth a copy."""
+"""The attribute of a grid that only moves elements, but is materialized."""
 
 
 class IndexedOp(IRDLOperation, ABC):
-    """An operation whose body yields a scalar for every index of a domain."""
+    """An op whose body yields a scalar for every index of a domain."""
 
     body = region_def("single_block")
 
@@ -82,16 +81,16 @@ class IndexedOp(IRDLOperation, ABC):
 
     @property
     def indices(self) -> Sequence[SSAValue]:
-        """The index arguments, one for each dimension of the domain."""
+        """The index arguments, one per dimension."""
         return self.body.block.args
 
     @property
     def yielded(self) -> SSAValue:
-        """The scalar of an index."""
+        """The yielded scalar."""
         return terminator_of(self.body).values[0]
 
     def verify_body(self, element: Attribute, rank_error: str) -> None:
-        """Check that the arguments are indices of the domain, and the type of what is yielded."""
+        """Check the index arguments and the type of the yielded scalar."""
         if any(not isinstance(argument.type, IndexType) for argument in self.indices):
             raise VerifyException(f"the arguments of {self.name} must be of type index")
         if len(self.indices) != len(self.shape):
@@ -101,10 +100,10 @@ class IndexedOp(IRDLOperation, ABC):
 
 @irdl_op_definition
 class GridOp(IndexedOp):
-    """`compute.grid`: the tensor whose element (i, j, ...) is what the body yields.
+    """`compute.grid`: the tensor whose element (i, j, ...) the body yields.
 
-    One with the attribute `compute.stored` is no view, though it only moves elements: who reads it
-    often finds runs in memory.
+    With the attribute `compute.stored` it is no view even if it only moves elements: its consumers
+    need contiguous memory.
     """
 
     name = "compute.grid"
@@ -122,24 +121,24 @@ class GridOp(IndexedOp):
 
     @property
     def is_stored(self) -> bool:
-        """Whether the tensor is stored for those who read it."""
+        """Whether the tensor is materialized for its consumers."""
         return STORED in self.attributes
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The extents of the domain, which are those of the result."""
+        """The extents of the domain, those of the result."""
         assert isinstance(self.result.type, TensorType)
         return self.result.type.get_shape()
 
     def verify_(self) -> None:
-        """Check arguments against the rank and the yielded scalar against the element type."""
+        """Check the arguments and the yielded type against the result."""
         result = self.result.type
         assert isinstance(result, TensorType)
         self.verify_body(result.element_type, f"but defines {result}")
 
 
 def verify_yield(op: YieldOp, types: Sequence[Attribute]) -> None:
-    """Check the types of what a body yields against the expected ones."""
+    """Check the types of yielded values."""
     found = [value.type for value in op.values]
     if found != list(types):
         want = ", ".join(map(str, types))
@@ -148,7 +147,7 @@ def verify_yield(op: YieldOp, types: Sequence[Attribute]) -> None:
 
 
 class ReduceKind(StrEnum):
-    """How `compute.reduce` and `task.combine` combine two values; `max` and `min` keep NaN."""
+    """The reduction of `compute.reduce` and `task.combine`; `max` and `min` propagate NaN."""
 
     ADD = auto()
     MUL = auto()
@@ -161,10 +160,10 @@ ReduceKindAttr = enum_attribute("compute.kind", ReduceKind)
 
 @irdl_op_definition
 class ReduceOp(IndexedOp):
-    """`compute.reduce`: combines what the body yields for every index in the given extents.
+    """`compute.reduce`: reduces what the body yields over the extents.
 
-    An empty domain gives the neutral element of the kind (the infinities for `max` and `min`
-    of floats, the extreme integers for integers).
+    An empty domain yields the neutral element (infinities for `max` and `min` of floats, extreme
+    values for integers).
     """
 
     name = "compute.reduce"
@@ -198,11 +197,11 @@ class ReduceOp(IndexedOp):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The extents of the reduced domain."""
+        """The reduced extents."""
         return tuple(extent.data for extent in self.extents)
 
     def verify_(self) -> None:
-        """Check the arguments against the extents and the body against the result."""
+        """Check the arguments and the yielded type."""
         if any(extent < 0 for extent in self.shape):
             raise VerifyException(f"compute.reduce has the negative extents {list(self.shape)}")
         self.verify_body(self.result.type, f"for {len(self.extents)} extents")
@@ -218,7 +217,7 @@ _ELEMENT = MessageConstraint(_T, "an element has the type that the tensor or mem
 
 @irdl_op_definition
 class LoadOp(AccessingOp):
-    """`compute.load`: element (i, j, ...) of a view or a buffer; the indices are in bounds."""
+    """`compute.load`: element (i, j, ...) of a view or a buffer; indices are in bounds."""
 
     name = "compute.load"
 
@@ -245,7 +244,7 @@ class LoadOp(AccessingOp):
 
 @irdl_op_definition
 class StoreOp(AccessingOp):
-    """`compute.store`: gives a scalar to element (i, j, ...) of a sink or a buffer."""
+    """`compute.store`: stores a scalar to element (i, j, ...) of a sink or a buffer."""
 
     name = "compute.store"
 
@@ -258,7 +257,7 @@ class StoreOp(AccessingOp):
 
     @property
     def effects(self) -> Effects:
-        """A buffer is written; what a sink writes is known when it is inlined."""
+        """A buffer is written; what a sink writes is unknown until it is inlined."""
         return {write(self.target if is_memref(self.target.type) else None)}
 
     def verify_(self) -> None:
@@ -268,10 +267,10 @@ class StoreOp(AccessingOp):
 
 @irdl_op_definition
 class SinkOp(IRDLOperation):
-    """`compute.sink`: a tensor to be stored to; the body says what a store of `%v` at (i, j) does.
+    """`compute.sink`: a tensor to store to; the body defines a store of `%v` at (i, j).
 
-    The last argument of the body is the stored scalar, those before it are the indices. The body
-    stores to one or several buffers, which is how a kernel gets several outputs.
+    The last argument of the body is the stored scalar, the others are the indices. The body stores
+    to one or several buffers, so a kernel can have several outputs.
     """
 
     name = "compute.sink"
@@ -291,12 +290,12 @@ class SinkOp(IRDLOperation):
 
     @property
     def indices(self) -> Sequence[SSAValue]:
-        """The index arguments, one for each dimension."""
+        """The index arguments, one per dimension."""
         return self.body.block.args[:-1]
 
     @property
     def value(self) -> SSAValue:
-        """The scalar that is being stored."""
+        """The stored scalar."""
         return self.body.block.args[-1]
 
     def verify_(self) -> None:

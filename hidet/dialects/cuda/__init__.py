@@ -1,11 +1,11 @@
-"""The `cuda` dialect: what one CUDA thread executes, the kernel around it, and its launch.
+"""The `cuda` dialect: the code of one CUDA thread, kernels, and their launches.
 
-Together with `arith`, `math`, `scf` and `memref` this is all that the printer knows. Values are
-scalars and memrefs of one thread. A memref without a memory space lives in global memory; other
-spaces are named by `#cuda.space<...>`.
+The printer supports this dialect, `arith`, `math`, `scf` and `memref`. Values are scalars and
+memrefs of one thread. A memref without a memory space is in global memory; other spaces are
+`#cuda.space<...>`.
 """
 
-# What its modules define is handed out here.
+# The definitions of all modules are exported.
 # ruff: noqa: F403
 
 from hidet.dialects.cuda.arithmetic import *

@@ -1,8 +1,7 @@
-"""Arithmetic of one thread that `arith` and `math` lack: entries of the table, and operations.
+"""Scalar and packed arithmetic beyond `arith` and `math`: instruction tables and ops.
 
-An entry says what the device header calls the instruction, and which machines have it.
-`vector<2xf16>` and `vector<2xbf16>` are the words that the machine computes with. A word of a
-scalar type has no arithmetic as such: `cuda.join %a, %b : f16, f16 to i32` is the bits of both.
+A table entry has the name in the device header and the required architecture. `vector<2xf16>` and
+`vector<2xbf16>` are packed 32-bit words. `cuda.join %a, %b : f16, f16 to i32` reinterprets bits.
 """
 
 from dataclasses import dataclass
@@ -46,16 +45,12 @@ from hidet.dialects.fields import FieldsOp
 
 
 class ScalarOp(InstructionOp):
-    """An instruction that computes a scalar from scalars and does nothing else."""
+    """A pure instruction on scalars."""
 
 
 @dataclass(frozen=True)
 class FunctionInstruction(Instruction):
-    """A function of an f32 that the machine computes in one step, with an error.
-
-    Attributes:
-        error: the largest error, in words.
-    """
+    """An approximate function of an f32."""
 
     error: str = ""
 
@@ -73,22 +68,22 @@ FAST: dict[str, FunctionInstruction] = {
         ("sqrt", "sqrt.approx.ftz", 50, "about 2^-23 of the result"),
     )
 }
-"""Fast functions by name; numbers too small to be normal count as zero."""
+"""Fast functions by name; subnormals are flushed to zero."""
 
 PACKED: dict[str, Instruction] = {
     name: Instruction(f"packed_{name}", (), f"{name}{rounding}.f16x2", 80)
     for names, rounding in (("add sub mul fma", ".rn"), ("min max neg abs", ""))
     for name in names.split()
 }
-"""Functions of two halves at once, by name; f16 stands for bf16 as well."""
+"""Packed functions of two f16 or bf16, by name."""
 
 
 @irdl_op_definition
 class Lop3Op(ScalarOp):
-    """`cuda.lop3 %a, %b, %c table 232`: a function of three bits, for each bit of three words.
+    """`cuda.lop3 %a, %b, %c table 232`: a bitwise function of three words.
 
-    Bit 4 * a + 2 * b + c of the table is the value for the bits a, b and c: the table of a function
-    f is f(0xF0, 0xCC, 0xAA).
+    Bit 4 * a + 2 * b + c of the table is the value for bits a, b and c: the table of a function f
+    is f(0xF0, 0xCC, 0xAA).
     """
 
     name = "cuda.lop3"
@@ -104,21 +99,21 @@ class Lop3Op(ScalarOp):
 
     @property
     def function(self) -> str:
-        """The function, with the table of bits."""
+        """The function, with the lookup table."""
         return f"{self.instruction.function}<{self.table.value.data:#04x}>"
 
     def verify_(self) -> None:
-        """Check the table of bits."""
+        """Check the lookup table."""
         if not 0 <= self.table.value.data < 256:
-            raise VerifyException(f"the table of bits is 0 to 255, not {self.table.value.data}")
+            raise VerifyException(f"a lookup table is 0 to 255, not {self.table.value.data}")
 
 
 @irdl_op_definition
 class PrmtOp(ScalarOp):
-    """`cuda.prmt %a, %b, %selector`: four of the eight bytes of two words.
+    """`cuda.prmt %a, %b, %selector`: selects four of the eight bytes of two words.
 
-    Digit i of the selector, of 4 bits, says which byte becomes byte i: 0 to 3 are those of a, 4 to
-    7 those of b; with 8 added, all bits of it become the sign of that byte.
+    The i-th 4-bit digit of the selector selects byte i: 0 to 3 from a, 4 to 7 from b; with 8 added,
+    the sign of that byte is replicated.
     """
 
     name = "cuda.prmt"
@@ -134,9 +129,9 @@ class PrmtOp(ScalarOp):
 
 @irdl_op_definition
 class RoundTf32Op(ScalarOp):
-    """`cuda.round_tf32 %x`: an f32 rounded to the nearest number of TF32, ties away from zero.
+    """`cuda.round_tf32 %x`: an f32 rounded to the nearest TF32, ties away from zero.
 
-    Tensor cores ignore the lower 13 bits of a factor, which cuts it off; they are zero here.
+    Tensor cores ignore the lower 13 bits of an operand, which truncates it; they are zero here.
     """
 
     name = "cuda.round_tf32"
@@ -149,16 +144,17 @@ class RoundTf32Op(ScalarOp):
 
 
 FastFunction = StrEnum("FastFunction", "EXP2 LOG2 SIN COS TANH RCP RSQRT SQRT")
-"""A function that the machine computes in one step, with an error."""
+"""A fast approximate function."""
 
 FastFunctionAttr = enum_attribute("cuda.fast_function", FastFunction)
 
 
 @irdl_op_definition
 class FastOp(ScalarOp):
-    """`cuda.fast exp2 %x`: a function of an f32, with the error that the instruction table states.
+    """`cuda.fast exp2 %x`: an approximate function of an f32.
 
-    Numbers too small to be normal count as zero. The CPU computes it precisely.
+    The instruction table states the error. Subnormals are flushed to zero. The CPU computes it
+    precisely.
     """
 
     name = "cuda.fast"
@@ -179,7 +175,7 @@ _NUMBER = BaseAttr(IntegerType) | AnyFloatConstr
 class FunctionOp(ScalarOp):
     """`cuda.function "popc"(%x) : (i32) -> i32`: a function of `hidet.arch.functions`.
 
-    Integers have no sign in the IR: a word is one of 32 or 64 bits.
+    Integers are signless: a word has 32 or 64 bits.
     """
 
     name = "cuda.function"
@@ -194,7 +190,7 @@ class FunctionOp(ScalarOp):
 
     @property
     def instruction(self) -> ScalarFunction:
-        """The entry of the table, which knows the types and what is computed."""
+        """The table entry, with its signatures."""
         entry = super().instruction
         assert isinstance(entry, ScalarFunction)
         return entry
@@ -212,9 +208,9 @@ class FunctionOp(ScalarOp):
 
 @irdl_op_definition
 class FloorModOp(FieldsOp):
-    """`cuda.floormodsi %a, %b : i32`: what `arith.floordivsi` leaves, Python's `a % b`.
+    """`cuda.floormodsi %a, %b : i32`: the remainder of `arith.floordivsi`, as Python's `a % b`.
 
-    It has the sign of b. `arith.remsi` is what a division towards zero leaves, with the sign of a.
+    It has the sign of b, whereas `arith.remsi` has that of a.
     """
 
     name = "cuda.floormodsi"
@@ -233,7 +229,7 @@ _Word = BaseAttr(IntegerType) | AnyFloatConstr | BaseAttr(VectorType)
 
 
 def word_bits(kind: Attribute) -> int:
-    """Return the bits of a scalar or a pair; raises VerifyException for what is neither."""
+    """Return the bits of a scalar or a pair; raise VerifyException for other types."""
     if isinstance(kind, VectorType):
         is_half = isinstance(kind.element_type, Float16Type | BFloat16Type)
         if kind.get_shape() != (2,) or not is_half:
@@ -247,9 +243,9 @@ def word_bits(kind: Attribute) -> int:
 
 @irdl_op_definition
 class JoinOp(ScalarOp):
-    """`cuda.join %a, %b : f16, f16 to vector<2xf16>`: the bits of some values as one value.
+    """`cuda.join %a, %b : f16, f16 to vector<2xf16>`: the concatenated bits of values.
 
-    The first one has the lowest bits. Of a single value it is the same bits as another type.
+    The first one has the lowest bits. A single value is bitcast.
     """
 
     name = "cuda.join"
@@ -261,7 +257,7 @@ class JoinOp(ScalarOp):
     assembly_format = "$parts attr-dict `:` type($parts) `to` type($result)"
 
     def verify_(self) -> None:
-        """Check that the parts are of one type, and have the bits of the result."""
+        """Check that the parts have the same type, and together the bits of the result."""
         kinds = {part.type for part in self.parts}
         bits = sum(word_bits(part.type) for part in self.parts)
         if len(kinds) != 1 or bits != word_bits(self.result.type):
@@ -271,7 +267,7 @@ class JoinOp(ScalarOp):
 
 @irdl_op_definition
 class PartOp(ScalarOp):
-    """`cuda.part 1 of %w : vector<2xf16> to f16`: some neighbouring bits of a value."""
+    """`cuda.part 1 of %w : vector<2xf16> to f16`: a slice of the bits of a value."""
 
     name = "cuda.part"
     ENTRY: ClassVar = Instruction("part", (), "mov", 50)
@@ -283,7 +279,7 @@ class PartOp(ScalarOp):
     assembly_format = "$number `of` $whole attr-dict `:` type($whole) `to` type($result)"
 
     def verify_(self) -> None:
-        """Check that the whole has this part."""
+        """Check that the part is in range."""
         count, rest = divmod(word_bits(self.whole.type), word_bits(self.result.type))
         if rest or count < 2 or not 0 <= self.number.value.data < count:
             raise VerifyException(
@@ -292,10 +288,10 @@ class PartOp(ScalarOp):
 
 
 PackedFunction = StrEnum("PackedFunction", "ADD SUB MUL FMA MIN MAX NEG ABS")
-"""What the machine computes of two halves at once."""
+"""A packed function of two f16 or bf16."""
 
 OPERANDS = {PackedFunction.NEG: 1, PackedFunction.ABS: 1, PackedFunction.FMA: 3}
-"""How many operands a packed function has, where that is not two."""
+"""The number of operands of packed functions; two by default."""
 
 PackedFunctionAttr = enum_attribute("cuda.packed_function", PackedFunction)
 
@@ -304,8 +300,8 @@ PackedFunctionAttr = enum_attribute("cuda.packed_function", PackedFunction)
 class PackedOp(ScalarOp):
     """`cuda.packed fma %a, %b, %c : vector<2xf16>`: a function of both elements of pairs.
 
-    Each result is rounded once, to nearest even; compilers do not contract two of them. `min` and
-    `max` prefer a number to NaN.
+    Each result is rounded once, to nearest even, and never contracted. `min` and `max` prefer a
+    number to NaN.
     """
 
     name = "cuda.packed"

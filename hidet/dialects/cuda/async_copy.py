@@ -1,4 +1,4 @@
-"""Copies from and to shared memory that go on while the thread does something else."""
+"""Asynchronous copies from and to shared memory."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -26,19 +26,19 @@ from hidet.dialects.enums import enum_attribute
 from hidet.dialects.shaped import element_of
 
 CopyCache = StrEnum("CopyCache", "CA CG")
-"""Where an asynchronous copy caches what it reads: at all levels, or in L2 only (16 bytes)."""
+"""The cache levels of an asynchronous copy: all, or L2 only (16 bytes)."""
 
 CopyCacheAttr = enum_attribute("cuda.copy_cache", CopyCache)
 
 
 @irdl_op_definition
 class CpAsyncOp(VectorCopyOp):
-    """`cuda.cp_async cg %x[%i] to %s[%j, %k] width 8`: begins to copy neighbouring elements.
+    """`cuda.cp_async cg %x[%i] to %s[%j, %k] width 8`: an asynchronous copy of contiguous elements.
 
-    The copy is part of the group that the next `cuda.cp_async_commit` of the thread makes. Its
-    target has the elements after a `cuda.cp_async_wait` for that group, for this thread; after a
-    barrier as well, for the others. Both addresses are multiples of its size, of 4, 8 or 16 bytes.
-    With `valid %n` only the first n elements are read, and zeros are written for the rest.
+    The copy joins the group of the thread's next `cuda.cp_async_commit`. The elements are visible
+    to the thread after a `cuda.cp_async_wait` for that group, and to others after a barrier. Both
+    addresses are aligned to the size, of 4, 8 or 16 bytes. With `valid %n` only the first n
+    elements are read, and the rest is filled with zeros.
     """
 
     name = "cuda.cp_async"
@@ -54,7 +54,7 @@ class CpAsyncOp(VectorCopyOp):
     )
 
     def verify_(self) -> None:
-        """Check the operands, the element types and the size of the copy."""
+        """Check the operands and the size of the copy."""
         super().verify_()
         entry = CP_ASYNC[str(self.cache.data.value)]
         if self.size not in entry.sizes:
@@ -66,10 +66,9 @@ class CpAsyncOp(VectorCopyOp):
 
 @irdl_op_definition
 class CpAsyncWaitOp(GroupWaitOp):
-    """`cuda.cp_async_wait 1`: waits for the thread's groups of copies, but for the latest ones.
+    """`cuda.cp_async_wait 1`: waits until at most that many of the thread's groups are in flight.
 
-    So many groups may still be under way afterwards; 0 waits for all. Other threads see what was
-    copied after a barrier only.
+    Other threads see the copied elements only after a barrier.
     """
 
     name = "cuda.cp_async_wait"
@@ -78,15 +77,15 @@ class CpAsyncWaitOp(GroupWaitOp):
 
 @irdl_op_definition
 class TmaLoadOp(InstructionOp):
-    """`cuda.tma_load %map(%x, %y) to %s[%i] barrier %b[%j]`: begins to copy a box of a tensor.
+    """`cuda.tma_load %map(%x, %y) to %s[%i] barrier %b[%j]`: an asynchronous load of a box.
 
-    The coordinates, fastest dimension first, are those of the first element of the box; what lies
-    outside of the tensor becomes zero. One thread asks for it. The barrier gets the bytes of the
-    whole box. With `blocks %mask` the box goes to the same place in each block of the cluster whose
-    bit is set, and its bytes to the barrier of that block at the same place.
+    The coordinates of the first element are in order of increasing stride; elements out of bounds
+    are zero. One thread issues it. The mbarrier counts the bytes of the whole box. With `blocks
+    %mask` the box is multicast to the same shared address of each block of the cluster in the mask,
+    and its bytes are counted by the mbarrier at the same address there.
 
-    Of a map of pixels the coordinates are those of the first channel and of the first pixel, and
-    `offset(%x, %y)` says how far from each of its pixels the copied ones are, 0 or more.
+    For a map of pixels, the coordinates are those of the first channel and base pixel, and
+    `offset(%x, %y)` is the displacement from base pixels, non-negative.
     """
 
     name = "cuda.tma_load"
@@ -109,7 +108,7 @@ class TmaLoadOp(InstructionOp):
 
     @property
     def instruction(self) -> Instruction:
-        """The entry of the table."""
+        """The table entry."""
         if self.offset:
             return _of_rank(hopper.TMA_LOAD_PIXELS, self.coordinates)
         table = hopper.TMA_LOAD if self.blocks is None else hopper.TMA_LOAD_MULTICAST
@@ -117,12 +116,12 @@ class TmaLoadOp(InstructionOp):
 
     @property
     def scalars(self) -> Sequence[SSAValue]:
-        """The tensor, the blocks if they are said, the coordinates of the box, and the offset."""
+        """The tensor map, the block mask, the coordinates of the box, and the offset."""
         blocks = () if self.blocks is None else (self.blocks,)
         return (self.map, *blocks, *self.coordinates, *self.offset)
 
     def verify_(self) -> None:
-        """Check the operands, and that there is an offset where the map is one of pixels."""
+        """Check the operands, and the offset for a map of pixels."""
         super().verify_()
         assert isinstance(self.map.type, TensorMapType)
         pixels = self.map.type.pixels
@@ -135,16 +134,16 @@ class TmaLoadOp(InstructionOp):
 
     @property
     def effects(self) -> Effects:
-        """The tensor is read besides."""
+        """The effects of the table, and a read of the tensor."""
         return super().effects | {read(self.map)}
 
 
 @irdl_op_definition
 class TmaStoreOp(InstructionOp):
-    """`cuda.tma_store %s[%i] to %map(%x, %y)`: begins to copy a box to a tensor.
+    """`cuda.tma_store %s[%i] to %map(%x, %y)`: an asynchronous store of a box.
 
-    What lies outside of the tensor is left out. One thread asks for it, after all writers have
-    come to a `cuda.fence_proxy_async` and a barrier; it makes groups of its stores and waits.
+    Elements out of bounds are dropped. One thread issues it, after all writers have executed a
+    `cuda.fence_proxy_async` and a barrier, and commits and waits for its groups of stores.
     """
 
     name = "cuda.tma_store"
@@ -162,11 +161,11 @@ class TmaStoreOp(InstructionOp):
 
     @property
     def instruction(self) -> Instruction:
-        """The entry of the table."""
+        """The table entry."""
         return _of_rank(hopper.TMA_STORE, self.coordinates)
 
     def verify_(self) -> None:
-        """Check the operands, and that the map is one of boxes."""
+        """Check the operands, and that the map has boxes."""
         super().verify_()
         assert isinstance(self.map.type, TensorMapType)
         if self.map.type.pixels is not None:
@@ -174,12 +173,12 @@ class TmaStoreOp(InstructionOp):
 
     @property
     def effects(self) -> Effects:
-        """The tensor is written besides."""
+        """The effects of the table, and a write of the tensor."""
         return super().effects | {write(self.map)}
 
 
 def _of_rank(table: dict[int, Instruction], coordinates: Sequence[SSAValue]) -> Instruction:
-    """Return the copy of a tensor with so many coordinates; raises VerifyException for others."""
+    """Return the entry for a number of coordinates; raise VerifyException if there is none."""
     if len(coordinates) not in table:
         raise VerifyException(
             f"tensors of rank {min(table)} to {max(table)} are copied, not of rank "
@@ -190,9 +189,9 @@ def _of_rank(table: dict[int, Instruction], coordinates: Sequence[SSAValue]) -> 
 
 @irdl_op_definition
 class TmaWaitOp(GroupWaitOp):
-    """`cuda.tma_wait 0`: waits until the thread's stores have read shared memory, but for so many.
+    """`cuda.tma_wait 0`: waits until all but the latest stores have read shared memory.
 
-    The number is that of the latest groups which may still be reading.
+    The number is the commit groups that may still be in flight.
     """
 
     name = "cuda.tma_wait"

@@ -1,4 +1,4 @@
-"""Atomic updates of memory."""
+"""Atomic read-modify-write operations."""
 
 from typing import ClassVar
 
@@ -32,7 +32,6 @@ from hidet.dialects.cuda.memory_access import AccessScopeAttr
 from hidet.dialects.cuda.table_ops import InstructionOp
 from hidet.dialects.effects import ANY_MEMORY, AccessingOp, Effects, OwnEffects, read, write
 from hidet.dialects.enums import enum_attribute
-from hidet.dialects.shaped import memref_type
 
 ATOMIC_PAIRS: dict[str, Instruction] = {
     space: Instruction(
@@ -43,21 +42,21 @@ ATOMIC_PAIRS: dict[str, Instruction] = {
     )
     for space in ("shared", "global")
 }
-"""Additions to two neighbouring elements of 16 bits, by the memory in which these lie."""
+"""Packed additions to two 16-bit elements, by memory space."""
 
 AtomicKind = StrEnum("AtomicKind", "ADD MAX MIN UMAX UMIN AND OR XOR EXCHANGE CAS")
-"""How an atomic operation updates an element; integers are signed, but for `umax` and `umin`."""
+"""The update of an atomic; integers are signed, except for `umax` and `umin`."""
 
 AtomicKindAttr = enum_attribute("cuda.atomic_kind", AtomicKind)
 
 
 @irdl_op_definition
 class AtomicOp(AccessingOp):
-    """`cuda.atomic add %v, %x[%i]`: updates an element as one step; gives its old value.
+    """`cuda.atomic add %v, %x[%i]`: an atomic update of an element; returns its old value.
 
-    `cuda.atomic cas %v if %old, %x[%i]` stores `%v` where the element is `%old`. It is one step for
-    the threads of the GPU, or of another `scope`. All are relaxed: they order no other access (PTX
-    ISA, `atom.relaxed`); fences around them do.
+    `cuda.atomic cas %v if %old, %x[%i]` stores `%v` if the element is `%old`. It is atomic for the
+    threads of the GPU, or of another `scope`, and relaxed: it orders no other accesses (PTX ISA,
+    `atom.relaxed`).
     """
 
     name = "cuda.atomic"
@@ -81,23 +80,21 @@ class AtomicOp(AccessingOp):
 
     @property
     def effects(self) -> Effects:
-        """Reads and writes of the element, which others watch to know what else they may access."""
+        """The element is read and written; as synchronization, so is any memory."""
         return ANY_MEMORY | {read(self.memref), write(self.memref)}
 
     def verify_(self) -> None:
-        """Check the rank, and that `cas` compares."""
-        kind = memref_type(self.memref)
-        if len(self.indices) != kind.get_num_dims():
-            raise VerifyException(f"{len(self.indices)} indices for {kind}")
+        """Check the rank, and that only `cas` compares."""
+        self.verify_ranks()
         if (self.kind.data is AtomicKind.CAS) != (self.expected is not None):
             raise VerifyException("'cas' has a value to compare with, after 'if', and no other has")
 
 
 @irdl_op_definition
 class AtomicPairOp(InstructionOp):
-    """`cuda.atomic_pair %a, %b, %x[%i]`: adds to two neighbouring elements of f16 or bf16.
+    """`cuda.atomic_pair %a, %b, %x[%i]`: adds to two adjacent f16 or bf16 elements.
 
-    Each of them is updated as one step; their address is a multiple of 4 bytes.
+    Each of them is updated atomically; their address is aligned to 4 bytes.
     """
 
     name = "cuda.atomic_pair"
@@ -118,7 +115,7 @@ class AtomicPairOp(InstructionOp):
 
     @property
     def instruction(self) -> Instruction:
-        """The entry of the table."""
+        """The table entry."""
         return ATOMIC_PAIRS["shared" if space_of(self.memref.type) is Space.SHARED else "global"]
 
     @property
@@ -128,5 +125,5 @@ class AtomicPairOp(InstructionOp):
 
 
 def scope_argument(op: AtomicOp | AtomicPairOp) -> str:
-    """Return the argument of the function's template, where the scope is not the GPU."""
+    """Return the template argument of the function, if the scope is not the GPU."""
     return "" if op.scope is None else f"<hidet::Scope::{op.scope.data.value}>"

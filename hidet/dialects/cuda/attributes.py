@@ -1,4 +1,4 @@
-"""Attributes of the `cuda` dialect: memory spaces and small enumerations."""
+"""Attributes of the `cuda` dialect: memory spaces and enumerations."""
 
 from xdsl.dialects.builtin import MemRefType, NoneAttr
 from xdsl.dialects.utils import EnumAttribute
@@ -13,16 +13,16 @@ from hidet.dialects.enums import enum_attribute
 from hidet.dialects.shaped import memref_type
 
 Space = StrEnum("Space", "GLOBAL SHARED REGISTER LOCAL")
-"""Where a memref lives.
+"""Memory spaces.
 
-`register`: a tile spread over workers, its layout is a task map. `local`: an array or, at
-rank 0, a variable of one thread; what register tiles become in `lower-task`.
+`register`: a tile distributed over workers by a task map, its layout. `local`: an array or, at
+rank 0, a variable of one thread, which `lower-task` lowers register tiles to.
 """
 
 
 @irdl_attr_definition
 class SpaceAttr(EnumAttribute[Space]):
-    """The memory space of a memref, `#cuda.space<shared>`; global memory is the absence of one."""
+    """The memory space of a memref, `#cuda.space<shared>`; global memory has none."""
 
     name = "cuda.space"
 
@@ -39,12 +39,12 @@ class SpaceAttr(EnumAttribute[Space]):
 
 
 def space_of(memref: Attribute) -> Space:
-    """Return the memory space of a memref type; raises VerifyException for one that is not ours."""
+    """Return the memory space of a memref type; raise VerifyException for a foreign one."""
     assert isinstance(memref, MemRefType)
     if isinstance(memref.memory_space, SpaceAttr):
         return memref.memory_space.data
     if not isinstance(memref.memory_space, NoneAttr):
-        raise VerifyException(f"{memref} lies in no space that #cuda.space<...> names")
+        raise VerifyException(f"{memref} has no memory space of #cuda.space<...>")
     return Space.GLOBAL
 
 
@@ -61,20 +61,20 @@ DimensionAttr = enum_attribute("cuda.dimension", Dimension)
 
 
 ShuffleKind = StrEnum("ShuffleKind", "IDX XOR UP DOWN")
-"""From which lane of the warp `cuda.shfl` takes its value."""
+"""The source lane of `cuda.shfl`."""
 
 ShuffleKindAttr = enum_attribute("cuda.shuffle", ShuffleKind)
 
 
 LeaveKind = StrEnum("LeaveKind", "BREAK CONTINUE RETURN")
-"""What `cuda.leave` leaves: the loop around it, its iteration, or the kernel."""
+"""What `cuda.leave` exits: the loop around it, its iteration, or the kernel."""
 
 LeaveKindAttr = enum_attribute("cuda.leave_kind", LeaveKind)
 
 
 BufferKind = StrEnum("BufferKind", "ARENA PREPARED CONSTANT")
-"""Who owns the memory behind `cuda.buffer`.
+"""The owner of the memory of a `cuda.buffer`.
 
-`arena`: one call. `prepared`: a set of weights. `constant`: the caller (a weight, read live)."""
+`arena`: one call. `prepared`: a weight set. `constant`: the caller (a weight, read live)."""
 
 BufferKindAttr = enum_attribute("cuda.buffer_kind", BufferKind)

@@ -1,6 +1,6 @@
-"""Where threads meet, and what they order: votes, fences, barriers of a block and in memory.
+"""Synchronization ops: votes, fences, barriers of a block, and mbarriers.
 
-Also what warps and blocks do that work on different things: share out registers, hand over.
+Also ops of warp specialization: register reallocation.
 """
 
 from typing import ClassVar
@@ -41,7 +41,7 @@ BLOCK_VOTES: dict[str, Instruction] = {
     kind: Instruction(f"sync_threads_{kind}", (), f"barrier.cta.red.{ptx}.aligned", 50, orders=True)
     for kind, ptx in (("and", "and.pred"), ("or", "or.pred"), ("count", "popc.u32"))
 }
-"""Barriers of a block that give what its threads say together, by what they are asked."""
+"""Block barriers with a reduction, by kind."""
 
 EFFECTS: dict[str, Instruction] = {
     name: Instruction(name, (), ptx, arch, orders=True)
@@ -53,23 +53,23 @@ EFFECTS: dict[str, Instruction] = {
         ("nanosleep", "nanosleep.u32", 70),
     )
 }
-"""What a thread does by itself that is neither arithmetic nor an access, by name."""
+"""Side effects of one thread that are no memory accesses, by name."""
 
 EFFECT_OPERANDS: dict[str, int] = {"nanosleep": 1}
-"""How many numbers of 32 bits an effect takes, where it takes any."""
+"""The number of i32 operands of an effect; 0 by default."""
 
 BlockVote = StrEnum("BlockVote", "AND OR COUNT")
-"""What the threads of a block are asked at a barrier, as by CUDA's `__syncthreads_*`."""
+"""The reduction of a block barrier, as in CUDA's `__syncthreads_*`."""
 
 BlockVoteAttr = enum_attribute("cuda.block_vote", BlockVote)
 
 
 @irdl_op_definition
 class SyncVoteOp(InstructionOp):
-    """`cuda.sync_vote and %p : i1`: a barrier of the block that gives what its threads say.
+    """`cuda.sync_vote and %p : i1`: a barrier of the block with a reduction of a predicate.
 
-    `and` and `or` give an i1: whether the predicate holds for all threads, or for one of them;
-    `count` gives an i32: for how many. Like `cuda.sync_threads` it orders their accesses.
+    `and` and `or` return an i1, `count` the number of threads with a true predicate as an i32. Like
+    `cuda.sync_threads` it orders memory accesses.
     """
 
     name = "cuda.sync_vote"
@@ -93,11 +93,10 @@ class SyncVoteOp(InstructionOp):
 
 @irdl_op_definition
 class EffectOp(InstructionOp):
-    """`cuda.effect "fence_gpu"()`: what a thread does by itself, an entry of `EFFECTS`.
+    """`cuda.effect "fence_gpu"()`: a side effect of one thread, an entry of `EFFECTS`.
 
-    Fences keep the accesses before them ahead of those after them, for the threads of the block
-    (`fence_cta`), of the GPU, or of the whole machine (`fence_sys`). `"nanosleep"(%ns)` waits for
-    about so many nanoseconds.
+    Fences order the accesses before and after them for the threads of the block (`fence_cta`), of
+    the GPU, or of the system (`fence_sys`). `"nanosleep"(%ns)` sleeps for about %ns nanoseconds.
     """
 
     name = "cuda.effect"
@@ -110,7 +109,7 @@ class EffectOp(InstructionOp):
     assembly_format = "$callee `(` $numbers `)` attr-dict"
 
     def verify_(self) -> None:
-        """Check how many numbers there are."""
+        """Check the number of operands."""
         wanted = EFFECT_OPERANDS.get(self.instruction.function, 0)
         if len(self.numbers) != wanted:
             raise VerifyException(
@@ -119,17 +118,17 @@ class EffectOp(InstructionOp):
 
 
 VoteKind = StrEnum("VoteKind", "ANY ALL BALLOT")
-"""What the lanes of a warp are asked, as by CUDA's `__*_sync`."""
+"""The reduction of a warp vote, as in CUDA's `__*_sync`."""
 
 VoteKindAttr = enum_attribute("cuda.vote_kind", VoteKind)
 
 
 @irdl_op_definition
 class VoteOp(FieldsOp):
-    """`cuda.vote any %p : i1`: what the lanes of the warp say together (PTX ISA, `vote.sync`).
+    """`cuda.vote any %p : i1`: a reduction of a predicate over a warp (PTX ISA, `vote.sync`).
 
-    All 32 lanes take part, or with `mask %m` those whose bits are set. `any` and `all` give an i1,
-    `ballot` an i32 with a bit for each lane.
+    All 32 lanes participate, or with `mask %m` those whose bits are set. `any` and `all` return an
+    i1, `ballot` an i32 with a bit per lane.
     """
 
     name = "cuda.vote"
@@ -155,17 +154,16 @@ def _result_of_vote(kind: BlockVote | VoteKind) -> IntegerType:
 
 
 def _verify_vote(kind: BlockVote | VoteKind, result: Attribute) -> None:
-    """Check the type of what a vote gives."""
     if result != _result_of_vote(kind):
-        raise VerifyException(f"'{kind.value}' gives {_result_of_vote(kind)}")
+        raise VerifyException(f"'{kind.value}' returns {_result_of_vote(kind)}")
 
 
 @irdl_op_definition
 class ActiveMaskOp(FieldsOp):
-    """`cuda.active_mask`: a bit for each lane of the warp that is here now (PTX ISA, `activemask`).
+    """`cuda.active_mask`: a bit for each active lane of the warp (PTX ISA, `activemask`).
 
-    Nothing meets: lanes that take another branch are not among them, and of those that will come
-    here by another way some may be missing.
+    It does not synchronize: lanes of other branches are not included, nor necessarily lanes that
+    will reconverge here.
     """
 
     name = "cuda.active_mask"
@@ -177,7 +175,7 @@ class ActiveMaskOp(FieldsOp):
 
 
 class _NamedBarrierOp(InstructionOp):
-    """A barrier of some warps of the block, known by its number."""
+    """A named barrier of some warps of the block."""
 
     TEMPLATE: ClassVar = ("count",)
 
@@ -197,7 +195,7 @@ class _NamedBarrierOp(InstructionOp):
 
 @irdl_op_definition
 class BarrierSyncOp(_NamedBarrierOp):
-    """`cuda.barrier_sync %id count 128`: waits until so many threads have come to a barrier.
+    """`cuda.barrier_sync %id count 128`: waits for `count` threads at a named barrier.
 
     A block has 16 of them, 0 to 15; number 0 is that of `cuda.sync_threads`.
     """
@@ -208,7 +206,7 @@ class BarrierSyncOp(_NamedBarrierOp):
 
 @irdl_op_definition
 class BarrierArriveOp(_NamedBarrierOp):
-    """`cuda.barrier_arrive %id count 128`: comes to a barrier, and goes on at once."""
+    """`cuda.barrier_arrive %id count 128`: arrives at a named barrier without waiting."""
 
     name = "cuda.barrier_arrive"
     ENTRY: ClassVar = Instruction(
@@ -218,10 +216,11 @@ class BarrierArriveOp(_NamedBarrierOp):
 
 @irdl_op_definition
 class SetMaxNregOp(InstructionOp):
-    """`cuda.setmaxnreg "inc" 232`: each thread takes registers; `"dec"` gives them back.
+    """`cuda.setmaxnreg "inc" 232`: acquires registers per thread; `"dec"` releases them.
 
-    All warps of a warp group come by. Those that give come first or at the same time. The kernel
-    says how many blocks fit on a multiprocessor, so that the compiler knows what there is.
+    All warps of a warp group execute it. The released registers must become available to groups
+    that increase theirs. The kernel states its resident blocks, so that the compiler knows the
+    total.
     """
 
     name = "cuda.setmaxnreg"
@@ -245,13 +244,12 @@ class SetMaxNregOp(InstructionOp):
 
 
 def _mbarrier(name: str, ptx: str, scope: str = "cta") -> Instruction:
-    """Return an instruction on one barrier."""
     full = f"mbarrier.{ptx}.shared::{scope}.b64"
     return Instruction(f"mbarrier_{name}", (MBARRIER,), full, 90, orders=True)
 
 
 class _BarrierOp(InstructionOp):
-    """An instruction on a barrier, with a number."""
+    """An instruction on an mbarrier with an i32 operand."""
 
     barrier = operand_def(MemRefType)
     indices = var_operand_def(IndexType)
@@ -260,10 +258,10 @@ class _BarrierOp(InstructionOp):
 
 @irdl_op_definition
 class MbarrierInitOp(_BarrierOp):
-    """`cuda.mbarrier_init %b[%i] count %n`: makes a barrier whose phases end after n arrivals.
+    """`cuda.mbarrier_init %b[%i] count %n`: initializes an mbarrier whose phases take n arrivals.
 
-    One thread makes it; a `cuda.fence_mbarrier_init` and a barrier of the block come before its
-    first use by others.
+    One thread executes it; a `cuda.fence_mbarrier_init` and a block barrier precede the first use
+    by others.
     """
 
     name = "cuda.mbarrier_init"
@@ -274,7 +272,7 @@ class MbarrierInitOp(_BarrierOp):
 
 @irdl_op_definition
 class MbarrierExpectOp(_BarrierOp):
-    """`cuda.mbarrier_arrive_expect_tx %b[%i] bytes %n`: arrives; the phase wants n bytes too."""
+    """`cuda.mbarrier_arrive_expect_tx %b[%i] bytes %n`: arrives, and adds n bytes to the phase."""
 
     name = "cuda.mbarrier_arrive_expect_tx"
     ENTRY: ClassVar = _mbarrier("arrive_expect_tx", "arrive.expect_tx")
@@ -284,9 +282,9 @@ class MbarrierExpectOp(_BarrierOp):
 
 @irdl_op_definition
 class MbarrierWaitOp(_BarrierOp):
-    """`cuda.mbarrier_wait %b[%i] parity %p`: waits for the end of the phase with this parity.
+    """`cuda.mbarrier_wait %b[%i] parity %p`: waits for the completion of the phase with a parity.
 
-    The first phase has parity 0; of a new barrier the one before it, of parity 1, has ended.
+    The first phase has parity 0; for a new mbarrier, the preceding phase of parity 1 is complete.
     """
 
     name = "cuda.mbarrier_wait"
@@ -296,7 +294,7 @@ class MbarrierWaitOp(_BarrierOp):
 
 
 class _LoneBarrierOp(InstructionOp):
-    """An instruction on a barrier and nothing else."""
+    """An instruction on an mbarrier without other operands."""
 
     barrier = operand_def(MemRefType)
     indices = var_operand_def(IndexType)
@@ -306,7 +304,7 @@ class _LoneBarrierOp(InstructionOp):
 
 @irdl_op_definition
 class MbarrierArriveOp(_LoneBarrierOp):
-    """`cuda.mbarrier_arrive %b[%i]`: arrives at a barrier."""
+    """`cuda.mbarrier_arrive %b[%i]`: arrives at an mbarrier."""
 
     name = "cuda.mbarrier_arrive"
     ENTRY: ClassVar = _mbarrier("arrive", "arrive")
@@ -314,9 +312,9 @@ class MbarrierArriveOp(_LoneBarrierOp):
 
 @irdl_op_definition
 class MbarrierInvalidateOp(_LoneBarrierOp):
-    """`cuda.mbarrier_invalidate %b[%i]`: ends a barrier, whose memory is free for other use then.
+    """`cuda.mbarrier_invalidate %b[%i]`: invalidates an mbarrier, whose memory can be reused.
 
-    One thread ends it, after all that use it.
+    One thread executes it, after all uses.
     """
 
     name = "cuda.mbarrier_invalidate"
@@ -325,10 +323,9 @@ class MbarrierInvalidateOp(_LoneBarrierOp):
 
 @irdl_op_definition
 class CpAsyncBarrierArriveOp(_LoneBarrierOp):
-    """`cuda.cp_async_barrier_arrive %b[%i]`: the phase waits for the thread's copies until now.
+    """`cuda.cp_async_barrier_arrive %b[%i]`: arrives when prior `cuda.cp_async` complete.
 
-    They are those of `cuda.cp_async`, in groups or not. The arrivals of which the phase has so many
-    are others: this one is expected besides.
+    This arrival is in addition to the expected count of the phase.
     """
 
     name = "cuda.cp_async_barrier_arrive"
@@ -343,9 +340,9 @@ class CpAsyncBarrierArriveOp(_LoneBarrierOp):
 
 @irdl_op_definition
 class MbarrierArriveClusterOp(_BarrierOp):
-    """`cuda.mbarrier_arrive_cluster %b[%i] block %r`: arrives at a barrier of another block.
+    """`cuda.mbarrier_arrive_cluster %b[%i] block %r`: arrives at the mbarrier of another block.
 
-    It is the one that lies in block r of the cluster where this one lies here.
+    It is the mbarrier at the same shared address in block r of the cluster.
     """
 
     name = "cuda.mbarrier_arrive_cluster"

@@ -1,9 +1,8 @@
-"""Checks of a kernel: of memory accesses in strict mode, of indices and divisors always.
+"""Run-time checks: memory accesses in strict mode; indices and divisors in all modes.
 
-A checked value can do no harm in any case. Where it is not the value that was given, whoever
-launched the kernel is told: on the CPU the launch returns an error, on a GPU the thread prints the
-same words and traps (PTX ISA, `trap`). Telling is an effect, so that a check stays where its value
-is not needed; it touches no memory.
+A checked value is always safe to use. If the original one is not, an error is reported: on the CPU
+the launch returns it, on a GPU the thread prints it and traps (PTX ISA, `trap`). Reporting is a
+side effect, so that checks with unused results stay; it accesses no memory.
 """
 
 from typing import ClassVar
@@ -42,14 +41,13 @@ from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.effects import MachineEffect
 from hidet.dialects.enums import enum_attribute
 from hidet.dialects.fields import FieldsOp
-from hidet.dialects.shaped import memref_type
 
 
 @irdl_op_definition
 class TrackOp(FieldsOp):
-    """`cuda.track %sa "sa"`: from here on, nothing of a shared or local array has been written.
+    """`cuda.track %sa "sa"`: a shared or local array is uninitialized from here on.
 
-    The array is known by the name in messages. Of a shared one the first thread to come counts.
+    The label is its name in messages. For a shared array, the first thread to arrive resets it.
     """
 
     name = "cuda.track"
@@ -69,9 +67,9 @@ class TrackOp(FieldsOp):
 class CheckBoundsOp(FieldsOp):
     """`cuda.check_bounds "x"[%i, %j] in [16, 128] width 4`: the indices are within the extents.
 
-    The access is to `width` neighbours along the last dimension, with `valid %n` to at most n of
-    them. An extent of -1 is that of the memory behind the pointer `of %x`, which the launch knows.
-    A call that fails the check is an error.
+    The access is to `width` contiguous elements, or with `valid %n` to at most n of them. An extent
+    of minus one is that of the memory behind `of %x`, which the launch knows. A failure is an
+    error.
     """
 
     name = "cuda.check_bounds"
@@ -91,7 +89,7 @@ class CheckBoundsOp(FieldsOp):
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
 
     def verify_(self) -> None:
-        """Check the number of extents, and that each is known by the launch if not here."""
+        """Check the number of extents, and that unknown ones have a memory."""
         extents = self.extents.get_values()
         if len(extents) != len(self.indices):
             raise VerifyException(f"{len(self.indices)} indices for {len(extents)} extents")
@@ -100,18 +98,18 @@ class CheckBoundsOp(FieldsOp):
 
 
 AccessKind = StrEnum("AccessKind", "READ WRITE ATOMIC")
-"""What an access does; an atomic one both, as one step."""
+"""The kind of an access."""
 
 AccessKindAttr = enum_attribute("cuda.access", AccessKind)
 
 
 @irdl_op_definition
 class CheckAccessOp(FieldsOp):
-    """`cuda.check_access read %sa[%i] width 4`: neighbours in an array may be accessed now.
+    """`cuda.check_access read %sa[%i] width 4`: an access to an array is legal at this point.
 
-    What is read was written; no asynchronous copy or product is at work on it; and other threads
-    access it before a barrier or after one, or all of them only read, or all are atomic. A call
-    that fails the check is an error. The access itself follows.
+    Reads are of initialized elements; no asynchronous copy or matmul on them is pending; accesses
+    of other threads are ordered by a barrier, are reads as well, or all are atomic. A failure is an
+    error. The access follows.
     """
 
     name = "cuda.check_access"
@@ -127,17 +125,14 @@ class CheckAccessOp(FieldsOp):
     def verify_(self) -> None:
         """Check the memory space and the rank."""
         _verify_own(self.array)
-        kind = memref_type(self.array)
-        if len(self.indices) != kind.get_num_dims():
-            raise VerifyException(f"{len(self.indices)} indices for {kind}")
+        self.verify_ranks()
 
 
 @irdl_op_definition
 class CheckOwnerOp(FieldsOp):
-    """`cuda.check_owner "acc" %condition`: the thread holds the element that it accesses.
+    """`cuda.check_owner "acc" %condition`: the thread owns the accessed register tile element.
 
-    A register tile is spread over threads; an access by another one would reach another element.
-    A call that fails the check is an error.
+    Otherwise it would access another element. A failure is an error.
     """
 
     name = "cuda.check_owner"
@@ -150,13 +145,12 @@ class CheckOwnerOp(FieldsOp):
 
 
 def _verify_own(array: SSAValue) -> None:
-    """Check that an array is the kernel's own."""
     if space_of(array.type) not in (Space.SHARED, Space.LOCAL):
         raise VerifyException(f"only shared and local arrays are tracked, not {array.type}")
 
 
 class FaultCheckOp(FieldsOp):
-    """Gives its operand, or a harmless value and an error. Doing so twice is doing so once."""
+    """Returns its operand, or a safe value and an error. It is idempotent."""
 
     traits = traits_def(MachineEffect())
 
@@ -165,8 +159,8 @@ class FaultCheckOp(FieldsOp):
 class CheckedIndexOp(FaultCheckOp):
     """`cuda.checked_index %i below 5 "aten.gather (model.py:4)"`: %i if it is 0 to 4, else 0.
 
-    With `from_end`, an index of -5 to -1 counts from the end: -1 gives 4. The text is the operator
-    and the line that an error names.
+    With `from_end`, an index of -5 to -1 counts from the end: -1 becomes 4. The text is the
+    operator and the line in the error.
     """
 
     name = "cuda.checked_index"
@@ -180,7 +174,7 @@ class CheckedIndexOp(FaultCheckOp):
     assembly_format = "$index (`from_end` $from_end^)? `below` $size $where attr-dict"
 
     def verify_(self) -> None:
-        """Check that there is an index that is in bounds."""
+        """Check that there is a valid index."""
         if self.size.value.data < 1:
             raise VerifyException(f"no index is below {self.size.value.data}")
 
@@ -189,7 +183,7 @@ class CheckedIndexOp(FaultCheckOp):
 class CheckedDivisorOp(FaultCheckOp):
     """`cuda.checked_divisor %d "aten.remainder (model.py:4)" : i64`: %d unless it is 0, else 1.
 
-    The text is the operator and the line that an error names.
+    The text is the operator and the line in the error.
     """
 
     name = "cuda.checked_divisor"

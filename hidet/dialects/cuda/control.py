@@ -1,4 +1,4 @@
-"""What a thread does besides computing: it leaves, prints, and asserts."""
+"""Control flow exits, printing and assertions of a thread."""
 
 from collections.abc import Sequence
 
@@ -25,10 +25,10 @@ from hidet.escape import from_ascii, to_ascii
 
 @irdl_op_definition
 class LeaveOp(FieldsOp):
-    """`cuda.leave break` leaves the loop around it, `continue` its iteration, `return` the kernel.
+    """`cuda.leave break` exits the loop around it, `continue` its iteration, `return` the kernel.
 
-    Nothing after it is executed, which the analyses of other passes do not know: it comes from
-    `restore-exits`, after which there is only `form-expressions`.
+    Ops after it are not executed, which analyses do not know: it is created by `restore-exits`,
+    which only `form-expressions` follows.
     """
 
     name = "cuda.leave"
@@ -39,7 +39,7 @@ class LeaveOp(FieldsOp):
     traits = traits_def(MachineEffect())
 
     def verify_(self) -> None:
-        """Check that there is a loop to leave."""
+        """Check that there is a loop to exit."""
         if self.kind.data is LeaveKind.RETURN:
             return
         if not any(isinstance(parent, scf.ForOp | scf.WhileOp) for parent in parents_of(self)):
@@ -50,7 +50,7 @@ class LeaveOp(FieldsOp):
 class PrintfOp(FieldsOp):
     """`cuda.printf "i = %d" (%i : i32)`: prints to the standard output, as C's `printf`.
 
-    The format fits the types: `%d` an i32, `%lld` an i64, `%f` a float (CUDA C++ Programming
+    The format must match the types: `%d` an i32, `%lld` an i64, `%f` a float (CUDA C++ Programming
     Guide, formatted output).
     """
 
@@ -73,10 +73,10 @@ class PrintfOp(FieldsOp):
 
 @irdl_op_definition
 class AssertOp(FieldsOp):
-    """`cuda.assert %ok, "kernel.py:3: n > 0"`: ends the kernel with a message unless `%ok` holds.
+    """`cuda.assert %ok, "kernel.py:3: n > 0"`: aborts the kernel with a message unless `%ok`.
 
-    On a GPU the thread prints the message and traps (PTX ISA, `trap`), which makes the launch fail;
-    on the CPU the launch returns an error.
+    On a GPU the thread prints the message and traps (PTX ISA, `trap`), so that the launch fails; on
+    the CPU the launch returns an error.
     """
 
     name = "cuda.assert"

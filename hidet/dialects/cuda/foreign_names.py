@@ -1,7 +1,7 @@
-"""Names that the headers of C, OpenMP and CUDA take: macros, and what they declare globally.
+"""Names that the headers of C, OpenMP and CUDA define as macros or declare globally.
 
-Taken from what g++ 12 and nvcc 13 define and refuse after `#include "hidet.h"`. Those that come in
-families are patterns, which take in a few more names than there are.
+Collected from what g++ 12 and nvcc 13 define and reject after `#include "hidet.h"`. Families of
+names are patterns, which cover slightly more names than exist.
 """
 
 import re
@@ -91,12 +91,12 @@ _SUFFIX_OF_MATHEMATICS = re.compile(r"(?:f32x?|f64x?|f|l)$")
 
 
 def is_macro(name: str) -> bool:
-    """Return whether a header may define a macro of this name; nothing can be called so."""
+    """Return whether a header may define a macro of this name, which nothing can be named."""
     return name in _MACROS or _MACRO_FAMILIES.fullmatch(name) is not None
 
 
 def is_declared(name: str) -> bool:
-    """Return whether a header may declare this name globally: no kernel can be called so."""
+    """Return whether a header may declare this name globally, which no kernel can be named."""
     return (
         name in _DECLARED
         or _SUFFIX_OF_MATHEMATICS.sub("", name) in _DECLARED

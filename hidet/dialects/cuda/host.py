@@ -1,4 +1,4 @@
-"""The host side: launches of kernels and the buffers that they work on."""
+"""Host ops: launches of kernels, and the buffers that they work on."""
 
 from collections.abc import Sequence
 
@@ -35,12 +35,11 @@ from hidet.dialects.kernel_call import KernelCall, inits_property
 class LaunchOp(KernelCall):
     """`cuda.launch @f(%x, %w)`: runs a kernel over its grid.
 
-    On tensors the launch returns what the kernel writes; what a result holds at first lies where
-    the result does. After `plan-memory` everything is an operand: memrefs, constants, which are
-    passed by value, and maps of tensors. `extents` are the extents that the kernel leaves open,
-    `grid(?)`, those of the grid first: `cuda.launch @f(%x, %n) extents(%blocks)`. Where the launch
-    is `programmatic` the kernel may begin before the launches that it depends on are over, and
-    waits for them itself (`cuda.grid_dependency_wait`).
+    On tensors the launch returns what the kernel writes; in-place operands share the memory of
+    their results. After `plan-memory` all arguments are operands: memrefs, constants (passed by
+    value) and tensor maps. `extents` are the kernel's dynamic extents, those of the grid first:
+    `cuda.launch @f(%x, %n) extents(%blocks)`. A `programmatic` launch may start before the launches
+    that it depends on have finished, and waits for them itself (`cuda.grid_dependency_wait`).
     """
 
     name = "cuda.launch"
@@ -90,7 +89,7 @@ class BufferOp(FieldsOp):
     traits = traits_def(Pure())
 
     def verify_(self) -> None:
-        """Check that the buffer is found by an offset or by a name, as its kind wants."""
+        """Check that the buffer has an offset or a name, as its kind requires."""
         named = self.kind.data is BufferKind.CONSTANT
         if named == (self.buffer_name is None) or named == (self.offset is not None):
             wanted = "a name" if named else "an offset"

@@ -1,4 +1,4 @@
-"""What a CUDA thread asks of the machine: its ids, barriers, shuffles, wide copies."""
+"""Basic CUDA ops: ids, barriers, shuffles, and traits of collectives."""
 
 from typing import ClassVar
 
@@ -22,23 +22,23 @@ from hidet.dialects.effects import MachineEffect
 from hidet.dialects.fields import FieldsOp
 
 SEGMENTS = (2, 4, 8, 16)
-"""The parts of a warp that a shuffle can stay in."""
+"""The segment sizes of a shuffle."""
 
 
 class Collective(OpTrait):
-    """Threads meet here: all of the block or warp execute it together, never some of them alone."""
+    """All threads of the block or warp execute the op together (convergent)."""
 
 
 class WarpCollective(Collective):
-    """The lanes of a warp meet here; other warps need not come by."""
+    """All lanes of a warp execute the op together, independently of other warps."""
 
 
 class BlockBarrier(OpTrait):
-    """All threads of the block wait for each other here, and see what each has done to memory."""
+    """A barrier of all threads of the block, which orders their memory accesses."""
 
 
 class IdOp(FieldsOp):
-    """An id of the running thread, or an extent of its launch, along one dimension."""
+    """An index or extent of the launch along one dimension."""
 
     dimension = prop_def(DimensionAttr)
     result = result_def(IndexType)
@@ -66,21 +66,21 @@ class BlockIdOp(IdOp):
 
 @irdl_op_definition
 class BlockDimOp(IdOp):
-    """`cuda.block_dim x`: `blockDim.x`, for kernels whose launches give the extent."""
+    """`cuda.block_dim x`: `blockDim.x`, for kernels with dynamic extents."""
 
     name = "cuda.block_dim"
 
 
 @irdl_op_definition
 class GridDimOp(IdOp):
-    """`cuda.grid_dim x`: `gridDim.x`, for kernels whose launches give the extent."""
+    """`cuda.grid_dim x`: `gridDim.x`, for kernels with dynamic extents."""
 
     name = "cuda.grid_dim"
 
 
 @irdl_op_definition
 class SyncThreadsOp(FieldsOp):
-    """`cuda.sync_threads`: barrier of a block; orders its accesses to shared and global memory."""
+    """`cuda.sync_threads`: a barrier of the block; orders shared and global memory accesses."""
 
     name = "cuda.sync_threads"
 
@@ -90,9 +90,9 @@ class SyncThreadsOp(FieldsOp):
 
 @irdl_op_definition
 class SyncWarpOp(FieldsOp):
-    """`cuda.sync_warp`: barrier of a warp; orders the memory accesses of its lanes.
+    """`cuda.sync_warp`: a barrier of the warp; orders the memory accesses of its lanes.
 
-    With `mask %m` it is one of the lanes whose bits are set, all of which come by.
+    With `mask %m` only the lanes whose bits are set participate.
     """
 
     name = "cuda.sync_warp"
@@ -107,9 +107,9 @@ class SyncWarpOp(FieldsOp):
 class ShflOp(FieldsOp):
     """`cuda.shfl xor %v, %offset`: the value of another lane (PTX ISA, `shfl.sync`).
 
-    All 32 lanes of the warp take part, or with `mask %m` those whose bits are set: they come with
-    the same mask, and what another lane gives is not known. With `width 8` each segment of 8 lanes
-    is by itself: lanes are numbered in it, and one that would read outside gets its own value.
+    All 32 lanes participate, or with `mask %m` those whose bits are set, with the same mask; values
+    of other lanes are undefined. With `width 8` lanes are indexed within segments of 8; a lane that
+    would read outside of its segment gets its own value.
     """
 
     name = "cuda.shfl"

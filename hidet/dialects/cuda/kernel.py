@@ -1,4 +1,4 @@
-"""`cuda.kernel`: a function that runs on a grid of blocks of threads."""
+"""`cuda.kernel`: a function that runs on a grid of thread blocks."""
 
 from collections.abc import Sequence
 from math import prod
@@ -36,7 +36,7 @@ from hidet.dialects.cuda.marks import CLUSTER, SHARED_BYTES, WORK
 from hidet.dialects.syntax import parse_body, print_body
 
 DYNAMIC = -1
-"""An extent of grid or block that the launch gives; prints as `?`."""
+"""An extent of grid or block that launches specify; printed as `?`."""
 
 READONLY = "cuda.readonly"
 """Unit attribute of a kernel argument that the kernel only reads."""
@@ -48,12 +48,11 @@ def _integers(values: Sequence[int]) -> ArrayAttr[IntAttr]:
 
 @irdl_op_definition
 class KernelOp(IRDLOperation):
-    """`cuda.kernel @f(%x : memref<..>) grid(16, 4) block(128) { ... }`: one CUDA kernel.
+    """`cuda.kernel @f(%x : memref<..>) grid(16, 4) block(128) { ... }`: a CUDA kernel.
 
-    Grid and block have one to three extents; those that every launch gives itself are `?`, as in
-    `grid(?, 4)`, and `limits` has the largest value of each of them, where it is known to be less
-    than CUDA allows. Arguments are memrefs in global memory (or scalars); those that the kernel
-    only reads carry `{cuda.readonly}`.
+    Grid and block have one to three extents; those that every launch specifies are `?`, as in
+    `grid(?, 4)`, and `limits` has their maxima if less than those of CUDA. Arguments are memrefs in
+    global memory or scalars; read-only ones carry `{cuda.readonly}`.
     """
 
     name = "cuda.kernel"
@@ -89,54 +88,53 @@ class KernelOp(IRDLOperation):
 
     @property
     def arguments(self) -> Sequence[SSAValue]:
-        """The kernel's parameters."""
+        """The parameters of the kernel."""
         return self.body.block.args
 
     @property
     def grid_dims(self) -> tuple[int, int, int]:
-        """The number of blocks along x, y and z; `DYNAMIC` where launches give it."""
+        """The blocks along x, y and z; `DYNAMIC` if launches specify them."""
         return _three(self.grid)
 
     @property
     def block_dims(self) -> tuple[int, int, int]:
-        """The number of threads of a block along x, y and z; `DYNAMIC` where launches give it."""
+        """The threads of a block along x, y and z; `DYNAMIC` if launches specify them."""
         return _three(self.block)
 
     @property
     def threads(self) -> int:
-        """The number of threads of a block; where launches give it, the largest possible."""
+        """The threads of a block; the maximum if launches specify them."""
         return min(prod(self.max_block), MAX_THREADS_PER_BLOCK)
 
     @property
     def max_grid(self) -> tuple[int, int, int]:
-        """The largest number of blocks along x, y and z."""
+        """The maximum blocks along x, y and z."""
         return self._largest()[0]
 
     @property
     def max_block(self) -> tuple[int, int, int]:
-        """The largest number of threads of a block along x, y and z."""
+        """The maximum threads of a block along x, y and z."""
         return self._largest()[1]
 
     def _largest(self) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
-        """Return grid and block where every dynamic extent is as large as it can be."""
+        """Return grid and block with the maximum of every dynamic extent."""
         limits = [each.data for each in self.limits] if self.limits else self._possible()
         return self.launch_shape(limits)
 
     def _possible(self) -> list[int]:
-        """Return the largest value that CUDA allows for each dynamic extent."""
         largest = (*MAX_GRID, *MAX_BLOCK)
         extents = zip((*self.grid_dims, *self.block_dims), largest, strict=True)
         return [most for extent, most in extents if extent == DYNAMIC]
 
     @property
     def dynamic_extents(self) -> int:
-        """How many extents of grid and block a launch gives."""
+        """The number of dynamic extents."""
         return (*self.grid_dims, *self.block_dims).count(DYNAMIC)
 
     def launch_shape(
         self, extents: Sequence[int] = ()
     ) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
-        """Return grid and block of a launch that gives the dynamic extents, in order."""
+        """Return grid and block of a launch with dynamic extents, in order."""
         given = iter(extents)
         x, y, z, *block = (
             next(given) if extent == DYNAMIC else extent
@@ -145,7 +143,7 @@ class KernelOp(IRDLOperation):
         return (x, y, z), (block[0], block[1], block[2])
 
     def set_limits(self, limits: Sequence[int | None]) -> None:
-        """Note the largest value of each extent that launches give, None where not known."""
+        """Set the maximum of each dynamic extent, None if unknown."""
         self.limits = None
         possible = self._possible()
         known = [
@@ -156,7 +154,7 @@ class KernelOp(IRDLOperation):
 
     @property
     def cluster(self) -> tuple[int, int, int]:
-        """The number of blocks along x, y and z that are a cluster, ones where there are none."""
+        """The blocks of a cluster along x, y and z; ones without clusters."""
         extents = self.attributes.get(CLUSTER)
         if not isinstance(extents, DenseArrayBase):
             return 1, 1, 1
@@ -169,7 +167,7 @@ class KernelOp(IRDLOperation):
 
     @property
     def shared_bytes(self) -> int:
-        """The bytes of shared memory that a launch states; `cuda.dynamic_shared` names parts."""
+        """The bytes of dynamic shared memory, which `cuda.dynamic_shared` refers to."""
         size = self.attributes.get(SHARED_BYTES)
         return size.value.data if isinstance(size, IntegerAttr) else 0
 
@@ -179,7 +177,7 @@ class KernelOp(IRDLOperation):
 
     @property
     def work(self) -> Work | None:
-        """What a launch computes and moves at least; None where that is not known."""
+        """The operations and the minimum memory traffic of a launch; None if unknown."""
         work = self.attributes.get(WORK)
         if not isinstance(work, DictionaryAttr):
             return None
@@ -196,15 +194,15 @@ class KernelOp(IRDLOperation):
         self.attributes[WORK] = DictionaryAttr({**known, "kind": StringAttr(work.kind)})
 
     def is_readonly(self, argument: int) -> bool:
-        """Return whether the argument of this number is only read."""
+        """Return whether an argument is only read."""
         return self.is_marked(READONLY, argument)
 
     def is_marked(self, mark: str, argument: int) -> bool:
-        """Return whether the argument of this number has a mark."""
+        """Return whether an argument has a mark."""
         return self.arg_attrs is not None and mark in self.arg_attrs.data[argument].data
 
     def mark_arguments(self, mark: str, flags: Sequence[bool]) -> None:
-        """Mark some of the arguments and none of the others, one flag for each."""
+        """Set or remove a mark of each argument."""
         before = self.arg_attrs or [DictionaryAttr({})] * len(self.arguments)
         marked: list[DictionaryAttr] = []
         for flag, attributes in zip(flags, before, strict=True):
@@ -214,7 +212,7 @@ class KernelOp(IRDLOperation):
             self.arg_attrs = ArrayAttr(marked)
 
     def add_argument(self, kind: Attribute, name: str, like: int) -> BlockArgument:
-        """Add an argument at the end, with the attributes of the argument of a number."""
+        """Append an argument with the attributes of another one."""
         argument = self.body.block.insert_arg(kind, len(self.arguments))
         argument.name_hint = name
         if self.arg_attrs is not None:
@@ -222,14 +220,14 @@ class KernelOp(IRDLOperation):
         return argument
 
     def drop_argument(self, number: int) -> None:
-        """Drop an argument that nothing uses."""
+        """Drop an unused argument."""
         self.body.block.erase_arg(self.body.block.args[number])
         if self.arg_attrs is not None:
             attributes = self.arg_attrs.data
             self.arg_attrs = ArrayAttr((*attributes[:number], *attributes[number + 1 :]))
 
     def verify_(self) -> None:
-        """Check the extents of grid and block and the number of argument attributes."""
+        """Check the extents of grid, block and cluster, and the number of argument attributes."""
         for what, extents in (("grid", self.grid), ("block", self.block)):
             if not 1 <= len(extents) <= 3 or any(extent.data < DYNAMIC for extent in extents):
                 raise VerifyException(f"{what} takes one to three extents that are not negative")
@@ -248,7 +246,7 @@ class KernelOp(IRDLOperation):
             )
         if self.limits is not None and len(self.limits) != self.dynamic_extents:
             raise VerifyException(
-                f"{len(self.limits)} limits for {self.dynamic_extents} extents that launches give"
+                f"{len(self.limits)} limits for {self.dynamic_extents} dynamic extents"
             )
         if self.arg_attrs is not None and len(self.arg_attrs) != len(self.arguments):
             raise VerifyException(
@@ -299,14 +297,14 @@ class KernelOp(IRDLOperation):
 
 
 def _parse_shape(parser: Parser) -> tuple[list[int], list[int], list[int]]:
-    """Parse `grid(?, 4) block(256) limits(1024)`; the limits may be left out."""
+    """Parse `grid(?, 4) block(256) limits(1024)`; limits are optional."""
 
     def parse_extent() -> int:
         is_dynamic = parser.parse_optional_punctuation("?") is not None
         if is_dynamic:
             return DYNAMIC
         extent = parser.parse_integer()
-        return extent if extent >= 0 else DYNAMIC - 1  # which does not verify
+        return extent if extent >= 0 else DYNAMIC - 1  # invalid
 
     parser.parse_keyword("grid")
     grid = parser.parse_comma_separated_list(Parser.Delimiter.PAREN, parse_extent)

@@ -1,4 +1,4 @@
-"""Accesses to memory that say more than which element: how many, cache hints, and order."""
+"""Memory accesses with a vector width, a cache hint or a memory order."""
 
 from typing import ClassVar
 
@@ -42,7 +42,7 @@ LOADS: dict[str, Instruction] = {
     )
     for hint in ("ca", "cg", "cs", "lu", "cv", "nc")
 }
-"""Loads by hint: at all levels, in L2, to be read once, for the last time, anew; never written."""
+"""Loads by cache operator (PTX ISA, Cache Operators), and `nc` of read-only memory."""
 
 STORES: dict[str, Instruction] = {
     hint: Instruction(
@@ -53,14 +53,13 @@ STORES: dict[str, Instruction] = {
     )
     for hint in ("wb", "cg", "cs", "wt")
 }
-"""Stores by hint: at all levels, in L2, not to be read soon, through to memory."""
+"""Stores by cache operator (PTX ISA, Cache Operators)."""
 
 SCOPES = ("cta", "gpu", "sys")
-"""With whom an ordered access is in order: the block, the GPU, all of the machine."""
+"""The scopes of ordered accesses: block, GPU, system."""
 
 
 def _ordered(kind: str, order: str, scope: str) -> Instruction:
-    """Return an access to one element that is in order with others around it."""
     name, access = ("load", Access.READ) if kind == "ld" else ("store", Access.WRITE)
     return Instruction(
         f"{name}_{order}_{scope}",
@@ -76,26 +75,26 @@ ORDERED_LOADS: dict[tuple[str, str], Instruction] = {
     for order in ("acquire", "relaxed")
     for scope in SCOPES
 }
-"""Loads by order and scope: what comes after an acquire load stays after it."""
+"""Loads by order and scope."""
 
 ORDERED_STORES: dict[tuple[str, str], Instruction] = {
     (order, scope): _ordered("st", order, scope)
     for order in ("release", "relaxed")
     for scope in SCOPES
 }
-"""Stores by order and scope: what comes before a release store stays before it."""
+"""Stores by order and scope."""
 
 VECTOR_BYTES = tuple(1 << power for power in range(ACCESS_BYTES.bit_length()))
-"""The sizes of one access of a thread."""
+"""The sizes of an access of one thread."""
 
 CacheHint = StrEnum("CacheHint", "CA CG CS LU CV NC WB WT")
-"""What an access says to the caches, if it is a load in `LOADS`, if it is a store in `STORES`."""
+"""The cache operator of a load (`LOADS`) or a store (`STORES`)."""
 
 CacheHintAttr = enum_attribute("cuda.cache_hint", CacheHint)
 
 
 class VectorCopyOp(InstructionOp):
-    """One access of neighbouring elements, from one memref to another."""
+    """A vector access that copies contiguous elements between memrefs."""
 
     TEMPLATE: ClassVar = ("width",)
     ADDRESSES: ClassVar = ("target", "source")
@@ -114,7 +113,7 @@ class VectorCopyOp(InstructionOp):
         return self.width.value.data * element_bits(self.source) // 8
 
     def bytes_of(self, operand: Operand) -> int:
-        """Return the size of the access."""
+        """Return the bytes of the access."""
         return self.size
 
     def verify_(self) -> None:
@@ -127,10 +126,10 @@ class VectorCopyOp(InstructionOp):
 
 @irdl_op_definition
 class HintedCopyOp(VectorCopyOp):
-    """`cuda.hinted_copy cs %x[%i] to %v[%j] width 4`: one access of neighbours, with a cache hint.
+    """`cuda.hinted_copy cs %x[%i] to %v[%j] width 4`: a vector access with a cache operator.
 
-    One side is in global memory, the other one in registers, and says by that whether it is a load
-    or a store. Both addresses are multiples of the whole, of 1, 2, 4, 8 or 16 bytes.
+    One side is global memory, the other one local, which makes it a load or a store. Both addresses
+    are aligned to the size, of 1, 2, 4, 8 or 16 bytes.
     """
 
     name = "cuda.hinted_copy"
@@ -144,7 +143,7 @@ class HintedCopyOp(VectorCopyOp):
 
     @property
     def instruction(self) -> Instruction:
-        """The entry of the table."""
+        """The table entry."""
         is_load = space_of(self.source.type) is Space.GLOBAL
         table, hint = LOADS if is_load else STORES, str(self.hint.data.value)
         if hint not in table:
@@ -161,19 +160,19 @@ class HintedCopyOp(VectorCopyOp):
 
 
 AccessOrder = StrEnum("AccessOrder", "ACQUIRE RELEASE RELAXED")
-"""How an access is in order with those around it (PTX ISA, Memory Consistency Model)."""
+"""The memory order of an access (PTX ISA, Memory Consistency Model)."""
 
 AccessOrderAttr = enum_attribute("cuda.access_order", AccessOrder)
 
 
 AccessScope = StrEnum("AccessScope", "CTA GPU SYS")
-"""With whom an access is in order: the block, the GPU, all of the machine."""
+"""The scope of an ordered access: block, GPU, system."""
 
 AccessScopeAttr = enum_attribute("cuda.access_scope", AccessScope)
 
 
 class _OrderedOp(InstructionOp):
-    """An access to one element that is in order with others."""
+    """An ordered access to one element."""
 
     T: ClassVar = VarConstraint("T", BaseAttr(IntegerType) | AnyFloatConstr)
 
@@ -183,7 +182,7 @@ class _OrderedOp(InstructionOp):
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     def entry(self, table: dict[tuple[str, str], Instruction], what: str) -> Instruction:
-        """Return the entry of a table; raises VerifyException where there is none."""
+        """Return the entry of a table; raise VerifyException if there is none."""
         key = str(self.order.data.value), str(self.scope.data.value)
         if key not in table:
             raise VerifyException(f"there is no {key[0]} {what}")
@@ -201,7 +200,7 @@ class _OrderedOp(InstructionOp):
 
 @irdl_op_definition
 class OrderedLoadOp(_OrderedOp):
-    """`cuda.ordered_load acquire gpu %x[%i]`: what comes after it stays after it."""
+    """`cuda.ordered_load acquire gpu %x[%i]`: a load with a memory order."""
 
     name = "cuda.ordered_load"
 
@@ -213,13 +212,13 @@ class OrderedLoadOp(_OrderedOp):
 
     @property
     def instruction(self) -> Instruction:
-        """The entry of the table."""
+        """The table entry."""
         return self.entry(ORDERED_LOADS, "load")
 
 
 @irdl_op_definition
 class OrderedStoreOp(_OrderedOp):
-    """`cuda.ordered_store release gpu %v, %x[%i]`: what comes before it stays before it."""
+    """`cuda.ordered_store release gpu %v, %x[%i]`: a store with a memory order."""
 
     name = "cuda.ordered_store"
 
@@ -233,16 +232,16 @@ class OrderedStoreOp(_OrderedOp):
 
     @property
     def instruction(self) -> Instruction:
-        """The entry of the table."""
+        """The table entry."""
         return self.entry(ORDERED_STORES, "store")
 
 
 @irdl_op_definition
 class CopyVectorOp(FieldAccessOp):
-    """`cuda.copy_vector 4 %x[%i] to %v[%j]`: one access of `width` neighbouring elements.
+    """`cuda.copy_vector %x[%i] to %v[%j] width 4`: a vector access of `width` contiguous elements.
 
-    Both addresses are aligned to the whole vector, of 2, 4, 8 or 16 bytes; elements follow each
-    other along the last dimension of both memrefs.
+    Both addresses are aligned to the vector, of 2, 4, 8 or 16 bytes; elements are contiguous along
+    the last dimension of both memrefs.
     """
 
     name = "cuda.copy_vector"
@@ -264,10 +263,8 @@ class CopyVectorOp(FieldAccessOp):
 
     def verify_(self) -> None:
         """Check the ranks, the element types and the size of the access."""
+        self.verify_ranks()
         source, target = memref_type(self.source), memref_type(self.target)
-        for memref, indices in ((source, self.source_indices), (target, self.target_indices)):
-            if len(indices) != memref.get_num_dims():
-                raise VerifyException(f"{len(indices)} indices for {memref}")
         if source.element_type != target.element_type:
             raise VerifyException(f"cannot copy elements of {source} to {target}")
         element = source.element_type

@@ -1,8 +1,8 @@
-"""Names in CUDA C++: what may be a name, what becomes of a user's name, which one is still free.
+"""Names in CUDA C++: validity, mangling, and scopes.
 
-Names of values live in the name hints of values. xDSL's parser takes `_<digits>` off the end of a
-name, so names are made unique by a bare number: `acc1`, never `acc_1`. A kernel keeps the name that
-its user gave it, which may be any identifier of Python; in C++ it is called `symbol_of` that.
+Names of values are their name hints. xDSL's parser strips `_<digits>` from the end of a name, so
+names are made unique by a bare number: `acc1`, never `acc_1`. A kernel keeps the name given by the
+user, any Python identifier; its C++ name is `symbol_of` that.
 """
 
 import re
@@ -28,7 +28,7 @@ static_cast struct switch template this thread_local throw true try typedef type
 unsigned using virtual void volatile wchar_t while xor xor_eq
 """
 
-# Names that CUDA or the printed text gives a meaning, and common macros.
+# Names with a meaning in CUDA or in the printed text, and common macros.
 _ENVIRONMENT = """
 blockDim blockIdx clusterDim clusterIdx gridDim threadIdx warpSize hidet std main
 EOF FILE I INFINITY NAN NULL assert errno linux major minor printf stderr stdin stdout unix
@@ -37,11 +37,11 @@ EOF FILE I INFINITY NAN NULL assert errno linux major minor printf stderr stdin 
 RESERVED = frozenset((_KEYWORDS + _ENVIRONMENT).split())
 
 MAX_SYMBOL = 200
-"""A name of a kernel longer than this is cut off in C++, which sets limits to names."""
+"""Longer kernel names are truncated in C++."""
 
 
 def is_identifier(name: str) -> bool:
-    """Return whether a value can be declared under a name in CUDA C++."""
+    """Return whether a value can have a name in CUDA C++."""
     return _IDENTIFIER.fullmatch(name) is not None and not _is_reserved(name)
 
 
@@ -50,7 +50,7 @@ def _is_reserved(name: str) -> bool:
 
 
 def spelled(name: str) -> str:
-    """Return a name in letters of C++: `größe` as `groesse`, `λ` as `lamda`, `名` as `u540d`."""
+    """Return a name in ASCII: `größe` as `groesse`, `λ` as `lamda`, `名` as `u540d`."""
     if name.isascii():
         return name
     parts = unicodedata.normalize("NFKD", name.translate(_GERMAN))
@@ -63,7 +63,7 @@ _GERMAN = str.maketrans(
 
 
 def _letter(letter: str) -> str:
-    """Return a letter as such, by its Greek name, or by its number; nothing for an accent."""
+    """Return a letter in ASCII: its Greek name, or its code point; accents are dropped."""
     if letter.isascii():
         return letter
     if unicodedata.combining(letter):
@@ -75,14 +75,14 @@ def _letter(letter: str) -> str:
 
 
 def hint_of(name: str) -> str | None:
-    """Return the name hint for what a user calls `name`, or None if nothing is left of it."""
+    """Return the name hint of a user's name, None if nothing is left of it."""
     return (
         _UNDERSCORES.sub("_", _NOT_A_LETTER.sub("_", spelled(name))).lstrip("_0123456789") or None
     )
 
 
 def identifier_from(hint: str) -> str | None:
-    """Return the identifier that is nearest to a name hint, or None if nothing is left of it."""
+    """Return the closest identifier to a name hint, None if nothing is left of it."""
     name = _UNDERSCORES.sub("_", _NOT_A_LETTER.sub("_", spelled(hint)))
     name = re.sub(r"_\d+$", "", name).lstrip("_0123456789")
     if not name:
@@ -92,17 +92,19 @@ def identifier_from(hint: str) -> str | None:
 
 
 def _with_number(name: str) -> tuple[str, str]:
-    """Return a name, and what `NameScopes` makes of it where it is taken."""
+    """Return a name, and its first variant in `NameScopes`."""
     return name, f"{_NUMBER_AT_END.sub('', name).rstrip('_')}1"
 
 
 def symbol_of(name: str) -> str:
-    """Return what the kernel of a name is called in C++ and in its binary.
+    """Return the C++ symbol of a kernel.
 
-    It is the name itself, unless C++ does not take it or headers may declare it: then the nearest
-    identifier, with a number made of the name, so that no two kernels have the same symbol.
+    It is the kernel's name, unless C++ does not allow it or headers may declare it: then the
+    closest identifier with a hash, so that symbols are unique.
     """
-    is_taken = is_declared(name) or name.endswith("_launch")  # what g++ makes of another kernel
+    is_taken = is_declared(name) or name.endswith(
+        "_launch"
+    )  # the symbol g++ builds use for launches
     if is_identifier(name) and not is_taken and len(name) <= MAX_SYMBOL:
         return name
     stem = (identifier_from(name) or "kernel")[:MAX_SYMBOL].rstrip("_")
@@ -110,21 +112,21 @@ def symbol_of(name: str) -> str:
 
 
 class NameScopes:
-    """The names that are visible at a place of a kernel, in nested scopes as C has them."""
+    """The names visible at a position in a kernel, in nested C scopes."""
 
     def __init__(self) -> None:
         self._taken: set[str] = set()
         self._next: dict[str, int] = {}
-        # What each open scope has to undo when it ends: names, and the numbers before.
+        # Per open scope, what its end undoes: names, and previous numbers.
         self._undo: list[tuple[list[str], dict[str, int | None]]] = []
         self.enter()
 
     def enter(self) -> None:
-        """Open a scope inside the present one."""
+        """Open a scope."""
         self._undo.append(([], {}))
 
     def exit(self) -> None:
-        """Close the present scope; its names are free again."""
+        """Close the innermost scope and release its names."""
         names, numbers = self._undo.pop()
         self._taken.difference_update(names)
         for stem, number in numbers.items():
@@ -134,7 +136,7 @@ class NameScopes:
                 self._next[stem] = number
 
     def claim(self, name: str) -> bool:
-        """Take a name in the present scope; return whether it was free in all open scopes."""
+        """Take a name in the innermost scope; return whether it was free."""
         if name in self._taken:
             return False
         self._taken.add(name)
@@ -142,7 +144,7 @@ class NameScopes:
         return True
 
     def fresh(self, *wanted: str) -> str:
-        """Take the first free one of the wanted names, else the last one with a number."""
+        """Take the first free one of some names, or the last one with a number."""
         for name in wanted:
             if self.claim(name):
                 return name

@@ -1,4 +1,4 @@
-"""Instructions without operands: how a thread ends a group, meets others, or lets them see."""
+"""Instructions without operands: commit groups, dependent launches, cluster barriers, fences."""
 
 from typing import ClassVar
 
@@ -11,19 +11,13 @@ from hidet.dialects.cuda.table_ops import InstructionOp
 
 
 class PlainOp(InstructionOp):
-    """An instruction of the table that has no operands."""
+    """An instruction without operands."""
 
     assembly_format = "attr-dict"
 
 
 def _plain(summary: str, entry: Instruction, *traits: OpTrait) -> type[PlainOp]:
-    """Return the operation of an instruction, which is called as its function: `cuda.<name>`.
-
-    Args:
-        summary: what it does.
-        entry: the instruction.
-        traits: the traits that it has besides.
-    """
+    """Return the op `cuda.<function>` of an instruction."""
     operation_traits = traits_def(*traits)
 
     class Operation(PlainOp):
@@ -40,20 +34,20 @@ def _plain(summary: str, entry: Instruction, *traits: OpTrait) -> type[PlainOp]:
 # ---- groups --------------------------------------------------------------------------------------
 
 CpAsyncCommitOp = _plain(
-    "makes a group of the thread's copies since its last group.",
+    "commits the thread's copies since the last commit as a group.",
     Instruction("cp_async_commit", (), "cp.async.commit_group", 80),
 )
 TmaCommitOp = _plain(
-    "makes a group of the thread's stores since its last group.",
+    "commits the thread's stores since the last commit as a group.",
     Instruction("tma_commit", (), "cp.async.bulk.commit_group", 90),
 )
 WgmmaFenceOp = _plain(
-    "before the first product, and after other code has written its D.",
+    "orders register accesses before the first wgmma.",
     Instruction("wgmma_fence", (), "wgmma.fence.sync.aligned", 90, only=True),
     WarpCollective(),
 )
 WgmmaCommitOp = _plain(
-    "makes a group of the products of the warp group since its last group.",
+    "commits the warp group's wgmma since the last commit as a group.",
     Instruction("wgmma_commit", (), "wgmma.commit_group.sync.aligned", 90, only=True),
     WarpCollective(),
 )
@@ -61,20 +55,20 @@ WgmmaCommitOp = _plain(
 # ---- kernels, and the blocks of a cluster --------------------------------------------------------
 
 GridDependencyWaitOp = _plain(
-    "waits for the kernel before, whose writes can then be seen.",
+    "waits for the preceding kernels and makes their writes visible.",
     Instruction("grid_dependency_wait", (), "griddepcontrol.wait", 90, orders=True),
 )
 LaunchDependentsOp = _plain(
-    "lets the next kernel start, once all blocks have come here.",
+    "lets the next kernel start once all blocks have executed it.",
     Instruction("launch_dependents", (), "griddepcontrol.launch_dependents", 90, orders=True),
 )
 ClusterArriveOp = _plain(
-    "comes to the barrier of the cluster, and goes on at once.",
+    "arrives at the cluster barrier without waiting.",
     Instruction("cluster_arrive", (), "barrier.cluster.arrive.aligned", 90, orders=True),
     Collective(),
 )
 ClusterWaitOp = _plain(
-    "waits until all threads of the cluster have come to its barrier.",
+    "waits until all threads of the cluster have arrived at its barrier.",
     Instruction("cluster_wait", (), "barrier.cluster.wait.aligned", 90, orders=True),
     Collective(),
 )
@@ -82,10 +76,10 @@ ClusterWaitOp = _plain(
 # ---- fences --------------------------------------------------------------------------------------
 
 FenceMbarrierInitOp = _plain(
-    "new barriers of the thread can be seen by copies and others.",
+    "makes initialized mbarriers visible to other threads and the async proxy.",
     Instruction("fence_mbarrier_init", (), "fence.mbarrier_init.release.cluster", 90, orders=True),
 )
 FenceProxyAsyncOp = _plain(
-    "stores of the thread to shared memory can be seen by wgmma, TMA.",
+    "makes the thread's shared stores visible to the async proxy (wgmma, TMA).",
     Instruction("fence_proxy_async", (), "fence.proxy.async.shared::cta", 90, orders=True),
 )

@@ -1,4 +1,4 @@
-"""Which memory holds unsigned integers: the mark `cuda.unsigned`."""
+"""Signedness of memory in C++: the mark `cuda.unsigned`."""
 
 from xdsl.dialects.builtin import UnitAttr
 from xdsl.ir import Block, BlockArgument, SSAValue
@@ -8,7 +8,7 @@ from hidet.dialects.cuda.marks import UNSIGNED
 
 
 def is_unsigned(value: SSAValue) -> bool:
-    """Return whether an argument of a kernel, or memory that it allocates, is unsigned."""
+    """Return whether a kernel argument or an allocation is unsigned."""
     owner = value.owner
     if not isinstance(owner, Block):
         return UNSIGNED in owner.attributes
@@ -18,7 +18,7 @@ def is_unsigned(value: SSAValue) -> bool:
 
 
 def mark_unsigned(value: SSAValue, like: SSAValue | None = None) -> None:
-    """Mark what allocates a memref; with `like`, only where that memref is unsigned."""
+    """Mark an allocation as unsigned; with `like`, only if that memref is."""
     if like is None or is_unsigned(like):
         assert not isinstance(value.owner, Block)
         value.owner.attributes[UNSIGNED] = UnitAttr()

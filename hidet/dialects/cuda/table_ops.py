@@ -1,4 +1,4 @@
-"""What the operations have in common that stand for an entry of the instruction table."""
+"""The base of operations that correspond to an entry of the instruction table."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
@@ -39,9 +39,9 @@ class InstructionOp(AccessingOp):
     The function takes the addresses of the elements, then all other operands.
 
     Attributes:
-        ENTRY: the entry of the table, or entries by what the property `KEY` says.
-        TEMPLATE: the properties that are arguments of the function's template.
-        ADDRESSES: the memrefs in the order of the table, where that is not their order here.
+        ENTRY: the table entry, or entries by the property `KEY`.
+        TEMPLATE: the properties that are template arguments of the function.
+        ADDRESSES: the memrefs in table order, if that differs from the order of operands.
     """
 
     ENTRY: ClassVar[Instruction | Mapping[str, Instruction]]
@@ -53,7 +53,7 @@ class InstructionOp(AccessingOp):
 
     @property
     def instruction(self) -> Instruction:
-        """The entry of the table; raises VerifyException where there is none."""
+        """The table entry; raises VerifyException if there is none."""
         entry = self.ENTRY
         if isinstance(entry, Instruction):
             return entry
@@ -64,18 +64,18 @@ class InstructionOp(AccessingOp):
 
     @property
     def function(self) -> str:
-        """What is called in the device header, with template arguments."""
+        """The function of the device header, with template arguments."""
         arguments = ", ".join(_text(self.properties.get(name)) for name in self.TEMPLATE)
         return self.instruction.function + (f"<{arguments}>" if arguments else "")
 
     @property
     def elements(self) -> tuple[Element, ...]:
-        """Where the operands of the instruction begin, in the order of the table."""
+        """The first elements of the memory operands, in table order."""
         return tuple(map(self.element, self.ADDRESSES or self.element_fields()))
 
     @property
     def scalars(self) -> Sequence[SSAValue]:
-        """The arguments of the function that follow the addresses."""
+        """The function arguments after the addresses."""
         arrays = self.element_fields()
         return [
             value
@@ -85,7 +85,7 @@ class InstructionOp(AccessingOp):
         ]
 
     def bytes_of(self, operand: Operand) -> int | None:
-        """Return how many bytes one thread accesses from the first on; None where nobody says."""
+        """Return the bytes that one thread accesses; None if unspecified."""
         if operand.fragment is None:
             return operand.bytes
         (element,) = (e for o, e in self._accesses() if o is operand)
@@ -93,7 +93,7 @@ class InstructionOp(AccessingOp):
 
     @property
     def effects(self) -> Effects:
-        """What the table says, and more where there is no result, or where threads meet."""
+        """The effects of the table, plus a side effect without a result or for collectives."""
         accesses = list(self._accesses())
         found = {read(e.memref) for o, e in accesses if o.access is not Access.WRITE}
         found |= {write(e.memref) for o, e in accesses if o.access is not Access.READ}
@@ -104,7 +104,7 @@ class InstructionOp(AccessingOp):
 
     @property
     def alignments(self) -> tuple[tuple[SSAValue, int], ...]:
-        """The shared memrefs, each with the bytes whose multiple its first address has to be."""
+        """The shared memrefs, with the required alignment in bytes."""
         return tuple(
             (element.memref, operand.alignment or self.bytes_of(operand) or 1)
             for operand, element in self._accesses()
@@ -125,7 +125,7 @@ class InstructionOp(AccessingOp):
         if len(element.indices) != kind.get_num_dims():
             raise VerifyException(f"{len(element.indices)} indices for {kind}")
         where = f"operand '{operand.name}' of {self.instruction.ptx}"
-        # A tile in registers is an array of each thread once `lower-task` has run.
+        # Register tiles become local arrays in `lower-task`.
         is_tile = space_of(kind) is Space.REGISTER
         if ("local" if is_tile else str(space_of(kind).value)) != operand.space:
             raise VerifyException(f"{where} is in {operand.space} memory, not {kind}")
@@ -138,13 +138,13 @@ class InstructionOp(AccessingOp):
         room = room_from(kind, element.indices)
         if room is not None and room < count:
             raise VerifyException(
-                f"{where} is {count} neighbouring elements, which {kind} does not have from "
+                f"{where} is {count} contiguous elements, which {kind} does not have from "
                 f"{known_index(element.indices[-1]) or 0 if element.indices else 0}"
             )
 
 
 def _text(attribute: Attribute | None) -> str:
-    """Return the key or the argument of a template that a property stands for."""
+    """Return the key or template argument of a property."""
     match attribute:
         case StringAttr():
             return attribute.data
@@ -157,7 +157,7 @@ def _text(attribute: Attribute | None) -> str:
 
 
 class GroupWaitOp(InstructionOp):
-    """A wait for groups of copies or products, but for some of the latest ones."""
+    """A wait until at most `pending` commit groups are in flight."""
 
     TEMPLATE: ClassVar = ("pending",)
 
@@ -168,23 +168,23 @@ class GroupWaitOp(InstructionOp):
     def verify_(self) -> None:
         """Check the number of groups."""
         if self.pending.value.data < 0:
-            raise VerifyException(f"{self.pending.value.data} groups cannot be under way")
+            raise VerifyException(f"{self.pending.value.data} groups cannot be in flight")
 
 
 def element_bits(memref: SSAValue) -> int:
-    """Return the bits of an element, of whole bytes."""
+    """Return the bits of an element, in whole bytes."""
     element = memref_type(memref).element_type
     bits = element.bitwidth if isinstance(element, FixedBitwidthType) else 0
     if bits not in (8, 16, 32, 64):
-        raise VerifyException(f"no instruction accesses elements of {element}")
+        raise VerifyException(f"instructions cannot access elements of {element}")
     return bits
 
 
 def room_from(kind: MemRefType[Attribute], indices: Sequence[SSAValue]) -> int | None:
-    """Return how many neighbouring elements a memref has from one on, None if that is unknown.
+    """Return the contiguous elements of a memref from an index on, None if unknown.
 
-    They lie along the last dimension of several; from the start of a row on, the rows below follow.
-    An index that is not constant counts as 0 along that one, and as the last row in the others.
+    They are along the last dimension of extent > 1, or span rows if the index is at the start of
+    one. Unknown indices are assumed to be 0 along that dimension, and the last row otherwise.
     """
     room = inside = 1
     for number, extent in enumerate(reversed(kind.get_shape())):

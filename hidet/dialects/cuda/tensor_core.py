@@ -1,4 +1,4 @@
-"""Tensor cores: products of a warp and of a warp group, and the loads that feed them."""
+"""Tensor core ops of warps and warp groups, and loads of their operands."""
 
 from typing import ClassVar
 
@@ -36,9 +36,9 @@ from hidet.dialects.shaped import memref_type
 class MmaSyncOp(InstructionOp):
     """`cuda.mma_sync "m16n8k16_f16_f32" %a[%i], %b[%j], %c[%k]`: C += A * B, by a warp.
 
-    Each lane holds a fragment of each matrix: neighbouring elements of a local array, those that
-    the fragment map of the instruction table gives it (`hidet.arch.instructions.MMA_SYNC`). All 32
-    lanes take part.
+    Each lane holds a fragment of each matrix in consecutive elements of a local array, as given by
+    the fragment maps of the instruction table (`hidet.arch.instructions.MMA_SYNC`). All 32 lanes
+    participate.
     """
 
     name = "cuda.mma_sync"
@@ -66,10 +66,10 @@ class MmaSyncOp(InstructionOp):
 class LdmatrixOp(InstructionOp):
     """`cuda.ldmatrix %s[%i, %j] to %r[%k] count 4 trans`: loads 8x8 matrices into fragments.
 
-    Lane i gives the address of a row of 16 bytes: row i % 8 of matrix i / 8 (with fewer than four
-    matrices, the first lanes do). It receives, of each matrix in turn, two elements of 16 bits:
-    columns i % 4 * 2 and the next one of row i / 4; with `trans` these rows of that column. All 32
-    lanes take part.
+    Lane i provides the address of a 16-byte row: row i % 8 of matrix i / 8 (with fewer than four
+    matrices, only the first lanes). From each matrix it receives two 16-bit elements: columns i % 4
+    * 2 and the next one of row i / 4; with `trans`, these rows of that column. All 32 lanes
+    participate.
     """
 
     name = "cuda.ldmatrix"
@@ -91,7 +91,7 @@ class LdmatrixOp(InstructionOp):
 
     @property
     def instruction(self) -> Instruction:
-        """The entry of the table."""
+        """The table entry."""
         count = self.count.value.data
         found = LDMATRIX.get((count, self.trans is not None))
         if found is None:
@@ -99,7 +99,7 @@ class LdmatrixOp(InstructionOp):
         return found
 
     def verify_(self) -> None:
-        """Check the operands, and that both have the same elements."""
+        """Check the operands, and that element types agree."""
         super().verify_()
         source, target = memref_type(self.source), memref_type(self.target)
         if source.element_type != target.element_type:
@@ -111,7 +111,7 @@ class LdmatrixOp(InstructionOp):
 
 
 SWIZZLES = (0, 32, 64, 128)
-"""Spans in bytes within which 16-byte pieces change places (PTX ISA, Swizzling Modes)."""
+"""Spans in bytes within which 16-byte segments are permuted (PTX ISA, Swizzling Modes)."""
 
 DESCRIPTOR = Instruction(
     "matrix_descriptor",
@@ -119,22 +119,22 @@ DESCRIPTOR = Instruction(
     ptx="",
     arch=90,
 )
-"""No instruction: the number that describes a matrix (PTX ISA, wgmma, Matrix Descriptor)."""
+"""Not an instruction: a matrix descriptor (PTX ISA, wgmma, Matrix Descriptor)."""
 
 FENCE_OPERAND = Instruction(
     "wgmma_fence_operand", (Operand("d", "local", Access.UPDATE, "f32"),), ptx="", arch=90
 )
-"""No instruction: keeps the compiler from reading accumulators ahead of the wait before it."""
+"""Not an instruction: keeps the compiler from moving accumulator reads before the wait."""
 
 
 @irdl_op_definition
 class MatrixDescriptorOp(InstructionOp):
-    """`cuda.matrix_descriptor %s[%i, %j] leading 16 stride 1024 swizzle 128`: describes a matrix.
+    """`cuda.matrix_descriptor %s[%i, %j] leading 16 stride 1024 swizzle 128`: a descriptor.
 
-    `stride` is the distance in bytes between groups of eight rows; `leading`, that between blocks
-    along the other dimension, counts where a row does not fit into the swizzle. A matrix 16 columns
-    further on inside of a swizzled row has a descriptor larger by 2: its lower bits are the address
-    divided by 16. The array starts at a multiple of 1024 bytes.
+    `stride` is the distance in bytes of groups of eight rows; `leading`, that of blocks along the
+    other dimension, matters if a row exceeds the swizzle span. The lower bits are the address
+    divided by 16, so a matrix that starts 32 bytes further in a swizzled row has a descriptor
+    larger by 2. The array is aligned to 1024 bytes.
     """
 
     name = "cuda.matrix_descriptor"
@@ -156,7 +156,7 @@ class MatrixDescriptorOp(InstructionOp):
 
     @property
     def effects(self) -> Effects:
-        """None: the matrix is read by who takes its descriptor."""
+        """None: the matrix is read by the users of the descriptor."""
         return frozenset()
 
     def verify_(self) -> None:
@@ -176,14 +176,12 @@ class MatrixDescriptorOp(InstructionOp):
 
 @irdl_op_definition
 class WgmmaOp(InstructionOp):
-    """`cuda.wgmma "m64n128k16_f16_f32" %a, %b, %d[%i] accumulate %p`: D = A * B + D, in time.
+    """`cuda.wgmma "m64n128k16_f16_f32" %a, %b, %d[%i] accumulate %p`: asynchronous D = A * B + D.
 
-    A and B are given by descriptors: 64 x k and k x n elements, k of 32 bytes, of which those along
-    k are neighbours in memory, those along m or n with `trans_a` and `trans_b`, which there is for
-    elements of two bytes. Without `accumulate` D is
-    only written, with it the product is added where `%p` is true. D is neither read nor written by
-    anything else until a wait for the group of the product. All threads of the warp group take part
-    (`hidet.arch.hopper.WGMMA`).
+    A and B are descriptors of 64 x k and k x n matrices, with k of 32 bytes; K is contiguous, or M
+    or N with `trans_a` and `trans_b`, for 2-byte elements only. D is overwritten if `%p` is false.
+    D must not be accessed until a wait for the commit group. All threads of the warp group
+    participate (`hidet.arch.hopper.WGMMA`).
     """
 
     name = "cuda.wgmma"
@@ -209,7 +207,7 @@ class WgmmaOp(InstructionOp):
 
     @property
     def effects(self) -> Effects:
-        """The matrices are read too whose descriptors are in sight."""
+        """The effects of the table, and reads of matrices with known descriptors."""
         descriptors = (self.a.owner, self.b.owner)
         matrices = (op.source for op in descriptors if isinstance(op, MatrixDescriptorOp))
         return super().effects | set(map(read, matrices))
@@ -219,8 +217,8 @@ class WgmmaOp(InstructionOp):
 class WgmmaRsOp(InstructionOp):
     """`cuda.wgmma_rs "m64n128k16_f16_f32" %a[%i], %b, %d[%j] accumulate %p`: A is in registers.
 
-    Else it is `cuda.wgmma`. A is a fragment of 64 x k elements, which is left alone, as D is, until
-    a wait for the group of the product (`hidet.arch.hopper.WGMMA_RS`).
+    Otherwise like `cuda.wgmma`. A is a fragment of 64 x k elements, which must not be modified
+    until a wait for the commit group (`hidet.arch.hopper.WGMMA_RS`).
     """
 
     name = "cuda.wgmma_rs"
@@ -247,7 +245,7 @@ class WgmmaRsOp(InstructionOp):
 
     @property
     def effects(self) -> Effects:
-        """The right matrix is read too if its descriptor is in sight."""
+        """The effects of the table, and a read of B if its descriptor is known."""
         owner = self.b.owner
         found = super().effects
         return found | {read(owner.source)} if isinstance(owner, MatrixDescriptorOp) else found
@@ -255,9 +253,9 @@ class WgmmaRsOp(InstructionOp):
 
 @irdl_op_definition
 class WgmmaWaitOp(GroupWaitOp):
-    """`cuda.wgmma_wait 1`: waits for the groups of products, but for so many of the latest ones.
+    """`cuda.wgmma_wait 1`: waits until at most that many commit groups are in flight.
 
-    A `cuda.wgmma_fence_operand` comes between it and what reads the accumulators.
+    A `cuda.wgmma_fence_operand` must precede reads of the accumulators.
     """
 
     name = "cuda.wgmma_wait"
@@ -272,15 +270,15 @@ class WgmmaWaitOp(GroupWaitOp):
         super().verify_()
         if self.pending.value.data > 7:
             raise VerifyException(
-                f"at most 7 groups of products may be under way, not {self.pending.value.data}"
+                f"at most 7 groups may be in flight, not {self.pending.value.data}"
             )
 
 
 @irdl_op_definition
 class WgmmaFenceOperandOp(InstructionOp):
-    """`cuda.wgmma_fence_operand %d[%i] count 64`: what is done with these registers comes after it.
+    """`cuda.wgmma_fence_operand %d[%i] count 64`: a compiler fence for registers.
 
-    It is no instruction; it keeps the compiler from moving reads of accumulators ahead of a wait.
+    It is not an instruction; it keeps the compiler from moving accumulator reads before a wait.
     """
 
     name = "cuda.wgmma_fence_operand"

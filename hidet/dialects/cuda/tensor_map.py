@@ -1,4 +1,4 @@
-"""Tensor maps: what launches pass for tensors whose boxes kernels copy (Hopper)."""
+"""Tensor maps: descriptors of tensors for TMA, passed by launches."""
 
 from __future__ import annotations
 
@@ -38,24 +38,21 @@ from hidet.dialects.cuda.tensor_core import SWIZZLES
 from hidet.dialects.shaped import memref_type
 
 MAX_RANK, MAX_BOX = 5, 256
-"""The dimensions of a tensor, and the elements of a box along each (CUDA driver API,
-cuTensorMapEncodeTiled)."""
+"""The maximum rank of a tensor, and extent of a box (CUDA driver API, cuTensorMapEncodeTiled)."""
 
 ALIGNMENT = 16
-"""What an address, the strides of a tensor and a row of a box are multiples of, in bytes (the
-same)."""
+"""The alignment of addresses, strides and box rows in bytes (the same)."""
 
 
 MAX_COLUMN, MAX_STEP = 1024, 8
-"""The pixels that one copy takes, and the distance of neighbours (the same,
-cuTensorMapEncodeIm2col)."""
+"""The maximum pixels of a copy, and their stride (the same, cuTensorMapEncodeIm2col)."""
 
 SPATIAL = range(1, 4)
-"""The dimensions of images, beside that of their number and that of channels (the same)."""
+"""The number of spatial dimensions (the same)."""
 
 
 def corner_bits(dims: int) -> int:
-    """Return the bits of a corner of an image of so many dimensions, and of an offset from a pixel.
+    """Return the bits of an image corner, and of an offset from a pixel.
 
     CUDA driver API, cuTensorMapEncodeIm2col; PTX ISA, cp.async.bulk.tensor, im2colOffsets.
     """
@@ -63,12 +60,12 @@ def corner_bits(dims: int) -> int:
 
 
 class Pixels(NamedTuple):
-    """The pixels of images that copies begin at, in the order of the dimensions of an image.
+    """The base pixels of im2col copies, by spatial dimension.
 
     Attributes:
-        first: where the first one is; it may lie outside of the image.
-        last: where the last one is.
-        step: the distance of neighbours.
+        first: the first pixel, which may be outside of the image.
+        last: the last pixel.
+        step: the stride of pixels.
     """
 
     first: tuple[int, ...]
@@ -76,12 +73,7 @@ class Pixels(NamedTuple):
     step: tuple[int, ...]
 
     def problem(self, shape: Sequence[int], box: Sequence[int]) -> tuple[str, str] | None:
-        """Return what keeps pixels of images [n, .., c] from being copied, and what would be right.
-
-        Args:
-            shape: the shape of the images.
-            box: how many pixels a copy takes, and how many channels of each.
-        """
+        """Return what is wrong with pixels of images [n, .., c], and the requirement."""
         dims = len(shape) - 2
         if dims not in SPATIAL or {len(each) for each in self} != {dims} or len(box) != 2:
             return (
@@ -114,7 +106,7 @@ class Pixels(NamedTuple):
 def box_problem(
     shape: Sequence[int], box: Sequence[int], element_bytes: int, swizzle: int
 ) -> tuple[str, str] | None:
-    """Return what keeps such boxes of a tensor from being copied, and what would be right."""
+    """Return what is wrong with boxes of a tensor, and the requirement."""
     if not 1 <= len(shape) <= MAX_RANK or len(box) != len(shape):
         return (
             f"a box with {len(box)} extents of a tensor with {len(shape)} dimensions",
@@ -129,7 +121,7 @@ def box_problem(
 
 
 def row_problem(box: Sequence[int], element_bytes: int, swizzle: int) -> tuple[str, str] | None:
-    """Return what keeps rows of a box from being swizzled, and what would be right."""
+    """Return what is wrong with the swizzle of box rows, and the requirement."""
     if swizzle not in SWIZZLES:
         return (
             f"a box cannot be swizzled in {swizzle!r} bytes",
@@ -146,14 +138,14 @@ def row_problem(box: Sequence[int], element_bytes: int, swizzle: int) -> tuple[s
 class TensorMapType(ParametrizedAttribute, TypeAttribute):
     """`!cuda.tensor_map<tensor<8x64xf16>, box [8, 32], swizzle 64>`: a tensor and boxes of it.
 
-    It is an argument of a kernel, of 128 bytes, which the host encodes (cuTensorMapEncodeTiled):
-    the tensor in global memory, the box that one copy takes out of it, in the order of the
-    dimensions, and the span in bytes that the 16-byte pieces of the box's rows are permuted in.
+    A kernel argument of 128 bytes, encoded by the host (cuTensorMapEncodeTiled): the tensor in
+    global memory, the box of a copy in the order of the dimensions, and the span in bytes in which
+    16-byte segments of box rows are permuted.
 
     `!cuda.tensor_map<tensor<8x14x14x64xf16>, box [128, 64], pixels [-1, -1] to [12, 12] step
-    [1, 1]>`: images whose channels come last, and pixels of them (cuTensorMapEncodeIm2col). A copy
-    takes 128 pixels of 64 channels, one after the other: along a row from the first pixel to the
-    last, then along the next row, then those of the next image. Each is moved by the same offset.
+    [1, 1]>`: channels-last images and their base pixels (cuTensorMapEncodeIm2col). A copy takes 128
+    consecutive pixels of 64 channels: along a row from the first pixel to the last, then along the
+    next row, then those of the next image, each displaced by the same offset.
     """
 
     name = "cuda.tensor_map"
@@ -175,7 +167,7 @@ class TensorMapType(ParametrizedAttribute, TypeAttribute):
 
     @property
     def pixels(self) -> Pixels | None:
-        """The pixels that copies begin at, None where copies take boxes."""
+        """The base pixels of copies, None if copies take boxes."""
         found = [tuple(each.data for each in corner) for corner in self.walk]
         return Pixels(*found) if found else None
 
@@ -186,14 +178,14 @@ class TensorMapType(ParametrizedAttribute, TypeAttribute):
 
     @property
     def element_bytes(self) -> int:
-        """The bytes of an element in memory."""
+        """The bytes of an element."""
         element = self.tensor.get_element_type()
         if not isinstance(element, FixedBitwidthType):
             raise VerifyException(f"a tensor map of elements of type {element}")
         return max(element.bitwidth // 8, 1)
 
     def verify(self) -> None:
-        """Check that there is a tensor map of such a tensor and box."""
+        """Check the tensor and the box."""
         shape = self.tensor.get_shape()
         if DYNAMIC_INDEX in shape:
             raise VerifyException(f"a tensor map of {self.tensor}, whose extents must be known")
@@ -210,7 +202,7 @@ class TensorMapType(ParametrizedAttribute, TypeAttribute):
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
         """Parse `<tensor<8x64xf16>, box [8, 32], pixels [..] to [..] step [..], swizzle 64>`.
 
-        Pixels and swizzle may be left out.
+        Pixels and swizzle are optional.
         """
         with parser.in_angle_brackets():
             tensor = parser.parse_type()
@@ -232,7 +224,7 @@ class TensorMapType(ParametrizedAttribute, TypeAttribute):
         return tensor, box, ArrayAttr(walk), IntAttr(swizzle)
 
     def print_parameters(self, printer: Printer) -> None:
-        """Print what `parse_parameters` reads."""
+        """Print the parameters."""
         with printer.in_angle_brackets():
             printer.print_attribute(self.tensor)
             printer.print_string(f", box {list(self.box_extents)}")
@@ -244,12 +236,10 @@ class TensorMapType(ParametrizedAttribute, TypeAttribute):
 
 
 def _numbers(values: Sequence[int]) -> ArrayAttr[IntAttr]:
-    """Return numbers as an attribute."""
     return ArrayAttr([IntAttr(value) for value in values])
 
 
 def _parse_numbers(parser: AttrParser) -> ArrayAttr[IntAttr]:
-    """Parse `[8, -1]`."""
     return _numbers(
         parser.parse_comma_separated_list(AttrParser.Delimiter.SQUARE, parser.parse_integer)
     )
@@ -259,9 +249,9 @@ def _parse_numbers(parser: AttrParser) -> ArrayAttr[IntAttr]:
 class TensorMapOp(IRDLOperation):
     """`cuda.tensor_map %x offset 64 : memref<..> -> !cuda.tensor_map<..>`: the map of a tensor.
 
-    The tensor lies in the memory of the buffer, whose shape does not count: from an offset on, and
-    row by row unless there are `strides`; both are numbers of elements. In a host function a launch
-    passes the map. In a kernel it is one of an argument, until `pass-tensor-maps` moves it out.
+    The tensor is in the memory of the buffer, regardless of the buffer's shape: at an offset, and
+    row-major unless there are `strides`, both in elements. In a host function a launch passes the
+    map. In a kernel it is made of an argument, until `pass-tensor-maps` moves it to the host.
     """
 
     name = "cuda.tensor_map"
@@ -302,7 +292,7 @@ class TensorMapOp(IRDLOperation):
 
     @property
     def first(self) -> int:
-        """Where the tensor begins in the buffer, in elements."""
+        """The offset of the tensor in the buffer, in elements."""
         return 0 if self.offset is None else self.offset.value.data
 
     @property
@@ -319,7 +309,7 @@ class TensorMapOp(IRDLOperation):
         return TensorMapOp(buffer, self.kind, self.first, strides)
 
     def verify_(self) -> None:
-        """Check that the tensor lies in the buffer, where copies can follow its strides."""
+        """Check the tensor against the buffer, and its strides."""
         buffer, shape = memref_type(self.buffer), self.kind.tensor.get_shape()
         if 0 in shape:
             raise VerifyException(f"a map of {self.kind.tensor}, which has no elements to copy")

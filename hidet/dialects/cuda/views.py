@@ -1,4 +1,4 @@
-"""Addresses as values: memory seen from an element on, dynamic shared memory, numbers."""
+"""Addresses as values: reinterpreted memory, integers, and dynamic shared memory."""
 
 from math import prod
 
@@ -31,23 +31,19 @@ class _AddressOp(FieldsOp):
     traits = traits_def(Pure())
 
     def verify_(self) -> None:
-        """Check that there is one index for each dimension of the source, and that it is memory."""
-        kind = memref_type(self.source)
-        if len(self.indices) != kind.get_num_dims():
-            raise VerifyException(
-                f"{len(self.indices)} indices for a memref of rank {kind.get_num_dims()}"
-            )
-        if space_of(kind) is Space.REGISTER:
-            raise VerifyException(f"a tile in registers has no addresses: {kind}")
+        """Check the ranks, and that the source has addresses."""
+        self.verify_ranks()
+        if space_of(self.source.type) is Space.REGISTER:
+            raise VerifyException(f"register tiles have no addresses: {self.source.type}")
 
 
 @irdl_op_definition
 class ViewOp(_AddressOp):
     """`cuda.view %x[%i] : memref<?xf32> to memref<4x8xf32>`: the memory from an element on.
 
-    It is seen with another shape, or as elements of another type, and computes an address only, as
-    `~x[i]` does on the host, and `reinterpret_cast<half*>(&x[i])` in a kernel. There the result has
-    one dimension, without an extent.
+    It has another shape or element type, and only computes an address, as `~x[i]` does on the host,
+    and `reinterpret_cast<half*>(&x[i])` in a kernel. There the result has one dimension of unknown
+    extent.
     """
 
     name = "cuda.view"
@@ -57,20 +53,20 @@ class ViewOp(_AddressOp):
     assembly_format = "$source `[` $indices `]` attr-dict `:` type($source) `to` type($result)"
 
     def verify_(self) -> None:
-        """Check the indices, and that both are the same memory, of elements of whole bytes."""
+        """Check the indices, the element types and the memory spaces."""
         super().verify_()
         for kind in (memref_type(self.source), memref_type(self.result)):
             if not isinstance(kind.element_type, FixedBitwidthType):
                 raise VerifyException(f"elements of {kind} have no size")
         if memref_type(self.source).memory_space != memref_type(self.result).memory_space:
             raise VerifyException(
-                f"{self.source.type} and {self.result.type} lie in different memories"
+                f"{self.source.type} and {self.result.type} are in different memory spaces"
             )
 
 
 @irdl_op_definition
 class AddressOfOp(_AddressOp):
-    """`cuda.address_of %x[%i] : memref<?xf32>`: an address as a number, 0 for null."""
+    """`cuda.address_of %x[%i] : memref<?xf32>`: an address as an integer, 0 for null."""
 
     name = "cuda.address_of"
 
@@ -80,7 +76,7 @@ class AddressOfOp(_AddressOp):
 
 
 def is_compared_with_null(op: Operation) -> bool:
-    """Return whether an operation takes an address, to compare it with 0."""
+    """Return whether an address is compared with 0."""
     return isinstance(op, AddressOfOp) and any(
         isinstance(use.operation, CmpiOp)
         and 0 in (known_index(use.operation.lhs), known_index(use.operation.rhs))
@@ -92,8 +88,8 @@ def is_compared_with_null(op: Operation) -> bool:
 class DynamicSharedOp(FieldsOp):
     """`cuda.dynamic_shared offset 1024 : memref<4x128x64xf16, #cuda.space<shared>>`: a part of it.
 
-    The part starts so many bytes after the first one, which is at a multiple of 1024. Parts may
-    overlap. The kernel says how much there is (`shared_bytes`).
+    The offset is in bytes from the start, which is aligned to 1024. Parts may overlap. The kernel's
+    `shared_bytes` is the total size.
     """
 
     name = "cuda.dynamic_shared"
@@ -106,7 +102,7 @@ class DynamicSharedOp(FieldsOp):
 
     @property
     def end(self) -> int:
-        """The number of the first byte after the part."""
+        """The offset of the end of the part."""
         kind = memref_type(self.result)
         assert isinstance(kind.element_type, FixedBitwidthType)
         return self.offset.value.data + prod(kind.get_shape()) * kind.element_type.size
@@ -120,4 +116,4 @@ class DynamicSharedOp(FieldsOp):
             raise VerifyException(f"elements of {kind} have no size")
         offset, size = self.offset.value.data, kind.element_type.size
         if offset < 0 or offset % size:
-            raise VerifyException(f"{offset} bytes are no place for elements of {size} bytes")
+            raise VerifyException(f"{offset} bytes is no valid offset for elements of {size} bytes")

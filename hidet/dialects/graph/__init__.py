@@ -1,18 +1,18 @@
-"""The graph dialect: one operation per operator on whole tensors, named as users know it.
+"""The graph dialect: one operation per operator on whole tensors.
 
     %w = graph.constant "p0" : tensor<64x3x7x7xf32>
     %0 = graph.conv2d %x, %w {stride = array<i64: 2, 2>} : (tensor<1x3x..>, ...) -> tensor<...>
     %1 = graph.relu %0 : tensor<...>
 
-Values are `tensor`s of builtin with static shapes, which may hold 0 and may be empty (a scalar).
+Values are `tensor`s of builtin with static shapes, which may contain 0 or be empty (scalars).
 Element types are f64, f32, f16, bf16, i64, i32, i16, i8 and i1 (torch.bool). All operations are
-pure and have one result, whose type constructors infer and verifiers check with one function.
-An operation means what torch's operator of its name means. Weights stay outside the program:
-`graph.constant` names them. `graph.call_kernel` alone is no operator: it calls a kernel of the
-module, and has as many results as that writes.
+pure and have one result, whose type is inferred by constructors and verifiers alike. An operation
+has the semantics of torch's operator of its name. `graph.constant` refers to weights, which are not
+part of the program. `graph.call_kernel` is no operator: it calls a kernel of the module, and has as
+many results as that writes.
 
-The operations stand by family in the modules of this package; those of the families below are
-handed out here, so that `from hidet.dialects import graph` gives `graph.AddOp` and the rest.
+The operations are grouped by family in the modules of this package and re-exported here, so that
+`from hidet.dialects import graph` provides `graph.AddOp` and the rest.
 """
 
 # ruff: noqa: F403

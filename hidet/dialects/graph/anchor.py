@@ -1,4 +1,4 @@
-"""The interface of anchors: operators that kernels are built around."""
+"""The interface of anchors, around which kernels are built."""
 
 from abc import ABC
 
@@ -6,10 +6,10 @@ from hidet.dialects.graph.base import GraphOp
 
 
 class AnchorOp(GraphOp, ABC):
-    """An operator that a template computes tile by tile, and that does not become grids.
+    """An operator that a template computes tile by tile, instead of becoming grids.
 
-    `lower-graph-to-compute` leaves it, and `fuse` builds a kernel around it: grids ahead of it are
-    views that it loads, and grids that read one element of its result for each of their own are
-    its epilogue, evaluated where the element is stored. A kernel has one anchor. For a new one,
-    derive the operator from this class and write a template that accepts fusions of it.
+    `lower-graph-to-compute` keeps it, and `fuse` builds a kernel around it: producer grids become
+    views that it loads, and grids that read one element of its result per element are its epilogue,
+    evaluated at the stores. To add one, derive the operator from this class and write a template
+    that accepts it.
     """

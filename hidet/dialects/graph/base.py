@@ -1,12 +1,12 @@
-"""What all operations of the graph dialect share: constraints, the base class, broadcasting.
+"""The base of graph operations: element types, constraints, result type inference, broadcasting.
 
-The type of an operation's result is computed by `infer_type`, which both its constructor and its
-verifier call. It raises `VerifyException` with all shapes concerned where they do not fit.
+`_infer_type` computes the type of the result, for both constructors and verifiers. It raises
+`VerifyException` with the operand types if they do not match.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar, TypeAlias, TypeGuard
+from typing import Any, ClassVar, NamedTuple, TypeAlias, TypeGuard
 
 from xdsl.dialects.builtin import (
     AnyFloat,
@@ -50,26 +50,26 @@ from xdsl.utils.exceptions import VerifyException
 Tensor: TypeAlias = TensorType[Attribute]
 """The type of a tensor with any of the element types below."""
 Value: TypeAlias = SSAValue | Operation
-"""What constructors take for an operand: a value, or an operation with one result."""
+"""A constructor argument for an operand: a value, or an op with one result."""
 Number: TypeAlias = float | int | bool
-"""What constructors take for a scalar: an attribute of the right type is made of it."""
+"""A constructor argument for a scalar."""
 Property: TypeAlias = Attribute | Sequence[int] | Number | str | None
-"""What constructors take for a property; None for one that is left out."""
+"""A constructor argument for a property; None omits it."""
 
 ELEMENT_TYPES = (f64, f32, f16, bf16, i64, i32, i16, i8, i1)
 """The element types of tensors; `i1` is torch.bool."""
 TENSOR: AttrConstraint[Tensor] = TensorType.constr(
     AnyOf.get(*(EqAttrConstraint(t) for t in ELEMENT_TYPES))
 )
-"""Constraint of every operand and result."""
+"""The constraint of every operand and result."""
 INTS = DenseArrayBase.constr(i64)
-"""Constraint of a property that lists dimensions, sizes or offsets."""
+"""The constraint of a list of dimensions, sizes or offsets."""
 INT = IntegerAttr.constr(EqAttrConstraint(i64))
-"""Constraint of a property that is one dimension, size or offset."""
+"""The constraint of a dimension, size or offset."""
 FLOAT64 = FloatAttr.constr(EqAttrConstraint(f64))
-"""Constraint of a property that is a real number."""
+"""The constraint of a real number."""
 NUMBER = FloatAttr.constr() | IntegerAttr.constr()
-"""Constraint of a property that is one element of a tensor."""
+"""The constraint of a tensor element."""
 FALSE = BoolAttr.from_bool(False)
 TRUE = BoolAttr.from_bool(True)
 
@@ -77,7 +77,7 @@ _FLOATS = (Float64Type, Float32Type, Float16Type, BFloat16Type)
 
 
 def tensor_type(value: Value) -> Tensor:
-    """Give the type of a value that must be a tensor."""
+    """Return the type of a tensor."""
     found = SSAValue.get(value).type
     if not isinstance(found, TensorType):
         raise VerifyException(f"a tensor is needed here, got a value of type {found}")
@@ -85,55 +85,51 @@ def tensor_type(value: Value) -> Tensor:
 
 
 def shape_of(value: Value) -> tuple[int, ...]:
-    """Give the shape of a value that must be a tensor."""
+    """Return the shape of a tensor."""
     return tensor_type(value).get_shape()
 
 
 def element_type(value: Value) -> Attribute:
-    """Give the element type of a value that must be a tensor."""
+    """Return the element type of a tensor."""
     return tensor_type(value).element_type
 
 
 def is_float(element: Attribute) -> TypeGuard[AnyFloat]:
-    """Tell whether an element type is one of the floating-point types."""
+    """Return whether an element type is a floating-point type."""
     return isinstance(element, _FLOATS)
 
 
 def is_integer(element: Attribute) -> TypeGuard[IntegerType]:
-    """Tell whether an element type is an integer of more than one bit."""
+    """Return whether an element type is an integer wider than one bit."""
     return isinstance(element, IntegerType) and element != i1
 
 
 def computation_type(element: Attribute) -> Attribute:
-    """Give the type that elements of a type are computed in: f32 for f16 and bf16, else the same.
+    """Return the type in which elements are computed: f32 for f16 and bf16, else their own.
 
-    What is between the steps of one operator has this type, too, and so have sums.
+    Intermediate values of an operator and sums have this type.
     """
     return f32 if element in (f16, bf16) else element
 
 
 def ints(values: Iterable[int]) -> DenseArrayBase[IntegerType]:
-    """Make the property that lists the given dimensions, sizes or offsets."""
+    """Return an integer list as a property."""
     return DenseArrayBase.from_list(i64, tuple(values))
 
 
 def integer(value: int) -> IntegerAttr:
-    """Make the property that is one dimension, size or offset."""
+    """Return an integer as a property."""
     return IntegerAttr(value, i64)
 
 
 def number(value: Number, element: Attribute) -> FloatAttr | IntegerAttr:
-    """Make the attribute of a scalar of the given element type.
-
-    Raises:
-        VerifyException: the value does not fit the type; a fraction never fits an integer.
-    """
+    """Return a scalar as an attribute of an element type."""
     if is_float(element):
         return FloatAttr(float(value), element)
     if element == i1:
         return BoolAttr.from_bool(bool(value))
     if not is_integer(element):
-        raise VerifyException(f"{element} is no element type of a tensor")
+        raise VerifyException(f"{element} is not an element type of tensors")
     limit = 1 << (element.width.data - 1)
     whole = isinstance(value, int) or value.is_integer()
     if not whole or not -limit <= value < limit:
@@ -142,7 +138,6 @@ def number(value: Number, element: Attribute) -> FloatAttr | IntegerAttr:
 
 
 def _attribute(value: Property, field: PropertyDef) -> Attribute | None:
-    """Return the attribute of a property; what is a real number may be given as a whole one."""
     match value:
         case None | Attribute():
             return value
@@ -161,29 +156,25 @@ def _attribute(value: Property, field: PropertyDef) -> Attribute | None:
 
 
 def python_number(attribute: FloatAttr | IntegerAttr) -> Number:
-    """Give the Python value of a scalar attribute; a bool for `i1`."""
+    """Return the Python value of a scalar attribute; a bool for `i1`."""
     value = attribute.value.data
     return bool(value) if attribute.type == i1 else value
 
 
 def normalized_axis(axis: int, rank: int) -> int:
-    """Count an axis from the front; constructors take negative ones, properties never hold them.
-
-    Raises:
-        VerifyException: the axis is outside [-rank, rank).
-    """
+    """Return a non-negative axis; constructors accept negative ones."""
     if not -rank <= axis < rank:
         raise VerifyException(f"axis {axis} is out of range for a tensor of rank {rank}")
     return axis % rank
 
 
 def normalized_axes(axes: Iterable[int], rank: int) -> tuple[int, ...]:
-    """Count several axes from the front, sorted; see `normalized_axis`."""
+    """Return non-negative axes, sorted."""
     return tuple(sorted(normalized_axis(axis, rank) for axis in axes))
 
 
 def check_axes(axes: Sequence[int], rank: int) -> None:
-    """Raise `VerifyException` unless all axes are different and in [0, rank)."""
+    """Raise `VerifyException` unless all axes are distinct and in [0, rank)."""
     if len(set(axes)) != len(axes) or any(not 0 <= axis < rank for axis in axes):
         raise VerifyException(
             f"axes {list(axes)} must be different and in [0, {rank}) for a tensor of rank {rank}"
@@ -191,30 +182,35 @@ def check_axes(axes: Sequence[int], rank: int) -> None:
 
 
 def check_same_element(name: str, *types: Tensor) -> None:
-    """Raise `VerifyException` unless all the types have one element type."""
+    """Raise `VerifyException` unless all types have the same element type."""
     if any(t.element_type != types[0].element_type for t in types):
         found = ", ".join(map(str, types))
         raise VerifyException(f"{name}: operands must have one element type, got {found}")
 
 
-def check_float(name: str, *types: Tensor) -> None:
-    """Raise `VerifyException` unless all the types have a floating-point element type."""
-    for found in types:
-        if not is_float(found.element_type):
-            raise VerifyException(f"{name}: needs floating-point elements, got {found}")
+class Elements(NamedTuple):
+    """A set of element types, with its name in messages."""
+
+    types: tuple[Attribute, ...]
+    text: str
+
+    def check(self, name: str, *types: Tensor) -> None:
+        """Raise `VerifyException` unless all tensors have such elements."""
+        for found in types:
+            if found.element_type not in self.types:
+                raise VerifyException(f"{name}: needs {self.text}, got {found}")
 
 
-def check_not_float(name: str, *types: Tensor) -> None:
-    """Raise `VerifyException` unless all the types have integer or `i1` elements."""
-    for found in types:
-        if is_float(found.element_type):
-            raise VerifyException(f"{name}: needs integer or i1 elements, got {found}")
+FLOATS = Elements((f64, f32, f16, bf16), "floating-point elements")
+INTEGERS = Elements((i64, i32, i16, i8), "integers")
+NUMBERS = Elements((*FLOATS.types, *INTEGERS.types), "elements that are numbers")
+BITS = Elements((*INTEGERS.types, i1), "integer or i1 elements")
 
 
 def check_sum_element(name: str, found: Tensor, element: Attribute) -> None:
-    """Raise `VerifyException` unless sums of products of a tensor's elements can have a type.
+    """Raise `VerifyException` unless a type can accumulate products of a tensor's elements.
 
-    That is the elements' own type, or a wider floating-point type: f32 for f16.
+    That is the element type itself, or a wider floating-point type.
     """
     own = found.element_type
     if element == own or (is_float(own) and is_float(element) and element.bitwidth > own.bitwidth):
@@ -223,11 +219,7 @@ def check_sum_element(name: str, found: Tensor, element: Attribute) -> None:
 
 
 def broadcast_shapes(name: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """Give the shape that all the shapes broadcast to, by the rule of numpy.
-
-    Raises:
-        VerifyException: two sizes of a dimension differ and neither is 1.
-    """
+    """Return the broadcast shape, by the rules of numpy."""
     rank = max(map(len, shapes))
     padded = [(1,) * (rank - len(shape)) + shape for shape in shapes]
     result: list[int] = []
@@ -243,10 +235,15 @@ def broadcast_shapes(name: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
 class GraphOp(IRDLOperation, ABC):
     """An operator on whole tensors: pure, with one result, and the semantics of torch's operator.
 
-    It is made of its operands and properties, in the order in which they are declared or by name.
-    The text is `graph.name operands {properties} : (operand types) -> result type`; properties
-    that have their default are not printed.
+    Constructors take operands and properties in the order of declaration, or by name. The assembly
+    is `graph.name operands {properties} : (operand types) -> result type`, without default
+    properties.
+
+    Attributes:
+        ELEMENTS: the element types that all operands must have.
     """
+
+    ELEMENTS: ClassVar[Elements | None] = None
 
     result = result_def(TENSOR)
 
@@ -270,17 +267,20 @@ class GraphOp(IRDLOperation, ABC):
             },
             result_types=[result],
         )
-        self.results = SSAValues((OpResult(self.infer_type(), self, 0),))
+        self.results = SSAValues((OpResult(self._checked_type(), self, 0),))
 
     @abstractmethod
-    def infer_type(self) -> Tensor:
-        """Compute the type of the result from operands and properties.
+    def _infer_type(self) -> Tensor:
+        """Return the type of the result, inferred from operands and properties.
 
-        Where it does not follow from these alone, `result` holds what the constructor was given.
-
-        Raises:
-            VerifyException: operands and properties do not fit together.
+        If these do not determine it, `result` has the type given to the constructor.
         """
+
+    def _checked_type(self) -> Tensor:
+        """Return the inferred type, after a check of the operands' elements."""
+        if self.ELEMENTS is not None:
+            self.ELEMENTS.check(self.name, *map(tensor_type, self.operands))
+        return self._infer_type()
 
     @property
     def result_type(self) -> Tensor:
@@ -288,11 +288,11 @@ class GraphOp(IRDLOperation, ABC):
         return tensor_type(self.result)
 
     def verify_(self) -> None:
-        """Check operands against each other, and the result against what they give."""
+        """Check that shapes are static, and the result against the inferred type."""
         for value in (*self.operands, *self.results):
             if any(size < 0 for size in shape_of(value)):
                 raise VerifyException(f"{self.name}: shapes must be static, got {value.type}")
-        inferred = self.infer_type()
+        inferred = self._checked_type()
         if inferred != self.result_type:
             raise VerifyException(
                 f"{self.name}: the result should be {inferred}, but is {self.result_type}"
@@ -311,7 +311,7 @@ class OneOperandOp(GraphOp, ABC):
 
 
 class SameTypeOp(OneOperandOp, ABC):
-    """An operator whose only operand has the type of the result; printed with one type."""
+    """An operator whose result has the type of its only operand; printed with one type."""
 
     T: ClassVar = VarConstraint("T", TENSOR)
 
@@ -320,6 +320,5 @@ class SameTypeOp(OneOperandOp, ABC):
 
     assembly_format = "$x attr-dict `:` type($result)"
 
-    def infer_type(self) -> Tensor:
-        """Give the type of the operand."""
+    def _infer_type(self) -> Tensor:
         return self.x_type

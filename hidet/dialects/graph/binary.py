@@ -1,10 +1,11 @@
-"""Operators on the elements of two tensors, which broadcast by numpy's rule, and selection.
+"""Elementwise operators on two tensors, which broadcast by the rules of numpy, and selection.
 
-Both operands have one element type; the frontend inserts the casts that torch's promotion rules
-ask for. `NaN` propagates through maximum and minimum, as in torch.
+Both operands have the same element type; the frontend inserts the casts of torch's type promotion.
+`NaN` propagates through maximum and minimum, as in torch.
 """
 
 from abc import ABC
+from typing import ClassVar
 
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import TensorType, i1
@@ -12,12 +13,14 @@ from xdsl.irdl import irdl_op_definition, operand_def
 from xdsl.utils.exceptions import VerifyException
 
 from hidet.dialects.graph.base import (
+    BITS,
+    FLOATS,
+    INTEGERS,
+    NUMBERS,
     TENSOR,
     GraphOp,
     Tensor,
     broadcast_shapes,
-    check_float,
-    check_not_float,
     check_same_element,
     element_type,
     shape_of,
@@ -27,20 +30,19 @@ from hidet.dialects.graph.elementwise_trait import comparison, define, library
 
 
 class TwoOperandsOp(GraphOp, ABC):
-    """A function of two elements; operands broadcast and have one element type."""
+    """A function of two elements of the same type; operands broadcast."""
 
     lhs = operand_def(TENSOR)
     rhs = operand_def(TENSOR)
 
-    def infer_type(self) -> Tensor:
-        """Give the type that the operands broadcast to."""
+    def _infer_type(self) -> Tensor:
         check_same_element(self.name, tensor_type(self.lhs), tensor_type(self.rhs))
         shape = broadcast_shapes(self.name, shape_of(self.lhs), shape_of(self.rhs))
         return TensorType(element_type(self.lhs), shape)
 
 
 class BinaryOp(TwoOperandsOp, ABC):
-    """A function of two elements that gives one of their type.
+    """A function of two elements whose result has their type.
 
     On `i1`, add and maximum are "or", mul and minimum are "and", as in torch.
     """
@@ -49,54 +51,37 @@ class BinaryOp(TwoOperandsOp, ABC):
 class ArithmeticOp(BinaryOp, ABC):
     """A binary operator on numbers, not on `i1`."""
 
-    def infer_type(self) -> Tensor:
-        """Give the type that the operands broadcast to."""
-        if element_type(self.lhs) == i1:
-            raise VerifyException(
-                f"{self.name}: needs elements that are numbers, got {tensor_type(self.lhs)}"
-            )
-        return super().infer_type()
+    ELEMENTS: ClassVar = NUMBERS
 
 
 class FloatBinaryOp(BinaryOp, ABC):
     """A binary operator on floating-point numbers."""
 
-    def infer_type(self) -> Tensor:
-        """Give the type that the operands broadcast to."""
-        check_float(self.name, tensor_type(self.lhs), tensor_type(self.rhs))
-        return super().infer_type()
+    ELEMENTS: ClassVar = FLOATS
 
 
 class BitwiseOp(BinaryOp, ABC):
     """A binary operator on the bits of integers, or on `i1`."""
 
-    def infer_type(self) -> Tensor:
-        """Give the type that the operands broadcast to."""
-        check_not_float(self.name, tensor_type(self.lhs), tensor_type(self.rhs))
-        return super().infer_type()
+    ELEMENTS: ClassVar = BITS
 
 
 class ShiftOp(BitwiseOp, ABC):
-    """A binary operator that moves the bits of integers; `i1` has none to move."""
+    """A shift of the bits of integers."""
 
-    def infer_type(self) -> Tensor:
-        """Give the type that the operands broadcast to."""
-        if element_type(self.lhs) == i1:
-            raise VerifyException(f"{self.name}: needs integers, got {tensor_type(self.lhs)}")
-        return super().infer_type()
+    ELEMENTS: ClassVar = INTEGERS
 
 
 class ComparisonOp(TwoOperandsOp, ABC):
-    """A comparison of two elements, answered with `i1`; with NaN only `ne` is true."""
+    """A comparison of two elements with an `i1` result; with NaN only `ne` is true."""
 
-    def infer_type(self) -> Tensor:
-        """Give a tensor of `i1` in the shape that the operands broadcast to."""
-        return TensorType(i1, super().infer_type().shape)
+    def _infer_type(self) -> Tensor:
+        return TensorType(i1, super()._infer_type().shape)
 
 
 @irdl_op_definition
 class WhereOp(GraphOp):
-    """The left element where the condition holds, else the right; all three broadcast."""
+    """A selection by a condition; all three operands broadcast."""
 
     name = "graph.where"
 
@@ -104,8 +89,7 @@ class WhereOp(GraphOp):
     lhs = operand_def(TENSOR)
     rhs = operand_def(TENSOR)
 
-    def infer_type(self) -> Tensor:
-        """Give the type that the operands broadcast to."""
+    def _infer_type(self) -> Tensor:
         condition, lhs, rhs = map(tensor_type, self.operands)
         if condition.element_type != i1:
             raise VerifyException(
@@ -124,12 +108,12 @@ FloorDivideOp = define(
     ArithmeticOp, "floor_divide", "The quotient, rounded down. An integer divisor must not be 0."
 )
 RemainderOp = define(
-    ArithmeticOp, "remainder", "What `floor_divide` leaves, with the sign of the divisor."
+    ArithmeticOp, "remainder", "The remainder of `floor_divide`, with the sign of the divisor."
 )
 FmodOp = define(
     ArithmeticOp,
     "fmod",
-    "What a division rounded towards 0 leaves, with the sign of the dividend.",
+    "The remainder of truncating division, with the sign of the dividend.",
     library("fmod"),
     arith.RemSIOp,
 )
@@ -164,7 +148,7 @@ CopysignOp = define(
 NextafterOp = define(
     FloatBinaryOp,
     "nextafter",
-    "The number that follows the left one on the way to the right one.",
+    "The next representable number from the left operand towards the right.",
     library("nextafter"),
 )
 BitwiseAndOp = define(
@@ -179,14 +163,14 @@ BitwiseXorOp = define(
 BitwiseLeftShiftOp = define(
     ShiftOp,
     "bitwise_left_shift",
-    "The bits moved up; 0 where the count is no place of a bit.",
+    "The left shift; 0 if the count exceeds the width.",
     None,
     arith.ShLIOp,
 )
 BitwiseRightShiftOp = define(
     ShiftOp,
     "bitwise_right_shift",
-    "The bits moved down; such a count leaves the sign alone.",
+    "The arithmetic right shift; the sign if the count exceeds the width.",
     None,
     arith.ShRSIOp,
 )

@@ -1,4 +1,4 @@
-"""Operators that multiply matrices and add up: matrix products, linear layers, attention."""
+"""Operators that multiply matrices: matmul, linear layers, attention."""
 
 from xdsl.dialects.builtin import BoolAttr, StringAttr, TensorType, f16, i1
 from xdsl.ir import Attribute, SSAValue
@@ -9,12 +9,12 @@ from hidet.dialects.graph.anchor import AnchorOp
 from hidet.dialects.graph.base import (
     FALSE,
     FLOAT64,
+    FLOATS,
     TENSOR,
     GraphOp,
     Tensor,
     Value,
     broadcast_shapes,
-    check_float,
     check_same_element,
     check_sum_element,
     computation_type,
@@ -24,37 +24,37 @@ from hidet.dialects.graph.base import (
 )
 
 IEEE = StringAttr("ieee")
-"""Products are computed in the precision of the operands, and sums of halves in f32."""
+"""Operand precision, with f32 accumulation for f16 and bf16."""
 
 PRECISIONS = ("ieee", "tf32", "f16", "fma")
-"""`tf32` permits TF32 tensor cores for f32; with `f16` sums of f16 are of f16, too; with `fma` no
-product is one of tensor cores."""
+"""`tf32` permits TF32 tensor cores for f32; `f16` accumulates f16 in f16; `fma` forbids tensor
+cores."""
 
 
 def check_precision(name: str, precision: StringAttr) -> None:
-    """Raise `VerifyException` unless the precision is one that there is."""
+    """Raise `VerifyException` unless a precision is valid."""
     if precision.data not in PRECISIONS:
         names = ", ".join(PRECISIONS)
         raise VerifyException(f"{name}: precision must be one of {names}, got {precision}")
 
 
 def sum_type(element: Attribute, precision: StringAttr) -> Attribute:
-    """Give the type that products of elements are summed in."""
+    """Return the accumulator type of an element type."""
     in_half = element == f16 and precision.data == "f16"
     return element if in_half else computation_type(element)
 
 
 def check_bias(name: str, weight: SSAValue, bias: SSAValue | None) -> None:
-    """Raise `VerifyException` unless a bias has a number for each output of a weight [O, ...]."""
+    """Raise `VerifyException` unless a bias has the outputs of a weight [O, ...]."""
     if bias is not None and shape_of(bias) != shape_of(weight)[:1]:
         raise VerifyException(f"{name}: the bias of weight {weight.type} cannot be {bias.type}")
 
 
 @irdl_op_definition
 class MatmulOp(AnchorOp):
-    """Products of matrices [..., M, K] and [..., K, N]; the leading dimensions broadcast.
+    """Matrix multiplication of [..., M, K] and [..., K, N]; leading dimensions broadcast.
 
-    The result may be wider than the operands, f32 for f16: the type that is accumulated in.
+    The result may be wider than the operands, such as f32 for f16: it has the accumulator type.
     """
 
     name = "graph.matmul"
@@ -74,8 +74,7 @@ class MatmulOp(AnchorOp):
         element = element_type(lhs) if result_element is None else result_element
         super().__init__(lhs, rhs, result=TensorType(element, []), precision=precision)
 
-    def infer_type(self) -> Tensor:
-        """Give the type of the products, in the element type of the result."""
+    def _infer_type(self) -> Tensor:
         check_precision(self.name, self.precision)
         check_same_element(self.name, *map(tensor_type, self.operands))
         left, right = map(shape_of, self.operands)
@@ -92,7 +91,7 @@ class MatmulOp(AnchorOp):
 
 @irdl_op_definition
 class LinearOp(GraphOp):
-    """x [..., I] times the transposed weight [O, I], plus the bias [O] if there is one."""
+    """x [..., I] times the transposed weight [O, I], plus the optional bias [O]."""
 
     name = "graph.linear"
 
@@ -101,8 +100,7 @@ class LinearOp(GraphOp):
     bias = opt_operand_def(TENSOR)
     precision = prop_def(StringAttr, default_value=IEEE)
 
-    def infer_type(self) -> Tensor:
-        """Give the type of x with the outputs as last dimension."""
+    def _infer_type(self) -> Tensor:
         check_precision(self.name, self.precision)
         check_same_element(self.name, *map(tensor_type, self.operands))
         sizes, weights = shape_of(self.x), shape_of(self.weight)
@@ -119,8 +117,8 @@ class LinearOp(GraphOp):
 class ScaledDotProductAttentionOp(AnchorOp):
     """softmax(query key^T * scale + mask) value, over the last two dimensions.
 
-    `scale` is 1 / sqrt(E) where it is not given. A mask of `i1` says which keys take part, another
-    is added to the scores. `causal` lets query i attend to the keys 0 ... i only.
+    `scale` is 1 / sqrt(E) by default. A mask of `i1` selects keys, another one is added to the
+    scores. With `causal`, query i attends to the keys 0 ... i only.
     """
 
     name = "graph.scaled_dot_product_attention"
@@ -133,12 +131,11 @@ class ScaledDotProductAttentionOp(AnchorOp):
     scale = opt_prop_def(FLOAT64)
     precision = prop_def(StringAttr, default_value=IEEE)
 
-    def infer_type(self) -> Tensor:
-        """Give the type of the queries with the last dimension of the values."""
+    def _infer_type(self) -> Tensor:
         check_precision(self.name, self.precision)
         types = [tensor_type(each) for each in (self.query, self.key, self.value)]
         check_same_element(self.name, *types)
-        check_float(self.name, types[0])
+        FLOATS.check(self.name, types[0])
         q, k, v = (each.get_shape() for each in types)
         if min(len(q), len(k), len(v)) < 2 or q[-1] != k[-1] or k[-2] != v[-2]:
             raise VerifyException(
@@ -151,7 +148,7 @@ class ScaledDotProductAttentionOp(AnchorOp):
         return TensorType(types[0].element_type, [*batch, q[-2], v[-1]])
 
     def _check_mask(self, mask: Tensor, scores: tuple[int, ...]) -> None:
-        """Raise `VerifyException` unless the mask is one of scores of a shape."""
+        """Raise `VerifyException` unless the mask fits the scores."""
         element = element_type(self.query)
         if mask.element_type not in (i1, element):
             raise VerifyException(f"{self.name}: the mask must be of i1 or of {element}")

@@ -10,13 +10,13 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
 from hidet.dialects.graph.base import (
+    FLOATS,
     INT,
     INTS,
     TENSOR,
     GraphOp,
     Tensor,
     Value,
-    check_float,
     check_same_element,
     check_sum_element,
     element_type,
@@ -30,15 +30,15 @@ from hidet.dialects.graph.window import Window, per_dimension
 
 
 class ConvolutionOp(GraphOp, ABC):
-    """x [N, C, ...] convolved with filters [O, C / groups, ...], plus the bias [O] if there is one.
+    """x [N, C, ...] convolved with filters [O, C / groups, ...], plus the optional bias [O].
 
-    Zeros are added on either side of the spatial dimensions (`padding`). With groups, C and O are
-    split in as many parts, which are convolved on their own. The result may be wider than the
-    operands, f32 for f16: the type that is accumulated in.
+    The spatial dimensions are zero-padded on both sides. With groups, C and O are split into parts
+    that are convolved separately. The result may be wider than the operands, such as f32 for f16:
+    it has the accumulator type.
     """
 
     SPATIAL_RANK: ClassVar[int]
-    """The number of dimensions that the filters slide over."""
+    """The number of spatial dimensions."""
 
     x = operand_def(TENSOR)
     weight = operand_def(TENSOR)
@@ -77,7 +77,7 @@ class ConvolutionOp(GraphOp, ABC):
 
     @property
     def window(self) -> Window:
-        """The window that slides over the image."""
+        """The sliding window."""
         return Window(
             kernel=shape_of(self.weight)[2:],
             stride=self.stride.get_values(),
@@ -85,8 +85,7 @@ class ConvolutionOp(GraphOp, ABC):
             dilation=self.dilation.get_values(),
         )
 
-    def infer_type(self) -> Tensor:
-        """Give the type of one number for each image, filter and position."""
+    def _infer_type(self) -> Tensor:
         check_precision(self.name, self.precision)
         x, weight = tensor_type(self.x), tensor_type(self.weight)
         rank = self.SPATIAL_RANK + 2
@@ -97,7 +96,7 @@ class ConvolutionOp(GraphOp, ABC):
         element = self.result_type.element_type
         check_sum_element(self.name, x, element)
         check_same_element(self.name, *map(tensor_type, self.operands))
-        check_float(self.name, x)
+        FLOATS.check(self.name, x)
         sizes, weights, groups = x.get_shape(), weight.get_shape(), self.groups.value.data
         if groups < 1 or sizes[1] != weights[1] * groups or weights[0] % groups:
             raise VerifyException(

@@ -1,4 +1,4 @@
-"""Tensors made of nothing: weights by name, fills, ranges and small tables."""
+"""Operators without operands: weights, fills, ranges and literals."""
 
 from typing import ClassVar
 
@@ -30,10 +30,10 @@ from hidet.dialects.graph.base import (
 
 @irdl_op_definition
 class ConstantOp(GraphOp):
-    """A weight or buffer by name; its data stay outside the program.
+    """A weight or buffer, by name; its data is not part of the program.
 
-    The frontend names parameters and buffers by position: `"p0"`, `"p1"`, ...; what
-    `hoist-constants` computes ahead is `"prepared0"`, `"prepared1"`, ...
+    The frontend names parameters and buffers `"p0"`, `"p1"`, ...; results of `@prepare` are
+    `"prepared0"`, `"prepared1"`, ...
     """
 
     name = "graph.constant"
@@ -45,14 +45,13 @@ class ConstantOp(GraphOp):
     def __init__(self, key: str, result_type: Tensor) -> None:
         super().__init__(result=result_type, name=key)
 
-    def infer_type(self) -> Tensor:
-        """Any type will do."""
+    def _infer_type(self) -> Tensor:
         return self.result_type
 
 
 @irdl_op_definition
 class FillOp(GraphOp):
-    """A tensor whose elements all have one value; with rank 0, a scalar."""
+    """A tensor filled with one value; of rank 0, a scalar."""
 
     name = "graph.fill"
 
@@ -63,8 +62,7 @@ class FillOp(GraphOp):
     def __init__(self, value: Number, result_type: Tensor) -> None:
         super().__init__(result=result_type, value=number(value, result_type.element_type))
 
-    def infer_type(self) -> Tensor:
-        """Give a tensor of the type of the value."""
+    def _infer_type(self) -> Tensor:
         return TensorType(self.value.type, self.result_type.shape)
 
 
@@ -72,7 +70,7 @@ class FillOp(GraphOp):
 class IotaOp(GraphOp):
     """A range along one dimension: element `[..., i, ...]` is `start + step * i`.
 
-    `start` and `step` are 64 bits wide, and integer for a tensor of integers.
+    `start` and `step` are 64 bits wide, and integers for a tensor of integers.
     """
 
     name = "graph.iota"
@@ -94,8 +92,7 @@ class IotaOp(GraphOp):
             dim=normalized_axis(dim, result_type.get_num_dims()),
         )
 
-    def infer_type(self) -> Tensor:
-        """Check the numbers against the type of the result."""
+    def _infer_type(self) -> Tensor:
         found = self.result_type
         check_axes([self.dim.value.data], found.get_num_dims())
         element = found.element_type
@@ -109,7 +106,7 @@ class IotaOp(GraphOp):
 
 @irdl_op_definition
 class LiteralOp(GraphOp):
-    """A small table whose values stand in the program."""
+    """A small tensor with literal values."""
 
     name = "graph.literal"
 
@@ -123,6 +120,5 @@ class LiteralOp(GraphOp):
     def __init__(self, data: DenseIntOrFPElementsAttr) -> None:
         super().__init__(result=data.type, data=data)
 
-    def infer_type(self) -> Tensor:
-        """Give the type of the table."""
+    def _infer_type(self) -> Tensor:
         return self.result_type

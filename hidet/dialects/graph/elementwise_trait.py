@@ -1,4 +1,4 @@
-"""The trait of operators that apply one operation on scalars to their elements."""
+"""The trait of elementwise operators with a single scalar op."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,21 +14,21 @@ from hidet.dialects.cuda.arithmetic import FunctionOp
 from hidet.dialects.graph.base import GraphOp, is_float
 
 ScalarOp = Callable[..., Operation]
-"""Makes an operation on scalars of its operands."""
+"""Creates a scalar op from its operands."""
 Family = TypeVar("Family", bound=GraphOp)
 
 
 @dataclass(frozen=True)
 class Elementwise(OpTrait):
-    """The operator applies one operation on scalars to its elements, chosen by their type.
+    """The operator applies one scalar op per element, chosen by element type.
 
-    All lowerings and the translation from PyTorch go by this trait: an operator that has it, and
-    the name of an ATen operator, needs nothing else.
+    All lowerings and the PyTorch importer use this trait: an operator with the trait and the name
+    of an ATen operator needs nothing else.
 
     Attributes:
-        floats: makes the operation on floating-point numbers, None where there is none.
-        integers: that on integers.
-        booleans: that on `i1`.
+        floats: creates the op on floating-point numbers, None if there is none.
+        integers: the same for integers.
+        booleans: the same for `i1`.
     """
 
     floats: ScalarOp | None = None
@@ -36,14 +36,14 @@ class Elementwise(OpTrait):
     booleans: ScalarOp | None = None
 
     def scalar_op(self, element: Attribute) -> ScalarOp | None:
-        """Return what makes the operation on scalars of a type, None where there is none."""
+        """Return the scalar op for a type, None if there is none."""
         if element == i1:
             return self.booleans
         return self.floats if is_float(element) else self.integers
 
 
 def library(name: str) -> ScalarOp:
-    """Return what makes a call of a function of `hidet.arch.functions`, on floats of one type."""
+    """Return the scalar op that calls a function of `hidet.arch.functions` on floats."""
 
     def make(*values: SSAValue) -> Operation:
         return FunctionOp(name, values, values[0].type)
@@ -54,13 +54,10 @@ def library(name: str) -> ScalarOp:
 def define(
     family: type[Family], name: str, summary: str, *scalars: ScalarOp | None
 ) -> type[Family]:
-    """Return an operator that differs from others of a family in what it computes alone.
+    """Return an elementwise operator.
 
-    Args:
-        family: what it is derived from, which says which elements it takes.
-        name: its name, which is that of ATen's operator.
-        summary: what it gives.
-        scalars: what `Elementwise` takes; nothing where a rule of the lowering says it.
+    The base class `family` determines the element types. Without `scalars`, a lowering rule defines
+    the operator.
     """
     title = "".join(word.capitalize() for word in name.split("_"))
     fields = {
@@ -73,7 +70,7 @@ def define(
 
 
 def comparison(floats: str, integers: str, booleans: str) -> tuple[ScalarOp, ScalarOp, ScalarOp]:
-    """Return the operations of a comparison, by the predicates of `arith.cmpf` and `arith.cmpi`."""
+    """Return the scalar ops of a comparison, by the predicates of `arith.cmpf` and `arith.cmpi`."""
 
     def compare_floats(lhs: SSAValue, rhs: SSAValue) -> Operation:
         return arith.CmpfOp(lhs, rhs, floats)

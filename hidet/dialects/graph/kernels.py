@@ -1,4 +1,4 @@
-"""`graph.call_kernel`: a kernel that somebody has written, among the operators of a program."""
+"""`graph.call_kernel`: a call of a user-written kernel."""
 
 from xdsl.irdl import irdl_op_definition, traits_def, var_operand_def, var_result_def
 from xdsl.traits import Pure
@@ -11,8 +11,8 @@ from hidet.dialects.kernel_call import KernelCall
 class CallKernelOp(KernelCall):
     """`graph.call_kernel @f(%x, %w)`: the tensors that a kernel of the module writes.
 
-    The kernel's arguments may be shaped otherwise than the tensors: it is the elements that count,
-    in order. A result that the kernel reads, or does not write as a whole, is one of `inits`.
+    The kernel's arguments may have other shapes than the tensors, with the same elements in order.
+    A result that the kernel reads, or does not fully overwrite, is one of `inits`.
     """
 
     name = "graph.call_kernel"

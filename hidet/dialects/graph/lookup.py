@@ -1,6 +1,6 @@
-"""Operators that read a tensor at positions given by another tensor of integers.
+"""Operators that read a tensor at positions given by a tensor of integers.
 
-A position must be in range and not negative, for which `graph.checked_positions` cares.
+Positions must be in range and non-negative, which `graph.checked_positions` ensures.
 """
 
 from abc import ABC
@@ -25,11 +25,11 @@ from hidet.dialects.graph.base import (
 
 
 class LookupOp(GraphOp, ABC):
-    """What a tensor holds at positions of integers, its second operand."""
+    """A lookup in a tensor at positions, the second operand."""
 
     @property
     def extent(self) -> int:
-        """How many positions there are."""
+        """The number of valid positions."""
         return shape_of(self.operands[0])[0]
 
     def positions(self) -> Tensor:
@@ -49,8 +49,7 @@ class EmbeddingOp(LookupOp):
     table = operand_def(TENSOR)
     ids = operand_def(TENSOR)
 
-    def infer_type(self) -> Tensor:
-        """Give the type of one row for each position: [..., D]."""
+    def _infer_type(self) -> Tensor:
         table, ids = tensor_type(self.table), self.positions()
         if table.get_num_dims() != 2:
             raise VerifyException(f"{self.name}: the table must have rank 2, got {table}")
@@ -58,7 +57,7 @@ class EmbeddingOp(LookupOp):
 
 
 class AxisLookupOp(LookupOp, ABC):
-    """What x holds along an axis, at positions of integers."""
+    """A lookup along an axis."""
 
     x = operand_def(TENSOR)
     ids = operand_def(TENSOR)
@@ -69,11 +68,11 @@ class AxisLookupOp(LookupOp, ABC):
 
     @property
     def extent(self) -> int:
-        """How many positions there are along the axis."""
+        """The number of valid positions along the axis."""
         return shape_of(self.x)[self.axis.value.data]
 
     def checked_axis(self) -> int:
-        """Return the axis; raise `VerifyException` unless x has it."""
+        """Return the axis; raise `VerifyException` if it is out of range."""
         axis = self.axis.value.data
         check_axes([axis], len(shape_of(self.x)))
         return axis
@@ -85,8 +84,7 @@ class IndexSelectOp(AxisLookupOp):
 
     name = "graph.index_select"
 
-    def infer_type(self) -> Tensor:
-        """Give the type of x with one dimension replaced by positions of rank 1."""
+    def _infer_type(self) -> Tensor:
         ids, axis = self.positions(), self.checked_axis()
         if ids.get_num_dims() != 1:
             raise VerifyException(f"{self.name}: positions must have rank 1, got {ids}")
@@ -97,12 +95,11 @@ class IndexSelectOp(AxisLookupOp):
 
 @irdl_op_definition
 class GatherOp(AxisLookupOp):
-    """One element for each position: (i, j, k) is `x[i, ids[i, j, k], k]` for axis 1."""
+    """One element per position: (i, j, k) is `x[i, ids[i, j, k], k]` for axis 1."""
 
     name = "graph.gather"
 
-    def infer_type(self) -> Tensor:
-        """Give the type of one element of x for each position: the shape of the positions."""
+    def _infer_type(self) -> Tensor:
         ids, axis = self.positions(), self.checked_axis()
         sizes, wanted = shape_of(self.x), ids.get_shape()
         if len(sizes) != len(wanted) or any(

@@ -1,10 +1,11 @@
-"""Operators that scale elements by statistics: softmax and the norms.
+"""Softmax and normalizations.
 
-The norms take a weight and a bias that scale and shift what they normalise; a bias needs a weight.
+Normalizations have a weight and a bias that scale and shift the result; a bias needs a weight.
 """
 
 from abc import ABC
 from collections.abc import Sequence
+from typing import ClassVar
 
 from xdsl.dialects.builtin import FloatAttr, f64
 from xdsl.ir import SSAValue
@@ -13,6 +14,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from hidet.dialects.graph.base import (
     FLOAT64,
+    FLOATS,
     INT,
     TENSOR,
     OneOperandOp,
@@ -20,7 +22,6 @@ from hidet.dialects.graph.base import (
     Tensor,
     Value,
     check_axes,
-    check_float,
     integer,
     normalized_axis,
     shape_of,
@@ -28,20 +29,20 @@ from hidet.dialects.graph.base import (
 )
 
 EPS = FloatAttr(1e-5, f64)
-"""What is added to a variance before the square root is taken, as in torch."""
+"""The default epsilon that is added to a variance, as in torch."""
 
 
 class SoftmaxBase(SameTypeOp, ABC):
     """A function of all elements along one axis."""
+
+    ELEMENTS: ClassVar = FLOATS
 
     axis = prop_def(INT)
 
     def __init__(self, x: Value, axis: int = -1) -> None:
         super().__init__(x, axis=normalized_axis(axis, len(shape_of(x))))
 
-    def infer_type(self) -> Tensor:
-        """Give the type of the operand."""
-        check_float(self.name, self.x_type)
+    def _infer_type(self) -> Tensor:
         check_axes([self.axis.value.data], len(shape_of(self.x)))
         return self.x_type
 
@@ -61,10 +62,12 @@ class LogSoftmaxOp(SoftmaxBase):
 
 
 class NormOp(OneOperandOp, ABC):
-    """A tensor normalised, then scaled by a weight and shifted by a bias, if they are there.
+    """A normalization, scaled by a weight and shifted by a bias if present.
 
     The parameters may have another floating-point type than the tensor.
     """
+
+    ELEMENTS: ClassVar = FLOATS
 
     x = operand_def(TENSOR)
     parameters = var_operand_def(TENSOR)
@@ -72,21 +75,20 @@ class NormOp(OneOperandOp, ABC):
 
     @property
     def weight(self) -> SSAValue | None:
-        """What the normalised tensor is multiplied by."""
+        """The scale."""
         return self.parameters[0] if self.parameters else None
 
     @property
     def bias(self) -> SSAValue | None:
-        """What is added last."""
+        """The shift."""
         return self.parameters[1] if len(self.parameters) > 1 else None
 
     def check_parameters(self, shape: Sequence[int]) -> None:
-        """Raise `VerifyException` unless all but x have the shape and are floating-point."""
+        """Raise `VerifyException` unless all operands but x have the shape."""
         if len(self.parameters) > 2:
             raise VerifyException(f"{self.name}: takes a weight and a bias, no more")
         for parameter in self.operands[1:]:
             found = tensor_type(parameter)
-            check_float(self.name, found)
             if found.get_shape() != tuple(shape):
                 raise VerifyException(
                     f"{self.name}: a parameter must have shape {list(shape)}, got {found}"
@@ -94,14 +96,14 @@ class NormOp(OneOperandOp, ABC):
 
 
 def weight_and_bias(name: str, weight: Value | None, bias: Value | None) -> list[Value]:
-    """List the parameters that are there; a bias needs a weight."""
+    """Return the parameters that are present; a bias needs a weight."""
     if weight is None and bias is not None:
         raise VerifyException(f"{name}: a bias needs a weight")
     return [parameter for parameter in (weight, bias) if parameter is not None]
 
 
 class TrailingNormOp(NormOp, ABC):
-    """A norm over the last `normalized_rank` dimensions, whose shape the parameters have."""
+    """A normalization over the last `normalized_rank` dimensions."""
 
     normalized_rank = prop_def(INT, default_value=integer(1))
 
@@ -117,10 +119,8 @@ class TrailingNormOp(NormOp, ABC):
         parameters = weight_and_bias(self.name, weight, bias)
         super().__init__(x, parameters, normalized_rank=normalized_rank, eps=eps)
 
-    def infer_type(self) -> Tensor:
-        """Give the type of the operand."""
+    def _infer_type(self) -> Tensor:
         found = self.x_type
-        check_float(self.name, found)
         rank, normalized = found.get_num_dims(), self.normalized_rank.value.data
         if not 1 <= normalized <= rank:
             raise VerifyException(
@@ -143,11 +143,10 @@ class RmsNormOp(TrailingNormOp):
 
     name = "graph.rms_norm"
 
-    def infer_type(self) -> Tensor:
-        """Give the type of the operand."""
+    def _infer_type(self) -> Tensor:
         if self.bias is not None:
             raise VerifyException(f"{self.name}: takes a weight, but no bias")
-        return super().infer_type()
+        return super()._infer_type()
 
 
 @irdl_op_definition
@@ -172,10 +171,8 @@ class GroupNormOp(NormOp):
     ) -> None:
         super().__init__(x, weight_and_bias(self.name, weight, bias), groups=groups, eps=eps)
 
-    def infer_type(self) -> Tensor:
-        """Give the type of the operand."""
+    def _infer_type(self) -> Tensor:
         found = self.x_type
-        check_float(self.name, found)
         groups = self.groups.value.data
         if found.get_num_dims() < 2 or groups < 1 or found.get_shape()[1] % groups:
             raise VerifyException(
@@ -189,7 +186,7 @@ class GroupNormOp(NormOp):
 class BatchNormOp(NormOp):
     """(x - mean) / sqrt(var + eps) by channel of x [N, C, ...], scaled and shifted: inference.
 
-    Mean, variance, weight and bias are given, [C] each.
+    Mean, variance, weight and bias are operands [C].
     """
 
     name = "graph.batch_norm"
@@ -212,10 +209,8 @@ class BatchNormOp(NormOp):
         parameters = weight_and_bias(self.name, weight, bias)
         super().__init__(x, mean, variance, parameters, eps=eps)
 
-    def infer_type(self) -> Tensor:
-        """Give the type of the operand."""
+    def _infer_type(self) -> Tensor:
         found = self.x_type
-        check_float(self.name, found)
         if found.get_num_dims() < 2:
             raise VerifyException(f"{self.name}: needs x [N, C, ...], got {found}")
         self.check_parameters([found.get_shape()[1]])

@@ -1,8 +1,9 @@
-"""Operators that combine the elements of a window sliding over images [N, C, H, W] or [C, H, W]."""
+"""Pooling over images [N, C, H, W] or [C, H, W]."""
 
 from abc import ABC
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import ClassVar
 
 from xdsl.dialects.builtin import BoolAttr, TensorType, i1
 from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def
@@ -10,6 +11,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from hidet.dialects.graph.base import (
     FALSE,
+    FLOATS,
     INT,
     INTS,
     TRUE,
@@ -17,7 +19,6 @@ from hidet.dialects.graph.base import (
     Property,
     Tensor,
     Value,
-    check_float,
     ints,
     shape_of,
 )
@@ -25,7 +26,9 @@ from hidet.dialects.graph.window import Window, per_dimension
 
 
 class PoolOp(OneOperandOp, ABC):
-    """One element for each position of a window that slides over images."""
+    """A reduction of each window that slides over images."""
+
+    ELEMENTS: ClassVar = FLOATS
 
     kernel = prop_def(INTS)
     stride = prop_def(INTS)
@@ -50,7 +53,7 @@ class PoolOp(OneOperandOp, ABC):
 
     @property
     def window(self) -> Window:
-        """The window that slides over the image."""
+        """The sliding window."""
         return Window(
             kernel=self.kernel.get_values(),
             stride=self.stride.get_values(),
@@ -58,9 +61,7 @@ class PoolOp(OneOperandOp, ABC):
             ceil_mode=bool(self.ceil_mode),
         )
 
-    def infer_type(self) -> Tensor:
-        """Give the type of one element for each position of the window."""
-        check_float(self.name, self.x_type)
+    def _infer_type(self) -> Tensor:
         sizes, window = shape_of(self.x), self.window
         if len(sizes) not in (3, 4):
             raise VerifyException(
@@ -77,7 +78,7 @@ class PoolOp(OneOperandOp, ABC):
 
 @irdl_op_definition
 class MaxPool2dOp(PoolOp):
-    """The largest element of each window, NaN if any is; padding never counts."""
+    """The maximum of each window, NaN if any element is; padding is ignored."""
 
     name = "graph.max_pool2d"
 
@@ -85,16 +86,16 @@ class MaxPool2dOp(PoolOp):
 
     @property
     def window(self) -> Window:
-        """The window that slides over the image."""
+        """The sliding window."""
         return replace(super().window, dilation=self.dilation.get_values())
 
 
 @irdl_op_definition
 class AvgPool2dOp(PoolOp):
-    """The sum of each window, divided by `divisor` or else by the number of its elements.
+    """The sum of each window, divided by `divisor`, or by the number of its elements.
 
-    Padding counts as elements of value 0 unless `count_include_pad` is false; what hangs over the
-    padding (`ceil_mode`) never counts.
+    Padding counts as zeros unless `count_include_pad` is false; elements beyond the padding
+    (`ceil_mode`) never count.
     """
 
     name = "graph.avg_pool2d"
@@ -102,31 +103,29 @@ class AvgPool2dOp(PoolOp):
     count_include_pad = prop_def(BoolAttr, default_value=TRUE)
     divisor = opt_prop_def(INT)
 
-    def infer_type(self) -> Tensor:
-        """Give the type of one element for each position of the window."""
+    def _infer_type(self) -> Tensor:
         if self.divisor is not None and self.divisor.value.data == 0:
             raise VerifyException(f"{self.name}: the divisor must not be 0")
-        return super().infer_type()
+        return super()._infer_type()
 
 
 @irdl_op_definition
 class AdaptiveAvgPool2dOp(OneOperandOp):
     """The mean of each of `output_size` parts of images.
 
-    Part i of n of a dimension of size s holds the elements floor(i s / n) ... ceil((i + 1) s / n),
-    the last not among them: parts overlap where n does not divide s.
+    Part i of n of a dimension of size s has the elements floor(i s / n) ... ceil((i + 1) s / n),
+    exclusive: parts overlap if n does not divide s.
     """
 
     name = "graph.adaptive_avg_pool2d"
+    ELEMENTS: ClassVar = FLOATS
 
     output_size = prop_def(INTS)
 
     def __init__(self, x: Value, output_size: int | Sequence[int]) -> None:
         super().__init__(x, output_size=per_dimension(output_size, 2))
 
-    def infer_type(self) -> Tensor:
-        """Give the type of the means."""
-        check_float(self.name, self.x_type)
+    def _infer_type(self) -> Tensor:
         sizes, wanted = shape_of(self.x), self.output_size.get_values()
         if len(sizes) not in (3, 4) or len(wanted) != 2 or min(wanted) < 1:
             raise VerifyException(

@@ -1,4 +1,4 @@
-"""Random numbers by a counter: a pure function of a seed and of the number of the element."""
+"""Counter-based random numbers: a pure function of a seed and the element index."""
 
 from xdsl.dialects.builtin import StringAttr, f32, f64, i32, i64
 from xdsl.ir import Attribute
@@ -12,25 +12,25 @@ DISTRIBUTIONS: dict[str, tuple[Attribute, ...]] = {
     "uniform": (f32, f64),
     "normal": (f32, f64),
 }
-"""What numbers may be like, and which elements they may be."""
+"""The distributions, with their element types."""
 
 
 @irdl_op_definition
 class RandomOp(GraphOp):
-    """Numbers that look random, the same ones for the same seed wherever they are computed.
+    """Pseudo-random numbers, determined by the seed alone.
 
         %r = graph.random %seeds {number = 2, distribution = "uniform"}
                : (tensor<4x2xi32>) -> tensor<8x64xf32>
 
-    Row `number` of the seeds is the key of Philox4x32-10. The counter is the row-major number of
-    the element, divided by how many elements its four words are enough for: four of i32 and f32,
-    two of i64 and f64, of which each takes two words.
+    Row `number` of the seeds is the key of Philox4x32-10. The counter is the row-major index of the
+    element, divided by the elements per counter: four of i32 and f32, two of i64 and f64, which
+    take two words each.
 
     Args:
         seeds: tensor<nx2xi32>, the seeds of n operators.
-        number: which of them is that of this one.
-        distribution: `bits`, all integers alike; `uniform`, from 0 on and below 1, multiples of
-            2^-24 (f64: 2^-53); `normal`, with mean 0 and variance 1.
+        number: the row of this operator.
+        distribution: `bits`, uniform integers; `uniform`, in [0, 1), multiples of 2^-24
+            (f64: 2^-53); `normal`, with mean 0 and variance 1.
     """
 
     name = "graph.random"
@@ -42,8 +42,7 @@ class RandomOp(GraphOp):
     def __init__(self, seeds: Value, number: int, distribution: str, result_type: Tensor) -> None:
         super().__init__(seeds, number, distribution, result=result_type)
 
-    def infer_type(self) -> Tensor:
-        """Check the seeds, and that the distribution has elements like those of the result."""
+    def _infer_type(self) -> Tensor:
         seeds, found = tensor_type(self.seeds), self.result_type
         shape = seeds.get_shape()
         if seeds.element_type != i32 or len(shape) != 2 or shape[1] != 2:

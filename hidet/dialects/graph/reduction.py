@@ -1,11 +1,12 @@
-"""Operators that combine all elements along some axes into one.
+"""Reductions of all elements along some axes.
 
-`axes` are different and in range; the constructors also take negative ones, and None for all.
-Reduced dimensions vanish, or stay with size 1 where `keepdims` is set.
+`axes` are distinct and in range; constructors also accept negative ones, and None for all. Reduced
+dimensions vanish, or have size 1 with `keepdims`.
 """
 
 from abc import ABC
 from collections.abc import Sequence
+from typing import ClassVar
 
 from xdsl.dialects.builtin import BoolAttr, TensorType, i1
 from xdsl.irdl import irdl_op_definition, prop_def
@@ -13,13 +14,14 @@ from xdsl.utils.exceptions import VerifyException
 
 from hidet.dialects.graph.base import (
     FALSE,
+    FLOATS,
     INT,
     INTS,
+    NUMBERS,
     OneOperandOp,
     Tensor,
     Value,
     check_axes,
-    check_float,
     integer,
     normalized_axes,
     shape_of,
@@ -28,7 +30,7 @@ from hidet.dialects.graph.elementwise_trait import define
 
 
 class ReductionOp(OneOperandOp, ABC):
-    """All elements along the axes combined into one of the same type."""
+    """A reduction of all elements along the axes to one of the same type."""
 
     axes = prop_def(INTS)
     keepdims = prop_def(BoolAttr, default_value=FALSE)
@@ -44,8 +46,7 @@ class ReductionOp(OneOperandOp, ABC):
         axes = range(rank) if axes is None else normalized_axes(axes, rank)
         super().__init__(x, result=i1, axes=axes, keepdims=keepdims, **properties)
 
-    def infer_type(self) -> Tensor:
-        """Give the type without, or with single, reduced dimensions."""
+    def _infer_type(self) -> Tensor:
         sizes, axes = shape_of(self.x), self.axes.get_values()
         check_axes(axes, len(sizes))
         if self.keepdims:
@@ -58,21 +59,14 @@ class ReductionOp(OneOperandOp, ABC):
 class NumberReductionOp(ReductionOp, ABC):
     """A reduction of numbers, not of `i1`."""
 
-    def infer_type(self) -> Tensor:
-        """Give the type of x with the axes reduced."""
-        if self.x_type.element_type == i1:
-            raise VerifyException(
-                f"{self.name}: needs elements that are numbers, got {self.x_type}"
-            )
-        return super().infer_type()
+    ELEMENTS: ClassVar = NUMBERS
 
 
 class ExtremumOp(NumberReductionOp, ABC):
-    """A reduction that has no value for no elements."""
+    """A reduction that is undefined for no elements."""
 
-    def infer_type(self) -> Tensor:
-        """Give the type of x with the axes reduced."""
-        found = super().infer_type()
+    def _infer_type(self) -> Tensor:
+        found = super()._infer_type()
         if 0 not in found.get_shape() and 0 in shape_of(self.x):
             axes = list(self.axes.get_values())
             raise VerifyException(
@@ -84,23 +78,19 @@ class ExtremumOp(NumberReductionOp, ABC):
 class FloatReductionOp(ReductionOp, ABC):
     """A reduction of floating-point numbers."""
 
-    def infer_type(self) -> Tensor:
-        """Give the type of x with the axes reduced."""
-        check_float(self.name, self.x_type)
-        return super().infer_type()
+    ELEMENTS: ClassVar = FLOATS
 
 
 class TruthReductionOp(ReductionOp, ABC):
-    """A reduction of truth values; numbers count as true where they are not 0."""
+    """A reduction of booleans; numbers are true if they are not 0."""
 
-    def infer_type(self) -> Tensor:
-        """Give a tensor of `i1` with the axes reduced."""
-        return TensorType(i1, super().infer_type().shape)
+    def _infer_type(self) -> Tensor:
+        return TensorType(i1, super()._infer_type().shape)
 
 
 @irdl_op_definition
 class VarOp(FloatReductionOp):
-    """The variance: squared distances to the mean, divided by their number - `correction`."""
+    """The variance: the sum of squared deviations, divided by their number - `correction`."""
 
     name = "graph.var"
 

@@ -1,4 +1,4 @@
-"""The operator that writes a tensor at positions given by another tensor of integers."""
+"""The operator that writes a tensor at positions given by a tensor of integers."""
 
 from math import prod
 
@@ -10,16 +10,15 @@ from hidet.dialects.graph.base import FALSE, TENSOR, Tensor, check_same_element,
 from hidet.dialects.graph.lookup import LookupOp
 
 ACCUMULATED = (f32, f64, i32, i64)
-"""The element types that are added up; others are cast before and afterwards."""
+"""The element types with accumulation; others are cast before and after."""
 
 
 @irdl_op_definition
 class ScatterOp(LookupOp):
-    """X after `x[positions[m]] = source[m]`, or `+=` to accumulate, for every m.
+    """x after `x[positions[m]] = source[m]`, or `+=` to accumulate, for every m.
 
-    X is seen as rows [N, D] of its elements in order, as wide as those of the source. Where a
-    position comes several times, the sum has all rows of the source in any order, and without
-    `accumulate` it is not said which of them is left.
+    x is viewed as rows [N, D], as wide as those of the source. Rows at duplicate positions are
+    accumulated in any order; without `accumulate`, it is unspecified which one is kept.
     """
 
     name = "graph.scatter"
@@ -29,8 +28,7 @@ class ScatterOp(LookupOp):
     source = operand_def(TENSOR)
     accumulate = prop_def(BoolAttr, default_value=FALSE)
 
-    def infer_type(self) -> Tensor:
-        """Give the type of x."""
+    def _infer_type(self) -> Tensor:
         x, ids, source = tensor_type(self.x), self.positions(), tensor_type(self.source)
         is_right = (
             [each.get_num_dims() for each in (ids, source)] == [1, 2]

@@ -1,4 +1,4 @@
-"""Operators that move elements and compute nothing: views, joins and padding."""
+"""Operators that only move elements: views, joins and padding."""
 
 from abc import ABC
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ from hidet.dialects.graph.base import (
 
 
 class ReshapedOp(OneOperandOp, ABC):
-    """A tensor in a shape that is given."""
+    """A tensor in a given shape."""
 
     def __init__(self, x: Value, shape: Sequence[int]) -> None:
         super().__init__(x, result=TensorType(element_type(x), shape))
@@ -46,8 +46,7 @@ class ReshapeOp(ReshapedOp):
 
     name = "graph.reshape"
 
-    def infer_type(self) -> Tensor:
-        """Check that the result holds as many elements."""
+    def _infer_type(self) -> Tensor:
         shape = shape_of(self.result)
         if prod(shape_of(self.x)) != prod(shape):
             raise VerifyException(
@@ -64,12 +63,11 @@ class ReorderingOp(OneOperandOp, ABC):
     def __init__(self, x: Value, dims: Sequence[int]) -> None:
         super().__init__(x, dims=[normalized_axis(dim, len(shape_of(x))) for dim in dims])
 
-    def infer_type(self) -> Tensor:
-        """Give the type in the new order."""
+    def _infer_type(self) -> Tensor:
         dims, sizes = self.dims.get_values(), shape_of(self.x)
         if sorted(dims) != list(range(len(sizes))):
             raise VerifyException(
-                f"{self.name}: {list(dims)} is no order of the dimensions of {self.x_type}"
+                f"{self.name}: {list(dims)} is no permutation of the dimensions of {self.x_type}"
             )
         return TensorType(self.x_type.element_type, [sizes[dim] for dim in dims])
 
@@ -83,9 +81,9 @@ class PermuteOp(ReorderingOp):
 
 @irdl_op_definition
 class PackOp(ReorderingOp):
-    """The same as `graph.permute`, of what is worth a copy in the new order.
+    """A materialized `graph.permute`, which makes accesses contiguous.
 
-    Kernels read runs of neighbours in it. `hoist-constants` copies weights once a weight set.
+    `hoist-constants` packs weights once per weight set.
     """
 
     name = "graph.pack"
@@ -93,12 +91,11 @@ class PackOp(ReorderingOp):
 
 @irdl_op_definition
 class ExpandOp(ReshapedOp):
-    """Broadcasting: sizes of 1 are repeated, new dimensions come in front."""
+    """Broadcasting: sizes of 1 are repeated, new dimensions are prepended."""
 
     name = "graph.expand"
 
-    def infer_type(self) -> Tensor:
-        """Check that the operand broadcasts to the shape of the result."""
+    def _infer_type(self) -> Tensor:
         shape, sizes = shape_of(self.result), shape_of(self.x)
         tail = shape[len(shape) - len(sizes) :]
         if len(sizes) > len(shape) or any(
@@ -112,7 +109,7 @@ class ExpandOp(ReshapedOp):
 
 @irdl_op_definition
 class SliceOp(OneOperandOp):
-    """A regular part: elements start, start + step, ... below stop in each dimension."""
+    """`x[start:stop:step, ...]`, with non-negative bounds for all dimensions."""
 
     name = "graph.slice"
 
@@ -120,8 +117,7 @@ class SliceOp(OneOperandOp):
     stops = prop_def(INTS)
     steps = prop_def(INTS)
 
-    def infer_type(self) -> Tensor:
-        """Give the type of `x[start:stop:step, ...]`, all dimensions given, no number negative."""
+    def _infer_type(self) -> Tensor:
         sizes = shape_of(self.x)
         bounds = [sizes, *(p.get_values() for p in (self.starts, self.stops, self.steps))]
         if len(set(map(len, bounds))) > 1:
@@ -150,15 +146,14 @@ class FlipOp(SameTypeOp):
     def __init__(self, x: Value, dims: Sequence[int]) -> None:
         super().__init__(x, dims=normalized_axes(dims, len(shape_of(x))))
 
-    def infer_type(self) -> Tensor:
-        """Give the type of the operand."""
+    def _infer_type(self) -> Tensor:
         check_axes(self.dims.get_values(), len(shape_of(self.x)))
         return self.x_type
 
 
 @irdl_op_definition
 class AsStridedOp(OneOperandOp):
-    """A view of a flat storage: element (i, j) is `x[offset + i * strides[0] + j * strides[1]]`."""
+    """A strided view of flat storage: (i, j) is `x[offset + i * strides[0] + j * strides[1]]`."""
 
     name = "graph.as_strided"
 
@@ -171,8 +166,7 @@ class AsStridedOp(OneOperandOp):
         result = TensorType(element_type(x), shape)
         super().__init__(x, result=result, strides=strides, offset=offset)
 
-    def infer_type(self) -> Tensor:
-        """Check that the view stays inside the storage."""
+    def _infer_type(self) -> Tensor:
         shape, strides = shape_of(self.result), self.strides.get_values()
         offset, sizes = self.offset.value.data, shape_of(self.x)
         if len(sizes) != 1 or len(shape) != len(strides):
@@ -195,7 +189,7 @@ class AsStridedOp(OneOperandOp):
 
 @irdl_op_definition
 class ConcatOp(GraphOp):
-    """The operands one after the other along an axis."""
+    """The concatenation of the operands along an axis."""
 
     name = "graph.concat"
 
@@ -206,8 +200,7 @@ class ConcatOp(GraphOp):
         axis = normalized_axis(axis, len(shape_of(parts[0]))) if parts else axis
         super().__init__(parts, axis=axis)
 
-    def infer_type(self) -> Tensor:
-        """Give the type of the parts joined."""
+    def _infer_type(self) -> Tensor:
         axis = self.axis.value.data
         if not self.parts:
             raise VerifyException(f"{self.name}: needs at least one operand")
@@ -226,7 +219,7 @@ class ConcatOp(GraphOp):
 
 @irdl_op_definition
 class PadOp(OneOperandOp):
-    """The tensor with `low` elements before and `high` after it in each dimension, all `value`."""
+    """The tensor padded by `low` elements before and `high` after it in each dimension."""
 
     name = "graph.pad"
 
@@ -239,8 +232,7 @@ class PadOp(OneOperandOp):
     ) -> None:
         super().__init__(x, low=low, high=high, value=number(value, element_type(x)))
 
-    def infer_type(self) -> Tensor:
-        """Give the type of the padded tensor."""
+    def _infer_type(self) -> Tensor:
         found, sizes = self.x_type, shape_of(self.x)
         if self.value.type != found.element_type:
             raise VerifyException(f"{self.name}: the value {self.value} does not fit {found}")

@@ -1,9 +1,10 @@
-"""Operators on the elements of one tensor: functions, predicates, casts, clamping.
+"""Elementwise operators on one tensor: functions, predicates, casts, clamping.
 
-`NaN` propagates through what compares (relu, clamp), as in torch.
+`NaN` propagates through comparisons (relu, clamp), as in torch.
 """
 
 from abc import ABC
+from typing import ClassVar
 
 from xdsl.dialects import math
 from xdsl.dialects.builtin import StringAttr, TensorType, i1
@@ -12,14 +13,15 @@ from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
 from hidet.dialects.graph.base import (
+    BITS,
+    FLOATS,
     NUMBER,
+    NUMBERS,
     Number,
     OneOperandOp,
     SameTypeOp,
     Tensor,
     Value,
-    check_float,
-    check_not_float,
     element_type,
     number,
 )
@@ -27,77 +29,59 @@ from hidet.dialects.graph.elementwise_trait import define, library
 
 
 class UnaryOp(SameTypeOp, ABC):
-    """A function of each element of numbers; the result has the type of the operand."""
+    """A function of each element of numbers."""
 
-    def infer_type(self) -> Tensor:
-        """Give the type of the operand."""
-        if self.x_type.element_type == i1:
-            raise VerifyException(
-                f"{self.name}: needs elements that are numbers, got {self.x_type}"
-            )
-        return self.x_type
+    ELEMENTS: ClassVar = NUMBERS
 
 
 class FloatUnaryOp(UnaryOp, ABC):
-    """A function of each element of a floating-point tensor."""
+    """A function of each floating-point element."""
 
-    def infer_type(self) -> Tensor:
-        """Give the type of the operand."""
-        check_float(self.name, self.x_type)
-        return self.x_type
+    ELEMENTS: ClassVar = FLOATS
 
 
 class PredicateOp(OneOperandOp, ABC):
-    """A question about each element, answered with `i1`."""
+    """A predicate of each element, with an `i1` result."""
 
-    def infer_type(self) -> Tensor:
-        """Give a tensor of `i1` in the shape of the operand."""
+    def _infer_type(self) -> Tensor:
         return TensorType(i1, self.x_type.shape)
 
 
 class FloatPredicateOp(PredicateOp, ABC):
-    """A question about each element of a floating-point tensor."""
+    """A predicate of each floating-point element."""
 
-    def infer_type(self) -> Tensor:
-        """Give a tensor of `i1` in the shape of the operand."""
-        check_float(self.name, self.x_type)
-        return super().infer_type()
+    ELEMENTS: ClassVar = FLOATS
 
 
 @irdl_op_definition
 class GeluOp(FloatUnaryOp):
-    """x times the normal distribution function of x, exact or (`"tanh"`) approximated by tanh."""
+    """x times the normal CDF of x, exact or (`"tanh"`) approximated by tanh."""
 
     name = "graph.gelu"
 
     approximate = prop_def(StringAttr, default_value=StringAttr("none"))
 
-    def infer_type(self) -> Tensor:
-        """Give the type of the operand."""
+    def _infer_type(self) -> Tensor:
         if self.approximate.data not in ("none", "tanh"):
             raise VerifyException(
                 f'{self.name}: approximate must be "none" or "tanh", got {self.approximate}'
             )
-        return super().infer_type()
+        return super()._infer_type()
 
 
 @irdl_op_definition
 class BitwiseNotOp(SameTypeOp):
-    """All bits of an integer flipped; the negation of an `i1`."""
+    """The bitwise complement of an integer; the negation of an `i1`."""
 
     name = "graph.bitwise_not"
-
-    def infer_type(self) -> Tensor:
-        """Give the type of the operand."""
-        check_not_float(self.name, self.x_type)
-        return self.x_type
+    ELEMENTS: ClassVar = BITS
 
 
 @irdl_op_definition
 class CastOp(OneOperandOp):
-    """Each element in another type; a fraction is cut off, `i1` is whether it is not 0.
+    """A conversion to another type; fractions are truncated, conversion to `i1` compares with 0.
 
-    A floating-point number outside the range of an integer type gives an unspecified integer.
+    A floating-point number outside the range of an integer type converts to an unspecified integer.
     """
 
     name = "graph.cast"
@@ -105,14 +89,13 @@ class CastOp(OneOperandOp):
     def __init__(self, x: Value, element: Attribute) -> None:
         super().__init__(x, result=TensorType(element, []))
 
-    def infer_type(self) -> Tensor:
-        """Give the shape of the operand with the result's element type."""
+    def _infer_type(self) -> Tensor:
         return TensorType(self.result_type.element_type, self.x_type.shape)
 
 
 @irdl_op_definition
 class ClampOp(SameTypeOp):
-    """Each element, but not below `min` and not above `max`; NaN stays NaN."""
+    """Each element limited to [min, max]; NaN stays NaN."""
 
     name = "graph.clamp"
 
@@ -123,8 +106,7 @@ class ClampOp(SameTypeOp):
         low, high = (None if each is None else number(each, element_type(x)) for each in (min, max))
         super().__init__(x, min=low, max=high)
 
-    def infer_type(self) -> Tensor:
-        """Give the type of the operand."""
+    def _infer_type(self) -> Tensor:
         found = self.x_type
         if self.min is None and self.max is None:
             raise VerifyException(f"{self.name}: needs min, max or both")

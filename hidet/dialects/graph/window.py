@@ -1,4 +1,4 @@
-"""Windows that slide over the dimensions of an image: what convolutions and pools share."""
+"""Sliding windows of convolutions and pools."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,15 +8,15 @@ from xdsl.utils.exceptions import VerifyException
 
 @dataclass(frozen=True)
 class Window:
-    """A window over the spatial dimensions; every field has a number for each.
+    """A window over the spatial dimensions; every field has one number per dimension.
 
     Args:
-        kernel: the elements of the window.
-        stride: the distance of two positions of the window.
-        padding: the elements added on either side of the image.
-        dilation: the distance of two elements of the window; by default of an image, 1 and 1.
-        ceil_mode: a last position that hangs over the end of the image counts too, as long as it
-            begins inside the image or its padding in front.
+        kernel: the size of the window.
+        stride: the distance of window positions.
+        padding: the padding on both sides.
+        dilation: the distance of window elements.
+        ceil_mode: whether a last position that exceeds the end counts, if it begins in the image
+            or its leading padding.
     """
 
     kernel: tuple[int, ...]
@@ -26,11 +26,7 @@ class Window:
     ceil_mode: bool = False
 
     def count(self, name: str, sizes: Sequence[int]) -> list[int]:
-        """Count the positions of the window in each dimension of an image.
-
-        Raises:
-            VerifyException: the window is larger than the image, or its numbers make no sense.
-        """
+        """Return the number of positions in each dimension of an image."""
         fields = (self.kernel, self.stride, self.padding, self.dilation)
         if any(len(field) != len(sizes) for field in fields):
             raise VerifyException(
@@ -41,7 +37,6 @@ class Window:
         return [self._positions(name, size, axis) for axis, size in enumerate(sizes)]
 
     def _positions(self, name: str, size: int, axis: int) -> int:
-        """Count the positions of the window in one dimension of an image."""
         kernel, stride = self.kernel[axis], self.stride[axis]
         padding, dilation = self.padding[axis], self.dilation[axis]
         if min(kernel, stride, dilation) < 1 or padding < 0:
@@ -62,6 +57,6 @@ class Window:
 
 
 def per_dimension(value: int | Sequence[int], rank: int) -> tuple[int, ...]:
-    """Give a number for each of `rank` dimensions, where one may stand for all."""
+    """Return one number per dimension, where a single one applies to all."""
     values = (value,) if isinstance(value, int) else tuple(value)
     return values * rank if len(values) == 1 else values

@@ -1,11 +1,11 @@
-"""The `task` dialect: kernels at block level, in which every op says who works on what.
+"""The `task` dialect: block-level kernels, whose ops are distributed over workers by task maps.
 
-Tiles are memrefs. A tile in registers is spread over workers by a task map, its layout; a tile in
-shared memory is seen by the whole block. Task ops are collective: all workers of the group reach
-them, and they take effect one after the other.
+Tiles are memrefs. A register tile is distributed over workers by a task map, its layout; a shared
+tile is visible to the whole block. Task ops are collective: all workers of the group execute them,
+and they take effect in order.
 """
 
-# What its modules define is handed out here.
+# The definitions of all modules are exported.
 # ruff: noqa: F403
 
 from hidet.dialects.definitions import dialect_of

@@ -1,4 +1,4 @@
-"""Warp groups: parts of a block that work on different things."""
+"""Warp groups: partitions of a block with different roles."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from hidet.dialects.syntax import IndexedRegion
 from hidet.dialects.walking import parent_of_type
 
 BARRIERS = 16
-"""Barriers of a block; number 0 is that of the whole block (PTX ISA, barrier)."""
+"""The named barriers of a block; number 0 is that of the whole block (PTX ISA, barrier)."""
 
 
 @irdl_op_definition
 class GroupOp(IRDLOperation):
-    """`task.group first(128) count(256) (%worker) { ... }`: what some warps of a block do alone.
+    """`task.group first(128) count(256) (%worker) { ... }`: code of some warps of a block.
 
-    The threads `first` to `first + count - 1` run the body, in which `%worker` is their number in
-    the group; the others pass by. Task ops in the body are collective for the group. Where it waits
-    for itself it does so at `barrier(n)`, which passes choose if it is left out. Groups without
-    common threads run side by side: what they exchange is not ordered but by barriers written down.
+    The threads `first` to `first + count - 1` run the body, in which `%worker` is their index in
+    the group. Task ops in the body are collective for the group, which synchronizes at the named
+    `barrier(n)`, chosen by passes if omitted. Disjoint groups run concurrently: their accesses are
+    only ordered by explicit barriers.
     """
 
     name = "task.group"
@@ -64,31 +64,28 @@ class GroupOp(IRDLOperation):
 
     @property
     def worker(self) -> SSAValue:
-        """The number of the thread in the group."""
+        """The index of the thread in the group."""
         return self.body.block.args[0]
 
     @property
     def threads(self) -> range:
-        """The numbers in the block of the threads of the group."""
+        """The thread indices of the group in the block."""
         first = self.first.value.data
         return range(first, first + self.count.value.data)
 
     def overlaps(self, other: GroupOp) -> bool:
-        """Return whether there are threads that belong to another group too."""
+        """Return whether another group has common threads."""
         return max(self.threads.start, other.threads.start) < min(
             self.threads.stop, other.threads.stop
         )
 
     def verify_(self) -> None:
-        """Check the range of threads, the barrier, and that no other group is around."""
+        """Check the threads, the barrier, and that groups are not nested."""
         threads, limit = self.threads, MAX_THREADS_PER_BLOCK
-        around = self.parent_op()
-        while around is not None and not isinstance(around, KernelOp):
-            if isinstance(around, GroupOp):
-                raise VerifyException("a task.group inside of another one")
-            around = around.parent_op()
-        if around is not None:
-            limit = around.threads
+        if group_around(self) is not None:
+            raise VerifyException("a task.group cannot be nested in another one")
+        if (kernel := parent_of_type(self, KernelOp)) is not None:
+            limit = kernel.threads
         if threads.start % WARP or len(threads) % WARP or not 0 <= threads.start < threads.stop:
             raise VerifyException(
                 f"a group has whole warps, not {len(threads)} threads from {threads.start} on"
@@ -103,9 +100,11 @@ class GroupOp(IRDLOperation):
         if [argument.type for argument in self.body.block.args] != [IndexType()]:
             raise VerifyException("the body of task.group has one argument, the worker")
         if any(op.has_trait(BlockBarrier) for op in self.body.walk()):
-            raise VerifyException("cuda.sync_threads in a task.group: other threads do not come by")
+            raise VerifyException(
+                "cuda.sync_threads in a task.group: other threads do not reach it"
+            )
 
 
 def group_around(op: Operation) -> GroupOp | None:
-    """Return the group that an op belongs to, None where all threads of the block come by."""
+    """Return the group that an op belongs to, None for the whole block."""
     return parent_of_type(op, GroupOp)

@@ -1,4 +1,4 @@
-"""Layouts of tiles: a task map for a register tile, an order and a swizzle for a shared one."""
+"""Layouts of tiles: task maps of register tiles, orders and swizzles of shared tiles."""
 
 from dataclasses import dataclass
 
@@ -16,22 +16,22 @@ from hidet.mapping import MappingError, TaskMap
 
 @irdl_attr_definition
 class TaskMapAttr(MemRefLayoutAttr, Data["TaskMap | None"]):
-    """`#task.map<repeat(2, 1) * spatial(8, 4)>`: a task mapping; `#task.map<?>` before it is known.
+    """`#task.map<repeat(2, 1) * spatial(8, 4)>`: a task map; `#task.map<?>` if not yet known.
 
-    As the layout of a register tile it says which worker owns an element, and in which register.
+    As the layout of a register tile it gives the owner and the register of each element.
     """
 
     name = "task.map"
 
     @property
     def known(self) -> TaskMap:
-        """The map; raises VerifyException where it is still `?`."""
+        """The map; raises VerifyException if it is `?`."""
         if self.data is None:
-            raise VerifyException("the task map is still '?': the tile has to be given one")
+            raise VerifyException("the task map is still '?': the tile needs one")
         return self.data
 
     def get_affine_map(self) -> AffineMap:
-        """Return the map from indices to the register of each worker that owns the element."""
+        """Return the map from indices to registers of the owner."""
         register = AffineExpr.constant(0)
         for digit in self.known.repeat_digits:
             index = AffineExpr.dimension(digit.dim)
@@ -65,13 +65,13 @@ class TaskMapAttr(MemRefLayoutAttr, Data["TaskMap | None"]):
 
 @dataclass(frozen=True)
 class SharedLayout:
-    """How the matrices of a shared tile lie in memory; they are its last two dimensions.
+    """The memory layout of a shared tile's matrices, its last two dimensions.
 
     Attributes:
-        contiguous: the dimension of a matrix whose elements are neighbours: 1 is row-major.
-        swizzle: 0, or the bytes in which segments of 16 bytes trade places, as TMA and wgmma have
-            it (PTX ISA, Tensor swizzling modes): 128, 64 or 32. Rows that are longer are cut into
-            panels of so many bytes, one after the other.
+        contiguous: the contiguous dimension of a matrix: 1 is row-major.
+        swizzle: 0, or the span in bytes in which 16-byte segments are permuted, as by TMA and wgmma
+            (PTX ISA, Tensor swizzling modes): 128, 64 or 32. Longer rows are split into consecutive
+            panels of that width.
     """
 
     contiguous: int
@@ -82,7 +82,7 @@ class SharedLayout:
         return self.swizzle // bytes_of(element)
 
     def memory_shape(self, tile: MemRefType[Attribute]) -> tuple[int, ...]:
-        """Return the extents of the array that holds a tile: of its panels if it is swizzled."""
+        """Return the shape of the array of a tile, in panels if it is swizzled."""
         *lead, rows, columns = tile.get_shape()
         pitches, run = (rows, columns) if self.contiguous else (columns, rows)
         if not self.swizzle:
@@ -92,13 +92,13 @@ class SharedLayout:
         return (*lead, *panels, pitches, span)
 
     def check(self, tile: MemRefType[Attribute]) -> None:
-        """Raise VerifyException unless a tile can lie in memory like this."""
+        """Raise VerifyException unless a tile can have this layout."""
         if tile.get_num_dims() < 2:
-            raise VerifyException(f"{tile} has no matrices, whose layout it says")
+            raise VerifyException(f"{tile} has a matrix layout, but fewer than two dimensions")
         run = tile.get_shape()[-1 if self.contiguous else -2]
         if self.swizzle and run % self.span(tile.element_type):
             raise VerifyException(
-                f"rows of {run} elements of {tile} cannot be cut into {self.swizzle} bytes"
+                f"rows of {run} elements of {tile} are not divisible into {self.swizzle} bytes"
             )
 
 
@@ -108,13 +108,13 @@ SWIZZLES = (0, 32, 64, 128)
 
 @irdl_attr_definition
 class SharedLayoutAttr(MemRefLayoutAttr, Data[SharedLayout]):
-    """`#task.tile<row_major, swizzle 128>`: how a tile in shared memory lies there."""
+    """`#task.tile<row_major, swizzle 128>`: the memory layout of a shared tile."""
 
     name = "task.tile"
 
     def get_affine_map(self) -> AffineMap:
-        """Raise NotImplementedError: an exchange of segments is no affine map."""
-        raise NotImplementedError("the layout of a shared tile is no affine map")
+        """Raise NotImplementedError: a swizzle is not affine."""
+        raise NotImplementedError("the layout of a shared tile is not affine")
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> SharedLayout:
@@ -142,13 +142,13 @@ _ORDERS = ("column_major", "row_major")
 
 
 def shared_layout_of(tile: SSAValue | Attribute) -> SharedLayout:
-    """Return the layout of a shared tile; where its type says none, it is row-major."""
+    """Return the layout of a shared tile, row-major by default."""
     kind = memref_type(tile)
     return kind.layout.data if isinstance(kind.layout, SharedLayoutAttr) else SharedLayout(1)
 
 
 def known_map_of(tile: SSAValue) -> TaskMap | None:
-    """Return the map of a register tile, None where it is '?' and for what is no such tile."""
+    """Return the map of a register tile, None if it is `?` or not a register tile."""
     kind = tile.type
     if isinstance(kind, MemRefType) and isinstance(kind.layout, TaskMapAttr):
         return kind.layout.data
@@ -156,7 +156,7 @@ def known_map_of(tile: SSAValue) -> TaskMap | None:
 
 
 def map_of(tile: Attribute) -> TaskMap:
-    """Return the task map of a register tile's type; raises VerifyException where it has none."""
+    """Return the task map of a register tile type; raise VerifyException if it has none."""
     if not isinstance(tile, MemRefType) or not isinstance(tile.layout, TaskMapAttr):
-        raise VerifyException(f"{tile} is not a register tile: its layout is no task map")
+        raise VerifyException(f"{tile} is not a register tile: its layout is not a task map")
     return tile.layout.known

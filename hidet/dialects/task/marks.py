@@ -1,7 +1,7 @@
-"""Attributes that passes leave on ops for later passes, and what they mean."""
+"""Attributes of ops for later passes."""
 
 RING = "task.ring"
-"""On the allocation of a shared tile: `pipeline-copies` has ordered its accesses, by stage."""
+"""On a shared allocation: its accesses are already synchronized, per stage of a ring."""
 
 ASYNC = "task.async"
-"""On a loop over the elements of a copy: they may arrive as late as the next wait for copies."""
+"""On the loop of an asynchronous copy, which may complete at the next wait."""

@@ -1,4 +1,4 @@
-"""The verbs of the `task` dialect: visit, copy, multiply, combine."""
+"""The ops of the `task` dialect: foreach, copy, matmul, combine."""
 
 from collections.abc import Sequence
 from typing import ClassVar, Self
@@ -46,29 +46,26 @@ from hidet.mapping import TaskMap
 
 
 def _nearness(kind: Attribute) -> int:
-    """Return how near to a thread a side of a copy is: views and global memory, shared, own."""
+    """Return the level of a copy operand: views and global memory, shared memory, registers."""
     space = space_of(memref_type(kind)) if is_memref(kind) else Space.GLOBAL
     return {Space.GLOBAL: 0, Space.SHARED: 1}.get(space, 2)
 
 
 def _parse_known_map(parser: Parser) -> TaskMap:
-    """Parse the map of a loop that owns no tile."""
     start = parser.pos
     attribute = parser.parse_attribute()
     if not isinstance(attribute, TaskMapAttr):
         parser.raise_error("a task map (#task.map<...>) expected", start)
     if attribute.data is None:
-        parser.raise_error("the map of a loop is known; '?' stands in the type of a tile", start)
+        parser.raise_error("the map of a foreach must be known; only tiles can have '?'", start)
     return attribute.data
 
 
 def _integers(numbers: Sequence[int] | None) -> ArrayAttr[IntAttr] | None:
-    """Return numbers as an attribute."""
     return None if numbers is None else ArrayAttr([IntAttr(number) for number in numbers])
 
 
 def _parse_integers(parser: Parser, keyword: str) -> list[int] | None:
-    """Parse `keyword [1, 2]` if it is there."""
     if parser.parse_optional_keyword(keyword) is None:
         return None
     return parser.parse_comma_separated_list(Parser.Delimiter.SQUARE, parser.parse_integer)
@@ -79,10 +76,9 @@ class ForeachOp(IRDLOperation):
     """`task.foreach (%i, %j) in #map on %w bound [M, N] { ... }`: runs the tasks of a worker.
 
     Worker `%w` runs the body for each of its tasks, in the order of the map; tasks outside of the
-    bound are left out. `unroll [-1, 4]` has the loops along a dimension unrolled, all of them (-1)
-    or so many iterations; 0 leaves it to the lowering.
-    `task.foreach (%i, %j) of %tile on %w : type { ... }` takes the map from a register tile: it
-    visits the elements that the worker owns.
+    bound are skipped. `unroll [-1, 4]` gives the unroll factor of the loops along each dimension:
+    -1 unrolls fully, 0 leaves it to the lowering. `task.foreach (%i, %j) of %tile on %w : type {
+    ... }` takes the map from a register tile: it visits the elements that the worker owns.
     """
 
     name = "task.foreach"
@@ -121,7 +117,7 @@ class ForeachOp(IRDLOperation):
 
     @property
     def tasks(self) -> TaskMap:
-        """The map that says which worker runs which tasks."""
+        """The task map."""
         if self.tile is not None:
             return map_of(self.tile.type)
         assert self.map is not None
@@ -129,21 +125,21 @@ class ForeachOp(IRDLOperation):
 
     @property
     def indices(self) -> Sequence[SSAValue]:
-        """The index arguments, one for each dimension of the map."""
+        """The index arguments, one per dimension of the map."""
         return self.body.block.args
 
     @property
     def extents(self) -> tuple[int, ...]:
-        """The exclusive upper limits of the indices: the map's shape, cut off by the bound."""
+        """The exclusive upper bounds of the indices: the map's shape, limited by the bound."""
         shape = self.tasks.shape
         if self.bound is None:
             return shape
         return tuple(min(e, b.data) for e, b in zip(shape, self.bound, strict=True))
 
     def verify_(self) -> None:
-        """Check that there is one map, and one argument and bound for each of its dimensions."""
+        """Check that there is one map, and an argument and bound per dimension."""
         if (self.tile is None) == (self.map is None):
-            raise VerifyException("task.foreach takes a map or a tile, and not both")
+            raise VerifyException("task.foreach takes either a map or a tile")
         if self.tile is not None:
             assert isinstance(self.tile.type, MemRefType)
             rank = self.tile.type.get_num_dims()
@@ -210,15 +206,15 @@ class ForeachOp(IRDLOperation):
 
 @irdl_op_definition
 class CopyOp(AccessingOp):
-    """`task.copy %x[%m, %k] to %tile[] in #map on %w`: copies a tile in from or out to memory.
+    """`task.copy %x[%m, %k] to %tile[] in #task.map<..> on %w`: copies a tile from or to memory.
 
-    One side is a tile, in shared memory or in registers; the other is a view or a global buffer,
-    for a register tile also a shared one, with one offset for each dimension. A shared tile may
-    have one more dimension than what is copied, the stages of a ring: `%tile[%stage]`. The
-    dimensions that are copied are the last ones of both sides, those before stay at their offset.
-    What lies outside of the other side's shape is read as zero and is not written; `sizes [%m]`
-    gives the extents of it that are `?`. The map says who copies what, `?` before `map-copies`; a
-    register tile has its own. An `async` copy may go on until the next `cuda.cp_async_wait`.
+    One side is a tile, in shared memory or registers; the other is a view or a global buffer, or a
+    shared tile for a register tile, with one offset per dimension. A shared tile may have a leading
+    dimension for the stages of a ring: `%tile[%stage]`. The copied dimensions are the last ones of
+    both sides, the others stay at their offset. Elements out of bounds are read as zero and not
+    written; `sizes [%m]` gives the extents that are `?`. The map distributes the copy over workers,
+    `?` before `map-copies`; a register tile has its own. An `async` copy may be in flight until the
+    next `cuda.cp_async_wait`.
     """
 
     name = "task.copy"
@@ -242,7 +238,7 @@ class CopyOp(AccessingOp):
 
     @property
     def effects(self) -> Effects:
-        """The source is read and the target written; views and sinks stand for any memory."""
+        """The source is read and the target written; views and sinks may access any memory."""
         source, target = (v if is_memref(v.type) else None for v in (self.source, self.target))
         return {read(source), write(target)}
 
@@ -267,28 +263,28 @@ class CopyOp(AccessingOp):
 
     @property
     def tile(self) -> SSAValue:
-        """The side that is a tile: that which is nearer to the threads."""
+        """The side that is a tile."""
         source_is_nearer = _nearness(self.source.type) > _nearness(self.target.type)
         return self.source if source_is_nearer else self.target
 
     @property
     def tasks(self) -> TaskMap:
-        """The map that says which worker copies which elements of the tile."""
+        """The task map of the tile's elements."""
         return self.map.known if self.map is not None else map_of(self.tile.type)
 
     @property
     def reads(self) -> bool:
-        """Whether the tile is what is written."""
+        """Whether the tile is the target."""
         return self.tile is self.target
 
     @property
     def other(self) -> SSAValue:
-        """The side that is no tile."""
+        """The side that is not the tile."""
         return self.source if self.reads else self.target
 
     @property
     def offsets(self) -> Sequence[SSAValue]:
-        """The offsets of the side that is no tile."""
+        """The offsets of the other side."""
         return self.source_offsets if self.reads else self.target_offsets
 
     @property
@@ -297,7 +293,7 @@ class CopyOp(AccessingOp):
         return self.target_offsets if self.reads else self.source_offsets
 
     def verify_(self) -> None:
-        """Check which side is the tile, the offsets, the element types and the map's shape."""
+        """Check the sides, the offsets, the element types and the map's shape."""
         source, target = shaped_type(self.source), shaped_type(self.target)
         if _nearness(source) == _nearness(target):
             raise VerifyException(f"one of {source} and {target} must be a shared or register tile")
@@ -319,11 +315,10 @@ class CopyOp(AccessingOp):
 
     @staticmethod
     def _stages(tile: MemRefType[Attribute]) -> int:
-        """Return how many leading offsets a tile may have."""
         return int(space_of(tile) is Space.SHARED and tile.get_num_dims() > 1)
 
     def _verify_map(self, tile: MemRefType[Attribute]) -> None:
-        """Check that there is one map, and that it has the shape of the tile."""
+        """Check that there is one map, with the shape of the tile."""
         if isinstance(tile.layout, TaskMapAttr):
             if self.map is not None:
                 raise VerifyException(f"the tile {tile} has a map of its own, 'in' gives another")
@@ -341,13 +336,12 @@ class CopyOp(AccessingOp):
 class MatmulOp(FieldAccessOp):
     """`task.matmul %a, %b to %c on %w`: `c[i, j] += sum over k of a[i, k] * b[k, j]`.
 
-    `%a` (M x K) and `%b` (K x N) are shared tiles, `%c` (M x N) is a register tile, whose map says
-    which worker computes which elements. `%a[%stage]` is one of several tiles of a ring. `%a` may
-    be a register tile, of fragments that `mma.sync` takes as they are. By FMA K
-    is summed in ascending order; `via "m16n8k16_f16_f32"` names an instruction of tensor cores
-    (`hidet.arch.products.find_product`), which sums as it likes. With `async` the product is only
-    begun, by `wgmma`: tiles and `%c` are left alone until a `cuda.wgmma_wait` for its group. With
-    `overwrite`, which `wgmma` has, too, it replaces `%c`.
+    `%a` (M x K) and `%b` (K x N) are shared tiles, `%c` (M x N) is a register tile, whose map
+    distributes the work. `%a[%stage]` is a stage of a ring. `%a` may be a register tile, of
+    fragments. FMA sums K in ascending order; `via "m16n8k16_f16_f32"` selects a tensor core
+    instruction (`hidet.arch.products.find_product`), with unspecified order. An `async` matmul
+    (`wgmma`) is only issued: its tiles and `%c` must not be accessed until a `cuda.wgmma_wait` for
+    its group. With `overwrite` (`wgmma`) it overwrites `%c`.
     """
 
     name = "task.matmul"
@@ -391,28 +385,28 @@ class MatmulOp(FieldAccessOp):
 
     @property
     def instruction(self) -> MmaInstruction | None:
-        """The instruction of tensor cores, None for FMA."""
+        """The tensor core instruction, None for FMA."""
         return None if self.via is None else find_product(self.via.data)
 
     @property
     def can_be_async(self) -> bool:
-        """Whether the instruction only begins a product: `wgmma`."""
+        """Whether the instruction is asynchronous: `wgmma`."""
         instruction = self.instruction
         return instruction is not None and instruction.group == WARP_GROUP
 
     @property
     def depth(self) -> int:
-        """The extent K over which products are summed."""
+        """The extent of K."""
         return memref_type(self.lhs).get_shape()[-1]
 
     def verify_(self) -> None:
-        """Check where the three tiles are, and that their shapes and elements belong together."""
+        """Check the spaces, shapes and element types of the three tiles."""
         if self.via is not None and self.instruction is None:
             raise VerifyException(f"there is no instruction {self.via.data!r} of tensor cores")
         if self.is_async is not None and not self.can_be_async:
-            raise VerifyException("only products of warp groups (wgmma) are asynchronous")
+            raise VerifyException("only wgmma is asynchronous")
         if self.overwrites is not None and not self.can_be_async:
-            raise VerifyException("only products of warp groups (wgmma) overwrite")
+            raise VerifyException("only wgmma overwrites its accumulator")
         lhs, rhs, result = map(memref_type, (self.lhs, self.rhs, self.accumulator))
         leads = len(self.lhs_offsets), len(self.rhs_offsets), 0
         tiles = (Space.SHARED, Space.REGISTER), (Space.SHARED,), (Space.REGISTER,)
@@ -434,7 +428,7 @@ class MatmulOp(FieldAccessOp):
 
 
 def _can_hold(total: Attribute, factor: Attribute) -> bool:
-    """Return whether a sum of this type takes products of a type: the same, or a shorter float."""
+    """Return whether a type can accumulate products of a type: the same, or a wider float."""
     if not isinstance(total, AnyFloat) or not isinstance(factor, AnyFloat):
         return total == factor
     assert isinstance(total, FixedBitwidthType)
@@ -444,10 +438,10 @@ def _can_hold(total: Attribute, factor: Attribute) -> bool:
 
 @irdl_op_definition
 class CombineOp(FieldAccessOp):
-    """`task.combine add %tile on %w`: an all-reduce of each element over the workers that own it.
+    """`task.combine add %tile on %w`: an all-reduce of each element over its owners.
 
-    The tile's map replicates its elements over workers that lie next to each other; before, every
-    owner has a partial value of its own, after it all have the reduction of all.
+    The tile's map replicates elements over adjacent workers; every owner has a partial value
+    before, and the reduction of all of them after the op.
     """
 
     name = "task.combine"
@@ -462,6 +456,6 @@ class CombineOp(FieldAccessOp):
     traits = traits_def(OwnEffects())
 
     def verify_(self) -> None:
-        """Check that the tile is spread over threads, by a map or one that is to be chosen."""
+        """Check that the tile has a map, or `?`."""
         if memref_type(self.tile).layout != TaskMapAttr(None):
             map_of(self.tile.type)

@@ -1,1 +1,1 @@
-"""Passes that decide which grids become one kernel."""
+"""Passes on the `compute` level: views, layouts and fusion."""

@@ -1,4 +1,4 @@
-"""The pass `fold-casts`: a value that is widened right after it was narrowed stays wide."""
+"""The pass `fold-casts`: removes narrowing casts that are widened again."""
 
 from dataclasses import dataclass
 
@@ -13,11 +13,10 @@ from hidet.lowering.single_walk import rewrite_once
 
 
 class FoldWidenedNarrow(RewritePattern):
-    """`extf(truncf(x))` is `x` where the types agree."""
+    """`extf(truncf(x))` becomes `x` if the types agree."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: ExtFOp, rewriter: PatternRewriter) -> None:
-        """Rewrite one widening cast."""
         narrow = op.input.owner
         if isinstance(narrow, TruncFOp) and narrow.input.type == op.result.type:
             rewriter.replace(op, [], [narrow.input])
@@ -27,15 +26,14 @@ class FoldWidenedNarrow(RewritePattern):
 class FoldCastsPass(ModulePass):
     """Drop the rounding of intermediate values inside a kernel.
 
-    Expects kernels whose views are inlined; leaves a chain of f16 operators computing in f32 from
-    its first load to its last store. Results are closer to exact than operator by operator. Kernels
-    that are marked `cuda.explicit` round where they say so.
+    Expects kernels whose views are inlined; leaves chains of f16 ops computed in f32 from load to
+    store. Results are more accurate than op by op. Kernels marked `cuda.explicit` are left alone.
     """
 
     name = "fold-casts"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Fold the casts of every kernel."""
+        """Fold the casts of a module."""
         for each in op.ops:
             if EXPLICIT not in each.attributes:
                 for region in each.regions:

@@ -1,6 +1,6 @@
-"""The pass `fuse`: which grids and anchors become one kernel."""
+"""The pass `fuse`: groups grids and anchors into kernels."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain
 
@@ -17,14 +17,14 @@ from hidet.dialects.compute import FusionOp, GridOp, YieldOp
 from hidet.dialects.graph import AnchorOp, CallKernelOp, MatmulOp
 from hidet.dialects.shaped import size_of
 from hidet.lowering.compute.fusion_groups import Group, Kind, consumes, may_join
-from hidet.lowering.compute.kept_apart import is_better_apart
 from hidet.lowering.compute.reads import Reads
+from hidet.lowering.compute.recompute import is_better_recomputed
 from hidet.lowering.templates.siblings import are_siblings, worth_sharing
 from hidet.rewriting.inlining import inline_into_loads
 
 
 class Fuser:
-    """Partitions the ops of one function into groups, then makes each a fusion."""
+    """Partitions the ops of a function into groups, and makes each a fusion."""
 
     def __init__(self, function: FuncOp, arch: Arch) -> None:
         self.arch = arch
@@ -48,7 +48,7 @@ class Fuser:
                 Rewriter.erase_op(op)
 
     def _place(self, op: Operation) -> None:
-        """Put an op into the latest group that it reads, or into one of its own."""
+        """Add an op to the latest group that it reads, or to a new one."""
         producers = {
             group
             for value in self.reads.sources(op)
@@ -56,7 +56,15 @@ class Fuser:
             and (group := self.group_of.get(value.owner)) is not None
         }
         latest = max(producers, key=lambda group: group.number, default=None)
-        if latest is not None and isinstance(op, GridOp) and self._should_join(op, latest):
+        if (
+            latest is not None
+            and isinstance(op, GridOp)
+            and may_join(op, latest)
+            and not (
+                latest.kind is Kind.ANCHOR
+                and is_better_recomputed(op, latest, self.reads, self.group_of)
+            )
+        ):
             group = latest
             self._join(op, group)
         elif isinstance(op, MatmulOp) and (shared := self._shared(op, latest)) is not None:
@@ -74,21 +82,15 @@ class Fuser:
                 group.ops = {**producer.ops, **group.ops}
                 producer.ops = {}
 
-    def _should_join(self, grid: GridOp, group: Group) -> bool:
-        """Return whether a grid may join the latest group that it reads, and does better there."""
-        return may_join(grid, group) and not (
-            group.kind is Kind.ANCHOR and is_better_apart(grid, group, self.reads, self.group_of)
-        )
-
     def _shared(self, op: MatmulOp, latest: Group | None) -> Group | None:
-        """Return the group of products of the same left factor that a product does better to join.
+        """Return a group of matmuls with the same A operand that a matmul should join.
 
-        It was made after all that the product reads.
+        The group was created after all producers of the matmul.
         """
-        left = op.lhs.owner
+        lhs = op.lhs.owner
         sources: list[SSAValue] = [op.lhs]
-        if isinstance(left, GridOp) and self.reads.is_transparent(left):
-            sources = self.reads.sources(left)
+        if isinstance(lhs, GridOp) and self.reads.is_transparent(lhs):
+            sources = self.reads.sources(lhs)
         readers = chain.from_iterable(map(self.reads.readers, sources))
         siblings = [each for each in readers if isinstance(each, MatmulOp)]
         siblings = [each for each in siblings if are_siblings(each, op)]
@@ -101,7 +103,6 @@ class Fuser:
         return None
 
     def _join(self, op: GridOp | MatmulOp, group: Group) -> None:
-        """Add an op to a group."""
         if group.kind is not Kind.ANCHOR and isinstance(op, GridOp):
             if (rows := rows_of_grid(op)) is not None:
                 group.kind, group.rows = Kind.ROWS, rows
@@ -111,21 +112,13 @@ class Fuser:
         self.group_of[op] = group
 
     def _new_group(self, op: Operation) -> Group:
-        if isinstance(op, AnchorOp | CallKernelOp):
-            kind = Kind.ANCHOR if isinstance(op, AnchorOp) else Kind.CALL
-            group = Group(len(self.groups), kind)
-        else:
-            assert isinstance(op, GridOp)
-            rows = rows_of_grid(op)
+        kind, rows, size = Kind.ANCHOR, None, 0
+        if isinstance(op, CallKernelOp):
+            kind = Kind.CALL
+        elif isinstance(op, GridOp):
+            rows, size = rows_of_grid(op), size_of(op.result)
             kind = Kind.ELEMENTS if rows is None else Kind.ROWS
-            group = Group(
-                len(self.groups),
-                kind,
-                rows=rows,
-                size=size_of(op.result),
-                checks_apart=self.arch.is_cpu,
-            )
-        group.ops[op] = None
+        group = Group(len(self.groups), kind, {op: None}, rows, size, self.arch.is_cpu)
         self.groups.append(group)
         self.group_of[op] = group
         return group
@@ -133,7 +126,7 @@ class Fuser:
     def _emit(self, group: Group) -> None:
         """Replace the members of a group by a fusion at the end of the function.
 
-        The call of a kernel, a group of its own, is moved there.
+        A kernel call, which is a group by itself, is moved there.
         """
         if group.kind is Kind.CALL:
             (call,) = group.ops
@@ -160,9 +153,11 @@ class Fuser:
         for op in ops:
             body.add_op(op.clone(values))
         body.add_op(YieldOp(*(values[result] for result in results)))
-        if group.kind is not Kind.ROWS:
-            kept = [values[result] for result in results]
-            inline_grids(body, kept, read_kept=group.kind is Kind.ELEMENTS)
+        # In a row group all grids are evaluated once; results of elementwise groups are, too.
+        kept = [values[result] for result in results if group.kind is Kind.ELEMENTS]
+        for op in reversed(list(body.ops)) if group.kind is not Kind.ROWS else ():
+            if isinstance(op, GridOp) and op.result not in kept:
+                inline_into_loads(op)
         fusion = FusionOp(inputs, [result.type for result in results], Region(body))
         fusion.location = (
             ops[0].location if group.kind is not Kind.ANCHOR else group.anchors[0].location
@@ -173,7 +168,6 @@ class Fuser:
             result.replace_all_uses_with(replacement)
 
     def _append(self, op: Operation) -> None:
-        """Insert an op at the end of the function."""
         terminator = self.block.last_op
         assert terminator is not None
         Rewriter.insert_op(op, InsertPoint.before(terminator))
@@ -201,7 +195,7 @@ class Fuser:
         ]
 
     def _used_outside(self, value: SSAValue, group: Group) -> bool:
-        """Whether an op that is not a member reads a value; views read for their readers."""
+        """Return whether a non-member reads a value, directly or through views."""
         for use in value.uses:
             user: Operation | None = use.operation
             while user is not None and user.parent is not self.block:
@@ -216,44 +210,28 @@ class Fuser:
         return False
 
 
-def inline_grids(block: Block, kept: Collection[SSAValue], *, read_kept: bool) -> None:
-    """Inline the grids of a block that are only loaded, and erase those that nothing uses.
-
-    Those that are kept are loaded by others where `read_kept` says so; else every grid computes
-    what it needs itself, as the epilogues of an anchor do.
-    """
-    for op in reversed(list(block.ops)):
-        if isinstance(op, GridOp) and not (read_kept and op.result in kept):
-            inline_into_loads(op)
-
-
 @dataclass(frozen=True)
 class FusePass(ModulePass):
     """Make fusions, each of which becomes one kernel.
 
-    Expects functions of grids and anchors (`graph.matmul` and whatever is an `AnchorOp`), with
-    views inlined. An op joins the latest group that it reads
+    Expects functions of grids and anchors (`graph.matmul` and any other `AnchorOp`), with views
+    inlined. An op joins the latest group that it reads
 
-    1. as the epilogue of an anchor, where it reads one element of the anchor for each of its own
-       and the way back is known (`invert`); unless a grid that cannot join alone reads it, and what
-       it reads is stored for others anyway;
-    2. in a row group: reductions over the same rows, what is computed from their values once a
-       row, and what is computed for every element of the rows;
-    3. in a group of elements, where it goes on element by element.
+    1. as the epilogue of an anchor, if it reads one anchor element per element of its own through
+    an
+       invertible index map (`invert`); unless it is cheaper to recompute it in its only consumer;
+    2. in a row group: reductions over the same rows, and grids per row or per element of a row; 3.
+    in an elementwise group, in the same element order.
 
-    A group of elements that one op alone reads moves into the op's group where evaluating it again
-    costs less than storing it. No op joins or takes in a group where it would come to hold its
-    members more than `MAX_GROWTH` times. Short views in front of anchors are copied into every
-    kernel that reads them. Products that share the left factor become one kernel, with the
-    epilogues of all, where the cost model says that this takes no longer. Calls of kernels stay as
-    they are, between fusions. Leaves functions of `compute.fusion`, `graph.constant` and
-    `graph.call_kernel`.
+    An elementwise group with a single consumer moves into the consumer's group if recomputing it
+    costs less than storing it. No op is fused if the code of the fusion would grow by more than
+    `MAX_GROWTH`. Small views that anchors read are copied into every kernel that reads them.
+    Matmuls with a common A operand become one kernel, with the epilogues of all, if the cost model
+    says that this is no slower. Kernel calls stay between fusions. Leaves functions of
+    `compute.fusion`, `graph.constant` and `graph.call_kernel`.
 
-    On the CPU a check of an index that would be done for many elements again is a kernel of its
-    own: it is a branch that the loop over the threads would have to take.
-
-    Args:
-        arch: the machine that kernels are for: `cpu`, `sm_90a`, ...
+    On the CPU an index check that would be repeated for many elements stays in a kernel of its own:
+    it is a branch in the loop over the threads.
     """
 
     name = "fuse"

@@ -1,4 +1,4 @@
-"""The pass `fuse-into-kernels`: kernels of scripts take in what stands before and after them."""
+"""The pass `fuse-into-kernels`: fuses prologues and epilogues into kernels of scripts."""
 
 from dataclasses import dataclass
 
@@ -16,13 +16,7 @@ from xdsl.pattern_rewriter import (
 )
 from xdsl.rewriter import InsertPoint
 
-from hidet.analysis.grids import (
-    chooses_without,
-    has_reduction,
-    is_cheap_again,
-    is_in_order,
-    reads_neighbours,
-)
+from hidet.analysis import grids
 from hidet.analysis.kernel_arguments import is_only_loaded, is_only_stored, loads_once, shape_as
 from hidet.dialects.compute import FusionOp, GridOp, terminator_of
 from hidet.dialects.cuda import KernelOp
@@ -33,13 +27,12 @@ from hidet.lowering.compute.kernel_variants import Kernels, Variant, load_throug
 
 @dataclass
 class FuseEpilogue(RewritePattern):
-    """What alone reads a result of a kernel, element by element, is computed where it is stored."""
+    """The only consumer of a kernel result, if elementwise, is computed at the result's stores."""
 
     kernels: Kernels
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: CallKernelOp, rewriter: PatternRewriter) -> None:
-        """Rewrite one call and what follows one of its results."""
         kernel = self.kernels.called_by(op)
         for number, result in enumerate(op.results_):
             argument = kernel.arguments[len(op.passed) + number]
@@ -52,7 +45,7 @@ class FuseEpilogue(RewritePattern):
             if shape is None or grid is None or before is None:
                 continue
             element = fusion.body.block.args[list(fusion.inputs).index(result)]
-            if not is_in_order(grid, element) or chooses_without(grid, element):
+            if not grids.is_in_order(grid, element) or grids.chooses_without(grid, element):
                 continue
             variant = Variant(kernel, op)
             store_through(variant, number, shape, fusion, grid, element)
@@ -70,13 +63,12 @@ class FuseEpilogue(RewritePattern):
 
 @dataclass
 class FusePrologue(RewritePattern):
-    """What a kernel alone reads, and costs little, is computed where the kernel loads it."""
+    """A cheap producer of kernel arguments is computed where the kernel loads them."""
 
     kernels: Kernels
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: CallKernelOp, rewriter: PatternRewriter) -> None:
-        """Rewrite one call and what makes one of the tensors that it reads."""
         kernel = self.kernels.called_by(op)
         for value in dict.fromkeys(op.passed):
             fusion = value.owner
@@ -102,16 +94,16 @@ class FusePrologue(RewritePattern):
 
 
 def grid_of(fusion: FusionOp) -> GridOp | None:
-    """Return the grid that a fusion is, if it is one without a reduction."""
+    """Return the only grid of a fusion, None if there are several or it has a reduction."""
     grid = fusion.body.block.first_op
-    if not isinstance(grid, GridOp) or has_reduction(grid):
+    if not isinstance(grid, GridOp) or grids.has_reduction(grid):
         return None
     alone = grid.next_op is terminator_of(fusion.body)
     return grid if alone and len(fusion.results_) == 1 else None
 
 
 def _only_reader(call: CallKernelOp, number: int) -> FusionOp | None:
-    """Return the fusion that alone reads a result of a call; the kernel writes all of it first."""
+    """Return the fusion that alone reads a result of a call, which the kernel fully overwrites."""
     uses = list(call.results_[number].uses)
     if len(uses) != 1 or number in call.init_numbers:
         return None
@@ -120,11 +112,10 @@ def _only_reader(call: CallKernelOp, number: int) -> FusionOp | None:
 
 
 def _place_of_both(call: CallKernelOp, fusion: FusionOp) -> Operation | None:
-    """Return the op, of a call and a fusion of a result, in whose place both can run as one.
+    """Return the call or the fusion of its result, whichever both can be replaced at.
 
-    It is that of the call, where all else that the fusion reads is there by then, or that of the
-    fusion, where nothing in between reads what the kernel writes. What the kernel writes over is
-    not read by others.
+    It is the call if all other inputs of the fusion are defined before it, or the fusion if nothing
+    in between reads the results of the call. In-place operands of the call have no other readers.
     """
     others = [value for value in fusion.inputs if value.owner is not call]
     if len(others) != len(fusion.inputs) - 1 or not set(others).isdisjoint(call.init_values):
@@ -139,36 +130,38 @@ def _place_of_both(call: CallKernelOp, fusion: FusionOp) -> Operation | None:
 
 
 def _shape_where_loaded(kernel: KernelOp, position: int, grid: GridOp) -> tuple[int, ...] | None:
-    """Return the shape in which a kernel sees a grid, if it may evaluate it where it loads it."""
+    """Return the shape in which a kernel loads a grid, if it can be evaluated at its loads."""
     argument = kernel.arguments[position]
-    if not is_only_loaded(argument) or not reads_neighbours(grid):
+    if not is_only_loaded(argument) or not grids.reads_neighbours(grid):
         return None
-    if is_cheap_again(grid) or loads_once(kernel, argument, size_of(grid.result)):
+    if grids.is_cheap_again(grid) or loads_once(kernel, argument, size_of(grid.result)):
         return shape_as(argument, grid.result)
     return None
 
 
 def _word(grid: GridOp) -> str:
-    """Return the word for a grid in the name of a kernel."""
+    """Return the part of a kernel name that refers to a grid."""
     return (grid.result.name_hint or "").strip("0123456789_")
 
 
 @dataclass(frozen=True)
 class FuseIntoKernelsPass(ModulePass):
-    """Have the kernels of scripts compute what stands element by element before and after them.
+    """Fuse elementwise prologues and epilogues into kernels of scripts.
 
-    Expects functions of `compute.fusion` and `graph.call_kernel`. A fusion moves into a kernel
-    where it is one grid without a reduction, and
+    Expects functions of `compute.fusion` and `graph.call_kernel`. A fusion of one grid without a
+    reduction is fused into a kernel if it is
 
-    1. alone reads a result, element by element and in order, that the kernel does nothing with but
-       to store to: a `compute.sink` takes its place. What the kernel does not store stays
-       undefined, so the fusion must depend on every element;
-    2. or is read by the kernel alone, which does nothing with it but to load elements: a
-       `compute.grid` takes its place. It is cheap, or no element is loaded twice.
+    1. the only consumer, element by element and in order, of a result that the kernel only stores
+    to:
+       the result becomes a `compute.sink`. Elements that the kernel never stores are undefined, so
+       the fusion must depend on every element;
+    2. or a producer read by the kernel alone, which only loads elements of it: the argument becomes
+    a
+       `compute.grid`. It is cheap, or no element is loaded twice.
 
-    Calls with equal neighbours share a kernel. A kernel that takes addresses or copies vectors of
-    an argument keeps that argument. Leaves the views for `inline-compute`, and no kernel without a
-    call that had one.
+    Calls with equal prologues and epilogues share a kernel. Arguments whose addresses are taken or
+    that are copied as vectors are left alone. Leaves the views for `inline-compute`, and drops
+    kernels that have lost all their calls.
     """
 
     name = "fuse-into-kernels"

@@ -1,8 +1,8 @@
 """Groups of grids and anchors that become one fusion, and the rules by which they grow.
 
-Groups are numbered in the order of their making, and a group reads groups of lower numbers only:
-an op may join a group if all else that it reads comes from groups made before. So the graph of
-groups has no cycle, and no search is needed to know it.
+Groups are numbered in the order of creation and read only groups of lower numbers: an op may join a
+group if all its other producers are in earlier groups. The group graph is therefore acyclic by
+construction.
 """
 
 from collections.abc import Iterable
@@ -26,14 +26,14 @@ from hidet.lowering.compute.growth import grows_little
 from hidet.rewriting.inlining import inline_into_loads
 
 MIN_CHECKS = 1 << 16
-"""So many checks take longer than the launch of a kernel."""
+"""Number of checks that take longer than a kernel launch."""
 
 MIN_REPEATED = 8
-"""A check that is done so often is worth a kernel of its own."""
+"""Number of repetitions of a check that are worth a kernel of its own."""
 
 
 class Kind(Enum):
-    """What a group is scheduled as, which decides who may join."""
+    """How a group is scheduled, which decides what may join."""
 
     ANCHOR = auto()
     ROWS = auto()
@@ -46,12 +46,12 @@ class Group:
     """Ops that become one fusion.
 
     Attributes:
-        number: the place in the order of making.
-        kind: what the ops have in common.
+        number: the index in the order of creation.
+        kind: how the group is scheduled.
         ops: the members, in the order of joining.
-        rows: the rows of a group of reductions.
-        size: the number of elements that all results of a group of elements have.
-        checks_apart: whether checks of indices stay ahead of what would repeat them often.
+        rows: the rows of a row group.
+        size: the number of elements of the results of an elementwise group.
+        checks_apart: whether index checks are kept out of consumers that would repeat them.
     """
 
     number: int
@@ -63,7 +63,7 @@ class Group:
 
     @property
     def anchors(self) -> list[AnchorOp]:
-        """The anchors of an anchor group: one, or siblings that share what they read."""
+        """The anchors: one, or siblings that share an operand."""
         return [op for op in self.ops if isinstance(op, AnchorOp)]
 
     @property
@@ -72,12 +72,12 @@ class Group:
         return [op for op in self.ops if isinstance(op, GridOp)]
 
     def holds(self, value: SSAValue) -> bool:
-        """Whether a value is made by a member."""
+        """Return whether a member defines a value."""
         return isinstance(value.owner, Operation) and value.owner in self.ops
 
 
 def may_join(grid: GridOp, group: Group) -> bool:
-    """Return whether a grid, whose other inputs come from earlier groups, may join a group."""
+    """Return whether a grid may join a group; its other producers are in earlier groups."""
     match group.kind:
         case Kind.ANCHOR:
             return _is_epilogue(grid, group)
@@ -93,7 +93,7 @@ def may_join(grid: GridOp, group: Group) -> bool:
 
 
 def _is_epilogue(grid: GridOp, group: Group) -> bool:
-    """An epilogue reads one element of the anchor for each of its own, and can be inverted."""
+    """Return whether a grid reads one anchor element per element, invertibly."""
     if has_reduction(grid):
         return False
     sources = {load.source for load in loads_of(grid) if group.holds(load.source)}
@@ -101,7 +101,7 @@ def _is_epilogue(grid: GridOp, group: Group) -> bool:
     if len(sources) == 1 and sources.isdisjoint(results):
         (source,) = sources
         if shape_of(source) == grid.shape and is_in_order(grid, source):
-            return True  # it goes on where another epilogue is
+            return True  # chained to another epilogue
     trial = with_members_inlined(grid, group)
     inverse = inverse_of(trial, *results)
     trial.erase()
@@ -109,16 +109,16 @@ def _is_epilogue(grid: GridOp, group: Group) -> bool:
 
 
 def with_members_inlined(grid: GridOp, group: Group) -> GridOp:
-    """Return a copy of a grid that reads the anchor itself where it read other epilogues."""
+    """Return a copy of a grid that reads the anchor directly instead of other epilogues."""
     copy = grid.clone()
-    for member in reversed(group.ops):  # readers first: what two of them read is inlined once
+    for member in reversed(group.ops):  # consumers first: a common producer is inlined once
         if isinstance(member, GridOp) and (loads := loads_of(copy, member.result)):
             inline_into_loads(member, loads)
     return copy
 
 
 def _fits_rows(grid: GridOp, group: Group, rows: Rows | None) -> bool:
-    """A member of a row group reads rows by row, elements by element, in row-major order."""
+    """Return whether a grid reads values per row, and elements in row-major order."""
     assert rows is not None
     size = prod(grid.shape)
     reduces = row_reduces(grid)
@@ -135,7 +135,7 @@ def _fits_rows(grid: GridOp, group: Group, rows: Rows | None) -> bool:
 
 
 def _reads_in_order(forms: IndexForms, grid: GridOp, load: LoadOp, rows: Rows) -> bool:
-    """Whether a load reads the value of its own row, or its own element of the row."""
+    """Return whether a load reads the value of its own row, or its own element of the row."""
     block = grid.body.block
     own = linear_index(forms, grid.indices, grid.shape, block)
     reduce = load.parent_op()
@@ -154,10 +154,10 @@ def _reads_in_order(forms: IndexForms, grid: GridOp, load: LoadOp, rows: Rows) -
 
 
 def _extends_elements(grid: GridOp, group: Group) -> bool:
-    """A grid of elements goes on where its producer is, element by element; or consumes it whole.
+    """Return whether a grid continues its producers element by element, or consumes them.
 
-    It consumes the group if the group's only result is read by this grid alone, and evaluating
-    that result where it is read costs no more than storing it.
+    It consumes a group if it is the only reader of the group's only result, and recomputation costs
+    no more than storing.
     """
     if has_reduction(grid):
         return False
@@ -172,12 +172,12 @@ def _extends_elements(grid: GridOp, group: Group) -> bool:
 
 
 def consumes(op: Operation, group: Group, others: Iterable[Operation] = ()) -> bool:
-    """Return whether an op is the only one to read a group of elements, and at little cost.
+    """Return whether an op is the only consumer of an elementwise group, cheap to fuse into it.
 
     Args:
         op: the op.
-        group: the group that would move into the op's own.
-        others: the members of the op's own group.
+        group: the group that would move into the op's group.
+        others: the members of the op's group.
     """
     if group.kind is not Kind.ELEMENTS:
         return False
@@ -208,7 +208,7 @@ def consumes(op: Operation, group: Group, others: Iterable[Operation] = ()) -> b
 
 
 def _reads_repeatedly(anchor: Operation, group: Group) -> bool:
-    """Return whether an anchor reads elements of a group several times, as windows of images."""
+    """Return whether an anchor reads elements of a group several times, as image windows."""
     return any(
         isinstance(view := operand.owner, GridOp)
         and prod(view.shape) > group.size
@@ -218,9 +218,9 @@ def _reads_repeatedly(anchor: Operation, group: Group) -> bool:
 
 
 def _repeats_checks(grid: GridOp, group: Group) -> bool:
-    """Return whether a grid would do the checks of a group again and again, element by element.
+    """Return whether a grid would repeat the checks of a group per element.
 
-    Grids of rows do not, as a check that is the same along a row is done once.
+    Row grids do not: a check that is uniform along a row is done once.
     """
     if not any(isinstance(op, FaultCheckOp) for member in group.ops for op in member.walk()):
         return False
@@ -230,7 +230,7 @@ def _repeats_checks(grid: GridOp, group: Group) -> bool:
 
 
 def _evaluations(grid: GridOp, group: Group) -> int:
-    """Return how many elements of a group's members a grid reads, each as often as it does."""
+    """Return how many elements of a group's members a grid evaluates, with repetitions."""
     forms = IndexForms()
 
     def count(block: Block) -> int:
@@ -242,7 +242,7 @@ def _evaluations(grid: GridOp, group: Group) -> int:
                     places.add((op.source, *map(forms.form, op.indices)))
                 case ReduceOp():
                     inside += prod(op.shape) * count(op.body.block)
-                case scf.IfOp():  # one arm is run
+                case scf.IfOp():  # one arm is executed
                     inside += max(count(arm) for region in op.regions for arm in region.blocks)
                 case _:
                     pass

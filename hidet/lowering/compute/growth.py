@@ -1,4 +1,4 @@
-"""How much code a fusion of grids becomes: what keeps chains of them from growing exponentially."""
+"""A bound on the code growth of fusions, which could be exponential for chains of grids."""
 
 from collections.abc import Collection
 
@@ -10,14 +10,14 @@ from hidet.analysis.linear_index import linear_index, linear_index_of_load
 from hidet.dialects.compute import GridOp
 
 MAX_GROWTH = 4
-"""How often a member of a fusion may stand in a grid that reads it, on average."""
+"""The most copies of a member of a fusion in its consumers, on average."""
 
 
 def grows_little(grid: GridOp, members: Collection[Operation]) -> bool:
-    """Return whether a grid stays short when the members of its group are inlined into it.
+    """Return whether a grid stays small after the members of its group are inlined into it.
 
-    Grids that are read element by element stand in it once, however many read them; those that
-    are read at other places stand in it once for each place, with all that they read themselves.
+    Members that are read in order are inlined once, however many consumers they have; others are
+    inlined once per distinct index, with everything that they read.
     """
     sizes = {grid: _size(grid)}
     whole: dict[GridOp, int] = {}
@@ -48,9 +48,9 @@ def _size(grid: GridOp) -> int:
 
 
 def _reads(grid: GridOp, members: Collection[Operation]) -> list[tuple[GridOp, bool]]:
-    """Return the members that a grid reads, once for each place, and whether that is in order.
+    """Return the members that a grid reads, once per index, and whether the read is in order.
 
-    It is where the element has the same number and is loaded in any case.
+    It is in order if the linear index is the grid's own and the load is unconditional.
     """
     forms = IndexForms()
     block = grid.body.block

@@ -1,4 +1,4 @@
-"""The pass `inline-views`: what only moves elements, or computes a vector of weights."""
+"""The pass `inline-views`: inlines grids that only move elements, or compute weight vectors."""
 
 from dataclasses import dataclass
 
@@ -14,15 +14,13 @@ from hidet.rewriting.inlining import inline_into_loads, places_of
 
 
 class InlineView(RewritePattern):
-    """A load of a view becomes a load of what the view shows; a view without users goes.
+    """A load of a view becomes a load of its source; unused views are erased.
 
-    So does a load of a vector of weights: the vector's element is computed where it is loaded.
-    A long view with several readers stays.
+    A load of a weight vector becomes its computation. A large view with several readers is kept.
     """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: GridOp, rewriter: PatternRewriter) -> None:
-        """Inline one grid into its loads."""
         if not is_view(op) and not is_weight_vector(op):
             return
         places = places_of(op)
@@ -35,18 +33,18 @@ class InlineView(RewritePattern):
 class InlineViewsPass(ModulePass):
     """Inline grids that only move elements (reshape, permute, slice, pad, expand, constants).
 
-    Vectors that are computed element by element from weights, as the scale of a batch norm is, are
-    inlined too: what that takes again and again is little, and no kernel has to run before.
+    Vectors that are computed elementwise from weights, such as the scale of a batch norm, are
+    inlined too: recomputation is cheap and saves a kernel.
 
-    A view of many operations that is read at several places is left, so that no program grows
-    beyond measure: `fuse` stores it. A place is an element in a block; loads of it share a copy.
+    A large view that is read at several elements is kept, which bounds code growth: `fuse` stores
+    it.
 
-    Expects functions of grids and anchors. Views are left where an anchor or the function's
-    result takes them: `fuse` puts a copy of a view into the kernel of each anchor that reads it.
+    Expects functions of grids and anchors. Views that an anchor or the function's result reads are
+    kept: `fuse` copies them into the kernel of each anchor.
     """
 
     name = "inline-views"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Inline views; producers first, so that chains are short when they are copied."""
+        """Inline views, producers first, so that chains are short when they are copied."""
         rewrite_once(op.body, {GridOp: InlineView()})

@@ -1,11 +1,11 @@
-"""Kernels that compute what stood before or after them: `fuse-into-kernels` makes them."""
+"""Kernel variants with fused prologues and epilogues, for `fuse-into-kernels`."""
 
 from collections import defaultdict
 from collections.abc import Sequence
 from itertools import count
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import MemRefType, ModuleOp, TensorType
+from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, BlockArgument, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -15,14 +15,14 @@ from hidet.dialects.compute import FusionOp, GridOp, LoadOp, SinkOp, StoreOp, Yi
 from hidet.dialects.cuda import KernelOp
 from hidet.dialects.cuda.names import identifier_from
 from hidet.dialects.graph import CallKernelOp
-from hidet.dialects.shaped import element_of, shape_of
+from hidet.dialects.shaped import buffer_type, element_of
 from hidet.rewriting.builder import KernelBuilder
 from hidet.rewriting.inlining import element_at
 from hidet.rewriting.locations import located
 
 
 class Kernels:
-    """The kernels of a module, and those that became of them; equal ones are one kernel."""
+    """The kernels of a module and their variants; equal variants are shared."""
 
     def __init__(self, module: ModuleOp) -> None:
         self._kernels = {kernel.sym_name.data: kernel for kernel in kernels_of(module)}
@@ -33,10 +33,7 @@ class Kernels:
         return self._kernels[call.kernel.string_value()]
 
     def add(self, kernel: KernelOp, body: Region, wanted: str) -> str:
-        """Return the name of the kernel that is like one, with another body.
-
-        If there is none it is made, with the wanted name or one like that.
-        """
+        """Return the name of the variant of a kernel with a body, creating it if needed."""
         made = self._made[kernel.sym_name.data]
         for each in made:
             if self._kernels[each].body.is_structurally_equivalent(body):
@@ -54,7 +51,7 @@ class Kernels:
         return unused
 
     def erase_uncalled(self, functions: Sequence[FuncOp]) -> None:
-        """Erase the kernels that others were made of and that nothing calls any more."""
+        """Erase kernels that have variants but no calls left."""
         called = {
             self.called_by(op)
             for function in functions
@@ -67,7 +64,7 @@ class Kernels:
 
 
 class Variant:
-    """A copy of the body of a kernel, whose arguments change along with what a call passes."""
+    """A copy of the body of a kernel, whose arguments change together with those of its call."""
 
     def __init__(self, kernel: KernelOp, call: CallKernelOp) -> None:
         self.body = kernel.body.clone()
@@ -84,7 +81,7 @@ class Variant:
         return self.block.args
 
     def pass_also(self, value: SSAValue) -> BlockArgument:
-        """Pass a tensor, unless it is passed as it is already; return the argument."""
+        """Pass a tensor, unless it is passed already; return the argument."""
         kind = buffer_type(value)
         for argument, passed in zip(self.arguments, self.passed, strict=False):
             if passed is value and argument.type == kind:
@@ -95,20 +92,15 @@ class Variant:
         return argument
 
     def pass_no_more(self, position: int) -> None:
-        """Drop an argument that nothing uses, and what is passed for it."""
+        """Drop an unused argument and its operand."""
         self.block.erase_arg(self.arguments[position])
         del self.passed[position]
 
     def call(self, op: CallKernelOp, name: str, types: Sequence[Attribute]) -> CallKernelOp:
-        """Make the call of this kernel in place of another call."""
+        """Return the call of this kernel that replaces another call."""
         call = CallKernelOp(name, [*self.passed, *op.init_values], types, op.init_numbers)
         call.location = op.location
         return call
-
-
-def buffer_type(value: SSAValue) -> MemRefType[Attribute]:
-    """Return the type of the argument that a tensor is passed for."""
-    return MemRefType(element_of(value), shape_of(value))
 
 
 def _same_element(
@@ -117,7 +109,7 @@ def _same_element(
     shape: Sequence[int],
     other: Sequence[int],
 ) -> Sequence[SSAValue]:
-    """Return the indices of an element in another shape of the tensor."""
+    """Return the indices of an element in another shape of a tensor."""
     if tuple(shape) == tuple(other):
         return indices
     return builder.delinearize(builder.linearize(indices, shape), other)
@@ -131,7 +123,7 @@ def store_through(
     grid: GridOp,
     element: SSAValue,
 ) -> None:
-    """Have a kernel store to a sink that computes a grid, in place of one of its results."""
+    """Replace a result of a kernel by a sink that computes a grid."""
     old = variant.arguments[len(variant.passed) + number]
     inner = zip(fusion.body.block.args, fusion.inputs, strict=True)
     buffers: dict[SSAValue, SSAValue] = {
@@ -159,7 +151,7 @@ def store_through(
 def load_through(
     variant: Variant, old: SSAValue, shape: tuple[int, ...], fusion: FusionOp, grid: GridOp
 ) -> None:
-    """Have a kernel load elements of a grid, in place of an argument."""
+    """Replace an argument of a kernel by a grid."""
     inner = zip(fusion.body.block.args, fusion.inputs, strict=True)
     buffers: dict[SSAValue, SSAValue] = {a: variant.pass_also(value) for a, value in inner}
     builder = KernelBuilder(InsertPoint.at_start(variant.block))

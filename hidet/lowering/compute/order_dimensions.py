@@ -1,4 +1,4 @@
-"""The pass `order-dimensions`: tensors lie in memory in the order in which they are computed."""
+"""The pass `order-dimensions`: propagates memory layouts from producers to consumers."""
 
 from dataclasses import dataclass
 
@@ -17,23 +17,22 @@ from hidet.analysis.rows import rows_of_grid
 from hidet.dialects.compute import GridOp, LoadOp, YieldOp
 from hidet.dialects.graph import MatmulOp
 from hidet.dialects.shaped import element_of, size_of
-from hidet.lowering.compute.turn_products import TurnProduct
+from hidet.lowering.compute.transpose_matmul import TransposeMatmul
 from hidet.lowering.single_walk import rewrite_once
 from hidet.rewriting.builder import KernelBuilder
 from hidet.rewriting.inlining import inline_into_loads
 
 
 class OrderDimensions(RewritePattern):
-    """A grid takes the order of dimensions of what it reads, and a view puts them back.
+    """A grid takes the dimension order of its source, and a view restores its own order.
 
         y[n, c, h, w] = relu(x[n, h, w, c])     becomes     z[n, h, w, c] = relu(x[n, h, w, c])
 
-    and whatever loaded y[n, c, h, w] loads z[n, h, w, c].
+    and loads of y[n, c, h, w] become loads of z[n, h, w, c].
     """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: GridOp, rewriter: PatternRewriter) -> None:
-        """Rewrite one grid."""
         if is_view(op) or op.is_stored or _is_of_rows(op):
             return
         order = order_of(op)
@@ -57,10 +56,10 @@ class OrderDimensions(RewritePattern):
 
 
 def order_of(grid: GridOp) -> list[int]:
-    """Return the dimensions of a grid, those first along which what it reads lies furthest apart.
+    """Return the dimensions of a grid by decreasing stride in its source.
 
-    What counts is the largest tensor that it reads another element of for each of its own; of
-    several as large, one whose order is another than that of the grid.
+    The source is the largest tensor of which it reads a distinct element per element; among equal
+    sizes, one with another order than the grid.
     """
     own = list(range(len(grid.shape)))
     forms = IndexForms()
@@ -74,10 +73,7 @@ def order_of(grid: GridOp) -> list[int]:
 
 
 def _order_along(grid: GridOp, place: LinearForm) -> list[int] | None:
-    """Return the dimensions of a grid by the distance of neighbours in memory.
-
-    None where a dimension has the same element again and again.
-    """
+    """Return the dimensions of a grid by decreasing stride, None if one has no stride."""
     own = range(len(grid.shape))
     moving = [dim for dim in own if grid.shape[dim] > 1]
     distances: dict[int, int] = {}
@@ -96,7 +92,7 @@ def _order_along(grid: GridOp, place: LinearForm) -> list[int] | None:
 
 
 def _is_of_rows(grid: GridOp) -> bool:
-    """Return whether a grid reduces rows, or takes part in what is computed of their values."""
+    """Return whether a grid reduces rows, or its producers do."""
     sources: list[SSAValue] = [grid.result, *(load.source for load in loads_of(grid))]
     owners = [source.owner for source in sources]
     return any(isinstance(owner, GridOp) and rows_of_grid(owner) for owner in owners)
@@ -104,18 +100,17 @@ def _is_of_rows(grid: GridOp) -> bool:
 
 @dataclass(frozen=True)
 class OrderDimensionsPass(ModulePass):
-    """Store tensors in the order of dimensions of what they are computed from.
+    """Store tensors in the dimension order of what they are computed from.
 
-    Expects functions of grids and anchors, with views inlined. A convolution is a product of pixels
-    and filters, in whose result the channels of a pixel lie side by side. So everything that is
-    computed of it element by element or by windows is stored with its channels last, whatever the
-    order of its dimensions, and the next convolution reads channels side by side. Dimensions are
-    put back in order where a result of the function is stored. Grids of rows (softmax, norms) stay
-    as they are, and a product that is reduced along its columns becomes its transpose.
+    Expects functions of grids and anchors, with views inlined. A convolution is a matmul of pixels
+    and filters, whose result has its channels last. All tensors computed from it elementwise or by
+    windows are stored channels last too, and the next convolution reads contiguous channels. The
+    original order is restored where a result of the function is stored. Row grids (softmax, norms)
+    keep their order, and a matmul that is reduced along its columns is transposed.
     """
 
     name = "order-dimensions"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Order the grids of a module; producers first, as an order is handed on."""
-        rewrite_once(op.body, {MatmulOp: TurnProduct(), GridOp: OrderDimensions()})
+        """Reorder the grids of a module, producers first."""
+        rewrite_once(op.body, {MatmulOp: TransposeMatmul(), GridOp: OrderDimensions()})

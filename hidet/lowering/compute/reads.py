@@ -1,4 +1,4 @@
-"""Which ops of a function read which, where views are seen through."""
+"""Producers and consumers of the ops of a function, with views resolved."""
 
 from functools import cache
 
@@ -10,12 +10,7 @@ from hidet.dialects.graph import AnchorOp
 
 
 class Reads:
-    """What the ops of a block read.
-
-    Attributes:
-        block: the block.
-        order: the place of each op.
-    """
+    """The reads of the ops of a block."""
 
     def __init__(self, block: Block) -> None:
         self.block = block
@@ -23,7 +18,7 @@ class Reads:
         self.is_transparent = cache(_is_transparent)
 
     def sources(self, op: Operation) -> list[SSAValue]:
-        """Return the values that an op reads from outside, through views."""
+        """Return the values that an op reads, through views."""
         sources: dict[SSAValue, None] = {}
         for inner in op.walk():
             for value in inner.operands:
@@ -51,7 +46,7 @@ class Reads:
 
 
 def _is_transparent(grid: GridOp) -> bool:
-    """Whether a grid is a view of which each kernel that reads it gets a copy."""
+    """Return whether a grid is a view that is copied into each kernel that reads it."""
     users = [use.operation for use in grid.result.uses]
     return (
         is_view(grid)

@@ -1,4 +1,4 @@
-"""The pass `split-products`: a long sum in several blocks, which work side by side."""
+"""The pass `split-products`: splits the K dimension of matmuls (split-K)."""
 
 from dataclasses import dataclass
 from functools import reduce
@@ -27,16 +27,15 @@ from hidet.lowering.templates.splits import best_split
 
 @dataclass
 class SplitProduct(RewritePattern):
-    """A product becomes a batch of products, each over a part of k, and the sum of these.
+    """A matmul becomes a batch of matmuls over slices of K, and their sum.
 
-    `[m, k] x [k, n]` is the sum over the parts of `[parts, m, k / parts] x [parts, k / parts, n]`.
+    `[m, k] x [k, n]` is the sum over the slices of `[parts, m, k / parts] x [parts, k / parts, n]`.
     """
 
     arch: Arch
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: MatmulOp, rewriter: PatternRewriter) -> None:
-        """Rewrite one product."""
         parts = best_split(Problem.of(op), self.arch, joins=_is_for_norm(op.result))
         if parts == 1:
             return
@@ -62,9 +61,9 @@ class SplitProduct(RewritePattern):
 
 
 def _is_for_norm(value: OpResult) -> bool:
-    """Return whether a reduction over rows reads a tensor, or what follows from it in order.
+    """Return whether a row reduction reads a tensor, directly or elementwise.
 
-    Its kernel adds up the parts where it reads them.
+    Its kernel can add up the slices where it reads them.
     """
     rows, block = prod(shape_of(value)[:-1]), value.op.parent
     assert block is not None
@@ -84,15 +83,7 @@ def _is_for_norm(value: OpResult) -> bool:
 
 
 def parts_of(b: GridBuilder, operand: SSAValue, rank: int, parts: int, dim: int) -> SSAValue:
-    """Return the view of a batch of matrices in parts, with one dimension for these in front.
-
-    Args:
-        b: builds the view.
-        operand: the matrices.
-        rank: the dimensions of the product; the operand may have fewer.
-        parts: how many there are.
-        dim: the dimension of a matrix that is cut.
-    """
+    """Return the view of a batch of matrices in slices, with a leading dimension for these."""
     shape = [*(1,) * (rank - len(shape_of(operand))), *shape_of(operand)]
     at = rank - 2 + dim
     length = shape[at] // parts
@@ -108,16 +99,13 @@ def parts_of(b: GridBuilder, operand: SSAValue, rank: int, parts: int, dim: int)
 
 @dataclass(frozen=True)
 class SplitProductsPass(ModulePass):
-    """Split long sums of products that have too few tiles for the machine.
+    """Split the K dimension of matmuls that have too few tiles to fill the GPU.
 
-    Expects functions of grids and anchors. A product that is faster in parts, by the cost model of
-    its template, becomes a batch of products over views of its operands, and a grid that adds up
-    the parts, in their order: results are the same at every run. Its epilogue goes on there, in a
-    kernel of its own (`fuse`), or in that of a norm which reads what follows anyway, so that parts
-    cost less; the sums of the parts are an ordinary tensor between the two.
-
-    Args:
-        arch: the machine that kernels are for: `cpu`, `sm_90a`, ...
+    Expects functions of grids and anchors. If the template's cost model says that it is faster, a
+    matmul becomes a batch of matmuls over views of its operands, and a grid that adds up the
+    partial sums in a fixed order, so results are deterministic. `fuse` puts the epilogue into that
+    grid's kernel, or into that of a norm that reads the result anyway, which makes splitting
+    cheaper.
     """
 
     name = "split-products"

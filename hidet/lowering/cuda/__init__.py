@@ -1,1 +1,1 @@
-"""Passes on the `cuda` level, the last before the printer: towards C++ as people write it."""
+"""Passes on the `cuda` level, the last one before the printer."""

@@ -1,4 +1,4 @@
-"""What is declared where in a kernel, and under which name."""
+"""Placement and naming of declarations in a kernel."""
 
 from collections.abc import Set as AbstractSet
 
@@ -15,14 +15,14 @@ from hidet.dialects.walking import blocks_in
 
 
 def clear_marks(kernel: cuda.KernelOp) -> None:
-    """Remove what an earlier run of `form-expressions` marked."""
+    """Remove the marks of an earlier run of `form-expressions`."""
     for op in kernel.body.walk():
         for mark in (UPDATE, DECLARES, DEFERRED):
             op.attributes.pop(mark, None)
 
 
 def gather_ids(kernel: cuda.KernelOp) -> None:
-    """Leave one operation for each thread and block id that is used, at the top of the kernel."""
+    """Keep one op per thread and block id, at the top of the kernel."""
     first: dict[tuple[str, cuda.Dimension], cuda.IdOp] = {}
     for op in list(kernel.body.walk()):
         if not isinstance(op, cuda.IdOp):
@@ -41,7 +41,7 @@ def gather_ids(kernel: cuda.KernelOp) -> None:
 
 
 def declare_variables(kernel: cuda.KernelOp) -> None:
-    """Mark the variables of one thread whose first use is a store: it declares them."""
+    """Mark the stores that declare variables: the first use of a variable, in its block."""
     unused: dict[SSAValue, memref.AllocaOp] = {}
     for op in kernel.body.walk():
         if isinstance(op, memref.AllocaOp) and cuda.is_variable(op.memref):
@@ -56,7 +56,7 @@ def declare_variables(kernel: cuda.KernelOp) -> None:
 
 
 def name_values(kernel: cuda.KernelOp, folded: AbstractSet[Operation]) -> None:
-    """Give every value that is declared a unique name, and take the hint of every other one."""
+    """Give every declared value a unique name, and drop the hints of all others."""
     scopes = NameScopes()
     for argument in kernel.arguments:
         _name(argument, scopes, "arg")
@@ -69,13 +69,9 @@ def _name_block(
     scopes: NameScopes,
     inside: Block | None = None,
 ) -> None:
-    """Name the values of a block, in a scope of its own.
+    """Name the values of a block in a new scope.
 
-    Args:
-        block: the block.
-        folded: what gets no name.
-        scopes: the names around the block.
-        inside: the body of a loop, which prints inside of the block that computes its condition.
+    The body of a loop prints `inside` the block that computes its condition.
     """
     scopes.enter()
     ids = [op for op in block.ops if isinstance(op, cuda.IdOp)]
@@ -102,7 +98,7 @@ def _name_block(
 
 
 def _name(value: SSAValue, scopes: NameScopes, *otherwise: str) -> None:
-    """Name a value after its hint, else by the first free of some names."""
+    """Name a value after its hint, or by the first free of some names."""
     wanted = identifier_from(value.name_hint) if value.name_hint is not None else None
     nearest = (wanted,) if wanted is not None else map(identifier_from, otherwise)
     value.name_hint = scopes.fresh(*(name for name in nearest if name is not None))
@@ -121,7 +117,7 @@ def _name_of_id(op: cuda.IdOp, ids: list[cuda.IdOp]) -> str:
 
 
 def _names_by_kind(op: Operation) -> tuple[str, ...]:
-    """Return the names for a result without a hint, by how it is computed."""
+    """Return names for a result without a hint, by its op."""
     match op:
         case cuda.DynamicSharedOp():
             return ("smem",)
@@ -149,7 +145,7 @@ def _names_by_kind(op: Operation) -> tuple[str, ...]:
 
 
 def _is_offset(value: SSAValue) -> bool:
-    """Return whether an index only serves to find elements of arrays."""
+    """Return whether an index is only used to address arrays."""
     accesses = memref.LoadOp | memref.StoreOp | cuda.CopyVectorOp | cuda.InstructionOp | cuda.ViewOp
     return isinstance(value.type, IndexType) and all(
         isinstance(use.operation, accesses)
@@ -163,7 +159,7 @@ def _is_offset(value: SSAValue) -> bool:
 
 
 def _name_by_target(alloca: memref.AllocaOp) -> str | None:
-    """Return a name for a variable whose value ends in an array, after that array."""
+    """Return a name for a variable after the array that its value is stored to."""
     loads = [use.operation for use in alloca.memref.uses]
     for load in loads:
         if isinstance(load, memref.LoadOp) and isinstance(
@@ -175,7 +171,7 @@ def _name_by_target(alloca: memref.AllocaOp) -> str | None:
 
 
 def _name_of_division(op: Operation) -> str | None:
-    """Return `thread_div16` or `thread_mod16` for a division of what has a name."""
+    """Return `thread_div16` or `thread_mod16` for a division of a named value."""
     if not isinstance(op, arith.DivSIOp | arith.RemSIOp | arith.FloorDivSIOp | cuda.FloorModOp):
         return None
     number, dividend = known_index(op.rhs), op.lhs.name_hint

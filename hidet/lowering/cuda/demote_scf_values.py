@@ -1,4 +1,4 @@
-"""The pass `demote-scf-values`: values of loops and branches become variables."""
+"""The pass `demote-scf-values`: replaces results of loops and branches by variables."""
 
 from dataclasses import dataclass, field
 
@@ -17,22 +17,22 @@ from hidet.rewriting.kernel_pass import KernelPass
 
 @dataclass(frozen=True)
 class DemoteScfValuesPass(KernelPass):
-    """Turn iteration arguments and results of `scf.for` and results of `scf.if` into variables.
+    """Replace iteration arguments and results of `scf.for` and results of `scf.if` by variables.
 
     A variable is a rank-0 memref in `#cuda.space<local>`: stored before the loop, loaded at the top
-    of the body, stored at its end, loaded after it. A branch stores at the end of both arms. The
-    loads at the top come before all stores of the body, so values that change places in a yield do
-    so at once:
+    of the body, stored at its end, and loaded after the loop. A branch stores at the end of both
+    arms. The loads at the top precede all stores of the body, so permutations in a yield are
+    parallel assignments:
 
         %r:2 = scf.for ... iter_args(%a = %x, %b = %y) { scf.yield %b, %a }
         // becomes
         scf.for ... { %0 = load %va   %1 = load %vb   store %1, %va   store %0, %vb }
 
-    A value that is only handed on to the variable of an outer loop is computed in that variable.
-    An `scf.if` that C++ can write as `c ? a : b` keeps its result.
+    A result that is only stored to the variable of an outer loop uses that variable. An `scf.if`
+    that can be printed as `c ? a : b` keeps its result.
 
     Expects: kernels at the `cuda` level. Leaves: `scf.for` without values; `scf.if` without values,
-    but for conditional expressions.
+    except conditional expressions.
     """
 
     name = "demote-scf-values"
@@ -51,13 +51,13 @@ def demote_values(kernel: KernelOp) -> None:
 class _Demotion:
     """Demotes the values of one kernel, outer ops before inner ones, later before earlier ones.
 
-    In that order the store that takes a result on exists when the op that yields it is reached.
+    In that order the store of a result exists when the op that yields the value is visited.
     """
 
     variables: set[SSAValue] = field(default_factory=set[SSAValue])
 
     def block(self, block: Block) -> None:
-        """Demote the values of all loops and branches of a block and inside of it."""
+        """Demote the values of all loops and branches in a block, nested ones included."""
         for op in reversed(list(block.ops)):
             kept: Operation = op
             if isinstance(op, scf.ForOp) and op.iter_args:
@@ -108,8 +108,8 @@ class _Demotion:
         return bare
 
     def _is_update(self, op: scf.IfOp) -> bool:
-        """Return whether an arm leaves a variable as it is: `if (c) acc += x;` is clearer then."""
-        store = self._taker(op.results[0])
+        """Return whether an arm keeps the variable: `if (c) acc += x;` is clearer then."""
+        store = self._outer_store(op.results[0])
         if store is None:
             return False
         yields = (region.block.last_op for region in op.regions)
@@ -119,12 +119,12 @@ class _Demotion:
         )
 
     def _variable(self, op: Operation, result: SSAValue, hint: str | None) -> SSAValue:
-        """Return the variable of a result: that of an outer op which takes it on, or a new one."""
-        store = self._taker(result)
+        """Return the variable of a result: that of an outer store, or a new one."""
+        store = self._outer_store(result)
         if store is not None:
             variable, alloca = store.memref, store.memref.owner
             assert isinstance(alloca, memref.AllocaOp)
-            if alloca.parent is op.parent:  # it stands before a later op, and is needed here
+            if alloca.parent is op.parent:  # allocated before a later op, but needed here
                 alloca.detach()
                 Builder(InsertPoint.before(op)).insert(alloca)
             Rewriter.erase_op(store)
@@ -134,11 +134,11 @@ class _Demotion:
         self.variables.add(variable)
         return variable
 
-    def _taker(self, result: SSAValue) -> memref.StoreOp | None:
-        """Return the store that hands a result on to a variable of this pass, if that is its use.
+    def _outer_store(self, result: SSAValue) -> memref.StoreOp | None:
+        """Return the store of a result to a variable of this pass, if that is its only use.
 
-        Between the op and the store nobody reads that variable: it is read at the top of the body
-        of its own loop, and by ops whose results are not handed on to it.
+        The variable is not read in between: only at the top of its own loop body, and by ops whose
+        results are not stored to it.
         """
         user = result.get_user_of_unique_use()
         if not isinstance(user, memref.StoreOp) or user.memref not in self.variables:
@@ -155,13 +155,13 @@ class _Demotion:
         last.operands = []
 
     def _store(self, value: SSAValue, variable: SSAValue, at: InsertPoint, like: Operation) -> None:
-        """Store a value to a variable, unless it is what the variable holds."""
+        """Store a value to a variable, unless the variable already holds it."""
         if not _is_held(value, variable, at.block):
             KernelBuilder.like(like, at).store(value, variable)
 
 
 def _replace(op: Operation, bare: Operation, variables: list[SSAValue]) -> None:
-    """Put the op without values in the place of the one with values."""
+    """Replace an op with values by the one without."""
     bare.attributes = op.attributes
     KernelBuilder.like(op, InsertPoint.before(op)).insert(bare)
     after = KernelBuilder.like(op, InsertPoint.after(bare))
@@ -174,15 +174,14 @@ def _replace(op: Operation, bare: Operation, variables: list[SSAValue]) -> None:
 
 
 def _is_empty(arm: Region) -> bool:
-    """Return whether an arm only yields."""
     return isinstance(arm.block.first_op, scf.YieldOp)
 
 
 def _is_held(value: SSAValue, variable: SSAValue, block: Block | None) -> bool:
     """Return whether a variable still holds a value that was loaded from it.
 
-    It does in the body at whose top it was loaded, and in branches there, but not in a loop there,
-    which may have changed it meanwhile.
+    It does in the body at whose top it was loaded, including branches, but not in nested loops,
+    which may have changed it.
     """
     load = value.owner
     if not isinstance(load, memref.LoadOp) or load.memref is not variable:

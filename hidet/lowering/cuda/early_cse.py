@@ -1,4 +1,4 @@
-"""The pass `early-cse`: what is computed or read twice is computed or read once."""
+"""The pass `early-cse`: eliminates common subexpressions and redundant loads."""
 
 from collections import Counter
 from collections.abc import Hashable, Iterable
@@ -18,15 +18,14 @@ from hidet.rewriting.dead_code import drop_dead_code
 
 @dataclass(frozen=True)
 class EarlyCsePass(ModulePass):
-    """Replace an op by an equal one that has run before.
+    """Replace an op by an equal one that dominates it.
 
-    Equal are ops of one class with the same operands and properties. Those without effects, and
-    checks of values, are merged wherever the first is visible; those that read memory if nothing
-    may have written it in between. Ops with regions stay as they are. Dead code is dropped.
+    Ops are equal if they have the same class, operands, properties and attributes. Ops without side
+    effects and value checks are merged if the first one dominates; memory reads if, in addition,
+    nothing may have written the memory in between. Ops with regions are kept. Dead code is dropped.
 
-    xDSL's `cse` does the same, but looks for writes by walking from one read to the other, which
-    is quadratic in the number of reads. Here memory has versions, as it has generations in the pass
-    of LLVM that has this name (EarlyCSE).
+    xDSL's `cse` searches for writes by walking from one read to the other, which is quadratic in
+    the number of reads. Here memory has versions, like the generations of LLVM's EarlyCSE.
     """
 
     name = "early-cse"
@@ -37,7 +36,7 @@ class EarlyCsePass(ModulePass):
 
 
 def early_cse(op: Operation) -> None:
-    """Merge the equal ops inside of an operation."""
+    """Merge equal ops nested in an op."""
     merger = _Merger()
     for block in blocks_in(op):
         merger.visit(block)
@@ -46,26 +45,21 @@ def early_cse(op: Operation) -> None:
 
 @dataclass(frozen=True)
 class _Writes:
-    """What is written by the ops of a region.
-
-    Attributes:
-        roots: the memrefs, each as the memref that it is a view of.
-        anything: whether there is an op that may write any memory.
-    """
+    """The memory written in a region."""
 
     roots: frozenset[SSAValue]
     anything: bool
 
 
 class _Memory:
-    """Versions of memory: as long as the version of a memref stays, so do its elements."""
+    """Versions of memory: while the version of a memref is unchanged, so are its elements."""
 
     def __init__(self) -> None:
         self._of_all = 0
         self._of_root: Counter[SSAValue] = Counter()
 
     def write(self, writes: _Writes) -> None:
-        """Note that memory is written."""
+        """Record writes."""
         self._of_all += writes.anything
         self._of_root.update(writes.roots)
 
@@ -79,10 +73,10 @@ class _Memory:
 
 
 class _Merger:
-    """Walks a program once, in the order in which it runs.
+    """Visits a program once, in execution order.
 
-    What is isolated from above, such as a kernel, has a merger of its own: it sees no values of
-    other kernels, and does not have to ask whether it shares memory with them.
+    Ops isolated from above, such as kernels, have a merger of their own: they see no values from
+    outside, and their memrefs need no alias queries against others.
     """
 
     def __init__(self) -> None:
@@ -91,7 +85,7 @@ class _Merger:
         self._written: dict[Operation, _Writes] = {}
 
     def visit(self, block: Block) -> None:
-        """Merge the ops of a block among each other and with those visible from it."""
+        """Merge the ops of a block with each other and with dominating ops."""
         added: list[Hashable] = []
         for op in tuple(block.ops):
             if op.regions:
@@ -110,13 +104,13 @@ class _Merger:
             del self._known[key]
 
     def _visit_regions(self, op: Operation) -> None:
-        """Merge inside of an op with regions.
+        """Merge inside an op with regions.
 
-        Its body may run again after it has written, so what it writes counts before it too.
+        Loop-carried writes precede the body, so its writes are recorded before it.
         """
         merger, writes = self, self._writes_of(op)
         if op.has_trait(IsolatedFromAbove, value_if_unregistered=True):
-            # Its memrefs are its own names for those of others.
+            # Its memrefs alias those outside under other names.
             merger = _Merger()
             writes = _Writes(frozenset(), bool(writes.roots) or writes.anything)
         self._memory.write(writes)
@@ -124,7 +118,7 @@ class _Merger:
             merger.visit(block)
 
     def _key(self, op: Operation) -> Hashable | None:
-        """Return what ops have in common that may be merged; None for one that may not be."""
+        """Return the key under which equal ops are merged; None if an op must be kept."""
         if not op.results or op.has_trait(IsTerminator) or op.has_trait(MemoryAllocEffect):
             return None
         version = 0
@@ -144,7 +138,7 @@ class _Merger:
         )
 
     def _writes_of(self, op: Operation) -> _Writes:
-        """Return what an op writes, with the ops inside of it."""
+        """Return what an op writes, nested ops included."""
         known = self._written.get(op)
         if known is not None:
             return known

@@ -1,4 +1,4 @@
-"""What can be an expression of C++: shared by `demote-scf-values` and `form-expressions`."""
+"""C++ expressions: rules shared by `demote-scf-values` and `form-expressions`."""
 
 from xdsl.dialects import arith, memref, scf
 from xdsl.ir import Block, Operation, SSAValue
@@ -6,23 +6,23 @@ from xdsl.ir import Block, Operation, SSAValue
 from hidet.analysis.memory import is_arithmetic
 
 MAX_CONDITIONAL = 12
-"""A branch with a value is printed as `c ? a : b` if both arms have so many operators at most."""
+"""The most operators of a branch that is printed as `c ? a : b`."""
 
-# The predicates of `arith.cmpf` for which C++ has no operator: the operands are printed twice.
+# Predicates of `arith.cmpf` without a C++ operator: operands are printed twice.
 _TWICE = frozenset(
     number for number, name in enumerate(arith.CMPF_COMPARISON_OPERATIONS) if name in ("one", "ueq")
 )
 
 
 def prints_operands_twice(op: Operation) -> bool:
-    """Return whether the text of an operation repeats its operands, which then need names."""
+    """Return whether an op is printed with repeated operands, which then need names."""
     return isinstance(op, arith.CmpfOp) and op.predicate.value.data in _TWICE
 
 
 def operators_of(op: scf.IfOp) -> int | None:
-    """Return the number of operators of a branch that is written as `c ? a : b`, None if it cannot.
+    """Return the number of operators of a branch that can be printed as `c ? a : b`, else None.
 
-    Both arms must be trees of arithmetic and loads: every value in them has one use.
+    Both arms must be trees of arithmetic and loads.
     """
     if len(op.results) != 1 or not op.false_region.blocks:
         return None
@@ -49,7 +49,7 @@ def _operators_of_arm(arm: Block) -> int | None:
 
 
 def _operators_of_leaf(op: Operation, arm: Block) -> int | None:
-    """Return 1 if an operation of an arm can be written where its value is used, else None."""
+    """Return 1 if an op of an arm can be part of an expression, else None."""
     if not is_arithmetic(op) and not isinstance(op, memref.LoadOp):
         return None
     if prints_operands_twice(op) and any(_needs_name(operand, arm) for operand in op.operands):
@@ -58,7 +58,7 @@ def _operators_of_leaf(op: Operation, arm: Block) -> int | None:
 
 
 def _needs_name(value: SSAValue, arm: Block) -> bool:
-    """Return whether a value that is printed twice is computed in the arm, which has no names."""
+    """Return whether a value that is printed twice is computed inside the arm."""
     owner = value.owner
     return (
         isinstance(owner, Operation)

@@ -1,4 +1,4 @@
-"""The pass `flatten-memrefs`: memrefs in global memory become flat, as pointers of C are."""
+"""The pass `flatten-memrefs`: flattens memrefs in global memory to rank 1."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,30 +21,26 @@ from hidet.rewriting.kernel_pass import KernelPass
 
 @dataclass(frozen=True)
 class FlattenMemrefsPass(KernelPass):
-    """Give every memref argument of a kernel rank 1, and its accesses one linear index.
+    """Flatten every memref argument of a kernel to rank 1, with linear indices.
 
         memref.load %x[%i, %j] : memref<8x16xf32>
         // becomes
         memref.load %x[%i * 16 + %j] : memref<128xf32>
 
-    Strides come from the shape, row-major, or from a `strided` layout, whose offset is added too.
-    An index of a dimension of extent 1 is 0 and drops out.
+    Strides are row-major, or those of a `strided` layout, whose offset is added. Indices of
+    dimensions of extent 1 are zero and dropped.
 
-    Expects: kernels at the `cuda` level, whose arguments are used by loads, stores and copies, with
-    static shapes. Leaves: arguments of rank 1 without a layout; shared and local arrays as they
-    are. Launches of the kernels keep the types of their operands: only the address is passed. The
-    new index arithmetic is not simplified: `simplify-index` runs after it.
+    Expects: kernels at the `cuda` level with static shapes, whose arguments are used by loads,
+    stores and copies. Leaves: arguments of rank 1 without a layout; shared and local arrays as they
+    are. Launches keep their operand types, since only addresses are passed. The new index
+    arithmetic is simplified by the next `simplify-index`.
     """
 
     name = "flatten-memrefs"
 
     def run(self, kernel: KernelOp) -> None:
-        """Flatten the arguments of one kernel.
-
-        Raises:
-            LegalityError: the size of an argument is unknown, or an operation uses it unexpectedly.
-        """
-        # Uses stand in no order that the text has.
+        """Flatten the arguments of one kernel."""
+        # Uses are not in program order.
         place = {op: number for number, op in enumerate(kernel.body.walk())}
         for argument in list(kernel.arguments):
             if not isinstance(argument.type, MemRefType) or _is_flat(memref_type(argument)):
@@ -63,7 +59,6 @@ def _is_flat(kind: MemRefType[Attribute]) -> bool:
 
 
 def _strides_of(kind: MemRefType[Attribute]) -> tuple[list[int], int]:
-    """Return the strides and the offset of a memref, in elements."""
     strides, offset = kind.get_strides(), kind.get_offset()
     known = [stride for stride in strides or () if stride is not None and stride >= 0]
     is_static = all(extent >= 0 for extent in kind.get_shape())
@@ -73,7 +68,7 @@ def _strides_of(kind: MemRefType[Attribute]) -> tuple[list[int], int]:
 
 
 def _span(shape: Sequence[int], strides: Sequence[int], offset: int) -> int:
-    """Return the number of elements from the pointer to the last element of a memref."""
+    """Return the number of elements from the pointer to the end of a memref."""
     if 0 in shape:
         return 0
     last = sum((extent - 1) * stride for extent, stride in zip(shape, strides, strict=True))
@@ -81,7 +76,7 @@ def _span(shape: Sequence[int], strides: Sequence[int], offset: int) -> int:
 
 
 def _flatten_access(op: Operation, argument: SSAValue, strides: Sequence[int], offset: int) -> None:
-    """Replace the indices of a load, store, atomic update or copy by one."""
+    """Replace the indices of an access by a linear index."""
 
     def flat(indices: Sequence[SSAValue]) -> SSAValue:
         shape = memref_type(argument).get_shape()
@@ -98,7 +93,7 @@ def _flatten_access(op: Operation, argument: SSAValue, strides: Sequence[int], o
                 if element.memref is argument:
                     op.move(name, Element(argument, [flat(element.indices)]))
         case TensorMapOp():
-            pass  # it says itself where its tensor lies
+            pass  # has its own strides
         case _:
             raise LegalityError(
                 f"flatten-memrefs does not know how {op.name} uses a memref", where=source_line(op)
@@ -112,7 +107,7 @@ def _linear_index(
     strides: Sequence[int],
     offset: int,
 ) -> SSAValue:
-    """Return `i * stride + j + offset`, computed in front of an access."""
+    """Return `i * stride + j + offset`, computed before an access."""
     builder = KernelBuilder.like(op, InsertPoint.before(op))
     linear: Index = 0
     for extent, index, stride in zip(shape, indices, strides, strict=True):

@@ -1,4 +1,4 @@
-"""Which values fold into the expression of their user; the rules are in `form-expressions`."""
+"""Decides which values fold into the expression of their user, for `form-expressions`."""
 
 from collections.abc import Callable
 from itertools import takewhile
@@ -28,36 +28,31 @@ _UPDATES: dict[type[Operation], bool] = {
     arith.OrIOp: True,
     arith.XOrIOp: True,
 }
-"""Operations that C++ can contract with an assignment; whether their operands may be swapped."""
+"""Ops with a compound assignment operator in C++; whether they are commutative."""
 
 
 class Folding:
-    """Walks a kernel backwards and folds what it can, one decision for each operation.
-
-    Args:
-        max_operators: how many operators fold into one statement at most, besides its own.
-        original: gives the value that a value is a copy of; copies stand next to each other.
-    """
+    """Walks a kernel backwards and decides for each op whether it folds."""
 
     def __init__(self, max_operators: int, original: Callable[[SSAValue], SSAValue]) -> None:
         self.max_operators = max_operators
         self._original = original
         self.folded: set[Operation] = set()
-        # The statement in which the text of a folded operation ends.
+        # The statement that a folded op is part of.
         self._root: dict[Operation, Operation] = {}
         self._operators: dict[Operation, int] = {}
         self._position: dict[Operation, int] = {}
-        # Loads that `x[i] += v` stands for: their operands are not printed.
+        # Loads replaced by a compound assignment `x[i] += v`: their operands are not printed.
         self._contracted: set[Operation] = set()
-        # Folded operations whose text is evaluated in some cases only: after `&&`, `?`.
+        # Folded ops that are evaluated conditionally: after `&&`, `?`.
         self._conditional: set[Operation] = set()
 
     def run(self, kernel: KernelOp) -> None:
-        """Decide about all operations of a kernel; `folded` holds the result."""
+        """Decide about all ops of a kernel; `folded` holds the result."""
         self._block(kernel.body.block)
 
     def _block(self, block: Block) -> set[Memory]:
-        """Decide about the operations of a block; return what the block writes."""
+        """Decide about the ops of a block; return the memory that the block writes."""
         after = WritesAfter()
         ops = list(block.ops)
         for position, op in reversed(list(enumerate(ops))):
@@ -78,11 +73,10 @@ class Folding:
     # Folding one operation.
 
     def _folds(self, op: Operation, after: WritesAfter) -> bool:
-        """Return whether an operation folds into its user."""
         if isinstance(op, arith.ConstantOp):
             return True
         if not _is_expression(op) or isinstance(op, IdOp):
-            return False  # ids are unsigned in C++, under their names they are int
+            return False  # named ids are int, ids in C++ are unsigned
         use = self._only_use(op)
         if use is None or prints_operands_twice(use.operation):
             return False
@@ -93,14 +87,14 @@ class Folding:
         if root.parent is not op.parent:
             return is_arithmetic(op) and _may_sink(op, root)
         if isinstance(root, scf.ForOp) and not is_arithmetic(op):
-            return False  # the bounds of a loop are evaluated again in every iteration
+            return False  # loop bounds are evaluated again in every iteration
         if isinstance(op, ShflOp) and self._is_conditional(use):
             return False
         end = self._position[root]
         return not any(after.is_written_before(memory, end) for memory in reads_of_expression(op))
 
     def _fold(self, op: Operation) -> None:
-        """Fold an operation: into its user, or everywhere if it is a constant."""
+        """Fold an op into its user; a constant, into all of them."""
         self.folded.add(op)
         use = self._only_use(op)
         if isinstance(op, arith.ConstantOp) or use is None:
@@ -115,7 +109,7 @@ class Folding:
             self._operators[root] = self._operators.get(root, 0) + _operators(op)
 
     def _arm(self, op: Operation, arm: Block) -> None:
-        """Fold all operations of an arm of a conditional expression, which writes nothing."""
+        """Fold all ops of an arm of a conditional expression, which has no side effects."""
         root = self._root.get(op, op)
         for inner in arm.ops:
             self._root[inner] = root
@@ -149,7 +143,7 @@ class Folding:
         return True
 
     def _only_use(self, op: Operation) -> Use | None:
-        """Return the only place where the text of a result stands, None if there are several."""
+        """Return the only printed use of a result, None if there are several."""
         found = None
         for use in op.results[0].uses:
             if use.operation in self._contracted:
@@ -160,7 +154,6 @@ class Folding:
         return found
 
     def _is_conditional(self, use: Use) -> bool:
-        """Return whether an operand is evaluated in some cases only."""
         user = use.operation
         if user in self._conditional:
             return True
@@ -170,17 +163,16 @@ class Folding:
 
 
 def _is_expression(op: Operation) -> bool:
-    """Return whether C++ can write an operation inside of an expression."""
+    """Return whether an op can be part of a C++ expression."""
     if isinstance(op, scf.IfOp):
         return bool(op.results)
     return is_arithmetic(op) or isinstance(op, memref.LoadOp | ShflOp | IdOp)
 
 
 def _may_sink(op: Operation, root: Operation) -> bool:
-    """Return whether arithmetic may move into the body that a statement stands in.
+    """Return whether arithmetic may sink into the region of a statement.
 
-    Into a branch always. Into a loop only what compilers are sure to take out of it again, and
-    what is so cheap that a reader does not mind.
+    Into a branch always; into a loop only if it is cheap or certain to be hoisted by compilers.
     """
     is_division = isinstance(op, arith.DivSIOp | arith.RemSIOp | arith.FloorDivSIOp | FloorModOp)
     if isinstance(op.results[0].type, IndexType | IntegerType) and not is_division:
@@ -190,29 +182,27 @@ def _may_sink(op: Operation, root: Operation) -> bool:
 
 
 def _operators(op: Operation) -> int:
-    """Return the number of operators that an operation adds to a statement."""
     if isinstance(op, scf.IfOp):
         operators = operators_of(op)
-        assert operators is not None, "form-expressions demotes what is no expression"
+        assert operators is not None, "form-expressions demotes other branches"
         return operators
     return 0 if isinstance(op, arith.IndexCastOp) else 1
 
 
 def _is_logical(op: Operation) -> bool:
-    """Return whether an operation joins conditions."""
     return isinstance(op, arith.AndIOp | arith.OrIOp) and op.result.type == i1
 
 
 def _starts_condition(op: Operation, use: Use) -> bool:
-    """Return whether an operation is the last one of `a && b && ...`.
+    """Return whether an op is the root of `a && b && ...`.
 
-    Such a condition is written as a whole, or gets a name as a whole.
+    Such a condition is folded or named as a whole.
     """
     return _is_logical(op) and not _is_logical(use.operation)
 
 
 def _operators_of_condition(op: Operation) -> int:
-    """Return the number of operators of a condition with what can fold into it."""
+    """Return the number of operators of a condition, foldable operands included."""
     total = 1
     for operand in op.operands:
         inner = operand.owner

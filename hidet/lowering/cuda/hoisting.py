@@ -1,4 +1,4 @@
-"""Moving out of loops what is the same in all iterations: index arithmetic, and checks."""
+"""Loop-invariant code motion of index arithmetic and checks."""
 
 from collections.abc import Callable, Iterator
 
@@ -22,21 +22,20 @@ _HOISTED = _DIVISIONS | {
 
 
 def hoist_index_arithmetic(op: Operation) -> None:
-    """Move index arithmetic whose operands come from outside of a loop to the front of the loop.
+    """Hoist loop-invariant index arithmetic out of loops.
 
-    It leaves the branches of the loop too: it costs little, and computes the same where its
-    results are used. Divisions are moved if the divisor is a constant that is not 0.
+    It is also hoisted out of branches, since it is cheap and speculatable. Divisions are hoisted if
+    the divisor is a positive constant.
     """
     for loop in _loops(op):
         _hoist(loop.body.block, loop, set(), _is_index_arithmetic, from_branches=True)
 
 
 def hoist_checks(op: Operation) -> None:
-    """Move checks, with the loads of what they check, to the front of loops around them.
+    """Hoist checks, with the loads of the checked values, out of loops.
 
-    What is looked up at a checked index is then at a place that is known before the loop, so that
-    `vectorize` can load vectors of it. A loop must be sure to run; a check in a branch stays there.
-    What is loaded must be an argument of the kernel that the kernel only loads from.
+    The index of the lookup is then loop-invariant, so `vectorize` can load vectors. The loop must
+    have an iteration; checks in branches stay. Only read-only kernel arguments are loaded.
     """
     for loop in _loops(op):
         if _is_run(loop):
@@ -45,7 +44,7 @@ def hoist_checks(op: Operation) -> None:
 
 
 def _loops(op: Operation) -> Iterator[scf.ForOp]:
-    """Give the loops inside of an op, inner ones before those around them."""
+    """Yield the loops in an op, inner ones first."""
     ops = list(op.walk(region_first=True))
     return (each for each in ops if isinstance(each, scf.ForOp) and each is not op)
 
@@ -58,7 +57,7 @@ def _hoist(
     *,
     from_branches: bool,
 ) -> None:
-    """Move what can be moved out of a block of a loop; `inside` are the values of the loop."""
+    """Hoist ops out of a block of a loop; `inside` are the values defined in the loop."""
     inside.update(block.args)
     for op in tuple(block.ops):
         if may_move(op) and inside.isdisjoint(op.operands):
@@ -73,14 +72,14 @@ def _hoist(
 
 
 def _is_index_arithmetic(op: Operation) -> bool:
-    """Return whether an op is index arithmetic that may run where its result is not needed."""
+    """Return whether an op is speculatable index arithmetic."""
     if type(op) not in _HOISTED or not isinstance(op.results[0].type, IndexType):
         return False
     return type(op) not in _DIVISIONS or (known_index(op.operands[1]) or 0) > 0
 
 
 def _needed_by_checks(block: Block) -> set[Operation]:
-    """Return the checks of a block, and the ops there that may move along with them."""
+    """Return the checks of a block and the ops that can be hoisted along with them."""
     found = set[Operation]()
     for op in reversed(block.ops):
         is_source = isinstance(op, arith.IndexCastOp) or _reads_input(op)
@@ -92,7 +91,7 @@ def _needed_by_checks(block: Block) -> set[Operation]:
 
 
 def _reads_input(op: Operation) -> bool:
-    """Return whether an op loads from an argument of the kernel that nothing writes."""
+    """Return whether an op loads from a read-only kernel argument."""
     if not isinstance(op, memref.LoadOp) or not isinstance(op.memref, BlockArgument):
         return False
     if not isinstance(op.memref.block.parent_op(), KernelOp):
@@ -101,6 +100,6 @@ def _reads_input(op: Operation) -> bool:
 
 
 def _is_run(loop: scf.ForOp) -> bool:
-    """Return whether a loop has an iteration for sure: its bounds are numbers that say so."""
+    """Return whether the bounds of a loop are constants with at least one iteration."""
     start, stop = (known_index(bound) for bound in (loop.lb, loop.ub))
     return start is not None and stop is not None and start < stop

@@ -1,10 +1,10 @@
-"""The pass `index-width`: which indices need 64 bits."""
+"""The pass `index-width`: marks indices that need 64 bits."""
 
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import FixedBitwidthType, IndexType, UnitAttr
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from hidet.analysis.forms import Range
 from hidet.analysis.index_forms import IndexForms
@@ -13,17 +13,17 @@ from hidet.dialects.cuda.marks import LONG
 from hidet.rewriting.kernel_pass import KernelPass
 
 INT = Range(-(1 << 31), (1 << 31) - 1)
-"""The range of `int` in C++, on GPUs as on the CPUs that are supported."""
+"""The range of `int` in C++ on all targets."""
 
 
 @dataclass(frozen=True)
 class IndexWidthPass(KernelPass):
-    """Mark what computes an index that may not fit in 32 bits with `cuda.long`.
+    """Mark index computations that may not fit in 32 bits with `cuda.long`.
 
-    An index prints as `int`, one that is marked as `long long`. Marked is the operation, or the
-    loop for its induction variable, which also has to hold the value that ends the loop. Every
-    operation of an index expression is looked at by itself, so that no intermediate value
-    overflows. An index of which nothing is known is marked. Constants are not: their literal shows.
+    An index is printed as `int`, a marked one as `long long`. The mark is on the op, or on the loop
+    for its induction variable, which also has to hold the exit value. Every op of an index
+    expression is checked by itself, so that intermediate values do not overflow. Unbounded indices
+    are marked; constants are not.
 
     Expects: kernels at the `cuda` level with all their index arithmetic. Leaves: the marks.
     """
@@ -31,7 +31,7 @@ class IndexWidthPass(KernelPass):
     name = "index-width"
 
     def run(self, kernel: KernelOp) -> None:
-        """Mark the operations of one kernel whose indices need 64 bits."""
+        """Mark the index computations of one kernel that need 64 bits."""
         forms = IndexForms(kernel)
         for op in kernel.body.walk():
             op.attributes.pop(LONG, None)
@@ -40,20 +40,17 @@ class IndexWidthPass(KernelPass):
 
 
 def _is_long(op: Operation, forms: IndexForms) -> bool:
-    """Return whether an operation makes an index that may not fit in 32 bits."""
+    """Return whether an op computes an index that may not fit in 32 bits."""
     if isinstance(op, scf.ForOp):
         return isinstance(op.lb.type, IndexType) and not _loop_fits(op, forms)
     if isinstance(op, arith.ConstantOp) or not op.results:
         return False
-    if isinstance(op, arith.IndexCastOp) and _has_at_most_32_bits(op.input.type):
+    kind = op.input.type if isinstance(op, arith.IndexCastOp) else None
+    if isinstance(kind, FixedBitwidthType) and kind.bitwidth <= 32:
         return False
     return any(
         isinstance(result.type, IndexType) and not _fits(result, forms) for result in op.results
     )
-
-
-def _has_at_most_32_bits(kind: Attribute) -> bool:
-    return isinstance(kind, FixedBitwidthType) and kind.bitwidth <= 32
 
 
 def _fits(value: SSAValue, forms: IndexForms) -> bool:
@@ -66,9 +63,9 @@ def _is_int(limits: Range | None) -> bool:
 
 
 def _loop_fits(op: scf.ForOp, forms: IndexForms) -> bool:
-    """Return whether all values of a loop's variable fit in 32 bits, the last one included.
+    """Return whether all values of a loop's induction variable fit in 32 bits.
 
-    The loop ends with the first value that is not less than the upper bound.
+    That includes the exit value, the first one that is not less than the upper bound.
     """
     start, stop, step = (forms.range(bound, op.parent) for bound in (op.lb, op.ub, op.step))
     if stop is None or step is None or not _is_int(start):

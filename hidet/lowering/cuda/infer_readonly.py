@@ -1,24 +1,25 @@
-"""The pass `infer-readonly`: which arguments a kernel only reads."""
+"""The pass `infer-readonly`: marks kernel arguments that are only read."""
 
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import MemRefType
-from xdsl.ir import SSAValue, Use
+from xdsl.ir import Use
 
 from hidet.dialects.cuda.kernel import READONLY, KernelOp
 from hidet.dialects.cuda.tensor_map import TensorMapType
 from hidet.dialects.effects import effects_of, writes_of
 from hidet.rewriting.kernel_pass import KernelPass
 
+_MEMORY = MemRefType | TensorMapType
+
 
 @dataclass(frozen=True)
 class InferReadonlyPass(KernelPass):
     """Mark the memref arguments of kernels that are only read with `cuda.readonly`.
 
-    So are tensor maps whose tensors are only read, and what such a map is made of.
-
-    An operation that is not known to only read its operand counts as writing it. The printer makes
-    such an argument `const`, the runtime orders launches by what they write.
+    This includes tensor maps of tensors that are only read, and the buffers of such maps. Ops with
+    unknown effects count as writes. The printer makes such an argument `const`; the runtime derives
+    the order of launches from their writes.
 
     Expects: kernels at the `cuda` level, whose arguments are used by loads, stores, vector copies
     and instructions. Leaves: `cuda.readonly` on exactly the arguments that are only read.
@@ -28,20 +29,17 @@ class InferReadonlyPass(KernelPass):
 
     def run(self, kernel: KernelOp) -> None:
         """Mark the arguments of one kernel."""
-        kernel.mark_arguments(READONLY, list(map(_is_readonly, kernel.arguments)))
-
-
-def _is_readonly(argument: SSAValue) -> bool:
-    """Return whether an argument is a memref, or the map of a tensor, that is only read."""
-    return isinstance(argument.type, MemRefType | TensorMapType) and all(map(_reads, argument.uses))
+        flags = [
+            isinstance(argument.type, _MEMORY) and all(map(_reads, argument.uses))
+            for argument in kernel.arguments
+        ]
+        kernel.mark_arguments(READONLY, flags)
 
 
 def _reads(use: Use) -> bool:
-    """Return whether a use of a memref or a tensor map only reads it, as do views of it."""
+    """Return whether a use of a memref or a tensor map only reads it, through views too."""
     user = use.operation
-    views = (
-        result for result in user.results if isinstance(result.type, MemRefType | TensorMapType)
-    )
+    views = (result for result in user.results if isinstance(result.type, _MEMORY))
     return (
         effects_of(user) is not None
         and user.operands[use.index] not in writes_of(user)

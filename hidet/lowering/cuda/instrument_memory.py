@@ -1,4 +1,4 @@
-"""The pass `instrument-memory`: accesses to memory are checked when the kernel runs."""
+"""The pass `instrument-memory`: inserts run-time checks of memory accesses."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -9,7 +9,6 @@ from xdsl.dialects.builtin import NoneAttr, UnitAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from hidet.analysis.form_rules import IdVariable
 from hidet.analysis.forms import LinearForm
 from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.kernels import kernel_of
@@ -21,13 +20,15 @@ from hidet.dialects.effects import element_accesses
 from hidet.dialects.shaped import memref_type
 from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, MatmulOp
 from hidet.dialects.task.layout import known_map_of
-from hidet.rewriting.builder import Index, KernelBuilder
+from hidet.legality.workers import without_thread_index
+from hidet.lowering.task.groups import thread_index
+from hidet.rewriting.builder import KernelBuilder
 from hidet.rewriting.kernel_pass import KernelPass
 
 
 @dataclass(frozen=True)
 class InstrumentMemoryPass(KernelPass):
-    """Insert checks of every memory access, for the strict mode of the CPU.
+    """Insert run-time checks of every memory access, for the strict mode of the CPU target.
 
         %v = memref.load %sa[%i, %j]
         // becomes
@@ -35,17 +36,17 @@ class InstrumentMemoryPass(KernelPass):
         cuda.check_access read %sa[%i, %j] width 1
         %v = memref.load %sa[%i, %j]
 
-    Bounds are checked of all memory; of a pointer without extents it is those of what the caller
-    passes. Shared and local arrays are tracked as well: reads of what was never written, accesses
-    to what a copy still brings, and races between threads are errors of the call. What instructions
-    do with shared memory, their bodies say themselves; here they get checks of their bounds.
+    Bounds are checked for all memory; for pointers without extents, against what the caller passes.
+    Accesses to shared and local arrays are tracked as well: uninitialized reads, accesses to
+    targets of pending copies, and data races are errors. Instructions report their shared memory
+    accesses themselves; only their bounds are checked here.
 
-    Expects: kernels at the `cuda` level, ahead of `flatten-memrefs`, which leaves one extent only,
-    and after `vectorize`, which checks would stop. Leaves: `cuda.instrumented` on the kernels.
+    Expects: kernels at the `cuda` level, before `flatten-memrefs`, which drops extents, and after
+    `vectorize`, which the checks would prevent. Leaves: `cuda.instrumented` on the kernels.
 
     Args:
-        owners: check instead that threads access those elements of register tiles that the layouts
-            give to them. This is for kernels of the `task` level, ahead of `lower-task`.
+        owners: check instead that threads access the register tile elements that they own. This is
+            for kernels at the `task` level, before `lower-task`.
     """
 
     name = "instrument-memory"
@@ -55,7 +56,7 @@ class InstrumentMemoryPass(KernelPass):
     def run(self, kernel: cuda.KernelOp) -> None:
         """Instrument one kernel."""
         if ON_CPU in kernel.attributes:
-            return  # a plain function: it has one thread, which no fiber runs
+            return  # a host function, not run by fibers
         if self.owners and not _workers_are_threads(kernel):
             return
         for inner in list(kernel.body.walk()):
@@ -69,13 +70,13 @@ class InstrumentMemoryPass(KernelPass):
 
 @dataclass(frozen=True)
 class _Access:
-    """Neighbouring elements that an operation accesses.
+    """An access of an op to adjacent elements.
 
     Attributes:
         array: the memref.
         indices: the first element.
-        width: the number of elements; `valid` of them at most, where that is not None.
-        kind: what is done with them; None where the operation itself says it when it runs.
+        width: the number of elements; at most `valid` of them if that is not None.
+        kind: the kind of access; None if the op reports it itself at run time.
     """
 
     array: SSAValue
@@ -86,7 +87,6 @@ class _Access:
 
 
 def _instrument(op: Operation) -> None:
-    """Insert the checks of one operation."""
     if isinstance(op, memref.AllocaOp | cuda.DynamicSharedOp):
         array = op.results[0]
         kind = memref_type(array)
@@ -94,7 +94,7 @@ def _instrument(op: Operation) -> None:
             KernelBuilder.like(op, InsertPoint.after(op)).insert(cuda.TrackOp(array, _label(array)))
         return
     if isinstance(op, cuda.CheckOwnerOp) and known_index(op.is_owner) in (1, -1):
-        op.detach()  # `simplify-index` has found that it is always true
+        op.detach()  # proven by `simplify-index`
         op.erase()
         return
     builder = KernelBuilder.like(op, InsertPoint.before(op))
@@ -103,7 +103,7 @@ def _instrument(op: Operation) -> None:
 
 
 def _accesses_of(op: Operation) -> Iterator[_Access]:
-    """Give what an operation accesses; variables of a thread are left out."""
+    """Yield the accesses of an op, except those to variables."""
     if isinstance(op, cuda.InstructionOp):
         yield from _accesses_of_instruction(op)
         return
@@ -115,14 +115,13 @@ def _accesses_of(op: Operation) -> Iterator[_Access]:
 
 
 def _accesses_of_instruction(op: cuda.InstructionOp) -> Iterator[_Access]:
-    """Give the operands of an instruction."""
     for operand, element in zip(op.instruction.operands, op.elements, strict=True):
         if (
             isinstance(op, cuda.LdmatrixOp)
             and operand.access is Access.READ
             and op.count.value.data < 4
         ):
-            continue  # lanes without a row of their own may give any address
+            continue  # lanes that provide no row may pass any address
         size = op.bytes_of(operand)
         width = 1 if size is None else size * 8 // cuda.element_bits(element.memref)
         valid = (
@@ -144,22 +143,21 @@ def _accesses_of_instruction(op: cuda.InstructionOp) -> Iterator[_Access]:
 _SELF_REPORTING = (
     cuda.LdmatrixOp | cuda.MmaSyncOp | cuda.WgmmaOp | cuda.WgmmaRsOp | cuda.WgmmaFenceOperandOp
 )
-"""Instructions whose bodies for the CPU say themselves which registers they read and write when."""
+"""Instructions whose CPU implementations report their register accesses themselves."""
 
 
 def _insert_checks(builder: KernelBuilder, access: _Access) -> None:
-    """Insert the checks of one access."""
     kind = memref_type(access.array)
     extents = [max(extent, -1) for extent in kind.get_shape()]
     is_known = -1 not in extents
     is_own = cuda.space_of(kind) in (cuda.Space.SHARED, cuda.Space.LOCAL)
     while not is_own and access.width > 1 and len(extents) > 1 and extents[-1] == 1:
-        extents.pop()  # neighbours lie along the last dimension of several elements
+        extents.pop()  # the last dimension of extent > 1 is the contiguous one
         access = replace(access, indices=list(access.indices)[:-1])
     if not extents:
         return
     if is_own and len(extents) > 1 and access.width > 1:
-        # Neighbours in memory, whatever the dimensions of an array of the kernel's own.
+        # Own arrays are contiguous across dimensions.
         place = builder.index(builder.linearize(list(access.indices), extents))
         _insert_bounds(builder, replace(access, width=1), extents)
         _insert_bounds(builder, replace(access, indices=[place]), [prod(extents)])
@@ -171,7 +169,7 @@ def _insert_checks(builder: KernelBuilder, access: _Access) -> None:
 
 
 def _insert_bounds(builder: KernelBuilder, access: _Access, extents: Sequence[int]) -> None:
-    """Insert the check of the bounds of an access, unless it is known to be within them."""
+    """Insert the bounds check of an access, unless it is known to be in bounds."""
     if _is_inside(access.indices, extents, access.width):
         return
     memory = access.array if -1 in extents else None
@@ -182,7 +180,7 @@ def _insert_bounds(builder: KernelBuilder, access: _Access, extents: Sequence[in
 
 
 def _is_inside(indices: Sequence[SSAValue], extents: Sequence[int], width: int) -> bool:
-    """Return whether indices are numbers that are inside of the extents."""
+    """Return whether indices are constants within the extents."""
     numbers = [known_index(index) for index in indices]
     firsts = [number for number in numbers if number is not None]
     if len(firsts) != len(extents):
@@ -194,36 +192,31 @@ def _is_inside(indices: Sequence[SSAValue], extents: Sequence[int], width: int) 
 
 
 def _workers_are_threads(kernel: cuda.KernelOp) -> bool:
-    """Return whether threads have their own numbers wherever all of the block are workers.
+    """Return whether workers are thread indices wherever the whole block is the group of workers.
 
-    A kernel may number them in another way, `127 - threadIdx.x`; then nobody knows who owns what.
+    With another numbering, such as `127 - threadIdx.x`, ownership is unknown.
     """
     if cuda.DYNAMIC in kernel.block_dims:
         return False
     forms = IndexForms(kernel)
-    x, y, _ = kernel.block_dims
-    weights = {cuda.Dimension.X: 1, cuda.Dimension.Y: x, cuda.Dimension.Z: x * y}
     for op in kernel.body.walk():
         if not isinstance(op, ForeachOp | CopyOp | MatmulOp | CombineOp):
             continue
         limits = forms.range(op.worker, op.parent)
-        rest = forms.form(op.worker)
-        for atom in list(rest.terms):
-            if isinstance(atom, IdVariable) and atom.op_type is cuda.ThreadIdOp:
-                rest = rest.plus(LinearForm.of(atom), -weights[atom.dimension])
+        rest = without_thread_index(op.worker, kernel, forms)
         if rest != LinearForm({}) and (limits is None or limits.hi + 1 >= kernel.threads > 1):
             return False
     return True
 
 
 def _check_owner(op: Operation) -> None:
-    """Insert the checks of the accesses of one operation to register tiles."""
+    """Insert the ownership checks of the accesses of an op to register tiles."""
     match op:
         case memref.LoadOp() | memref.StoreOp() | compute.LoadOp() | compute.StoreOp():
             for element, _, _ in element_accesses(op):
                 _insert_owner_check(op, *element)
         case cuda.WgmmaFenceOperandOp():
-            return  # It names the registers of the thread by the first element of the tile.
+            return  # It refers to the registers of the thread by the first element of the tile.
         case cuda.InstructionOp():
             for operand, element in zip(op.instruction.operands, op.elements, strict=True):
                 # A fragment belongs to a warp; its indices are those of its first element.
@@ -236,10 +229,9 @@ def _check_owner(op: Operation) -> None:
 def _insert_owner_check(
     op: Operation, tile: SSAValue, indices: Sequence[SSAValue], group: int = 1
 ) -> None:
-    """Insert the check that a thread holds an element of a tile, or that its group does.
+    """Insert the check that a thread, or its group of `group` threads, owns an element of a tile.
 
-    This is for tiles that are spread over the whole block: of others it is not known who is which
-    worker.
+    Only tiles distributed over the whole block are checked; for others the worker is unknown.
     """
     tasks = known_map_of(tile)
     kernel = kernel_of(op)
@@ -249,7 +241,7 @@ def _insert_owner_check(
     if not digits:
         return
     builder = KernelBuilder.like(op, InsertPoint.before(op))
-    thread = _thread_number(builder, kernel)
+    thread = thread_index(builder, kernel)
     conditions = [
         builder.equal(
             builder.mod(builder.div(thread, digit.weight), digit.extent),
@@ -260,19 +252,7 @@ def _insert_owner_check(
     builder.insert(cuda.CheckOwnerOp(_label(tile), builder.all_of(conditions)))
 
 
-def _thread_number(builder: KernelBuilder, kernel: cuda.KernelOp) -> Index:
-    """Return the number of the thread in its block, x fastest."""
-    number: Index = 0
-    for place, dimension in enumerate((cuda.Dimension.X, cuda.Dimension.Y, cuda.Dimension.Z)):
-        if kernel.block_dims[place] > 1:
-            of_dimension = builder.insert(cuda.ThreadIdOp(dimension)).result
-            step = prod(kernel.block_dims[:place])
-            number = builder.add(number, builder.mul(of_dimension, step))
-    return number
-
-
 def _label(array: SSAValue) -> str:
-    """Return the name of a memref in messages."""
     if array.name_hint is not None:
         return array.name_hint
     space = cuda.space_of(array.type)

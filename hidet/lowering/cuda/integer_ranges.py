@@ -1,4 +1,4 @@
-"""The pass `integer-ranges`: what ranges prove about divisions, shifts and overflow."""
+"""The pass `integer-ranges`: strengthens integer ops by value range analysis."""
 
 from dataclasses import dataclass
 
@@ -23,21 +23,21 @@ _SHIFTS = arith.ShLIOp | arith.ShRSIOp | arith.ShRUIOp
 
 @dataclass(frozen=True)
 class IntegerRangesPass(KernelPass):
-    """Use what ranges prove of integers: divisions and sums become those of C.
+    """Use value ranges to replace or annotate divisions, shifts and sums.
 
-    Division rounded down becomes one towards zero where nothing is negative, and a shift or a mask
-    for a power of two. Divisions whose divisor divides, and shifts by less than the width, get
-    `cuda.safe`; sums and products that do not overflow get `overflow<nsw>`. What is left without a
-    mark prints as a function, or as unsigned arithmetic, which C++ defines for all numbers.
+    Floor division becomes truncating division for non-negative operands, and a shift or a mask for
+    powers of two. Divisions with a valid divisor and shifts by less than the width get `cuda.safe`;
+    sums and products without overflow get `overflow<nsw>`. Unmarked ops are printed as function
+    calls or as unsigned arithmetic, which C++ defines for all operands.
 
-    Expects: kernels at the `cuda` level with all their arithmetic. Leaves: no `arith.floordivsi`
-    and no `cuda.floormodsi` that could be cheaper, and the marks.
+    Expects: kernels at the `cuda` level with all their arithmetic. Leaves: the marks, and no
+    `arith.floordivsi` or `cuda.floormodsi` that could be cheaper.
     """
 
     name = "integer-ranges"
 
     def run(self, kernel: KernelOp) -> None:
-        """Use the ranges of the integers of one kernel."""
+        """Annotate the integer ops of one kernel."""
         ranges = IntegerRanges(IndexForms(kernel))
         for op in list(kernel.body.walk()):
             if isinstance(op, arith.FloorDivSIOp | FloorModOp):
@@ -54,14 +54,14 @@ class IntegerRangesPass(KernelPass):
 
 
 def _mark(op: Operation, is_safe: bool) -> None:
-    """Set or remove the mark of what C++'s own operator does; literals speak for themselves."""
+    """Set or remove the mark of an op that is safe in C++; constant operands need no mark."""
     op.attributes.pop(SAFE, None)
     if is_safe and not isinstance(op.operands[1].owner, arith.ConstantOp):
         op.attributes[SAFE] = UnitAttr()
 
 
 def _cheaper_division(op: arith.FloorDivSIOp | FloorModOp, ranges: IntegerRanges) -> None:
-    """Replace a division rounded down by a cheaper op, where one does the same."""
+    """Replace a floor division by a cheaper op if equivalent."""
     is_quotient = isinstance(op, arith.FloorDivSIOp)
     divisor = ranges.range(op.rhs)
     if ranges.range(op.lhs).lo >= 0 and divisor.lo > 0:

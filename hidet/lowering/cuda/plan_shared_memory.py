@@ -1,4 +1,4 @@
-"""The pass `plan-shared-memory`: shared arrays that are too large together get a place."""
+"""The pass `plan-shared-memory`: allocates large shared arrays in dynamic shared memory."""
 
 from dataclasses import dataclass
 from math import prod
@@ -17,25 +17,24 @@ from hidet.rewriting.kernel_pass import KernelPass
 
 @dataclass(frozen=True)
 class PlanSharedMemoryPass(KernelPass):
-    """Place the shared arrays of kernels that have more than 48 KiB of them, or clusters.
+    """Allocate shared arrays dynamically in kernels with more than 48 KiB, or with clusters.
 
         %a = memref.alloca() {alignment = 1024 : i64} : memref<4x128x64xf16, #cuda.space<shared>>
         // becomes
         %a = cuda.dynamic_shared offset 0 : memref<4x128x64xf16, #cuda.space<shared>>
 
-    The arrays come one after the other, behind what the kernel has placed itself, each at a
-    multiple of its alignment. The launch states the size, which the kernel carries as
-    `shared_bytes`.
+    Arrays are allocated consecutively after those that the kernel has placed itself, each aligned.
+    The total size is the kernel's `shared_bytes`, which launches pass.
 
-    Expects: kernels at the `cuda` level whose arrays have their alignment (after `vectorize`).
-    Leaves: kernels with no more than 48 KiB of shared arrays as they are. Those of a cluster are
-    placed in any case: on the CPU its blocks have parts of one memory.
+    Expects: kernels at the `cuda` level with alignments on arrays (after `vectorize`). Leaves:
+    kernels with up to 48 KiB of shared arrays as they are. Kernels with clusters are always
+    planned: on the CPU the blocks of a cluster share one memory.
     """
 
     name = "plan-shared-memory"
 
     def run(self, kernel: KernelOp) -> None:
-        """Place the shared arrays of one kernel, if it has too many of them."""
+        """Plan the shared arrays of one kernel."""
         arrays = [
             op
             for op in kernel.body.walk()

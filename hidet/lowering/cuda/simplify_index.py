@@ -1,4 +1,4 @@
-"""The pass `simplify-index`: index arithmetic is computed anew from its linear forms."""
+"""The pass `simplify-index`: canonicalizes index arithmetic by its linear forms."""
 
 from dataclasses import dataclass
 
@@ -25,14 +25,14 @@ from hidet.rewriting.regions import inline_region
 class SimplifyIndexPass(ModulePass):
     """Rewrite all index arithmetic from its linear forms.
 
-    Every index that something other than arithmetic uses is computed from its form, the parts of
-    outer loops first and ahead of the inner ones, and equal parts once. Casts of constants and
-    comparisons that ranges decide become constants; a branch whose condition is known is replaced
-    by its body, a loop of one iteration too. Checks of indices are dropped where ranges prove them,
-    and else hoisted out of loops that repeat them. Dead code is dropped.
+    Every index with a non-arithmetic user is materialized from its linear form: the terms of outer
+    loops first and hoisted out of inner ones, with common subexpressions shared. Casts of
+    constants and comparisons decided by ranges become constants, and control flow is simplified
+    accordingly: known branches and loops with one iteration are replaced by their bodies. Index checks are removed where ranges
+    prove them, and otherwise hoisted out of loops. Dead code is dropped.
 
-    Expects any program; ops that it does not know are left alone, but for the indices that they
-    use. Leaves the same kinds of ops, and no division that could be avoided.
+    Expects any program; unknown ops only get new index operands. Leaves the same kinds of ops, and
+    no avoidable division.
     """
 
     name = "simplify-index"
@@ -43,7 +43,7 @@ class SimplifyIndexPass(ModulePass):
 
 
 def simplify_index(op: Operation) -> None:
-    """Simplify the index arithmetic inside of an operation."""
+    """Simplify the index arithmetic nested in an op."""
     simplifier = _Simplifier(op)
     for region in op.regions:
         simplifier.visit_region(region)
@@ -56,11 +56,11 @@ _TOWARDS_ZERO: dict[type[Operation], type[Operation]] = {
     arith.FloorDivSIOp: arith.DivSIOp,
     FloorModOp: arith.RemSIOp,
 }
-"""For divisions that round down those that do the same where nothing is negative."""
+"""Rounding-down divisions and their equivalents for non-negative operands."""
 
 
 class _Simplifier:
-    """Walks a program once, in the order in which it runs."""
+    """Visits a program once, in execution order."""
 
     def __init__(self, root: Operation) -> None:
         self._forms = IndexForms(root)
@@ -75,11 +75,13 @@ class _Simplifier:
                     op = self._visit(op, block)
 
     def _visit(self, op: Operation, block: Block) -> Operation | None:
-        """Simplify an op and what is inside of it; return the op to go on with."""
+        """Simplify an op and its regions; return the op to continue with."""
         if len(op.results) == 1 and self._simplify_result(op, op.results[0], block):
             following = op.next_op
             if isinstance(op, CheckedIndexOp) and is_proven(self._forms, op):
-                op.result.replace_all_uses_with(op.index)  # of arithmetic that is still to come
+                op.result.replace_all_uses_with(
+                    op.index
+                )  # uses in arithmetic that is yet to be visited
                 block.erase_op(op)
             return following
         self._rebuild_operands(op, block)
@@ -95,7 +97,7 @@ class _Simplifier:
     # Values.
 
     def _simplify_result(self, op: Operation, result: SSAValue, block: Block) -> bool:
-        """Replace the uses of a result by something simpler; return whether the op is done with."""
+        """Replace the uses of a result by a simpler value; return whether the op is done."""
         if isinstance(result.type, IndexType):
             form = self._forms.form(result)
             if form.atom is result:
@@ -115,9 +117,9 @@ class _Simplifier:
     def _simplify_index(
         self, op: Operation, result: SSAValue, form: LinearForm, block: Block
     ) -> None:
-        """Give an index a value that is computed from its form, where one is needed.
+        """Materialize an index from its linear form if it has a non-arithmetic user.
 
-        Arithmetic of the same block does without: it is computed from forms in turn.
+        Arithmetic in the same block is rebuilt from forms itself.
         """
         value = self._materializer.lookup(form)
         if value is None and self._is_as_computed(op, form, block):
@@ -131,7 +133,7 @@ class _Simplifier:
         result.replace_all_uses_with(value or self._value(form, op, block))
 
     def _is_as_computed(self, op: Operation, form: LinearForm, block: Block) -> bool:
-        """Return whether an op already computes a form in the way that the materializer would."""
+        """Return whether an op already computes a form as the materializer would."""
         if form.is_number:
             return isinstance(op, arith.ConstantOp)
         if isinstance(form.atom, IdVariable):
@@ -143,7 +145,7 @@ class _Simplifier:
         )
 
     def _divided_towards_zero(self, op: Operation, form: LinearForm, block: Block) -> SSAValue:
-        """Return the result of an op, of one towards zero in its place where that does the same."""
+        """Return the result of an op, replaced by a division towards zero if equivalent."""
         result = op.results[0]
         if form.is_number or isinstance(form.atom, IdVariable):
             return result
@@ -158,7 +160,7 @@ class _Simplifier:
         return new.result
 
     def _rebuild_operands(self, op: Operation, block: Block) -> None:
-        """Let an op use indices that are computed from their forms."""
+        """Replace the index operands of an op by materialized ones."""
         for number, operand in enumerate(op.operands):
             if isinstance(operand.type, IndexType):
                 value = self._value(self._forms.form(operand), op, block)
@@ -168,7 +170,6 @@ class _Simplifier:
                         value.name_hint = operand.name_hint
 
     def _value(self, form: LinearForm, user: Operation, block: Block) -> SSAValue:
-        """Return a value of a form, computed before its user."""
 
         def insert(op: Operation) -> None:
             op.location = user.location
@@ -179,9 +180,9 @@ class _Simplifier:
     # Control flow.
 
     def _region_to_inline(self, op: Operation) -> tuple[Region | None, list[SSAValue]] | None:
-        """Return the region that an op is the same as, if any, and the values of its arguments.
+        """Return the region that an op can be replaced by, and the values of its arguments.
 
-        No region means that the op does nothing but to pass on the values.
+        No region means that the values are the results.
         """
         if isinstance(op, scf.IfOp) and (known := known_condition(op.cond)) is not None:
             return op.true_region if known else op.false_region, []
@@ -197,9 +198,9 @@ class _Simplifier:
 
 
 def _simpler_value(op: Operation, forms: IndexForms) -> SSAValue | IntegerAttr | None:
-    """Return the value or the constant that the result of an op is; None for an op that stays.
+    """Return the simplified result of an op, a value or a constant; None means no change.
 
-    Known are comparisons that ranges decide, what depends on them, and casts of constants.
+    These are comparisons decided by ranges, what depends on them, and casts of constants.
     """
     match op:
         case arith.CmpiOp() if isinstance(op.lhs.type, IndexType):

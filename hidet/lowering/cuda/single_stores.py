@@ -1,4 +1,4 @@
-"""Variables that are stored to once are values."""
+"""Forwarding of variables that are stored once."""
 
 from xdsl.dialects import memref
 from xdsl.ir import Operation
@@ -9,9 +9,9 @@ from hidet.dialects.cuda.kernel import KernelOp
 
 
 def forward_single_stores(kernel: KernelOp) -> None:
-    """Replace every variable that one store of its own block gives its value by that value.
+    """Replace every variable with a single store, in its own block, by the stored value.
 
-    What loads such a variable runs after the store: before it there is nothing to load.
+    Loads before the store would be uninitialized, so all loads come after it.
     """
     for op in tuple(kernel.body.walk()):
         if isinstance(op, memref.AllocaOp) and is_variable(op.memref):

@@ -1,8 +1,6 @@
-"""Moving a branch out of a loop where its condition is the same for all iterations.
+"""Loop unswitching, for `vectorize`: a vector is accessed as a whole or not at all.
 
-    for v in 0..4: if (4 * i + v < 100) { ... }     becomes     if (4 * i < 100) { for v ... }
-
-Part of `vectorize`: a vector is accessed as a whole or not at all.
+for v in 0..4: if (4 * i + v < 100) { ... }     becomes     if (4 * i < 100) { for v ... }
 """
 
 from collections.abc import Callable
@@ -23,35 +21,29 @@ from hidet.rewriting.regions import inline_region
 def unswitch(loop: scf.ForOp, count: int, forms: IndexForms) -> list[scf.ForOp] | None:
     """Move the first branch with a uniform condition out of a loop.
 
-    Args:
-        loop: a loop from 0 with step 1 and without results.
-        count: its number of iterations.
-        forms: the forms of the program; those of values inside the loop are not valid afterwards.
+    The loop counts from 0 by 1. Forms of values in the loop are invalidated.
 
     Returns:
-        The loops that there are now, one for each side of the branch that does something; None
-        where no branch could be moved.
+        The new loops, one per arm that does something; None if no branch could be moved.
     """
     for op in loop.body.block.ops:
         if isinstance(op, scf.IfOp):
-            hoisted = Hoisted(loop, count, forms).condition(op.cond)
+            hoisted = ConditionHoister(loop, count, forms).condition(op.cond)
             if hoisted is not None:
                 return _split(loop, op, hoisted())
     return None
 
 
 def _split(loop: scf.ForOp, branch: scf.IfOp, condition: SSAValue) -> list[scf.ForOp]:
-    """Put a loop into both sides of a branch that is in it; the sides lose what they do not do."""
+    """Put a copy of a loop into both arms of a branch that was inside it."""
     block = loop.parent
     assert block is not None
     otherwise: list[scf.ForOp] = []
     if branch.false_region.blocks or _does_more_than(loop, branch):
-        copies: dict[Operation, Operation] = {}
-        _clone_with(loop, copies)
+        copied = loop.clone()
+        copies = dict(zip(loop.walk(), copied.walk(), strict=True))
         copied_branch = copies[branch]
         assert isinstance(copied_branch, scf.IfOp)
-        copied = copies[loop]
-        assert isinstance(copied, scf.ForOp)
         inline_region(copied_branch, copied_branch.false_region)
         otherwise.append(copied)
     split = scf.IfOp(
@@ -70,14 +62,8 @@ def _split(loop: scf.ForOp, branch: scf.IfOp, condition: SSAValue) -> list[scf.F
     return [loop, *otherwise]
 
 
-def _clone_with(op: Operation, copies: dict[Operation, Operation]) -> None:
-    """Clone an op and note the copy of every op inside of it."""
-    copy = op.clone()
-    copies.update(zip(op.walk(), copy.walk(), strict=True))
-
-
 def _does_more_than(loop: scf.ForOp, branch: scf.IfOp) -> bool:
-    """Return whether a loop has an effect besides that of one branch."""
+    """Return whether a loop has side effects besides those of one branch."""
     return any(
         op is not branch and not only_has_effect(op, MemoryEffectKind.READ)
         for op in loop.body.block.ops
@@ -85,15 +71,15 @@ def _does_more_than(loop: scf.ForOp, branch: scf.IfOp) -> bool:
 
 
 @dataclass
-class Hoisted:
-    """Computes before a loop conditions that are the same for all of its iterations."""
+class ConditionHoister:
+    """Computes conditions that are uniform in a loop before the loop."""
 
     loop: scf.ForOp
     count: int
     forms: IndexForms
 
     def condition(self, value: SSAValue) -> Callable[[], SSAValue] | None:
-        """Return a function that computes a condition before the loop, None for one that varies."""
+        """Return a function that computes a condition before the loop, None if it varies."""
         if not self.loop.is_ancestor(value.owner):
             return lambda: value
         op = value.owner
@@ -108,7 +94,7 @@ class Hoisted:
         return None
 
     def _comparison(self, op: arith.CmpiOp) -> Callable[[], SSAValue] | None:
-        """Return what computes a comparison of indices as it is in the first iteration."""
+        """Return a function that computes a comparison of indices for the first iteration."""
         lhs, rhs = self.forms.form(op.lhs), self.forms.form(op.rhs)
         predicate, variable = predicate_of(op), self.loop.body.block.args[0]
         if not self._is_uniform(predicate, lhs, rhs, op.parent):
@@ -141,10 +127,10 @@ class Hoisted:
     def _is_uniform(
         self, predicate: str, lhs: LinearForm, rhs: LinearForm, at: Block | None
     ) -> bool:
-        """Return whether a comparison gives the same in all iterations as in the first.
+        """Return whether a comparison has the same result in all iterations.
 
-        With `v` the loop's variable, it asks for the sign of `d + k * v`. All iterations agree if
-        no multiple of what divides `d` lies in between, as for `d = 4 * i - 100` and `v < 4`.
+        With `v` the induction variable, it tests the sign of `d + k * v`. That is uniform if no
+        multiple of the divisor of `d` lies in the range, as for `d = 4 * i - 100` and `v < 4`.
         """
         variable = self.loop.body.block.args[0]
         if predicate.startswith("u") and not all(
@@ -156,7 +142,7 @@ class Hoisted:
         difference = lhs - rhs
         if predicate[1:] in ("le", "ge"):
             difference = difference - 1
-        # Now the question is `difference < 0`, or `difference == 0`.
+        # The comparison is now `difference < 0` or `difference == 0`.
         factor = difference.coefficient_of(variable)
         rest = difference.plus(LinearForm.of(variable), -factor)
         if rest.depends_on(variable):

@@ -1,4 +1,4 @@
-"""Which loads and stores of a loop access neighbouring elements, and may be one vector each."""
+"""Analysis of loads and stores to adjacent elements that can become vector accesses."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.shaped import element_of, memref_type
 
 COUNTS = (2, 4, 8, 16)
-"""The numbers of iterations of the loops that are vectorised."""
+"""The trip counts of loops that can be vectorized."""
 
 
 @dataclass(frozen=True)
-class Place:
-    """An element of a memref: the array and its indices, as forms."""
+class Address:
+    """An element of a memref: the array, and the linear forms of its indices."""
 
     array: SSAValue
     indices: tuple[LinearForm, ...]
 
-    def after(self, steps: int) -> Place:
-        """Return the element some steps further in memory."""
+    def after(self, steps: int) -> Address:
+        """Return the address some elements further."""
         dim = running_dim(self.array)
-        return Place(
+        return Address(
             self.array, (*self.indices[:dim], self.indices[dim] + steps, *self.indices[dim + 1 :])
         )
 
 
 def running_dim(array: SSAValue) -> int:
-    """Return the dimension along which neighbours are neighbours in memory.
+    """Return the contiguous dimension: the last one of extent > 1.
 
-    It is the last one of several elements, as the channels of filters [O, C, 1, 1].
+    For filters [O, C, 1, 1] that is C.
     """
     shape = memref_type(array).get_shape()
     return max((dim for dim, extent in enumerate(shape) if extent != 1), default=len(shape) - 1)
@@ -47,23 +47,16 @@ def running_dim(array: SSAValue) -> int:
 
 @dataclass(frozen=True)
 class VectorAccess:
-    """A load or store whose elements lie next to each other in the iterations of a loop.
-
-    Attributes:
-        op: the access.
-        first: the element of the first iteration.
-        width: the number of elements of a vector.
-        size: the number of bytes of a vector.
-    """
+    """A load or store of adjacent elements in consecutive iterations of a loop."""
 
     op: memref.LoadOp | memref.StoreOp
-    first: Place
+    first: Address
     width: int
     size: int
 
 
 class VectorLoop:
-    """What vectorisation asks about a loop."""
+    """The vectorization analysis of a loop."""
 
     def __init__(self, loop: scf.ForOp, forms: IndexForms) -> None:
         self.loop = loop
@@ -72,7 +65,7 @@ class VectorLoop:
 
     @property
     def is_candidate(self) -> bool:
-        """Whether the loop counts from 0 in steps of 1 to the length of a vector."""
+        """Whether the loop counts from 0 by 1 to a vector length."""
         return (
             self.count in COUNTS
             and self.forms.form(self.loop.lb) == ZERO
@@ -81,7 +74,7 @@ class VectorLoop:
 
     @property
     def has_guarded_vectors(self) -> bool:
-        """Whether a vector access stands in a branch of the loop."""
+        """Whether a branch of the loop has a vector access."""
         return any(
             self._access(op) is not None
             for branch in self.loop.body.block.ops
@@ -91,9 +84,9 @@ class VectorLoop:
 
     @property
     def is_async_copy(self) -> bool:
-        """Whether the loop copies a vector to shared memory that `cp.async` can copy.
+        """Whether the loop copies a vector to shared memory of a size that `cp.async` supports.
 
-        Its only load may stand in a branch.
+        Its only load may be guarded.
         """
         ops = [op for op in self.loop.body.walk() if isinstance(op, memref.LoadOp | memref.StoreOp)]
         accesses = [access for op in ops if (access := self._access(op)) is not None]
@@ -105,10 +98,9 @@ class VectorLoop:
         return spaces == [Space.GLOBAL, Space.SHARED] and size in CP_ASYNC["ca"].sizes
 
     def vector_accesses(self) -> list[VectorAccess]:
-        """Return the accesses that may be made before the loop (loads) or after it (stores).
+        """Return the accesses that can move before the loop (loads) or after it (stores).
 
-        All run in every iteration. In the loop nothing else may write what is loaded before it, or
-        touch what is stored after it.
+        They are unconditional, and nothing else in the loop may alias them in a conflicting way.
         """
         touched = {op: accesses_of(op) for op in self.loop.body.walk()}
         if None in touched.values():
@@ -133,7 +125,7 @@ class VectorLoop:
     def copied_through(
         self, accesses: list[VectorAccess]
     ) -> tuple[VectorAccess, VectorAccess] | None:
-        """Return the load and the store of a loop that only copies from the one to the other."""
+        """Return the load and the store of a loop that does nothing but copy."""
         if len(accesses) != 2 or self.loop.results:
             return None
         load, store = accesses
@@ -144,7 +136,7 @@ class VectorLoop:
         return (load, store) if only_copies and store.op.value is load.op.res else None
 
     def _access(self, op: Operation) -> VectorAccess | None:
-        """Return a load or store as a vector access, None where it cannot be one."""
+        """Return a load or store as a vector access, None if it is not possible."""
         if not isinstance(op, memref.LoadOp | memref.StoreOp) or not _may_be_vector(op.memref):
             return None
         variable = self.loop.body.block.args[0]
@@ -153,22 +145,16 @@ class VectorLoop:
             return None
         indices[dim] = indices[dim] - LinearForm.of(variable)
         first = tuple(indices)
-        if not all(map(self._is_outside, first)):
+        leaves = [leaf for form in first for leaf in form.leaves() if isinstance(leaf, SSAValue)]
+        if any(self.loop.is_ancestor(leaf.owner) for leaf in leaves):
             return None
         width = self._width(op.memref, first)
         if width < 2:
             return None
-        return VectorAccess(op, Place(op.memref, first), width, width * _bits(op.memref) // 8)
-
-    def _is_outside(self, form: LinearForm) -> bool:
-        """Return whether a form can be computed before the loop."""
-        return not any(
-            isinstance(leaf, SSAValue) and self.loop.is_ancestor(leaf.owner)
-            for leaf in form.leaves()
-        )
+        return VectorAccess(op, Address(op.memref, first), width, width * _bits(op.memref) // 8)
 
     def _width(self, array: SSAValue, first: tuple[LinearForm, ...]) -> int:
-        """Return how many elements a vector can have: its address is a multiple of it."""
+        """Return the largest vector width to which the address is aligned."""
         shape, address = memref_type(array).get_shape(), ZERO
         for dim, form in enumerate(first):
             address = address.plus(form, prod(shape[dim + 1 :]))
@@ -180,14 +166,14 @@ class VectorLoop:
 
 
 def _bits(array: SSAValue) -> int:
-    """Return the bits of an element, 0 for types whose storage is not that of whole bytes."""
+    """Return the bits of an element, 0 for types that vectors do not support."""
     element = element_of(array)
     bits = element.bitwidth if isinstance(element, FixedBitwidthType) else 0
     return bits if bits in (8, 16, 32, 64) else 0
 
 
 def _may_be_vector(array: SSAValue) -> bool:
-    """Return whether a memref is an array in memory, row-major, whose first element is aligned."""
+    """Return whether a memref is an aligned row-major array in global or shared memory."""
     kind = memref_type(array)
     return (
         root_of(array) is array

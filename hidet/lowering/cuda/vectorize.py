@@ -1,4 +1,4 @@
-"""The pass `vectorize`: loops over neighbouring elements access memory in whole vectors."""
+"""The pass `vectorize`: turns loops over adjacent elements into vector accesses."""
 
 from dataclasses import dataclass
 
@@ -21,41 +21,40 @@ from hidet.dialects.shaped import bytes_of, element_of
 from hidet.dialects.task.marks import ASYNC
 from hidet.dialects.walking import blocks_in
 from hidet.lowering.cuda.unswitch import unswitch
-from hidet.lowering.cuda.vector_accesses import Place, VectorAccess, VectorLoop
+from hidet.lowering.cuda.vector_accesses import Address, VectorAccess, VectorLoop
 from hidet.lowering.cuda.zero_fill import zero_filled
 from hidet.rewriting.builder import KernelBuilder
 from hidet.rewriting.kernel_pass import KernelPass
 
 MAX_UNSWITCHED = 2
-"""How many branches are moved out of a loop; each may double it."""
+"""The most branches that are unswitched per loop; each may double the code."""
 
 
 @dataclass(frozen=True)
 class VectorizePass(KernelPass):
-    """Give the innermost loops over 2, 4, 8 or 16 neighbouring elements vector accesses.
+    """Turn innermost loops over 2, 4, 8 or 16 adjacent elements into vector accesses.
 
         scf.for %v = 0 to 4 { %a = memref.load %x[4 * %i + %v] ... }
         // becomes
         cuda.copy_vector %x[4 * %i] to %xs[0] width 4
         scf.for %v = 0 to 4 { %a = memref.load %xs[%v] ... }
 
-    A load becomes a copy to a local array before the loop, a store one from a local array after it.
-    A loop that only copies is replaced by vector copies from memory to memory. The first address
-    must be a multiple of the vector (arguments of kernels are aligned to 16 bytes by the runtime,
-    shared arrays are made so here), and nothing else in the loop may touch what is written. A
-    branch whose condition is the same for a whole vector is moved out of the loop first; an
-    asynchronous copy takes it along, and writes zeros where it does not hold.
+    A load becomes a vector copy to a local array before the loop, a store one from a local array
+    after it. A loop that only copies becomes vector copies from memory to memory. The first address
+    must be aligned to the vector (the runtime aligns kernel arguments to 16 bytes, shared arrays
+    are aligned here), and nothing else in the loop may alias what is written. Branches with a
+    uniform condition are unswitched first; an asynchronous copy takes the condition along and
+    writes zeros if it does not hold.
 
-    Shared arrays that instructions access are aligned as these want it.
+    Shared arrays are aligned as the instructions that access them require.
 
-    Expects: kernels of one thread. Leaves indices that nothing uses any more, for `simplify-index`
-    to take up for new ones or to drop.
+    Expects: kernels of one thread. Leaves dead index arithmetic for `simplify-index`.
     """
 
     name = "vectorize"
 
     def run(self, kernel: KernelOp) -> None:
-        """Vectorise the loops of one kernel."""
+        """Vectorize the loops of one kernel."""
         forms = IndexForms(kernel)
         pending = [(loop, MAX_UNSWITCHED) for loop in _innermost_loops(kernel.body.block)]
         while pending:
@@ -81,7 +80,6 @@ class VectorizePass(KernelPass):
 
 
 def _innermost_loops(block: Block) -> list[scf.ForOp]:
-    """Return the loops inside of a block that have no loop inside of them."""
     found: list[scf.ForOp] = []
     for op in block.ops:
         inner = [loop for block in blocks_in(op) for loop in _innermost_loops(block)]
@@ -90,11 +88,9 @@ def _innermost_loops(block: Block) -> list[scf.ForOp]:
 
 
 class _Rewrite:
-    """Makes the accesses of one loop vectors.
+    """Vectorizes the accesses of one loop.
 
-    Args:
-        vectors: what is known about the loop.
-        valid: the condition on which a copy reads, and does not write zeros.
+    Copies read their source if `valid` holds, and write zeros otherwise.
     """
 
     def __init__(self, vectors: VectorLoop, valid: SSAValue | None = None) -> None:
@@ -103,7 +99,7 @@ class _Rewrite:
         self._loop = vectors.loop
         self._before = KernelBuilder.like(vectors.loop, InsertPoint.before(vectors.loop))
         self._materializer = Materializer()
-        self._loaded: dict[Place, SSAValue] = {}
+        self._loaded: dict[Address, SSAValue] = {}
 
     def run(self) -> None:
         """Rewrite the loop."""
@@ -129,7 +125,7 @@ class _Rewrite:
         return self._loop.parent
 
     def _load_before(self, access: VectorAccess, op: memref.LoadOp) -> None:
-        """Copy what a load reads to a local array, and let it read that."""
+        """Copy the vector of a load to a local array, and load from that."""
         local = self._loaded.get(access.first)
         if local is None:
             local = self._loaded[access.first] = self._local_array(access)
@@ -139,7 +135,7 @@ class _Rewrite:
         Rewriter.erase_op(op)
 
     def _store_after(self, access: VectorAccess, op: memref.StoreOp) -> None:
-        """Let a store write to a local array, and copy that to where it belongs."""
+        """Store to a local array, and copy that to memory after the loop."""
         local = self._local_array(access)
         builder = KernelBuilder.like(op, InsertPoint.before(op))
         builder.store(op.value, local, self._loop.body.block.args[:1])
@@ -148,7 +144,7 @@ class _Rewrite:
         self._block.insert_ops_after(copies, self._loop)
 
     def _local_array(self, access: VectorAccess) -> SSAValue:
-        """Allocate before the loop a local array of one element for each iteration."""
+        """Allocate a local array of one element per iteration before the loop."""
         array = access.first.array
         local = self._before.local_array(element_of(array), [self._vectors.count])
         _align(local, access.size)
@@ -157,8 +153,7 @@ class _Rewrite:
             local.name_hint = f"{array.name_hint}_vector"
         return local
 
-    def _copies(self, width: int, source: Place, target: Place) -> list[Operation]:
-        """Return the vector copies for all iterations; indices are computed before the loop."""
+    def _copies(self, width: int, source: Address, target: Address) -> list[Operation]:
         copies: list[Operation] = []
         for step in range(0, self._vectors.count, width):
             here, there = source.after(step), target.after(step)
@@ -167,35 +162,34 @@ class _Rewrite:
             copies.append(copy)
         return copies
 
-    def _copy(self, width: int, source: Place, target: Place) -> Operation:
-        """Return one vector copy, an asynchronous one where the loop allows it and there is one."""
+    def _copy(self, width: int, source: Address, target: Address) -> Operation:
+        """Return one vector copy; cp.async if the loop is asynchronous and the size fits."""
         sides = [Element(each.array, self._values(each)) for each in (source, target)]
         size = width * bytes_of(element_of(source.array))
         spaces = space_of(source.array.type), space_of(target.array.type)
         if ASYNC in self._loop.attributes and spaces == (Space.GLOBAL, Space.SHARED):
-            for cache in (CopyCache.CG, CopyCache.CA):  # past L1 if possible: nobody reads it again
+            for cache in (CopyCache.CG, CopyCache.CA):  # prefer to bypass L1: there is no reuse
                 if size in CP_ASYNC[str(cache.value)].sizes:
                     return CpAsyncOp(width, *sides, cache, self._valid_elements(width))
         return CopyVectorOp(width, *sides)
 
     def _valid_elements(self, width: int) -> SSAValue | None:
-        """Return how many elements of a vector a copy reads; None for all of them."""
+        """Return the number of elements that a copy reads; None for all of them."""
         if self._valid is None:
             return None
         choice = arith.SelectOp(self._valid, self._before.index(width), self._before.index(0))
         return self._before.insert(choice).result
 
-    def _values(self, place: Place) -> list[SSAValue]:
+    def _values(self, place: Address) -> list[SSAValue]:
         algebra, insert = self._vectors.forms.algebra(self._block), self._before.insert
         return [self._materializer.value(form, insert, algebra) for form in place.indices]
 
 
-def _start_of(local: SSAValue) -> Place:
-    return Place(local, (LinearForm.number(0),))
+def _start_of(local: SSAValue) -> Address:
+    return Address(local, (LinearForm.number(0),))
 
 
 def _align(array: SSAValue, size: int) -> None:
-    """Make sure that an array of the kernel's own starts at a multiple of a number of bytes."""
     op = array.owner
     if isinstance(op, memref.AllocaOp):
         known = 1 if op.alignment is None else op.alignment.value.data

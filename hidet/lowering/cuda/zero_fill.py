@@ -1,54 +1,46 @@
-"""Asynchronous copies that write zeros where a branch does not load.
+"""Zero-filling asynchronous copies, for `vectorize`.
 
-    for v in 0..8: s[v] = x[i + v] if i < n else 0     becomes     cp_async x[i] to s[0] valid
-                                                                       (i < n ? 8 : 0)
-
-Part of `vectorize`: threads that copy zeros go along with those that copy elements.
+for v in 0..8: s[v] = x[i + v] if i < n else 0     becomes     cp_async x[i] to s[0] valid
+                                                                   (i < n ? 8 : 0)
 """
 
-from functools import reduce
 from typing import cast
 
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.ir import SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import InsertPoint
 
 from hidet.analysis.memory import is_arithmetic
 from hidet.dialects.task.marks import ASYNC
-from hidet.lowering.cuda.unswitch import Hoisted
+from hidet.lowering.cuda.unswitch import ConditionHoister
 from hidet.lowering.cuda.vector_accesses import VectorLoop
+from hidet.rewriting.builder import KernelBuilder
 from hidet.rewriting.regions import inline_region
 
 
 def zero_filled(vectors: VectorLoop) -> SSAValue | None:
-    """Take the branches out of an asynchronous copy; return the condition on which it reads.
+    """Remove the guards of an asynchronous copy; return the condition under which it reads.
 
-    None where the loop is no copy of a vector to the shared memory, or has no such branches; it is
-    as it was then. Otherwise the copy may only be made with `valid`: its source may not exist.
+    Return None and change nothing if the loop is no vector copy to shared memory or has no guards.
+    Otherwise the copy must be made with `valid`: its source may be out of bounds.
     """
     loop = vectors.loop
     branches = _branches(loop)
     if not branches or ASYNC not in loop.attributes or not vectors.is_async_copy:
         return None
-    hoisted = Hoisted(loop, vectors.count, vectors.forms)
+    hoisted = ConditionHoister(loop, vectors.count, vectors.forms)
     conditions = [hoisted.condition(branch.cond) for branch in branches]
     if None in conditions:
         return None
     values = [condition() for condition in conditions if condition is not None]
     for branch in branches:
         inline_region(branch, branch.true_region)
-
-    def both(one: SSAValue, other: SSAValue) -> SSAValue:
-        op = arith.AndIOp(one, other)
-        Rewriter.insert_op(op, InsertPoint.before(loop))
-        return op.result
-
-    return reduce(both, values)
+    return KernelBuilder(InsertPoint.before(loop)).all_of(values)
 
 
 def _branches(loop: scf.ForOp) -> list[scf.IfOp]:
-    """Return the branches, outer ones first, through which a loop stores a load, or else zero."""
+    """Return the branches, outermost first, through which a loop stores a load or else zero."""
     stores = [op for op in loop.body.block.ops if isinstance(op, memref.StoreOp)]
     others = [op for op in loop.body.walk() if op not in stores and not is_arithmetic(op)]
     loads = [op for op in others if isinstance(op, memref.LoadOp)]
@@ -69,7 +61,6 @@ def _branches(loop: scf.ForOp) -> list[scf.IfOp]:
 
 
 def _is_zero(value: SSAValue) -> bool:
-    """Return whether a value is the constant that bytes of 0 are."""
     owner = value.owner
     if not isinstance(owner, arith.ConstantOp):
         return False

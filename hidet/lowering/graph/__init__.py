@@ -1,1 +1,1 @@
-"""Passes on the graph dialect: `raise-attention`, `decompose-graph`, `hoist-constants`, ..."""
+"""Passes on the `graph` level: `raise-attention`, `decompose-graph`, `hoist-constants`, ..."""

@@ -1,4 +1,4 @@
-"""The pass `decompose-graph`: operators that are made of others fall apart into them."""
+"""The pass `decompose-graph`: decomposes composite operators."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,40 +24,40 @@ from hidet.dialects.graph.base import (
 from hidet.dialects.graph.binary import BinaryOp
 from hidet.dialects.graph.contraction import sum_type
 from hidet.lowering.graph.rules import Rule, apply_rules
-from hidet.lowering.templates.attention_blocking import has_template
+from hidet.lowering.templates.attention_config import has_template
 
 
 class GraphBuilder(Builder):
-    """Builds operations of the graph dialect and gives their results."""
+    """Builds ops of the graph dialect."""
 
     def emit(self, op: graph.GraphOp) -> SSAValue:
-        """Insert an operation."""
+        """Insert an op; return its result."""
         return self.insert(op).result
 
     def scalar(self, value: Number, element: Attribute) -> SSAValue:
-        """Give a tensor of rank 0, which broadcasts."""
+        """Return a rank-0 tensor."""
         return self.emit(graph.FillOp(value, TensorType(element, [])))
 
     def cast(self, x: SSAValue, element: Attribute) -> SSAValue:
-        """Give a tensor in another element type, or itself where it has that type."""
+        """Return a tensor cast to another element type."""
         return x if element_type(x) == element else self.emit(graph.CastOp(x, element))
 
     def reshape(self, x: SSAValue, shape: Sequence[int]) -> SSAValue:
-        """Give a tensor in another shape, or itself where it has that shape."""
+        """Return a tensor in another shape."""
         return x if shape_of(x) == tuple(shape) else self.emit(graph.ReshapeOp(x, shape))
 
-    def product(self, lhs: SSAValue, rhs: SSAValue, precision: StringAttr) -> SSAValue:
-        """Give the product of matrices in the type that it is accumulated in."""
+    def matmul(self, lhs: SSAValue, rhs: SSAValue, precision: StringAttr) -> SSAValue:
+        """Return a matmul in the accumulator type."""
         element = sum_type(element_type(lhs), precision)
         return self.emit(graph.MatmulOp(lhs, rhs, precision=precision.data, result_element=element))
 
     def transposed(self, x: SSAValue) -> SSAValue:
-        """Give the matrices of a tensor transposed."""
+        """Return the matrices of a tensor transposed."""
         rank = len(shape_of(x))
         return self.emit(graph.PermuteOp(x, [*range(rank - 2), rank - 1, rank - 2]))
 
     def affine(self, x: SSAValue, scale: SSAValue | None, shift: SSAValue | None) -> SSAValue:
-        """Give x [N, C, ...] times scale [C] plus shift [C], where they are there."""
+        """Return x [N, C, ...] times an optional scale [C] plus an optional shift [C]."""
         column = (shape_of(x)[1], *(1 for _ in shape_of(x)[2:]))
         if scale is not None:
             scale = self.reshape(self.cast(scale, element_type(x)), column)
@@ -68,30 +68,30 @@ class GraphBuilder(Builder):
         return x
 
 
-# ----------------------------------------------------------------------------- products
+# ----------------------------------------------------------------------------- matmuls
 
 
 def decompose_matmul(b: GraphBuilder, op: graph.MatmulOp) -> SSAValue | None:
-    """A product of halves is accumulated in f32 and cast, so that an epilogue works on the f32."""
+    """A matmul of f16 or bf16 is accumulated in f32 and cast, so that epilogues use f32."""
     element = op.result_type.element_type
     if sum_type(element, op.precision) == element:
         return None
-    return b.cast(b.product(op.lhs, op.rhs, op.precision), element)
+    return b.cast(b.matmul(op.lhs, op.rhs, op.precision), element)
 
 
 def decompose_linear(b: GraphBuilder, op: graph.LinearOp) -> SSAValue:
-    """X [..., I] becomes a matrix, times the transposed weight, plus bias."""
+    """A matrix of x [..., I], times the transposed weight, plus bias."""
     element = element_type(op.x)
     *leading, inputs = shape_of(op.x)
     matrix = b.reshape(op.x, [prod(leading), inputs])
-    total = b.product(matrix, b.transposed(op.weight), op.precision)
+    total = b.matmul(matrix, b.transposed(op.weight), op.precision)
     if op.bias is not None:
         total = b.emit(graph.AddOp(total, b.cast(op.bias, element_type(total))))
     return b.reshape(b.cast(total, element), op.result_type.get_shape())
 
 
 def decompose_conv2d(b: GraphBuilder, op: graph.Conv2dOp) -> SSAValue:
-    """A convolution is accumulated in f32 for halves; its bias is added afterwards."""
+    """The convolution is accumulated in f32 for f16 and bf16; the bias is added after it."""
     element = op.result_type.element_type
     total = convolution(
         b, op, op.x, op.weight, *(w.get_values() for w in (op.stride, op.padding, op.dilation))
@@ -117,7 +117,7 @@ def decompose_conv1d(b: GraphBuilder, op: graph.Conv1dOp) -> SSAValue:
 
 
 RUN = 4
-"""So many channels are read at once at least, where filters have several elements."""
+"""The channels of a vector load, to which channels are padded."""
 
 
 def convolution(
@@ -129,7 +129,7 @@ def convolution(
     padding: Sequence[int],
     dilation: Sequence[int],
 ) -> SSAValue:
-    """Give a convolution over two dimensions, of packed filters, and of images if it pays."""
+    """Build a 2D convolution, with packed filters, and packed images if that pays."""
     groups, precision = op.groups.value.data, op.precision.data
     _, depth, *kernel = shape_of(weight)
     if prod(kernel) > 1:
@@ -153,21 +153,21 @@ def convolution(
 
 
 def padded_channels(b: GraphBuilder, x: SSAValue, missing: int) -> SSAValue:
-    """Give images or filters with so many more channels, which are zero."""
+    """Return images or filters padded with `missing` zero channels."""
     return b.emit(graph.PadOp(x, [0] * 4, [0, missing, 0, 0])) if missing else x
 
 
 def packed(b: GraphBuilder, x: SSAValue, dims: Sequence[int]) -> SSAValue:
-    """Give a tensor whose dimensions lie in memory in an order."""
+    """Return a tensor whose memory has another dimension order."""
     back = [dims.index(dim) for dim in range(len(dims))]
     return b.emit(graph.PermuteOp(b.emit(graph.PackOp(x, dims)), back))
 
 
 def packed_filters(b: GraphBuilder, weight: SSAValue, precision: str) -> SSAValue:
-    """Give filters [O, C, KH, KW] that lie in memory as the factor [K, O] of a product.
+    """Return filters [O, C, KH, KW] in the memory layout of a matmul operand [K, O].
 
-    What TF32 multiplies has to lie side by side along k. Filters that torch has in the format
-    `channels_last` do so, and are read where they are.
+    TF32 needs K contiguous. Filters in torch's `channels_last` format already are, and are not
+    copied.
     """
     owner = weight.owner
     if isinstance(owner, graph.AsStridedOp) and owner.strides.get_values()[1] == 1:
@@ -181,12 +181,12 @@ def packed_filters(b: GraphBuilder, weight: SSAValue, precision: str) -> SSAValu
 def decompose_attention(
     b: GraphBuilder, op: graph.ScaledDotProductAttentionOp, arch: Arch
 ) -> SSAValue | None:
-    """softmax(query key^T * scale + mask) value, in f32 between the products for halves."""
+    """softmax(query key^T * scale + mask) value, in f32 between the matmuls."""
     if has_template(op, arch):
         return None
     element, precision = op.result_type.element_type, op.precision
     scale = 1 / sqrt(shape_of(op.query)[-1]) if op.scale is None else op.scale.value.data
-    scores = b.product(op.query, b.transposed(op.key), precision)
+    scores = b.matmul(op.query, b.transposed(op.key), precision)
     scores = b.emit(graph.MulOp(scores, b.scalar(scale, element_type(scores))))
     if op.causal:
         scores = keep_where(b, causal_mask(b, *shape_of(scores)[-2:]), scores)
@@ -194,23 +194,23 @@ def decompose_attention(
         weights = b.emit(graph.SoftmaxOp(scores))
     else:
         weights = masked_softmax(b, scores, op.mask)
-    return b.cast(b.product(b.cast(weights, element), op.value, precision), element)
+    return b.cast(b.matmul(b.cast(weights, element), op.value, precision), element)
 
 
 def keep_where(b: GraphBuilder, mask: SSAValue, scores: SSAValue) -> SSAValue:
-    """Give scores that are minus infinity where a mask of `i1` does not hold."""
+    """Return scores that are -inf where a boolean mask is false."""
     return b.emit(graph.WhereOp(mask, scores, b.scalar(-float("inf"), element_type(scores))))
 
 
 def causal_mask(b: GraphBuilder, queries: int, keys: int) -> SSAValue:
-    """Say whether key j may be attended to by query i: whether j <= i."""
+    """Return whether query i may attend to key j: j <= i."""
     key = b.emit(graph.IotaOp(TensorType(i64, [keys])))
     query = b.emit(graph.IotaOp(TensorType(i64, [queries, 1])))
     return b.emit(graph.LeOp(key, query))
 
 
 def masked_softmax(b: GraphBuilder, scores: SSAValue, mask: SSAValue) -> SSAValue:
-    """Give the softmax of masked scores; a query that may attend to no key gets zeros."""
+    """Return the softmax of masked scores; fully masked rows yield zeros."""
     element = element_type(scores)
     if element_type(mask) == i1:
         scores = keep_where(b, mask, scores)
@@ -226,7 +226,7 @@ def masked_softmax(b: GraphBuilder, scores: SSAValue, mask: SSAValue) -> SSAValu
 
 
 def decompose_batch_norm(b: GraphBuilder, op: graph.BatchNormOp) -> SSAValue:
-    """X * scale + shift, where scale and shift come of parameters alone.
+    """Scale and shift x by values that depend on parameters alone.
 
     scale = weight / sqrt(var + eps), shift = bias - mean * scale.
     """
@@ -246,7 +246,7 @@ def decompose_batch_norm(b: GraphBuilder, op: graph.BatchNormOp) -> SSAValue:
 
 
 def decompose_group_norm(b: GraphBuilder, op: graph.GroupNormOp) -> SSAValue:
-    """A layer norm over the groups, then weight and bias by channel."""
+    """A layer norm over the groups, then weight and bias per channel."""
     element, shape = element_type(op.x), shape_of(op.x)
     rows = (shape[0], op.groups.value.data)
     x = b.cast(op.x, computation_type(element))
@@ -269,10 +269,10 @@ def decompose_adaptive_avg_pool2d(
 
 
 def decompose_pow(b: GraphBuilder, op: BinaryOp, arch: Arch) -> SSAValue | None:
-    """Powers with a small constant exponent are products and roots, as in torch.
+    """Powers with a small constant exponent become multiplications and roots, as in torch.
 
-    Of -inf and -0.0 a root is another number than a power, so torch's choice counts: it takes roots
-    where the exponent is a number, but on the CPU not of f16.
+    Roots of -inf and -0.0 differ from powers, so torch's choice matters: it uses roots if the
+    exponent is a scalar, but on the CPU not for f16.
     """
     exponent = op.rhs.owner
     if not isinstance(exponent, graph.FillOp) or shape_of(op.lhs) != op.result_type.get_shape():
@@ -285,7 +285,7 @@ def decompose_pow(b: GraphBuilder, op: BinaryOp, arch: Arch) -> SSAValue | None:
 
 
 def power_of(b: GraphBuilder, x: SSAValue, exponent: float, *, has_roots: bool) -> SSAValue | None:
-    """Give a power of x without computing logarithms, None where there is no such way."""
+    """Return a power of x without logarithms, None if that is not possible."""
     if exponent in (2, 3):
         square = b.emit(graph.MulOp(x, x))
         return square if exponent == 2 else b.emit(graph.MulOp(square, x))
@@ -306,23 +306,19 @@ DECOMPOSITIONS: dict[type[Operation], Rule[GraphBuilder]] = {
     graph.LinearOp: decompose_linear,
     graph.MatmulOp: decompose_matmul,
 }
-"""How an operator falls apart. What a rule builds is final: no rule takes it apart again."""
+"""The decomposition of each operator. Its result is not decomposed again."""
 
 
 @dataclass(frozen=True)
 class DecomposeGraphPass(ModulePass):
-    """Take apart operators that are made of others, into a small set that lowerings know.
+    """Decompose composite operators into a small set that the lowerings support.
 
-    linear, batch_norm, group_norm and conv1d are gone afterwards, and scaled_dot_product_attention
-    but where a template computes it in one kernel.
-    matmul and conv2d have no bias and accumulate in f32 for halves, with a cast behind, so that
-    what follows in the same kernel works on the f32. Filters of a conv2d are packed, and so are
-    images of few channels, with zeros for more of them, and those that come in with their channels
-    first. Parts that depend on weights alone (filters, scale and shift of a batch norm) stand on
-    their own, for `hoist-constants`.
-
-    Args:
-        arch: the machine that kernels are for: `cpu`, `sm_90a`, ...
+    linear, batch_norm, group_norm and conv1d are decomposed, and scaled_dot_product_attention
+    unless a template computes it in one kernel. matmul and conv2d have no bias and accumulate in
+    f32 for f16 and bf16, followed by a cast, so that ops fused with them use f32. Filters of conv2d
+    are packed, as are images with few channels (padded with zeros) and channels-first inputs.
+    Computation on weights alone (filters, scale and shift of a batch norm) is kept separate, for
+    `hoist-constants`.
     """
 
     name = "decompose-graph"

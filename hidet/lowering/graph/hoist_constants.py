@@ -1,6 +1,5 @@
-"""The pass `hoist-constants`: what depends on constants alone is computed once a weight set."""
+"""The pass `hoist-constants`: moves computation on constants into the prepare function."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from math import prod
 
@@ -19,9 +18,9 @@ from hidet.errors import PassError
 from hidet.lowering.graph.compute_rules.scalars import SCALAR_RULES
 
 VIEWS = (graph.ReshapeOp, graph.PermuteOp, graph.ExpandOp, graph.SliceOp, graph.AsStridedOp)
-"""Operations that cost nothing in the kernel that reads them."""
+"""Views, which are free in the kernel that reads them."""
 DATA = (graph.ConstantOp, graph.LiteralOp)
-"""Constants that have to be read from memory: weights, and data of the program."""
+"""Constants in memory: weights and literals."""
 CONSTANTS = (*DATA, graph.FillOp, graph.IotaOp)
 """Operations without operands."""
 FREE = (*VIEWS, *CONSTANTS)
@@ -29,14 +28,14 @@ FREE = (*VIEWS, *CONSTANTS)
 
 @dataclass(frozen=True)
 class Known:
-    """A value that depends on constants alone.
+    """A value that depends only on constants.
 
     Attributes:
-        number: equal for values that are computed in the same way from the same constants.
-        op: the operation that computes it.
-        reads: what it depends on: the classes of its constants.
-        elementwise: whether each element takes a few scalar operations on elements of constants.
-        work: how many operations compute it, views and casts not among them; 2 stands for more.
+        number: the value number: equal for equal computations on the same constants.
+        op: the defining op.
+        reads: the classes of the constants that it depends on.
+        elementwise: whether it is computed elementwise from constants.
+        work: the number of ops, without views and casts; 2 means at least 2.
     """
 
     number: int
@@ -47,19 +46,18 @@ class Known:
 
     @property
     def is_vector(self) -> bool:
-        """Whether the value extends along one dimension at most."""
+        """Whether the value has at most one dimension of extent > 1."""
         shape = self.op.result_type.get_shape()
         return max(shape, default=1) == prod(shape)
 
     @property
     def worthwhile(self) -> bool:
-        """Whether to keep the value instead of computing it where it is used.
+        """Whether to precompute the value.
 
-        One operation on data is worth it. A vector that is elementwise on weights takes two: one
-        costs little where the vector is used, and follows its weights there without anyone looking
-        after it; the scale of a batch norm would be computed for each pixel. Ranges are made up
-        inside a kernel for nothing, so they are worth it from two operations on (a comparison of
-        two ranges, as in a causal mask, is cheaper than reading its result); fills alone never are.
+        One op on data is worth it. A vector computed elementwise from weights needs two: one is
+        cheap where it is used and always up to date, whereas the scale of a batch norm would be
+        recomputed per pixel. Ranges are free inside a kernel, so they need two (comparing two
+        ranges, as in a causal mask, is cheaper than loading the result); fills never are.
         """
         if graph.ConstantOp in self.reads and self.elementwise and self.is_vector:
             return self.work > 1
@@ -70,13 +68,13 @@ class Known:
 
 @dataclass
 class Constants:
-    """The values of a function that depend on constants alone."""
+    """The values of a function that depend only on constants."""
 
     known: dict[SSAValue, Known] = field(default_factory=dict[SSAValue, Known])
     _numbers: dict[object, int] = field(default_factory=dict[object, int])
 
     def visit(self, op: Operation) -> None:
-        """Classify the result of an operation; its operands have been visited."""
+        """Classify the result of an op, after its operands."""
         if not isinstance(op, graph.GraphOp):
             return
         operands = [self.known.get(operand) for operand in op.operands]
@@ -95,11 +93,11 @@ class Constants:
             reads=frozenset({type(op)} if not operands else ()).union(*(k.reads for k in found)),
             elementwise=(isinstance(op, FREE) or type(op) in SCALAR_RULES)
             and all(k.elementwise for k in found),
-            work=min(2, sum(k.work for k in found) + _work(op)),
+            work=min(2, sum(k.work for k in found) + (not isinstance(op, (*FREE, graph.CastOp)))),
         )
 
     def roots(self) -> list[Known]:
-        """List what to prepare: the worthwhile values that others read, views looked through."""
+        """Return the values to precompute, behind views: worthwhile, with other users."""
         roots: dict[SSAValue, Known] = {}
         for value, found in self.known.items():
             if all(self._is_known(use.operation) for use in value.uses):
@@ -114,14 +112,9 @@ class Constants:
         return isinstance(op, graph.GraphOp) and op.result in self.known
 
 
-def _work(op: graph.GraphOp) -> int:
-    """Count an operation that computes something; a cast is as cheap as the load before it."""
-    return 0 if isinstance(op, (*FREE, graph.CastOp)) else 1
-
-
 @dataclass
 class Preparation:
-    """The function @prepare that is being written."""
+    """The function @prepare under construction."""
 
     constants: Constants
     block: Block = field(default_factory=Block)
@@ -129,14 +122,14 @@ class Preparation:
     _outputs: dict[int, str] = field(default_factory=dict[int, str])
 
     def prepare(self, root: Known) -> str:
-        """Compute a value in @prepare, once for equal ones; give its name in @forward."""
+        """Compute a value in @prepare, once for equal ones; return its name in @forward."""
         if root.number not in self._outputs:
             self._compute(root)
             self._outputs[root.number] = prepared_name(len(self._outputs))
         return self._outputs[root.number]
 
     def _compute(self, root: Known) -> None:
-        """Copy what computes a value into @prepare, operands first."""
+        """Clone the computation of a value into @prepare, operands first."""
         pending = [root]
         while pending:
             found = pending[-1]
@@ -153,7 +146,7 @@ class Preparation:
                 self._copies[found.number] = copy.results[0]
 
     def function(self) -> FuncOp:
-        """Finish the function that gives all prepared values, in the order of their names."""
+        """Return the function with all prepared values as results."""
         values = [self._copies[number] for number in self._outputs]
         types: list[Attribute] = [value.type for value in values]
         self.block.add_op(ReturnOp(*values))
@@ -161,7 +154,7 @@ class Preparation:
 
 
 def hoist(forward: FuncOp) -> FuncOp | None:
-    """Move what depends on constants alone out of a function; give @prepare if there is any."""
+    """Move computation on constants out of a function; return @prepare, None if it is empty."""
     constants = Constants()
     for op in forward.body.block.ops:
         constants.visit(op)
@@ -170,7 +163,7 @@ def hoist(forward: FuncOp) -> FuncOp | None:
         return None
     preparation = Preparation(constants)
     loaded: dict[str, graph.ConstantOp] = {}
-    # All are copied before any is replaced: the computation of one may read another.
+    # Clone all before replacing any: one may depend on another.
     names = [preparation.prepare(root) for root in roots]
     for root, name in zip(roots, names, strict=True):
         if name not in loaded:
@@ -178,38 +171,32 @@ def hoist(forward: FuncOp) -> FuncOp | None:
             loaded[name].location = root.op.location
         root.op.result.replace_all_uses_with(loaded[name].result)
     Rewriter.insert_op(list(loaded.values()), InsertPoint.at_start(forward.body.block))
-    erase_unused(reversed([found.op for found in constants.known.values()]))
+    for found in reversed(constants.known.values()):  # users first
+        if not found.op.result.uses:
+            Rewriter.erase_op(found.op)
     return preparation.function()
-
-
-def erase_unused(ops: Iterable[Operation]) -> None:
-    """Erase those of the ops that nothing uses; users come first."""
-    for op in ops:
-        if not any(result.uses for result in op.results):
-            Rewriter.erase_op(op)
 
 
 @dataclass(frozen=True)
 class HoistConstantsPass(ModulePass):
-    """Move what depends on constants alone from @forward to `func.func @prepare() -> (tensor...)`.
+    """Move computation on constants from @forward to `func.func @prepare() -> (tensor...)`.
 
-    In @forward, result N of @prepare is `graph.constant "preparedN"`. The rule:
+    In @forward, result N of @prepare is `graph.constant "preparedN"`.
 
-    - A value is constant if it is computed from `graph.constant`, `literal`, `iota` and `fill`
-      alone.
-    - Only maximal values are prepared: those that something not constant reads.
-    - Views (reshape, permute, expand, slice, as_strided) are never prepared, because a kernel
-      reads through them for nothing; what they view is.
-    - A value is prepared if it takes one operation or more on data, or two where it is a vector
-      that is elementwise on weights, or made of ranges; casts and views do not count. All else is
-      computed where it is used.
-    - Values that are computed in the same way from the same constants are prepared once.
+    - A value is constant if it is computed from `graph.constant`, `literal`, `iota`, `fill` alone.
+    - Only maximal values are prepared, those with a non-constant user.
+    - Views (reshape, permute, expand, slice, as_strided) are not prepared, since kernels read
+      through them; their sources are.
+    - A value is prepared if it takes at least one op on data, or two if it is a vector computed
+      elementwise from weights, or made of ranges; casts and views do not count. Other values are
+      computed where they are used.
+    - Equal values are prepared once.
     """
 
     name = "hoist-constants"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Hoist from the function @forward of a module, if there is one."""
+        """Hoist from the function @forward of a module."""
         functions = {f.sym_name.data: f for f in op.ops if isinstance(f, FuncOp)}
         if FORWARD not in functions:
             return
@@ -219,7 +206,7 @@ class HoistConstantsPass(ModulePass):
             return
         if PREPARE in functions:
             raise PassError(
-                f"there is a function @{PREPARE} already, and more to put into it",
+                f"there is already a function @{PREPARE}, and more to hoist",
                 pass_name=self.name,
                 where=source_line(forward),
             )

@@ -1,4 +1,4 @@
-"""The pass `lower-graph-to-compute`: operators become grids of the compute dialect."""
+"""The pass `lower-graph-to-compute`: lowers operators to grids."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -45,16 +45,16 @@ RULES: dict[type[Operation], Rule[GridBuilder]] = {
     **scatter.RULES,
     **contraction.RULES,
 }
-"""How each operator becomes grids."""
+"""The lowering rule of each operator."""
 
 STAY = (graph.ConstantOp, graph.AnchorOp)
-"""What may be left of the graph dialect: weights, and the operators that templates are made for."""
+"""The graph ops that stay: weights and anchors."""
 
 
 def written_arguments(module: ModuleOp) -> set[SSAValue]:
-    """Find the arguments that a kernel may write over, whose new content that leads to.
+    """Return the arguments that kernels may overwrite with their new contents.
 
-    Nothing else reads the argument, nor what the kernels on the way give.
+    Nothing else reads the argument, nor intermediate results of those kernels.
     """
     found: set[SSAValue] = set()
     functions = [each for each in module.ops if isinstance(each, FuncOp)]
@@ -73,11 +73,9 @@ def written_arguments(module: ModuleOp) -> set[SSAValue]:
 
 
 def copy_inits(op: graph.CallKernelOp, writable: Collection[SSAValue]) -> None:
-    """Have a kernel that writes over tensors write over copies, where others need the tensors.
+    """Copy in-place operands of a kernel call that have other readers.
 
-    Args:
-        op: the call of the kernel.
-        writable: the arguments of the function that it may write over.
+    The call may overwrite the `writable` arguments of the function.
     """
     builder = GridBuilder.like(op, InsertPoint.before(op))
     first = len(op.arguments) - len(op.init_numbers)
@@ -90,27 +88,20 @@ def copy_inits(op: graph.CallKernelOp, writable: Collection[SSAValue]) -> None:
 
 
 def lower(rule: Rule[GridBuilder], b: GridBuilder, op: graph.GraphOp) -> SSAValue | None:
-    """Apply a rule; a tensor without elements depends on nothing, so rules need not think of it."""
-    found = op.result_type
-    if prod(found.get_shape()) == 0:
-        return b.fill(found.get_shape(), found.element_type, 0)
-    return rule(b, op)
+    """Apply a rule, except to empty tensors, which depend on nothing."""
+    return b.fill(op, 0) if prod(op.result_type.get_shape()) == 0 else rule(b, op)
 
 
 @dataclass(frozen=True)
 class LowerGraphToComputePass(ModulePass):
-    """Define every tensor element by element.
+    """Lower every operator to grids, which define tensors element by element.
 
-    Expects what `decompose-graph` leaves. Every operator becomes one or several `compute.grid`s;
-    `graph.constant`, products of floating-point matrices, attention and calls of kernels stay. A
-    convolution becomes a product between two views. f16 and bf16 are extended to f32 when they are
-    loaded and cut when a tensor is complete; between the grids of one operator everything is f32.
-    Operations of the graph dialect that nothing uses are dropped. A kernel that writes over a
-    tensor which is needed elsewhere gets a copy; one whose result is the new content of an argument
-    may write over the argument.
-
-    Args:
-        checks: whether kernels check positions of look-ups and divisors.
+    Expects the output of `decompose-graph`. Every operator becomes one or several `compute.grid`s;
+    `graph.constant`, floating-point matmuls, attention and kernel calls stay. A convolution becomes
+    a matmul of views. f16 and bf16 are extended to f32 at loads and truncated when a tensor is
+    complete; between the grids of one operator everything is f32. Unused operators are dropped. A
+    kernel works on a copy of an in-place operand that has other readers, unless the operand is an
+    argument whose new content it computes.
     """
 
     name = "lower-graph-to-compute"

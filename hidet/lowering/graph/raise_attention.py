@@ -1,4 +1,4 @@
-"""The pass `raise-attention`: products around a softmax are attention."""
+"""The pass `raise-attention`: raises matmul, softmax and matmul to attention."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,12 +20,12 @@ from hidet.lowering.single_walk import rewrite_once
 from hidet.rewriting.locations import location_setter
 
 Mask: TypeAlias = tuple[SSAValue, bool]
-"""What is added to scores, or says which ones count, or (then True) which ones do not."""
+"""An additive mask, or a boolean one that keeps scores or, if the flag is set, hides them."""
 
 
 @dataclass(frozen=True)
 class Scores:
-    """Scores as they come into a softmax: `product * scale`, masked."""
+    """The operand of a softmax: `matmul * scale`, masked."""
 
     product: graph.MatmulOp
     scale: float
@@ -33,14 +33,13 @@ class Scores:
 
 
 class RaiseAttention(RewritePattern):
-    """`softmax(query key^T * scale + mask) value`, between halves, becomes one operator.
+    """`softmax(query key^T * scale + mask) value` of f16 or bf16 becomes one operator.
 
-    Nothing else may read what stands between the products.
+    Intermediate values must have no other users.
     """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.MatmulOp, rewriter: PatternRewriter) -> None:
-        """Rewrite one product, if its left factor is a softmax of scores."""
         scores = _scores_of_rows(_source(op.lhs))
         if scores is None or scores.product.precision != op.precision:
             return
@@ -49,11 +48,15 @@ class RaiseAttention(RewritePattern):
             return
         b = Builder(InsertPoint.before(op))
         b.operation_insertion_handler.append(location_setter(op.location))
+        key = _transposed(b, scores.product.rhs)
+        mask, hides = scores.mask or (None, False)
+        if mask is not None and hides:
+            mask = b.insert(graph.LogicalNotOp(mask)).result
         attention = graph.ScaledDotProductAttentionOp(
             scores.product.lhs,
-            _transposed(b, scores.product.rhs),
+            key,
             op.rhs,
-            None if scores.mask is None else _mask(b, *scores.mask),
+            mask,
             scale=scores.scale,
             precision=op.precision.data,
         )
@@ -61,7 +64,7 @@ class RaiseAttention(RewritePattern):
 
 
 def _scores(value: SSAValue) -> Iterator[Scores]:
-    """Give the ways to read a tensor as masked scores."""
+    """Yield the matches of a tensor as masked scores."""
     op = _source(value)
     if isinstance(op, graph.AddOp):
         for one, other in (op.operands, reversed(op.operands)):
@@ -76,7 +79,7 @@ def _scores(value: SSAValue) -> Iterator[Scores]:
 
 
 def _masked(value: SSAValue, mask: Mask | None) -> Iterator[Scores]:
-    """Give the way to read a tensor as a product, scaled or not, that a mask fits."""
+    """Yield the match of a tensor as a scaled matmul that a mask fits."""
     op, scale = _source(value), 1.0
     if op is not None and (power := POWERS.get(type(op))):
         number = _number(op.operands[1])
@@ -88,11 +91,11 @@ def _masked(value: SSAValue, mask: Mask | None) -> Iterator[Scores]:
 
 
 POWERS: dict[type[Operation], int] = {graph.MulOp: 1, graph.DivOp: -1}
-"""To which power the second operand is a factor of the result."""
+"""The exponent of the second operand as a factor of the result."""
 
 
 def _fits(mask: SSAValue, product: graph.MatmulOp) -> bool:
-    """Return whether attention takes a mask of such type and shape for the scores of a product."""
+    """Return whether a mask has a valid type and shape for the scores of a matmul."""
     sizes, full = shape_of(mask), shape_of(product.result)
     return (
         element_type(mask) in (i1, element_type(product.lhs))
@@ -102,7 +105,7 @@ def _fits(mask: SSAValue, product: graph.MatmulOp) -> bool:
 
 
 def _source(value: SSAValue) -> Operation | None:
-    """Return what computes a tensor of floats, apart from casts, if nothing else reads it."""
+    """Return the only-used producer of a floating-point tensor, looking through casts."""
     while True:
         op = value.owner
         if not isinstance(op, Operation) or not value.has_one_use():
@@ -122,13 +125,12 @@ def _scores_of_rows(op: Operation | None) -> Scores | None:
 
 
 def _number(value: SSAValue) -> float | None:
-    """Return the number that all elements of a tensor are."""
     op = value.owner
     return float(op.value.value.data) if isinstance(op, graph.FillOp) else None
 
 
 def _transposed(b: Builder, matrix: SSAValue) -> SSAValue:
-    """Return matrices with rows for columns, where these are a view of such ones, those."""
+    """Return transposed matrices, or the operand if they are already a transposed view."""
     *batch, rows, columns = range(len(shape_of(matrix)))
     swapped = [*batch, columns, rows]
     op = matrix.owner
@@ -137,22 +139,13 @@ def _transposed(b: Builder, matrix: SSAValue) -> SSAValue:
     return b.insert(graph.PermuteOp(matrix, swapped)).result
 
 
-def _mask(b: Builder, mask: SSAValue, hides: bool) -> SSAValue:
-    """Return a mask as attention takes it."""
-    return b.insert(graph.LogicalNotOp(mask)).result if hides else mask
-
-
 @dataclass(frozen=True)
 class RaiseAttentionPass(ModulePass):
-    """Find attention that is written as products, a softmax and what is between them.
+    """Raise attention that is written as matmuls, a softmax and a mask.
 
-    Of f16 and bf16, on a GPU. Scores may be scaled, and masked: by a tensor that is added, or by
-    -inf where a condition says so. A row with nothing but -inf then gives zeros, not NaN. Scores
-    and weights are not rounded to halves any more. `decompose-graph` takes apart again what no
-    template computes.
-
-    Args:
-        arch: the machine that kernels are for: `cpu`, `sm_90a`, ...
+    Applies to f16 and bf16 on GPUs. Scores may be scaled, and masked by an added tensor or by -inf
+    under a condition. A fully masked row then yields zeros instead of NaN. Scores and weights are
+    no longer rounded to half precision. `decompose-graph` decomposes what no template computes.
     """
 
     name = "raise-attention"

@@ -1,7 +1,7 @@
-"""Rules that replace one operation of the graph dialect, looked up by its class.
+"""Lowering rules: functions that replace one op of the graph dialect, by class.
 
-A lowering over many operators is one pattern and a table, and no pattern an operator: looking up a
-class costs nothing, while a list of patterns is tried one after the other.
+A lowering of many operators is one pattern with a table of rules, since a lookup by class is free
+whereas the patterns of a list are tried in turn.
 """
 
 from collections.abc import Callable, Mapping
@@ -20,21 +20,21 @@ from hidet.rewriting.locations import location_setter
 BuilderT = TypeVar("BuilderT", bound=Builder)
 
 Rule = Callable[[BuilderT, Any], SSAValue | None]
-"""Builds what an operation becomes and gives the new result, or None to leave it as it is."""
+"""Builds the replacement of an op and returns its result, or None to keep the op."""
 
 
 @dataclass(frozen=True)
 class ReplaceByRule(RewritePattern, Generic[BuilderT]):
-    """Replaces an operation by what the rule for its class builds, at the operation's location.
+    """An op is replaced by what the rule of its class builds, at the same location.
 
-    One whose result nothing uses is erased.
+    Unused ops are erased.
     """
 
     builder_class: type[BuilderT]
     rules: Mapping[type[Operation], Rule[BuilderT]]
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
-        """Rewrite one operation, for whose class there is a rule."""
+        """Rewrite one op."""
         if not any(result.uses for result in op.results):
             rewriter.erase(op)
             return
@@ -50,10 +50,9 @@ def apply_rules(
     builder_class: type[BuilderT],
     rules: Mapping[type[Operation], Rule[BuilderT]],
 ) -> None:
-    """Apply the rules to every operation of a module, in one walk from the last to the first.
+    """Apply rules to every op of a module in one backward walk.
 
-    A rule meets its operands as they were. What it builds is not visited again: rules build what
-    is to stay.
+    A rule sees the original operands. The ops that it builds are final and not visited again.
     """
     pattern = ReplaceByRule(builder_class, rules)
     rewrite_once(module.body, dict.fromkeys(rules, pattern), backwards=True)

@@ -1,4 +1,4 @@
-"""The pass `write-in-place`: what replaces a part of an argument becomes a write to that part."""
+"""The pass `write-in-place`: turns functional updates of arguments into in-place scatters."""
 
 from dataclasses import dataclass
 from itertools import accumulate
@@ -21,13 +21,13 @@ from hidet.rewriting.locations import location_setter
 
 @dataclass(frozen=True)
 class Range:
-    """A range of a tensor along one axis; of the other dimensions it has all.
+    """A range of a tensor along one axis.
 
     Attributes:
         whole: the tensor.
         axis: the axis.
-        start: where the range begins.
-        size: how many places it has.
+        start: the start of the range.
+        size: its extent.
     """
 
     whole: SSAValue
@@ -37,7 +37,7 @@ class Range:
 
     @classmethod
     def of_slice(cls, op: graph.SliceOp, axis: int) -> Self | None:
-        """Return the range that a slice is; None where it is none along this axis."""
+        """Return the range of a slice, None if it is not one along this axis."""
         sizes, found = shape_of(op.x), shape_of(op.result)
         others = [dim for dim in range(len(sizes)) if dim != axis]
         starts = op.starts.get_values()
@@ -48,19 +48,19 @@ class Range:
 
     @property
     def leading(self) -> int:
-        """The number of elements of the dimensions ahead of the axis."""
+        """The number of elements of the dimensions before the axis."""
         return prod(shape_of(self.whole)[: self.axis])
 
     @property
     def width(self) -> int:
-        """The number of elements of the dimensions behind the axis."""
+        """The number of elements of the dimensions after the axis."""
         return prod(shape_of(self.whole)[self.axis + 1 :])
 
 
 def replacement(op: graph.ConcatOp) -> tuple[Range, SSAValue] | None:
-    """Return the range of a tensor that a concatenation replaces, and by what; None if it does not.
+    """Return the range that a concatenation replaces in a tensor, and the new content.
 
-    All other parts of it are parts of that tensor, and lie where they have lain there.
+    All other parts are slices of that tensor at their original positions.
     """
     axis = op.axis.value.data
     sizes = [shape_of(part)[axis] for part in op.parts]
@@ -80,9 +80,9 @@ def replacement(op: graph.ConcatOp) -> tuple[Range, SSAValue] | None:
 
 
 def as_write(op: graph.ConcatOp) -> graph.ScatterOp | None:
-    """Rewrite the replacement of a range as a scatter, and return that; None if it is none.
+    """Rewrite the replacement of a range as a scatter, None if it does not match.
 
-    Where what replaces the range is itself a write to a part of it, it becomes a write to the
+    If the new content is itself an update of a part of the range, it becomes an update of the
     tensor, and the range of the result is read instead.
     """
     found = replacement(op)
@@ -110,14 +110,14 @@ def as_write(op: graph.ConcatOp) -> graph.ScatterOp | None:
 
 
 def behind_reshapes(value: SSAValue) -> SSAValue:
-    """Return what has the elements of a value in another shape."""
+    """Return the source of a chain of reshapes."""
     while isinstance(value.owner, graph.ReshapeOp):
         value = value.owner.x
     return value
 
 
 def _writes_to(inner: graph.ScatterOp, place: Range) -> bool:
-    """Return whether a scatter writes rows of a range of a tensor that are rows of the tensor."""
+    """Return whether a scatter writes rows of a range that are rows of the whole tensor."""
     part = behind_reshapes(inner.x).owner
     return (
         isinstance(part, graph.SliceOp)
@@ -127,9 +127,9 @@ def _writes_to(inner: graph.ScatterOp, place: Range) -> bool:
 
 
 def _write_through(inner: graph.ScatterOp, place: Range, outer: graph.ConcatOp) -> graph.ScatterOp:
-    """Have a scatter write to a tensor instead of a range of it that replaces the range after."""
+    """Make a scatter to a range of a tensor one to the tensor."""
     b = _builder_at(inner)
-    rows = place.width // shape_of(inner.source)[1]  # for one place along the axis
+    rows = place.width // shape_of(inner.source)[1]  # rows per position along the axis
     block, stride = place.size * rows, shape_of(place.whole)[place.axis] * rows
     ids = b.cast(inner.ids, i64)
     if place.leading > 1:
@@ -156,7 +156,7 @@ def _builder_at(op: graph.GraphOp) -> GraphBuilder:
 
 
 def _replace(op: graph.GraphOp, value: SSAValue) -> None:
-    """Put a value in the place of an operation's result, and erase what nothing uses then."""
+    """Replace the result of an op, and erase ops that become unused."""
     value.name_hint = value.name_hint or op.result.name_hint
     op.result.replace_all_uses_with(value)
     pending: list[graph.GraphOp] = [op]
@@ -170,13 +170,12 @@ def _replace(op: graph.GraphOp, value: SSAValue) -> None:
 
 @dataclass(frozen=True)
 class WriteInPlacePass(ModulePass):
-    """Write the parts of arguments that a program replaces, and nothing else of them.
+    """Turn functional updates of arguments into in-place scatters.
 
-    Expects functions whose `updates` name the arguments that their last results are the new
-    contents of. Where such a result is its argument with ranges replaced, by concatenations with
-    parts of the argument, the replacements become `graph.scatter`s, also where a range of a range
-    is replaced. `lower-graph-to-compute` makes kernels of these that write over the argument,
-    unless something else reads it.
+    Expects functions whose `updates` name the arguments that their last results update. If such a
+    result is the argument with ranges replaced, by concatenation with slices of the argument, the
+    replacements become `graph.scatter`s, nested ranges included. `lower-graph-to-compute` turns
+    these into kernels that update the argument in place, unless it has other readers.
     """
 
     name = "write-in-place"
@@ -190,7 +189,7 @@ class WriteInPlacePass(ModulePass):
 
 
 def _write_updates(function: FuncOp, number: int) -> None:
-    """Rewrite the replacements that lead to a result, the last one first."""
+    """Rewrite the replacements that lead to a result, last one first."""
     terminator = function.body.block.last_op
     assert terminator is not None
     value = terminator.operands[number]

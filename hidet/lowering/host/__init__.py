@@ -1,1 +1,1 @@
-"""Passes over host functions: the launches between the inputs and the outputs of a program."""
+"""Passes on host functions: memory planning and launches."""

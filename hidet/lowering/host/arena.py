@@ -1,15 +1,15 @@
-"""Where buffers with known lifetimes lie in one block of memory."""
+"""Static memory planning: offsets of buffers with known lifetimes in one arena."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 ALIGNMENT = 256
-"""What every offset is a multiple of, in bytes; it is that of CUDA's own allocations."""
+"""The alignment of offsets in bytes, that of CUDA's allocations."""
 
 
 @dataclass(frozen=True)
 class Lifetime:
-    """A buffer of `size` bytes that is in use from step `first` to step `last`, both included."""
+    """A buffer of `size` bytes that is live from step `first` to step `last`, inclusive."""
 
     first: int
     last: int
@@ -17,22 +17,21 @@ class Lifetime:
 
 
 def align(size: int) -> int:
-    """Round a number of bytes up to the alignment."""
+    """Round a size up to the alignment."""
     return -(-size // ALIGNMENT) * ALIGNMENT
 
 
 def place(lifetimes: Sequence[Lifetime]) -> tuple[list[int], int]:
-    """Give each buffer an offset so that buffers in use at the same step do not overlap.
+    """Assign offsets so that buffers that are live at the same step do not overlap.
 
-    The largest buffer is placed first, each at the lowest offset that is free for its whole
-    lifetime. Apart from sorting, the work is proportional to the number of pairs of buffers in use
-    at the same step, so it grows linearly with the length of a program. A buffer of size 0 lies at
-    offset 0.
+    Buffers are placed by decreasing size, each at the lowest offset that is free during its
+    lifetime. Apart from sorting, the work is proportional to the number of overlapping pairs. Empty
+    buffers are at offset 0.
 
     Returns:
-        The offsets, and the size of the block.
+        The offsets, and the size of the arena.
     """
-    neighbours = _overlaps(lifetimes)
+    overlaps = _overlaps(lifetimes)
     offsets: list[int | None] = [None] * len(lifetimes)
     total = 0
     by_size = sorted(range(len(lifetimes)), key=lambda i: (-lifetimes[i].size, lifetimes[i].first))
@@ -40,7 +39,7 @@ def place(lifetimes: Sequence[Lifetime]) -> tuple[list[int], int]:
         size = align(lifetimes[index].size)
         taken = sorted(
             (offset, offset + align(lifetimes[other].size))
-            for other in neighbours[index]
+            for other in overlaps[index]
             if (offset := offsets[other]) is not None
         )
         offsets[index] = offset = _first_gap(taken, size)
@@ -49,22 +48,22 @@ def place(lifetimes: Sequence[Lifetime]) -> tuple[list[int], int]:
 
 
 def _overlaps(lifetimes: Sequence[Lifetime]) -> list[list[int]]:
-    """Find for each buffer the others in use at the same step, by one sweep over the steps."""
-    neighbours: list[list[int]] = [[] for _ in lifetimes]
+    """Return for each buffer those with an overlapping lifetime, by a sweep over the steps."""
+    overlaps: list[list[int]] = [[] for _ in lifetimes]
     live: list[int] = []
     for index in sorted(range(len(lifetimes)), key=lambda i: lifetimes[i].first):
         if not lifetimes[index].size:
             continue
         live = [other for other in live if lifetimes[other].last >= lifetimes[index].first]
         for other in live:
-            neighbours[index].append(other)
-            neighbours[other].append(index)
+            overlaps[index].append(other)
+            overlaps[other].append(index)
         live.append(index)
-    return neighbours
+    return overlaps
 
 
 def _first_gap(taken: Sequence[tuple[int, int]], size: int) -> int:
-    """Find the lowest offset at which `size` bytes are free, given what is taken in order."""
+    """Return the lowest offset with `size` free bytes, given sorted occupied ranges."""
     position = 0
     for start, stop in taken:
         if size and position + size <= start:

@@ -1,4 +1,4 @@
-"""The pass `overlap-launches`: which kernels begin before those ahead of them are over."""
+"""The pass `overlap-launches`: overlaps kernels by programmatic dependent launch."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
@@ -9,7 +9,6 @@ from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, UnitAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint
 from xdsl.traits import MemoryEffectKind
 
@@ -29,20 +28,20 @@ _MEMORY = MemRefType | cuda.TensorMapType
 
 @dataclass(frozen=True)
 class OverlapLaunchesPass(ModulePass):
-    """Have kernels begin before those ahead of them are over, and wait for these themselves.
+    """Start kernels before their predecessors have finished, with explicit waits.
 
-    Expects what `pass-tensor-maps` leaves. Where @forward launches several kernels, each of them
-    prepares what concerns its block alone, fetches what no launch writes (weights, as a rule), and
-    waits ahead of all other accesses to global memory (CUDA C++ Programming Guide, Programmatic
-    Dependent Launch). All threads wait, on all paths. So no kernel is over before those that it
-    waits for, and who has waited for the launch ahead has waited for all ahead of that. Behind the
-    wait a kernel lets the next one begin (`cuda.launch_dependents`): two of them are under way at
-    most. A kernel that waits already stays as its author wrote it.
+    Expects the output of `pass-tensor-maps`. If @forward launches several kernels, each of them
+    does block-local setup, prefetches what no launch writes (usually weights), and waits before its
+    first other access to global memory (CUDA C++ Programming Guide, Programmatic Dependent Launch).
+    All threads wait, on all paths, so no kernel finishes before its predecessors: a wait for the
+    previous launch is a wait for all earlier ones. After the wait, the kernel lets the next one
+    start (`cuda.launch_dependents`), so at most two are in flight. Kernels with explicit waits are
+    left alone.
 
-    Leaves `programmatic` on the launches of kernels with a `cuda.grid_dependency_wait`, on no
-    other. What such a kernel reads is `cuda.awaited` unless it is an input or a weight: nvcc takes
-    what is `__restrict__` and only read for constant while the kernel runs, so that loads might not
-    wait, and find what an L1 cache holds from before.
+    Leaves `programmatic` on exactly the launches of kernels with a `cuda.grid_dependency_wait`.
+    What such a kernel reads is `cuda.awaited` unless it is an input or a weight: nvcc assumes that
+    read-only `__restrict__` memory is constant during the kernel, and might use loads that do not
+    wait, or stale L1 lines.
     """
 
     name = "overlap-launches"
@@ -54,13 +53,13 @@ class OverlapLaunchesPass(ModulePass):
         """Run on all kernels and launches of a module."""
         launches = _launches_of_forward(op)
         count = sum(map(len, launches.values()))
-        insert = self.overlap_launches and count > 1 and _can_wait(Arch.parse(self.arch))
+        arch = Arch.parse(self.arch)
+        can_wait = not arch.is_cpu and cuda.GridDependencyWaitOp().instruction.runs_on(arch)
+        insert = self.overlap_launches and count > 1 and can_wait
         for kernel in kernels_of(op):
             own = launches[kernel.sym_name.data]
             if insert and own and not waits_for_launches(kernel):
-                _WaitLate(_constants_of(kernel, own)).match_and_rewrite(
-                    kernel, PatternRewriter(kernel)
-                )
+                _insert_wait(kernel, _constants_of(kernel, own))
             if waits_for_launches(kernel):
                 _mark_awaited(kernel, own)
         waiting = {kernel.sym_name.data for kernel in kernels_of(op) if waits_for_launches(kernel)}
@@ -70,53 +69,41 @@ class OverlapLaunchesPass(ModulePass):
                 launch.programmatic = UnitAttr() if waits else None
 
 
-@dataclass(frozen=True)
-class _WaitLate(RewritePattern):
-    """Wait ahead of the first access to global memory that others write; let the next begin.
+def _insert_wait(kernel: cuda.KernelOp, constants: Collection[SSAValue]) -> None:
+    """Wait before the first access to memory that others write; then release the next kernel."""
+    block = kernel.body.block
+    ops = (op for op in block.ops if not all(_may_precede(each, constants) for each in op.walk()))
+    first = next(ops, None)
+    at = InsertPoint.at_end(block) if first is None else InsertPoint.before(first)
+    builder = KernelBuilder.like(kernel, at)
+    builder.insert(cuda.GridDependencyWaitOp())
+    awaited = [argument for argument in kernel.arguments if argument not in constants]
+    if any(isinstance(argument.type, cuda.TensorMapType) for argument in awaited):
+        # The wait orders the generic proxy only; TMA copies need a proxy fence.
+        builder.insert(cuda.EffectOp("fence_proxy_async_global", ()))
+    builder.insert(cuda.LaunchDependentsOp())
 
-    Attributes:
-        constants: the arguments of the kernel that no launch writes.
-    """
 
-    constants: Collection[SSAValue]
+def _may_precede(op: Operation, constants: Collection[SSAValue]) -> bool:
+    """Return whether an op by itself accesses no memory that others write, and does not exit."""
+    if isinstance(op, cuda.InstructionOp) or op.has_trait(cuda.BlockBarrier):
+        # Its ordering effects concern accesses of others.
+        memory = [value for value in op.operands if isinstance(value.type, _MEMORY)]
+        return all(_is_own(value, constants) for value in memory)
+    effects = effects_of(op)
+    if effects is None or isinstance(op, cuda.LeaveOp):
+        return False
+    kinds = MemoryEffectKind.READ, MemoryEffectKind.WRITE
+    return all(_is_own(value, constants) for kind in kinds for value in accessed(effects, kind))
 
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: cuda.KernelOp, rewriter: PatternRewriter) -> None:
-        """Rewrite a kernel that does not wait."""
-        block = op.body.block
-        first = next((each for each in block.ops if not self._goes_ahead(each)), None)
-        at = InsertPoint.at_end(block) if first is None else InsertPoint.before(first)
-        builder = KernelBuilder.like(op, at)
-        builder.insert(cuda.GridDependencyWaitOp())
-        awaited = [argument for argument in op.arguments if argument not in self.constants]
-        if any(isinstance(argument.type, cuda.TensorMapType) for argument in awaited):
-            # What the wait lets the thread see, its copies by TMA have to see as well.
-            builder.insert(cuda.EffectOp("fence_proxy_async_global", ()))
-        builder.insert(cuda.LaunchDependentsOp())
 
-    def _goes_ahead(self, op: Operation) -> bool:
-        """Return whether nothing in an operation has to wait."""
-        return all(self._is_alone(inner) for inner in op.walk())
-
-    def _is_alone(self, op: Operation) -> bool:
-        """Return whether an operation by itself accesses nothing that others write, and goes on."""
-        if isinstance(op, cuda.InstructionOp) or op.has_trait(cuda.BlockBarrier):
-            # What it orders besides are accesses of others.
-            memory = [value for value in op.operands if isinstance(value.type, _MEMORY)]
-            return all(map(self._is_own, memory))
-        effects = effects_of(op)
-        if effects is None or isinstance(op, cuda.LeaveOp):
-            return False
-        kinds = MemoryEffectKind.READ, MemoryEffectKind.WRITE
-        return all(self._is_own(value) for kind in kinds for value in accessed(effects, kind))
-
-    def _is_own(self, value: SSAValue | None) -> bool:
-        """Return whether memory belongs to the block or the thread, or nobody writes it."""
-        if value is None:
-            return False
-        root = root_of(value)
-        is_local = is_memref(root.type) and cuda.space_of(root.type) is not cuda.Space.GLOBAL
-        return is_local or root in self.constants
+def _is_own(value: SSAValue | None, constants: Collection[SSAValue]) -> bool:
+    """Return whether memory is local to the block, or constant."""
+    if value is None:
+        return False
+    root = root_of(value)
+    is_local = is_memref(root.type) and cuda.space_of(root.type) is not cuda.Space.GLOBAL
+    return is_local or root in constants
 
 
 def _constants_of(kernel: cuda.KernelOp, launches: Sequence[cuda.LaunchOp]) -> set[SSAValue]:
@@ -129,7 +116,7 @@ def _constants_of(kernel: cuda.KernelOp, launches: Sequence[cuda.LaunchOp]) -> s
 
 
 def _mark_awaited(kernel: cuda.KernelOp, launches: Sequence[cuda.LaunchOp]) -> None:
-    """Mark what a kernel reads that is not constant in all launches of it."""
+    """Mark the arguments that a kernel reads and that are not constant in all its launches."""
     read = set(_read_by(kernel))
     kernel.mark_arguments(
         AWAITED,
@@ -143,7 +130,7 @@ def _mark_awaited(kernel: cuda.KernelOp, launches: Sequence[cuda.LaunchOp]) -> N
 
 
 def _read_by(kernel: cuda.KernelOp) -> Iterator[SSAValue]:
-    """Give the memrefs that a kernel reads or may read."""
+    """Yield the memrefs that a kernel may read."""
     for op in kernel.body.walk():
         effects = effects_of(op)
         found = op.operands if effects is None else accessed(effects, MemoryEffectKind.READ)
@@ -151,7 +138,7 @@ def _read_by(kernel: cuda.KernelOp) -> Iterator[SSAValue]:
 
 
 def _is_constant(value: SSAValue) -> bool:
-    """Return whether no launch of the host function writes what one of them gets."""
+    """Return whether no launch of the host function writes an argument of a launch."""
     match value.owner:
         case cuda.TensorMapOp() as op:
             return _is_constant(op.buffer)
@@ -159,16 +146,12 @@ def _is_constant(value: SSAValue) -> bool:
             return op.kind.data is not cuda.BufferKind.ARENA
         case Block():
             assert isinstance(value, BlockArgument)
+            function = value.block.parent_op()
             is_input = value.index < len(value.block.args) - _output_count(value.block)
-            return is_input and not _is_updated(value)
+            updates = dict(updates_of(function)) if isinstance(function, FuncOp) else {}
+            return is_input and value not in updates
         case _:
-            return True  # a number
-
-
-def _is_updated(value: BlockArgument) -> bool:
-    """Return whether a function gives an argument a new content."""
-    function = value.block.parent_op()
-    return isinstance(function, FuncOp) and value in dict(updates_of(function))
+            return True  # a scalar
 
 
 def _output_count(block: Block) -> int:
@@ -179,7 +162,7 @@ def _output_count(block: Block) -> int:
 
 
 def _launches_of_forward(module: ModuleOp) -> defaultdict[str, list[cuda.LaunchOp]]:
-    """Return the launches of @forward by the name of their kernel."""
+    """Return the launches of @forward by kernel name."""
     found: defaultdict[str, list[cuda.LaunchOp]] = defaultdict(list)
     for function in module.ops:
         if isinstance(function, FuncOp) and function.sym_name.data == FORWARD:
@@ -187,8 +170,3 @@ def _launches_of_forward(module: ModuleOp) -> defaultdict[str, list[cuda.LaunchO
                 if isinstance(op, cuda.LaunchOp):
                     found[op.kernel.string_value()].append(op)
     return found
-
-
-def _can_wait(arch: Arch) -> bool:
-    """Return whether a machine begins kernels early."""
-    return not arch.is_cpu and cuda.GridDependencyWaitOp().instruction.runs_on(arch)

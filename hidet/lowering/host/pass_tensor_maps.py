@@ -1,4 +1,4 @@
-"""The pass `pass-tensor-maps`: launches pass the tensor maps that kernels want."""
+"""The pass `pass-tensor-maps`: moves tensor maps from kernels to their launches."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -22,16 +22,15 @@ from hidet.errors import LegalityError
 
 @dataclass(frozen=True)
 class PassTensorMapsPass(ModulePass):
-    """Make tensor maps arguments of kernels, and have launches make them of buffers.
+    """Make tensor maps arguments of kernels, created by the host at each launch.
 
-    Expects what `plan-memory` leaves. What a kernel makes of an argument,
+    Expects the output of `plan-memory`. A map that a kernel makes of an argument,
 
         %m = cuda.tensor_map %x : memref<128xf16> -> !cuda.tensor_map<tensor<8x16xf16>, box [8, 16]>
 
-    becomes one more argument, equal maps the same one, and an argument that nothing else uses goes.
-    Leaves the operation in the host function, ahead of each launch; also where a launch passes a
-    buffer for what has been a tensor map from the start, as in kernels of scripts. A new argument
-    is only read if the old one is.
+    becomes an argument, shared by equal maps; arguments without other uses are dropped. Leaves the
+    op in the host function, before each launch; also where a launch passes a buffer for an argument
+    that is a tensor map, as for kernels of scripts. A new argument has the attributes of the old.
     """
 
     name = "pass-tensor-maps"
@@ -56,10 +55,10 @@ def _move_maps(kernel: KernelOp) -> Sequence[tuple[int, TensorMapOp]]:
     """Make the tensor maps of a kernel its last arguments.
 
     Returns:
-        For each of them the number of the argument that it is made of, and how.
+        For each, the position of its buffer among the arguments, and the op.
 
     Raises:
-        LegalityError: a map is made of something else than an argument.
+        LegalityError: a map is made of something other than an argument.
     """
     block = kernel.body.block
     names = {value.name_hint for op in kernel.walk() for value in _values_of(op)}
@@ -85,7 +84,7 @@ def _move_maps(kernel: KernelOp) -> Sequence[tuple[int, TensorMapOp]]:
 
 
 def _values_of(op: Operation) -> Iterator[SSAValue]:
-    """Give the results of an operation and the arguments of its blocks."""
+    """Yield the results of an op and the arguments of its blocks."""
     yield from op.results
     for region in op.regions:
         for block in region.blocks:
@@ -98,14 +97,7 @@ def _pass_maps(
     maps: Sequence[tuple[int, TensorMapOp]],
     dropped: Sequence[int],
 ) -> None:
-    """Have a launch pass maps: after all else, and for buffers where the kernel takes maps.
-
-    Args:
-        launch: the launch.
-        kernel: its kernel, before arguments are dropped.
-        maps: what `_move_maps` gives.
-        dropped: the numbers of the arguments that are dropped.
-    """
+    """Pass maps in a launch: appended, and for buffers where the kernel takes maps."""
     builder = Builder(InsertPoint.before(launch))
 
     def map_of(value: SSAValue, like: TensorMapOp | TensorMapType) -> SSAValue:

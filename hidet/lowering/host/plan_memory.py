@@ -1,4 +1,4 @@
-"""The pass `plan-memory`: every tensor of a host function gets its place in memory."""
+"""The pass `plan-memory`: bufferizes host functions and allocates their memory."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -42,33 +42,32 @@ from hidet.lowering.host.arena import Lifetime, align, place
 
 @dataclass(frozen=True)
 class PlanMemoryPass(ModulePass):
-    """Give every tensor of the host functions its place in memory.
+    """Assign memory to every tensor of the host functions.
 
-    Expects `@forward`, and `@prepare` where something depends on weights alone, made of
-    `graph.constant`, `cuda.launch` and `func.return` on tensors, and of the numbers that launches
-    pass, `arith.constant`. Leaves them on memrefs:
+    Expects `@forward`, and `@prepare` if something depends on weights alone, with `graph.constant`,
+    `cuda.launch` and `func.return` on tensors, and `arith.constant` for scalar arguments of
+    launches. Leaves them on memrefs:
 
-    - inputs are arguments, outputs are further arguments at the end, nothing is returned;
+    - inputs are arguments, outputs are further arguments at the end, and nothing is returned;
     - a weight is `cuda.buffer constant "p0"`, a result of `@prepare` is
       `cuda.buffer prepared offset 0` in both functions;
-    - any other result of a launch is `cuda.buffer arena offset 4096`, and launches list what
-      they write after what they read.
+    - any other result of a launch is `cuda.buffer arena offset 4096`; launches list results after
+      operands.
 
-    An output never lies in the arena. Where it is no result of a launch, or one that is returned
-    twice, a `memref.copy` at the end fills it; at the beginning, where it is an argument that is
-    written. What a result of a launch holds when the kernel begins lies where the result does.
+    Outputs are never in the arena. A `memref.copy` at the end fills an output that is not the
+    result of a launch or is returned twice; at the start, if it is an argument that is overwritten.
+    An in-place operand of a launch shares the memory of its result.
 
-    The new content of an argument, of which `updates` says which result it is, is no output: it
-    lies where the argument does, unless a launch reads the old content while or after it is
-    written. Then it is copied there at the end.
+    The new content of an argument (the `updates` attribute) is not an output: it is written to the
+    argument itself, or copied there at the end if a launch still reads the old content.
 
-    A buffer of the arena is in use from the launch that writes it to the last launch that reads it,
-    both included, so a kernel never writes what it reads; within that, buffers share memory as
-    `arena.place` describes.
+    An arena buffer is live from the launch that writes it to the last launch that reads it,
+    inclusive, so no kernel overwrites its inputs; `arena.place` shares memory within that
+    constraint.
 
     The functions carry `outputs`, the number of outputs among their arguments, `arena_bytes` and
-    `prepared_bytes`. The work is linear in the number of
-    launches as long as the number of tensors in use at one time does not grow with it.
+    `prepared_bytes`. The pass is linear in the number of launches while the number of
+    simultaneously live tensors is bounded.
     """
 
     name = "plan-memory"
@@ -89,9 +88,9 @@ class PlanMemoryPass(ModulePass):
 
 @dataclass
 class _Prepared:
-    """What `@prepare` returns: where each result lies, and the bytes of all together.
+    """The memory of the results of `@prepare`.
 
-    A place is an offset, or the name of a constant that `@prepare` hands through.
+    A place is an offset, or the name of a constant that `@prepare` returns unchanged.
     """
 
     places: dict[str, int | str] = field(default_factory=dict[str, int | str])
@@ -99,7 +98,7 @@ class _Prepared:
 
 
 class _Function:
-    """The rewriting of one host function, whose body is a straight line."""
+    """Bufferizes one host function, which is straight-line code."""
 
     def __init__(self, function: FuncOp, prepared: _Prepared) -> None:
         self.function = function
@@ -110,7 +109,7 @@ class _Function:
         self.arena_bytes = 0
 
     def rewrite(self) -> None:
-        """Replace tensors by memrefs, operation by operation."""
+        """Replace tensors by memrefs."""
         operations = list(self.block.ops)
         self._check(operations)
         for argument in list(self.block.args):
@@ -126,7 +125,7 @@ class _Function:
             if isinstance(op, ConstantOp):
                 self._place_constant(op)
             elif isinstance(op, arith.ConstantOp):
-                self.buffers[op.result] = op.result  # a number, which is passed as it is
+                self.buffers[op.result] = op.result  # a scalar argument
         copied: dict[SSAValue, SSAValue] = {}
         if not self.is_prepare:
             copied = self._bind_updates(updates, launches, homes, operations[-1])
@@ -148,7 +147,7 @@ class _Function:
         self.function.attributes[ARENA_BYTES] = IntegerAttr(self.arena_bytes, i64)
 
     def _check(self, operations: list[Operation]) -> None:
-        """Refuse operations that an earlier pass should have taken."""
+        """Reject ops that an earlier pass should have lowered."""
         for op in operations:
             if not isinstance(op, ConstantOp | arith.ConstantOp | LaunchOp | ReturnOp):
                 raise VerifyException(
@@ -158,7 +157,7 @@ class _Function:
                 )
 
     def _keep_results(self, launches: list[LaunchOp], returned: tuple[SSAValue, ...]) -> None:
-        """Give each result of `@prepare` a place that outlives the call."""
+        """Allocate the results of `@prepare` in memory that outlives the call."""
         for position, value in enumerate(returned):
             name = prepared_name(position)
             if isinstance(value.owner, ConstantOp):
@@ -178,7 +177,7 @@ class _Function:
             self._insert(buffer, before=launches[0], named=value)
 
     def _place_constant(self, op: ConstantOp) -> None:
-        """Refer to a weight by its name, to a result of `@prepare` by its offset."""
+        """Create the buffer of a weight, or of a result of `@prepare`."""
         memref = _memref(op.result.type)
         place = self.prepared.places.get(op.key.data, op.key.data)
         if isinstance(place, int):
@@ -194,10 +193,10 @@ class _Function:
         homes: Mapping[SSAValue, SSAValue],
         end: Operation,
     ) -> dict[SSAValue, SSAValue]:
-        """Have the new content of arguments written where these lie.
+        """Bind new contents of arguments to the arguments' buffers.
 
         Returns:
-            For new content that must be elsewhere at first, its argument.
+            The argument of each new content that must be copied at the end.
         """
         copied: dict[SSAValue, SSAValue] = {}
         first_write: dict[SSAValue, int] = {}
@@ -235,14 +234,16 @@ class _Function:
         written: Collection[SSAValue],
         operations: list[Operation],
     ) -> None:
-        """Add an argument for each output: what a launch writes, or what a copy fills."""
+        """Add an argument for each output, written by a launch or filled by a copy."""
         for position, value in enumerate(returned):
             is_bound = value in self.buffers
             memref = self.buffers[value].type if is_bound else _memref(value.type)
             output = self.block.insert_arg(memref, len(self.block.args))
             output.name_hint = f"out{position}"
             if is_bound:
-                place = operations[0 if value in written else -1]  # ahead of what writes it
+                place = operations[
+                    0 if value in written else -1
+                ]  # before its argument is overwritten
                 self._insert(CopyOp(self.buffers[value], output), before=place)
             else:
                 self.buffers[value] = output
@@ -253,13 +254,7 @@ class _Function:
         homes: Mapping[SSAValue, SSAValue],
         copied: Collection[SSAValue],
     ) -> None:
-        """Give each remaining result of a launch an offset, and a buffer ahead of the launches.
-
-        Args:
-            launches: the launches, in order.
-            homes: where results lie that are written over; see `_find_homes`.
-            copied: what is copied at the end.
-        """
+        """Allocate the remaining results of launches in the arena."""
         first_step: dict[SSAValue, int] = {}
         last_use: dict[SSAValue, int] = {}
         for step, op in enumerate(launches):
@@ -281,7 +276,7 @@ class _Function:
             self._insert(buffer, before=launches[step], named=value)
 
     def _insert(self, op: Operation, *, before: Operation, named: SSAValue | None = None) -> None:
-        """Insert an operation with the location of another; its result stands for `named`."""
+        """Insert an op at the location of another; its result becomes the buffer of `named`."""
         op.location = before.location
         Rewriter.insert_op(op, InsertPoint.before(before))
         if named is not None:
@@ -290,12 +285,9 @@ class _Function:
 
 
 def _find_homes(launches: list[LaunchOp]) -> dict[SSAValue, SSAValue]:
-    """Find what lies where the result of a later launch does, which holds it at first.
+    """Map in-place operands to the last result that shares their memory.
 
-    An argument may be so, too, and stays where it is.
-
-    Returns:
-        For such values, the last of the results that lie in the same place.
+    Arguments of the function stay in their own buffers.
     """
     homes: dict[SSAValue, SSAValue] = {}
     for op in reversed(launches):
@@ -313,7 +305,6 @@ def _find_homes(launches: list[LaunchOp]) -> dict[SSAValue, SSAValue]:
 
 
 def _memref(tensor: Attribute) -> MemRefType[Attribute]:
-    """Give the type of the memory of a tensor: contiguous, in global memory."""
     if not isinstance(tensor, TensorType):
         raise VerifyException(f"a host function works on tensors before plan-memory, not {tensor}")
     shaped = cast("TensorType[Attribute]", tensor)
@@ -321,7 +312,7 @@ def _memref(tensor: Attribute) -> MemRefType[Attribute]:
 
 
 def _size(memref: MemRefType[Attribute]) -> int:
-    """Give the bytes of a contiguous memref; i1 takes a byte."""
+    """Return the bytes of a contiguous memref; i1 takes a byte."""
     element = memref.element_type
     if not isinstance(element, IntegerType | AnyFloat):
         raise VerifyException(f"a tensor has elements of type {element}, whose size is unknown")

@@ -1,1 +1,1 @@
-"""Passes that build kernels in task verbs and lower them to what one thread does."""
+"""Passes on the `task` level: from block-level schedules to per-thread code."""

@@ -1,4 +1,4 @@
-"""How a copy of a tile is spelled out; shared by `inline-compute` (views) and `lower-task`."""
+"""Expansion of tile copies to loops, for `inline-compute` (views) and `lower-task`."""
 
 from collections.abc import Sequence
 
@@ -16,15 +16,11 @@ from hidet.rewriting.builder import Index, KernelBuilder
 
 
 def expand_copy(op: CopyOp, part: TaskMap | None = None, first: int = 0) -> ForeachOp:
-    """Insert before a copy the foreach that does the same, element by element.
+    """Insert before a copy the foreach that makes it element by element.
 
-    Reads outside of the source give zero, writes outside of the target are left out; the guard
-    surrounds all that the element costs, so a view is evaluated in bounds only.
-
-    Args:
-        op: the copy.
-        part: who copies what of a part of the columns; all are copied where it is left out.
-        first: the first column of the part.
+    Reads out of bounds yield zero, writes out of bounds are dropped. The guard surrounds the
+    evaluation of the element, so views are evaluated in bounds only. `part` is the map of a slice
+    of the columns that starts at column `first`.
     """
     builder = KernelBuilder(InsertPoint.before(op))
     reads, other, offsets = op.reads, op.other, op.offsets
@@ -56,7 +52,7 @@ def expand_copy(op: CopyOp, part: TaskMap | None = None, first: int = 0) -> Fore
 def _inside(
     builder: KernelBuilder, place: Sequence[SSAValue], extents: Sequence[Index], lead: int
 ) -> SSAValue:
-    """Return whether a place lies in the other side's shape; leading dimensions always do."""
+    """Return whether an index is in bounds; leading dimensions always are."""
     return builder.all_of(
         [
             builder.less(index, extent)
@@ -68,7 +64,7 @@ def _inside(
 def _guarded_load(
     builder: KernelBuilder, inside: SSAValue, source: SSAValue, place: Sequence[SSAValue]
 ) -> SSAValue:
-    """Load an element where it exists, zero elsewhere."""
+    """Load an element, zero out of bounds."""
     kind = element_of(source)
     then, otherwise = Block(), Block()
     with builder.inside(then):

@@ -1,4 +1,4 @@
-"""Barriers of warp groups: which threads wait for each other, and at which barrier."""
+"""Barriers of the block and of warp groups."""
 
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import IntegerAttr, i32, i64
@@ -6,20 +6,21 @@ from xdsl.ir import Operation
 
 from hidet.analysis.kernels import kernel_of
 from hidet.dialects.constants import known_index
-from hidet.dialects.cuda import BarrierArriveOp, BarrierSyncOp, SyncThreadsOp
+from hidet.dialects.cuda import (
+    BarrierArriveOp,
+    BarrierSyncOp,
+    Dimension,
+    KernelOp,
+    SyncThreadsOp,
+    ThreadIdOp,
+)
 from hidet.dialects.task.group import BARRIERS, GroupOp, group_around
 from hidet.errors import ScheduleError
-from hidet.rewriting.builder import KernelBuilder
+from hidet.rewriting.builder import Index, KernelBuilder
 
 
 def insert_barrier(builder: KernelBuilder, at: Operation) -> None:
-    """Insert where a builder stands a barrier of all threads that come by an op.
-
-    They are those of the block, or of the group around the op.
-
-    Raises:
-        ScheduleError: the block has no barrier left for the group.
-    """
+    """Insert a barrier of all threads that execute an op: those of the block or of its group."""
     group = group_around(at)
     if group is None or len(group.threads) == kernel_of(at).threads:
         builder.insert(SyncThreadsOp())
@@ -28,10 +29,19 @@ def insert_barrier(builder: KernelBuilder, at: Operation) -> None:
     builder.insert(BarrierSyncOp(number, len(group.threads)))
 
 
-def _barrier_of(group: GroupOp) -> int:
-    """Return the barrier of a group: its own, that of its threads elsewhere, or the last free one.
+def thread_index(builder: KernelBuilder, kernel: KernelOp) -> Index:
+    """Return the linear index of the thread in its block, x fastest."""
+    ids = [
+        builder.insert(ThreadIdOp(dimension)).result if extent != 1 else 0
+        for dimension, extent in zip(Dimension, kernel.block_dims, strict=True)
+    ]
+    return builder.linearize(ids[::-1], kernel.block_dims[::-1])
 
-    Kernels count their own barriers from the first one on.
+
+def _barrier_of(group: GroupOp) -> int:
+    """Return the barrier number of a group: its own, that of an equal group, or a free one.
+
+    Numbers are assigned from the highest one down; kernels number explicit barriers from 1 up.
     """
     if group.barrier is None:
         taken: set[int] = set()
@@ -47,8 +57,8 @@ def _barrier_of(group: GroupOp) -> int:
             free = set(range(1, BARRIERS)) - taken
             if not free:
                 raise ScheduleError(
-                    "no barrier is left for a task.group",
-                    hint=f"a block has {BARRIERS}, the first of which is that of all its threads",
+                    "no named barrier is left for a task.group",
+                    hint=f"a block has {BARRIERS}, the first of which is cuda.sync_threads",
                 )
             group.barrier = IntegerAttr(max(free), i64)
     return group.barrier.value.data

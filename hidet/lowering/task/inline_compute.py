@@ -1,4 +1,4 @@
-"""The pass `inline-compute`: views disappear into the loads and stores that use them."""
+"""The pass `inline-compute`: inlines views into their loads and stores."""
 
 from dataclasses import dataclass
 
@@ -18,53 +18,49 @@ from hidet.rewriting.kernel_pass import KernelPass
 
 
 class ExpandCopyOfView(RewritePattern):
-    """A copy from or to a view is spelled out, because an element of it may cost arithmetic."""
+    """A copy from or to a view becomes a foreach over its elements."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: CopyOp, rewriter: PatternRewriter) -> None:
-        """Rewrite one copy whose other side is a view."""
         if isinstance(op.source.type, TensorType) or isinstance(op.target.type, TensorType):
             expand_copy(op)
             rewriter.erase(op)
 
 
 class InlineSink(RewritePattern):
-    """A store to a sink is replaced by the sink's body."""
+    """A store to a sink becomes the sink's body."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: SinkOp, rewriter: PatternRewriter) -> None:
-        """Inline one sink into its stores."""
         for use in list(op.result.uses):
             store = use.operation
             if not isinstance(store, StoreOp):
-                raise ScheduleError(f"{store.name} of a compute.sink; it can be stored to only")
+                raise ScheduleError(f"{store.name} of a compute.sink; only stores are allowed")
             KernelBuilder(InsertPoint.before(store)).splice(op.body, [*store.indices, store.value])
             rewriter.erase(store)
         rewriter.erase(op)
 
 
 class InlineGrid(RewritePattern):
-    """A grid of a kernel is replaced, where it is loaded, by its body.
+    """A load of a grid becomes the grid's body.
 
-    Grids are met consumers first: by then all loads of a grid are there.
+    Consumers are visited first: by then all loads of a grid exist.
     """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: GridOp, rewriter: PatternRewriter) -> None:
-        """Inline one grid into its loads."""
         inline_into_loads(op)
         for use in op.result.uses:
             raise ScheduleError(
-                f"{use.operation.name} of a compute.grid in a kernel; it can be loaded only"
+                f"{use.operation.name} of a compute.grid in a kernel; only loads are allowed"
             )
 
 
 class LowerReduce(RewritePattern):
-    """A reduction inside a body becomes a loop of the thread that adds up in a variable."""
+    """`compute.reduce` becomes a sequential loop with an accumulator variable."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: ReduceOp, rewriter: PatternRewriter) -> None:
-        """Rewrite one reduction."""
         builder = KernelBuilder(InsertPoint.before(op))
         total = builder.local_array(op.result.type, [])
         total.name_hint = "total"
@@ -79,9 +75,8 @@ class LowerReduce(RewritePattern):
 class InlineComputePass(KernelPass):
     """Inline the views of a kernel.
 
-    Expects kernels written against views: loads of grids, stores to sinks, copies of either.
-    Leaves loads and stores of buffers only; no compute.grid, compute.sink or compute.reduce is
-    left in a kernel.
+    Expects kernels written against views: loads of grids, stores to sinks, copies of either. Leaves
+    loads and stores of buffers, and no compute.grid, compute.sink or compute.reduce.
     """
 
     name = "inline-compute"

@@ -1,4 +1,4 @@
-"""The pass `insert-barriers`: a barrier wherever threads exchange data through shared memory."""
+"""The pass `insert-barriers`: inserts barriers between conflicting accesses to shared memory."""
 
 from __future__ import annotations
 
@@ -35,22 +35,22 @@ class Accesses:
     writes: set[SSAValue] = field(default_factory=lambda: set[SSAValue]())
 
     def add(self, other: Accesses) -> None:
-        """Take another set of accesses in."""
+        """Add other accesses."""
         self.reads |= other.reads
         self.writes |= other.writes
 
     def conflicts(self, later: Accesses) -> bool:
-        """Whether later accesses must wait for these: one of the two writes what both touch."""
+        """Return whether later accesses depend on these: RAW, WAR or WAW."""
         return bool(self.writes & (later.reads | later.writes) or self.reads & later.writes)
 
     def clear(self) -> None:
-        """Forget all accesses: a barrier has ordered them."""
+        """Drop all accesses, after a barrier."""
         self.reads.clear()
         self.writes.clear()
 
 
 def accesses_of(op: Operation) -> Accesses:
-    """Return the shared tiles that one op, with all that it contains, reads and writes."""
+    """Return the shared tiles that an op, nested ops included, reads and writes."""
     found = Accesses()
     for inner in op.walk():
         found.reads.update(map(root_of, filter(_is_shared, reads_of(inner))))
@@ -59,7 +59,7 @@ def accesses_of(op: Operation) -> Accesses:
 
 
 def _is_shared(value: SSAValue) -> bool:
-    """Return whether a value is a shared tile whose accesses nobody has ordered yet."""
+    """Return whether a value is a shared tile whose accesses are not ordered yet."""
     return (
         isinstance(value.type, MemRefType)
         and space_of(shaped_type(value)) is Space.SHARED
@@ -72,9 +72,9 @@ class Pending:
     """Accesses since the last barrier of the block.
 
     Attributes:
-        block: those by all threads.
-        groups: those of each group.
-        own: of these the ones since the last barrier of the group.
+        block: accesses by all threads.
+        groups: accesses by each group.
+        own: those of `groups` since the last barrier of the group.
     """
 
     block: Accesses = field(default_factory=Accesses)
@@ -82,17 +82,16 @@ class Pending:
     own: dict[GroupOp, Accesses] = field(default_factory=dict[GroupOp, Accesses])
 
     def add(self, other: Pending) -> None:
-        """Take other accesses in."""
+        """Add other accesses."""
         self.block.add(other.block)
         for mine, theirs in ((self.groups, other.groups), (self.own, other.own)):
             for group, accesses in theirs.items():
                 mine.setdefault(group, Accesses()).add(accesses)
 
     def conflicts(self, later: Pending) -> bool:
-        """Whether all threads must wait before later accesses.
+        """Return whether a block barrier is needed before later accesses.
 
-        A group waits for itself at its own barrier; groups without common threads do not wait for
-        each other.
+        A group synchronizes itself at its own barrier; disjoint groups are not synchronized.
         """
         everything = [later.block, *later.groups.values()]
         return (
@@ -107,7 +106,7 @@ class Pending:
         )
 
     def of(self, group: GroupOp) -> Accesses:
-        """Return the accesses of a group's threads since they last waited for each other."""
+        """Return the accesses of a group's threads since their last own barrier."""
         found = Accesses()
         for other, accesses in self.own.items():
             if other.threads == group.threads:
@@ -115,7 +114,7 @@ class Pending:
         return found
 
     def clear(self) -> None:
-        """Forget all accesses: a barrier has ordered them."""
+        """Drop all accesses, after a barrier."""
         self.block.clear()
         self.groups.clear()
         self.own.clear()
@@ -123,19 +122,19 @@ class Pending:
 
 @dataclass
 class _Barriers:
-    """Puts barriers into one kernel."""
+    """Inserts barriers into one kernel."""
 
     kernel: KernelOp
 
     @cached_property
     def divergence(self) -> DivergenceAnalysis:
-        """How the values of the kernel vary between threads; barriers change nothing in it."""
+        """The divergence analysis of the kernel, which barriers do not invalidate."""
         return analyse_divergence(self.kernel)
 
     def order(self, block: Block, pending: Pending) -> None:
-        """Put barriers into a block, given the accesses since the last barrier before it.
+        """Insert barriers into a block.
 
-        Afterwards `pending` holds the accesses since the last barrier at the end of the block.
+        `pending` are the accesses since the last barrier, and is updated.
         """
         for op in list(block.ops):
             if self._is_barrier(op):
@@ -152,9 +151,9 @@ class _Barriers:
                 pending.add(accesses)
 
     def _order_group(self, op: GroupOp, pending: Pending) -> None:
-        """Put barriers into a group, where it waits for itself, and before it.
+        """Insert barriers inside and before a group.
 
-        For other threads its own barriers do not count.
+        The group's own barriers do not synchronize other threads.
         """
         inside = Pending(groups={op: accesses_of(op)})
         self._wait(op, inside, pending)
@@ -166,11 +165,11 @@ class _Barriers:
         pending.add(inside)
 
     def _order_loop(self, op: scf.ForOp | scf.WhileOp, pending: Pending) -> None:
-        """Put barriers into a loop and before it.
+        """Insert barriers into a loop and before it.
 
-        The body is gone through twice: the second round starts with what the end of the body leaves
-        pending, and so finds the barriers that the back edge needs. Only then it is known what the
-        first iteration meets: where that has to wait for what is before the loop, it waits there.
+        The body is visited twice: the second visit starts with the accesses pending at its end, and
+        so inserts the barriers for loop-carried dependences. The accesses of the first iteration
+        before its first barrier are then checked against those before the loop.
         """
         blocks = [region.block for region in op.regions]
         inside = Pending()
@@ -184,7 +183,7 @@ class _Barriers:
         pending.add(inside)
 
     def _order_branch(self, op: scf.IfOp, pending: Pending) -> None:
-        """Put barriers into the arms of a branch; either may be what comes before the rest."""
+        """Insert barriers into both arms of a branch and merge what is pending after them."""
         before, after = Pending(), Pending()
         before.add(pending)
         for region in op.regions:
@@ -197,7 +196,7 @@ class _Barriers:
         pending.add(after)
 
     def _expose(self, block: Block, exposed: Pending) -> bool:
-        """Collect what a block accesses before its first barrier; return whether it has one."""
+        """Collect the accesses of a block before its first barrier; return whether it has one."""
         for op in block.ops:
             if self._is_barrier(op):
                 return True
@@ -214,11 +213,7 @@ class _Barriers:
         return False
 
     def is_collective(self, op: Operation) -> bool:
-        """Return whether all threads go through a loop or branch together, and can meet there.
-
-        They can where nothing that varies between threads decides about it, and there is a reason
-        to look for a place where it holds ops for which they have to.
-        """
+        """Return whether a loop or branch holds collective ops and is executed uniformly."""
         return (
             any(isinstance(inner, _COLLECTIVE) for inner in op.walk())
             and self.divergence.of_flow(op) is Divergence.NOWHERE
@@ -226,7 +221,7 @@ class _Barriers:
 
     @staticmethod
     def _is_barrier(op: Operation) -> bool:
-        """Return whether all that come by an op wait for each other there."""
+        """Return whether an op synchronizes all threads that execute it."""
         if not isinstance(op, BarrierSyncOp):
             return op.has_trait(BlockBarrier)
         group = group_around(op)
@@ -235,9 +230,9 @@ class _Barriers:
 
     @staticmethod
     def _wait(op: Operation, later: Pending, pending: Pending) -> None:
-        """Put a barrier before an op if what it accesses has to wait for pending accesses."""
+        """Insert a barrier before an op if its accesses conflict with pending ones."""
         conflict = pending.conflicts(later)
-        if isinstance(op, scf.ForOp | scf.WhileOp):  # whose groups have not waited for themselves
+        if isinstance(op, scf.ForOp | scf.WhileOp):  # groups inside are not synchronized yet
             conflict |= any(pending.of(g).conflicts(each) for g, each in later.groups.items())
         if conflict:
             insert_barrier(KernelBuilder(InsertPoint.before(op)), op)
@@ -252,15 +247,13 @@ _COLLECTIVE = (*_VERBS, ForeachOp, GroupOp, SyncThreadsOp, SyncVoteOp)
 class InsertBarriersPass(KernelPass):
     """Insert `cuda.sync_threads` between task ops that touch the same shared tile.
 
-    Expects kernels of collective task ops, one after the other under uniform control flow; leaves
-    a barrier before an op that reads what another thread may have written since the last barrier,
-    or overwrites what another may still read. Barriers that are there already count. A task op
-    itself is not looked into: threads of one `task.foreach` must not depend on each other. Nor are
-    loops and branches without task ops, or into which not all threads go: what threads exchange in
-    there is ordered by the barriers that stand there. In a `task.group` its threads wait for each
-    other alone, at a barrier of their own.
-    A kernel that is marked `cuda.explicit` has its barriers, unless it uses `task.copy`,
-    `task.matmul` or `task.combine`.
+    Expects kernels of collective task ops under uniform control flow. Inserts a barrier before an
+    op that reads what another thread may have written since the last barrier, or overwrites what
+    another may still read. Existing barriers count. The pass does not look into task ops:
+    iterations of one `task.foreach` must be independent. It does not look into loops and branches
+    without task ops or under divergent control flow either; those need explicit barriers. In a
+    `task.group` it inserts named barriers of the group. Kernels marked `cuda.explicit` are left
+    alone unless they use `task.copy`, `task.matmul` or `task.combine`.
     """
 
     name = "insert-barriers"

@@ -1,4 +1,4 @@
-"""Shared tiles with a layout become arrays; accesses to them find their swizzled place."""
+"""Lowering of shared tiles with a layout to arrays, with swizzled indices."""
 
 from collections.abc import Callable, Sequence
 from typing import cast
@@ -16,18 +16,17 @@ from hidet.errors import ScheduleError
 from hidet.rewriting.builder import Index, KernelBuilder
 
 SEGMENT = 16
-"""The bytes that stay together in a swizzled tile."""
+"""The bytes of a swizzle segment."""
 
 LINE = 128
-"""The bytes of all banks of shared memory: rows with one place in it trade segments."""
+"""The bytes of all shared memory banks."""
 
 
 class LowerSharedTile(RewritePattern):
-    """A shared tile with a layout becomes a plain array, of panels if it is swizzled."""
+    """A shared tile with a layout becomes a plain array, in panels if it is swizzled."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: memref.AllocaOp, rewriter: PatternRewriter) -> None:
-        """Rewrite one tile and the accesses to it."""
         tile, kind = op.memref, memref_type(op.memref)
         if not isinstance(kind.layout, SharedLayoutAttr):
             return
@@ -42,15 +41,9 @@ def replace_tile(
     array: SSAValue,
     place: Callable[[KernelBuilder, Sequence[SSAValue]], Sequence[Index]],
 ) -> None:
-    """Have all that access a tile access an array in its place.
+    """Replace a tile by an array in all accesses.
 
-    Args:
-        op: what allocates the tile.
-        array: the array.
-        place: gives the indices in the array of an element of the tile.
-
-    Raises:
-        ScheduleError: an operation accesses no single elements.
+    `place` returns the array indices of a tile element.
     """
     tile = op.memref
     array.name_hint = tile.name_hint
@@ -76,10 +69,10 @@ def replace_tile(
 
 
 def swizzled(builder: KernelBuilder, tile: SSAValue, indices: Sequence[SSAValue]) -> list[Index]:
-    """Return the indices, in the array of a tile with a layout, of an element of the tile.
+    """Return the array indices of an element of a shared tile with a layout.
 
-    Of n rows that begin in one line of banks, the segments of row r trade places with those of
-    number r % n: no two rows have one bank for the same segment.
+    Of the n rows that start at the same bank, row r has its segments permuted by XOR with r % n, so
+    that no two rows have the same segment in the same bank.
     """
     layout = cast("SharedLayoutAttr", memref_type(tile).layout).data
     *lead, row, column = indices

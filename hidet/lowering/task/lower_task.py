@@ -1,4 +1,4 @@
-"""The pass `lower-task`: from what a group of workers does to what one thread does."""
+"""The pass `lower-task`: lowers block-level task ops to per-thread code."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,8 +14,8 @@ from hidet.analysis.kernels import kernel_of
 from hidet.arch.fragments import ends_in
 from hidet.arch.limits import WARP
 from hidet.dialects.compute import LoadOp, ReduceKind, StoreOp
-from hidet.dialects.cuda import ShflOp, ThreadIdOp
-from hidet.dialects.cuda.attributes import Dimension, ShuffleKind, Space, space_of
+from hidet.dialects.cuda import ShflOp
+from hidet.dialects.cuda.attributes import ShuffleKind, Space, space_of
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.cuda.signs import mark_unsigned
 from hidet.dialects.cuda.table_ops import InstructionOp
@@ -27,7 +27,7 @@ from hidet.dialects.task.marks import ASYNC
 from hidet.errors import ScheduleError
 from hidet.lowering.single_walk import rewrite_once
 from hidet.lowering.task.expand import expand_copy
-from hidet.lowering.task.groups import insert_barrier
+from hidet.lowering.task.groups import insert_barrier, thread_index
 from hidet.lowering.task.lower_mma import lower_mma
 from hidet.lowering.task.lower_shared import LowerSharedTile, replace_tile
 from hidet.lowering.task.lower_wgmma import lower_wgmma
@@ -37,15 +37,15 @@ from hidet.rewriting.builder import Index, KernelBuilder
 from hidet.rewriting.kernel_pass import KernelPass
 
 MAX_UNROLLED = 64
-"""Loops over the tasks of a thread are unrolled up to this many steps."""
+"""Loops over the tasks of a thread are unrolled up to this many iterations."""
 
 MAX_REGISTERS = 256
-"""Loops over the registers of a tile are unrolled up to this many steps, since an index has to be
-known for an element to be in a register (PTX ISA: a thread has up to 255 of them)."""
+"""Loops over the registers of a tile are unrolled up to this many iterations: only elements at
+constant indices stay in registers (PTX ISA: a thread has up to 255 of them)."""
 
 
 def first_task(builder: KernelBuilder, tasks: TaskMap, worker: SSAValue) -> list[Index]:
-    """Return the first task of a worker, from the spatial digits of the map."""
+    """Return the first task of a worker, computed from the spatial digits of the map."""
     task: list[Index] = [0] * tasks.rank
     for digit in tasks.spatial_digits:
         number = builder.div(worker, digit.weight)
@@ -56,11 +56,10 @@ def first_task(builder: KernelBuilder, tasks: TaskMap, worker: SSAValue) -> list
 
 
 class LowerForeach(RewritePattern):
-    """A foreach becomes one loop for each repeat digit of its map, around the body."""
+    """`task.foreach` becomes a loop nest over the repeat digits of its map."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: ForeachOp, rewriter: PatternRewriter) -> None:
-        """Rewrite one foreach."""
         builder = KernelBuilder(InsertPoint.before(op))
         tasks = op.tasks
         task = first_task(builder, tasks, op.worker)
@@ -90,7 +89,6 @@ class LowerForeach(RewritePattern):
 
 
 def _uses_tiles(op: ForeachOp) -> bool:
-    """Return whether the body of a foreach accesses tiles in registers."""
     return any(
         is_memref(operand.type) and space_of(operand.type) is Space.REGISTER
         for each in op.body.walk()
@@ -99,42 +97,37 @@ def _uses_tiles(op: ForeachOp) -> bool:
 
 
 class LowerCopy(RewritePattern):
-    """A copy between a tile and a buffer becomes a foreach over the elements of the tile."""
+    """A `task.copy` between a tile and a buffer becomes a `task.foreach` over its elements."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: CopyOp, rewriter: PatternRewriter) -> None:
-        """Rewrite one copy."""
         expand_copy(op)
         rewriter.erase(op)
 
 
 class LowerMatmul(RewritePattern):
-    """A product of tiles becomes what its instruction takes: fragments, descriptors, or elements.
-
-    By FMA, k is the loop outside, the worker's elements are inside.
-    """
+    """`task.matmul` becomes mma.sync or wgmma instructions, or scalar FMA with k outermost."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: MatmulOp, rewriter: PatternRewriter) -> None:
-        """Rewrite one product."""
         if op.instruction is not None:
             lower = lower_wgmma if op.can_be_async else lower_mma
             lower(op, op.instruction)
             rewriter.erase(op)
             return
         if space_of(op.lhs.type) is not Space.SHARED:
-            raise ScheduleError("by FMA threads multiply shared tiles only")
+            raise ScheduleError("a matmul by FMA takes shared tiles only")
         builder = KernelBuilder(InsertPoint.before(op))
         result = element_of(op.accumulator)
         with builder.loop(op.depth, unroll=True, name="k") as k:
             foreach = builder.insert(ForeachOp(op.accumulator, op.worker))
             with builder.inside(foreach.body.block):
                 i, j = foreach.indices
-                factors = [
+                operands = [
                     _extended(builder, builder.load(op.lhs, [*op.lhs_offsets, i, k]), result),
                     _extended(builder, builder.load(op.rhs, [*op.rhs_offsets, k, j]), result),
                 ]
-                product = builder.combine(ReduceKind.MUL, *factors)
+                product = builder.combine(ReduceKind.MUL, *operands)
                 total = builder.combine(
                     ReduceKind.ADD, builder.load(op.accumulator, [i, j]), product
                 )
@@ -143,20 +136,18 @@ class LowerMatmul(RewritePattern):
 
 
 def _extended(builder: KernelBuilder, value: SSAValue, kind: Attribute) -> SSAValue:
-    """Return a float in the accumulator's type."""
     return value if value.type == kind else builder.insert(ExtFOp(value, kind)).result
 
 
 class LowerCombine(RewritePattern):
-    """A combination becomes butterfly shuffles in each warp, then an exchange between warps.
+    """`task.combine` becomes butterfly shuffles within each warp, then an exchange between warps.
 
-    Lanes that hold the same element are those that differ in the replicate digits of the map.
-    Between warps the partial values go through shared memory.
+    Lanes that hold the same element differ in the replicate digits of the map. Partial values of
+    different warps are exchanged through shared memory.
     """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: CombineOp, rewriter: PatternRewriter) -> None:
-        """Rewrite one combination."""
         group = group_around(op)
         threads = kernel_of(op).threads if group is None else len(group.threads)
         _check_owners(op, threads)
@@ -176,7 +167,7 @@ class LowerCombine(RewritePattern):
 
     @staticmethod
     def _shuffle(builder: KernelBuilder, op: CombineOp, offset: int) -> None:
-        """Combine every element with that of the lane whose number differs in one bit."""
+        """Combine every element with that of the lane that differs in one bit."""
         foreach = builder.insert(ForeachOp(op.tile, op.worker))
         with builder.inside(foreach.body.block):
             mine = builder.load(op.tile, foreach.indices)
@@ -186,7 +177,7 @@ class LowerCombine(RewritePattern):
 
     @staticmethod
     def _exchange(builder: KernelBuilder, op: CombineOp, warps: list[int], threads: int) -> None:
-        """Combine between warps: each lane leaves its value, then reads those of its partners."""
+        """Combine across warps: each lane stores its value, then reads those of its partners."""
         thread = builder.mod(op.worker, threads)
         scratch = builder.shared_tile(element_of(op.tile), [threads])
         foreach = builder.insert(ForeachOp(op.tile, op.worker))
@@ -211,7 +202,7 @@ class LowerCombine(RewritePattern):
 
 
 def _from_lane(builder: KernelBuilder, value: SSAValue, offset: int) -> SSAValue:
-    """Return the value of the lane whose number differs by a bit; a byte travels as an i32."""
+    """Return the value of the lane that differs in one bit; i1 and i8 are shuffled as i32."""
     byte = next((kind for kind in (i1, i8) if kind == value.type), None)
     if byte is not None:
         value = builder.insert(ExtUIOp(value, i32)).result
@@ -221,17 +212,13 @@ def _from_lane(builder: KernelBuilder, value: SSAValue, offset: int) -> SSAValue
 
 
 def _check_owners(op: CombineOp, threads: int) -> None:
-    """Check that the owners of an element differ in bits of the number of the thread.
-
-    Raises:
-        ScheduleError: if they do not.
-    """
+    """Check that the owners of an element differ in bits of the thread index."""
     tasks = map_of(op.tile.type)
     digits = tasks.replicate_digits
     if any(number & (number - 1) for d in digits for number in (d.weight, d.extent)):
         raise ScheduleError(
-            f"task.combine over {tasks}: the owners of an element are no power of two, or do not "
-            "stand at a distance that is one",
+            f"task.combine over {tasks}: the count and the stride of the owners of an element must "
+            "be powers of two",
             hint="replicate over 2, 4, 8, ... workers, with spatial factors of 2, 4, 8, ... inside",
         )
     if any(d.weight * d.extent > threads for d in digits):
@@ -242,18 +229,13 @@ def _check_owners(op: CombineOp, threads: int) -> None:
 
 
 class LowerGroup(RewritePattern):
-    """A group becomes a branch that its threads take."""
+    """`task.group` becomes a branch on the thread index."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: GroupOp, rewriter: PatternRewriter) -> None:
-        """Rewrite one group."""
         kernel = kernel_of(op)
         builder = KernelBuilder(InsertPoint.before(op))
-        ids = [
-            builder.insert(ThreadIdOp(dimension)).result if extent != 1 else 0
-            for dimension, extent in zip(Dimension, kernel.block_dims, strict=True)
-        ]
-        thread = builder.index(builder.linearize(ids[::-1], kernel.block_dims[::-1]))
+        thread = builder.index(thread_index(builder, kernel))
         first, stop = op.threads.start, op.threads.stop
         conditions = [builder.less(thread, stop)] if stop < kernel.threads else []
         if first > 0:
@@ -271,29 +253,26 @@ class LowerGroup(RewritePattern):
 
 
 class LowerLoad(RewritePattern):
-    """A load from a buffer becomes a load of memory."""
+    """`compute.load` of a buffer becomes `memref.load`."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: LoadOp, rewriter: PatternRewriter) -> None:
-        """Rewrite one load."""
         rewriter.replace(op, memref.LoadOp.get(op.source, op.indices))
 
 
 class LowerStore(RewritePattern):
-    """A store to a buffer becomes a store to memory."""
+    """`compute.store` to a buffer becomes `memref.store`."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: StoreOp, rewriter: PatternRewriter) -> None:
-        """Rewrite one store."""
         rewriter.replace(op, memref.StoreOp.get(op.value, op.target, op.indices))
 
 
 class LowerTile(RewritePattern):
-    """A register tile becomes an array of each thread, with one dimension for a repeat digit."""
+    """A register tile becomes a per-thread array with one dimension per repeat digit."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: memref.AllocaOp, rewriter: PatternRewriter) -> None:
-        """Rewrite one tile and the accesses to it."""
         if space_of(op.memref.type) is not Space.REGISTER:
             return
         tasks = map_of(op.memref.type)
@@ -303,7 +282,7 @@ class LowerTile(RewritePattern):
         ]
         for each in instructions:
             _check_fragments(each, op.memref)
-        if instructions:  # they take neighbouring elements
+        if instructions:  # they access adjacent elements
             shape = [tasks.tasks_per_worker]
         array = KernelBuilder(InsertPoint.before(op)).local_array(element_of(op.memref), shape)
         mark_unsigned(array, like=op.memref)
@@ -322,11 +301,7 @@ class LowerTile(RewritePattern):
 
 
 def _check_fragments(op: InstructionOp, tile: SSAValue) -> None:
-    """Check that a tile consists of the fragments that an instruction takes.
-
-    Raises:
-        ScheduleError: it does not.
-    """
+    """Check that a tile consists of the fragments that an instruction takes."""
     layout = map_of(tile.type)
     for operand, element in zip(op.instruction.operands, op.elements, strict=True):
         if element.memref is tile and not (
@@ -339,12 +314,11 @@ def _check_fragments(op: InstructionOp, tile: SSAValue) -> None:
 
 @dataclass(frozen=True)
 class LowerTaskPass(KernelPass):
-    """Lower the task dialect to what one thread does.
+    """Lower the task dialect to the code of one thread.
 
-    Expects kernels without views (after `inline-compute`) whose maps are known, with barriers in
+    Expects kernels without views (after `inline-compute`), with known task maps and barriers in
     place. Leaves loops over the repeat digits of each map, index arithmetic on the worker for its
-    spatial digits, local arrays for register tiles, and shuffles; `simplify-index` makes the
-    indices short.
+    spatial digits, local arrays for register tiles, and shuffles. Indices are not simplified.
     """
 
     name = "lower-task"

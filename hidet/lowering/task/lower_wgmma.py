@@ -1,8 +1,8 @@
-"""How a product of tiles by warp groups is spelled out: descriptors of both tiles, and `wgmma`."""
+"""Lowering of a matmul to `wgmma`: shared memory descriptors and asynchronous instructions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -12,18 +12,9 @@ from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint
 
 from hidet.arch.instructions import MmaInstruction
-from hidet.dialects.cuda import FenceProxyAsyncOp
-from hidet.dialects.cuda.attributes import Space, space_of
-from hidet.dialects.cuda.plain_ops import WgmmaCommitOp, WgmmaFenceOp
-from hidet.dialects.cuda.table_ops import Element
-from hidet.dialects.cuda.tensor_core import (
-    MatrixDescriptorOp,
-    WgmmaFenceOperandOp,
-    WgmmaOp,
-    WgmmaRsOp,
-    WgmmaWaitOp,
-)
-from hidet.dialects.shaped import bytes_of, element_of, memref_type, shape_of
+from hidet.dialects import cuda
+from hidet.dialects.fields import Element
+from hidet.dialects.shaped import bytes_of, element_of, shape_of
 from hidet.dialects.task import MatmulOp
 from hidet.dialects.task.layout import map_of, shared_layout_of
 from hidet.errors import ScheduleError
@@ -32,17 +23,14 @@ from hidet.lowering.task.lower_mma import check_fragments, group_start, groups_a
 from hidet.rewriting.builder import Index, KernelBuilder
 
 GROUP_ROWS = 8
-"""The rows of a panel whose segments trade places (PTX ISA, Matrix Descriptor, stride)."""
+"""The rows of a swizzle atom (PTX ISA, Matrix Descriptor, stride)."""
 
 
 def lower_wgmma(op: MatmulOp, instruction: MmaInstruction) -> None:
-    """Insert before a product via `wgmma` what the warp groups do: describe tiles, multiply them.
+    """Insert the `wgmma` instructions of a matmul before it, as one commit group.
 
-    The products of one op are a group. An `async` one is only begun, its tiles are ordered by who
-    has made the ring; any other one waits until all have stored its tiles, and for its end.
-
-    Raises:
-        ScheduleError: the tiles are not what the instruction takes.
+    An `async` matmul is only issued: the ring's owner orders its tiles. Any other one first waits
+    for all stores to its tiles, and then for its own completion.
     """
     check_fragments(op, instruction)
     builder = KernelBuilder(InsertPoint.before(op))
@@ -53,81 +41,51 @@ def lower_wgmma(op: MatmulOp, instruction: MmaInstruction) -> None:
         extent // (groups_along(tasks, dim, instruction.group) * part)
         for dim, (extent, part) in enumerate(zip(tasks.shape, (m, n), strict=True))
     )
-    right = _Factor(op.rhs, 0, n, instruction.ptx)
+    right = _Operand(op.rhs, 0, n, instruction.ptx)
     if op.is_async is None:
-        builder.insert(FenceProxyAsyncOp())
+        builder.insert(cuda.FenceProxyAsyncOp())
         insert_barrier(builder, op)
-    builder.insert(WgmmaFenceOp())
-    multiply = _multiply_from_registers if _is_in_registers(op.lhs) else _multiply_from_shared
-    product = multiply(builder, op, instruction, row, right)
+    builder.insert(cuda.WgmmaFenceOp())
+    left = a = None
+    if cuda.space_of(op.lhs.type) is cuda.Space.SHARED:
+        left = _Operand(op.lhs, 1, m, instruction.ptx)
+        a = left.descriptor(builder, op.lhs_offsets, row)
     b = right.descriptor(builder, op.rhs_offsets, column)
+    flags = {"trans_b": right.is_transposed}
     for step in range(0, op.depth, k):
         for i in range(rows):
             for j in range(columns):
                 place = (builder.add(row, i * m), builder.add(column, j * n))
                 d = Element(op.accumulator, [builder.index(each) for each in place])
-                adds = step > 0 or op.overwrites is None
-                product(i * m, step, _moved(builder, b, right.distance(j * n, step)), d, adds)
-    builder.insert(WgmmaCommitOp())
+                moved = _moved(builder, b, right.distance(j * n, step))
+                add = builder.scalar(step > 0 or op.overwrites is None, i1)
+                if left is None or a is None:
+                    lhs = Element(op.lhs, [builder.index(place[0]), builder.index(step)])
+                    builder.insert(cuda.WgmmaRsOp(instruction.name, lhs, moved, d, add, **flags))
+                else:
+                    lhs = _moved(builder, a, left.distance(i * m, step))
+                    flags["trans_a"] = left.is_transposed
+                    builder.insert(cuda.WgmmaOp(instruction.name, lhs, moved, d, add, **flags))
+    builder.insert(cuda.WgmmaCommitOp())
     if op.is_async is None:
-        wait_for_products(builder, op.accumulator, 0)
+        wait_for_wgmma(builder, op.accumulator, 0)
 
 
-Multiply = Callable[[int, int, SSAValue, Element, bool], None]
-"""Inserts one instruction, by the distance of its rows and of its k from the first ones, the
-descriptor of its right factor, its part of the accumulator, and whether it adds to that."""
-
-
-def _multiply_from_shared(
-    builder: KernelBuilder, op: MatmulOp, instruction: MmaInstruction, row: Index, right: _Factor
-) -> Multiply:
-    """Return what multiplies a left factor in shared memory."""
-    left = _Factor(op.lhs, 1, instruction.shape[0], instruction.ptx)
-    a = left.descriptor(builder, op.lhs_offsets, row)
-
-    def multiply(side: int, k: int, b: SSAValue, d: Element, adds: bool) -> None:
-        add = builder.insert(arith.ConstantOp(IntegerAttr(int(adds), i1))).result
-        moved = _moved(builder, a, left.distance(side, k))
-        flags = {"trans_a": left.is_transposed, "trans_b": right.is_transposed}
-        builder.insert(WgmmaOp(instruction.name, moved, b, d, add, **flags))
-
-    return multiply
-
-
-def _multiply_from_registers(
-    builder: KernelBuilder, op: MatmulOp, instruction: MmaInstruction, row: Index, right: _Factor
-) -> Multiply:
-    """Return what multiplies a left factor in registers, of fragments side by side."""
-
-    def multiply(side: int, k: int, b: SSAValue, d: Element, adds: bool) -> None:
-        add = builder.insert(arith.ConstantOp(IntegerAttr(int(adds), i1))).result
-        a = Element(op.lhs, [builder.index(builder.add(row, side)), builder.index(k)])
-        builder.insert(WgmmaRsOp(instruction.name, a, b, d, add, trans_b=right.is_transposed))
-
-    return multiply
-
-
-def _is_in_registers(tile: SSAValue) -> bool:
-    """Return whether a tile is in registers, not in shared memory."""
-    return space_of(memref_type(tile)) is Space.REGISTER
-
-
-def wait_for_products(builder: KernelBuilder, accumulator: SSAValue, pending: int) -> None:
-    """Wait until so many groups of products are under way; with 0 accumulators may be read."""
-    builder.insert(WgmmaWaitOp(pending))
+def wait_for_wgmma(builder: KernelBuilder, accumulator: SSAValue, pending: int) -> None:
+    """Wait until at most `pending` groups are in flight; with 0, accumulators may be read."""
+    builder.insert(cuda.WgmmaWaitOp(pending))
     if pending == 0:
         fence_accumulator(builder, accumulator)
 
 
 def fence_accumulator(builder: KernelBuilder, accumulator: SSAValue) -> None:
-    """Have what is done with an accumulator come after the wait for its products."""
+    """Keep reads of an accumulator after the wait for its matmul."""
     count = map_of(accumulator.type).tasks_per_worker
     first = [builder.index(0)] * len(shape_of(accumulator))
-    builder.insert(WgmmaFenceOperandOp(count, Element(accumulator, first)))
+    builder.insert(cuda.WgmmaFenceOperandOp(count, Element(accumulator, first)))
 
 
 def _moved(builder: KernelBuilder, descriptor: SSAValue, distance: int) -> SSAValue:
-    """Return the descriptor of a matrix that starts some bytes further on."""
     if distance == 0:
         return descriptor
     units = builder.insert(arith.ConstantOp(IntegerAttr(distance // 16, i64)))
@@ -135,14 +93,11 @@ def _moved(builder: KernelBuilder, descriptor: SSAValue, distance: int) -> SSAVa
 
 
 @dataclass(frozen=True)
-class _Factor:
-    """A factor of a product in shared memory (PTX ISA, Matrix Descriptor, canonical layouts).
+class _Operand:
+    """A shared operand of a matmul (PTX ISA, Matrix Descriptor, canonical layouts).
 
-    Attributes:
-        tile: the tile, in panels of swizzled rows.
-        depth: its dimension of k; the other one is called its side.
-        extent: how much of its side an instruction takes.
-        ptx: the instruction, for messages.
+    `depth` is the K dimension of the tile; the other one, M or N, is called its side, of which an
+    instruction takes `extent`.
     """
 
     tile: SSAValue
@@ -166,17 +121,15 @@ class _Factor:
 
     @property
     def is_transposed(self) -> bool:
-        """Whether neighbours along the side, not along k, are neighbours in memory."""
+        """Whether the side, not K, is contiguous in memory."""
         return shared_layout_of(self.tile).contiguous != self.depth
 
     @property
     def _row(self) -> int:
-        """The bytes of a row of a panel."""
         return shared_layout_of(self.tile).swizzle
 
     @property
     def _panel(self) -> int:
-        """The bytes of a panel."""
         size = prod(shape_of(self.tile)[-2:]) * bytes_of(element_of(self.tile))
         run = shape_of(self.tile)[shared_layout_of(self.tile).contiguous - 2]
         return size * self._row // (run * bytes_of(element_of(self.tile)))
@@ -184,17 +137,17 @@ class _Factor:
     def descriptor(
         self, builder: KernelBuilder, stage: Sequence[SSAValue], start: Index
     ) -> SSAValue:
-        """Return the descriptor of what starts somewhere on the side, at the first k."""
+        """Return the descriptor of the operand at an offset along the side."""
         place = [start, 0] if self.depth == 1 else [0, start]
         source = Element(self.tile, [*stage, *map(builder.index, place)])
-        leading = self._panel if self.is_transposed else 16  # not read where k lies in one row
-        op = MatrixDescriptorOp(
+        leading = self._panel if self.is_transposed else 16  # ignored if k fits into one row
+        op = cuda.MatrixDescriptorOp(
             source, leading=leading, stride=GROUP_ROWS * self._row, swizzle=self._row
         )
         return builder.insert(op).result
 
     def distance(self, side: int, k: int) -> int:
-        """Return how many bytes lie between the first element and another one of whole panels."""
+        """Return the offset in bytes of an element at multiples of the instruction's extents."""
         run, row = (side, k) if self.is_transposed else (k, side)
         span = shared_layout_of(self.tile).span(element_of(self.tile))
         inner = run % span * bytes_of(element_of(self.tile))

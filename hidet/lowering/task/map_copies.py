@@ -1,15 +1,10 @@
-"""The pass `map-copies`: who copies which elements into a shared tile."""
+"""The pass `map-copies`: assigns task maps to copies of shared tiles."""
 
 from dataclasses import dataclass
 from math import prod
 
 from xdsl.ir import SSAValue
-from xdsl.pattern_rewriter import (
-    PatternRewriter,
-    PatternRewriteWalker,
-    RewritePattern,
-    op_type_rewrite_pattern,
-)
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from hidet.analysis.contiguity import Run, contiguous_run
 from hidet.analysis.kernels import kernel_of
@@ -18,20 +13,19 @@ from hidet.dialects.shaped import memref_type, shape_of
 from hidet.dialects.task import CopyOp, SharedLayoutAttr, TaskMapAttr
 from hidet.dialects.task.group import group_around
 from hidet.dialects.task.layout import shared_layout_of
+from hidet.lowering.single_walk import rewrite_once
 from hidet.mapping import TaskMap, auto_map, repeat, replicate
 from hidet.rewriting.kernel_pass import KernelPass
 
 
 class MapCopy(RewritePattern):
-    """A copy with the map `?` is shared by all workers along what is contiguous in memory.
+    """A copy with the map `?` is distributed over all workers, coalesced in global memory.
 
-    A lane takes a vector where both sides have it: runs of neighbours, and a multiple of them in
-    the tile. Neighbouring lanes take what lies next.
+    Each lane copies a vector if both sides are contiguous and the tile is divisible by vectors.
     """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: CopyOp, rewriter: PatternRewriter) -> None:
-        """Rewrite one copy."""
         if op.map is None or op.map.data is not None:
             return
         group = group_around(op)
@@ -45,17 +39,17 @@ class MapCopy(RewritePattern):
 
 
 def _is_contiguous(tile: SSAValue, dim: int, rank: int) -> bool:
-    """Return whether neighbours along a dimension of the last ones of a tile lie side by side."""
+    """Return whether a dimension of the last ones of a tile is contiguous in shared memory."""
     if isinstance(memref_type(tile).layout, SharedLayoutAttr):
         return dim == rank - 2 + shared_layout_of(tile).contiguous
     return dim == rank - 1
 
 
 def vector_map(shape: tuple[int, ...], run: Run, workers: int) -> TaskMap:
-    """Return a map that spreads a tile over workers, along the dimension of the runs first.
+    """Return a map that distributes a tile over workers, along the contiguous dimension first.
 
-    Each worker has whole vectors, of the length of a run where there are enough of them for all;
-    where there are fewer elements than workers, several have the same.
+    Each worker copies whole vectors of up to the length of a run. If there are fewer elements than
+    workers, several workers copy the same element.
     """
     length = run.length
     while length > 1 and (shape[run.dim] % length or prod(shape) // length % workers):
@@ -73,15 +67,14 @@ def vector_map(shape: tuple[int, ...], run: Run, workers: int) -> TaskMap:
 
 @dataclass(frozen=True)
 class MapCopiesPass(KernelPass):
-    """Give copies of shared tiles their task map.
+    """Assign task maps to copies of shared tiles.
 
-    Expects task ops on views, with the layouts of shared tiles as `map-tensor-cores` has chosen
-    them; leaves no copy with the map `?`. Neighbouring lanes copy what is contiguous in global
-    memory, a vector each where it is contiguous in the tile as well.
+    Expects task ops on views, with the shared layouts that `map-tensor-cores` chose; leaves no copy
+    with the map `?`. Adjacent lanes copy adjacent vectors of global memory.
     """
 
     name = "map-copies"
 
     def run(self, kernel: KernelOp) -> None:
         """Map the copies of one kernel."""
-        PatternRewriteWalker(MapCopy(), apply_recursively=False).rewrite_region(kernel.body)
+        rewrite_once(kernel.body, {CopyOp: MapCopy()})

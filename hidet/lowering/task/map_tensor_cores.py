@@ -1,24 +1,17 @@
-"""The pass `map-tensor-cores`: products of tiles get their instruction, and their tiles layouts."""
+"""The pass `map-tensor-cores`: selects matmul instructions and tile layouts."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import gcd
 
-from xdsl.context import Context
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import MemRefLayoutAttr, MemRefType, ModuleOp, NoneAttr, StringAttr
+from xdsl.dialects.builtin import MemRefLayoutAttr, MemRefType, NoneAttr, StringAttr
 from xdsl.ir import SSAValue
-from xdsl.passes import ModulePass
-from xdsl.pattern_rewriter import (
-    PatternRewriter,
-    PatternRewriteWalker,
-    RewritePattern,
-    op_type_rewrite_pattern,
-)
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from hidet.analysis.contiguity import contiguous_run
-from hidet.analysis.kernels import kernel_of, kernels_of
+from hidet.analysis.kernels import kernel_of
 from hidet.arch.instructions import FMA, MmaInstruction
 from hidet.arch.limits import WARP_GROUP
 from hidet.arch.products import product_named
@@ -28,21 +21,22 @@ from hidet.dialects.shaped import bytes_of, memref_type, shape_of
 from hidet.dialects.task import CopyOp, ForeachOp, MatmulOp, SharedLayoutAttr, TaskMapAttr
 from hidet.dialects.task.layout import SWIZZLES, SharedLayout
 from hidet.errors import ScheduleError
+from hidet.lowering.single_walk import rewrite_once
 from hidet.lowering.templates.config import STRIPED, choices_of
 from hidet.mapping import TaskMap, repeat, spatial
+from hidet.rewriting.kernel_pass import KernelPass
 
 
 @dataclass(frozen=True)
 class Workers:
-    """What the config of a kernel says about its product.
+    """How the config of a kernel distributes its matmul.
 
     Attributes:
         instruction: `fma`, or a name that `hidet.arch.products.find_product` knows.
-        rows: how many workers share the rows of a tile: threads; warps or warp groups of products
-            on tensor cores.
-        columns: how many share its columns.
-        striped: whether neighbouring threads have neighbouring elements of a product by FMA, or
-            vectors of them; else each thread's own are neighbours.
+        rows: the number of workers along M: threads, warps or warp groups.
+        columns: the number of workers along N.
+        striped: for FMA, whether adjacent threads own adjacent elements (or vectors) of the tile
+            instead of each thread owning a contiguous block.
     """
 
     instruction: str
@@ -52,11 +46,7 @@ class Workers:
 
     @classmethod
     def of(cls, kernel: KernelOp) -> Workers:
-        """Read the config of a kernel.
-
-        Raises:
-            ScheduleError: it does not say it.
-        """
+        """Read the config of a kernel."""
         choices = choices_of(kernel)
         match [choices.get(key) for key in ("instruction", "rows", "columns")]:
             case [str() as name, int() as rows, int() as columns] if rows and columns:
@@ -64,36 +54,31 @@ class Workers:
             case _:
                 pass
         raise ScheduleError(
-            f"the product of @{kernel.sym_name.data} has no instruction",
+            f"the matmul of @{kernel.sym_name.data} has no instruction",
             hint="its config says instruction, rows and columns, or its tile has a map",
         )
 
     def repeats(self, shape: tuple[int, int], inner: TaskMap) -> tuple[int, int]:
-        """Return how often a worker computes an inner map's tasks along rows and columns of a tile.
-
-        Raises:
-            ScheduleError: the tile cannot be shared like this.
-        """
+        """Return how often a worker repeats an inner map along the rows and columns of a tile."""
         rows, row_rest = divmod(shape[0], self.rows * inner.shape[0])
         columns, column_rest = divmod(shape[1], self.columns * inner.shape[1])
         if row_rest or column_rest:
             raise ScheduleError(
-                f"a tile of {shape[0]}x{shape[1]} cannot be shared by {self.rows}x{self.columns} "
-                f"workers of {self.instruction}"
+                f"a tile of {shape[0]}x{shape[1]} cannot be divided among "
+                f"{self.rows}x{self.columns} workers of {self.instruction}"
             )
         return rows, columns
 
 
 class MapMatmul(RewritePattern):
-    """A product whose accumulator has the map `?` gets the instruction that the config names.
+    """A matmul whose accumulator has the map `?` gets the instruction named by the config.
 
-    Shared tiles get a layout: contiguous as what they are copied from is, and with the largest
-    swizzle that divides a row.
+    Shared tiles get a layout with the contiguous dimension of their source and the largest swizzle
+    that divides a row.
     """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: MatmulOp, rewriter: PatternRewriter) -> None:
-        """Rewrite one product."""
         result = memref_type(op.accumulator)
         if not isinstance(result.layout, TaskMapAttr) or result.layout.data is not None:
             return
@@ -109,10 +94,10 @@ class MapMatmul(RewritePattern):
 def _map_fma(
     op: MatmulOp, workers: Workers, shape: tuple[int, int], rewriter: PatternRewriter
 ) -> TaskMap:
-    """Give the tiles of a product of threads their layouts; return who computes what.
+    """Set the layouts of the operand tiles of a matmul by FMA; return the accumulator map.
 
-    Striped, threads read vectors from shared memory: along k of a tile that is contiguous along it,
-    else along its rows or columns; neighbours read what lies next, so that they meet in no bank.
+    With the striped arrangement, threads read vectors from shared memory, along k or along M or N,
+    whichever is contiguous; adjacent threads read adjacent vectors, which avoids bank conflicts.
     """
     whole = workers.repeats(shape, spatial(1, 1))
     threads = spatial(workers.rows, workers.columns)
@@ -132,20 +117,20 @@ def _map_fma(
 
 
 VECTOR = 16
-"""The bytes that a thread reads from shared memory at a time."""
+"""The bytes of a vector access to shared memory."""
 
 
 def _map_tensor_cores(
     op: MatmulOp, workers: Workers, shape: tuple[int, int], rewriter: PatternRewriter
 ) -> TaskMap:
-    """Give a product its instruction and its tiles their layouts; return who computes what."""
+    """Set the instruction and the operand layouts of a matmul; return the accumulator map."""
     instruction = _no_wider(product_named(workers.instruction), shape[1] // workers.columns)
     inner = instruction.accumulator
     repeats = workers.repeats(shape, inner)
     op.via = StringAttr(instruction.name)
     side_m, side_n, _ = instruction.shape
     for tile, depth, side in ((op.lhs, 1, side_m), (op.rhs, 0, side_n)):
-        if space_of(memref_type(tile)) is Space.REGISTER:  # sums of the product before
+        if space_of(memref_type(tile)) is Space.REGISTER:  # the accumulator of a previous matmul
             rows, length = memref_type(tile).get_shape()
             own = _no_wider(product_named(workers.instruction), length).accumulator
             sums = replace(workers, columns=1).repeats((rows, length), own)
@@ -155,18 +140,17 @@ def _map_tensor_cores(
         # ldmatrix and wgmma transpose elements of two bytes only.
         is_short = bytes_of(memref_type(tile).element_type) == 2
         contiguous = _contiguous_dim(tile) if is_short else depth
-        # A product of a warp group takes whole panels.
+        # wgmma takes whole panels.
         unit = side if op.can_be_async and contiguous != depth else 0
         _set_layout(rewriter, tile, SharedLayoutAttr(_swizzled(tile, contiguous, unit)))
     return spatial(workers.rows, workers.columns) * repeat(*repeats) * inner
 
 
 class MapRows(RewritePattern):
-    """A tile with the map `?` that loops over another tile access by its rows has their owners."""
+    """A tile with the map `?` indexed by the rows of another tile gets the map of their owners."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: ForeachOp, rewriter: PatternRewriter) -> None:
-        """Rewrite the tiles of one loop."""
         if op.tile is None or memref_type(op.tile).layout == TaskMapAttr(None):
             return
         row, *others = op.indices
@@ -177,7 +161,7 @@ class MapRows(RewritePattern):
 
 
 def _no_wider(instruction: MmaInstruction, columns: int) -> MmaInstruction:
-    """Return a product of warp groups, or the one that has the columns of a narrower tile."""
+    """Return an instruction, for wgmma the variant no wider than a tile."""
     rows, width, depth = instruction.shape
     if instruction.group != WARP_GROUP or width <= columns:
         return instruction
@@ -186,7 +170,6 @@ def _no_wider(instruction: MmaInstruction, columns: int) -> MmaInstruction:
 
 
 def _contiguous_dim(tile: SSAValue) -> int:
-    """Return the dimension of a tile along which what it is copied from is contiguous."""
     for use in tile.uses:
         if isinstance(use.operation, CopyOp):
             rank = len(shape_of(use.operation.other))
@@ -202,7 +185,6 @@ def _swizzled(tile: SSAValue, contiguous: int, unit: int = 0) -> SharedLayout:
 
 
 def _set_layout(rewriter: PatternRewriter, tile: SSAValue, layout: MemRefLayoutAttr) -> None:
-    """Give a tile a layout where it has none yet, or an unknown one."""
     kind = memref_type(tile)
     if isinstance(kind.layout, NoneAttr) or kind.layout == TaskMapAttr(None):
         new = MemRefType(kind.element_type, kind.get_shape(), layout, kind.memory_space)
@@ -210,20 +192,19 @@ def _set_layout(rewriter: PatternRewriter, tile: SSAValue, layout: MemRefLayoutA
 
 
 @dataclass(frozen=True)
-class MapTensorCoresPass(ModulePass):
-    """Choose instructions and layouts for products of tiles.
+class MapTensorCoresPass(KernelPass):
+    """Select instructions and tile layouts for matmuls.
 
-    Expects kernels of task ops on views, whose `config` names the instruction and how many workers
-    share rows and columns; leaves no register tile with the map `?`. Products of tensor cores say
-    so, `via "m16n8k16_f16_f32"`. What loops over a tile have one of a row, as its maximum, is with
-    the owners of the row. Shared tiles have a layout, swizzled where that keeps accesses in
-    different banks. Kernels whose maps are known are left alone.
+    Expects kernels of task ops on views, whose `config` names the instruction and the number of
+    workers along M and N. Leaves no register tile with the map `?`: matmuls on tensor cores name
+    their instruction, `via "m16n8k16_f16_f32"`, row statistics are owned by the owners of the row,
+    and shared tiles have a layout, swizzled to avoid bank conflicts. Kernels whose maps are known
+    are left alone.
     """
 
     name = "map-tensor-cores"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Map the products of every kernel of the module."""
-        for kernel in kernels_of(op):
-            for pattern in (MapMatmul(), MapRows()):
-                PatternRewriteWalker(pattern, apply_recursively=False).rewrite_region(kernel.body)
+    def run(self, kernel: KernelOp) -> None:
+        """Map the matmuls of one kernel."""
+        rewrite_once(kernel.body, {MatmulOp: MapMatmul()})
+        rewrite_once(kernel.body, {ForeachOp: MapRows()})

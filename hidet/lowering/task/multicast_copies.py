@@ -1,75 +1,59 @@
-"""The pass `multicast-copies`: blocks of a cluster fetch tiles that they have in common once."""
+"""The pass `multicast-copies`: blocks of a cluster load common tiles once, by TMA multicast."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import cast
 
-from xdsl.context import Context
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import ModuleOp, i32
+from xdsl.dialects.builtin import i32
 from xdsl.ir import Block, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from hidet.analysis.kernels import kernels_of
 from hidet.arch.chips import Arch
 from hidet.arch.hopper import TMA_LOAD_MULTICAST
+from hidet.dialects import cuda
 from hidet.dialects.constants import known_index
-from hidet.dialects.cuda import (
-    BlockIdOp,
-    ClusterArriveOp,
-    ClusterWaitOp,
-    KernelOp,
-    MbarrierArriveClusterOp,
-    MbarrierArriveOp,
-    MbarrierInitOp,
-    MbarrierWaitOp,
-    SyncThreadsOp,
-    TensorMapOp,
-    TensorMapType,
-    TmaLoadOp,
-)
-from hidet.dialects.cuda.attributes import Dimension
-from hidet.dialects.cuda.table_ops import Element
+from hidet.dialects.fields import Element
 from hidet.dialects.task.layout import shared_layout_of
 from hidet.dialects.walking import parents_of
-from hidet.lowering.task.product_loops import cluster_of
+from hidet.lowering.task.matmul_loops import cluster_of
 from hidet.rewriting.builder import KernelBuilder
+from hidet.rewriting.kernel_pass import KernelPass
 
 GROUP_ROWS = 8
-"""The rows of a box whose segments trade places: a part of it has a multiple of so many."""
+"""The rows of a swizzle atom: a slice of a box has a multiple of them."""
 
 
 @dataclass(frozen=True)
 class _Multicast:
-    """Rewrites one kernel, with a loop that fetches tiles into a ring.
+    """Rewrites one kernel whose producer loads tiles into a ring.
 
     Attributes:
         kernel: the kernel.
         blocks: the blocks of a cluster.
-        loads: what they have in common.
-        empty: the barriers that tell when a stage may be filled again.
+        loads: the loads that all blocks have in common.
+        empty: the `empty` mbarriers of the ring.
     """
 
-    kernel: KernelOp
+    kernel: cuda.KernelOp
     blocks: int
-    loads: list[TmaLoadOp]
+    loads: list[cuda.TmaLoadOp]
     empty: set[SSAValue]
 
     @staticmethod
-    def of(kernel: KernelOp) -> _Multicast | None:
-        """Return what there is to share in a kernel, None where there is nothing."""
+    def of(kernel: cuda.KernelOp) -> _Multicast | None:
+        """Return the rewriting of a kernel, None if there is nothing to share."""
         blocks = cluster_of(kernel)
-        loads = [op for op in kernel.body.walk() if isinstance(op, TmaLoadOp)]
+        loads = [op for op in kernel.body.walk() if isinstance(op, cuda.TmaLoadOp)]
         places = {op.parent for op in loads}
         if blocks == 1 or len(places) != 1:
             return None
         (place,) = places
         assert place is not None
-        empty = {op.barrier for op in place.ops if isinstance(op, MbarrierWaitOp)}
+        empty = {op.barrier for op in place.ops if isinstance(op, cuda.MbarrierWaitOp)}
         shared = [op for op in loads if _can_be_shared(op, blocks)]
-        inits = [op for op in kernel.body.walk() if isinstance(op, MbarrierInitOp)]
+        inits = [op for op in kernel.body.walk() if isinstance(op, cuda.MbarrierInitOp)]
         loops = [op for op in parents_of(loads[0]) if isinstance(op, scf.ForOp)]
         bounds = [bound for loop in loops for bound in (loop.lb, loop.ub, loop.step)]
         is_known = all(known_index(op.number) is not None for op in inits)
@@ -78,48 +62,48 @@ class _Multicast:
         return _Multicast(kernel, blocks, shared, empty)
 
     def build(self) -> None:
-        """Make clusters, have each block fetch a part for all, and have all wait for all."""
+        """Launch clusters, split common loads among their blocks, and synchronize them."""
         kernel = self.kernel
         kernel.cluster = (self.blocks, 1, 1)
         ops = list(kernel.body.walk())
         for op in ops:
-            if isinstance(op, MbarrierInitOp) and op.barrier in self.empty:
+            if isinstance(op, cuda.MbarrierInitOp) and op.barrier in self.empty:
                 builder = KernelBuilder(InsertPoint.before(op))
                 count = builder.scalar((known_index(op.number) or 0) * self.blocks, i32)
-                builder.insert(MbarrierInitOp(Element(op.barrier, op.indices), count))
+                builder.insert(cuda.MbarrierInitOp(Element(op.barrier, op.indices), count))
                 Rewriter.erase_op(op)
-            elif isinstance(op, MbarrierArriveOp) and op.barrier in self.empty:
+            elif isinstance(op, cuda.MbarrierArriveOp) and op.barrier in self.empty:
                 self._arrive_everywhere(op)
         for load in self.loads:
-            self._fetch_part(load)
-        # Barriers of other blocks are there before, and their shared memory still after, they are
-        # used from here.
-        made = next(op for op in kernel.body.block.ops if isinstance(op, SyncThreadsOp))
+            self._load_slice(load)
+        # Other blocks access this block's mbarriers and shared memory: they must be initialized
+        # before, and alive until all blocks are done.
+        made = next(op for op in kernel.body.block.ops if isinstance(op, cuda.SyncThreadsOp))
         for place in (InsertPoint.after(made), InsertPoint.at_end(kernel.body.block)):
             builder = KernelBuilder(place)
-            builder.insert(ClusterArriveOp())
-            builder.insert(ClusterWaitOp())
+            builder.insert(cuda.ClusterArriveOp())
+            builder.insert(cuda.ClusterWaitOp())
 
-    def _arrive_everywhere(self, op: MbarrierArriveOp) -> None:
-        """Have all blocks know that this one needs a stage no longer: any of them may fill it."""
+    def _arrive_everywhere(self, op: cuda.MbarrierArriveOp) -> None:
+        """Release a stage in all blocks of the cluster, since any of them may refill it."""
         builder = KernelBuilder(InsertPoint.before(op))
         for number in range(self.blocks):
             at = Element(op.barrier, op.indices)
-            builder.insert(MbarrierArriveClusterOp(at, builder.scalar(number, i32)))
+            builder.insert(cuda.MbarrierArriveClusterOp(at, builder.scalar(number, i32)))
         Rewriter.erase_op(op)
 
-    def _fetch_part(self, op: TmaLoadOp) -> None:
-        """Have a block fetch its part of the rows of a box, for all blocks."""
-        whole = cast("TensorMapOp", op.map.owner)
+    def _load_slice(self, op: cuda.TmaLoadOp) -> None:
+        """Load a slice of the rows of a box, multicast to all blocks."""
+        whole = cast("cuda.TensorMapOp", op.map.owner)
         kind = whole.kind
         rows = _rows_of(kind) // self.blocks
         box = [*kind.box_extents]
         box[-2] = rows
         builder = KernelBuilder(InsertPoint.before(whole))
-        part = TensorMapType(kind.tensor, box, kind.swizzle.data)
-        new_map = builder.insert(TensorMapOp(whole.buffer, part, whole.first, whole.steps))
+        part = cuda.TensorMapType(kind.tensor, box, kind.swizzle.data)
+        new_map = builder.insert(cuda.TensorMapOp(whole.buffer, part, whole.first, whole.steps))
         builder = KernelBuilder(InsertPoint.before(op))
-        rank = builder.mod(builder.insert(BlockIdOp()).result, self.blocks)
+        rank = builder.mod(builder.insert(cuda.BlockIdOp()).result, self.blocks)
         first = builder.index(builder.mul(rank, rows))
         coordinates = [*op.coordinates]
         row = builder.insert(arith.IndexCastOp(first, i32)).result
@@ -130,23 +114,25 @@ class _Multicast:
         everyone = builder.scalar((1 << self.blocks) - 1, i32)
         barrier = Element(op.barrier, op.barrier_indices)
         builder.insert(
-            TmaLoadOp(new_map.result, coordinates, (), Element(op.target, place), barrier, everyone)
+            cuda.TmaLoadOp(
+                new_map.result, coordinates, (), Element(op.target, place), barrier, everyone
+            )
         )
         Rewriter.erase_op(op)
         if not whole.result.uses:
             Rewriter.erase_op(whole)
 
 
-def _can_be_shared(op: TmaLoadOp, blocks: int) -> bool:
-    """Return whether all blocks of a cluster fetch the same box, which has a part for each.
+def _can_be_shared(op: cuda.TmaLoadOp, blocks: int) -> bool:
+    """Return whether all blocks of a cluster load the same box, divisible among them.
 
-    Pixels are left alone: a part of them would begin at another place in the images.
+    Im2col loads are not shared: a slice would start at another base pixel.
     """
     kind = op.map.type
     return (
         op.blocks is None
-        and isinstance(op.map.owner, TensorMapOp)
-        and isinstance(kind, TensorMapType)
+        and isinstance(op.map.owner, cuda.TensorMapOp)
+        and isinstance(kind, cuda.TensorMapType)
         and kind.pixels is None
         and len(kind.box_extents) > 1
         and _rows_of(kind) % (blocks * GROUP_ROWS) == 0
@@ -154,47 +140,43 @@ def _can_be_shared(op: TmaLoadOp, blocks: int) -> bool:
     )
 
 
-def _rows_of(kind: TensorMapType) -> int:
-    """Return how many rows of contiguous elements a box has."""
+def _rows_of(kind: cuda.TensorMapType) -> int:
     return kind.box_extents[-2]
 
 
 def _varies(value: SSAValue, blocks: int) -> bool:
-    """Return whether a value may differ between the blocks of a cluster, so many along x."""
+    """Return whether a value may differ between the `blocks` blocks of a cluster along x."""
     owner = value.owner
-    if isinstance(owner, Block):  # a variable, which counts from one bound on
+    if isinstance(owner, Block):  # an induction variable
         loop = owner.parent_op()
         return isinstance(loop, scf.ForOp) and any(_varies(b, blocks) for b in (loop.lb, loop.step))
-    if isinstance(owner, BlockIdOp):
-        return owner.dimension.data is Dimension.X
+    if isinstance(owner, cuda.BlockIdOp):
+        return owner.dimension.data is cuda.Dimension.X
     if isinstance(owner, arith.DivSIOp | arith.FloorDivSIOp):
-        is_cluster = isinstance(owner.lhs.owner, BlockIdOp)
+        is_cluster = isinstance(owner.lhs.owner, cuda.BlockIdOp)
         if is_cluster and (known_index(owner.rhs) or 1) % blocks == 0:
             return False
     return any(_varies(operand, blocks) for operand in owner.operands)
 
 
 @dataclass(frozen=True)
-class MulticastCopiesPass(ModulePass):
-    """Have the blocks of a cluster share the tiles that they fetch alike, by TMA.
+class MulticastCopiesPass(KernelPass):
+    """Load tiles that the blocks of a cluster have in common once, by TMA multicast.
 
-    Expects kernels after `specialize-warps`. Where a kernel's config has clusters
-    (`cluster_rows`, `cluster_columns`), and the place that TMA fetches a tile from is the same in
-    all blocks of one, each block fetches a part of its rows and TMA gives that to all of them. The
-    stages of the ring are then free when all blocks have multiplied them; the blocks wait for each
-    other at the start and at the end of the kernel. Other kernels are left alone, and so are
-    machines without clusters.
+    Expects kernels after `specialize-warps`. Matches kernels with clusters in their config
+    (`cluster_rows`, `cluster_columns`) and loads with the same coordinates in all blocks of a
+    cluster: each block loads a slice of the rows and multicasts it. A stage is empty once all
+    blocks have consumed it, and the blocks synchronize at the start and the end of the kernel.
+    Other kernels and architectures without clusters are left alone.
     """
 
     name = "multicast-copies"
 
     arch: str = "sm_90a"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Share copies in every kernel of the module."""
-        if not TMA_LOAD_MULTICAST[2].runs_on(Arch.parse(self.arch)):
-            return
-        for kernel in kernels_of(op):
-            found = _Multicast.of(kernel)
-            if found is not None:
-                found.build()
+    def run(self, kernel: cuda.KernelOp) -> None:
+        """Share loads in one kernel."""
+        has_multicast = TMA_LOAD_MULTICAST[2].runs_on(Arch.parse(self.arch))
+        found = _Multicast.of(kernel) if has_multicast else None
+        if found is not None:
+            found.build()

@@ -1,57 +1,51 @@
-"""The pass `prefetch-operands`: what an epilogue reads is on its way while the product is made."""
+"""The pass `prefetch-operands`: loads epilogue operands to registers before the matmul loop."""
 
 from dataclasses import dataclass
 
-from xdsl.context import Context
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.passes import ModulePass
-from xdsl.pattern_rewriter import (
-    PatternRewriter,
-    PatternRewriteWalker,
-    RewritePattern,
-    op_type_rewrite_pattern,
-)
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from hidet.analysis.kernels import kernels_of
 from hidet.analysis.windows import Window, window_read
 from hidet.arch.limits import REGISTER_BYTES
 from hidet.dialects.compute import GridOp, LoadOp, SinkOp, YieldOp
+from hidet.dialects.cuda import KernelOp
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.shaped import bytes_of, element_of, is_memref, memref_type, shape_of
 from hidet.dialects.task import CopyOp
 from hidet.dialects.task.layout import map_of
-from hidet.lowering.task.product_loops import ProductLoop
+from hidet.lowering.single_walk import rewrite_once
+from hidet.lowering.task.matmul_loops import MatmulLoop
 from hidet.mapping import TaskMap
 from hidet.mapping.factors import Factor
 from hidet.rewriting.builder import KernelBuilder
+from hidet.rewriting.kernel_pass import KernelPass
 
-MOST_REGISTERS = 192
-"""So many registers of a thread may sums and prefetched operands take together, of 255; others
-hold addresses and what is on its way to tensor cores."""
+MAX_REGISTERS = 192
+"""The registers of a thread for accumulators and prefetched operands, of 255; the rest holds
+addresses and operand fragments."""
 
 
 class PrefetchOperands(RewritePattern):
-    """A copy of sums to a sink, after a loop of products: the loads of the sink are made first.
+    """A copy of an accumulator to a sink: loads of the sink move before the matmul loop.
 
         for k { ... task.matmul %sa, %sb to %acc }
         task.copy %acc to sink (%i, %j, %v) { store %v + load %r[%i, %j], %out[%i, %j] }
 
-    becomes, where `%tile` is a tile in registers that is spread over the threads as `%acc` is,
+    becomes, with a register tile `%tile` that is distributed as `%acc` is,
 
         task.copy %r[%row, %column] to %tile
         for k { ... task.matmul %sa, %sb to %acc }
         task.copy %acc to sink (%i, %j, %v) { store %v + load %tile[...], %out[%i, %j] }
 
-    What depends on the column alone has one row. Tiles of all rows come first where registers are
-    short, since they are most, and most often far away; what would take too many stays.
+    Operands that depend on the column alone have one row. Operands of all rows are prefetched
+    first, as long as registers suffice.
     """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: CopyOp, rewriter: PatternRewriter) -> None:
-        """Rewrite one copy."""
         sink, loop = op.target.owner, _loop_ahead_of(op)
         if loop is None or not isinstance(sink, SinkOp) or not is_memref(op.source.type):
             return
@@ -59,41 +53,35 @@ class PrefetchOperands(RewritePattern):
         builder = KernelBuilder(InsertPoint.before(loop.op))
         for operand in sorted(_operands_of(sink, map_of(op.source.type)), key=_Operand.is_row):
             taken += operand.registers
-            if taken > MOST_REGISTERS:
+            if taken > MAX_REGISTERS:
                 break
             operand.prefetch(builder, sink, op)
 
 
 @dataclass(frozen=True)
 class _Operand:
-    """A load in a sink.
-
-    Attributes:
-        load: the load.
-        window: what it reads, by the indices of the sink.
-        tasks: who holds which element of the tile of sums.
-    """
+    """A load in a sink."""
 
     load: LoadOp
     window: Window
     tasks: TaskMap
 
     def is_row(self) -> bool:
-        """Return whether all rows of a tile read the same."""
+        """Return whether all rows of a tile read the same elements."""
         return self.window.strides[-2] == 0
 
     @property
     def spread(self) -> TaskMap:
-        """Who holds which element of what is prefetched."""
+        """The map of the prefetched tile."""
         return _one_row(self.tasks) if self.is_row() else self.tasks
 
     @property
     def registers(self) -> int:
-        """The registers that a thread needs for it."""
+        """The registers of a thread for the tile."""
         return _registers(self.load.result.type, self.spread)
 
     def prefetch(self, builder: KernelBuilder, sink: SinkOp, copy: CopyOp) -> None:
-        """Copy what the load reads to registers, and have it read these."""
+        """Copy the loaded elements to a register tile, and load from that."""
         tile = builder.register_tile(self.load.result.type, self.spread)
         tile.name_hint = self.load.result.name_hint
         view = builder.insert(self._view(sink))
@@ -107,7 +95,7 @@ class _Operand:
         Rewriter.erase_op(self.load)
 
     def _view(self, sink: SinkOp) -> GridOp:
-        """Return the view of all that the load reads."""
+        """Return the view of all elements that the load reads."""
         shape = [*shape_of(sink.result)]
         if self.is_row():
             shape[-2] = 1
@@ -121,7 +109,7 @@ class _Operand:
 
 
 def _operands_of(sink: SinkOp, tasks: TaskMap) -> list[_Operand]:
-    """Return the loads of a sink from global memory that differ from column to column."""
+    """Return the loads of a sink from global memory that depend on the column."""
     found: list[_Operand] = []
     for op in sink.body.block.ops:
         if isinstance(op, LoadOp) and _is_global(op.source):
@@ -136,7 +124,7 @@ def _is_global(source: SSAValue) -> bool:
 
 
 def _needed(op: Operation) -> list[Operation]:
-    """Return the ops of a block that an op needs, and itself, in order."""
+    """Return an op and its producers in the block, in order."""
     wanted = {op}
     block = op.parent
     assert block is not None
@@ -147,7 +135,7 @@ def _needed(op: Operation) -> list[Operation]:
 
 
 def _one_row(tasks: TaskMap) -> TaskMap:
-    """Return who needs which element of a row, where a map says who has which of a tile."""
+    """Return the map of a row, distributed as the columns of a tile."""
     factors: list[Factor] = []
     for factor in tasks.factors:
         if factor.kind == "replicate":
@@ -161,36 +149,33 @@ def _one_row(tasks: TaskMap) -> TaskMap:
 
 
 def _registers(element: Attribute, tasks: TaskMap) -> int:
-    """Return the registers of a thread that its elements of a tile take."""
+    """Return the registers of a thread for its elements of a tile."""
     return tasks.tasks_per_worker * bytes_of(element) // REGISTER_BYTES
 
 
-def _loop_ahead_of(op: CopyOp) -> ProductLoop | None:
-    """Return the loop of products on tensor cores that makes what a copy stores, in its block."""
+def _loop_ahead_of(op: CopyOp) -> MatmulLoop | None:
+    """Return the tensor core matmul loop that computes what a copy stores, in its block."""
     ahead = op.prev_op
     while ahead is not None and not isinstance(ahead, scf.ForOp):
         ahead = ahead.prev_op
     if ahead is None:
         return None
-    loop = ProductLoop(ahead)
-    makes_it = loop.is_one and op.source in loop.accumulators
-    return loop if makes_it and all(product.via for product in loop.products) else None
+    loop = MatmulLoop(ahead)
+    makes_it = loop.is_pure and op.source in loop.accumulators
+    return loop if makes_it and all(product.via for product in loop.matmuls) else None
 
 
 @dataclass(frozen=True)
-class PrefetchOperandsPass(ModulePass):
-    """Load what an epilogue reads besides sums ahead of the loop that makes them.
+class PrefetchOperandsPass(KernelPass):
+    """Load epilogue operands to registers before the matmul loop, to hide their latency.
 
-    Expects kernels of task ops on views, with known maps. Rewrites copies of the sums of products
-    on tensor cores to sinks, with loads of global memory at places that are affine in row and
-    column: a residual, a bias, a scale. It hides their latency behind the loop's. Loads on a
-    condition are left alone.
+    Expects kernels of task ops on views, with known maps. Matches copies of tensor core
+    accumulators to sinks that load from global memory at indices affine in row and column: a
+    residual, a bias, a scale. Conditional loads are left alone.
     """
 
     name = "prefetch-operands"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Prefetch in every kernel of the module."""
-        for kernel in kernels_of(op):
-            walker = PatternRewriteWalker(PrefetchOperands(), apply_recursively=False)
-            walker.rewrite_region(kernel.body)
+    def run(self, kernel: KernelOp) -> None:
+        """Prefetch the operands of one kernel."""
+        rewrite_once(kernel.body, {CopyOp: PrefetchOperands()})

@@ -1,4 +1,4 @@
-"""The pass `schedule`: every fusion becomes a kernel and a launch of it."""
+"""The pass `schedule`: turns every fusion into a kernel and its launch."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -7,8 +7,8 @@ from itertools import count
 from typing import Any
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, i64
-from xdsl.ir import Attribute, Block, Region
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
+from xdsl.ir import Block, Region
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint
@@ -21,7 +21,7 @@ from hidet.dialects.cuda import KernelOp, LaunchOp
 from hidet.dialects.cuda.marks import MIN_BLOCKS
 from hidet.dialects.cuda.names import identifier_from
 from hidet.dialects.graph import AnchorOp, CallKernelOp
-from hidet.dialects.shaped import element_of, shape_of
+from hidet.dialects.shaped import buffer_type
 from hidet.errors import ScheduleError
 from hidet.frontends.script.tracing import tracing
 from hidet.lowering.single_walk import rewrite_once
@@ -30,14 +30,14 @@ from hidet.lowering.templates.base import KernelScope, Template, TemplateEmitter
 from hidet.lowering.templates.config import Config, template_of
 
 MAX_NAME = 48
-"""Longer names are cut off."""
+"""Longer kernel names are truncated."""
 
 
 def choose(fusion: FusionOp, arch: Arch) -> tuple[Template[Any], Config]:
-    """Return the template and the config of a fusion: its own, else the cost model's first.
+    """Return the template and the config of a fusion: its own, or the best by the cost model.
 
     Raises:
-        ScheduleError: where no template accepts the fusion, or not the one that its config names.
+        ScheduleError: no template accepts the fusion, or the one named by its config does not.
     """
     if fusion.config is not None:
         name = template_of(fusion.config)
@@ -58,7 +58,7 @@ def choose(fusion: FusionOp, arch: Arch) -> tuple[Template[Any], Config]:
 
 
 def find_template(fusion: FusionOp, arch: Arch) -> tuple[Template[Any], Sequence[Config]] | None:
-    """Return the first template with configs for a fusion, and these; None where there is none."""
+    """Return the first template that has configs for a fusion, and the configs."""
     for template in map(load_template, TEMPLATES):
         if template.accepts(fusion) and (configs := template.configs(fusion, arch)):
             return template, configs
@@ -68,8 +68,8 @@ def find_template(fusion: FusionOp, arch: Arch) -> tuple[Template[Any], Sequence
 def build_kernel(fusion: FusionOp, name: str, arch: Arch) -> KernelOp:
     """Build the kernel of a fusion; its arguments are the inputs, then the results."""
     template, config = choose(fusion, arch)
-    inputs = [_buffer_type(value.type) for value in fusion.inputs]
-    results = [_buffer_type(value.type) for value in fusion.results_]
+    inputs = [buffer_type(value) for value in fusion.inputs]
+    results = [buffer_type(value) for value in fusion.results_]
     body = Block(arg_types=[*inputs, *results])
     arguments = body.args[: len(inputs)]
     buffers = body.args[len(inputs) :]
@@ -84,7 +84,7 @@ def build_kernel(fusion: FusionOp, name: str, arch: Arch) -> KernelOp:
         dict(zip(fusion.body.block.args, arguments, strict=True)),
         list(zip(yielded, buffers, strict=True)),
     )
-    if 0 not in launch.grid:  # else there is nothing to compute
+    if 0 not in launch.grid:  # an empty grid has no body
         with tracing(scope.builder):
             template.build(scope, fusion, config)
     scope.builder.name_ids()
@@ -97,15 +97,10 @@ def build_kernel(fusion: FusionOp, name: str, arch: Arch) -> KernelOp:
     return kernel
 
 
-def _buffer_type(kind: Attribute) -> MemRefType[Attribute]:
-    return MemRefType(element_of(kind), shape_of(kind))
-
-
 def kernel_name(fusion: FusionOp) -> str:
-    """Return a name for the kernel of a fusion, made of what its values are called.
+    """Return a kernel name made of the name hints of a fusion.
 
-    The last word keeps it apart from functions of C (a value is often called `exp`) and of the
-    module.
+    The suffix avoids clashes with C functions (values are often called `exp`) and module symbols.
     """
     words: list[str] = []
     for op in fusion.body.block.ops:
@@ -120,11 +115,10 @@ def kernel_name(fusion: FusionOp) -> str:
 
 
 class LaunchKernel(RewritePattern):
-    """A call of a kernel that is written already becomes a launch of it."""
+    """`graph.call_kernel` becomes `cuda.launch`."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: CallKernelOp, rewriter: PatternRewriter) -> None:
-        """Rewrite one call."""
         types = [value.type for value in op.results_]
         launch = LaunchOp(op.kernel.string_value(), op.arguments, types, inits=op.init_numbers)
         launch.location = op.location
@@ -144,7 +138,6 @@ class ScheduleFusion(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: FusionOp, rewriter: PatternRewriter) -> None:
-        """Rewrite one fusion."""
         types = [value.type for value in (*op.inputs, *op.results_)]
         equals = self.kernels[(*types, len(op.body.block.ops), op.config)]
         name = next(
@@ -176,9 +169,9 @@ class SchedulePass(ModulePass):
     """Build a kernel for every fusion.
 
     Expects functions of `compute.fusion` and `graph.call_kernel`; leaves kernels of task ops on
-    views, and functions of `cuda.launch`. A fusion's `config` attribute decides template and sizes;
-    where it has none the template's cost model does, for the machine `arch`. The choice is written
-    on the kernel, and what the kernel has to do, for `hidet profile`.
+    views, and functions of `cuda.launch`. The `config` attribute of a fusion selects template and
+    tile sizes; without one, the template's cost model for `arch` does. The config and the work of a
+    kernel (for `hidet profile`) are attached to it.
     """
 
     name = "schedule"

@@ -1,91 +1,70 @@
-"""The pass `specialize-warps`: some warps fetch tiles by TMA, the others multiply them."""
+"""The pass `specialize-warps`: adds a producer warp group that loads tiles by TMA."""
 
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
-from xdsl.context import Context
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import IndexType, IntAttr, IntegerAttr, ModuleOp, UnitAttr, i32, i64
-from xdsl.ir import Block, Operation, SSAValue
-from xdsl.passes import ModulePass
+from xdsl.dialects.builtin import IntAttr, IntegerAttr, UnitAttr, i32, i64
+from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from hidet.analysis.index_forms import IndexForms
-from hidet.analysis.kernels import kernels_of
 from hidet.analysis.memory import is_arithmetic
 from hidet.arch.chips import Arch
 from hidet.arch.hopper import TMA_LOAD
 from hidet.arch.limits import ROLE_REGISTERS, WARP_GROUP
+from hidet.dialects import cuda
 from hidet.dialects.compute import GridOp, SinkOp
-from hidet.dialects.cuda import (
-    FenceMbarrierInitOp,
-    FenceProxyAsyncOp,
-    KernelOp,
-    MbarrierArriveOp,
-    MbarrierExpectOp,
-    MbarrierInitOp,
-    MbarrierWaitOp,
-    SetMaxNregOp,
-    SyncThreadsOp,
-    ThreadIdOp,
-    WgmmaWaitOp,
-)
-from hidet.dialects.cuda.attributes import Space, space_of
-from hidet.dialects.cuda.instructions import BlockBarrier, IdOp
-from hidet.dialects.cuda.marks import MIN_BLOCKS
-from hidet.dialects.cuda.table_ops import Element, known_index
+from hidet.dialects.constants import known_index
+from hidet.dialects.cuda.marks import MIN_BLOCKS, UNROLL
+from hidet.dialects.fields import Element
 from hidet.dialects.task import GroupOp, MatmulOp
 from hidet.dialects.task.marks import RING
-from hidet.lowering.task.chained_products import ChainedProducts
-from hidet.lowering.task.lower_wgmma import wait_for_products
-from hidet.lowering.task.product_loops import ProductLoop, cluster_of, ring_of, stages_of
+from hidet.lowering.task.chained_matmuls import ChainedMatmuls
+from hidet.lowering.task.lower_wgmma import wait_for_wgmma
+from hidet.lowering.task.matmul_loops import MatmulLoop, cluster_of, ring_of, stages_of
 from hidet.lowering.task.tma_copies import TmaCopy
-from hidet.rewriting.builder import Index, KernelBuilder, set_unroll
+from hidet.rewriting.builder import Index, KernelBuilder
 from hidet.rewriting.dead_code import drop_dead_code
+from hidet.rewriting.kernel_pass import KernelPass
 from hidet.rewriting.locations import location_setter
 
 PENDING = 1
-"""Steps whose products may be under way when a warp group asks for the next tiles."""
+"""Iterations whose wgmma may be in flight when a consumer waits for its next tiles."""
 
 
 @dataclass
-class _Part:
-    """What comes together, and is free together.
-
-    Attributes:
-        copies: what fetches it.
-        barriers: `full`: the tiles of a stage have come; `empty`: they have been multiplied.
-    """
+class _Stream:
+    """Tiles that arrive at one mbarrier and are released by another."""
 
     copies: Sequence[TmaCopy]
     barriers: dict[str, SSAValue] = field(default_factory=lambda: dict[str, SSAValue]())
 
     def full(self, stage: SSAValue) -> Element:
-        """Return the barrier at which the tiles of a stage have come."""
+        """Return the mbarrier that completes when the tiles of a stage have arrived."""
         return Element(self.barriers["full"], [stage])
 
     def empty(self, stage: SSAValue) -> Element:
-        """Return the barrier at which they have been multiplied."""
+        """Return the mbarrier that completes when the tiles of a stage have been consumed."""
         return Element(self.barriers["empty"], [stage])
 
 
 @dataclass
 class _Specialization:
-    """Rewrites one kernel with one loop of products.
+    """Rewrites one kernel with one matmul loop.
 
     Attributes:
         kernel: the kernel.
-        loop: the loop.
-        around: the loop over tiles of the result around it, where there is one.
-        trips: how often the loop of products runs; 0 where it is not known, and nothing is around.
-        copies: how TMA makes its copies.
-        early: for so many steps, the right factor is asked for ahead of all else.
+        loop: the matmul loop.
+        around: the loop over output tiles around it, if the kernel is persistent.
+        trips: the trip count of the matmul loop; 0 if unknown, and then there is no outer loop.
+        copies: the TMA copies of the loop.
+        early: the number of iterations whose B tiles are requested before all else.
     """
 
-    kernel: KernelOp
-    loop: ProductLoop
+    kernel: cuda.KernelOp
+    loop: MatmulLoop
     around: scf.ForOp | None
     trips: int
     copies: Sequence[TmaCopy]
@@ -93,13 +72,15 @@ class _Specialization:
 
     def __post_init__(self) -> None:
         self.stages = stages_of(self.kernel)
-        is_one = self.loop.is_one
-        self.parts = [_Part(self.copies)] if is_one else [_Part([copy]) for copy in self.copies]
+        is_pure = self.loop.is_pure
+        self.streams = [_Stream(self.copies)] if is_pure else [_Stream([c]) for c in self.copies]
         self.consumers = self.kernel.threads // WARP_GROUP
-        self.thread = next(op for op in self.kernel.body.block.ops if isinstance(op, ThreadIdOp))
+        self.thread = next(
+            op for op in self.kernel.body.block.ops if isinstance(op, cuda.ThreadIdOp)
+        )
 
     def build(self) -> None:
-        """Give the kernel a warp group more, which fetches what the others multiply."""
+        """Add the producer warp group and make the existing threads consumers."""
         kernel, op = self.kernel, self.loop.op
         self.rings = {copy.op.tile: ring_of(copy.op.tile, self.stages) for copy in self.copies}
         consumer = GroupOp(WARP_GROUP, self.kernel.threads)
@@ -118,7 +99,7 @@ class _Specialization:
             kernel.attributes[MIN_BLOCKS] = IntegerAttr(1, i64)
 
     def _move_work(self, consumer: GroupOp) -> None:
-        """Move into the group of consumers all that is more than a value that all threads have."""
+        """Move all ops into the consumer group, except values that both groups use."""
         shared: set[SSAValue] = set(self.kernel.arguments)
         for op in list(self.kernel.body.block.ops):
             if op is self.thread:
@@ -129,12 +110,12 @@ class _Specialization:
                 op.detach()
                 consumer.body.block.add_op(op)
         self.thread.result.replace_uses_with_if(
-            consumer.worker, lambda use: _is_inside(use.operation, consumer)
+            consumer.worker, lambda use: consumer.is_ancestor(use.operation)
         )
 
     def _build_barriers(self, builder: KernelBuilder) -> None:
-        """Build the barriers of the rings: a tile has come, and a tile is free."""
-        for part in self.parts:
+        """Allocate and initialize the mbarriers of the rings."""
+        for part in self.streams:
             for name in ("full", "empty"):
                 barrier = builder.shared_tile(i64, [self.stages])
                 barrier.name_hint = name
@@ -142,24 +123,23 @@ class _Specialization:
                 part.barriers[name] = barrier
         with builder.when(builder.equal(self.thread.result, 0)):
             counts = {"full": builder.scalar(1, i32), "empty": builder.scalar(self.consumers, i32)}
-            for part in self.parts:
+            for part in self.streams:
                 for stage in range(self.stages):
                     at = [builder.index(stage)]
                     for name, barrier in part.barriers.items():
-                        builder.insert(MbarrierInitOp(Element(barrier, at), counts[name]))
-            builder.insert(FenceMbarrierInitOp())
+                        builder.insert(cuda.MbarrierInitOp(Element(barrier, at), counts[name]))
+            builder.insert(cuda.FenceMbarrierInitOp())
             for step in range(self.early):
                 k = builder.index(builder.add(self.loop.op.lb, step * self.loop.step))
                 self._fetch(builder, self._right, k, builder.index(step), {})
-        builder.insert(SyncThreadsOp())
+        builder.insert(cuda.SyncThreadsOp())
 
     @property
     def _right(self) -> list[TmaCopy]:
-        """The copies of right factors."""
-        return [copy for copy in self.copies if copy.op in self.loop.right_copies]
+        return [copy for copy in self.copies if copy.op in self.loop.rhs_copies]
 
     def _build_producer(self, builder: KernelBuilder) -> None:
-        """Build the warp group of which one thread fetches the tiles."""
+        """Build the producer warp group, of which one thread issues the loads."""
         group = builder.insert(GroupOp(0, WARP_GROUP))
         group.worker.name_hint = "producer"
         values: dict[SSAValue, SSAValue] = {}
@@ -169,7 +149,7 @@ class _Specialization:
                 if self.around is None:
                     self._build_fetch_loop(builder, values)
                 else:
-                    with _like(builder, self.around, values) as tile:
+                    with builder.loop_like(self.around, values) as tile:
                         for op in self.around.body.block.ops:
                             if is_arithmetic(op):
                                 builder.insert(op.clone(values))
@@ -182,16 +162,17 @@ class _Specialization:
         values: dict[SSAValue, SSAValue],
         tile: SSAValue | None = None,
     ) -> None:
-        """Build the loop that fetches the tiles of each step, once the ones before are free."""
+        """Build the loop that loads the tiles of each iteration once their stage is empty."""
         unroll = max(copy.source.UNROLL for copy in self.copies)
-        with _like(builder, self.loop.op, values, unroll) as k:
+        attributes = {UNROLL: IntegerAttr(unroll, i64)} if unroll else {}
+        with builder.loop_like(self.loop.op, values, attributes=attributes) as k:
             step = self._step(builder, k, tile)
             stage, parity = self._slot(builder, step, 1)
             early = self._right if self.early else []
-            for part in self.parts:
-                builder.insert(MbarrierWaitOp(part.empty(stage), parity))
+            for part in self.streams:
+                builder.insert(cuda.MbarrierWaitOp(part.empty(stage), parity))
                 size = builder.scalar(sum(copy.bytes for copy in part.copies), i32)
-                builder.insert(MbarrierExpectOp(part.full(stage), size))
+                builder.insert(cuda.MbarrierExpectOp(part.full(stage), size))
                 if early:
                     with builder.when(builder.less(self.early - 1, step)):
                         self._fetch(builder, early, k, stage, values)
@@ -206,96 +187,96 @@ class _Specialization:
         stage: SSAValue,
         values: dict[SSAValue, SSAValue],
     ) -> None:
-        """Ask for tiles of a step of k."""
         inside = self.loop.at(builder, k, values)
         for copy in copies:
             offsets = [inside.get(offset, offset) for offset in copy.op.source_offsets]
             target = Element(self.rings[copy.op.tile], [stage])
-            barrier = next(part for part in self.parts if copy in part.copies).full(stage)
+            barrier = next(part for part in self.streams if copy in part.copies).full(stage)
             copy.source.build_loads(builder, self.maps[copy.op], offsets, target, barrier)
 
     def _build_consumer(self, group: GroupOp) -> None:
-        """Let the loop of the consumers wait for tiles, and free them once they are multiplied."""
+        """Make the matmul loop wait for full stages and release them after use."""
         loop, op = self.loop, self.loop.op
         builder = KernelBuilder(InsertPoint.at_start(group.body.block))
         builder.operation_insertion_handler = [location_setter(op.location)]
         self._set_registers(builder, "inc")
         lane = builder.index(builder.mod(group.worker, WARP_GROUP))
         is_first = builder.equal(lane, 0)
-        if loop.is_one:
+        if loop.is_pure:
             self._multiply_ahead(builder, is_first)
         else:
             self._multiply_in_place(builder, is_first)
 
     def _multiply_ahead(self, builder: KernelBuilder, is_first: SSAValue) -> None:
-        """Build the products of a step, under way until the next one has begun its own."""
+        """Issue the wgmma of an iteration; release the stage of the previous iteration."""
         loop, op = self.loop, self.loop.op
-        (part,) = self.parts
+        (part,) = self.streams
         tile = None if self.around is None else self.around.body.block.args[0]
         builder.insertion_point = InsertPoint.at_start(op.body.block)
         step = self._step(builder, op.body.block.args[0], tile)
         stage, parity = self._slot(builder, step, 0)
-        builder.insert(MbarrierWaitOp(part.full(stage), parity))
-        loop.multiply(builder, self.rings, stage, is_async=True)
-        builder.insert(WgmmaWaitOp(loop.groups(PENDING)))
+        builder.insert(cuda.MbarrierWaitOp(part.full(stage), parity))
+        for product in loop.matmuls:
+            loop.multiply(builder, product, self.rings, stage, is_async=True)
+        builder.insert(cuda.WgmmaWaitOp(loop.groups(PENDING)))
         has_last = builder.less(op.lb, op.body.block.args[0])
         last = builder.subtract(step, 1)
         self._free(builder, part, builder.all_of([is_first, has_last]), last)
         builder.insertion_point = InsertPoint.after(op)
         for accumulator in loop.accumulators:
-            wait_for_products(builder, accumulator, 0)
+            wait_for_wgmma(builder, accumulator, 0)
         if self.trips:
             end = builder.add(builder.index(op.lb), (self.trips - 1) * loop.step)
             self._free(builder, part, is_first, self._step(builder, builder.index(end), tile))
-        self._erase_products()
+        self._erase_matmuls()
 
     def _multiply_in_place(self, builder: KernelBuilder, is_first: SSAValue) -> None:
-        """Build the products of a step among what else is done in it, which needs their results.
+        """Issue each wgmma in place, among the other ops of the loop that use its results.
 
-        Tiles that stay the same were stored by threads ahead of the loop, and are read by wgmma.
+        Loop-invariant tiles were stored by threads before the loop, and are read through the async
+        proxy.
         """
         op = self.loop.op
         tile = None if self.around is None else self.around.body.block.args[0]
-        parts = {part.copies[0].op.tile: part for part in self.parts}
+        parts = {part.copies[0].op.tile: part for part in self.streams}
 
         def multiply(b: KernelBuilder, product: MatmulOp, k: SSAValue) -> None:
             stage, parity = self._slot(b, self._step(b, k, tile), 0)
-            b.insert(MbarrierWaitOp(parts[product.rhs].full(stage), parity))
+            b.insert(cuda.MbarrierWaitOp(parts[product.rhs].full(stage), parity))
             overwrites = chain is not None and product is chain.scores
-            self.loop.multiply_once(
-                b, product, self.rings, stage, is_async=True, overwrites=overwrites
-            )
+            self.loop.multiply(b, product, self.rings, stage, is_async=True, overwrites=overwrites)
 
         def free(b: KernelBuilder, product: MatmulOp, k: SSAValue) -> None:
             self._free(b, parts[product.rhs], is_first, self._step(b, k, tile))
 
         builder.insertion_point = InsertPoint.before(op)
-        builder.insert(FenceProxyAsyncOp())
-        chain = ChainedProducts.of(self.loop)
+        builder.insert(cuda.FenceProxyAsyncOp())
+        chain = ChainedMatmuls.of(self.loop)
         if chain is not None:
             chain.build(builder, multiply, free)
             Rewriter.erase_op(op)
             return
-        for product in self.loop.products:
+        for product in self.loop.matmuls:
             builder.insertion_point = InsertPoint.before(product)
             multiply(builder, product, op.body.block.args[0])
-            wait_for_products(builder, product.accumulator, 0)
+            wait_for_wgmma(builder, product.accumulator, 0)
             free(builder, product, op.body.block.args[0])
-        self._erase_products()
+        self._erase_matmuls()
 
-    def _erase_products(self) -> None:
-        """Erase the copies and products that were, of which there are others now."""
-        for each in (*self.loop.copies, *self.loop.products):
+    def _erase_matmuls(self) -> None:
+        for each in (*self.loop.copies, *self.loop.matmuls):
             Rewriter.erase_op(each)
 
-    def _free(self, builder: KernelBuilder, part: _Part, condition: SSAValue, step: Index) -> None:
-        """Have a thread say that its warp group has multiplied the tiles of a step."""
+    def _free(
+        self, builder: KernelBuilder, part: _Stream, condition: SSAValue, step: Index
+    ) -> None:
+        """Have one thread of each warp group arrive at the `empty` barrier of an iteration."""
         with builder.when(condition):
             stage, _ = self._slot(builder, step, 0)
-            builder.insert(MbarrierArriveOp(part.empty(stage)))
+            builder.insert(cuda.MbarrierArriveOp(part.empty(stage)))
 
     def _step(self, builder: KernelBuilder, k: SSAValue, tile: SSAValue | None) -> Index:
-        """Return which step this is of all that the block makes, by the variables of its loops."""
+        """Return the iteration number, counted over all output tiles of the block."""
         b = builder
         first = known_index(self.loop.op.lb) or 0
         step = b.div(b.index(b.subtract(k, first)), self.loop.step)
@@ -306,12 +287,9 @@ class _Specialization:
         return b.add(b.mul(b.index(turns), self.trips), step)
 
     def _slot(self, builder: KernelBuilder, step: Index, phase: int) -> tuple[SSAValue, SSAValue]:
-        """Return the stage of a step, and the parity of the phase of its barrier.
+        """Return the stage of an iteration, and the parity of its barrier phase.
 
-        Args:
-            builder: where to build.
-            step: the number of the step.
-            phase: 0 for what comes with the step, 1 for what the step before has left.
+        Phase 0 is the fill of this iteration, 1 the release of the previous use.
         """
         b, number = builder, builder.index(step)
         turn = b.add(b.div(number, self.stages), phase)
@@ -319,36 +297,21 @@ class _Specialization:
         return b.index(b.mod(number, self.stages)), b.insert(arith.IndexCastOp(parity, i32)).result
 
     def _set_registers(self, builder: KernelBuilder, action: str) -> None:
-        """Let the threads of a group have fewer or more registers, where it is worth it."""
+        """Set the register count of a group by `setmaxnreg`, if the kernel has enough consumers."""
         if self.consumers in ROLE_REGISTERS:
             count = ROLE_REGISTERS[self.consumers][action == "inc"]
-            builder.insert(SetMaxNregOp(action, count))
-
-
-@contextmanager
-def _like(
-    builder: KernelBuilder, loop: scf.ForOp, values: dict[SSAValue, SSAValue], unroll: int = 0
-) -> Generator[SSAValue]:
-    """Build a loop with the bounds of another one; give its variable, which `values` learns."""
-    body = Block(arg_types=[IndexType()])
-    body.args[0].name_hint = loop.body.block.args[0].name_hint
-    first, stop, step = (values.get(bound, bound) for bound in (loop.lb, loop.ub, loop.step))
-    values[loop.body.block.args[0]] = body.args[0]
-    with builder.inside(body):
-        yield body.args[0]
-        builder.insert(scf.YieldOp())
-    set_unroll(builder.insert(scf.ForOp(first, stop, step, [], body)), unroll or False)
+            builder.insert(cuda.SetMaxNregOp(action, count))
 
 
 def _can_be_shared(op: Operation) -> bool:
-    """Return whether an op may stand ahead of the groups: it gives a value, view or shared tile."""
+    """Return whether an op can stay outside of the groups: a value, a view or a shared tile."""
     if isinstance(op, memref.AllocaOp):
-        return space_of(op.memref.type) is Space.SHARED
-    return is_arithmetic(op) or isinstance(op, IdOp | GridOp | SinkOp)
+        return cuda.space_of(op.memref.type) is cuda.Space.SHARED
+    return is_arithmetic(op) or isinstance(op, cuda.IdOp | GridOp | SinkOp)
 
 
 def _captured(op: Operation) -> set[SSAValue]:
-    """Return the values from outside that an op and its regions use."""
+    """Return the values defined outside of an op that the op and its regions use."""
     inside: set[SSAValue] = set()
     used: set[SSAValue] = set()
     for each in op.walk():
@@ -358,20 +321,14 @@ def _captured(op: Operation) -> set[SSAValue]:
     return used - inside
 
 
-def _is_inside(op: Operation, group: GroupOp) -> bool:
-    """Return whether an op stands in a group."""
-    parent = op.parent_op()
-    while parent is not None and parent is not group:
-        parent = parent.parent_op()
-    return parent is group
-
-
-def _specialization(kernel: KernelOp, arch: Arch) -> _Specialization | None:
-    """Return how a kernel gets its producer, None where there is nothing for one to fetch."""
-    loops = [ProductLoop(op) for op in kernel.body.walk() if isinstance(op, scf.ForOp)]
-    loops = [loop for loop in loops if loop.feeds_products]
-    ids = [op for op in kernel.body.walk() if isinstance(op, ThreadIdOp)]
-    meets = any(isinstance(op, GroupOp) or op.has_trait(BlockBarrier) for op in kernel.body.walk())
+def _specialization(kernel: cuda.KernelOp, arch: Arch) -> _Specialization | None:
+    """Return the rewriting of a kernel, None if it does not match."""
+    loops = [MatmulLoop(op) for op in kernel.body.walk() if isinstance(op, scf.ForOp)]
+    loops = [loop for loop in loops if loop.feeds_matmuls]
+    ids = [op for op in kernel.body.walk() if isinstance(op, cuda.ThreadIdOp)]
+    meets = any(
+        isinstance(op, GroupOp) or op.has_trait(cuda.BlockBarrier) for op in kernel.body.walk()
+    )
     if len(loops) != 1 or len(ids) != 1 or meets or stages_of(kernel) == 1:
         return None
     if ids[0].parent is not kernel.body.block:
@@ -382,52 +339,44 @@ def _specialization(kernel: KernelOp, arch: Arch) -> _Specialization | None:
     trips = IndexForms().trip_count(loop.op) or 0
     copies = [copy for copy in map(TmaCopy.of, loop.copies) if copy is not None]
     is_possible = (
-        all(op.can_be_async for op in loop.products)
+        all(op.can_be_async for op in loop.matmuls)
         and len(copies) == len(loop.copies)
         and known_index(loop.op.lb) is not None
-        and (not is_nested or (trips > 0 and _goes_over_tiles(around, kernel)))
-        and (is_nested or around is kernel)
+        and (around.parent_op() if is_nested else around) is kernel
+        and (not is_nested or (trips > 0 and not around.iter_args))
+        and (not is_nested or (known_index(around.step) or 0) > 0)
         and kernel.block_dims[1:] == (1, 1)
         and kernel.threads + WARP_GROUP <= arch.threads_per_block
     )
     if not is_possible:
         return None
-    # Blocks that go over tiles and those of clusters have asked for theirs long before they come.
-    is_single = loop.is_one and not is_nested and cluster_of(kernel) == 1
+    # Persistent blocks and clusters have their tiles prefetched already.
+    is_single = loop.is_pure and not is_nested and cluster_of(kernel) == 1
     early = min(stages_of(kernel), trips) if is_single else 0
     return _Specialization(kernel, loop, around if is_nested else None, trips, copies, early)
 
 
-def _goes_over_tiles(loop: scf.ForOp, kernel: KernelOp) -> bool:
-    """Return whether a loop stands in no other one, carries nothing and has a known step."""
-    return loop.parent_op() is kernel and not loop.iter_args and (known_index(loop.step) or 0) > 0
-
-
 @dataclass(frozen=True)
-class SpecializeWarpsPass(ModulePass):
-    """Add a warp group that fetches the tiles of a product by TMA, for the others to multiply.
+class SpecializeWarpsPass(KernelPass):
+    """Add a producer warp group that loads matmul tiles by TMA; the others become consumers.
 
-    Expects kernels of task ops on views, whose shared tiles have layouts. Rewrites those with one
-    loop of products of warp groups (wgmma) whose tiles are all windows of buffers, or what filters
-    see of images, alone or in one loop over tiles of the result: they get a ring of as many tiles
-    as the `stages` of their config, a barrier in memory for each tile that has come and one for
-    each that is free, a `task.group` of 128 threads, one of which fetches, and one of all threads
-    there were, with all their work. Where the loop does more than multiply, each tile has barriers
-    of its own, and products that are chained, as those of attention, overlap with what is computed
-    in between (`hidet.lowering.task.chained_products`). What else a tile may come from is left to
-    `pipeline-copies`, and so are machines without TMA.
+    Expects kernels of task ops on views, with layouts on shared tiles. Matches kernels with one
+    loop of wgmma matmuls whose tiles are all windows of buffers or im2col pixels, optionally inside
+    a persistent loop over output tiles. Leaves multi-stage tiles (the config's `stages`), an
+    mbarrier for each full and each empty stage, a `task.group` of 128 producer threads of which one
+    issues the loads, and a `task.group` of the original threads with all other work. If the loop
+    does more than multiply, each tile has barriers of its own, and chained matmuls, as in
+    attention, overlap with the ops between them (`hidet.lowering.task.chained_matmuls`). Other tile
+    sources and architectures without TMA are left to `pipeline-copies`.
     """
 
     name = "specialize-warps"
 
     arch: str = "sm_90a"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Specialize the warps of every kernel of the module."""
+    def run(self, kernel: cuda.KernelOp) -> None:
+        """Specialize the warps of one kernel."""
         arch = Arch.parse(self.arch)
-        if not TMA_LOAD[2].runs_on(arch):
-            return
-        for kernel in kernels_of(op):
-            found = _specialization(kernel, arch)
-            if found is not None:
-                found.build()
+        found = _specialization(kernel, arch) if TMA_LOAD[2].runs_on(arch) else None
+        if found is not None:
+            found.build()

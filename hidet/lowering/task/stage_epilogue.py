@@ -1,4 +1,4 @@
-"""The pass `stage-epilogue`: results go through shared memory, and from there by TMA."""
+"""The pass `stage-epilogue`: stores results through shared memory by TMA."""
 
 from __future__ import annotations
 
@@ -6,32 +6,26 @@ from dataclasses import dataclass
 from math import prod
 from typing import cast
 
-from xdsl.context import Context
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import MemRefType, ModuleOp, UnitAttr, i32
+from xdsl.dialects.builtin import MemRefType, UnitAttr, i32
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.passes import ModulePass
-from xdsl.pattern_rewriter import (
-    PatternRewriter,
-    PatternRewriteWalker,
-    RewritePattern,
-    op_type_rewrite_pattern,
-)
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from hidet.analysis.kernels import kernel_of, kernels_of
+from hidet.analysis.kernels import kernel_of
 from hidet.analysis.windows import sink_window
 from hidet.arch.chips import Arch
 from hidet.arch.hopper import TMA_STORE
 from hidet.arch.limits import WARP_GROUP
 from hidet.dialects.compute import SinkOp, StoreOp
-from hidet.dialects.cuda import BarrierSyncOp, FenceProxyAsyncOp, TmaCommitOp, TmaWaitOp
+from hidet.dialects.cuda import BarrierSyncOp, FenceProxyAsyncOp, KernelOp, TmaCommitOp, TmaWaitOp
 from hidet.dialects.cuda.attributes import Space, SpaceAttr, space_of
 from hidet.dialects.cuda.table_ops import Element
 from hidet.dialects.shaped import bytes_of, element_of, is_memref, memref_type, shape_of
 from hidet.dialects.task import CopyOp
 from hidet.dialects.task.layout import SWIZZLES, SharedLayout, SharedLayoutAttr, map_of
 from hidet.dialects.task.marks import RING
+from hidet.lowering.single_walk import rewrite_once
 from hidet.lowering.task.expand import expand_copy
 from hidet.lowering.task.lower_mma import group_start, groups_along
 from hidet.lowering.task.tma_copies import TmaWindow
@@ -40,25 +34,27 @@ from hidet.lowering.templates.config import choices_of
 from hidet.mapping import TaskMap
 from hidet.mapping.factors import Factor
 from hidet.rewriting.builder import KernelBuilder
+from hidet.rewriting.kernel_pass import KernelPass
 from hidet.rewriting.locations import location_setter
 
 
 class StageCopy(RewritePattern):
-    """A copy of a register tile to a sink with one output goes through a shared tile.
+    """A copy of a register tile to a sink with one output is staged in a shared tile.
 
-    The sink's body computes what is stored, into the shared tile. Each warp group stores its own
-    rectangle, and waits for itself alone: one of its threads asks TMA to copy that, and waits for
-    it only before the tile is written again, and at the end of the kernel. A wide rectangle goes
-    in pieces, of which two are in shared memory at a time.
+    The body of the sink stores to the shared tile. Each warp group stores its own rectangle and
+    synchronizes only itself: one of its threads issues the TMA store, and waits for it before the
+    tile is reused and at the end of the kernel. A wide rectangle is split into pieces, two of which
+    are in shared memory at a time.
     """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: CopyOp, rewriter: PatternRewriter) -> None:
-        """Rewrite one copy."""
         sink = op.target.owner
-        if not _is_register(op.source) or not isinstance(sink, SinkOp):
+        if not isinstance(sink, SinkOp) or not is_memref(op.source.type):
             return
-        found, parts = sink_window(sink), _Parts.of(map_of(op.source.type))
+        if space_of(memref_type(op.source)) is not Space.REGISTER:
+            return
+        found, parts = sink_window(sink), _Partition.of(map_of(op.source.type))
         if found is None or parts is None:
             return
         store, window = found
@@ -81,14 +77,14 @@ class StageCopy(RewritePattern):
             if is_again or number >= slots:
                 with builder.when(is_first):
                     builder.insert(TmaWaitOp(slots - 1))
-                _meet(builder, group)
+                _sync_group(builder, group)
             start = number * shape_of(tile)[-1]
             local = _local_sink(builder, op, sink, store, place)
             copy = builder.insert(CopyOp(op.source, [], local, op.target_offsets, op.worker))
             expand_copy(copy, piece, start)
             rewriter.erase(copy)
             builder.insert(FenceProxyAsyncOp())
-            _meet(builder, group)
+            _sync_group(builder, group)
             with builder.when(is_first):
                 offsets, within = [*op.target_offsets], (first[0], builder.add(first[1], start))
                 offsets[-2:] = map(builder.index, map(builder.add, offsets[-2:], within))
@@ -102,26 +98,18 @@ class StageCopy(RewritePattern):
 
 
 def _is_first(builder: KernelBuilder, op: CopyOp) -> SSAValue:
-    """Return whether a thread is the first one of its warp group."""
     return builder.equal(builder.mod(op.worker, WARP_GROUP), 0)
 
 
-def _meet(builder: KernelBuilder, group: SSAValue) -> None:
-    """Have the threads of a warp group wait for each other, at one of the barriers from 1 on."""
+def _sync_group(builder: KernelBuilder, group: SSAValue) -> None:
+    """Insert the named barrier of a warp group."""
     number = builder.insert(arith.IndexCastOp(builder.index(builder.add(group, 1)), i32)).result
     builder.insert(BarrierSyncOp(number, WARP_GROUP))
 
 
 @dataclass(frozen=True)
-class _Parts:
-    """The rectangles of a tile that warp groups own.
-
-    Attributes:
-        tasks: the map of the tile.
-        groups: how many warp groups share it.
-        rows: the rows of a rectangle.
-        columns: its columns.
-    """
+class _Partition:
+    """The rectangles of a tile that warp groups own."""
 
     tasks: TaskMap
     groups: int
@@ -129,8 +117,8 @@ class _Parts:
     columns: int
 
     @staticmethod
-    def of(tasks: TaskMap) -> _Parts | None:
-        """Return the parts of a tile, None where those of warp groups are no rectangles."""
+    def of(tasks: TaskMap) -> _Partition | None:
+        """Return the partition of a tile, None if warp groups do not own rectangles."""
         if tasks.workers % WARP_GROUP or tasks.rank != 2 or tasks.replicate_digits:
             return None
         counts = [groups_along(tasks, dim, WARP_GROUP) for dim in (0, 1)]
@@ -139,12 +127,12 @@ class _Parts:
             if splits and digit.stride * digit.extent != tasks.shape[digit.dim]:
                 return None
         rows, columns = (extent // each for extent, each in zip(tasks.shape, counts, strict=True))
-        return _Parts(tasks, prod(counts), rows, columns)
+        return _Partition(tasks, prod(counts), rows, columns)
 
     def pieces(self, element_bytes: int) -> list[TaskMap]:
-        """Return who has what of each piece of the columns, which may be all of them.
+        """Return the map of each piece of the columns, or of all columns.
 
-        They are more than one where all groups have all columns, in registers that are neighbours.
+        There are several if all groups own all columns, in consecutive registers.
         """
         count = pieces_of(self.columns, element_bytes)
         number, factor = next(each for each in enumerate(self.tasks.factors) if each[1].dims[1] > 1)
@@ -155,13 +143,10 @@ class _Parts:
         return [TaskMap((*factors[:number], piece, *factors[number + 1 :]))] * count
 
 
-def _is_register(value: SSAValue) -> bool:
-    """Return whether a value is a tile in registers."""
-    return is_memref(value.type) and space_of(memref_type(value)) is Space.REGISTER
-
-
-def _allocate(builder: KernelBuilder, parts: _Parts, pieces: int, element: Attribute) -> SSAValue:
-    """Allocate a shared tile for a piece or two of each warp group, with the largest swizzle."""
+def _allocate(
+    builder: KernelBuilder, parts: _Partition, pieces: int, element: Attribute
+) -> SSAValue:
+    """Allocate a shared tile for one or two pieces of each warp group, with the largest swizzle."""
     columns = parts.columns // pieces
     row = columns * bytes_of(element)
     swizzle = max(size for size in SWIZZLES if size == 0 or row % size == 0)
@@ -176,7 +161,7 @@ def _allocate(builder: KernelBuilder, parts: _Parts, pieces: int, element: Attri
 def _local_sink(
     builder: KernelBuilder, op: CopyOp, sink: SinkOp, store: StoreOp, part: Element
 ) -> SSAValue:
-    """Build a sink that stores to a part of the tile what another one stores to its buffer."""
+    """Build a copy of a sink that stores to a slot of the shared tile instead of its buffer."""
     local = sink.clone()
     builder.insert(local)
     (inner,) = (each for each in local.body.block.ops if isinstance(each, StoreOp))
@@ -193,25 +178,22 @@ def _local_sink(
 
 
 @dataclass(frozen=True)
-class StageEpiloguePass(ModulePass):
-    """Store results by TMA, where the kernel's config says `epilogue = "staged"`.
+class StageEpiloguePass(KernelPass):
+    """Store results by TMA if the kernel's config has `epilogue = "staged"`.
 
-    Expects kernels of task ops on views. Rewrites copies of register tiles to sinks that store one
-    value each, to elements of a buffer that TMA can reach, and of which each warp group has a
-    rectangle: they get a shared tile, and are followed by what one thread of each warp group asks
-    of TMA. The barriers are there, `insert-barriers` leaves the tile alone. Other copies, kernels
-    and machines without TMA are left alone.
+    Expects kernels of task ops on views. Matches copies of register tiles to sinks that store one
+    value each, to a buffer that TMA can access, if each warp group owns a rectangle of the tile.
+    Leaves a shared tile with its barriers, which `insert-barriers` ignores, and TMA stores issued
+    by one thread per warp group. Other copies, kernels and architectures without TMA are left
+    alone.
     """
 
     name = "stage-epilogue"
 
     arch: str = "sm_90a"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Stage the epilogues of every kernel of the module."""
-        if not TMA_STORE[2].runs_on(Arch.parse(self.arch)):
-            return
-        for kernel in kernels_of(op):
-            if choices_of(kernel).get("epilogue") == STAGED:
-                walker = PatternRewriteWalker(StageCopy(), apply_recursively=False)
-                walker.rewrite_region(kernel.body)
+    def run(self, kernel: KernelOp) -> None:
+        """Stage the epilogue of one kernel."""
+        has_tma = TMA_STORE[2].runs_on(Arch.parse(self.arch))
+        if has_tma and choices_of(kernel).get("epilogue") == STAGED:
+            rewrite_once(kernel.body, {CopyOp: StageCopy()})

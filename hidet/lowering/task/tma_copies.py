@@ -1,4 +1,4 @@
-"""How tiles come and go by TMA: tensor maps of windows and images, and copies of parts of them."""
+"""Tile copies by TMA: tensor maps of windows and im2col views, and box loads and stores."""
 
 from __future__ import annotations
 
@@ -24,13 +24,9 @@ from hidet.rewriting.builder import Index, KernelBuilder
 
 
 class TmaSource(ABC):
-    """What TMA can copy a tile from, a panel of the tile at a time.
+    """A tensor that TMA can copy a tile from, one panel of the tile at a time."""
 
-    Attributes:
-        UNROLL: how many steps of the loop that fetches tiles are unrolled; 0 leaves that to the
-            compiler.
-    """
-
+    # The unroll factor of the producer loop; 0 leaves it to the compiler.
     UNROLL: ClassVar[int] = 0
 
     @abstractmethod
@@ -45,36 +41,27 @@ class TmaSource(ABC):
         tile: Element,
         barrier: Element,
     ) -> None:
-        """Build the copies of all panels to a tile; the barrier gets their bytes.
-
-        Args:
-            builder: where to build.
-            tensor_map: the map.
-            offsets: where the tile begins in the view that it is one of.
-            tile: its first element.
-            barrier: the barrier.
-        """
-        for place, away, panel in self.panels(builder, offsets, tile):
-            builder.insert(TmaLoadOp(tensor_map, place, away, panel, barrier))
+        """Build the loads of all panels of a tile; the barrier counts their bytes."""
+        for coordinates, offset, panel in self.panels(builder, offsets, tile):
+            builder.insert(TmaLoadOp(tensor_map, coordinates, offset, panel, barrier))
 
     @abstractmethod
     def panels(
         self, builder: KernelBuilder, offsets: Sequence[SSAValue], tile: Element
     ) -> Iterator[tuple[Sequence[SSAValue], Sequence[SSAValue], Element]]:
-        """Give coordinates, and offsets from there, of each panel of a tile; its first element."""
+        """Yield the coordinates, im2col offsets and first element of each panel of a tile."""
 
 
 @dataclass(frozen=True)
 class TmaWindow(TmaSource):
-    """A window of which TMA can copy a tile, in one box for each panel of the tile.
+    """A window of a buffer that TMA can copy in one box per panel.
 
     Attributes:
-        window: where it lies.
+        window: the window.
         shape: its extents.
-        layout: that of the tile.
-        panel: the rows of a panel of the tile, and the elements of one.
-        dims: the dimensions of the window in the order of the tensor map, the contiguous one last;
-            those of extent 1 are left out.
+        layout: the layout of the tile.
+        panel: the box of a panel: rows, and elements of a row.
+        dims: the window dimensions of extent > 1 in tensor map order, the contiguous one last.
     """
 
     window: Window
@@ -85,10 +72,10 @@ class TmaWindow(TmaSource):
 
     @staticmethod
     def of(window: Window | None, shape: tuple[int, ...], tile: SSAValue) -> TmaWindow | None:
-        """Return how TMA copies a tile from or to a window, None where it cannot.
+        """Return the TMA copy between a tile and a window, None if it is not possible.
 
-        The tile is swizzled; the window is contiguous where the tile is, all its other strides are
-        multiples of 16 bytes.
+        The tile must be swizzled; window and tile must be contiguous along the same dimension, and
+        all other strides multiples of 16 bytes.
         """
         layout, rank = shared_layout_of(tile), len(shape)
         if window is None or not layout.swizzle or 0 in shape:
@@ -125,14 +112,14 @@ class TmaWindow(TmaSource):
         offsets: Sequence[SSAValue],
         tile: Element,
     ) -> None:
-        """Build the copies of all panels of a tile to the window."""
-        for place, _, panel in self.panels(builder, offsets, tile):
-            builder.insert(TmaStoreOp(panel, tensor_map, place))
+        """Build the stores of all panels of a tile to the window."""
+        for coordinates, _, panel in self.panels(builder, offsets, tile):
+            builder.insert(TmaStoreOp(panel, tensor_map, coordinates))
 
     def panels(
         self, builder: KernelBuilder, offsets: Sequence[SSAValue], tile: Element
     ) -> Iterator[tuple[Sequence[SSAValue], Sequence[SSAValue], Element]]:
-        """Give the coordinates of each panel of a tile, and its first element."""
+        """Yield the coordinates and the first element of each panel of a tile."""
         for start, panel in _panels_of(builder, tile):
             place: list[Index] = [offsets[dim] for dim in self.dims]
             place[-1] = builder.add(place[-1], start)
@@ -141,16 +128,9 @@ class TmaWindow(TmaSource):
 
 @dataclass(frozen=True)
 class TmaPixels(TmaSource):
-    """What filters see of images, of which TMA can copy a tile: in one copy a panel of the tile.
+    """An im2col view of images that TMA can copy in im2col mode, one copy per panel."""
 
-    Attributes:
-        view: where the images lie, and how filters go over them.
-        shape: the extents of the view.
-        panel: the rows of a panel of the tile, and the elements of one.
-        swizzle: that of the tile.
-    """
-
-    # Whole loops, with the tap of each step, need more registers than a producer has.
+    # Full unrolling exceeds the registers of the producer.
     UNROLL: ClassVar[int] = 4
 
     view: Im2col
@@ -160,9 +140,9 @@ class TmaPixels(TmaSource):
 
     @staticmethod
     def of(view: SSAValue, tile: SSAValue) -> TmaPixels | None:
-        """Return how TMA copies a tile of a view, None where it cannot.
+        """Return the TMA copy of a tile of a view, None if it is not possible.
 
-        The tile is swizzled, row by row, and is of one tap of the filters wherever it lies.
+        The tile must be swizzled and row-major, and lie within one filter tap at any offset.
         """
         layout, found = shared_layout_of(tile), im2col_of(view)
         rows, columns = shape_of(tile)[-2:]
@@ -188,7 +168,7 @@ class TmaPixels(TmaSource):
     def panels(
         self, builder: KernelBuilder, offsets: Sequence[SSAValue], tile: Element
     ) -> Iterator[tuple[Sequence[SSAValue], Sequence[SSAValue], Element]]:
-        """Give the pixel of each panel of a tile, how far the tap is from it; its first element."""
+        """Yield the base pixel, the filter tap and the first element of each panel of a tile."""
         b, view = builder, self.view
         *parts, row, column = offsets
         *counts, _, columns = self.shape
@@ -212,19 +192,14 @@ class TmaPixels(TmaSource):
 
 @dataclass(frozen=True)
 class TmaCopy:
-    """A copy of a tile to shared memory that TMA can make.
-
-    Attributes:
-        op: the copy.
-        source: what it copies.
-    """
+    """A copy to a shared tile that TMA can make."""
 
     op: CopyOp
     source: TmaSource
 
     @staticmethod
     def of(op: CopyOp) -> TmaCopy | None:
-        """Return how TMA makes a copy, None where its source is computed or badly aligned."""
+        """Return the TMA copy of a task copy, None if its source is computed or misaligned."""
         source: TmaSource | None = TmaWindow.of(window_of(op.source), shape_of(op.source), op.tile)
         source = source or TmaPixels.of(op.source, op.tile)
         return None if source is None or op.sizes else TmaCopy(op, source)
@@ -236,7 +211,7 @@ class TmaCopy:
 
 
 def _panels_of(builder: KernelBuilder, tile: Element) -> Iterator[tuple[int, Element]]:
-    """Give the first element of each panel of a tile, and its number along the contiguous run."""
+    """Yield the offset of each panel along the contiguous dimension, and its first element."""
     layout = shared_layout_of(tile.memref)
     run = shape_of(tile.memref)[layout.contiguous - 2]
     for start in range(0, run, layout.span(element_of(tile.memref))):
@@ -245,5 +220,4 @@ def _panels_of(builder: KernelBuilder, tile: Element) -> Iterator[tuple[int, Ele
 
 
 def _coordinate(builder: KernelBuilder, index: Index) -> SSAValue:
-    """Return an index as a coordinate."""
     return builder.insert(arith.IndexCastOp(builder.index(index), i32)).result

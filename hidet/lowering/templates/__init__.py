@@ -1,7 +1,6 @@
-"""Kernel templates: how a fusion becomes a kernel, written in the verbs of the task dialect.
+"""Kernel templates: schedules that turn fusions into kernels of the task dialect.
 
-The registry is the table below; the first template that accepts a fusion and has a config for it
-builds its kernel.
+The first template in the registry below that accepts a fusion and has a config for it is used.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-# A pass that only reads configs needs no template.
+# Avoid importing templates in passes that only read configs.
 if TYPE_CHECKING:
     from hidet.lowering.templates.base import Template
 
@@ -21,15 +20,11 @@ TEMPLATES: dict[str, str] = {
     "row": "hidet.lowering.templates.row:RowTemplate",
     "elementwise": "hidet.lowering.templates.elementwise:ElementwiseTemplate",
 }
-"""Name to "module:Class", most special first."""
+"""Name to "module:Class", most specialized first."""
 
 
 @cache
 def load_template(name: str) -> Template[Any]:
-    """Return the template of this name.
-
-    Raises:
-        KeyError: where the registry has no such name.
-    """
+    """Return the template of a name."""
     module, _, attribute = TEMPLATES[name].partition(":")
     return getattr(import_module(module), attribute)()

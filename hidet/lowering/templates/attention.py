@@ -1,4 +1,4 @@
-"""The template `attention`: scores, their softmax and the weighted values, in one kernel."""
+"""The template `attention`: scores, softmax and weighted values in one kernel."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hidet.frontends.script.tensors import Tensor
 from hidet.frontends.script.types import BOOL
 from hidet.lang import f32, script, shared_tensor, task
 from hidet.lang.cuda import blockIdx, fast_exp2, threadIdx
-from hidet.lowering.templates.attention_blocking import Attention, AttentionConfig, candidates
+from hidet.lowering.templates.attention_config import Attention, AttentionConfig, candidates
 from hidet.lowering.templates.base import KernelScope, Launch, Template, ceil_div
 from hidet.lowering.templates.epilogue import anchor_of, anchor_tensors
 from hidet.lowering.templates.matmul import matrix_of
@@ -26,31 +26,31 @@ from hidet.lowering.templates.parts import fill, in_type_of, tensor, unmapped_ti
 
 
 class AttentionTemplate(Template[AttentionConfig]):
-    """A block has some queries and goes through all keys, a tile of them at a time.
+    """A block processes a tile of queries and iterates over tiles of keys.
 
-    It keeps the largest score of each query and the sum of exponentials so far, and corrects what
-    it has summed where a tile has a larger one (Dao et al., FlashAttention-2, 2023).
+    It keeps a running maximum and a running sum of exponentials per query, and rescales the
+    accumulator when the maximum grows (Dao et al., FlashAttention-2, 2023).
     """
 
     name = "attention"
     config = AttentionConfig
 
     def accepts(self, fusion: FusionOp) -> bool:
-        """Accept fusions that are built around attention."""
+        """Accept fusions whose anchor is attention."""
         return isinstance(anchor_of(fusion), ScaledDotProductAttentionOp)
 
     def configs(self, fusion: FusionOp, arch: Arch) -> Sequence[AttentionConfig]:
-        """Return the ways to cut it into blocks."""
+        """Return the tilings, best estimate first."""
         return candidates(_problem(fusion), arch)
 
     def launch(self, fusion: FusionOp, config: AttentionConfig) -> Launch:
-        """Return one block for each tile of queries of each matrix of the batch."""
+        """Return one block per tile of queries of the batch."""
         problem = _problem(fusion)
         tiles = ceil_div(problem.queries, config.block_m)
         return Launch((problem.batch * tiles,), (config.threads,), config.residents)
 
     def build(self, scope: KernelScope, fusion: FusionOp, config: AttentionConfig) -> None:
-        """Write the kernel's body."""
+        """Build the kernel body."""
         query, key, value, *mask, result = anchor_tensors(scope, fusion)
         keys = _transposed(scope, key)
         attend(query, keys, value, mask, result, _problem(fusion), config)
@@ -63,7 +63,6 @@ def _problem(fusion: FusionOp) -> Attention:
 
 
 def _transposed(scope: KernelScope, matrix: Tensor) -> Tensor:
-    """Return a view of matrices whose rows are columns."""
     *batch, rows, columns = shape_of(matrix.memory)
     view = scope.builder.insert(GridOp(TensorType(matrix.element.ir, [*batch, columns, rows])))
     with scope.builder.inside(view.body.block):
@@ -83,7 +82,7 @@ def attend(
     problem: Attention,
     choice: AttentionConfig,
 ) -> None:
-    """Compute one tile of queries of one matrix; scores are in base 2 from the start."""
+    """Compute one tile of queries; scores are scaled for exponentials of base 2."""
     thread = threadIdx.x
     tiles = ceil_div(problem.queries, choice.block_m)
     batch, row = place_of_block(problem, tiles, choice)
@@ -130,7 +129,7 @@ def mask_scores(
     row: Any,
     k0: Any,
 ) -> None:
-    """Scale a tile of scores where weights are not, and hide those that a query may not see."""
+    """Scale a tile of scores, unless the softmax does, and mask it."""
     if not scales_weights(problem, masks):
         for i, j in scores.on(threadIdx.x):
             scores[i, j] = scores[i, j] * problem.scale
@@ -154,10 +153,10 @@ def weigh(
     factor: Tensor,
     total: Tensor,
 ) -> None:
-    """Turn scores into weights, relative to the largest score so far.
+    """Turn scores into softmax weights relative to the running maximum.
 
-    Both are multiplied by the scale on the way. The factor is what sums over earlier keys are to be
-    multiplied by. The total of a row is spread over the threads that share it.
+    `scale` is applied on the way. `factor` rescales the sums over earlier keys. `total` is
+    distributed over the threads that share a row.
     """
     thread = threadIdx.x
     for i in largest.on(thread):
@@ -174,9 +173,9 @@ def weigh(
 
 
 def place_of_block(problem: Attention, tiles: int, choice: AttentionConfig) -> tuple[Any, Any]:
-    """Return the number of the block's matrix in the batch, and its first query.
+    """Return the batch index of the block, and its first query.
 
-    Queries that attend to most keys come first: the last blocks to begin are short ones.
+    Causal queries with most keys come first, to balance the last wave.
     """
     tile = blockIdx.x % tiles
     if problem.causal:
@@ -185,35 +184,35 @@ def place_of_block(problem: Attention, tiles: int, choice: AttentionConfig) -> t
 
 
 def end_of_keys(problem: Attention, choice: AttentionConfig, row: Any) -> Any:
-    """Return where the keys end to which any query of a tile attends."""
+    """Return the end of the keys that a tile of queries attends to."""
     return minimum(row + choice.block_m, problem.keys) if problem.causal else problem.keys
 
 
 def scales_weights(problem: Attention, masks: Sequence[Tensor]) -> bool:
-    """Return whether the scale is part of the exponentials: nothing is added, and order is kept."""
+    """Return whether the scale is folded into the exponentials: no mask, and monotonic."""
     return not masks and problem.scale > 0
 
 
 def hides_some(problem: Attention, keys: Any, row: Any, k0: Any) -> Any:
-    """Return whether a query from a row on does not attend to all keys of a tile."""
+    """Return whether a tile of keys is partially masked for a tile of queries."""
     beyond = k0 + keys > problem.keys if problem.keys % keys else False
     return beyond | (k0 + keys - 1 > row) if problem.causal else beyond
 
 
 def is_hidden(problem: Attention, query: Any, key: Any) -> Any:
-    """Return whether a query may not attend to a key, or there is no such key."""
+    """Return whether a query does not attend to a key, or there is no such key."""
     beyond = key >= problem.keys
     return beyond | (key > query) if problem.causal else beyond
 
 
 def holds_flags(mask: Tensor) -> bool:
-    """Return whether a mask says which keys take part, and is not added to the scores."""
+    """Return whether a mask is boolean, not additive."""
     return mask.element == BOOL
 
 
 @script
 def masked(score: Any, mask: Any, is_flag: bool) -> Any:
-    """Return a score as a mask leaves it: hidden where that is false, or with its number added."""
+    """Return a masked score: -inf by a boolean mask, or the sum with an additive one."""
     if is_flag:
         return score if mask else -inf
     return score + f32(mask) * log2(euler)
@@ -221,11 +220,11 @@ def masked(score: Any, mask: Any, is_flag: bool) -> Any:
 
 @script
 def finite(largest: Any) -> Any:
-    """Return the largest score of a query, or 0 where none has been seen."""
+    """Return the maximum of a query, or 0 if all its keys are masked."""
     return largest if largest > -inf else 0.0
 
 
 @script
 def inverse(total: Any) -> Any:
-    """Return what results are multiplied by; a query that saw no key has zeros."""
+    """Return the normalization factor; a query without keys yields zeros."""
     return 0.0 if total == 0 else 1 / total

@@ -1,7 +1,7 @@
-"""What a template is: it accepts fusions, proposes configs for them, and builds kernels.
+"""The interface of templates, which accept fusions, propose configs and build kernels.
 
-What a kernel does is a function of hidet script (`hidet.lang`), which `build` calls with what it
-has found out about the fusion: views, buffers, task mappings and sizes.
+The kernel itself is a function of hidet script (`hidet.lang`), which `build` calls with the views,
+buffers, task maps and sizes of the fusion.
 """
 
 from abc import ABC, abstractmethod
@@ -20,17 +20,17 @@ from hidet.lowering.templates.legality import Rejected
 from hidet.lowering.templates.parts import tensor
 
 Results = Sequence[tuple[Tensor, Tensor]]
-"""Results of a fusion: for each its view in the kernel, and the buffer that it goes to."""
+"""The results of a fusion, each as view and output buffer."""
 
 
 @dataclass(frozen=True)
 class Launch:
-    """The extents of grid and block that a config leads to.
+    """The launch configuration of a kernel.
 
     Attributes:
-        grid: how many blocks there are.
-        block: how many threads one has.
-        residents: how many blocks share a multiprocessor at least.
+        grid: the number of blocks.
+        block: the threads of a block.
+        residents: the minimum number of resident blocks per multiprocessor.
     """
 
     grid: tuple[int, ...]
@@ -39,7 +39,7 @@ class Launch:
 
 
 class TemplateEmitter(Emitter):
-    """Writes the IR of a template's script; its ops are about the fusion, not about the script."""
+    """Emits the IR of a template's script, located at the fusion."""
 
     def __init__(self, entry: Block, launch: Launch) -> None:
         super().__init__(entry)
@@ -47,19 +47,18 @@ class TemplateEmitter(Emitter):
         self.shape = LaunchShape(launch.grid, launch.block)
 
     def set_line(self, file: str, line: int) -> None:
-        """Do nothing: the kernel has the location of the fusion."""
+        """Ignore script lines."""
 
 
 @dataclass
 class KernelScope:
-    """What a template builds with: the kernel, and the fusion's values inside of it.
+    """The kernel under construction, and the fusion's values in it.
 
     Attributes:
-        builder: builds at the end of the kernel; while a template builds, scripts write there too.
-        views: the fusion's values inside the kernel: its arguments are buffers, its grids views.
-            At first it holds the arguments; the template brings in the grids.
-        outputs: for each result of the fusion, the yielded value (a key of `views`) and the
-            buffer that it goes to.
+        builder: builds at the end of the kernel; scripts use it too.
+        views: maps the fusion's values to the kernel's: arguments to buffers, grids to views.
+            Initially it has the arguments; the template adds the grids.
+        outputs: for each result of the fusion, the yielded value (a key of `views`) and its buffer.
     """
 
     builder: TemplateEmitter
@@ -67,13 +66,13 @@ class KernelScope:
     outputs: list[tuple[SSAValue, SSAValue]]
 
     def clone(self, grid: GridOp) -> SSAValue:
-        """Bring a grid of the fusion into the kernel, as a view; return the view."""
+        """Clone a grid of the fusion into the kernel, as a view; return the view."""
         self.builder.insert(grid.clone(self.views))
         return self.views[grid.result]
 
     @property
     def results(self) -> Results:
-        """For each result of the fusion its view in the kernel, and the buffer that it goes to."""
+        """The results of the fusion, each as view and buffer."""
         return [(tensor(self.views[value]), tensor(buffer)) for value, buffer in self.outputs]
 
 
@@ -81,12 +80,7 @@ ConfigT = TypeVar("ConfigT", bound=Config)
 
 
 class Template(ABC, Generic[ConfigT]):
-    """One way to make a kernel of a fusion.
-
-    Attributes:
-        name: what configs call it.
-        config: the type of its configs.
-    """
+    """A way to build a kernel for a fusion."""
 
     name: ClassVar[str]
     config: ClassVar[type[Config]]
@@ -97,22 +91,22 @@ class Template(ABC, Generic[ConfigT]):
 
     @abstractmethod
     def configs(self, fusion: FusionOp, arch: Arch) -> Sequence[ConfigT]:
-        """Return the configs that are worth a try, the one with the best estimate first.
+        """Return the configs worth trying, best estimate first.
 
-        None where a template that is less special does better.
+        None if a less specialized template is better.
         """
 
     def rejected(self, fusion: FusionOp, arch: Arch) -> Sequence[Rejected]:
-        """Return the configs that would be among them if the machine could run them, with why."""
+        """Return further configs that the architecture cannot run, with reasons."""
         return ()
 
     @abstractmethod
     def launch(self, fusion: FusionOp, config: ConfigT) -> Launch:
-        """Return the grid and the block of the kernel."""
+        """Return the launch configuration of the kernel."""
 
     @abstractmethod
     def build(self, scope: KernelScope, fusion: FusionOp, config: ConfigT) -> None:
-        """Write the kernel's body."""
+        """Build the kernel body."""
 
 
 def ceil_div(value: int, divisor: int) -> int:

@@ -1,4 +1,4 @@
-"""Configs: the choices of a template for one fusion, as values and as attributes of the IR."""
+"""Template configs, as values and as IR attributes."""
 
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
@@ -11,22 +11,22 @@ from hidet.dialects.cuda import KernelOp
 from hidet.errors import ScheduleError
 
 MAX_CHOICE = 1 << 16
-"""No count of a config is larger."""
+"""The largest integer of a config."""
 
 STRIPED = "striped"
-"""The arrangement of products in which neighbouring threads have neighbouring elements."""
+"""The arrangement of FMA tiles in which adjacent threads own adjacent elements."""
 
 
 @dataclass(frozen=True)
 class Config:
-    """The choices of a template; its fields are integers and names.
+    """The parameters of a template, as integers and strings.
 
-    In the IR they are the `config` of a fusion, or of its kernel: `{template = "row", lanes = 32}`.
-    What is as its default is left out.
+    In the IR they are the `config` of a fusion or of its kernel: `{template = "row", lanes = 32}`.
+    Default values are omitted.
     """
 
     def attribute(self, template: str) -> DictionaryAttr:
-        """Return the choices as an attribute."""
+        """Return the config as an attribute."""
         entries: dict[str, Attribute] = {"template": StringAttr(template)}
         for each in fields(self):
             value = getattr(self, each.name)
@@ -38,18 +38,14 @@ class Config:
 
     @classmethod
     def read(cls, attribute: DictionaryAttr) -> Self:
-        """Return the choices that an attribute says.
-
-        Raises:
-            ScheduleError: it says too little, too much, or something of another type.
-        """
+        """Return the config of an attribute."""
         entries = {key: value for key, value in attribute.data.items() if key != "template"}
         kinds = get_type_hints(cls)
         wanted = {each.name for each in fields(cls) if each.default is MISSING}
         if not wanted <= set(entries) <= set(kinds):
             raise ScheduleError(
-                f"the config {attribute} does not say what the template asks",
-                hint=f"it says {', '.join(kinds)}",
+                f"the config {attribute} does not have the parameters of the template",
+                hint=f"they are {', '.join(kinds)}",
             )
         values: dict[str, int | str] = {}
         for name in entries:
@@ -71,7 +67,7 @@ class Config:
 
 
 def choices_of(kernel: KernelOp) -> Mapping[str, int | str]:
-    """Return the choices that a kernel is built by, as its `config` says them."""
+    """Return the parameters in the `config` of a kernel."""
     config = kernel.attributes.get("config")
     found: dict[str, int | str] = {}
     for name, value in config.data.items() if isinstance(config, DictionaryAttr) else ():
@@ -86,11 +82,7 @@ def choices_of(kernel: KernelOp) -> Mapping[str, int | str]:
 
 
 def template_of(attribute: DictionaryAttr) -> str:
-    """Return the name of the template that a config is for.
-
-    Raises:
-        ScheduleError: it names none.
-    """
+    """Return the template name of a config."""
     name = attribute.data.get("template")
     if not isinstance(name, StringAttr):
         raise ScheduleError(f"the config {attribute} names no template")

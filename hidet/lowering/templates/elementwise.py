@@ -1,4 +1,4 @@
-"""The template `elementwise`: every element by itself, neighbours by one thread."""
+"""The template `elementwise`: each thread computes a few adjacent elements."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,46 +21,41 @@ from hidet.mapping import TaskMap
 
 @dataclass(frozen=True)
 class ElementwiseConfig(Config):
-    """How elements are shared.
-
-    Attributes:
-        threads: the threads of a block.
-        vector: how many neighbouring elements a thread takes.
-    """
+    """The distribution of elements over threads."""
 
     threads: int
     vector: int
 
 
 class ElementwiseTemplate(Template[ElementwiseConfig]):
-    """A thread takes `vector` elements that lie next to each other; blocks share the rest.
+    """A thread computes `vector` adjacent elements.
 
-    The results are numbered row-major; all have the same number of elements. Reductions inside a
-    body (windows of a pooling) are loops of the thread.
+    All results have the same number of elements, in row-major order. Reductions in a body (pooling
+    windows) are sequential loops.
     """
 
     name = "elementwise"
     config = ElementwiseConfig
 
     def accepts(self, fusion: FusionOp) -> bool:
-        """Accept fusions of grids alone whose results have the same number of elements."""
+        """Accept fusions of grids whose results have the same number of elements."""
         sizes = {size_of(result) for result in fusion.results_}
         return len(sizes) == 1 and not any(isinstance(op, AnchorOp) for op in fusion.body.block.ops)
 
     def configs(self, fusion: FusionOp, arch: Arch) -> Sequence[ElementwiseConfig]:
-        """Return one config: vectors where elements are plenty, one element a thread elsewhere.
+        """Return one config: vectors if there are many elements, else one element per thread.
 
-        Reductions take vectors where they read them, shorter ones where elements are fewer. A
-        vector is no longer than a short row.
+        Reductions use vectors if they can load them, shorter ones if there are few elements.
+        Vectors do not exceed a short row.
         """
         size = size_of(fusion.results_[0])
         vector = ACCESS_BYTES // max(bytes_of(element_of(each)) for each in fusion.results_)
-        rows = map(_row_of, fusion.results_)
-        vector = min([vector, *(row for row in rows if vector % row == 0)])
+        rows = [[extent for extent in shape_of(each) if extent > 1] for each in fusion.results_]
+        vector = min([vector, *(row[-1] for row in rows if row and vector % row[-1] == 0)])
         threads = 256 if size >= 256 * arch.processors else 128
         if any(isinstance(op, ReduceOp) for op in fusion.body.walk()):
             vector = min(vector, *map(_run_of, terminator_of(fusion.body).operands))
-            # Many threads, and blocks of which all threads take the same steps.
+            # Enough threads, in uniform blocks.
             few = 128 * arch.processors
             while vector > 1 and (size < few * vector or size % (threads * vector)):
                 vector //= 2
@@ -71,13 +66,13 @@ class ElementwiseTemplate(Template[ElementwiseConfig]):
         return [ElementwiseConfig(threads, vector)]
 
     def launch(self, fusion: FusionOp, config: ElementwiseConfig) -> Launch:
-        """Return as many blocks as it takes to cover the elements."""
+        """Return the grid that covers the elements."""
         size = size_of(fusion.results_[0])
         blocks = ceil_div(size, config.threads * config.vector)
         return Launch((blocks,), (config.threads,))
 
     def build(self, scope: KernelScope, fusion: FusionOp, config: ElementwiseConfig) -> None:
-        """Write the kernel's body."""
+        """Build the kernel body."""
         for op in fusion.body.block.ops:
             if isinstance(op, GridOp):
                 scope.clone(op)
@@ -89,26 +84,21 @@ class ElementwiseTemplate(Template[ElementwiseConfig]):
 
 @script
 def elementwise(results: Results, tasks: TaskMap, size: int) -> None:
-    """Compute and store the elements of all results that have the same number."""
+    """Compute and store the elements of all results at the same linear index."""
     for element in tasks.on(worker_of_grid(), bound=[size]):
         store(results, element)
 
 
 @script
 def store(results: Results, element: Index) -> None:
-    """Store the elements of some results that have the same number."""
+    """Store the elements of some results at the same linear index."""
     places = [place(element, known(view.shape)) for view, _ in results]
     values = [view[at] for (view, _), at in zip(results, places, strict=True)]
     for value, (_, buffer), at in zip(values, results, places, strict=True):
         buffer[at] = value
 
 
-def _row_of(value: SSAValue) -> int:
-    """Return the extent of the last dimension with several elements; the size of one element."""
-    return next((extent for extent in reversed(shape_of(value)) if extent > 1), ACCESS_BYTES)
-
-
 def _run_of(value: SSAValue) -> int:
-    """Return how many neighbours of a result are computed of neighbours in memory."""
+    """Return how many adjacent elements of a result read contiguous memory."""
     dim = len(shape_of(value)) - 1
     return contiguous_run(value, [dim]).length if dim >= 0 else 1

@@ -1,4 +1,4 @@
-"""Epilogues: what happens to an element of an anchor before it is stored."""
+"""Epilogues: the ops on anchor elements before they are stored."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -18,16 +18,12 @@ from hidet.rewriting.inlining import element_at
 
 
 def anchor_of(fusion: FusionOp) -> AnchorOp | None:
-    """Return the operator that a fusion is built around, or the first of them, if there is one."""
+    """Return the first anchor of a fusion, None if there is none."""
     return next((op for op in fusion.body.block.ops if isinstance(op, AnchorOp)), None)
 
 
-def products_of(fusion: FusionOp) -> list[MatmulOp]:
-    """Return the products of matrices that a fusion is built around.
-
-    Raises:
-        ScheduleError: it is built around nothing, or something else.
-    """
+def matmuls_of(fusion: FusionOp) -> list[MatmulOp]:
+    """Return the matmuls of a fusion."""
     products = [op for op in fusion.body.block.ops if isinstance(op, MatmulOp)]
     if not products:
         raise ScheduleError("the fusion has no graph.matmul")
@@ -35,7 +31,7 @@ def products_of(fusion: FusionOp) -> list[MatmulOp]:
 
 
 def clone_views(scope: KernelScope, fusion: FusionOp) -> None:
-    """Bring into a kernel the views that the anchors of a fusion read."""
+    """Clone the views that the anchors of a fusion read into a kernel."""
     results = {op.result for op in fusion.body.block.ops if isinstance(op, AnchorOp)}
     for op in fusion.body.block.ops:
         if isinstance(op, GridOp) and not any(load.source in results for load in loads_of(op)):
@@ -43,7 +39,7 @@ def clone_views(scope: KernelScope, fusion: FusionOp) -> None:
 
 
 def anchor_tensors(scope: KernelScope, fusion: FusionOp) -> list[Tensor]:
-    """Bring the anchor of a fusion into a kernel; return its operands, and where results go."""
+    """Clone the views of the anchor into a kernel; return its operands and its epilogue sink."""
     anchor = anchor_of(fusion)
     assert anchor is not None, "a fusion that the template has accepted"
     clone_views(scope, fusion)
@@ -52,13 +48,13 @@ def anchor_tensors(scope: KernelScope, fusion: FusionOp) -> list[Tensor]:
 
 
 Outputs = Sequence[tuple[SSAValue, SSAValue]]
-"""Results of a fusion, each with the buffer that it goes to."""
+"""Results of a fusion with their output buffers."""
 
 
 def outputs_of(scope: KernelScope, anchors: Sequence[MatmulOp]) -> list[Outputs]:
-    """Return for each product the results of the fusion that are stored where it is.
+    """Return for each matmul the results of the fusion that are stored with it.
 
-    Those that follow from several products are stored with the first of these.
+    Results of several matmuls are stored with the first one.
     """
     found: list[list[tuple[SSAValue, SSAValue]]] = [[] for _ in anchors]
     for result, buffer in scope.outputs:
@@ -70,7 +66,7 @@ def outputs_of(scope: KernelScope, anchors: Sequence[MatmulOp]) -> list[Outputs]
 
 
 Tile = tuple[Tensor, Sequence[Index]]
-"""The accumulator of a product, and the indices in the product of its first element."""
+"""The accumulator of a matmul, and the indices of its first element in the result."""
 
 
 def epilogue_sink(
@@ -81,9 +77,9 @@ def epilogue_sink(
 ) -> SSAValue:
     """Build the sink that takes elements of an anchor and stores results of the fusion.
 
-    Every result is the anchor itself or a grid that loads it at an invertible place: the sink
-    evaluates that grid at the element that loads what is being stored. Elements of other anchors at
-    the same place are in their accumulators.
+    Every result is the anchor itself or a grid that loads it through an invertible index map: the
+    sink evaluates that grid at the inverse of the stored index. Elements of other anchors are
+    loaded from their accumulators.
     """
     builder = scope.builder
     sink = builder.insert(SinkOp(anchor.result.type))
@@ -97,9 +93,9 @@ def epilogue_sink(
             inverse = inverse_of(grid, *anchors) if isinstance(grid, GridOp) else None
             if inverse is None or not isinstance(grid, GridOp):
                 raise ScheduleError(
-                    f"a result of the fusion does not follow from one element of its {anchor.name}",
+                    f"a result does not depend on a single element of {anchor.name}",
                     where=str(grid.name) if isinstance(grid, GridOp) else None,
-                    hint="fuse only grids that load the anchor at an invertible place",
+                    hint="fuse only grids that load the anchor through an invertible index map",
                 )
             indices = inverse.materialize(builder, sink.indices)
             known: dict[SSAValue, SSAValue] = {anchor.result: sink.value}
@@ -112,7 +108,7 @@ def epilogue_sink(
 
 
 def _element(builder: TemplateEmitter, tile: Tile, indices: Sequence[SSAValue]) -> SSAValue:
-    """Return the element of an accumulator that is one of the product at some indices."""
+    """Return the element of an accumulator at indices of the result."""
     accumulator, first = tile
     places = zip(indices[-2:], first, strict=True)
     own = [builder.subtract(index, index_of(start)) for index, start in places]

@@ -1,4 +1,4 @@
-"""Which configs a machine can run, and why it cannot run the others."""
+"""Resource limits of configs."""
 
 from dataclasses import dataclass
 
@@ -8,12 +8,7 @@ from hidet.lowering.templates.config import Config
 
 @dataclass(frozen=True)
 class Rejected:
-    """A config that is out of the question.
-
-    Attributes:
-        config: the config.
-        reason: why.
-    """
+    """A config that an architecture cannot run."""
 
     config: Config
     reason: str
@@ -21,12 +16,12 @@ class Rejected:
 
 @dataclass(frozen=True)
 class Footprint:
-    """What a block takes of a multiprocessor.
+    """The resources of a block.
 
     Attributes:
         threads: its threads.
         shared_bytes: its shared memory.
-        registers: registers of 32 bits that each thread cannot do without.
+        registers: the 32-bit registers that each thread needs at least.
     """
 
     threads: int
@@ -34,7 +29,7 @@ class Footprint:
     registers: int
 
     def residents(self, arch: Arch) -> int:
-        """Return how many such blocks a multiprocessor has room for."""
+        """Return the number of such blocks that fit on a multiprocessor."""
         return min(
             arch.threads_per_processor // self.threads,
             arch.registers_per_processor // (self.threads * self.registers),
@@ -43,7 +38,7 @@ class Footprint:
         )
 
     def refusal(self, arch: Arch) -> str | None:
-        """Return why a machine cannot run such a block, or None where it can."""
+        """Return why an architecture cannot run such a block, None if it can."""
         most = arch.registers_per_processor // self.threads
         if self.threads > arch.threads_per_block:
             return f"{self.threads} threads, of {arch.threads_per_block}"
@@ -55,4 +50,4 @@ class Footprint:
 
 
 MAX_REGISTERS = 255
-"""Registers that a thread has at most (CUDA C++ Programming Guide, compute capabilities)."""
+"""The most registers of a thread (CUDA C++ Programming Guide, compute capabilities)."""

@@ -1,4 +1,4 @@
-"""The template `matmul`: a block computes a tile of the product out of shared memory."""
+"""The template `matmul`: a block computes an output tile from tiles in shared memory."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,8 +18,8 @@ from hidet.lowering.templates.epilogue import (
     Tile,
     clone_views,
     epilogue_sink,
+    matmuls_of,
     outputs_of,
-    products_of,
 )
 from hidet.lowering.templates.legality import Rejected
 from hidet.lowering.templates.parts import fill, known, place, tensor, unmapped_tile
@@ -27,47 +27,47 @@ from hidet.lowering.templates.problem import Problem
 
 
 class MatmulTemplate(Template[Blocking]):
-    """A block computes a tile of the product; tiles of both operands go through shared memory.
+    """A block computes an output tile; tiles of both operands are staged in shared memory.
 
-    The operands may be any views: the im2col view of a convolution too. Which instruction sums the
-    products is a part of the config; what it needs is `map-tensor-cores`' to know. Of several
-    products of one left operand a block computes a tile of each.
+    The operands may be any views, including the im2col view of a convolution. The config selects
+    the instruction; `map-tensor-cores` handles its layouts. For several matmuls with a common
+    operand A, a block computes a tile of each.
     """
 
     name = "matmul"
     config = Blocking
 
     def accepts(self, fusion: FusionOp) -> bool:
-        """Accept fusions of products of matrices, which share the left one."""
+        """Accept fusions of matmuls with a common operand A."""
         return len({op.lhs for op in fusion.body.block.ops if isinstance(op, MatmulOp)}) == 1
 
     def configs(self, fusion: FusionOp, arch: Arch) -> Sequence[Blocking]:
-        """Return the ways to cut the product into blocks, the best estimate first."""
-        return candidates(Problem.of(*products_of(fusion)), arch)
+        """Return the tilings, best estimate first."""
+        return candidates(Problem.of(*matmuls_of(fusion)), arch)
 
     def rejected(self, fusion: FusionOp, arch: Arch) -> Sequence[Rejected]:
-        """Return the blockings whose tiles do not fit."""
-        return refused(Problem.of(*products_of(fusion)), arch)
+        """Return the tilings that the architecture cannot run."""
+        return refused(Problem.of(*matmuls_of(fusion)), arch)
 
     def launch(self, fusion: FusionOp, config: Blocking) -> Launch:
-        """Return one block for each tile of each matrix of the batch, or fewer that stay."""
-        tiles = config.tiles(Problem.of(*products_of(fusion)))
+        """Return one block per output tile of the batch, or fewer persistent blocks."""
+        tiles = config.tiles(Problem.of(*matmuls_of(fusion)))
         return Launch((min(tiles, config.grid),), (config.threads,), config.residents)
 
     def build(self, scope: KernelScope, fusion: FusionOp, config: Blocking) -> None:
-        """Write the kernel's body."""
-        problem = Problem.of(*products_of(fusion))
+        """Build the kernel body."""
+        problem = Problem.of(*matmuls_of(fusion))
         clone_views(scope, fusion)
-        matmul(Products(scope, products_of(fusion), config.shares(problem)), problem, config)
+        matmul(Matmuls(scope, matmuls_of(fusion), config.shares(problem)), problem, config)
 
 
 @dataclass(frozen=True)
-class Products:
-    """The products of a kernel: they share the left factor, and each has a tile of its own.
+class Matmuls:
+    """The matmuls of a kernel, with a common operand A and a tile each.
 
     Attributes:
         scope: the kernel.
-        anchors: the products.
+        anchors: the matmuls.
         shares: the columns of their tiles.
     """
 
@@ -77,32 +77,32 @@ class Products:
 
     @property
     def lhs(self) -> Tensor:
-        """The left factor."""
+        """Operand A."""
         return tensor(self.scope.views[self.anchors[0].lhs])
 
     @property
-    def factors(self) -> list[Tensor]:
-        """The right factors."""
+    def operands(self) -> list[Tensor]:
+        """The B operands."""
         return [tensor(self.scope.views[anchor.rhs]) for anchor in self.anchors]
 
     @property
     def first(self) -> Tensor:
-        """The first of the products, as a tensor."""
+        """The result of the first matmul."""
         return tensor(self.anchors[0].result)
 
     def accumulators(self, rows: int) -> list[Tensor]:
-        """Return a tile for each product."""
+        """Return an accumulator tile for each matmul."""
         return [
             _named("acc", unmapped_tile(self.first.dtype, rows, share)) for share in self.shares
         ]
 
     def tiles(self, depth: int) -> list[Tensor]:
-        """Return a tile for each right factor."""
+        """Return a shared tile for each B operand."""
         element = self.lhs.dtype
         return [_named("sb", shared_tensor(element, [depth, share])) for share in self.shares]
 
     def columns(self, left: Index) -> list[Index]:
-        """Return the first column of the tile of each product, of a number of a column of tiles."""
+        """Return the first column of each tile, given the index of a tile column."""
         found = [left * share for share in self.shares]
         for column in found:
             if isinstance(column, Scalar):
@@ -110,20 +110,20 @@ class Products:
         return found
 
     def clear(self, accumulators: Sequence[Tensor], on: Scalar) -> None:
-        """Begin sums."""
+        """Zero the accumulators."""
         for each in accumulators:
             fill(each, 0, on)
 
     def multiply(
         self, left: Tensor, right: Sequence[Tensor], accumulators: Sequence[Tensor], on: Scalar
     ) -> None:
-        """Add the product of a left tile with each right one."""
+        """Multiply an A tile with each B tile."""
         for tile, total in zip(right, accumulators, strict=True):
             task.matmul(left, tile, total, on=on)
 
     def matrices(self, batch: Index) -> list[list[Index]]:
-        """Return the leading indices of each right factor."""
-        return [matrix_of(factor, batch, self.first) for factor in self.factors]
+        """Return the batch indices of each B operand."""
+        return [matrix_of(operand, batch, self.first) for operand in self.operands]
 
     def fetch(
         self,
@@ -133,10 +133,10 @@ class Products:
         columns: Sequence[Index],
         on: Scalar,
     ) -> None:
-        """Copy a tile of each right factor, from some k and column on."""
-        places = zip(self.factors, matrices, columns, tiles, strict=True)
-        for factor, matrix, column, tile in places:
-            task.copy(task.window(factor, *matrix, k, column), tile, on=on)
+        """Copy a tile of each B operand."""
+        places = zip(self.operands, matrices, columns, tiles, strict=True)
+        for operand, matrix, column, tile in places:
+            task.copy(task.window(operand, *matrix, k, column), tile, on=on)
 
     def store(
         self,
@@ -146,7 +146,7 @@ class Products:
         columns: Sequence[Index],
         on: Scalar,
     ) -> None:
-        """Store the tiles of all products, from some row and column on."""
+        """Store the tiles of all matmuls through their epilogues."""
         known: dict[SSAValue, Tile] = {
             anchor.result: (tile, (row, column))
             for anchor, tile, column in zip(self.anchors, tiles, columns, strict=True)
@@ -161,14 +161,13 @@ class Products:
 
 
 def _named(name: str, tile: Tensor) -> Tensor:
-    """Give a tile a name."""
     tile.memory.name_hint = name
     return tile
 
 
 @script
-def matmul(products: Products, problem: Problem, choice: Blocking) -> None:
-    """Multiply matrices, or batches of them: a block computes tiles of products, one by one."""
+def matmul(products: Matmuls, problem: Problem, choice: Blocking) -> None:
+    """Multiply batches of matrices: each block computes one tile, or several in turn."""
     lhs = products.lhs
     accumulators = products.accumulators(choice.block_m)
     sa = shared_tensor(lhs.dtype, [choice.block_m, choice.block_k])
@@ -186,14 +185,14 @@ def matmul(products: Products, problem: Problem, choice: Blocking) -> None:
 def multiply_tile(
     number: Index,
     place: Sequence[Index],
-    products: Products,
+    products: Matmuls,
     accumulators: Sequence[Tensor],
     sa: Tensor,
     sb: Sequence[Tensor],
     problem: Problem,
     choice: Blocking,
 ) -> None:
-    """Compute one tile of each product: those at this block's place, of those of a cluster."""
+    """Compute one output tile of each matmul."""
     tiles_m, tiles_n = choice.clusters(problem)
     thread = threadIdx.x
     batch, tile = number // (tiles_m * tiles_n), number % (tiles_m * tiles_n)
@@ -211,7 +210,7 @@ def multiply_tile(
 
 
 def place_of_block(choice: Blocking) -> tuple[Index, Index, Index]:
-    """Return the number of the block's cluster, and its row and column there."""
+    """Return the index of the block's cluster, and its row and column in it."""
     if choice.cluster == 1:
         return blockIdx.x, 0, 0
     rank, columns = blockIdx.x % choice.cluster, choice.cluster_columns
@@ -220,25 +219,25 @@ def place_of_block(choice: Blocking) -> tuple[Index, Index, Index]:
 
 
 def in_cluster(cluster: Index, extent: int, place: Index) -> Index:
-    """Return the number of a row or column of tiles: of those of a cluster, the one at a place."""
+    """Return the index of a tile row or column, from that of its cluster and a position in it."""
     return cluster if extent == 1 else cluster * extent + place
 
 
 def band_of(tiles: int) -> int:
-    """Return of how many rows of tiles a band consists, through which blocks go column by column.
+    """Return the number of tile rows of a band, which blocks traverse column by column.
 
-    Blocks that work side by side so share rows and columns of the operands, in the L2 cache.
+    Concurrent blocks then share operand rows and columns in the L2 cache.
     """
     return max(rows for rows in range(1, BAND + 1) if tiles % rows == 0)
 
 
 BAND = 8
-"""The most rows of tiles of a band; as many columns of 256 fill the 132 multiprocessors of an H200
-about twice."""
+"""The most tile rows of a band; with as many columns of 256, it covers the 132 multiprocessors of
+an H200 about twice."""
 
 
 def matrix_of(operand: Tensor, batch: Index, product: Tensor) -> list[Index]:
-    """Return the leading indices of an operand; a batch dimension of 1 is broadcast."""
+    """Return the batch indices of an operand; batch dimensions of extent 1 are broadcast."""
     batches, extents = known(product.shape[:-2]), known(operand.shape[:-2])
     indices = place(batch, batches)[len(batches) - len(extents) :]
     return [0 if extent == 1 else i for extent, i in zip(extents, indices, strict=True)]

@@ -1,4 +1,4 @@
-"""What a product of matrices is to the templates that can compute it."""
+"""The matmul problem, which templates and cost models are queried with."""
 
 from __future__ import annotations
 
@@ -14,31 +14,28 @@ from hidet.dialects.graph import MatmulOp
 from hidet.dialects.shaped import bytes_of, element_of, shape_of, size_of
 
 VECTOR = 16
-"""The bytes of which distances are multiples for TMA (CUDA driver API, tensor maps)."""
+"""The alignment of strides for TMA in bytes (CUDA driver API, tensor maps)."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """A product of matrices [batch, m, k] and [batch, k, n].
+    """A matmul of [batch, m, k] and [batch, k, n].
 
     Attributes:
-        batch: how many products there are.
+        batch: the batch size.
         m: the rows of the result.
         n: its columns.
-        k: over how many products each element is summed.
-        kind: the type of the factors, `tf32` where f32 may be rounded to it, `fma` where tensor
-            cores may not multiply them.
-        total: the type of the sums.
-        element_bytes: the bytes of a factor.
-        result_bytes: the bytes of what is stored of an element of the result.
-        parts: the columns of each of several products that share the left factor; `n` counts all.
-        stored: the columns of the results that are stored of these.
-        gathered: whether the left factor is no window of a tensor, as what the filters of a
-            convolution see is none: threads fetch it, and add up the address of each vector.
-        channels: those of a pixel, where it is that and TMA can follow it: it fetches tiles of one
-            tap of the filters. Else 0.
-        streams: whether all factors can come by TMA, as windows with aligned rows or as pixels: the
-            tiles of the next result are then fetched while one is stored.
+        k: the reduced extent.
+        kind: the operand type; `tf32` if f32 may be rounded to it, `fma` without tensor cores.
+        total: the accumulator type.
+        element_bytes: the bytes of an operand element.
+        result_bytes: the bytes of a stored result element.
+        gathered: whether operand A is no window of a tensor, such as an im2col view: threads gather
+            it, with an address computation per vector.
+        channels: the channels of an im2col view that TMA can load, else 0.
+        parts: the columns of each of several matmuls with a common operand A; `n` is the sum.
+        stored: the columns of their stored results.
+        streams: whether TMA can load all operands, so that loads overlap with the epilogue.
     """
 
     batch: int
@@ -57,12 +54,12 @@ class Problem:
 
     @property
     def columns(self) -> tuple[int, ...]:
-        """The columns of each product."""
+        """The columns of each matmul."""
         return self.parts or (self.n,)
 
     @classmethod
     def of(cls, anchor: MatmulOp, *siblings: MatmulOp) -> Problem:
-        """Return the problem of a product of the graph, or in a fusion, with its siblings."""
+        """Return the problem of a matmul, with its siblings."""
         element, result = element_of(anchor.lhs), shape_of(anchor.result)
         precision = anchor.precision.data
         kind = precision if precision in ("tf32", "fma") else str(element)
@@ -90,11 +87,11 @@ class Problem:
         )
 
 
-def is_aligned_window(factor: SSAValue) -> bool:
-    """Return whether a factor is a window whose rows begin at multiples of 16 bytes."""
-    window, size = window_of(factor), bytes_of(element_of(factor))
+def is_aligned_window(operand: SSAValue) -> bool:
+    """Return whether an operand is a window with 16-byte aligned rows."""
+    window, size = window_of(operand), bytes_of(element_of(operand))
     if window is None:
         return False
-    steps = zip(window.strides, shape_of(factor), strict=True)
+    steps = zip(window.strides, shape_of(operand), strict=True)
     apart = [stride for stride, extent in steps if extent > 1 and stride != 1]
     return all(step * size % VECTOR == 0 for step in (window.offset, *apart))

@@ -1,4 +1,4 @@
-"""The template `row`: reductions along rows, and what is computed from them, in one kernel."""
+"""The template `row`: row reductions and the grids computed from them, in one kernel."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -32,21 +32,21 @@ from hidet.mapping import TaskMap
 from hidet.rewriting.builder import Index, KernelBuilder
 
 MAX_KEPT = 32
-"""How many elements of a grid a lane keeps in registers at most."""
+"""The most elements of a grid that a lane keeps in registers."""
 
 
 Term = Callable[[Any, Any], Scalar]
-"""Computes a value for a row and an element of it."""
+"""Computes a value from the indices of a row and of an element in it."""
 
 
 @dataclass(frozen=True)
 class RowConfig(Config):
-    """How rows are shared.
+    """The distribution of rows over threads.
 
     Attributes:
         threads: the threads of a block.
-        lanes: how many of them share a row.
-        vector: how many neighbouring elements a lane takes at a time.
+        lanes: the threads per row.
+        vector: the number of adjacent elements per vector access.
     """
 
     threads: int
@@ -55,18 +55,18 @@ class RowConfig(Config):
 
 
 class RowTemplate(Template[RowConfig]):
-    """`lanes` workers share a row; a block holds `threads // lanes` rows.
+    """`lanes` workers process a row; a block has `threads // lanes` rows.
 
-    Every reduction leaves one value a row, in registers of all lanes of that row. Grids over the
-    rows' elements are evaluated where they are needed; those that cost something and are needed
-    more than once are kept in registers too, unless a lane has more than `MAX_KEPT` elements.
+    Every reduction leaves one value per row, in registers of all lanes of the row. Elementwise
+    grids are recomputed at each use; expensive ones with several uses are kept in registers, if a
+    lane has no more than `MAX_KEPT` elements.
     """
 
     name = "row"
     config = RowConfig
 
     def accepts(self, fusion: FusionOp) -> bool:
-        """Accept fusions whose reductions share their rows and whose results fit them."""
+        """Accept fusions whose reductions and results have the same rows."""
         ops = list(fusion.body.block.ops)
         rows = rows_of(ops)
         return (
@@ -76,7 +76,7 @@ class RowTemplate(Template[RowConfig]):
         )
 
     def configs(self, fusion: FusionOp, arch: Arch) -> Sequence[RowConfig]:
-        """Return a warp for short rows, a block for long ones, more lanes where rows are few."""
+        """Return one config: a warp per row, more lanes for long or few rows."""
         rows = _rows(fusion)
         lanes = 32
         while (
@@ -89,16 +89,16 @@ class RowTemplate(Template[RowConfig]):
         return [RowConfig(max(128, lanes), lanes, vector)]
 
     def launch(self, fusion: FusionOp, config: RowConfig) -> Launch:
-        """Return as many blocks as it takes to cover the rows."""
+        """Return the grid that covers the rows."""
         rows_of_block = config.threads // config.lanes
         return Launch((ceil_div(_rows(fusion).count, rows_of_block),), (config.threads,))
 
     def build(self, scope: KernelScope, fusion: FusionOp, config: RowConfig) -> None:
-        """Write the kernel's body."""
+        """Build the kernel body."""
         (blocks,) = self.launch(fusion, config).grid
         rows = _rows(fusion)
         lanes, vector = config.lanes, config.vector
-        # Neighbouring lanes take neighbouring vectors of a row, round after round.
+        # Adjacent lanes access adjacent vectors of a row.
         elements = (
             spatial(blocks * config.threads // lanes, 1)
             * repeat(1, ceil_div(rows.length, lanes * vector))
@@ -112,8 +112,8 @@ class RowTemplate(Template[RowConfig]):
         kernel.store_results(lanes)
 
 
-# What the kernel does, in hidet script. The workers are the threads of all blocks, `extents` the
-# number of rows and the length of a row.
+# The kernel, in hidet script. The workers are the threads of the grid; `extents` are the number of
+# rows and their length.
 
 
 @script
@@ -125,7 +125,7 @@ def reduce_rows(
     worker: Scalar,
     term: Term,
 ) -> None:
-    """Reduce a term over each row: every worker over its elements, then all lanes of the row."""
+    """Reduce a term over each row: per worker, then across the lanes of the row."""
     for row in tile.on(worker):
         tile[row] = neutral(kind, tile)
     for row, element in elements.on(worker, bound=extents):
@@ -138,7 +138,7 @@ def reduce_rows(
 def keep(
     tile: Tensor, extents: tuple[int, ...], worker: Scalar, value: Callable[[Any], Scalar]
 ) -> None:
-    """Compute what a register tile keeps: values of rows, or elements of them."""
+    """Compute a register tile of row values or elements."""
     for element in tile.on(worker, bound=extents):
         tile[element] = value(element)
 
@@ -147,14 +147,14 @@ def keep(
 def store_elements(
     results: Results, elements: TaskMap, extents: tuple[int, int], worker: Scalar
 ) -> None:
-    """Store elements of rows, each by the worker that it belongs to."""
+    """Store the elements of rows, each by its owner."""
     for row, element in elements.on(worker, bound=extents):
         store(results, row * extents[1] + element)
 
 
 @script
 def store_rows(results: Results, rows: TaskMap, count: int, worker: Any, lanes: int) -> None:
-    """Store values of rows, each by the first lane of its row."""
+    """Store row values, each by the first lane of its row."""
     for row in rows.on(worker, bound=[count]):
         if worker % lanes < 1:
             store(results, row)
@@ -162,12 +162,9 @@ def store_rows(results: Results, rows: TaskMap, count: int, worker: Any, lanes: 
 
 @dataclass
 class _RowKernel:
-    """A row kernel that is being written.
+    """A row kernel under construction.
 
-    Attributes:
-        elements: the map of (row, element of the row) onto all workers of the grid.
-        worker: the number of the worker in the grid.
-        row_values: values of the fusion that are kept in registers, one a row.
+    `elements` maps (row, element) to the workers of the grid, `row_values` are kept in registers.
     """
 
     scope: KernelScope
@@ -182,16 +179,16 @@ class _RowKernel:
 
     @property
     def extents(self) -> tuple[int, int]:
-        """The number of rows, and the length of a row."""
+        """The number of rows, and their length."""
         return self.rows.count, self.rows.length
 
     @property
     def map_of_rows(self) -> TaskMap:
-        """The map of rows: all lanes of a row have its values."""
+        """The map of rows, whose values are replicated over lanes."""
         return self.elements.project([1])
 
     def add(self, grid: GridOp) -> None:
-        """Bring one grid of the fusion into the kernel: as values of rows, or as a view."""
+        """Add a grid of the fusion to the kernel, as row values or as a view."""
         reduces = row_reduces(grid)
         if not reduces and (prod(grid.shape) != self.rows.count or not self._loads_rows(grid)):
             if self._is_worth_keeping(grid):
@@ -210,13 +207,13 @@ class _RowKernel:
             self._keep(grid, self.extents[:1], self.map_of_rows, partial)
 
     def _loads_rows(self, grid: GridOp) -> bool:
-        """Whether a grid reads values of rows: then it is computed once a row."""
+        """Return whether a grid reads row values, and is computed once per row."""
         return any(
             isinstance(op, LoadOp) and op.source in self.row_values for op in grid.body.walk()
         )
 
     def _is_worth_keeping(self, grid: GridOp) -> bool:
-        """Whether a grid of elements is better evaluated once: it costs, and is read repeatedly."""
+        """Return whether an elementwise grid is expensive and has several uses."""
         return (
             prod(grid.shape) == self.rows.size
             and self.elements.tasks_per_worker <= MAX_KEPT
@@ -248,7 +245,6 @@ class _RowKernel:
         layout: TaskMap,
         partial: dict[ReduceOp, SSAValue],
     ) -> None:
-        """Evaluate a grid, each element into a register of the workers that it belongs to."""
 
         def value(element: Scalar | tuple[Scalar, ...]) -> Scalar:
             indices = element if isinstance(element, tuple) else (element,)
@@ -261,7 +257,7 @@ class _RowKernel:
         self._bind(grid, tile, extents)
 
     def _bind(self, grid: GridOp, tile: SSAValue, extents: tuple[int, ...]) -> None:
-        """Let a view with the shape of a grid stand for it, which reads a register tile."""
+        """Replace a grid by a view of a register tile."""
         tile.name_hint = grid.result.name_hint or tile.name_hint
         view = self.builder.insert(GridOp(grid.result.type))
         with self.builder.inside(view.body.block):
@@ -276,9 +272,9 @@ class _RowKernel:
         partial: dict[ReduceOp, SSAValue],
         until: ReduceOp | None = None,
     ) -> dict[SSAValue, SSAValue]:
-        """Evaluate a grid's body for the element with a number, up to a reduction or to its end.
+        """Evaluate the body of a grid at a linear index, up to a reduction or its end.
 
-        Where it has reductions the elements are rows, whose partial results are known.
+        In a grid with reductions the index is that of the row, whose partial results are known.
         """
         values = dict(self.scope.views)
         indices = self.builder.delinearize(number, grid.shape)
@@ -300,7 +296,7 @@ class _RowKernel:
                 self.builder.insert(op.clone(values))
 
     def store_results(self, lanes: int) -> None:
-        """Write the results: elements by all workers, values of rows by the first lane."""
+        """Store the results: elements by all workers, row values by the first lane."""
         results: dict[int, list[tuple[Tensor, Tensor]]] = {self.rows.size: [], self.rows.count: []}
         for view, buffer in self.scope.results:
             results[prod(known(view.shape))].append((view, buffer))

@@ -1,4 +1,4 @@
-"""The kernel of a scatter, which has no results of its own: it writes over one of its arguments."""
+"""The kernel of `graph.scatter`, which updates one of its arguments in place."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ THREADS = 256
 
 
 def scatter_kernel(op: ScatterOp, name: str) -> KernelOp:
-    """Write the kernel of positions, source and x, with a thread for each element of the source."""
+    """Build the kernel of positions, source and x, with a thread per source element."""
     operands = {"positions": op.ids, "source": op.source, "out": op.x}
     count, width = shape_of(op.source.type)
     shapes = [(count,), (count, width), (size_of(op.x) // max(1, width), width)]
@@ -51,7 +51,7 @@ def write_rows(
     extents: tuple[int, int],
     adds: bool,
 ) -> None:
-    """Write, or add, an element of the source [M, D] to the row of its position."""
+    """Write or add an element of the source [M, D] to the row at its position."""
     count, width = extents
     if element < count * width:
         row, column = positions[element // width], element % width

@@ -1,4 +1,4 @@
-"""Whether products of one matrix with several others are one kernel: Q, K and V; gate and up."""
+"""Horizontal fusion of matmuls with a common operand A: Q, K and V; gate and up."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,23 +10,23 @@ from hidet.dialects.compute import GridOp
 from hidet.dialects.graph import MatmulOp
 from hidet.dialects.shaped import element_of, shape_of
 from hidet.lowering.templates.blocking import candidates
-from hidet.lowering.templates.gemv_sharing import is_bound_by_memory
+from hidet.lowering.templates.gemv_config import is_bound_by_memory
 from hidet.lowering.templates.problem import Problem
 from hidet.lowering.templates.splits import time_of
 
 NEXT_KERNEL = 1.0
-"""Microseconds from the end of a kernel of a CUDA graph to the start of the next one."""
+"""Microseconds between dependent kernels of a CUDA graph."""
 
 
 def are_siblings(one: MatmulOp, other: MatmulOp) -> bool:
-    """Return whether two products differ in the right factor alone, and in its columns."""
+    """Return whether two matmuls differ only in operand B, and in its columns."""
     kinds = [(each.precision, *map(element_of, (each.rhs, each.result))) for each in (one, other)]
     shapes = [(shape_of(each.rhs)[:-1], shape_of(each.result)[:-1]) for each in (one, other)]
     return kinds[0] == kinds[1] and shapes[0] == shapes[1] and _is_same(one, other)
 
 
 def _is_same(one: MatmulOp, other: MatmulOp) -> bool:
-    """Return whether two products have the same left factor, or equal views of one tensor."""
+    """Return whether two matmuls have the same operand A, or equal views of one tensor."""
     if one.lhs is other.lhs:
         return True
     view, again = one.lhs.owner, other.lhs.owner
@@ -36,9 +36,9 @@ def _is_same(one: MatmulOp, other: MatmulOp) -> bool:
 
 
 def worth_sharing(anchors: Sequence[MatmulOp], arch: Arch) -> bool:
-    """Return whether a kernel of several products takes no longer than one kernel for each.
+    """Return whether one kernel of several matmuls is no slower than a kernel each.
 
-    Products that are bound by the memory of their weights stay apart, for `gemv`.
+    Memory-bound matmuls are left to `gemv`.
     """
     together = _stored_short(Problem.of(*anchors))
     if set.intersection(*map(_grids_after, anchors)):
@@ -50,12 +50,12 @@ def worth_sharing(anchors: Sequence[MatmulOp], arch: Arch) -> bool:
 
 
 def _stored_short(problem: Problem) -> Problem:
-    """Return a problem whose results are stored in the type of the factors, as they mostly are."""
+    """Return a problem whose results are stored in the operand type, as is typical."""
     return replace(problem, result_bytes=problem.element_bytes)
 
 
 def _grids_after(anchor: MatmulOp) -> set[Operation]:
-    """Return the grids that a product's result reaches through grids alone."""
+    """Return the grids that a matmul reaches through grids alone."""
     block, grids = anchor.parent, set[Operation]()
     values: list[SSAValue] = [anchor.result]
     while block is not None and values:

@@ -51,13 +51,13 @@ cuda.kernel @f(%x : memref<64xf16>, %i : index) grid(1) block(32) {
 
 cuda.kernel @f(%x : memref<64xindex>, %i : index) grid(1) block(32) {
   %s = memref.alloca() : memref<64xindex, #cuda.space<shared>>
-  // CHECK: no instruction accesses elements of index
+  // CHECK: instructions cannot access elements of index
   cuda.cp_async ca %x[%i] to %s[%i] width 8 : memref<64xindex> to memref<64xindex, #cuda.space<shared>>
 }
 
 // -----
 
 cuda.kernel @f() grid(1) block(32) {
-  // CHECK: -1 groups cannot be under way
+  // CHECK: -1 groups cannot be in flight
   cuda.cp_async_wait -1
 }

@@ -8,7 +8,7 @@ cuda.kernel @f(%x : memref<8x8xf32>, %v : f32, %i : index) grid(1) block(32) {
 // -----
 
 cuda.kernel @f(%p : i1) grid(1) block(32) {
-  // CHECK: 'count' gives i32
+  // CHECK: 'count' returns i32
   %0 = cuda.sync_vote count %p : i1
 }
 
@@ -29,7 +29,7 @@ cuda.kernel @f(%p : i1) grid(1) block(32) {
 // -----
 
 cuda.kernel @f(%p : i1) grid(1) block(32) {
-  // CHECK: 'ballot' gives i32
+  // CHECK: 'ballot' returns i32
   %0 = cuda.vote ballot %p : i1
 }
 
@@ -51,7 +51,7 @@ cuda.kernel @f(%x : memref<8xi32>, %v : i32, %i : index) grid(1) block(32) {
 
 cuda.kernel @f(%x : memref<8xf16>, %v : f16) grid(1) block(32) {
   %i = arith.constant 7 : index
-  // CHECK: operand 'a' of red.global.add.noftz.f16x2, .bf16x2 is 2 neighbouring elements, which memref<8xf16> does not have from 7
+  // CHECK: operand 'a' of red.global.add.noftz.f16x2, .bf16x2 is 2 contiguous elements, which memref<8xf16> does not have from 7
   cuda.atomic_pair %v, %v, %x[%i] : memref<8xf16>
 }
 

@@ -22,6 +22,6 @@ cuda.kernel @f() grid(1) block(128) {
 // -----
 
 cuda.kernel @f() grid(1) block(128) {
-  // CHECK: 6 bytes are no place for elements of 4 bytes
+  // CHECK: 6 bytes is no valid offset for elements of 4 bytes
   %a = cuda.dynamic_shared offset 6 : memref<4xf32, #cuda.space<shared>>
 }

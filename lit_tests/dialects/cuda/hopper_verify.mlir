@@ -33,21 +33,21 @@ cuda.kernel @f(%a : i64, %i : index, %p : i1) grid(1) block(128) {
 
 cuda.kernel @f(%a : i64, %i : index, %p : i1) grid(1) block(128) {
   %d = memref.alloca() : memref<32xf32, #cuda.space<local>>
-  // CHECK: operand 'd' of wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 is 64 neighbouring elements
+  // CHECK: operand 'd' of wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 is 64 contiguous elements
   cuda.wgmma "m64n128k16_f16_f32" %a, %a, %d[%i] accumulate %p : memref<32xf32, #cuda.space<local>>
 }
 
 // -----
 
 cuda.kernel @f() grid(1) block(128) {
-  // CHECK: at most 7 groups of products may be under way, not 8
+  // CHECK: at most 7 groups may be in flight, not 8
   cuda.wgmma_wait 8
 }
 
 // -----
 
 cuda.kernel @f() grid(1) block(128) {
-  // CHECK: -1 groups cannot be under way
+  // CHECK: -1 groups cannot be in flight
   cuda.tma_wait -1
 }
 
@@ -55,7 +55,7 @@ cuda.kernel @f() grid(1) block(128) {
 
 cuda.kernel @f(%i : index) grid(1) block(128) {
   %d = memref.alloca() : memref<32xf32, #cuda.space<local>>
-  // CHECK: is 64 neighbouring elements, which memref<32xf32, #cuda.space<local>> does not have from 0
+  // CHECK: is 64 contiguous elements, which memref<32xf32, #cuda.space<local>> does not have from 0
   cuda.wgmma_fence_operand %d[%i] count 64 : memref<32xf32, #cuda.space<local>>
 }
 
@@ -156,6 +156,6 @@ cuda.kernel @f(%map : !cuda.tensor_map<tensor<8x14x14x64xf16>, box [128, 64], pi
 cuda.kernel @fragment(%i : index, %a : i64, %p : i1) grid(1) block(128) {
   %d = memref.alloca() : memref<64xf32, #cuda.space<local>>
   %f = memref.alloca() : memref<4xf16, #cuda.space<local>>
-  // CHECK: operand 'a' of wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 is 8 neighbouring elements
+  // CHECK: operand 'a' of wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 is 8 contiguous elements
   cuda.wgmma_rs "m64n128k16_f16_f32" %f[%i], %a, %d[%i] accumulate %p : memref<4xf16, #cuda.space<local>>, memref<64xf32, #cuda.space<local>>
 }

@@ -48,7 +48,7 @@ cuda.kernel @f(%i : index) grid(1) block(32) {
   %0 = arith.constant 2 : index
   %a = memref.alloca() : memref<8xf16, #cuda.space<local>>
   %c = memref.alloca() : memref<4xf32, #cuda.space<local>>
-  // CHECK: operand 'a' of mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 is 8 neighbouring elements, which memref<8xf16, #cuda.space<local>> does not have from 2
+  // CHECK: operand 'a' of mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 is 8 contiguous elements, which memref<8xf16, #cuda.space<local>> does not have from 2
   cuda.mma_sync "m16n8k16_f16_f32" %a[%0], %a[%i], %c[%i] : memref<8xf16, #cuda.space<local>>, memref<8xf16, #cuda.space<local>>, memref<4xf32, #cuda.space<local>>
 }
 
@@ -74,7 +74,7 @@ cuda.kernel @f(%i : index) grid(1) block(32) {
 cuda.kernel @f(%i : index) grid(1) block(32) {
   %s = memref.alloca() : memref<8x8xf16, #cuda.space<shared>>
   %a = memref.alloca() : memref<4xf16, #cuda.space<local>>
-  // CHECK: operand 'r' of ldmatrix.sync.aligned.m8n8.x4.shared.b16 is 8 neighbouring elements, which memref<4xf16
+  // CHECK: operand 'r' of ldmatrix.sync.aligned.m8n8.x4.shared.b16 is 8 contiguous elements, which memref<4xf16
   cuda.ldmatrix %s[%i, %i] to %a[%i] count 4 : memref<8x8xf16, #cuda.space<shared>> to memref<4xf16, #cuda.space<local>>
 }
 

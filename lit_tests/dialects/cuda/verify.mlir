@@ -81,14 +81,14 @@ cuda.kernel @f() grid(1) block(?, 2048) {
 
 // -----
 
-// CHECK: 2 limits for 1 extents that launches give
+// CHECK: 2 limits for 1 dynamic extents
 cuda.kernel @f() grid(?) block(32) limits(4, 4) {
 }
 
 // -----
 
 func.func @f(%x : memref<4x8xf32>, %i : index) {
-  // CHECK: 1 indices for a memref of rank 2
+  // CHECK: 1 indices for memref<4x8xf32>
   %y = cuda.view %x[%i] : memref<4x8xf32> to memref<?xf32>
   func.return
 }

@@ -44,7 +44,7 @@ cuda.kernel @f(%a : vector<2xf16>) grid(1) block(32) {
 
 cuda.kernel @f(%x : memref<8xf32, #cuda.space<shared>>) grid(1) block(32) {
   %i = cuda.thread_id x
-  // CHECK: lie in different memories
+  // CHECK: are in different memory spaces
   %r = cuda.view %x[%i] : memref<8xf32, #cuda.space<shared>> to memref<?xf16>
 }
 
@@ -59,7 +59,7 @@ cuda.kernel @f(%x : memref<8xf32>) grid(1) block(32) {
 // -----
 
 cuda.kernel @f(%x : memref<8xf32>) grid(1) block(32) {
-  // CHECK: 0 indices for a memref of rank 1
+  // CHECK: 0 indices for memref<8xf32>
   %r = cuda.address_of %x[] : memref<8xf32>
 }
 
@@ -68,6 +68,6 @@ cuda.kernel @f(%x : memref<8xf32>) grid(1) block(32) {
 #tile = #task.map<spatial(8)>
 cuda.kernel @f(%x : memref<8xf32, #tile, #cuda.space<register>>) grid(1) block(32) {
   %i = cuda.thread_id x
-  // CHECK: a tile in registers has no addresses
+  // CHECK: register tiles have no addresses
   %r = cuda.address_of %x[%i] : memref<8xf32, #tile, #cuda.space<register>>
 }

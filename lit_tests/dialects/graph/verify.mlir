@@ -154,7 +154,7 @@ func.func @reshape(%x : tensor<6xf32>) {
 
 // -----
 
-// CHECK: graph.permute: [0, 0] is no order of the dimensions of tensor<2x3xf32>
+// CHECK: graph.permute: [0, 0] is no permutation of the dimensions of tensor<2x3xf32>
 func.func @permute(%x : tensor<2x3xf32>) {
   %0 = graph.permute %x {dims = array<i64: 0, 0>} : (tensor<2x3xf32>) -> tensor<2x2xf32>
   func.return

@@ -11,7 +11,7 @@
 
 // -----
 
-// CHECK: repeat(0) is no factor of a task mapping
+// CHECK: repeat(0) is not a valid factor of a task mapping
 "test.op"() {map = #task.map<repeat(0)>} : () -> ()
 
 // -----

@@ -36,7 +36,7 @@ func.func @foreach_of_a_scalar(%w : index, %v : f32) {
 
 // -----
 
-// CHECK: the map of a loop is known; '?' stands in the type of a tile
+// CHECK: the map of a foreach must be known; only tiles can have '?'
 func.func @foreach_unknown(%w : index) {
   task.foreach (%i) in #task.map<?> on %w {
   }

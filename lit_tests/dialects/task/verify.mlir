@@ -2,7 +2,7 @@
 
 // task.foreach: one map, and one index and bound for each of its dimensions.
 
-// CHECK: task.foreach takes a map or a tile, and not both
+// CHECK: task.foreach takes either a map or a tile
 func.func @foreach_no_map(%w : index) {
   "task.foreach"(%w) ({
   ^bb0(%i : index):
@@ -12,7 +12,7 @@ func.func @foreach_no_map(%w : index) {
 
 // -----
 
-// CHECK: task.foreach takes a map or a tile, and not both
+// CHECK: task.foreach takes either a map or a tile
 func.func @foreach_two_maps(%w : index, %c : memref<4xf32, #task.map<spatial(4)>, #cuda.space<register>>) {
   "task.foreach"(%w, %c) <{map = #task.map<spatial(4)>}> ({
   ^bb0(%i : index):
@@ -22,7 +22,7 @@ func.func @foreach_two_maps(%w : index, %c : memref<4xf32, #task.map<spatial(4)>
 
 // -----
 
-// CHECK: the task map is still '?': the tile has to be given one
+// CHECK: the task map is still '?': the tile needs one
 func.func @foreach_unknown_map(%w : index) {
   "task.foreach"(%w) <{map = #task.map<?>}> ({
   ^bb0(%i : index):
@@ -86,7 +86,7 @@ func.func @copy_between_tiles(%x : memref<4xf32, #cuda.space<shared>>, %w : inde
 
 // -----
 
-// CHECK: memref<8xf32, 3 : i32> lies in no space that #cuda.space<...> names
+// CHECK: memref<8xf32, 3 : i32> has no memory space of #cuda.space<...>
 func.func @copy_from_nowhere(%x : memref<8xf32, 3 : i32>, %y : memref<4xf32, #cuda.space<shared>>, %w : index) {
   task.copy %x[%w] to %y[] in #task.map<spatial(4)> on %w : memref<8xf32, 3 : i32> to memref<4xf32, #cuda.space<shared>>
   func.return
@@ -201,7 +201,7 @@ func.func @matmul_elements(%a : memref<8x2xf16, #cuda.space<shared>>, %b : memre
 
 // task.combine: a register tile.
 
-// CHECK: memref<4xf32> is not a register tile: its layout is no task map
+// CHECK: memref<4xf32> is not a register tile: its layout is not a task map
 func.func @combine_buffer(%c : memref<4xf32>, %w : index) {
   task.combine add %c on %w : memref<4xf32>
   func.return
@@ -257,7 +257,7 @@ cuda.kernel @group3() grid(1) block(128) {
 
 // -----
 
-// CHECK: a task.group inside of another one
+// CHECK: a task.group cannot be nested in another one
 cuda.kernel @group4() grid(1) block(128) {
   task.group first(0) count(64) (%w) {
     task.group first(0) count(32) (%v) {
@@ -267,7 +267,7 @@ cuda.kernel @group4() grid(1) block(128) {
 
 // -----
 
-// CHECK: cuda.sync_threads in a task.group: other threads do not come by
+// CHECK: cuda.sync_threads in a task.group: other threads do not reach it
 cuda.kernel @group5() grid(1) block(128) {
   task.group first(0) count(64) (%w) {
     cuda.sync_threads

@@ -166,7 +166,7 @@ def test_barriers_in_a_loop_that_is_left():
     """All threads may leave a loop with a barrier together; that some leave alone is found."""
     with option.context(verify_level=True):
         built = scan(together=True)
-        with pytest.raises(LegalityError, match="not all threads come by"):
+        with pytest.raises(LegalityError, match="under divergent control flow"):
             scan(together=False)
     x, y = torch.rand(64) * 0.8, poison(torch.empty(32))
     x[40] = 1.0

@@ -162,7 +162,7 @@ def test_a_second_prepare_is_refused():
         %a = graph.softmax %w {axis = 0 : i64} : tensor<4xf32>
         func.return %a : tensor<4xf32>
       }"""
-    with pytest.raises(PassError, match="there is a function @prepare already"):
+    with pytest.raises(PassError, match="there is already a function @prepare"):
         run_passes(parse(program), [HoistConstantsPass()])
 
 

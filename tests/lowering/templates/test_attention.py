@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from hidet.arch.chips import Arch
-from hidet.lowering.templates.attention_blocking import (
+from hidet.lowering.templates.attention_config import (
     Attention,
     AttentionConfig,
     candidates,

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from hidet.arch.chips import Arch
-from hidet.lowering.templates.gemv_sharing import Sharing, estimate, sharings
+from hidet.lowering.templates.gemv_config import GemvConfig, candidates, estimate
 from hidet.lowering.templates.problem import Problem
 
 DTYPES = {
@@ -34,11 +34,11 @@ def product(x, w, t, along):
 
 
 SHARINGS = [
-    pytest.param("k", "f16", Sharing("k", 8, 32, 4, 2, 2), (2, 40, 648), id="warps"),
-    pytest.param("k", "f32", Sharing("k", 4, 64, 2, 1, 1), (1, 5, 264), id="two-warps"),
-    pytest.param("k", "bf16", Sharing("k", 8, 8, 16, 1, 4), (3, 67, 72), id="eight-lanes"),
-    pytest.param("n", "f16", Sharing("n", 8, 16, 8, 4, 1), (2, 72, 130), id="columns"),
-    pytest.param("n", "f64", Sharing("n", 2, 4, 32, 2, 2), (1, 150, 17), id="vectors"),
+    pytest.param("k", "f16", GemvConfig("k", 8, 32, 4, 2, 2), (2, 40, 648), id="warps"),
+    pytest.param("k", "f32", GemvConfig("k", 4, 64, 2, 1, 1), (1, 5, 264), id="two-warps"),
+    pytest.param("k", "bf16", GemvConfig("k", 8, 8, 16, 1, 4), (3, 67, 72), id="eight-lanes"),
+    pytest.param("n", "f16", GemvConfig("n", 8, 16, 8, 4, 1), (2, 72, 130), id="columns"),
+    pytest.param("n", "f64", GemvConfig("n", 2, 4, 32, 2, 2), (1, 150, 17), id="vectors"),
 ]
 
 
@@ -78,7 +78,7 @@ def test_random_problems(check, choose, seed):
     while (k if along == "k" else n) % run:
         run //= 2
     total = "f64" if t == "f64" else "f32"
-    found = sharings(Problem(1, m, n, k, t, total, size), along, run, H200)
+    found = candidates(Problem(1, m, n, k, t, total, size), along, run, H200)
     choice = rng.choice([each for each in found if each.threads <= 256][:10])
     x = torch.randn(m, k).to(dtype)
     w = torch.randn((n, k) if along == "k" else (k, n)).to(dtype)
@@ -108,7 +108,7 @@ def test_batches(check, choose):
         """,
         {"x": x, "w": w},
         {"y": x.double() @ w.double().transpose(2, 3)},
-        options=choose(Sharing("k", 4, 16, 8, 1, 1)),
+        options=choose(GemvConfig("k", 4, 16, 8, 1, 1)),
     )
 
 
@@ -116,13 +116,13 @@ def test_bound_by_memory():
     """There are choices while memory gives less than can be multiplied, and their order is one."""
 
     def found(m, t, size):
-        return sharings(Problem(1, m, 4096, 4096, t, "f32", size), "k", 16 // size, H200)
+        return candidates(Problem(1, m, 4096, 4096, t, "f32", size), "k", 16 // size, H200)
 
     assert found(2, "f16", 2)
     assert found(4, "f32", 4)
     assert not found(8, "f16", 2)
     assert not found(32, "f32", 4)
     problem = Problem(1, 1, 16384, 4096, "f16", "f32", 2)
-    times = [estimate(each, problem, H200) for each in sharings(problem, "k", 8, H200)]
+    times = [estimate(each, problem, H200) for each in candidates(problem, "k", 8, H200)]
     assert times == sorted(times)
     assert times[0] * H200.bandwidth >= 16384 * 4096 * 2 * 1e6

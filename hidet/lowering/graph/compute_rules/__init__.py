@@ -1,1 +1,1 @@
-"""How each operator becomes grids of the compute dialect, one table of rules a family."""
+"""The lowering rules of operators to grids, one table per family."""

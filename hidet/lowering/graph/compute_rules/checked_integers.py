@@ -1,4 +1,4 @@
-"""Checks of integers: an element is the integer itself, or a harmless one and an error."""
+"""Rules of checked integers: the integer itself, or a valid one and an error."""
 
 from functools import partial
 
@@ -16,7 +16,7 @@ from hidet.lowering.graph.rules import Rule
 
 
 def checked_positions(b: GridBuilder, op: graph.CheckedPositionsOp, x: SSAValue) -> SSAValue:
-    """X, checked to be in bounds, counted from the front."""
+    """x, checked to be in bounds and normalized."""
     index = b.insert(arith.IndexCastOp(x, IndexType())).result
     checked = CheckedIndexOp(
         index, op.size.value.data, named(op, op.operator), from_end=op.from_end is not None
@@ -25,18 +25,18 @@ def checked_positions(b: GridBuilder, op: graph.CheckedPositionsOp, x: SSAValue)
 
 
 def checked_divisor(b: GridBuilder, op: graph.CheckedDivisorOp, x: SSAValue) -> SSAValue:
-    """X, checked not to be 0."""
+    """x, checked to be non-zero."""
     return b.insert(CheckedDivisorOp(x, named(op, op.operator))).result
 
 
 def named(op: graph.GraphOp, operator: StringAttr) -> str:
-    """Name an operator and the source line of an operation, for an error."""
+    """Return the name of an operator and its source line, for errors."""
     line = source_line(op)
     return operator.data if line is None else f"{operator.data} ({line})"
 
 
 def position_from_front(b: GridBuilder, op: graph.CheckedPositionsOp, x: SSAValue) -> SSAValue:
-    """X counted from the front, unchecked."""
+    """x, normalized without a check."""
     if op.from_end is None:
         return x
     moved = b.apply(arith.AddiOp, x, b.constant(op.size.value.data, x.type))
@@ -44,7 +44,7 @@ def position_from_front(b: GridBuilder, op: graph.CheckedPositionsOp, x: SSAValu
 
 
 def unchecked_divisor(b: GridBuilder, op: graph.CheckedDivisorOp, x: SSAValue) -> SSAValue:
-    """X, whatever it is."""
+    """X, without a check."""
     return x
 
 

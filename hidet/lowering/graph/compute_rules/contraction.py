@@ -1,10 +1,9 @@
-"""Products of matrices and convolutions.
+"""Rules of matmuls and convolutions.
 
-A product of floating-point matrices stays what it is: an anchor, for which there are templates. A
-convolution becomes one, between a view of its image and an arrangement of its result.
+A floating-point matmul stays, as an anchor with templates. A convolution becomes a matmul of an
+im2col view, whose result is permuted.
 """
 
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects import arith
@@ -20,11 +19,10 @@ from hidet.lowering.graph.rules import Rule
 
 
 def matmul(b: GridBuilder, op: graph.MatmulOp) -> SSAValue | None:
-    """Products of floating-point matrices stay; sums of nothing are 0; integers get a grid."""
-    found = op.result_type
+    """Floating-point matmuls stay; empty sums are 0; integer matmuls become grids."""
     if is_empty(op.lhs) or is_empty(op.rhs):
-        return b.fill(found.get_shape(), found.element_type, 0)
-    if is_float(found.element_type):
+        return b.fill(op, 0)
+    if is_float(op.result_type.element_type):
         return None
 
     def scalar_at(indices: Indices) -> SSAValue:
@@ -37,70 +35,37 @@ def matmul(b: GridBuilder, op: graph.MatmulOp) -> SSAValue | None:
 
         return b.reduce(ReduceKind.ADD, [shape_of(op.lhs)[-1]], product)
 
-    return b.grid(found.get_shape(), found.element_type, scalar_at)
+    return b.result_of(op, scalar_at)
 
 
 # ----------------------------------------------------------------------------- convolution
 
 
-@dataclass(frozen=True)
 class Convolution:
-    """The sizes of a convolution of images [N, C, H, W] with filters [O, C / groups, KH, KW].
+    """The sizes of a convolution of images [N, C, H, W] with filters [O, C / groups, KH, KW]."""
 
-    Args:
-        op: the convolution, without bias.
-    """
-
-    op: graph.Conv2dOp
-
-    @property
-    def groups(self) -> int:
-        """The number of groups that are convolved on their own."""
-        return self.op.groups.value.data
-
-    @property
-    def filters(self) -> int:
-        """The filters of a group."""
-        return shape_of(self.op.weight)[0] // self.groups
-
-    @property
-    def depth(self) -> int:
-        """The channels of a group."""
-        return shape_of(self.op.weight)[1]
-
-    @property
-    def kernel(self) -> tuple[int, ...]:
-        """[KH, KW, C / groups]: what one element of the result is summed over."""
-        _, depth, *spatial = shape_of(self.op.weight)
-        return (*spatial, depth)
-
-    @property
-    def positions(self) -> tuple[int, ...]:
-        """[N, OH, OW]: the positions that each filter is applied at."""
-        images, _, *spatial = self.op.result_type.get_shape()
-        return (images, *spatial)
-
-    @property
-    def access(self) -> WindowAccess:
-        """The access of the filters to the images."""
-        sizes, positions = shape_of(self.op.x)[2:], self.positions[1:]
-        return WindowAccess(self.op.x, sizes, self.op.window, positions)
-
-    @property
-    def batch(self) -> tuple[int, ...]:
-        """The batch dimensions of the product: the groups, unless there is but one."""
-        return (self.groups,) if self.groups > 1 else ()
+    def __init__(self, op: graph.Conv2dOp) -> None:
+        self.op = op
+        self.groups = op.groups.value.data
+        filters, self.depth, *kernel = shape_of(op.weight)
+        self.filters = filters // self.groups  # of a group, as the depth
+        self.kernel = (*kernel, self.depth)  # the reduced extents [KH, KW, C / groups]
+        images, _, *spatial = op.result_type.get_shape()
+        self.positions = (images, *spatial)  # [N, OH, OW]
+        self.access = WindowAccess(op.x, shape_of(op.x)[2:], op.window, tuple(spatial))
+        # The batch dimensions of the matmul.
+        self.batch = (self.groups,) if self.groups > 1 else ()
 
 
 def conv2d(b: GridBuilder, op: graph.Conv2dOp) -> SSAValue:
-    """The im2col view [g, N OH OW, K] times filters [g, K, O / g], arranged as [N, O, OH, OW].
+    """The im2col view [g, N OH OW, K] times filters [g, K, O / g], permuted to [N, O, OH, OW].
 
-    K = KH * KW * C / g: neighbours along k are channels, which lie side by side in images whose
-    channels come last. The dimension of the groups is missing where there is one group.
+    K = KH * KW * C / g, channels fastest, which are contiguous in channels-last images. The group
+    dimension is absent for one group.
     """
-    found, c = op.result_type, Convolution(op)
+    c = Convolution(op)
     if is_empty(op.x) or is_empty(op.weight):
-        return b.fill(found.get_shape(), found.element_type, 0)
+        return b.fill(op, 0)
     if c.groups > 1 and c.depth == 1:
         return depthwise(b, c)
     product = b.insert(
@@ -108,7 +73,7 @@ def conv2d(b: GridBuilder, op: graph.Conv2dOp) -> SSAValue:
             image_view(b, c),
             filter_view(b, c),
             precision=op.precision.data,
-            result_element=sum_type(found.element_type, op.precision),
+            result_element=sum_type(op.result_type.element_type, op.precision),
         )
     )
     product.location = op.location
@@ -120,11 +85,11 @@ def conv2d(b: GridBuilder, op: graph.Conv2dOp) -> SSAValue:
         *group, column = b.split(filter_, [*c.batch, c.filters])
         return b.read(product.result, [*group, row, column])
 
-    return b.grid(found.get_shape(), found.element_type, scalar_at)
+    return b.result_of(op, scalar_at)
 
 
 def filter_view(b: GridBuilder, c: Convolution) -> SSAValue:
-    """View the filters as matrices [g, K, O / g]."""
+    """Return the view of filters as matrices [g, K, O / g]."""
 
     def scalar_at(indices: Indices) -> SSAValue:
         *group, k, column = indices
@@ -137,7 +102,7 @@ def filter_view(b: GridBuilder, c: Convolution) -> SSAValue:
 
 
 def image_view(b: GridBuilder, c: Convolution) -> SSAValue:
-    """View the images as matrices [g, N OH OW, K] whose rows are what a filter sees."""
+    """Return the im2col view of images as matrices [g, N OH OW, K]."""
     element = element_type(c.op.x)
 
     def scalar_at(indices: Indices) -> SSAValue:
@@ -152,9 +117,8 @@ def image_view(b: GridBuilder, c: Convolution) -> SSAValue:
 
 
 def depthwise(b: GridBuilder, c: Convolution) -> SSAValue:
-    """Each filter sees one channel: a plain grid, summed over the window."""
-    found, op = c.op.result_type, c.op
-    element = element_type(op.x)
+    """A depthwise convolution is a grid that reduces the window."""
+    op, element = c.op, element_type(c.op.x)
 
     def scalar_at(indices: Indices) -> SSAValue:
         image, filter_, *position = indices
@@ -169,7 +133,7 @@ def depthwise(b: GridBuilder, c: Convolution) -> SSAValue:
 
         return b.reduce(ReduceKind.ADD, c.kernel[:-1], product)
 
-    return b.grid(found.get_shape(), found.element_type, scalar_at)
+    return b.result_of(op, scalar_at)
 
 
 RULES: dict[type[Operation], Rule[GridBuilder]] = {

@@ -1,4 +1,4 @@
-"""Conversions of a scalar between types, as torch's `Tensor.to` does them."""
+"""Scalar conversions, with the semantics of torch's `Tensor.to`."""
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import i1
@@ -9,7 +9,7 @@ from hidet.lowering.graph.compute_rules.grid_builder import GridBuilder
 
 
 def convert(b: GridBuilder, x: SSAValue, element: Attribute) -> SSAValue:
-    """Give a scalar in another type that is computed in: f64, f32, an integer or `i1`."""
+    """Convert a scalar to another computation type: f64, f32, an integer or `i1`."""
     if x.type == element:
         return x
     if element == i1:
@@ -20,7 +20,7 @@ def convert(b: GridBuilder, x: SSAValue, element: Attribute) -> SSAValue:
 
 
 def to_truth(b: GridBuilder, x: SSAValue) -> SSAValue:
-    """Say whether a scalar is not 0; NaN is not."""
+    """Return whether a scalar is not 0; NaN is true."""
     zero = b.constant(0, x.type)
     if is_float(x.type):
         return b.insert(arith.CmpfOp(x, zero, "une")).result
@@ -28,7 +28,7 @@ def to_truth(b: GridBuilder, x: SSAValue) -> SSAValue:
 
 
 def to_float(b: GridBuilder, x: SSAValue, element: Attribute) -> SSAValue:
-    """Give the floating-point number nearest to a scalar."""
+    """Convert a scalar to the nearest floating-point number."""
     assert is_float(element)
     found = x.type
     if is_float(found):
@@ -38,7 +38,7 @@ def to_float(b: GridBuilder, x: SSAValue, element: Attribute) -> SSAValue:
 
 
 def to_integer(b: GridBuilder, x: SSAValue, element: Attribute) -> SSAValue:
-    """Give a scalar as an integer: a fraction is cut off, bits that do not fit are, too."""
+    """Convert a scalar to an integer: fractions are truncated, and so are excess bits."""
     assert is_integer(element)
     found = x.type
     if is_float(found):

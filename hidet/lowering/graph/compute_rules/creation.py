@@ -1,4 +1,4 @@
-"""Fills, ranges and small tables: grids that load nothing."""
+"""Rules of fills, ranges and literals: grids that load nothing."""
 
 from collections.abc import Sequence
 
@@ -14,13 +14,12 @@ from hidet.lowering.graph.rules import Rule
 
 
 def fill(b: GridBuilder, op: graph.FillOp) -> SSAValue:
-    """A constant for every element; elementwise users take the constant and no grid."""
-    found = op.result_type
-    return b.fill(found.get_shape(), found.element_type, python_number(op.value))
+    """A constant; elementwise users use the constant directly."""
+    return b.fill(op, python_number(op.value))
 
 
 def iota(b: GridBuilder, op: graph.IotaOp) -> SSAValue:
-    """Start + step * index; whole numbers in 64 bits, others in the type of computation."""
+    """Start + step * index; integers in 64 bits, others in the computation type."""
     element = op.result_type.element_type
     kind = computation_type(element) if is_float(element) else i64
     start, step = python_number(op.start), python_number(op.step)
@@ -37,15 +36,15 @@ def iota(b: GridBuilder, op: graph.IotaOp) -> SSAValue:
             value = b.apply(add, value, b.constant(start, kind))
         return convert(b, value, computation_type(element))
 
-    return b.grid(op.result_type.get_shape(), element, scalar_at)
+    return b.result_of(op, scalar_at)
 
 
 def literal(b: GridBuilder, op: graph.LiteralOp) -> SSAValue:
-    """A tree of selections by the number of the element."""
+    """A binary tree of selections by the linear index."""
     shape, element = op.result_type.get_shape(), op.result_type.element_type
     values: Sequence[Number] = [python_number(value) for value in op.data.iter_attrs()]
     if len(set(values)) == 1:
-        return b.fill(shape, element, values[0])
+        return b.fill(op, values[0])
 
     def pick(number: SSAValue, low: int, high: int) -> SSAValue:
         if high - low == 1:
@@ -58,7 +57,7 @@ def literal(b: GridBuilder, op: graph.LiteralOp) -> SSAValue:
     def scalar_at(indices: Indices) -> SSAValue:
         return pick(b.index(b.join(indices, shape)), 0, len(values))
 
-    return b.grid(shape, element, scalar_at)
+    return b.result_of(op, scalar_at)
 
 
 RULES: dict[type[Operation], Rule[GridBuilder]] = {

@@ -1,4 +1,4 @@
-"""Elementwise operators: one grid that loads the operands' elements and applies a scalar rule."""
+"""The rule of elementwise operators: a grid that applies a scalar rule."""
 
 from functools import partial
 
@@ -11,13 +11,13 @@ from hidet.lowering.graph.rules import Rule
 
 
 def elementwise(rule: ScalarRule, b: GridBuilder, op: GraphOp) -> SSAValue:
-    """One grid over the result; operands broadcast to it, each is loaded once."""
+    """A grid over the result; operands are broadcast, each is loaded once."""
 
     def scalar_at(indices: Indices) -> SSAValue:
         loaded = {x: b.read_broadcast(x, indices) for x in dict.fromkeys(op.operands)}
         return rule(b, op, *(loaded[x] for x in op.operands))
 
-    return b.grid(op.result_type.get_shape(), op.result_type.element_type, scalar_at)
+    return b.result_of(op, scalar_at)
 
 
 RULES: dict[type[Operation], Rule[GridBuilder]] = {

@@ -1,4 +1,4 @@
-"""A builder for grids of the compute dialect."""
+"""The builder of grids."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -10,6 +10,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from hidet.dialects.compute import GridOp, LoadOp, ReduceKind, ReduceOp, YieldOp
 from hidet.dialects.graph.base import (
+    GraphOp,
     Number,
     computation_type,
     element_type,
@@ -30,17 +31,17 @@ _GRID_NAMES, _REDUCE_NAMES = "ijklmn", "rstuvw"
 
 @dataclass(eq=False)
 class GridBuilder(KernelBuilder):
-    """Builds grids; halves are loaded as f32, computed in f32, and cut where they are yielded."""
+    """Builds grids; f16 and bf16 are loaded as f32, computed in f32, and truncated when yielded."""
 
     _known: dict[tuple[Block, int], SSAValue] = field(
         default_factory=dict[tuple[Block, int], SSAValue]
     )
-    """The constants of type index that a body has already."""
+    """The index constants of each block."""
 
     # Indices.
 
     def index(self, value: Index) -> SSAValue:
-        """Give an index as a value; a number that is known becomes one constant a body."""
+        """Return an index as an SSA value; constants are unique per block."""
         if isinstance(value, SSAValue):
             return value
         key = (self.insertion_point.block, value)
@@ -49,12 +50,12 @@ class GridBuilder(KernelBuilder):
         return self._known[key]
 
     def join(self, indices: Sequence[Index], shape: Sequence[int]) -> Index:
-        """Give the row-major number of an element; dimensions of size 1 have no part in it."""
+        """Return the row-major linear index of an element, skipping dimensions of size 1."""
         chosen = [(i, size) for i, size in zip(indices, shape, strict=True) if size != 1]
         return self.linearize([i for i, _ in chosen], [size for _, size in chosen])
 
     def split(self, number: Index, shape: Sequence[int]) -> list[Index]:
-        """Give the indices of the element with a row-major number; 0 where the size is 1."""
+        """Return the indices of a row-major linear index; 0 for dimensions of size 1."""
         found: list[Index] = [0] * len(shape)
         dims = [dim for dim, size in enumerate(shape) if size != 1]
         for dim in dims:
@@ -65,19 +66,23 @@ class GridBuilder(KernelBuilder):
     # Tensors, element by element.
 
     def grid(self, shape: Sequence[int], element: Attribute, scalar_at: ScalarAt) -> SSAValue:
-        """Give the tensor whose elements are what `scalar_at` builds."""
+        """Build the tensor whose elements `scalar_at` computes."""
         grid = GridOp(TensorType(element, shape))
         _name(grid.indices, _GRID_NAMES)
         with self.inside(grid.body.block):
             self.insert(YieldOp(self.narrow(scalar_at(grid.indices), element)))
         return self.insert(grid).result
 
-    def fill(self, shape: Sequence[int], element: Attribute, value: Number) -> SSAValue:
-        """Give the tensor whose elements all have a value."""
-        return self.grid(shape, element, lambda indices: self.exact(value, element))
+    def result_of(self, op: GraphOp, scalar_at: ScalarAt) -> SSAValue:
+        """Build the grid of an operator's result."""
+        return self.grid(op.result_type.get_shape(), op.result_type.element_type, scalar_at)
+
+    def fill(self, op: GraphOp, value: Number) -> SSAValue:
+        """Build the grid of a result whose elements all have a value."""
+        return self.result_of(op, lambda _: self.exact(value, op.result_type.element_type))
 
     def reduce(self, kind: ReduceKind, extents: Sequence[int], scalar_at: ScalarAt) -> SSAValue:
-        """Combine what `scalar_at` builds over all indices in the extents; one scalar if none."""
+        """Reduce what `scalar_at` computes over the extents; a single scalar if there are none."""
         if not extents:
             return scalar_at([])
         body = Block(arg_types=[IndexType()] * len(extents))
@@ -88,47 +93,47 @@ class GridBuilder(KernelBuilder):
         return self.insert(ReduceOp(kind, extents, scalar.type, Region(body))).result
 
     def element(self, x: SSAValue, indices: Sequence[Index]) -> SSAValue:
-        """Load an element of a tensor as it is."""
+        """Load an element of a tensor, unconverted."""
         return self.insert(LoadOp(x, [self.index(index) for index in indices])).result
 
     def read(self, x: SSAValue, indices: Sequence[Index]) -> SSAValue:
-        """Load an element of a tensor in the type that it is computed in; of a fill, its value."""
+        """Load an element in its computation type; of a fill, return the constant."""
         filled = fill_of(x)
         if filled is not None:
             return self.constant(python_number(filled.value), element_type(x))
         return self.widen(self.element(x, indices))
 
     def read_broadcast(self, x: SSAValue, indices: Sequence[Index]) -> SSAValue:
-        """Load the element of a tensor that broadcasts to the indices."""
+        """Load the element of a tensor that is broadcast to the indices."""
         return self.read(x, broadcast_indices(indices, shape_of(x)))
 
     def read_index(self, ids: SSAValue, indices: Sequence[Index]) -> SSAValue:
-        """Load an element of a tensor of integers as an index."""
+        """Load an element of an integer tensor as an index."""
         position = self.read(ids, indices)
         return self.insert(arith.IndexCastOp(position, IndexType())).result
 
     # Scalars.
 
     def apply(self, op: Callable[..., Operation], *operands: SSAValue) -> SSAValue:
-        """Insert an operation on scalars with one result."""
+        """Insert a scalar op with one result."""
         return self.insert(op(*operands)).results[0]
 
     def constant(self, value: Number, element: Attribute) -> SSAValue:
-        """Give a number in the type that an element type is computed in."""
+        """Return a constant in the computation type of an element type."""
         return self.exact(value, computation_type(element))
 
     def exact(self, value: Number, element: Attribute) -> SSAValue:
-        """Give a number in an element type itself."""
+        """Return a constant of an element type."""
         return self.insert(arith.ConstantOp(number(value, element))).result
 
     def widen(self, scalar: SSAValue) -> SSAValue:
-        """Give an element in the type that it is computed in."""
+        """Convert an element to its computation type."""
         if scalar.type in (f16, bf16):
             return self.insert(arith.ExtFOp(scalar, f32)).result
         return scalar
 
     def narrow(self, scalar: SSAValue, element: Attribute) -> SSAValue:
-        """Cut a floating-point number to an element type, by way of f32 as torch does."""
+        """Round a floating-point number to an element type, from f64 via f32 as torch does."""
         if scalar.type == element:
             return scalar
         if scalar.type == f64 and element in (f16, bf16):
@@ -140,13 +145,9 @@ class GridBuilder(KernelBuilder):
     def in_range(
         self, index: SSAValue, low: int, high: int, bounds: tuple[int, int]
     ) -> list[SSAValue]:
-        """Give the conditions for low <= index < high that are needed.
+        """Return the necessary conditions of low <= index < high.
 
-        Args:
-            index: the index.
-            low: the smallest one allowed.
-            high: one more than the largest one allowed.
-            bounds: the smallest and the largest value that the index can have.
+        The index is known to be within `bounds`, inclusive.
         """
         conditions: list[SSAValue] = []
         if bounds[0] < low:
@@ -161,7 +162,7 @@ class GridBuilder(KernelBuilder):
         then: Callable[[], SSAValue],
         otherwise: Callable[[], SSAValue],
     ) -> SSAValue:
-        """Build a scalar that is evaluated where all conditions hold, and another for elsewhere."""
+        """Build a scalar that is evaluated if all conditions hold, and another one otherwise."""
         if not conditions:
             return then()
         condition = self.all_of(conditions)
@@ -176,13 +177,13 @@ class GridBuilder(KernelBuilder):
 
 
 def broadcast_indices(indices: Sequence[Index], shape: Sequence[int]) -> list[Index]:
-    """Give the indices of the element of a smaller tensor that broadcasts to the indices."""
+    """Return the indices of the element of a smaller tensor that is broadcast to the indices."""
     last = indices[len(indices) - len(shape) :]
     return [0 if size == 1 else index for index, size in zip(last, shape, strict=True)]
 
 
 def fill_of(x: SSAValue) -> FillOp | None:
-    """Give the fill that a tensor is a view of; None if it is none."""
+    """Return the fill that a tensor is a view of, None if it is not."""
     owner = x.owner
     while isinstance(owner, ExpandOp | ReshapeOp | PermuteOp):
         owner = owner.x.owner
@@ -190,11 +191,10 @@ def fill_of(x: SSAValue) -> FillOp | None:
 
 
 def is_empty(x: SSAValue) -> bool:
-    """Tell whether a tensor has no elements."""
+    """Return whether a tensor has no elements."""
     return prod(shape_of(x)) == 0
 
 
 def _name(indices: Indices, names: str) -> None:
-    """Give indices the names by which loops are known; those of high ranks have none."""
     for index, name in zip(indices, names, strict=False):
         index.name_hint = name

@@ -1,7 +1,7 @@
-"""Softmax and norms: statistics of rows, one grid each, then a grid that uses them.
+"""Rules of softmax and norms: a grid per row statistic, then an elementwise grid.
 
-What is between the grids has the type of computation, and no dimensions of size 1 for what was
-reduced, so that all of them have the same rows and can share a kernel.
+Intermediate grids have the computation type and no reduced dimensions, so that all of them share
+the same rows and can be fused.
 """
 
 from xdsl.dialects import arith, math
@@ -21,12 +21,12 @@ from hidet.lowering.graph.rules import Rule
 
 
 def softmax_axes(op: SoftmaxBase) -> Axes:
-    """Give the only axis of a softmax."""
+    """Return the axis of a softmax."""
     return Axes(shape_of(op.x), (op.axis.value.data,))
 
 
 def largest(b: GridBuilder, op: SoftmaxBase) -> SSAValue:
-    """Give the largest element of each row."""
+    """Return the maximum of each row."""
     axes, kind = softmax_axes(op), computation_type(element_type(op.x))
     return b.grid(axes.outer, kind, lambda outer: total(b, ReduceKind.MAX, op.x, axes, outer))
 
@@ -34,12 +34,12 @@ def largest(b: GridBuilder, op: SoftmaxBase) -> SSAValue:
 def distance_at(
     b: GridBuilder, x: SSAValue, statistic: SSAValue, axes: Axes, indices: Indices
 ) -> SSAValue:
-    """Give how far an element is above a statistic of its row."""
+    """Return the difference of an element and a statistic of its row."""
     return b.apply(arith.SubfOp, b.read(x, indices), b.read(statistic, axes.outer_of(indices)))
 
 
 def softmax(b: GridBuilder, op: graph.SoftmaxOp) -> SSAValue:
-    """Four grids: the largest of a row, exp of the distance to it, their sum, the quotient."""
+    """Four grids: row maximum, exp of the difference, row sum, quotient."""
     axes, found = softmax_axes(op), op.result_type
     kind = computation_type(found.element_type)
     top = largest(b, op)
@@ -59,7 +59,7 @@ def softmax(b: GridBuilder, op: graph.SoftmaxOp) -> SSAValue:
 
 
 def log_softmax(b: GridBuilder, op: graph.LogSoftmaxOp) -> SSAValue:
-    """Three grids: the largest of a row, the logarithm of the sum of exp, the distance to both."""
+    """Three grids: row maximum, log of the sum of exp, the difference to both."""
     axes, found = softmax_axes(op), op.result_type
     top = largest(b, op)
 
@@ -82,7 +82,7 @@ def log_softmax(b: GridBuilder, op: graph.LogSoftmaxOp) -> SSAValue:
 
 
 def trailing_axes(op: TrailingNormOp) -> Axes:
-    """Give the last dimensions, which are normalised."""
+    """Return the normalized dimensions."""
     shape = shape_of(op.x)
     return Axes(shape, tuple(range(len(shape) - op.normalized_rank.value.data, len(shape))))
 
@@ -90,7 +90,7 @@ def trailing_axes(op: TrailingNormOp) -> Axes:
 def parameters_applied(
     b: GridBuilder, op: TrailingNormOp, x: SSAValue, indices: Indices
 ) -> SSAValue:
-    """Scale and shift a normalised element by the parameters that are there."""
+    """Scale and shift a normalized element by the optional parameters."""
     for parameter, combine in zip(op.parameters, (arith.MulfOp, arith.AddfOp), strict=False):
         place = indices[len(indices) - len(shape_of(parameter)) :]
         x = b.apply(combine, x, convert(b, b.read(parameter, place), x.type))
@@ -98,13 +98,13 @@ def parameters_applied(
 
 
 def inverse_root(b: GridBuilder, mean_square: SSAValue, eps: float) -> SSAValue:
-    """Give 1 / sqrt(mean square + eps)."""
+    """Return 1 / sqrt(mean square + eps)."""
     shifted = b.apply(arith.AddfOp, mean_square, b.constant(eps, mean_square.type))
     return b.apply(math.RsqrtOp, shifted)
 
 
 def layer_norm(b: GridBuilder, op: graph.LayerNormOp) -> SSAValue:
-    """Three grids: the mean of a row, 1 / deviation around it, the elements normalised."""
+    """Three grids: row mean, inverse standard deviation, normalized elements."""
     axes, found = trailing_axes(op), op.result_type
     means = mean_grid(b, op.x, axes)
 
@@ -123,7 +123,7 @@ def layer_norm(b: GridBuilder, op: graph.LayerNormOp) -> SSAValue:
 
 
 def rms_norm(b: GridBuilder, op: graph.RmsNormOp) -> SSAValue:
-    """Two grids: 1 / the root of the mean square of a row, the elements times it."""
+    """Two grids: inverse root mean square per row, scaled elements."""
     axes, found = trailing_axes(op), op.result_type
 
     def factor(outer: Indices) -> SSAValue:

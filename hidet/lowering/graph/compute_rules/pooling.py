@@ -1,4 +1,6 @@
-"""Pools: one grid over the positions of the window, with a reduction over the window."""
+"""Rules of pools: a grid over window positions, with a reduction over the window."""
+
+from functools import reduce
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import i64
@@ -11,14 +13,15 @@ from hidet.lowering.graph.compute_rules.conversion import convert
 from hidet.lowering.graph.compute_rules.grid_builder import GridBuilder, Indices
 from hidet.lowering.graph.compute_rules.window_access import WindowAccess
 from hidet.lowering.graph.rules import Rule
+from hidet.lowering.templates.base import ceil_div
 from hidet.rewriting.builder import Index
 
 SPATIAL = 2
-"""Images have two spatial dimensions, the last ones."""
+"""The number of spatial dimensions, the last ones."""
 
 
 def access_of(op: graph.MaxPool2dOp | graph.AvgPool2dOp) -> WindowAccess:
-    """Give the access of a pool to its image."""
+    """Return the window access of a pool."""
     sizes, positions = shape_of(op.x)[-SPATIAL:], op.result_type.get_shape()[-SPATIAL:]
     return WindowAccess(op.x, sizes, op.window, positions)
 
@@ -30,7 +33,7 @@ def pooled_at(
     outside: float,
     indices: Indices,
 ) -> SSAValue:
-    """Combine the elements under the window; those outside of the image have a value."""
+    """Reduce the elements of a window, with a constant outside of the image."""
     leading, position = indices[:-SPATIAL], indices[-SPATIAL:]
     element = op.result_type.element_type
     access = access_of(op)
@@ -44,45 +47,39 @@ def pooled_at(
 
 
 def max_pool2d(b: GridBuilder, op: graph.MaxPool2dOp) -> SSAValue:
-    """The largest element under the window."""
-    found = op.result_type
-    return b.grid(
-        found.get_shape(),
-        found.element_type,
-        lambda indices: pooled_at(b, op, ReduceKind.MAX, -float("inf"), indices),
-    )
+    """The maximum of the window."""
+    return b.result_of(op, lambda indices: pooled_at(b, op, ReduceKind.MAX, -float("inf"), indices))
 
 
 def avg_pool2d(b: GridBuilder, op: graph.AvgPool2dOp) -> SSAValue:
-    """The sum of the elements under the window, divided by a constant or by their number."""
-    found = op.result_type
+    """The sum of the window, divided by a constant or by its number of elements."""
 
     def scalar_at(indices: Indices) -> SSAValue:
         total = pooled_at(b, op, ReduceKind.ADD, 0, indices)
         divisor = divisor_at(b, op, indices[-SPATIAL:], total)
         return b.apply(arith.DivfOp, total, divisor)
 
-    return b.grid(found.get_shape(), found.element_type, scalar_at)
+    return b.result_of(op, scalar_at)
 
 
 def divisor_at(
     b: GridBuilder, op: graph.AvgPool2dOp, position: Indices, total: SSAValue
 ) -> SSAValue:
-    """Give what the sum at a position is divided by, in the type of the sum."""
+    """Return the divisor at a position, in the type of the sum."""
     if op.divisor is not None:
         return b.constant(op.divisor.value.data, total.type)
     access = access_of(op)
     counts = [counted(b, op, access, axis, at) for axis, at in enumerate(position)]
-    return as_number(b, product(b, counts), total)
+    return as_number(b, reduce(b.mul, counts, 1), total)
 
 
 def counted(
     b: GridBuilder, op: graph.AvgPool2dOp, access: WindowAccess, axis: int, position: Index
 ) -> Index:
-    """Count the elements under the window along an axis, with padding or without.
+    """Count the window elements along an axis, with or without padding.
 
-    A window begins at position * stride - padding. What of it hangs over the padding at the end
-    never counts.
+    A window begins at position * stride - padding. Elements beyond the trailing padding never
+    count.
     """
     kernel, padding = op.window.kernel[axis], op.window.padding[axis]
     border = padding if bool(op.count_include_pad) else 0
@@ -99,16 +96,8 @@ def counted(
     return b.subtract(end, begin)
 
 
-def product(b: GridBuilder, counts: list[Index]) -> Index:
-    """Multiply the counts of all axes."""
-    result: Index = 1
-    for count in counts:
-        result = b.mul(result, count)
-    return result
-
-
 def as_number(b: GridBuilder, count: Index, like: SSAValue) -> SSAValue:
-    """Give a count in the type of another scalar."""
+    """Return a count in the type of another scalar."""
     if isinstance(count, int):
         return b.constant(count, like.type)
     return convert(b, b.insert(arith.IndexCastOp(count, i64)).result, like.type)
@@ -118,10 +107,14 @@ def as_number(b: GridBuilder, count: Index, like: SSAValue) -> SSAValue:
 
 
 def adaptive_avg_pool2d(b: GridBuilder, op: graph.AdaptiveAvgPool2dOp) -> SSAValue:
-    """The mean of each part, found with the extents of the largest part and a branch."""
-    found, sizes = op.result_type, shape_of(op.x)[-SPATIAL:]
+    """The mean of each part, by a loop over the largest part with a guard."""
+    sizes = shape_of(op.x)[-SPATIAL:]
     parts = op.output_size.get_values()
-    extents = [largest_part(size, count) for size, count in zip(sizes, parts, strict=True)]
+    # Part i of n has the elements from i * size // n to the quotient of (i + 1) * size, rounded up.
+    extents = [
+        max(ceil_div((i + 1) * size, n) - i * size // n for i in range(n))
+        for size, n in zip(sizes, parts, strict=True)
+    ]
 
     def scalar_at(indices: Indices) -> SSAValue:
         leading, position = indices[:-SPATIAL], indices[-SPATIAL:]
@@ -139,28 +132,17 @@ def adaptive_avg_pool2d(b: GridBuilder, op: graph.AdaptiveAvgPool2dOp) -> SSAVal
             return b.choose(
                 inside,
                 lambda: b.read(op.x, [*leading, *place]),
-                lambda: b.constant(0, found.element_type),
+                lambda: b.constant(0, op.result_type.element_type),
             )
 
         total = b.reduce(ReduceKind.ADD, extents, element)
-        return b.apply(arith.DivfOp, total, as_number(b, product(b, list(lengths)), total))
+        return b.apply(arith.DivfOp, total, as_number(b, reduce(b.mul, lengths, 1), total))
 
-    return b.grid(found.get_shape(), found.element_type, scalar_at)
-
-
-def part_bounds(number: int, size: int, count: int) -> tuple[int, int]:
-    """Give the first element of a part of a dimension, and the one behind its last."""
-    return number * size // count, -(-(number + 1) * size // count)
-
-
-def largest_part(size: int, count: int) -> int:
-    """Give the number of elements of the largest of the parts of a dimension."""
-    bounds = (part_bounds(number, size, count) for number in range(count))
-    return max(end - begin for begin, end in bounds)
+    return b.result_of(op, scalar_at)
 
 
 def part_at(b: GridBuilder, number: SSAValue, size: int, count: int) -> tuple[Index, Index]:
-    """Give the first element of a part of a dimension, and its length; see `part_bounds`."""
+    """Return the start and the length of a part of a dimension."""
     begin = b.div(b.mul(number, size), count)
     end = b.div(b.add(b.mul(number, size), size + count - 1), count)
     return begin, b.subtract(end, begin)

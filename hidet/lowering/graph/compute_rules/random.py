@@ -1,4 +1,4 @@
-"""Random numbers: grids that compute Philox of the seed and of the number of the element."""
+"""Rules of random numbers: Philox of the seed and the element index."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,10 +21,10 @@ class Draw:
     """The random bits of one element.
 
     Attributes:
-        b: builds them.
-        element: the type of the element, of 32 or 64 bits.
-        words: the operands of Philox, without the number of the word.
-        place: the number of the element among those of its counter: 4 of 32 bits, or 2 of 64.
+        b: the builder.
+        element: the element type, of 32 or 64 bits.
+        words: the operands of Philox, without the index of the word.
+        place: the index of the element in its counter: one of 4 of 32 bits, or of 2 of 64.
     """
 
     b: GridBuilder
@@ -38,13 +38,13 @@ class Draw:
         return self.element in (i64, f64)
 
     def word(self, number: Index) -> SSAValue:
-        """Give one of the four words of the counter."""
+        """Return one of the four words of the counter."""
         return self.b.insert(
             FunctionOp("philox", [*self.words, word_of(self.b, number)], i32)
         ).result
 
     def bits(self, number: Index) -> SSAValue:
-        """Give one of the four words of the counter, or one of its two pairs of words."""
+        """Return one of the four words of the counter, or one of its two pairs of words."""
         if not self.is_wide:
             return self.word(number)
         b, first = self.b, self.b.mul(number, 2)
@@ -55,7 +55,7 @@ class Draw:
         return b.apply(arith.OrIOp, b.apply(arith.ShLIOp, high, b.exact(32, i64)), low)
 
     def uniform(self, number: Index) -> SSAValue:
-        """Give such bits as a multiple of 2^-24 or 2^-53 in [0, 1)."""
+        """Return random bits as a multiple of 2^-24 or 2^-53 in [0, 1)."""
         b, (digits, width) = self.b, (53, 64) if self.is_wide else (24, 32)
         bits = self.bits(number)
         upper = b.apply(arith.ShRUIOp, bits, b.exact(width - digits, bits.type))
@@ -63,14 +63,14 @@ class Draw:
         return b.apply(arith.MulfOp, whole, b.exact(2.0**-digits, self.element))
 
     def normal(self) -> SSAValue:
-        """Give the cosine or the sine of the transform by Box and Muller, of two neighbours."""
+        """Return the cosine or sine of the Box-Muller transform of two adjacent words."""
         b = self.b
         odd = b.mod(self.place, 2)
         first: Index = 0 if self.is_wide else b.subtract(self.place, odd)
         one = b.exact(1, self.element)
         distance = b.apply(math.LogOp, b.apply(arith.SubfOp, one, self.uniform(first)))
         radius = b.apply(math.SqrtOp, b.apply(arith.MulfOp, distance, b.exact(-2, self.element)))
-        # A quarter of a turn back, the cosine is the sine.
+        # cos(x - pi / 2) = sin(x).
         quarter = to_float(b, word_of(b, odd), self.element)
         quarter = b.apply(arith.MulfOp, quarter, b.exact(0.25, self.element))
         turn = b.apply(arith.SubfOp, self.uniform(b.add(first, 1)), quarter)
@@ -79,7 +79,7 @@ class Draw:
 
 
 def word_of(b: GridBuilder, index: Index) -> SSAValue:
-    """Give the lower 32 bits of an index."""
+    """Return the lower 32 bits of an index."""
     if isinstance(index, int):
         return b.exact(index, i32)
     return b.insert(arith.IndexCastOp(index, i32)).result
@@ -90,11 +90,11 @@ DISTRIBUTIONS: dict[str, Callable[[Draw], SSAValue]] = {
     "uniform": lambda draw: draw.uniform(draw.place),
     "normal": Draw.normal,
 }
-"""What an element of each distribution is."""
+"""The element of each distribution."""
 
 
 def random(b: GridBuilder, op: graph.RandomOp) -> SSAValue:
-    """Neighbours share a counter, so that a compiler computes it once where it unrolls a loop."""
+    """Adjacent elements share a counter, which compilers compute once in an unrolled loop."""
     shape, element = op.result_type.get_shape(), op.result_type.element_type
     per_counter = 2 if element in (i64, f64) else 4
     is_long = prod(shape) > per_counter << 32
@@ -109,7 +109,7 @@ def random(b: GridBuilder, op: graph.RandomOp) -> SSAValue:
             Draw(b, element, words, b.mod(number, per_counter))
         )
 
-    return b.grid(shape, element, scalar_at)
+    return b.result_of(op, scalar_at)
 
 
 RULES: dict[type[Operation], Rule[GridBuilder]] = {graph.RandomOp: random}

@@ -1,4 +1,4 @@
-"""Reductions: one grid over what is left, with a `compute.reduce` in it; two for a variance."""
+"""Rules of reductions: a grid with a `compute.reduce`; two for a variance."""
 
 from collections.abc import Callable
 from functools import partial
@@ -18,24 +18,20 @@ from hidet.lowering.graph.rules import Rule
 
 
 def axes_of(op: ReductionOp) -> Axes:
-    """Give the axes of a reduction."""
+    """Return the axes of a reduction."""
     return Axes(shape_of(op.x), op.axes.get_values())
 
 
 def over_result(
     b: GridBuilder, op: ReductionOp, scalar_of: Callable[[Indices], SSAValue]
 ) -> SSAValue:
-    """Give a grid over the result; its scalar depends on the indices that are left."""
-    found, axes = op.result_type, axes_of(op)
-
-    def scalar_at(indices: Indices) -> SSAValue:
-        return scalar_of(axes.outer_of(indices) if bool(op.keepdims) else indices)
-
-    return b.grid(found.get_shape(), found.element_type, scalar_at)
+    """Build the grid of the result, whose scalar depends on the kept indices."""
+    axes = axes_of(op)
+    return b.result_of(op, lambda at: scalar_of(axes.outer_of(at) if bool(op.keepdims) else at))
 
 
 def total(b: GridBuilder, kind: ReduceKind, x: SSAValue, axes: Axes, outer: Indices) -> SSAValue:
-    """Combine the elements of x along the axes."""
+    """Reduce x along the axes."""
     return b.reduce(kind, axes.extents, lambda inner: b.read(x, axes.merge(outer, inner)))
 
 
@@ -45,7 +41,7 @@ def reduction(kind: ReduceKind, b: GridBuilder, op: ReductionOp) -> SSAValue:
 
 
 def truth(kind: ReduceKind, b: GridBuilder, op: ReductionOp) -> SSAValue:
-    """The largest or smallest of whether elements are not 0."""
+    """The maximum or minimum of whether elements are not 0."""
     axes = axes_of(op)
 
     def scalar_of(outer: Indices) -> SSAValue:
@@ -59,23 +55,23 @@ def truth(kind: ReduceKind, b: GridBuilder, op: ReductionOp) -> SSAValue:
 
 
 def scaled(b: GridBuilder, x: SSAValue, factor: float) -> SSAValue:
-    """Give a scalar times a constant."""
+    """Return a scalar times a constant."""
     return b.apply(arith.MulfOp, x, b.constant(factor, x.type))
 
 
 def mean_at(b: GridBuilder, x: SSAValue, axes: Axes, outer: Indices) -> SSAValue:
-    """Give the mean of the elements of x along the axes: their sum times 1 / count."""
+    """Return the mean of x along the axes: the sum times 1 / count."""
     return scaled(b, total(b, ReduceKind.ADD, x, axes, outer), reciprocal(axes.count))
 
 
 def mean_grid(b: GridBuilder, x: SSAValue, axes: Axes) -> SSAValue:
-    """Give the means of x along the axes in the type of computation, without those dimensions."""
+    """Build the means of x along the axes in the computation type, without reduced dimensions."""
     kind = computation_type(element_type(x))
     return b.grid(axes.outer, kind, lambda outer: mean_at(b, x, axes, outer))
 
 
 def squares_at(b: GridBuilder, x: SSAValue, mean: SSAValue, axes: Axes, outer: Indices) -> SSAValue:
-    """Give the sum of the squared distances of elements to their mean."""
+    """Return the sum of squared deviations from the mean."""
 
     def square(inner: Indices) -> SSAValue:
         element = b.read(x, axes.merge(outer, inner))
@@ -91,7 +87,7 @@ def mean(b: GridBuilder, op: ReductionOp) -> SSAValue:
 
 
 def variance(b: GridBuilder, op: graph.VarOp) -> SSAValue:
-    """Two grids: the mean, then the squared distances to it times 1 / (count - correction)."""
+    """Two grids: the mean, then squared deviations times 1 / (count - correction)."""
     axes = axes_of(op)
     means = mean_grid(b, op.x, axes)
     factor = reciprocal(max(axes.count - op.correction.value.data, 0))

@@ -1,8 +1,8 @@
-"""Scalar rules: what an elementwise operator does to the elements, in the type of computation.
+"""Scalar rules of elementwise operators, in the computation type.
 
-A rule is called with the builder, the operation (for its properties) and a scalar an operand. It
-gives a scalar of the type that the result's elements are computed in. Floating-point rules follow
-torch's formulas, so that infinities and NaN come out as there.
+A rule is called with the builder, the operation (for its properties) and a scalar per operand. It
+returns a scalar of the computation type. Floating-point rules follow torch's formulas, including
+infinities and NaN.
 """
 
 from collections.abc import Callable
@@ -30,16 +30,12 @@ ScalarRule = Callable[..., SSAValue]
 def apply_scalar_op(
     chosen: type[Operation], b: GridBuilder, op: Any, *scalars: SSAValue
 ) -> SSAValue:
-    """Build the operation on scalars of an elementwise operator, for the type of the first scalar.
-
-    Raises:
-        UnsupportedDtypeError: there is none for it.
-    """
+    """Build the scalar op of an elementwise operator for the type of the first operand."""
     trait = chosen.get_trait(Elementwise)
     scalar_op = None if trait is None else trait.scalar_op(scalars[0].type)
     if scalar_op is None:
         raise UnsupportedDtypeError(
-            f"{op.name} has no meaning on {scalars[0].type}", where=source_line(op)
+            f"{op.name} is not defined for {scalars[0].type}", where=source_line(op)
         )
     return b.apply(scalar_op, *scalars)
 
@@ -53,12 +49,12 @@ FMOD = partial(apply_scalar_op, graph.FmodOp)
 
 
 def select(b: GridBuilder, condition: SSAValue, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
-    """Give one of two scalars."""
+    """Return one of two scalars by a condition."""
     return b.insert(arith.SelectOp(condition, lhs, rhs)).result
 
 
 def bitwise_not(b: GridBuilder, op: Any, x: SSAValue) -> SSAValue:
-    """Flip all bits."""
+    """The bitwise complement."""
     return b.apply(arith.XOrIOp, x, b.constant(True if x.type == i1 else -1, x.type))
 
 
@@ -120,7 +116,7 @@ def gelu(b: GridBuilder, op: graph.GeluOp, x: SSAValue) -> SSAValue:
 
 
 def is_nan(b: GridBuilder, op: Any, x: SSAValue) -> SSAValue:
-    """Whether x is not a number."""
+    """Whether x is NaN."""
     return b.insert(arith.CmpfOp(x, x, "uno")).result
 
 
@@ -152,14 +148,14 @@ def cast(b: GridBuilder, op: graph.CastOp, x: SSAValue) -> SSAValue:
 
 
 def rounds_down(b: GridBuilder, op: Any, rest: SSAValue, divisor: SSAValue) -> SSAValue:
-    """Say whether rounding a quotient down differs from rounding it towards 0."""
+    """Return whether floor division differs from truncating division."""
     zero = b.constant(0, rest.type)
     signs_differ = b.apply(arith.XOrIOp, IS_LESS(b, op, rest, zero), IS_LESS(b, op, divisor, zero))
     return b.apply(arith.AndIOp, IS_DIFFERENT(b, op, rest, zero), signs_differ)
 
 
 def remainder(b: GridBuilder, op: graph.GraphOp, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
-    """What a division rounded down leaves, with the sign of the divisor."""
+    """The remainder of floor division, with the sign of the divisor."""
     if not is_float(lhs.type):
         return b.apply(FloorModOp, lhs, rhs)
     rest = FMOD(b, op, lhs, rhs)
@@ -167,10 +163,10 @@ def remainder(b: GridBuilder, op: graph.GraphOp, lhs: SSAValue, rhs: SSAValue) -
 
 
 def floor_divide(b: GridBuilder, op: graph.GraphOp, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
-    """The quotient rounded down; of floating-point numbers as in Python and torch.
+    """Floor division; of floating-point numbers as in Python and torch.
 
-    With rest = fmod(lhs, rhs), (lhs - rest) / rhs is a whole number but for rounding, to which it
-    is snapped. Division by 0 gives infinities and NaN.
+    With rest = fmod(lhs, rhs), (lhs - rest) / rhs is an integer up to rounding, and is snapped to
+    it. Division by 0 yields infinities and NaN.
     """
     if not is_float(lhs.type):
         return b.apply(arith.FloorDivSIOp, lhs, rhs)
@@ -199,7 +195,7 @@ SCALAR_RULES: dict[type[Operation], ScalarRule] = {
         for op in graph.Graph.operations
         if op.has_trait(Elementwise)
     },
-    # What takes several operations on scalars.
+    # Operators of several scalar ops.
     graph.BitwiseNotOp: bitwise_not,
     graph.CastOp: cast,
     graph.ClampOp: clamp,
@@ -217,4 +213,4 @@ SCALAR_RULES: dict[type[Operation], ScalarRule] = {
     graph.RemainderOp: remainder,
     graph.WhereOp: where,
 }
-"""How every operator on elements is computed, in the type of the first of its operands."""
+"""The scalar rule of every elementwise operator, by the type of its first operand."""

@@ -1,4 +1,4 @@
-"""A scatter: a kernel that writes over x, since no grid says what is at a place of the result."""
+"""The rule of scatter: a kernel that updates x in place."""
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
@@ -12,7 +12,7 @@ from hidet.lowering.templates.scatter import scatter_kernel
 
 
 def scatter(b: GridBuilder, op: graph.ScatterOp) -> SSAValue:
-    """Call the kernel for such tensors, which the module gets once."""
+    """Call the kernel for such tensors, which is created once per module."""
     module = op.get_toplevel_object()
     assert isinstance(module, ModuleOp)
     operands = (op.ids, op.source, op.x)

@@ -1,4 +1,4 @@
-"""Views, joins, padding and look-ups: grids that load other elements than their own."""
+"""Rules of views, joins, padding and lookups: grids that load other elements."""
 
 from collections.abc import Callable, Sequence
 from math import prod
@@ -13,28 +13,23 @@ from hidet.lowering.graph.compute_rules.grid_builder import GridBuilder, Indices
 from hidet.lowering.graph.rules import Rule
 from hidet.rewriting.builder import Index
 
-IndicesOf = Callable[[GridBuilder, Indices], Sequence[Index]]
-"""From the indices of an element of the result to those of the element that it is."""
+IndicesOf = Callable[[Indices], Sequence[Index]]
+"""Maps the indices of a result element to those of the source element."""
 
 
 def moved(b: GridBuilder, op: GraphOp, x: SSAValue, source_of: IndicesOf) -> SSAValue:
-    """Give a grid whose elements are elements of x, unchanged."""
-    found = op.result_type
-    return b.grid(
-        found.get_shape(),
-        found.element_type,
-        lambda indices: b.element(x, source_of(b, indices)),
-    )
+    """Build a grid of unchanged elements of x."""
+    return b.result_of(op, lambda indices: b.element(x, source_of(indices)))
 
 
 # ----------------------------------------------------------------------------- views
 
 
 def reshape(b: GridBuilder, op: graph.ReshapeOp) -> SSAValue:
-    """The element with the same row-major number, computed for parts of the shapes that agree."""
+    """The same linear index, computed separately for parts of the shapes that agree."""
     source, target = shape_of(op.x), op.result_type.get_shape()
 
-    def source_of(b: GridBuilder, indices: Indices) -> list[Index]:
+    def source_of(indices: Indices) -> list[Index]:
         found: list[Index] = [0] * len(source)
         for source_dims, target_dims in reshape_parts(source, target):
             number = b.join(
@@ -51,10 +46,10 @@ def reshape(b: GridBuilder, op: graph.ReshapeOp) -> SSAValue:
 def reshape_parts(
     source: Sequence[int], target: Sequence[int]
 ) -> list[tuple[list[int], list[int]]]:
-    """Split two shapes of equally many elements (at least one) into the smallest parts that agree.
+    """Split two shapes of equal size into the smallest parts that agree.
 
-    Gives the dimensions of either shape that belong together; dimensions of size 1 are left out:
-    [2, 3, 4] and [6, 1, 2, 2] give ([0, 1], [0]) and ([2], [2, 3]).
+    Return the dimensions of both shapes for each part, without dimensions of size 1: [2, 3, 4] and
+    [6, 1, 2, 2] give ([0, 1], [0]) and ([2], [2, 3]).
     """
     left = [dim for dim, size in enumerate(source) if size != 1]
     right = [dim for dim, size in enumerate(target) if size != 1]
@@ -76,7 +71,7 @@ def permute(b: GridBuilder, op: graph.ReorderingOp) -> SSAValue:
     """Index i of the result is index dims[i] of x."""
     dims = op.dims.get_values()
     order = sorted(range(len(dims)), key=lambda i: dims[i])
-    return moved(b, op, op.x, lambda b, indices: [indices[i] for i in order])
+    return moved(b, op, op.x, lambda indices: [indices[i] for i in order])
 
 
 def pack(b: GridBuilder, op: graph.PackOp) -> SSAValue:
@@ -88,15 +83,15 @@ def pack(b: GridBuilder, op: graph.PackOp) -> SSAValue:
 
 
 def expand(b: GridBuilder, op: graph.ExpandOp) -> SSAValue:
-    """Broadcasting drops leading indices, and reads dimensions of size 1 at 0."""
-    return moved(b, op, op.x, lambda b, indices: broadcast_indices(indices, shape_of(op.x)))
+    """Leading indices are dropped, and dimensions of size 1 are read at 0."""
+    return moved(b, op, op.x, lambda indices: broadcast_indices(indices, shape_of(op.x)))
 
 
 def slice_(b: GridBuilder, op: graph.SliceOp) -> SSAValue:
     """Start + step * index in each dimension."""
     ranges = list(zip(op.starts.get_values(), op.steps.get_values(), strict=True))
 
-    def source_of(b: GridBuilder, indices: Indices) -> list[Index]:
+    def source_of(indices: Indices) -> list[Index]:
         return [
             b.add(b.mul(index, step), start)
             for index, (start, step) in zip(indices, ranges, strict=True)
@@ -109,7 +104,7 @@ def flip(b: GridBuilder, op: graph.FlipOp) -> SSAValue:
     """Size - 1 - index in the flipped dimensions."""
     sizes, dims = shape_of(op.x), op.dims.get_values()
 
-    def source_of(b: GridBuilder, indices: Indices) -> list[Index]:
+    def source_of(indices: Indices) -> list[Index]:
         return [
             b.subtract(sizes[dim] - 1, index) if dim in dims else index
             for dim, index in enumerate(indices)
@@ -122,7 +117,7 @@ def as_strided(b: GridBuilder, op: graph.AsStridedOp) -> SSAValue:
     """Offset + the sum of indices times strides."""
     strides = op.strides.get_values()
 
-    def source_of(b: GridBuilder, indices: Indices) -> list[Index]:
+    def source_of(indices: Indices) -> list[Index]:
         place: Index = 0
         for index, stride in zip(indices, strides, strict=True):
             place = b.add(place, b.mul(index, stride))
@@ -135,8 +130,8 @@ def as_strided(b: GridBuilder, op: graph.AsStridedOp) -> SSAValue:
 
 
 def concat(b: GridBuilder, op: graph.ConcatOp) -> SSAValue:
-    """A chain of branches: the first part that the index along the axis does not go beyond."""
-    axis, found = op.axis.value.data, op.result_type
+    """A chain of branches on the index along the axis."""
+    axis = op.axis.value.data
     parts = [part for part in op.parts if shape_of(part)[axis] > 0]
 
     def load(remaining: Sequence[SSAValue], begin: int, indices: Indices) -> SSAValue:
@@ -153,11 +148,11 @@ def concat(b: GridBuilder, op: graph.ConcatOp) -> SSAValue:
         inside = b.less(indices[axis], end)
         return b.choose([inside], from_part, lambda: load(others, end, indices))
 
-    return b.grid(found.get_shape(), found.element_type, lambda indices: load(parts, 0, indices))
+    return b.result_of(op, lambda indices: load(parts, 0, indices))
 
 
 def pad(b: GridBuilder, op: graph.PadOp) -> SSAValue:
-    """The element of x where there is one, else the value."""
+    """The element of x if in bounds, else the value."""
     sizes, found = shape_of(op.x), op.result_type
     low = op.low.get_values()
 
@@ -171,7 +166,7 @@ def pad(b: GridBuilder, op: graph.PadOp) -> SSAValue:
             lambda: b.exact(python_number(op.value), found.element_type),
         )
 
-    return b.grid(found.get_shape(), found.element_type, scalar_at)
+    return b.result_of(op, scalar_at)
 
 
 # ----------------------------------------------------------------------------- look-ups
@@ -179,19 +174,17 @@ def pad(b: GridBuilder, op: graph.PadOp) -> SSAValue:
 
 def embedding(b: GridBuilder, op: graph.EmbeddingOp) -> SSAValue:
     """table[ids[...], d]."""
-    return moved(
-        b, op, op.table, lambda b, indices: [b.read_index(op.ids, indices[:-1]), indices[-1]]
-    )
+    return moved(b, op, op.table, lambda indices: [b.read_index(op.ids, indices[:-1]), indices[-1]])
 
 
 def index_select(b: GridBuilder, op: graph.IndexSelectOp) -> SSAValue:
     """x[..., ids[i], ...]."""
-    return moved(b, op, op.x, lambda b, indices: looked_up(b, op, indices, [indices[_axis(op)]]))
+    return moved(b, op, op.x, lambda indices: looked_up(b, op, indices, [indices[_axis(op)]]))
 
 
 def gather(b: GridBuilder, op: graph.GatherOp) -> SSAValue:
     """x[i, ids[i, j, k], k]."""
-    return moved(b, op, op.x, lambda b, indices: looked_up(b, op, indices, indices))
+    return moved(b, op, op.x, lambda indices: looked_up(b, op, indices, indices))
 
 
 def looked_up(
@@ -200,7 +193,7 @@ def looked_up(
     indices: Indices,
     position: Indices,
 ) -> list[Index]:
-    """Replace the index along the axis by the number that the ids hold at a position."""
+    """Replace the index along the axis by the element of `ids` at a position."""
     place: list[Index] = list(indices)
     place[_axis(op)] = b.read_index(op.ids, position)
     return place

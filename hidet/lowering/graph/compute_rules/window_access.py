@@ -1,4 +1,4 @@
-"""Where the elements under a sliding window are, and which of them are inside the image."""
+"""Element accesses of sliding windows, with bounds checks."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,14 +12,7 @@ from hidet.rewriting.builder import Index
 
 @dataclass(frozen=True)
 class WindowAccess:
-    """A window over the last dimensions of a tensor.
-
-    Args:
-        x: the tensor.
-        sizes: the spatial shape of the tensor.
-        window: the window.
-        positions: how many positions the window has in each dimension.
-    """
+    """A window over the last dimensions of a tensor."""
 
     x: SSAValue
     sizes: tuple[int, ...]
@@ -34,14 +27,9 @@ class WindowAccess:
         offset: Sequence[Index],
         outside: Callable[[], SSAValue],
     ) -> SSAValue:
-        """Load the element under a window as it is, or build what stands outside of the image.
+        """Load an element of a window, or build the scalar outside of the image.
 
-        Args:
-            b: the builder.
-            leading: the indices of the dimensions in front of the spatial ones.
-            position: the number of the position in each spatial dimension.
-            offset: the number of the element in the window in each spatial dimension.
-            outside: builds the scalar for elements that the image does not have, in its type.
+        The element is at `offset` in the window at `position`.
         """
         place: list[SSAValue] = []
         inside: list[SSAValue] = []
@@ -53,7 +41,7 @@ class WindowAccess:
         return b.choose(inside, lambda: b.element(self.x, [*leading, *place]), outside)
 
     def bounds(self, axis: int) -> tuple[int, int]:
-        """Give the smallest and the largest place that an element under the window has."""
+        """Return the range of the unchecked index of window elements, inclusive."""
         w = self.window
         first = -w.padding[axis]
         last = (self.positions[axis] - 1) * w.stride[axis]

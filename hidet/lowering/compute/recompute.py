@@ -1,4 +1,4 @@
-"""Which grids an anchor's epilogue leaves to what reads them, as that reads their source anyway."""
+"""The cost model for recomputing an epilogue in its consumer."""
 
 from collections.abc import Mapping
 from heapq import heapify, heappop, heappush
@@ -12,20 +12,14 @@ from hidet.lowering.compute.fusion_groups import Group, may_join
 from hidet.lowering.compute.reads import Reads
 
 
-def is_better_apart(
+def is_better_recomputed(
     grid: GridOp, group: Group, reads: Reads, groups: Mapping[Operation, Group]
 ) -> bool:
-    """Return whether a grid that may join the group of an anchor should not.
+    """Return whether a grid should be recomputed in its consumer, not join an anchor's group.
 
-    It is so where one other grid alone reads it, which cannot join, and all that it reads of the
-    group is stored for others in any case: to compute it there costs less than to write and read
-    it. So it is with the squares that a norm adds up.
-
-    Args:
-        grid: the grid.
-        group: the group of an anchor.
-        reads: what reads what.
-        groups: the groups of all ops that have one by now.
+    This is so if its only consumer is a grid that cannot join, and all members of the group that it
+    reads are stored for others anyway: recomputing is then cheaper than a store and a load. An
+    example are the squares that a norm sums up.
     """
     readers = reads.readers(grid.result)
     if len(readers) != 1 or not is_cheap_again(grid):
@@ -41,7 +35,7 @@ def is_better_apart(
 def _readers_outside(
     grid: GridOp, group: Group, reads: Reads, groups: Mapping[Operation, Group]
 ) -> set[Operation]:
-    """Return what reads a group that a grid has joined, and will not join it itself."""
+    """Return the readers of a group with a grid added that cannot join it."""
     trial = Group(group.number, group.kind, {**group.ops, grid: None})
     outside: set[Operation] = set()
     pending: list[int] = []
@@ -54,8 +48,8 @@ def _readers_outside(
     heapify(pending)
     while pending:
         op = ops[heappop(pending)]
-        makers = {value.owner for value in reads.sources(op)} - trial.ops.keys()
-        late = any(_is_late(maker, group, groups) for maker in makers)
+        producers = {value.owner for value in reads.sources(op)} - trial.ops.keys()
+        late = any(_is_later(producer, group, groups) for producer in producers)
         if isinstance(op, GridOp) and op not in groups and not late and may_join(op, trial):
             trial.ops[op] = None
             for reader in reads.readers(op.result).keys() - seen:
@@ -66,8 +60,8 @@ def _readers_outside(
     return outside
 
 
-def _is_late(maker: Operation | Block, group: Group, groups: Mapping[Operation, Group]) -> bool:
-    """Return whether what an op reads is made after a group, so that the op cannot join that."""
-    if isinstance(maker, Block | ConstantOp):
+def _is_later(producer: Operation | Block, group: Group, groups: Mapping[Operation, Group]) -> bool:
+    """Return whether a producer comes after a group, so that its consumer cannot join the group."""
+    if isinstance(producer, Block | ConstantOp):
         return False
-    return maker not in groups or groups[maker].number > group.number
+    return producer not in groups or groups[producer].number > group.number

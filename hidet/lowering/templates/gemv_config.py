@@ -1,6 +1,6 @@
-"""How a product with a few rows is shared by threads: the choices, and an estimate of their times.
+"""Distribution of matmuls with few rows over threads: the search space, and a cost model.
 
-What counts is how many bytes of the matrix are on their way at a time.
+Performance depends on the bytes of the matrix in flight.
 """
 
 from dataclasses import dataclass
@@ -17,16 +17,16 @@ from hidet.mapping import TaskMap, repeat, spatial
 
 
 @dataclass(frozen=True)
-class Sharing(Config):
-    """How the threads of a block share a matrix [k, n] that some rows are multiplied by.
+class GemvConfig(Config):
+    """The distribution of a matrix [k, n] over the threads of a block.
 
     Attributes:
-        along: the dimension along which the matrix lies in memory, `k` or `n`.
-        vector: how many neighbours along it a thread loads at once.
-        lanes: how many threads share an element of the product, each with a part of k.
-        groups: how many such teams a block has, side by side along n.
-        unroll: how many vectors along k, of rows where these lie along n, a thread has at a time.
-        columns: how many vectors along n, of columns where these lie along k, it has.
+        along: the contiguous dimension of the matrix, `k` or `n`.
+        vector: the elements of a vector load along it.
+        lanes: the threads per output element, each with a part of K.
+        groups: the number of such teams per block, along N.
+        unroll: the vectors of a thread along K (rows, if N is contiguous).
+        columns: the vectors of a thread along N (columns, if K is contiguous).
     """
 
     along: str
@@ -39,8 +39,8 @@ class Sharing(Config):
     def __post_init__(self) -> None:
         if self.along not in ("k", "n"):
             raise ScheduleError(
-                f"a matrix of the template gemv does not lie along {self.along!r}",
-                hint="along = k or n, the dimension whose neighbours are neighbours in memory",
+                f"a matrix of the template gemv is not contiguous along {self.along!r}",
+                hint="along = k or n, the contiguous dimension",
             )
 
     @property
@@ -50,27 +50,27 @@ class Sharing(Config):
 
     @property
     def held(self) -> int:
-        """How many elements of the matrix a thread loads before it multiplies them."""
+        """The matrix elements that a thread loads before it multiplies them."""
         return self.vector * self.unroll * self.columns
 
     @property
     def depth(self) -> int:
-        """How much of k a block has at a time."""
+        """The extent of K per iteration of a block."""
         return self.lanes * self.unroll * (self.vector if self.along == "k" else 1)
 
     @property
     def width(self) -> int:
-        """How many columns a block computes."""
+        """The columns of a block."""
         return self.groups * self.columns * (self.vector if self.along == "n" else 1)
 
     def sums(self, rows: int) -> int:
-        """Return how many elements of the product a thread has."""
+        """Return the accumulators of a thread."""
         return rows * self.width // self.groups
 
     def tasks(self, rows: int) -> TaskMap:
-        """Return who multiplies what in a step: the products (row, k, column) of a thread.
+        """Return the map of the products (row, k, column) of an iteration to threads.
 
-        Neighbouring threads load what lies next to each other.
+        Adjacent threads load adjacent vectors.
         """
         if self.along == "k":
             return (
@@ -86,7 +86,7 @@ class Sharing(Config):
         )
 
     def blocks(self, problem: Problem) -> int:
-        """Return how many blocks there are."""
+        """Return the number of blocks."""
         return problem.batch * ceil_div(problem.n, self.width)
 
 
@@ -100,59 +100,51 @@ GPU_CHOICES = [
 """Lanes, groups, unroll, columns."""
 
 CPU_CHOICES = [(1, 1, 8, 4)]
-"""A thread of a CPU shares its sums with nobody: it would have to wait for the others."""
+"""CPU threads share no sums, to avoid synchronization."""
 
 MAX_HELD_BYTES = 128
-"""What a thread holds of the matrix at most: other things need registers, too."""
+"""The most bytes of the matrix in registers of a thread."""
 
 MAX_SUMS = 32
-"""How many elements of the product a thread has at most."""
+"""The most accumulators of a thread."""
 
 MAX_PRODUCTS = 256
-"""How many products a thread computes in a step at most: all of them are spelled out."""
+"""The most products of a thread per iteration, which are unrolled."""
 
 BURST_BYTES = 64
-"""What memory gives at a time: neighbouring threads load at least so much."""
+"""The memory transaction size, which adjacent threads load at least."""
 
 LOADING = 0.7
-"""The part of what threads hold that is on its way at a time; the other is being multiplied."""
+"""The fraction of the loaded elements that is in flight; the rest is being multiplied."""
 
 EXCHANGE = 0.05
-"""Microseconds that it takes to combine sums with those of one more thread, or of twice as many."""
+"""Microseconds of a step of the reduction across threads."""
 
 
 SHORT, HELD, CROWDED = 33.0, 0.6e-3, 0.07
-"""What more the loads take, as a share of their time: of rows, times their bytes; for each byte
-that a thread holds; of blocks of more than half a multiprocessor's threads. Fitted to 44 kernels on
-an H200, of which the estimates tell the times to 4%."""
+"""Relative overhead of loads: of rows, times their bytes; per byte held by a thread; of blocks of
+more than half a multiprocessor's threads. Fitted to 44 kernels on an H200 with an error of 4%."""
 
 
-def sharings(problem: Problem, along: str, run: int, arch: Arch) -> list[Sharing]:
-    """Return the ways to share a problem on a machine, the best estimate first.
+def candidates(problem: Problem, along: str, run: int, arch: Arch) -> list[GemvConfig]:
+    """Return the configs of a problem, best estimate first; none if it is not memory-bound.
 
-    None where the products of all rows take longer than the loads of the matrix.
-
-    Args:
-        problem: the product.
-        along: the dimension along which the matrix lies in memory, `k` or `n`.
-        run: how many neighbours along it can be loaded at once.
-        arch: the machine.
+    The matrix is contiguous in `run` elements along dimension `along`.
     """
     if not is_bound_by_memory(problem, arch):
         return []
     if arch.is_cpu:
-        return [Sharing(along, run, *numbers) for numbers in CPU_CHOICES]
-    choices = [Sharing(along, run, *numbers) for numbers in GPU_CHOICES]
+        return [GemvConfig(along, run, *numbers) for numbers in CPU_CHOICES]
+    choices = [GemvConfig(along, run, *numbers) for numbers in GPU_CHOICES]
     fitting = [each for each in choices if fits(each, problem, arch)]
     return sorted(fitting, key=lambda each: estimate(each, problem, arch))
 
 
 def is_bound_by_memory(problem: Problem, arch: Arch) -> bool:
-    """Return whether a machine multiplies all rows in a third of the time that it loads a matrix.
+    """Return whether computing all rows takes a third of the time to load the matrix.
 
-    Each element costs a multiply-add for each row, the conversion to the type of the sums, and a
-    share in the loads of the rows. On an H200 four rows of f16 took longer than eight on tensor
-    cores.
+    Each element takes a multiply-add per row, a conversion to the accumulator type, and a share of
+    the loads of the rows. On an H200, four rows of f16 were slower than eight on tensor cores.
     """
     kind = "f64" if problem.total == "f64" else "f32"
     instructions = arch.rates.get(kind, 0) / 2
@@ -160,8 +152,8 @@ def is_bound_by_memory(problem: Problem, arch: Arch) -> bool:
     return (problem.m + 2) * elements <= instructions / 3
 
 
-def fits(choice: Sharing, problem: Problem, arch: Arch) -> bool:
-    """Return whether what threads hold fits into registers, and neighbours load whole bursts."""
+def fits(choice: GemvConfig, problem: Problem, arch: Arch) -> bool:
+    """Return whether registers suffice, and adjacent threads load whole transactions."""
     neighbours = choice.lanes if choice.along == "k" else choice.groups
     return (
         choice.held * problem.element_bytes <= MAX_HELD_BYTES
@@ -173,23 +165,23 @@ def fits(choice: Sharing, problem: Problem, arch: Arch) -> bool:
 
 
 LATENCY = 0.8
-"""Microseconds from the request of an element to its product, where nothing else is in the way."""
+"""Microseconds from the request of an element to its use, without contention."""
 
 
-def footprint(choice: Sharing, problem: Problem) -> Footprint:
-    """Return about what a block takes of a multiprocessor."""
+def footprint(choice: GemvConfig, problem: Problem) -> Footprint:
+    """Return the estimated resources of a block."""
     held = choice.held * problem.element_bytes // 4
     return Footprint(choice.threads, 0, 32 + choice.sums(problem.m) + held)
 
 
-def estimate(choice: Sharing, problem: Problem, arch: Arch) -> float:
-    """Return about how many microseconds a product takes.
+def estimate(choice: GemvConfig, problem: Problem, arch: Arch) -> float:
+    """Return the estimated time in microseconds.
 
-    The time to load the matrix, at the speed of memory or at that which what is on its way allows;
-    a part of that to convert and multiply; and that to combine partial sums.
+    It is the time to load the matrix at the memory bandwidth or at the rate that bytes in flight
+    allow, a fraction of the compute time, and the time of the reduction across threads.
     """
-    rows = problem.m * choice.depth // choice.lanes  # of these a thread loads so many elements
-    share = ceil_div(choice.blocks(problem), arch.processors)  # of one multiprocessor
+    rows = problem.m * choice.depth // choice.lanes  # row elements that a thread loads
+    share = ceil_div(choice.blocks(problem), arch.processors)  # blocks per multiprocessor
     resident = min(share, footprint(choice, problem).residents(arch))
     step = choice.depth * choice.width * problem.element_bytes
     work = share * ceil_div(problem.k, choice.depth)

@@ -1,4 +1,4 @@
-"""Products as their transpose, where that is the order in which rows are reduced."""
+"""Transposition of matmuls whose columns are reduced."""
 
 from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
@@ -17,11 +17,11 @@ from hidet.lowering.graph.compute_rules.grid_builder import GridBuilder
 from hidet.rewriting.inlining import inline_into_loads
 
 FEW = 64
-"""Products with fewer rows or columns stay as they are: they have schedules of their own."""
+"""Matmuls with fewer rows or columns are left to their own schedules."""
 
 
-class TurnProduct(RewritePattern):
-    """A product whose columns are reduced becomes a product whose rows are.
+class TransposeMatmul(RewritePattern):
+    """A matmul whose columns are reduced becomes its transpose, whose rows are.
 
         y = a @ b     z[j, i] = y[i, j] + r[j, i]     mean of z along i
 
@@ -29,12 +29,11 @@ class TurnProduct(RewritePattern):
 
         t = b^T @ a^T     z[j, i] = t[j, i] + r[j, i]     mean of z along i
 
-    so that what is stored of it lies in memory in the order in which it is read again.
+    so that the result is stored in the order in which it is read.
     """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: MatmulOp, rewriter: PatternRewriter) -> None:
-        """Rewrite one product."""
         shape = shape_of(op.result)
         is_plain = len(shape_of(op.lhs)) == len(shape_of(op.rhs)) == 2 and min(shape) >= FEW
         if not is_plain or not all(map(_has_strides, op.operands)) or not _is_reduced(op.result):
@@ -57,13 +56,12 @@ class TurnProduct(RewritePattern):
 
 
 def _transposed(b: GridBuilder, matrix: SSAValue) -> SSAValue:
-    """Return a view of a matrix with rows and columns changed."""
     rows, columns = shape_of(matrix)
     return b.grid([columns, rows], element_of(matrix), lambda at: b.element(matrix, [at[1], at[0]]))
 
 
 def _has_strides(operand: SSAValue) -> bool:
-    """Return whether a factor is no view, or one whose elements lie at fixed distances."""
+    """Return whether an operand is no view, or a strided one."""
     grid = operand.owner
     if not isinstance(grid, GridOp) or not is_view(grid):
         return True
@@ -76,7 +74,7 @@ def _has_strides(operand: SSAValue) -> bool:
 
 
 def _is_reduced(matrix: SSAValue) -> bool:
-    """Return whether what is computed of a matrix alone, in the end, is reduced along columns."""
+    """Return whether the only consumers of a matrix reduce it along columns."""
     users = [use.operation for use in matrix.uses]
     grids = {parent_of_type(user, GridOp) for user in users if isinstance(user, LoadOp)}
     if len(grids) != 1 or not all(isinstance(user, LoadOp) for user in users):
@@ -93,7 +91,7 @@ def _is_reduced(matrix: SSAValue) -> bool:
 
 
 def _reads_transposed(grid: GridOp, matrix: SSAValue) -> bool:
-    """Return whether element (..., j, i) of a grid reads element (i, j) of a matrix, no other."""
+    """Return whether element (..., j, i) of a grid reads element (i, j) of a matrix."""
     if len(shape_of(matrix)) != 2:
         return False
     rows, columns = shape_of(matrix)

@@ -1,21 +1,21 @@
-"""Two products in a loop, of which the second multiplies what is computed of the first.
+"""Software pipelining of two chained matmuls, the second of which uses the result of the first.
 
-So it is in attention: scores are a product, their weights are the left factor of another one. What
-is computed in between runs beside the second product of the step before:
+In attention, scores are a matmul, and the weights computed from them are operand A of another one.
+The computation in between overlaps with the second matmul of the previous iteration:
 
     for k { scores = q @ key[k]   weights = f(scores)   acc += weights @ value[k] }
 
 becomes
 
     scores = q @ key[0]   weights = f(scores)
-    for k but the first one {
+    for k from the second iteration on {
       scores = q @ key[k] async   acc += weights @ value[k - 1] async
-      wait for scores   f(scores), as far as it needs neither weights nor acc
+      wait for scores   the part of f that needs neither weights nor acc
       wait for acc      the rest of f
     }
     acc += weights @ value[last]
 
-(Shah et al., FlashAttention-3, 2024, have the products of two steps overlap, too.)
+(Shah et al., FlashAttention-3, 2024, overlap the matmuls of two iterations, too.)
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects import memref, scf
+from xdsl.dialects import memref
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import FloatAttr
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from hidet.analysis.index_forms import IndexForms
 from hidet.dialects.constants import known_index
@@ -35,30 +35,30 @@ from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.shaped import memref_type
 from hidet.dialects.task import CopyOp, ForeachOp, MatmulOp
 from hidet.lowering.task.lower_wgmma import fence_accumulator
-from hidet.lowering.task.product_loops import ProductLoop
+from hidet.lowering.task.matmul_loops import MatmulLoop
 from hidet.rewriting.builder import Index, KernelBuilder
 
 Multiply = Callable[[KernelBuilder, MatmulOp, SSAValue], None]
-"""Begins a product of the step of a variable, once its tile has come."""
+"""Issues a matmul of iteration k once its tile has arrived."""
 
 Free = Callable[[KernelBuilder, MatmulOp, SSAValue], None]
-"""Says that the tile of a product has been multiplied in the step of a variable."""
+"""Releases the tile of a matmul of iteration k."""
 
 
 @dataclass
-class ChainedProducts:
-    """A loop with two such products.
+class ChainedMatmuls:
+    """A loop with two chained matmuls.
 
     Attributes:
         loop: the loop.
-        scores: the first product.
+        scores: the first matmul.
         values: the second one.
-        between: what is done with scores before the product of the step before is needed.
-        late: what is done after that, ahead of the second product.
-        trips: how often the loop runs; 0 where it is not known, but then at least once.
+        between: the ops on scores that do not depend on the previous second matmul.
+        late: the ops after these, before the second matmul.
+        trips: the trip count; 0 if unknown, but then at least one.
     """
 
-    loop: ProductLoop
+    loop: MatmulLoop
     scores: MatmulOp
     values: MatmulOp
     between: Sequence[Operation]
@@ -66,11 +66,11 @@ class ChainedProducts:
     trips: int
 
     @staticmethod
-    def of(loop: ProductLoop) -> ChainedProducts | None:
-        """Return how the products of a loop are chained, None where they are not."""
-        if len(loop.products) != 2:
+    def of(loop: MatmulLoop) -> ChainedMatmuls | None:
+        """Return the chained matmuls of a loop, None if it does not match."""
+        if len(loop.matmuls) != 2:
             return None
-        first, second = loop.products
+        first, second = loop.matmuls
         is_chain = (
             space_of(memref_type(second.lhs)) is Space.REGISTER
             and space_of(memref_type(first.lhs)) is Space.SHARED
@@ -87,25 +87,22 @@ class ChainedProducts:
         if not all(op in loop.offsets for op in ops[: at - 1]):
             return None
         needed = {second.accumulator, second.lhs}
-        late = next((n for n in range(at + 1, end) if needed & _touched(ops[n])), end)
+        touched = [{v for each in op.walk() for v in each.operands} for op in ops]
+        late = next((n for n in range(at + 1, end) if needed & touched[n]), end)
         trips = IndexForms().trip_count(loop.op) or 0
-        return ChainedProducts(loop, first, second, ops[at + 1 : late], ops[late:end], trips)
+        return ChainedMatmuls(loop, first, second, ops[at + 1 : late], ops[late:end], trips)
 
     def build(self, builder: KernelBuilder, multiply: Multiply, free: Free) -> None:
-        """Build the loop anew where a builder stands, ahead of the old one."""
+        """Build the pipelined loop before the old one."""
         b, op, step = builder, self.loop.op, self.loop.step
         start = known_index(op.lb) or 0
         multiply(b, self.scores, op.lb)
         self._wait(b, 0, self.scores)
         free(b, self.scores, op.lb)
         _clone(b, [*self.between, *self.late], self.loop.at(b, op.lb))
-        k = Block(arg_types=[op.body.block.args[0].type])
-        with b.inside(k):
-            self._build_step(b, k.args[0], multiply, free)
-            b.insert(scf.YieldOp())
-        k.args[0].name_hint = op.body.block.args[0].name_hint
-        loop = b.insert(scf.ForOp(b.index(start + step), op.ub, op.step, [], k))
-        loop.attributes |= op.attributes
+        first = b.index(start + step)
+        with b.loop_like(op, {}, first=first, attributes=op.attributes) as k:
+            self._build_step(b, k, multiply, free)
         if self.trips:
             last: Index = start + (self.trips - 1) * step
         else:
@@ -115,7 +112,7 @@ class ChainedProducts:
         self._wait(b, 0, self.values)
 
     def _build_step(self, b: KernelBuilder, k: SSAValue, multiply: Multiply, free: Free) -> None:
-        """Build a step, which makes scores of its own and multiplies the weights of the last."""
+        """Build an iteration: its scores, and the second matmul of the previous iteration."""
         last = b.index(b.subtract(k, self.loop.step))
         multiply(b, self.scores, k)
         multiply(b, self.values, last)
@@ -129,7 +126,7 @@ class ChainedProducts:
 
     @staticmethod
     def _wait(b: KernelBuilder, pending: int, product: MatmulOp) -> None:
-        """Build the wait for a product, behind which so many others are under way."""
+        """Wait for a matmul, with `pending` groups issued after it."""
         b.insert(WgmmaWaitOp(pending))
         fence_accumulator(b, product.accumulator)
 
@@ -137,22 +134,17 @@ class ChainedProducts:
 def _clone(
     builder: KernelBuilder, ops: Sequence[Operation], values: dict[SSAValue, SSAValue]
 ) -> None:
-    """Insert copies of ops; those that compute offsets are there already."""
+    """Clone ops, except offset arithmetic that `values` has already."""
     for op in ops:
         if not all(result in values for result in op.results) or not op.results:
             builder.insert(op.clone(values))
 
 
 def _fills_with_zero(op: ForeachOp, tile: SSAValue) -> bool:
-    """Return whether a loop over all of a tile does nothing but to store zeros to it."""
+    """Return whether a loop does nothing but zero all of a tile."""
     match [*op.body.block.ops][:2]:
         case [ConstantOp(value=FloatAttr() as zero), memref.StoreOp() as store]:
             is_zero = zero.value.data == 0 and store.value.owner is op.body.block.first_op
             return is_zero and op.tile is tile and store.memref is tile
         case _:
             return False
-
-
-def _touched(op: Operation) -> set[SSAValue]:
-    """Return what an op and all that it contains use."""
-    return {operand for each in op.walk() for operand in each.operands}

@@ -1,4 +1,4 @@
-"""Loops that copy tiles and multiply them: `pipeline-copies`, `specialize-warps` rewrite them."""
+"""Loops that copy and multiply tiles, rewritten by `pipeline-copies` and `specialize-warps`."""
 
 from collections.abc import Sequence
 from math import prod
@@ -19,58 +19,50 @@ from hidet.lowering.templates.config import choices_of
 from hidet.rewriting.builder import KernelBuilder
 
 MAX_GROUPS = 7
-"""So many groups of products can be left under way by a wait (PTX ISA, wgmma.wait_group)."""
+"""The most groups that a wait can leave in flight (PTX ISA, wgmma.wait_group)."""
 
 
 def stages_of(kernel: KernelOp) -> int:
-    """Return how many tiles a kernel has of each operand, as its config says; else 1."""
+    """Return the number of stages of a kernel's rings, from its config; 1 by default."""
     stages = choices_of(kernel).get("stages")
     return stages if isinstance(stages, int) else 1
 
 
 def cluster_of(kernel: KernelOp) -> int:
-    """Return how many blocks are a cluster, as a kernel's config says; else 1."""
+    """Return the number of blocks of a cluster, from a kernel's config; 1 by default."""
     choices = choices_of(kernel)
     extents = [choices.get(f"cluster_{what}", 1) for what in ("rows", "columns")]
     return prod(extent for extent in extents if isinstance(extent, int))
 
 
-class ProductLoop:
-    """A loop of copies into tiles of its own, products of these, and arithmetic of their offsets.
-
-    Attributes:
-        op: the loop.
-        copies: what fetches the tiles.
-        products: what multiplies them.
-        offsets: the arithmetic.
-        step: that of the loop.
-    """
+class MatmulLoop:
+    """A loop of copies to shared tiles, matmuls, and arithmetic on offsets."""
 
     def __init__(self, op: scf.ForOp) -> None:
         body = op.body.block
         self.op = op
         self.copies = [each for each in body.ops if isinstance(each, CopyOp)]
-        self.products = [each for each in body.ops if isinstance(each, MatmulOp)]
+        self.matmuls = [each for each in body.ops if isinstance(each, MatmulOp)]
         self.offsets = [each for each in body.ops if is_arithmetic(each)]
         self.step = known_index(op.step) or 0
 
     @property
-    def is_one(self) -> bool:
+    def is_pure(self) -> bool:
         """Whether the loop consists of nothing else."""
-        known = [*self.copies, *self.products, *self.offsets]
+        known = [*self.copies, *self.matmuls, *self.offsets]
         tiles = {copy.tile for copy in self.copies}
         return (
-            self.feeds_products
-            and tiles == {factor for each in self.products for factor in (each.lhs, each.rhs)}
+            self.feeds_matmuls
+            and tiles == {tile for each in self.matmuls for tile in (each.lhs, each.rhs)}
             and all(op in known or isinstance(op, scf.YieldOp) for op in self.op.body.block.ops)
         )
 
     @property
-    def feeds_products(self) -> bool:
-        """Whether only products of the loop read what it copies, whatever else it does."""
+    def feeds_matmuls(self) -> bool:
+        """Whether only matmuls of the loop read the tiles that it copies."""
         body = self.op.body.block
         tiles = {copy.tile for copy in self.copies}
-        known = [*self.copies, *self.products]
+        known = [*self.copies, *self.matmuls]
         return (
             bool(tiles)
             and not self.op.iter_args
@@ -88,46 +80,31 @@ class ProductLoop:
         )
 
     @property
-    def right_copies(self) -> list[CopyOp]:
-        """What fetches the right factors."""
-        tiles = {each.rhs for each in self.products}
+    def rhs_copies(self) -> list[CopyOp]:
+        """The copies of B tiles."""
+        tiles = {each.rhs for each in self.matmuls}
         return [copy for copy in self.copies if copy.tile in tiles]
 
     @property
-    def left_copies(self) -> list[CopyOp]:
-        """What fetches all else."""
-        right = self.right_copies
+    def lhs_copies(self) -> list[CopyOp]:
+        """The other copies."""
+        right = self.rhs_copies
         return [copy for copy in self.copies if copy not in right]
 
     def at(
         self, builder: KernelBuilder, k: SSAValue, outside: dict[SSAValue, SSAValue] | None = None
     ) -> dict[SSAValue, SSAValue]:
-        """Compute the offsets of a step of the loop; return what has which value there.
+        """Clone the offset arithmetic for iteration k; return the mapping of values.
 
-        Args:
-            builder: where to compute.
-            k: the variable of the loop.
-            outside: what stands for the values from outside of the loop, where it is copied.
+        `outside` maps values defined outside of the loop.
         """
         values = {**(outside or {}), self.op.body.block.args[0]: k}
         for op in self.offsets:
             builder.insert(op.clone(values))
         return values
 
-    def multiply(
-        self,
-        builder: KernelBuilder,
-        tiles: dict[SSAValue, SSAValue],
-        stage: SSAValue,
-        *,
-        is_async: bool,
-    ) -> None:
-        """Insert the products of the tiles of a stage; what is no such tile stays as it is."""
-        for op in self.products:
-            self.multiply_once(builder, op, tiles, stage, is_async=is_async)
-
     @staticmethod
-    def multiply_once(
+    def multiply(
         builder: KernelBuilder,
         op: MatmulOp,
         tiles: dict[SSAValue, SSAValue],
@@ -136,7 +113,7 @@ class ProductLoop:
         is_async: bool,
         overwrites: bool = False,
     ) -> None:
-        """Insert one product of tiles of a stage, which adds to its accumulator or replaces it."""
+        """Insert one matmul on the tiles of a stage."""
         builder.insert(
             MatmulOp(
                 tiles.get(op.lhs, op.lhs),
@@ -152,17 +129,17 @@ class ProductLoop:
         )
 
     def groups(self, steps: int) -> int:
-        """Return how many groups of products are under way with some steps; or as many as count."""
-        return min(steps * len(self.products), MAX_GROUPS)
+        """Return the number of commit groups in some iterations, at most `MAX_GROUPS`."""
+        return min(steps * len(self.matmuls), MAX_GROUPS)
 
     @property
     def accumulators(self) -> Sequence[SSAValue]:
-        """What the products are added to."""
-        return list(dict.fromkeys(op.accumulator for op in self.products))
+        """The accumulators of the matmuls."""
+        return list(dict.fromkeys(op.accumulator for op in self.matmuls))
 
 
 def ring_of(tile: SSAValue, stages: int) -> SSAValue:
-    """Allocate the tiles of all stages beside one of them."""
+    """Allocate the ring of a tile before it."""
     kind = memref_type(tile)
     shape = [stages, *kind.get_shape()]
     builder = KernelBuilder(InsertPoint.before(cast("Operation", tile.owner)))

@@ -1,4 +1,4 @@
-"""How attention is cut into blocks: the ways, what they take, and about how long."""
+"""Tile sizes of attention: the search space, and a cost model of their run times."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from hidet.lowering.templates.problem import is_aligned_window
 
 @dataclass(frozen=True)
 class Attention:
-    """Attention of queries [batch, queries, width] to keys [batch, keys, width].
+    """An attention problem: queries [batch, queries, width] and keys [batch, keys, width].
 
     Attributes:
-        batch: how many matrices of queries there are, those of all heads.
+        batch: the number of matrices, over all heads.
         queries: the rows of queries and of the result.
         keys: the rows of keys and values.
         width: the columns of queries and keys.
         values: the columns of values and of the result.
-        element: the type of all of them.
-        scale: what products are multiplied by, before an exponential of base 2.
+        element: the element type.
+        scale: the factor of scores, for exponentials of base 2.
         causal: whether query i attends to the keys 0 ... i only.
-        masked: whether scores get a mask.
-        streams: whether keys and values can come by TMA: as windows with aligned rows.
+        masked: whether scores are masked.
+        streams: whether TMA can load keys and values.
     """
 
     batch: int
@@ -50,7 +50,7 @@ class Attention:
 
     @classmethod
     def of(cls, op: ScaledDotProductAttentionOp) -> Attention:
-        """Return what an operator asks for."""
+        """Return the problem of an operator."""
         result, width = shape_of(op.result), shape_of(op.query)[-1]
         scale = 1 / sqrt(width) if op.scale is None else op.scale.value.data
         return cls(
@@ -69,17 +69,17 @@ class Attention:
 
 @dataclass(frozen=True)
 class AttentionConfig(Config):
-    """How attention is cut into blocks.
+    """The tile sizes of attention.
 
     Attributes:
-        instruction: a name of `hidet.arch.products`; for warp groups that of the widest product,
-            of which tiles take as many columns as they have.
+        instruction: a name of `hidet.arch.products`; for warp groups the widest instruction,
+            which is narrowed to the columns of a tile.
         block_m: the queries of a block.
-        block_n: how many keys are in shared memory at a time.
-        rows: how many warps, or warp groups, share the queries.
-        columns: 1: each sees all keys of its queries.
-        stages: how many tiles of keys and values are in shared memory.
-        residents: how many blocks share a multiprocessor, and so its registers, at least.
+        block_n: the keys of a tile.
+        rows: the number of warps, or warp groups, along the queries.
+        columns: 1, since each worker sees all keys of its queries.
+        stages: the number of stages of key and value tiles.
+        residents: the minimum number of resident blocks per multiprocessor, which limits registers.
     """
 
     instruction: str
@@ -96,15 +96,15 @@ class AttentionConfig(Config):
         return self.rows * product_named(self.instruction).group
 
     def refusal(self, problem: Attention, arch: Arch) -> str | None:
-        """Return why a machine cannot run it, or had better not; None where it can."""
+        """Return why an architecture cannot or should not run it, None if it can."""
         if self.has_producer and not problem.streams:
-            return "keys or values that do not come by TMA"
+            return "keys or values that TMA cannot load"
         if (
             self.has_producer
             and self.rows > 2
             and (problem.causal or problem.masked or self.block_n < FEW_KEYS)
         ):
-            return f"{self.rows} warp groups, which have no registers for masks, of few keys"
+            return f"{self.rows} warp groups, which lack registers for masks, or with few keys"
         footprint = self.footprint(problem)
         if self.has_producer and self.rows in ROLE_REGISTERS:
             _, most = ROLE_REGISTERS[self.rows]
@@ -113,47 +113,47 @@ class AttentionConfig(Config):
         return footprint.refusal(arch)
 
     def footprint(self, problem: Attention) -> Footprint:
-        """Return what a block takes of a multiprocessor."""
+        """Return the resources of a block."""
         fetched = self.stages * self.block_n * (problem.width + problem.values)
         numbers = self.block_m * problem.width + fetched
-        # Of a thread's scores there are their exponentials, too, in half as many registers.
+        # A thread also holds the exponentials of its scores, in half as many registers.
         sums = self.block_m * (problem.values + self.block_n * 3 // 2) // self.threads
         if not self.has_producer:
             return Footprint(self.threads, 2 * numbers, sums + SPARE)
-        # Of its registers a producer leaves most to more than one group of consumers.
+        # The producer cedes most of its registers if there are several consumer groups.
         producer = WARP_GROUP if self.rows == 1 else 0
         return Footprint(self.threads + producer, 2 * numbers + ALIGNMENT, sums + GROUP_SPARE)
 
     @property
     def has_producer(self) -> bool:
-        """Whether warp groups multiply what another one fetches."""
+        """Whether a producer warp group loads tiles for wgmma."""
         return product_named(self.instruction).group == WARP_GROUP
 
 
 SPARE, GROUP_SPARE = 48, 32
-"""Registers for fragments and addresses, of warps and of warp groups, which have no fragments."""
+"""Registers for fragments and addresses, with mma.sync and wgmma (no fragments)."""
 
 TILES = ((64, 4), (128, 8), (32, 2), (128, 4), (16, 1))
-"""Queries of a block, and the warps that share them."""
+"""Queries of a block, and its warps."""
 
 KEYS = (32, 64, 80, 96, 112, 128, 256)
-"""How many keys are in shared memory at a time."""
+"""Keys of a tile."""
 
 GROUP_TILES = ((64, 1), (128, 2), (192, 3))
-"""Queries of a block, and the warp groups that share them."""
+"""Queries of a block, and its consumer warp groups."""
 
 GROUP_KEYS = (208, 176, 160, 128, 112, 96, 80, 64)
-"""How many keys are in shared memory at a time, for warp groups; of equal estimates the first."""
+"""Keys of a tile for warp groups, by preference among equal estimates."""
 
 WARPS, GROUPS = "m16n8k16", "m64n256k16"
-"""The shapes of products of warps, and of the widest ones of warp groups."""
+"""The shapes of mma.sync, and of the widest wgmma."""
 
 COLUMNS, MOST_COLUMNS = 8, 256
-"""What the columns of values are a multiple of, and how many there are at most."""
+"""The granularity and the maximum of the columns of values."""
 
 
 def candidates(problem: Attention, arch: Arch) -> Sequence[AttentionConfig]:
-    """Return the configs that a machine can run, the best estimate first, none for other types."""
+    """Return the configs that an architecture can run, best estimate first."""
     found: list[AttentionConfig] = []
     for shape, tiles, keys in ((WARPS, TILES, KEYS), (GROUPS, GROUP_TILES, GROUP_KEYS)):
         instruction = find_product(f"{shape}_{problem.element}_f32")
@@ -175,11 +175,11 @@ def candidates(problem: Attention, arch: Arch) -> Sequence[AttentionConfig]:
 
 
 FEW_KEYS = 96
-"""Three warp groups are slower than two that have fewer keys in shared memory at a time."""
+"""With fewer keys per tile, three warp groups are slower than two."""
 
 
 def most_residents(choice: AttentionConfig) -> int:
-    """Return how many blocks on a multiprocessor have been seen to pay."""
+    """Return the largest number of resident blocks that has paid off."""
     if not choice.has_producer:
         return 16
     return 2 if choice.rows == 1 else 1
@@ -187,17 +187,16 @@ def most_residents(choice: AttentionConfig) -> int:
 
 @dataclass(frozen=True)
 class Pace:
-    """How fast a multiprocessor is at attention, in microseconds; fitted to kernels on an H200.
+    """The throughput and latency of a multiprocessor, in microseconds; fitted on an H200.
 
     Attributes:
-        products: multiply-adds in a microsecond.
-        scores: exponentials in a microsecond, on top of the products; infinite where they are part
-            of them.
-        traffic: bytes that it reads from the L2 cache in a microsecond.
-        launch: what any launch takes.
-        start: from the start of a block to its first tile of keys, and through its last one.
-        group: what each warp group that a block has adds to that.
-        step: from a tile to the next, where no other block has anything to do meanwhile.
+        products: multiply-adds per microsecond.
+        scores: exponentials per microsecond; infinite if included in `products`.
+        traffic: bytes read from the L2 cache per microsecond.
+        launch: the launch overhead.
+        start: the fill and drain time of a block.
+        group: the additional fill time per warp group.
+        step: the exposed latency of an iteration without other resident blocks.
     """
 
     products: float
@@ -210,18 +209,18 @@ class Pace:
 
 
 WARP_PACE = Pace(1.4e6, inf, 45e3, 1, 0.9, 0, 0.56)
-"""Products of warps: 31 kernels, rms 11%."""
+"""For mma.sync: 31 kernels, rms 11%."""
 
 GROUP_PACE = Pace(4.07e6, 22.2e3, inf, 2, 1.2, 0.62, 0)
-"""Products of warp groups: 44 kernels, rms 7%."""
+"""For wgmma: 44 kernels, rms 7%."""
 
 OVERLAP = {1: 1.24, 2: 1.0, 3: 0.835}
-"""What a step takes by the number of warp groups on a multiprocessor: while one has exponentials,
-another one multiplies."""
+"""The relative time of an iteration by resident warp groups, whose matmuls and exponentials
+overlap."""
 
 
 def estimate(choice: AttentionConfig, problem: Attention, arch: Arch) -> float:
-    """Return about how many microseconds attention takes."""
+    """Return the estimated time in microseconds."""
     tiles, steps = ceil_div(problem.queries, choice.block_m), ceil_div(problem.keys, choice.block_n)
     visited = [steps] * tiles
     if problem.causal:
@@ -247,9 +246,9 @@ def estimate(choice: AttentionConfig, problem: Attention, arch: Arch) -> float:
 
 
 def has_template(op: ScaledDotProductAttentionOp, arch: Arch) -> bool:
-    """Return whether attention becomes one kernel, which multiplies on tensor cores.
+    """Return whether attention is computed by one kernel, which needs tensor cores.
 
-    On a CPU, threads would wait for each other.
+    On a CPU, threads would have to synchronize too often.
     """
     if arch.is_cpu or op.precision.data == "fma":
         return False

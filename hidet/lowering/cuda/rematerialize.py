@@ -1,4 +1,4 @@
-"""Values that are cheaper to write again than to name: `i * 4`, and a variable that is read."""
+"""Rematerialization of cheap values, such as `i * 4` and loads of variables."""
 
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import IndexType
@@ -9,11 +9,11 @@ from hidet.dialects.cuda.attributes import is_variable
 from hidet.dialects.cuda.kernel import KernelOp
 
 
-class Copies:
-    """Copies of the cheap values of a kernel, one for each use, so that each may fold into it.
+class Rematerializer:
+    """Clones the cheap values of a kernel, one per use, so that each may fold into its use.
 
-    Folding decides about every copy by itself; a value is then written at all of its uses or,
-    if it cannot be, at none.
+    Folding decides about every clone separately; a value is then inlined at all of its uses or
+    named.
     """
 
     def __init__(self, kernel: KernelOp) -> None:
@@ -26,11 +26,11 @@ class Copies:
                 self._originals.update((copy.results[0], op.results[0]) for copy in group)
 
     def original(self, value: SSAValue) -> SSAValue:
-        """Return the value that a value is a copy of, or itself."""
+        """Return the value that a value is a clone of, or itself."""
         return self._originals.get(value, value)
 
     def unite(self, folded: set[Operation]) -> None:
-        """Leave one op of each value that has to be named, and take it out of `folded`."""
+        """Merge the clones of values that do not fold everywhere; drop them from `folded`."""
         for group in self._groups:
             used = [op for op in group if op.results[0].first_use is not None]
             if not folded.issuperset(used):
@@ -44,7 +44,7 @@ class Copies:
 
 
 def _copy_for_each_use(op: Operation) -> list[Operation]:
-    """Give every use of a value but the first a copy of the op that computes it."""
+    """Clone an op for each use but the first."""
     assert op.parent is not None
     group = [op]
     for use in tuple(op.results[0].uses)[1:]:
@@ -56,7 +56,7 @@ def _copy_for_each_use(op: Operation) -> list[Operation]:
 
 
 def _is_cheap(op: Operation) -> bool:
-    """Return whether a value is a variable, or the product of a named index and a constant."""
+    """Return whether a value is a load of a variable, or a named index times a constant."""
     match op:
         case memref.LoadOp():
             return is_variable(op.memref)
