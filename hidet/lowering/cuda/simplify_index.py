@@ -26,10 +26,10 @@ class SimplifyIndexPass(ModulePass):
     """Rewrite all index arithmetic from its linear forms.
 
     Every index with a non-arithmetic user is materialized from its linear form: the terms of outer
-    loops first and hoisted out of inner ones, with common subexpressions shared. Casts of
-    constants and comparisons decided by ranges become constants, and control flow is simplified
-    accordingly: known branches and loops with one iteration are replaced by their bodies. Index checks are removed where ranges
-    prove them, and otherwise hoisted out of loops. Dead code is dropped.
+    loops first and hoisted out of inner ones, with common subexpressions shared. Casts of constants
+    and comparisons decided by ranges become constants, and control flow is simplified accordingly:
+    known branches and loops with one iteration are replaced by their bodies. Index checks are
+    removed where ranges prove them, and otherwise hoisted out of loops. Dead code is dropped.
 
     Expects any program; unknown ops only get new index operands. Leaves the same kinds of ops, and
     no avoidable division.
