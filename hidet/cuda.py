@@ -1,4 +1,4 @@
-"""Names of the original Hidet's `hidet.cuda`: the GPUs of the machine, as torch sees them."""
+"""The part of the original Hidet's `hidet.cuda` that torch implements."""
 
 import torch
 
@@ -19,12 +19,12 @@ def device_count() -> int:
 
 
 def current_device() -> int:
-    """Return the number of the current GPU."""
+    """Return the index of the current GPU."""
     return torch.cuda.current_device()
 
 
 def synchronize() -> None:
-    """Wait until the current GPU has finished; without a GPU there is nothing to wait for."""
+    """Wait for the current GPU, if there is one."""
     if torch.cuda.is_available():
         torch.cuda.synchronize()
 

@@ -1,4 +1,4 @@
-"""The types of scripts, by short and long names; `f32[m, n]` is a tensor, `~f32` a pointer."""
+"""The types of scripts by short and long names; `f32[m, n]` is a tensor, `~f32` a pointer."""
 
 from hidet.absent import explain_missing
 from hidet.frontends.script.memory import (

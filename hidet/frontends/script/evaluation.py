@@ -1,4 +1,4 @@
-"""Evaluates the expressions of a script: what Python knows is computed, the rest becomes IR."""
+"""Evaluates the expressions of a script: at compile time where possible, else by emitting IR."""
 
 import ast
 import difflib
@@ -15,7 +15,7 @@ from hidet.frontends.script.functional import BINARY, COMPARE, UNARY, address
 from hidet.frontends.script.iterables import WORKER_METHODS, Range, tasks_of
 from hidet.frontends.script.messages import describe
 from hidet.frontends.script.operators import is_cheap
-from hidet.frontends.script.python_calls import called_for
+from hidet.frontends.script.python_calls import substitute_for
 from hidet.frontends.script.scalars import (
     Scalar,
     binary,
@@ -41,12 +41,12 @@ from hidet.mapping import TaskMap
 
 
 class Expressions(ast.NodeVisitor):
-    """Evaluates expressions of one function.
+    """Evaluates the expressions of a function.
 
     Attributes:
         source: the source of the function.
-        scopes: its names.
-        outside: the names of Python that it sees: closure, globals and builtins.
+        scopes: its bindings.
+        outside: the Python names that it sees: closure, globals and builtins.
     """
 
     def __init__(self, source: Source, outside: Mapping[str, object], scopes: Scopes) -> None:
@@ -55,16 +55,12 @@ class Expressions(ast.NodeVisitor):
         self.outside = outside
 
     def evaluate(self, node: ast.expr) -> object:
-        """Return the value of an expression.
-
-        Raises:
-            ScriptError: something is wrong with it; the error shows where.
-        """
+        """Return the value of an expression."""
         with self.source.at(node):
             return plain_number(self.visit(node))
 
     def generic_visit(self, node: ast.AST) -> NoReturn:
-        """Refuse what a script cannot contain."""
+        """Reject an unsupported node."""
         raise self.source.error(node, *refusal(node))
 
     # Names and literals.
@@ -80,7 +76,7 @@ class Expressions(ast.NodeVisitor):
         return value
 
     def visit_Name(self, node: ast.Name) -> object:
-        """Look a name up: in the script, then in Python."""
+        """Look up a name in the script, then in Python."""
         scope = self.scopes.find(node.id)
         if scope is not None:
             value = scope.names[node.id]
@@ -96,7 +92,7 @@ class Expressions(ast.NodeVisitor):
         )
 
     def known(self, path: Sequence[str]) -> object:
-        """Return what Python has under a dotted path, None where that is nothing."""
+        """Return the Python value of a dotted path, or None."""
         first, *attributes = path
         scope = self.scopes.find(first)
         value = self.outside.get(first) if scope is None else scope.names[first]
@@ -121,7 +117,7 @@ class Expressions(ast.NodeVisitor):
         return set(self._elements(node.elts))
 
     def _elements(self, nodes: Sequence[ast.expr]) -> list[object]:
-        """Return the values of expressions, of a starred one all values in it."""
+        """Return the values of expressions; starred ones are unpacked."""
         values: list[object] = []
         for element in nodes:
             if isinstance(element, ast.Starred):
@@ -141,11 +137,11 @@ class Expressions(ast.NodeVisitor):
         return made
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> object:
-        """Return an f-string of what is known when the script is defined."""
+        """Return an f-string of compile-time values."""
         return "".join(str(self.evaluate(part)) for part in node.values)
 
     def visit_FormattedValue(self, node: ast.FormattedValue) -> object:
-        """Return a value of an f-string as text."""
+        """Return a replacement field of an f-string as text."""
         value = self.evaluate(node.value)
         if isinstance(value, Scalar | Tensor | Pointer):
             raise ScriptError(
@@ -166,16 +162,12 @@ class Expressions(ast.NodeVisitor):
         return self.operate(node.op, lhs, rhs)
 
     def operate(self, kind: ast.operator, lhs: object, rhs: object) -> object:
-        """Compute a binary operator of two values.
-
-        Raises:
-            ScriptError: there is no such operator.
-        """
+        """Compute a binary operator of two values."""
         function = BINARY.get(type(kind))
         if function is None:
             raise ScriptError(
                 "a script has no operator '@'",
-                hint="multiply matrices with loops over their elements",
+                hint="multiply matrices in loops over their elements",
             )
         if isinstance(lhs, Tensor) and isinstance(kind, ast.Add) and is_integer(rhs):
             lhs = lhs.pointer or lhs
@@ -207,14 +199,13 @@ class Expressions(ast.NodeVisitor):
             COMPARE[type(kind)](lhs, rhs)
             for kind, lhs, rhs in zip(node.ops, values, values[1:], strict=False)
         ]
-        known = [result for result in results if not isinstance(result, Scalar)]
-        if not all(known):
-            return False
         scalars = [result for result in results if isinstance(result, Scalar)]
-        return reduce(lambda one, other: one & other, scalars) if scalars else True
+        if not all(result for result in results if not isinstance(result, Scalar)):
+            return False
+        return reduce(Scalar.__and__, scalars) if scalars else True
 
     def visit_BoolOp(self, node: ast.BoolOp) -> object:
-        """Compute `and` and `or`; the right side is evaluated only where it matters."""
+        """Compute `and` or `or`, short-circuiting."""
         return self._logic(node.op, node.values)
 
     def _logic(self, kind: ast.boolop, nodes: list[ast.expr]) -> object:
@@ -228,7 +219,7 @@ class Expressions(ast.NodeVisitor):
         return self.shortcut(value, is_and, lambda: self._logic(kind, rest))
 
     def shortcut(self, first: Scalar, is_and: bool, second: Callable[[], object]) -> Scalar:
-        """Compute `and` or `or`; the right side runs only where it matters, unless it is cheap."""
+        """Compute `and` or `or`; the right operand is evaluated conditionally unless cheap."""
         condition = convert(first, BOOL)
         with self.part() as block:
             other = convert(second(), BOOL)
@@ -242,7 +233,7 @@ class Expressions(ast.NodeVisitor):
         return branch_of(condition, then, otherwise)
 
     def visit_IfExp(self, node: ast.IfExp) -> object:
-        """Compute `a if c else b`; the side that is not chosen is not evaluated."""
+        """Compute `a if c else b`; only the chosen side is evaluated unless both are cheap."""
         condition = self.condition(node.test)
         if not isinstance(condition, Scalar):
             return self.evaluate(node.body if condition else node.orelse)
@@ -263,7 +254,7 @@ class Expressions(ast.NodeVisitor):
 
     @contextmanager
     def part(self, what: str = "a part of an expression that may be left out") -> Generator[Block]:
-        """Build what is evaluated in some cases only; a name that it binds is gone after it."""
+        """Build a conditionally evaluated block; names that it binds are undefined after it."""
         with current().arm() as block:
             self.scopes.enter(runtime=True)
             yield block
@@ -271,20 +262,20 @@ class Expressions(ast.NodeVisitor):
                 self.scopes.lose(name, f"only {what} assigns it")
 
     def condition(self, node: ast.expr) -> object:
-        """Return a condition: a scalar of type bool, or what Python knows."""
+        """Return a condition: a scalar of type bool, or a compile-time value."""
         value = self.evaluate(node)
         if isinstance(value, Tensor | Pointer):
             raise self.source.error(node, f"{describe(value)} is no condition", "compare elements")
         return convert(value, BOOL) if isinstance(value, Scalar) else value
 
-    # Parts of values.
+    # Subscripts and attributes.
 
     def visit_Subscript(self, node: ast.Subscript) -> object:
-        """Load an element, or take a part of what Python knows."""
+        """Load an element, or subscript a Python value."""
         return self.subscript_of(self.component(node), node)
 
     def component(self, node: ast.Attribute | ast.Subscript) -> object:
-        """Return what `v.x` and `v[i]` are parts of; of a vector in memory its elements there."""
+        """Return the object of `v.x` or `v[i]`; of a vector in memory, its elements there."""
         whole = node.value
         is_part = isinstance(node, ast.Subscript) or node.attr in LANES
         if not isinstance(whole, ast.Subscript) or not is_part:
@@ -296,7 +287,7 @@ class Expressions(ast.NodeVisitor):
         return self.subscript_of(base, whole)
 
     def subscript_of(self, base: object, node: ast.Subscript) -> object:
-        """Load an element of a tensor, or take a part of what Python knows."""
+        """Load an element of a tensor, or subscript a Python value."""
         if isinstance(base, Tensor | Pointer):
             place = self.place(base, node)
             return place if isinstance(place, Tensor) else load_at(place)
@@ -304,8 +295,7 @@ class Expressions(ast.NodeVisitor):
         if isinstance(key, Scalar):
             what = "has numbered elements" if isinstance(base, Vector) else "exists"
             raise ScriptError(
-                f"{describe(base)} {what} when the script is defined, but the index only when the "
-                "kernel runs",
+                f"{describe(base)} {what} at compile time, but the index only at run time",
                 hint="loops over it, and over meta.range(n), are unrolled; or put it into a tensor",
             )
         return base[key]  # pyright: ignore[reportIndexIssue, reportUnknownVariableType]
@@ -321,7 +311,7 @@ class Expressions(ast.NodeVisitor):
         return place
 
     def place(self, base: Tensor | Pointer, node: ast.Subscript) -> Pointer | Tensor:
-        """Return the address of an element, or a part of a tensor."""
+        """Return the address of an element, or a slice of a tensor."""
         key = self.evaluate(node.slice)
         several = isinstance(key, tuple | list)
         indices = tuple(cast("tuple[object, ...]", key)) if several else (key,)
@@ -336,13 +326,13 @@ class Expressions(ast.NodeVisitor):
         return slice(*(None if part is None else self.evaluate(part) for part in parts))
 
     def visit_Attribute(self, node: ast.Attribute) -> object:
-        """Return an attribute of what Python knows, or one of a tensor or a vector."""
+        """Return an attribute of a Python value, a tensor or a vector."""
         return attribute_of(self.component(node), node.attr)
 
     # Functions.
 
     def visit_Call(self, node: ast.Call) -> object:
-        """Call what Python knows; scripts and plain functions write their IR here."""
+        """Call a Python function; scripts and plain functions are inlined."""
         function = self.evaluate(node.func)
         if function is address and node.args and isinstance(node.args[0], ast.Subscript):
             return self.visit_UnaryOp(ast.UnaryOp(ast.Invert(), node.args[0]))
@@ -360,10 +350,10 @@ class Expressions(ast.NodeVisitor):
             return tasks_of(owner, name, *arguments, **keywords)
         if not callable(function):
             raise ScriptError(f"{describe(function)} is no function")
-        return called_for(function, arguments)(*arguments, **keywords)
+        return substitute_for(function, arguments)(*arguments, **keywords)
 
     def visit_Lambda(self, node: ast.Lambda) -> object:
-        """Return a lambda as a function of Python, whose body is evaluated at each call."""
+        """Return a lambda as a Python function, which is inlined at each call."""
         defaults = evaluated_defaults(node.args, self.evaluate)
         signature = Signature.of(self.source, node.args, defaults)
         captured = self.captured(node)
@@ -378,25 +368,23 @@ class Expressions(ast.NodeVisitor):
         return function
 
     def captured(self, node: ast.Lambda | ast.FunctionDef) -> dict[str, object]:
-        """Return the names that a function sees of the one around it."""
+        """Return the bindings that a nested function captures."""
         parameters = (each.arg for each in ast.walk(node.args) if isinstance(each, ast.arg))
         own = {*assigned_names(node), *parameters}
         return {name: value for name, value in self.scopes.flat().items() if name not in own}
 
     def visit_ListComp(self, node: ast.ListComp | ast.GeneratorExp | ast.SetComp) -> object:
-        """Return a list, from what is known when the script is defined."""
+        """Evaluate a list comprehension at compile time."""
         return [value for (value,) in self._comprehend([node.elt], node.generators)]
 
-    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> object:
-        """Return a list, as of a comprehension."""
-        return self.visit_ListComp(node)
+    visit_GeneratorExp = visit_ListComp
 
     def visit_SetComp(self, node: ast.SetComp) -> object:
-        """Return a set, from what is known when the script is defined."""
+        """Evaluate a set comprehension at compile time."""
         return {value for (value,) in self._comprehend([node.elt], node.generators)}
 
     def visit_DictComp(self, node: ast.DictComp) -> object:
-        """Return a dictionary, from what is known when the script is defined."""
+        """Evaluate a dict comprehension at compile time."""
         return {
             key: value for key, value in self._comprehend([node.key, node.value], node.generators)
         }
@@ -416,11 +404,7 @@ class Expressions(ast.NodeVisitor):
             self.scopes.exit()
 
     def python_values(self, node: ast.expr) -> list[object]:
-        """Return the values of something that Python can go through.
-
-        Raises:
-            ScriptError: it is known only when the kernel runs.
-        """
+        """Return the values of a compile-time iterable."""
         value = self.evaluate(node)
         if isinstance(value, Range) and isinstance(value.start, int):
             stop = value.stop
@@ -429,13 +413,13 @@ class Expressions(ast.NodeVisitor):
         if isinstance(value, Range | Scalar | Tensor) or not hasattr(value, "__iter__"):
             raise self.source.error(
                 node,
-                f"{describe(value)} cannot be gone through when the script is defined",
+                f"{describe(value)} is not iterable at compile time",
                 "lists, tuples and ranges of known numbers can",
             )
         return list(value)  # pyright: ignore[reportArgumentType, reportUnknownVariableType]
 
     def bind(self, target: ast.expr, value: object) -> None:
-        """Bind a name, or the names of a tuple, to a value of Python in the innermost scope."""
+        """Bind a name, or a tuple of names, in the innermost scope."""
         if isinstance(target, ast.Name):
             self.scopes.define(target.id, value)
             return

@@ -1,4 +1,4 @@
-"""Parameters of functions that scripts call or start with, and the arguments that they take."""
+"""Parameters of script functions, and how arguments are passed to them."""
 
 import ast
 from collections.abc import Callable, Mapping, Sequence
@@ -31,12 +31,9 @@ from hidet.frontends.script.vectors import Vector
 
 @dataclass(frozen=True)
 class TypeList:
-    """`meta.types([i32, f32])`: a parameter that is a tuple, one value for each type.
+    """`meta.types([i32, f32])`: a parameter that is a tuple, one value per type.
 
-    Callers of the host pass the values one after the other.
-
-    Attributes:
-        types: the types.
+    Callers on the host pass the values separately.
     """
 
     types: Sequence[object]
@@ -45,11 +42,7 @@ class TypeList:
         object.__setattr__(self, "types", tuple(self.types))
 
     def values(self, what: str, value: object) -> tuple[object, ...]:
-        """Return the values of a tuple that a caller gives.
-
-        Raises:
-            ScriptError: it is none, or has another number of values.
-        """
+        """Return the values of a tuple argument."""
         is_tuple = isinstance(value, tuple | list)
         values = tuple(cast("Sequence[object]", value)) if is_tuple else ()
         if len(values) != len(self.types):
@@ -66,18 +59,14 @@ class TypeList:
 def entry_parameters(
     source: Source, annotations: Mapping[str, object], what: str
 ) -> tuple[Parameter, ...]:
-    """Return the parameters of a function that stands for itself.
+    """Return the parameters of an entry.
 
-    A list of types gives several, and a vector one for each element.
+    A list of types gives several, and a vector one per element.
 
     Args:
         source: the function.
         annotations: the annotations of its parameters.
         what: "kernel" or "function".
-
-    Raises:
-        ScriptError: a parameter has no type that memory or a number can have, or is none of the
-            plain ones.
     """
     node = source.function.args
     for each in (node.vararg, *node.kwonlyargs, *node.defaults):
@@ -101,14 +90,14 @@ def entry_parameters(
 
 
 def _types_of(kind: object) -> Sequence[object] | None:
-    """Return the types of what a parameter consists of; None where it is one thing."""
+    """Return the types that a parameter is split into, None if it is not."""
     if isinstance(kind, VectorType):
         return (kind.element,) * kind.lanes
     return kind.types if isinstance(kind, TypeList) else None
 
 
 def _parameter(name: str, kind: object, what: str) -> Parameter:
-    """Return a parameter of some type."""
+    """Return a parameter of a type."""
     if kind is None:
         raise ScriptError(f"the parameter '{name}' of a {what} has no type", hint=f"{name}: f32[n]")
     if isinstance(kind, TensorType) and kind.is_spread:
@@ -124,7 +113,7 @@ def _parameter(name: str, kind: object, what: str) -> Parameter:
 
 
 def value_of(argument: BlockArgument, kind: object) -> object:
-    """Return what a parameter of the IR is in the script."""
+    """Return the script value of an IR parameter."""
     match kind:
         case TensorType():
             return tensor_of(argument, kind)
@@ -142,7 +131,7 @@ def value_of(argument: BlockArgument, kind: object) -> object:
 def grouped(
     node: ast.arguments, annotations: Mapping[str, object], values: Sequence[object]
 ) -> dict[str, object]:
-    """Return the values by the names of the parameters: tuples of several types, and vectors."""
+    """Return the values by parameter name; type lists and vectors are reassembled."""
     left = iter(values)
     found: dict[str, object] = {}
     for each in (*node.posonlyargs, *node.args):
@@ -160,12 +149,7 @@ def spread(
     given: Mapping[str, object],
     named: Callable[[str], str],
 ) -> list[object]:
-    """Return arguments one after the other, several types out of their tuple, and of a vector.
-
-    Raises:
-        ScriptError: what a list of types gets is no tuple, or has another number of values; or a
-            vector gets something else.
-    """
+    """Return arguments in order, with tuples of type lists and vectors split."""
     values: list[object] = []
     for name, value in given.items():
         kind = annotations.get(name)
@@ -184,14 +168,11 @@ def passed(what: str, kind: object, value: object, *, is_launch: bool, is_change
     """Return an argument as its parameter takes it.
 
     Args:
-        what: the parameter, as in messages.
-        kind: its type, None where it takes everything.
+        what: the parameter, in messages.
+        kind: its type, None if it takes everything.
         value: the argument.
-        is_launch: whether a kernel is launched, which keeps nothing but memory and numbers.
+        is_launch: whether a kernel is launched, which takes only memory and numbers.
         is_changed: whether the function assigns to the parameter.
-
-    Raises:
-        ScriptError: the parameter does not take it.
     """
     taken: object = value
     match kind:
@@ -229,10 +210,9 @@ def passed(what: str, kind: object, value: object, *, is_launch: bool, is_change
 
 
 def number_as(value: object, kind: ScalarType, *, is_changed: bool) -> object:
-    """Return a number in a type.
+    """Convert a number to a type.
 
-    A whole number, or a truth value, that nothing changes stays one of Python: what it decides is
-    decided when the script is defined.
+    An int or bool that is not assigned to stays a compile-time constant.
     """
     if isinstance(value, int) and not is_changed:
         if kind is BOOL:
@@ -243,7 +223,7 @@ def number_as(value: object, kind: ScalarType, *, is_changed: bool) -> object:
 
 
 def _fits(value: Tensor, kind: TensorType, is_launch: bool) -> bool:
-    """Return whether a tensor is of a type; where memory is handed on, with its layout."""
+    """Return whether a tensor has a type; in a launch, including its layout."""
     if (value.dtype, value.shape) != (kind.dtype, kind.shape):
         return False
     if value.part is not None:
@@ -253,7 +233,7 @@ def _fits(value: Tensor, kind: TensorType, is_launch: bool) -> bool:
 
 
 def _pointer(kind: PointerType, value: object, is_launch: bool) -> object:
-    """Return the pointer that is meant by a pointer, or by a tensor that has all of its memory."""
+    """Return a pointer argument: a pointer, or a tensor that covers its memory."""
     if value is None and not is_launch:
         return NULL
     if isinstance(value, VoidPointer):

@@ -1,4 +1,4 @@
-"""Pointers that are cast: `void_p`, null and comparisons, memory seen as another type."""
+"""Pointer casts: `void_p`, null and comparisons, reinterpreted memory."""
 
 from __future__ import annotations
 
@@ -22,11 +22,10 @@ from hidet.frontends.script.variables import marked
 
 
 class VoidPointer(Value):
-    """A pointer `void_p`, which is cast to a pointer to elements of a type.
+    """A pointer `void_p`, which is cast to a typed pointer.
 
     Args:
-        address: the pointer that it was made of; or a parameter in the IR, whose type its first use
-            tells.
+        address: the pointer it was cast from; or a parameter, whose type its first use implies.
     """
 
     def __init__(self, address: Pointer | SSAValue) -> None:
@@ -34,11 +33,11 @@ class VoidPointer(Value):
 
     @property
     def element(self) -> ScalarType | None:
-        """The type of the elements that it has been cast to first; None where it has not been."""
+        """The element type of the first cast, None before it."""
         return self._address.element if isinstance(self._address, Pointer) else None
 
     def of(self, dtype: ElementType) -> Pointer:
-        """Return the pointer to elements of a type."""
+        """Return the pointer cast to an element type."""
         if not isinstance(self._address, Pointer):
             kind = MemRefType(dtype.element.ir, [DYNAMIC_INDEX])
             memory = Rewriter.replace_value_with_new_type(self._address, kind)
@@ -60,22 +59,18 @@ class VoidPointer(Value):
 
 
 class NullPointer(Value):
-    """The pointer to nothing, `void_p(0)`; the same as None."""
+    """The null pointer, `void_p(0)`; equal to None."""
 
     def __repr__(self) -> str:
         return "a null pointer"
 
 
 NULL = NullPointer()
-"""The only one."""
+"""The null pointer."""
 
 
 def cast_pointer(value: object, kind: PointerType) -> Pointer | VoidPointer | NullPointer:
-    """Return what a pointer points to as a pointer of another type, as a cast of C does.
-
-    Raises:
-        ScriptError: the value is no pointer, and not 0.
-    """
+    """Cast a value to a pointer type, as C does."""
     address = first_of(value)
     if is_null(value):
         return NULL
@@ -90,11 +85,7 @@ def cast_pointer(value: object, kind: PointerType) -> Pointer | VoidPointer | Nu
 
 
 def retyped(pointer: Pointer, dtype: ElementType) -> Pointer:
-    """Return a pointer to the same place, to elements of a type, which can be moved.
-
-    Raises:
-        ScriptError: it points into a tensor that is spread over threads.
-    """
+    """Return a pointer to the same address with another element type."""
     kind, element = memref_type(pointer.memory), dtype.element
     if space_of(kind) is Space.REGISTER:
         raise ScriptError(
@@ -110,16 +101,12 @@ def retyped(pointer: Pointer, dtype: ElementType) -> Pointer:
 
 
 def is_null(value: object) -> bool:
-    """Return whether a value of Python is the pointer to nothing: 0 and None are it, too."""
+    """Return whether a Python value is a null pointer; 0 and None are."""
     return value is None or value is NULL or (type(value) is int and value == 0)
 
 
 def address_number(value: object) -> Scalar:
-    """Return an address as a number of type u64.
-
-    Raises:
-        ScriptError: the value has none.
-    """
+    """Return an address as a u64."""
     value = first_of(value)
     if isinstance(value, VoidPointer):
         value = value.of(value.element or U64)
@@ -132,7 +119,7 @@ def address_number(value: object) -> Scalar:
 
 
 def are_equal(one: object, other: object) -> object:
-    """Return whether two pointers are equal; None where neither is one that a kernel has."""
+    """Compare two pointers; return None if neither is a pointer of the kernel."""
     pointers = [each for each in (one, other) if isinstance(each, Pointer | VoidPointer)]
     if not pointers:
         is_about_null = one is NULL or other is NULL

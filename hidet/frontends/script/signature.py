@@ -1,4 +1,4 @@
-"""How the arguments of a call find the parameters, and the parts of a tuple their names."""
+"""Argument binding of calls, and tuple unpacking."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class Signature:
     """The parameters of a function.
 
     Attributes:
-        names: those that a call may give by position, and by name.
-        rest: the name of `*args`, None where there is none.
-        named: those that a call gives by name only.
-        defaults: the values of those that a call may leave out.
+        names: the positional parameters.
+        rest: the name of `*args`, or None.
+        named: the keyword-only parameters.
+        defaults: the default values.
     """
 
     names: tuple[str, ...]
@@ -31,11 +31,7 @@ class Signature:
 
     @staticmethod
     def of(source: Source, node: ast.arguments, defaults: Mapping[str, object]) -> Signature:
-        """Return the parameters that a syntax tree names.
-
-        Raises:
-            ScriptError: one of them is `**keywords`.
-        """
+        """Return the signature of a syntax tree."""
         if node.kwarg is not None:
             raise source.error(
                 node.kwarg,
@@ -49,11 +45,7 @@ class Signature:
     def bind(
         self, what: str, values: Sequence[object], keywords: Mapping[str, object]
     ) -> dict[str, object]:
-        """Return the values of the parameters in a call, those of `*args` as a tuple.
-
-        Raises:
-            ScriptError: an argument has no parameter, or a parameter no argument, or two.
-        """
+        """Return the value of each parameter in a call; `*args` is a tuple."""
         count = len(self.names)
         if len(values) > count and self.rest is None:
             raise ScriptError(f"{what} takes {count} arguments, not {len(values)}")
@@ -80,7 +72,7 @@ class Signature:
 def evaluated_defaults(
     node: ast.arguments, evaluate: Callable[[ast.expr], object]
 ) -> dict[str, object]:
-    """Return the values of the defaults that a syntax tree has, by parameter."""
+    """Return the values of the defaults, by parameter."""
     names = [each.arg for each in (*node.posonlyargs, *node.args)]
     first = len(names) - len(node.defaults)
     defaults = dict(zip(names[first:], map(evaluate, node.defaults), strict=True))
@@ -91,11 +83,7 @@ def evaluated_defaults(
 
 
 def unpack(value: object, targets: Sequence[ast.expr]) -> list[tuple[ast.expr, object]]:
-    """Return the parts of a tuple with the targets that they are assigned to.
-
-    Raises:
-        ScriptError: it has another number of parts, or none.
-    """
+    """Return the targets of a tuple assignment, each with its value."""
     stars = [number for number, each in enumerate(targets) if isinstance(each, ast.Starred)]
     count = len(targets)
     if isinstance(value, Scalar | Tensor | Pointer) or not isinstance(value, Iterable):

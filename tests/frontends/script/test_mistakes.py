@@ -299,7 +299,7 @@ WHOLE = [
         )
     ),
     whole(
-        "the grid of 'kernel' is not one of whole clusters of 2 blocks ... a multiple of 2",
+        "the grid of 'kernel' is not divisible into clusters of 2 blocks ... a multiple of 2",
         "def",
         """
         with hidet.script_module():
@@ -311,12 +311,7 @@ WHOLE = [
         """,
     ),
     whole(
-        "global variables, such as 'counter', are not supported yet ... pass a tensor",
-        None,
-        "hidet.script_module().define_global_var('counter', i32)",
-    ),
-    whole(
-        "a group inside of another one ... let them follow each other",
+        "a group inside of another one ... put one after the other",
         "for",
         """
         with hidet.script_module():
@@ -343,7 +338,7 @@ WHOLE = [
         """,
     ),
     whole(
-        "group is the work of many threads, but not all of them come by here together",
+        "group is collective, but not all threads reach it together",
         "for",
         """
         with hidet.script_module():
@@ -423,7 +418,7 @@ PUBLIC = [
     ),
     in_public("the function 'launch' returns a tensor f32[8] ... a number", "def", "return x"),
     whole(
-        "attrs.func_kind of 'function' is set to what its text does not show",
+        "attrs.func_kind of 'function' is not set by a literal",
         "def",
         """
         kind = "cpu_kernel"
