@@ -1,26 +1,11 @@
 """The part of the original Hidet's `hidet.cuda` that torch implements."""
 
-import torch
+import torch.cuda
+from torch.cuda import current_device, device_count, is_available
 
 from hidet.absent import explain_missing
 
-
-def available() -> bool:
-    """Return whether there is a GPU."""
-    return torch.cuda.is_available()
-
-
-is_available = available
-
-
-def device_count() -> int:
-    """Return the number of GPUs."""
-    return torch.cuda.device_count()
-
-
-def current_device() -> int:
-    """Return the index of the current GPU."""
-    return torch.cuda.current_device()
+available = is_available
 
 
 def synchronize() -> None:

@@ -41,9 +41,6 @@ _INDEX_BITS = 64
 def compile_host(function: func.FuncOp) -> Callable[[Mapping[str, Launch]], Callable[..., Any]]:
     """Compile a host function.
 
-    Args:
-        function: the function.
-
     Returns:
         A function from the launchers of kernels, by kernel name, to the Python function, which
         takes addresses and numbers.

@@ -172,14 +172,7 @@ def _key(text: str) -> str:
 
 @dataclass(frozen=True)
 class RecordedLaunch:
-    """A launch of a kernel by a host function.
-
-    Attributes:
-        kernel: the kernel as traced.
-        lowered: the lowered kernel, which knows the arguments that are only read.
-        extents: the dynamic extents.
-        values: the arguments, addresses and numbers.
-    """
+    """A launch of a kernel by a host function."""
 
     kernel: KernelOp
     lowered: KernelOp
@@ -320,13 +313,7 @@ class CompiledFunction:
 
 
 class LoadedKernels:
-    """The kernels of a module, compiled and loaded on demand.
-
-    Args:
-        module: the lowered module.
-        scripted: its kernels as traced.
-        dump: receives the compiler's output.
-    """
+    """The kernels of a module, compiled and loaded on demand."""
 
     def __init__(self, module: ModuleOp, scripted: Sequence[KernelOp], dump: Dump) -> None:
         self._dump = dump

@@ -120,9 +120,6 @@ def tma_load(
         mbar: the address of the barrier.
         multicast: a mask of blocks of the cluster. The box is written at the same offset in the
             shared memory of each, and completes on its barrier at the same offset.
-
-    Raises:
-        ScriptError: an argument does not match the instruction, or the box does not fit.
     """
     box = _map(source)
     at = _coordinates(coordinates, box)
@@ -143,9 +140,6 @@ def tma_store(target: object, coordinates: object, src: object) -> None:
         target: a parameter of type `tensor_map`.
         coordinates: the offset of the box in the tensor, one index per dimension.
         src: the address of the first element, aligned to 1024 bytes.
-
-    Raises:
-        ScriptError: an argument does not match the instruction, or the box does not fit.
     """
     box = _map(target)
     at = _coordinates(coordinates, box)

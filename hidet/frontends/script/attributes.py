@@ -20,11 +20,7 @@ from hidet.rewriting.builder import Index as Extent
 
 @dataclass(frozen=True)
 class Attributes:
-    """`attrs`: the attributes of the function, `attrs.cuda.grid_dim = (m, n)`.
-
-    Attributes:
-        path: the names that lead to it.
-    """
+    """`attrs`: the attributes of the function, `attrs.cuda.grid_dim = (m, n)`."""
 
     path: tuple[str, ...] = ()
 
@@ -126,13 +122,7 @@ def _is_extent(value: object, least: int = 1) -> TypeGuard[int]:
 
 
 def _plain(accepts: Callable[[object], bool], what: str, hint: str | None = None) -> _Reader:
-    """Return a reader that returns accepted values unchanged.
-
-    Args:
-        accepts: whether a value is accepted.
-        what: the error; `{}` is the value.
-        hint: the hint of the error.
-    """
+    """Return a reader that accepts some values; `{}` in the error `what` is the value."""
 
     def read(value: object) -> object:
         if not accepts(value):

@@ -83,9 +83,6 @@ def setmaxnreg(nregs: object, action: object) -> None:
 
     All warps of a warp group execute it. All groups together keep within the 65536 registers of an
     SM; `attrs.cuda.min_blocks` is the number of blocks per SM.
-
-    Raises:
-        ScriptError: there is no such action or number.
     """
     if not isinstance(action, str) or action not in SETMAXNREG:
         raise ScriptError(
@@ -108,9 +105,6 @@ def barrier_sync(barrier: object, count: object = None, aligned: bool = False) -
         barrier: 0 to 15; 0 is that of `syncthreads()`.
         count: the number of threads, a multiple of 32; by default the whole block.
         aligned: ignored; all threads of a warp must arrive together.
-
-    Raises:
-        ScriptError: there is no such barrier.
     """
     number, threads = _named(barrier, count)
     insert(cuda.BarrierSyncOp(number, threads))
@@ -168,9 +162,6 @@ def mbarrier_arrive(mbar: object, cta_id: object = None, pred: object = None) ->
         cta_id: the block of the cluster whose barrier at the same offset is meant; the own by
             default.
         pred: not supported.
-
-    Raises:
-        ScriptError: an argument does not match the instruction.
     """
     _refuse("mbarrier_arrive", pred=pred)
     if cta_id is None:
@@ -185,9 +176,6 @@ def mbarrier_arrive_and_expect_tx(
     """Arrive at an mbarrier, whose phase also waits for a number of bytes.
 
     `cta_id` and `pred` are not supported.
-
-    Raises:
-        ScriptError: an argument does not match the instruction.
     """
     _refuse("mbarrier_arrive_and_expect_tx", cta_id=cta_id, pred=pred)
     _expect(mbar, transaction_bytes)

@@ -101,9 +101,6 @@ def cast(v: object, dtype: object) -> object:
     """Convert a value to a type, given as such or by name.
 
     `cast(p, ~f16)` casts a pointer; `cast(p, u64)` is an address as an integer.
-
-    Raises:
-        ScriptError: there is no such type, or no such conversion.
     """
     if isinstance(dtype, PointerType):
         return cast_pointer(v, dtype)

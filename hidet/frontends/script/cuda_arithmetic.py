@@ -9,26 +9,13 @@ from xdsl.ir import SSAValue
 from hidet.dialects.cuda import FastOp, Lop3Op, PrmtOp
 from hidet.dialects.cuda.arithmetic import FAST, FastFunction, JoinOp, PartOp
 from hidet.errors import ScriptError
+from hidet.frontends.script import types
 from hidet.frontends.script.instructions import instruction, known_number
 from hidet.frontends.script.messages import describe
 from hidet.frontends.script.scalars import Scalar, binary, convert, scalar_of
 from hidet.frontends.script.tensors import Pointer, store_at
 from hidet.frontends.script.tracing import insert
-from hidet.frontends.script.types import (
-    BF16,
-    F16,
-    F32,
-    F64,
-    I16,
-    I32,
-    I64,
-    U16,
-    U32,
-    ElementType,
-    ScalarType,
-    VectorType,
-    element_type,
-)
+from hidet.frontends.script.types import ElementType, ScalarType, VectorType, element_type
 from hidet.frontends.script.vectors import Vector, is_paired, packed, pair_type, whole_of
 
 fast_exp2, fast_log2, fast_sin, fast_cos, fast_tanh, fast_rcp, fast_rsqrt, fast_sqrt = (
@@ -92,7 +79,7 @@ def lop3(*operands: object, imm_lut: int, **named: object) -> Scalar:
     table = known_number("the table of lop3, f(0xF0, 0xCC, 0xAA),", imm_lut, range(256))
     target, (a, b, c) = _words("lop3", _in_order(operands, named))
     op = insert(Lop3Op(a.ssa, b.ssa, c.ssa, table))
-    return _given(Scalar(op.result, U32), target)
+    return _given(Scalar(op.result, types.U32), target)
 
 
 def prmt(*operands: object, mode: str | None = None, **named: object) -> Scalar:
@@ -115,7 +102,7 @@ def prmt(*operands: object, mode: str | None = None, **named: object) -> Scalar:
         )
     target, (a, b, selector) = _words("prmt", _in_order(operands, named))
     op = insert(PrmtOp(a.ssa, b.ssa, selector.ssa))
-    return _given(Scalar(op.result, U32), target)
+    return _given(Scalar(op.result, types.U32), target)
 
 
 def _words(
@@ -123,7 +110,7 @@ def _words(
 ) -> tuple[Pointer | None, tuple[Scalar, Scalar, Scalar]]:
     """Return the address of the result, if any, and the three words."""
     first, *others = operands if len(operands) == 4 else (None, *operands)
-    words = [scalar_of(each, U32) for each in others if not isinstance(each, Pointer | float)]
+    words = [scalar_of(each, types.U32) for each in others if not isinstance(each, Pointer | float)]
     are_words = all(word.type.is_integer and word.type.bits <= 32 for word in words)
     if len(words) != 3 or not are_words or not (first is None or isinstance(first, Pointer)):
         raise ScriptError(
@@ -131,7 +118,7 @@ def _words(
             f"{', '.join(map(describe, operands))}",
             hint=f"{name}(a, b, c), or {name}(~d[0], a, b, c) to store the result as well",
         )
-    a, b, c = (convert(word, U32) for word in words)
+    a, b, c = (convert(word, types.U32) for word in words)
     return first, (a, b, c)
 
 
@@ -142,7 +129,7 @@ def _given(result: Scalar, target: Pointer | None) -> Scalar:
     return result
 
 
-_HALVES = VectorType(F16, 2)
+_HALVES = VectorType(types.F16, 2)
 
 
 def fma_f16x2(*operands: object, **named: object) -> Vector:
@@ -152,9 +139,6 @@ def fma_f16x2(*operands: object, **named: object) -> Vector:
         operands: a, b and c, of type f16x2 or 32-bit words; or an address, which the result is
             stored to as well, and these.
         named: operands by name, as in `lop3`.
-
-    Raises:
-        ScriptError: there are not three pairs.
     """
     return _of_halves("fma_f16x2", "fma", _in_order(operands, named), 3)
 
@@ -167,7 +151,7 @@ def sub_f16x2(*operands: object, **named: object) -> Vector:
 def _of_halves(name: str, function: str, operands: tuple[object, ...], count: int) -> Vector:
     """Compute a function of pairs of f16, and store the result if there is an address."""
     target, *pairs = operands if len(operands) > count else (None, *operands)
-    words = (_HALVES, U32, I32)
+    words = (_HALVES, types.U32, types.I32)
     are_pairs = all(isinstance(each, Vector | Scalar) and each.type in words for each in pairs)
     is_address = isinstance(target, Pointer) and target.dtype in words
     if len(pairs) != count or not are_pairs or not (target is None or is_address):
@@ -255,20 +239,20 @@ def _named(name: str, source: ScalarType, target: ScalarType) -> Callable[[objec
 
 
 # CUDA's bit casts.
-__float_as_uint = _named("__float_as_uint", F32, U32)
-__float_as_int = _named("__float_as_int", F32, I32)
-__uint_as_float = _named("__uint_as_float", U32, F32)
-__int_as_float = _named("__int_as_float", I32, F32)
-__double_as_longlong = _named("__double_as_longlong", F64, I64)
-__longlong_as_double = _named("__longlong_as_double", I64, F64)
-__half_as_ushort = _named("__half_as_ushort", F16, U16)
-__half_as_short = _named("__half_as_short", F16, I16)
-__ushort_as_half = _named("__ushort_as_half", U16, F16)
-__short_as_half = _named("__short_as_half", I16, F16)
-__bfloat16_as_ushort = _named("__bfloat16_as_ushort", BF16, U16)
-__bfloat16_as_short = _named("__bfloat16_as_short", BF16, I16)
-__ushort_as_bfloat16 = _named("__ushort_as_bfloat16", U16, BF16)
-__short_as_bfloat16 = _named("__short_as_bfloat16", I16, BF16)
+__float_as_uint = _named("__float_as_uint", types.F32, types.U32)
+__float_as_int = _named("__float_as_int", types.F32, types.I32)
+__uint_as_float = _named("__uint_as_float", types.U32, types.F32)
+__int_as_float = _named("__int_as_float", types.I32, types.F32)
+__double_as_longlong = _named("__double_as_longlong", types.F64, types.I64)
+__longlong_as_double = _named("__longlong_as_double", types.I64, types.F64)
+__half_as_ushort = _named("__half_as_ushort", types.F16, types.U16)
+__half_as_short = _named("__half_as_short", types.F16, types.I16)
+__ushort_as_half = _named("__ushort_as_half", types.U16, types.F16)
+__short_as_half = _named("__short_as_half", types.I16, types.F16)
+__bfloat16_as_ushort = _named("__bfloat16_as_ushort", types.BF16, types.U16)
+__bfloat16_as_short = _named("__bfloat16_as_short", types.BF16, types.I16)
+__ushort_as_bfloat16 = _named("__ushort_as_bfloat16", types.U16, types.BF16)
+__short_as_bfloat16 = _named("__short_as_bfloat16", types.I16, types.BF16)
 
 # Other names of CUDA.
 rcp, byte_perm, __byte_perm = fast_rcp, prmt, prmt

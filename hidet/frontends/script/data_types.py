@@ -26,11 +26,7 @@ def _is_kind(*kinds: str, bits: int | None = None) -> Callable[[DataTypeNames], 
 
 
 class DataTypeNames:
-    """The queries that scalar and vector types share.
-
-    Attributes:
-        bits: the width in bits.
-    """
+    """The queries that scalar and vector types share."""
 
     bits: int
 

@@ -2,6 +2,7 @@
 
 import ast
 import difflib
+import inspect
 from abc import abstractmethod
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -28,7 +29,7 @@ from hidet.frontends.script.scalars import (
     select,
 )
 from hidet.frontends.script.scopes import Scopes
-from hidet.frontends.script.signature import Signature, evaluated_defaults, unpack
+from hidet.frontends.script.signature import bind, evaluated_defaults, signature_of, unpack
 from hidet.frontends.script.source import Source
 from hidet.frontends.script.syntax_analysis import assigned_names, refusal
 from hidet.frontends.script.tensor_slices import attribute_of, is_part, lanes_of, moved, part_of
@@ -41,13 +42,7 @@ from hidet.mapping import TaskMap
 
 
 class Expressions(ast.NodeVisitor):
-    """Evaluates the expressions of a function.
-
-    Attributes:
-        source: the source of the function.
-        scopes: its bindings.
-        outside: the Python names that it sees: closure, globals and builtins.
-    """
+    """Evaluates the expressions of a function."""
 
     def __init__(self, source: Source, outside: Mapping[str, object], scopes: Scopes) -> None:
         self.source = source
@@ -354,18 +349,21 @@ class Expressions(ast.NodeVisitor):
 
     def visit_Lambda(self, node: ast.Lambda) -> object:
         """Return a lambda as a Python function, which is inlined at each call."""
-        defaults = evaluated_defaults(node.args, self.evaluate)
-        signature = Signature.of(self.source, node.args, defaults)
+        signature = self.signature(node.args)
         captured = self.captured(node)
 
         def function(*values: object, **keywords: object) -> object:
             scopes = Scopes(captured)
-            for name, value in signature.bind("a lambda", values, keywords).items():
+            for name, value in bind("a lambda", signature, values, keywords).items():
                 scopes.define(name, value)
             inner = type(self)(self.source, self.outside, scopes)
             return inner.evaluate(node.body)
 
         return function
+
+    def signature(self, node: ast.arguments) -> inspect.Signature:
+        """Return the signature of a nested function, with evaluated defaults."""
+        return signature_of(self.source, node, evaluated_defaults(node, self.evaluate))
 
     def captured(self, node: ast.Lambda | ast.FunctionDef) -> dict[str, object]:
         """Return the bindings that a nested function captures."""

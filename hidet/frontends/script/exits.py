@@ -43,12 +43,7 @@ class Ended:
 
 @dataclass(eq=False)
 class Exit:
-    """An exit of a function or a loop, with its flag variable.
-
-    Attributes:
-        kind: the statement that takes it.
-        start: the start of the function, the loop or the iteration.
-    """
+    """An exit of a function or a loop, with its flag variable."""
 
     kind: ExitKind
     start: Bookmark

@@ -28,13 +28,7 @@ _LONG = frozenset({"l", "ll", "j", "z", "t", "q"})
 
 @dataclass(frozen=True)
 class Conversion:
-    """A conversion specification: `%-8.3f`.
-
-    Attributes:
-        style: flags, width and precision: `-8.3`.
-        length: the length modifier: `ll`, or nothing.
-        letter: the conversion specifier: `f`.
-    """
+    """A conversion specification: `%-8.3f`."""
 
     style: str
     length: str

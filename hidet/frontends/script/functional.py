@@ -65,11 +65,7 @@ def is_constant(*values: object) -> bool:
 
 
 def address(v: object) -> Pointer:
-    """Return the address of an element, `address(x[i])`, or of a tensor's first element.
-
-    Raises:
-        ScriptError: it is neither.
-    """
+    """Return the address of an element, `address(x[i])`, or of a tensor's first element."""
     pointer = first_of(v)
     if not isinstance(pointer, Pointer):
         raise ScriptError(f"{describe(v)} has no address", hint="an element has one: address(x[i])")
@@ -77,11 +73,7 @@ def address(v: object) -> Pointer:
 
 
 def deref(v: object) -> Scalar:
-    """Load the element at a pointer, as `p[0]` does.
-
-    Raises:
-        ScriptError: it is no pointer.
-    """
+    """Load the element at a pointer, as `p[0]` does."""
     if not isinstance(v, Pointer):
         raise ScriptError(f"{describe(v)} is no pointer", hint="the address of an element")
     return load_at(v)

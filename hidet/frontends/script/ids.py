@@ -18,11 +18,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class AlongDimensions(Generic[T]):
-    """A value along each dimension, such as `threadIdx`.
-
-    Attributes:
-        name: its name in messages.
-    """
+    """A value along each dimension, such as `threadIdx`."""
 
     name: str
     _along: Callable[[Dimension], T]

@@ -63,12 +63,7 @@ class Range:
 
 @dataclass(frozen=True)
 class Grid:
-    """`grid(m, n, attrs='u.')`: nested loops with hints.
-
-    Attributes:
-        ranges: the loops, the outermost first.
-        bind_tuple: whether a single loop yields a tuple.
-    """
+    """`grid(m, n, attrs='u.')`: nested loops with hints."""
 
     ranges: tuple[Range, ...]
     bind_tuple: bool = False

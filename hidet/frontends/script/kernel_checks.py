@@ -123,13 +123,7 @@ def check_accesses(kernel: KernelOp) -> None:
 
 
 def _check_block(block: Block, forms: IndexForms, limits: Mapping[object, Range]) -> bool:
-    """Check the accesses of a block that is always executed; return whether its successor is, too.
-
-    Args:
-        block: the block.
-        forms: the forms of its indices.
-        limits: the range of each enclosing loop variable.
-    """
+    """Check the accesses of a block that always runs; return whether what follows it does."""
     for op in block.ops:
         if isinstance(op, memref.LoadOp | memref.StoreOp):
             _check_access(op, forms, limits)

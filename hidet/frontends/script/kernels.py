@@ -43,7 +43,7 @@ from hidet.frontends.script.pointers import VoidPointer
 from hidet.frontends.script.python_calls import PYTHON_BUILTINS
 from hidet.frontends.script.scalars import Scalar, convert, is_number, scalar_of
 from hidet.frontends.script.scopes import Scopes
-from hidet.frontends.script.signature import Signature
+from hidet.frontends.script.signature import bind, signature_of
 from hidet.frontends.script.source import Source
 from hidet.frontends.script.statements import Statements
 from hidet.frontends.script.syntax_analysis import are_assigned
@@ -65,14 +65,7 @@ from hidet.rewriting.dead_code import drop_dead_code
 
 @dataclass(frozen=True)
 class Kernel:
-    """A traced kernel, of CUDA or of the CPU.
-
-    Attributes:
-        name: its name.
-        parameters: its parameters.
-        op: its IR.
-        launch: the host function that launches it.
-    """
+    """A traced kernel, of CUDA or of the CPU."""
 
     name: str
     parameters: tuple[Parameter, ...]
@@ -82,14 +75,7 @@ class Kernel:
 
 @dataclass(frozen=True)
 class HostFunction:
-    """A traced public function: it runs on the host and launches kernels.
-
-    Attributes:
-        name: its name.
-        parameters: its parameters.
-        op: its IR.
-        result: the type of its result, or None.
-    """
+    """A traced public function: it runs on the host and launches kernels."""
 
     name: str
     parameters: tuple[Parameter, ...]
@@ -110,7 +96,7 @@ class ScriptFunction:
         self.__doc__ = function.__doc__
         parameters = inspect.signature(function).parameters
         defaults = {n: p.default for n, p in parameters.items() if p.default is not p.empty}
-        self.signature = Signature.of(self.source, self.source.function.args, defaults)
+        self.signature = signature_of(self.source, self.source.function.args, defaults)
 
     @cached_property
     def outside(self) -> Mapping[str, object]:
@@ -348,7 +334,7 @@ class ScriptFunction:
         """Inline the function into the one being traced; a public function launches kernels."""
         caller = current(f"'{self.name}'")
         self._check_caller(caller.kind)
-        given = self.signature.bind(f"'{self.name}'", arguments, keywords)
+        given = bind(f"'{self.name}'", self.signature, arguments, keywords)
         if self.kind in KERNELS or (
             caller.kind == "public"
             and isinstance(self.traced, Kernel)

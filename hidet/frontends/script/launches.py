@@ -31,12 +31,7 @@ LAUNCH = "launch"
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter of a kernel or a host function.
-
-    Attributes:
-        name: its name.
-        type: its type.
-    """
+    """A parameter of a kernel or a host function."""
 
     name: str
     type: ParameterType
@@ -115,13 +110,7 @@ def host_function(
 def launch_function(
     parameters: Sequence[Parameter], kernel: KernelOp, extents: Sequence[SSAValue]
 ) -> func.FuncOp:
-    """Make the host function that launches a kernel.
-
-    Args:
-        parameters: the parameters of both.
-        kernel: the kernel as traced, which still computes the extents.
-        extents: the values of its dynamic extents.
-    """
+    """Make the host function that launches a traced kernel, which computes its dynamic extents."""
     entry = Block(arg_types=[parameter.type.ir for parameter in parameters])
     mapper: dict[SSAValue, SSAValue] = {}
     for outer, inner in zip(entry.args, kernel.arguments, strict=True):

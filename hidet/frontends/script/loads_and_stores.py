@@ -43,9 +43,6 @@ def load(
             aligned to its size.
         cache: a cache hint: `ca`, `cg`, `cs`, `lu`, `cv`, or `nc` for read-only data (PTX ISA, ld).
             Only in global memory.
-
-    Raises:
-        ScriptError: there is no such load.
     """
     pointer = _address("load", addr)
     if sync is not None:
@@ -82,9 +79,6 @@ def store(
             in global memory without a cache hint is released, as in Hidet; other stores are weak.
         scope: the scope of `sync`: `cta`, `gpu` or `sys`.
         cache: a cache hint: `wb`, `cg`, `cs` or `wt` (PTX ISA, st). Only in global memory.
-
-    Raises:
-        ScriptError: there is no such store.
     """
     pointer = _address("store", addr)
     element = pointer.element
@@ -117,9 +111,6 @@ def copy_vector(dst: object, src: object, size: int, *, cache: str | None = None
         src: the source, aligned to the size.
         size: the number of bytes: 2, 4, 8 or 16.
         cache: a hint as for `load` and `store`, between global memory and registers.
-
-    Raises:
-        ScriptError: there is no such copy.
     """
     target, source = _address("copy_vector", dst), _address("copy_vector", src)
     bits = target.element.bits

@@ -300,13 +300,7 @@ def _digits(layout: TaskMap, extents: tuple[int, ...]) -> TaskMap | None:
 
 @dataclass(frozen=True)
 class Registers:
-    """Consecutive registers of a thread, each of which holds several elements.
-
-    Attributes:
-        pointer: the first element.
-        type: the type that they are viewed as.
-        first: the index of the first register.
-    """
+    """Consecutive registers of a thread, each of which holds several elements."""
 
     pointer: Pointer
     type: TensorType
@@ -334,9 +328,6 @@ def view(ptr: object, tp: object) -> Tensor | Registers:
     Args:
         ptr: the tensor or the address.
         tp: the type, `f32[4, 8]`.
-
-    Raises:
-        ScriptError: there is no such view.
     """
     pointer = first_of(ptr)
     if isinstance(pointer, Pointer) and isinstance(tp, TensorType):

@@ -22,11 +22,7 @@ from hidet.frontends.script.variables import marked
 
 
 class VoidPointer(Value):
-    """A pointer `void_p`, which is cast to a typed pointer.
-
-    Args:
-        address: the pointer it was cast from; or a parameter, whose type its first use implies.
-    """
+    """A pointer `void_p`, which is cast to a typed pointer."""
 
     def __init__(self, address: Pointer | SSAValue) -> None:
         self._address = address

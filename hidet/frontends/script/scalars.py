@@ -58,12 +58,7 @@ def _refused(what: str, hint: str) -> Callable[[Scalar], NoReturn]:
 
 
 class Scalar(Value):
-    """A scalar value of the kernel; operators on it build IR.
-
-    Attributes:
-        ssa: the value in the IR.
-        type: its type, which knows its sign.
-    """
+    """A scalar value of the kernel; operators on it build IR."""
 
     __slots__ = ("ssa", "type")
     __hash__ = None  # pyright: ignore[reportAssignmentType]  # `==` makes IR

@@ -7,23 +7,14 @@ from hidet.errors import ScriptError
 
 @dataclass
 class Scope:
-    """One scope.
-
-    Attributes:
-        runtime: whether its statements run conditionally or repeatedly at run time.
-        names: its bindings.
-    """
+    """One scope."""
 
     runtime: bool
     names: dict[str, object] = field(default_factory=dict[str, object])
 
 
 class Scopes:
-    """The stack of open scopes, and the names that are no longer defined.
-
-    Args:
-        outer: the bindings of the enclosing function.
-    """
+    """The stack of open scopes, and the names that are no longer defined."""
 
     def __init__(self, outer: dict[str, object] | None = None) -> None:
         self._open = [Scope(runtime=False, names=dict(outer or {})), Scope(runtime=False)]

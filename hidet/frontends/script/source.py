@@ -37,11 +37,7 @@ class Source:
 
     @staticmethod
     def of(function: Callable[..., object]) -> Source:
-        """Read the source of a function.
-
-        Raises:
-            ScriptError: the source is not available, or is no `def`.
-        """
+        """Read the source of a function."""
         name = getattr(function, "__name__", repr(function))
         try:
             lines, first_line = inspect.getsourcelines(function)

@@ -16,7 +16,7 @@ from hidet.frontends.script.messages import describe
 from hidet.frontends.script.parameters import number_as
 from hidet.frontends.script.scalars import Scalar, common_kind, convert, is_number, negated
 from hidet.frontends.script.scopes import Scopes
-from hidet.frontends.script.signature import Signature, evaluated_defaults
+from hidet.frontends.script.signature import bind
 from hidet.frontends.script.syntax_analysis import always_exits, are_assigned, exit_in, read_names
 from hidet.frontends.script.tensors import Pointer, Tensor
 from hidet.frontends.script.tracing import current, insert
@@ -105,15 +105,14 @@ class Statements(Loops):
             raise self.source.error(
                 decorator, f"'{node.name}' is decorated in a script", "write a plain 'def'"
             )
-        defaults = evaluated_defaults(node.args, self.evaluate)
-        signature = Signature.of(self.source, node.args, defaults)
+        signature = self.signature(node.args)
         parameters = (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
         types = {each.arg: self._annotation(each.annotation) for each in parameters}
         returns = self._annotation(node.returns)
         captured = self.captured(node)
 
         def function(*values: object, **keywords: object) -> object:
-            given = signature.bind(f"'{node.name}'", values, keywords)
+            given = bind(f"'{node.name}'", signature, values, keywords)
             inner = type(self)(self.source, self.outside, Scopes(captured))
             converted = {
                 name: self._as(value, types.get(name), is_changed=are_assigned(name, node.body))

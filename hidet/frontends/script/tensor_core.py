@@ -52,9 +52,6 @@ class MmaConfig(metaclass=_ByName):
 
     `MmaConfig.m16n8k16_f16_f32()` has f16 operands A of 16 x 16 and B of 16 x 8, and C of 16 x 8 in
     f32. The maps assign fragment elements to lanes: `a_load_map.on(lane)`.
-
-    Attributes:
-        instruction: the entry of the instruction table.
     """
 
     instruction: MmaInstruction
@@ -118,9 +115,6 @@ def mma_sync(config: object, a_addr: object, b_addr: object, c_addr: object) -> 
             first, `~regs_a[i, 0]`, or a whole tensor.
         b_addr: those of B.
         c_addr: those of C.
-
-    Raises:
-        ScriptError: an operand does not match the instruction.
     """
     if not isinstance(config, MmaConfig):
         raise ScriptError(
@@ -157,9 +151,6 @@ def ldmatrix(
         smem_addr: the address of the row.
         shared_space_addr: not supported; whether the address is a 32-bit shared-space integer.
         trans: whether each matrix is transposed.
-
-    Raises:
-        ScriptError: an operand does not match the instruction.
     """
     if shared_space_addr:
         raise ScriptError(
@@ -231,9 +222,6 @@ def matrix_descriptor(
         swizzle: the swizzle in bytes, that of the tensor map that loaded the matrix.
         stride: the byte distance of groups of eight rows, dense by default.
         leading: the byte distance of blocks along the other dimension, if rows exceed the swizzle.
-
-    Raises:
-        ScriptError: there is no such descriptor.
     """
     (operand,) = cuda.DESCRIPTOR.operands
     element = operand_at("matrix_descriptor", operand, address, 1)
@@ -272,9 +260,6 @@ def wgmma_async(
         scale_b: 1.
         trans_a: whether A is M-major; not for tf32.
         trans_b: whether B is N-major; not for tf32.
-
-    Raises:
-        ScriptError: there is no such instruction, or an operand does not match it.
     """
     if not isinstance(config, str) or config not in WGMMA:
         raise ScriptError(

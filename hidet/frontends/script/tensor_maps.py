@@ -73,12 +73,7 @@ def _extent(extent: object) -> int:
 
 @dataclass(frozen=True)
 class TensorMap:
-    """A tensor map in a kernel.
-
-    Attributes:
-        ssa: the parameter in the IR.
-        type: its type.
-    """
+    """A tensor map in a kernel."""
 
     ssa: SSAValue
     type: TensorMapType

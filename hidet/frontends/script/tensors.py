@@ -124,13 +124,7 @@ class Part:
 
 @dataclass(frozen=True, repr=False)
 class Pointer(Value, OfElements):
-    """An address in some memory: a memref with the indices of an element.
-
-    Attributes:
-        memory: the memref in the IR.
-        dtype: the element type.
-        indices: the indices of the element.
-    """
+    """An address in some memory: a memref with the indices of an element."""
 
     memory: SSAValue
     dtype: ElementType

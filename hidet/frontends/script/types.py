@@ -10,21 +10,8 @@ from types import UnionType
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast, get_origin, overload
 
 import numpy as np
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    IndexType,
-    IntegerType,
-    MemRefType,
-    bf16,
-    f16,
-    f32,
-    f64,
-    i1,
-    i8,
-    i16,
-    i32,
-    i64,
-)
+from xdsl.dialects import builtin
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 from xdsl.ir import Attribute
 
 from hidet.errors import ScriptError
@@ -140,10 +127,6 @@ class VectorType(DataTypeNames):
     """A vector type: `f32x4`; makes tensor types, `f32x4[m, n]`, and pointer types, `~f32x4`.
 
     Calling it makes a vector of one or more values.
-
-    Attributes:
-        element: the element type.
-        lanes: the number of elements.
     """
 
     element: ScalarType
@@ -187,11 +170,7 @@ ElementType: TypeAlias = ScalarType | VectorType
 
 
 class OfElements:
-    """Base class of what has elements of a type.
-
-    Attributes:
-        dtype: the type.
-    """
+    """Base class of what has elements of a type."""
 
     dtype: ElementType
 
@@ -328,25 +307,25 @@ def check_shape(shape: tuple[object, ...]) -> tuple[int, ...]:
     return tuple(extents)
 
 
-BOOL = ScalarType("bool", "bool", "bool", 1, i1)
-INDEX = ScalarType("index", "index", "index", 64, IndexType())
-I8 = ScalarType("i8", "int8", "signed", 8, i8)
-I16 = ScalarType("i16", "int16", "signed", 16, i16)
-I32 = ScalarType("i32", "int32", "signed", 32, i32)
-I64 = ScalarType("i64", "int64", "signed", 64, i64)
-U8 = ScalarType("u8", "uint8", "unsigned", 8, IntegerType(8))
-U16 = ScalarType("u16", "uint16", "unsigned", 16, IntegerType(16))
-U32 = ScalarType("u32", "uint32", "unsigned", 32, IntegerType(32))
-U64 = ScalarType("u64", "uint64", "unsigned", 64, IntegerType(64))
+BOOL = ScalarType("bool", "bool", "bool", 1, builtin.i1)
+INDEX = ScalarType("index", "index", "index", 64, builtin.IndexType())
+I8 = ScalarType("i8", "int8", "signed", 8, builtin.i8)
+I16 = ScalarType("i16", "int16", "signed", 16, builtin.i16)
+I32 = ScalarType("i32", "int32", "signed", 32, builtin.i32)
+I64 = ScalarType("i64", "int64", "signed", 64, builtin.i64)
+U8 = ScalarType("u8", "uint8", "unsigned", 8, builtin.IntegerType(8))
+U16 = ScalarType("u16", "uint16", "unsigned", 16, builtin.IntegerType(16))
+U32 = ScalarType("u32", "uint32", "unsigned", 32, builtin.IntegerType(32))
+U64 = ScalarType("u64", "uint64", "unsigned", 64, builtin.IntegerType(64))
 VOID_POINTER = PointerType(U8, is_void=True)
-F16 = ScalarType("f16", "float16", "float", 16, f16)
-BF16 = ScalarType("bf16", "bfloat16", "float", 16, bf16)
-F32 = ScalarType("f32", "float32", "float", 32, f32)
+F16 = ScalarType("f16", "float16", "float", 16, builtin.f16)
+BF16 = ScalarType("bf16", "bfloat16", "float", 16, builtin.bf16)
+F32 = ScalarType("f32", "float32", "float", 32, builtin.f32)
 
 
 # Tensor cores ignore the lower 13 bits of a tf32; everything else treats it as f32.
-TF32 = ScalarType("tf32", "tfloat32", "float", 32, f32)
-F64 = ScalarType("f64", "float64", "float", 64, f64)
+TF32 = ScalarType("tf32", "tfloat32", "float", 32, builtin.f32)
+F64 = ScalarType("f64", "float64", "float", 64, builtin.f64)
 
 FLOAT_LIMITS = {
     "f16": 65504.0,
@@ -385,11 +364,7 @@ def is_of_python(kind: object) -> bool:
 
 
 def scalar_type(dtype: object) -> ScalarType:
-    """Return the scalar type of a user's name: a type, `'float32'`, or `int`, `float`, `bool`.
-
-    Raises:
-        ScriptError: there is no such type.
-    """
+    """Return the scalar type of a user's name: a type, `'float32'`, or `int`, `float`, `bool`."""
     if isinstance(dtype, ScalarType):
         return dtype
     if isinstance(dtype, str) and dtype in SCALAR_TYPES:
@@ -415,11 +390,7 @@ _VECTOR_NAME = re.compile(r"([a-z]+\d+)x(\d+)")
 
 
 def element_type(name: object) -> ElementType:
-    """Return the scalar or vector type of a user's name.
-
-    Raises:
-        ScriptError: there is no such type.
-    """
+    """Return the scalar or vector type of a user's name."""
     return vector_type(name) or scalar_type(name)
 
 

@@ -25,11 +25,7 @@ from hidet.frontends.script.variables import marked
 
 
 class Vector(Lanewise):
-    """A vector value of the kernel; operators work elementwise.
-
-    Attributes:
-        type: its type.
-    """
+    """A vector value of the kernel; operators work elementwise."""
 
     __slots__ = ("_elements", "type")
 
@@ -94,12 +90,7 @@ class Vector(Lanewise):
 
 
 class VectorVariable(Vector):
-    """A vector that is assigned several times: local variables for its elements or pairs.
-
-    Args:
-        name: the name of the variables.
-        value: the first value.
-    """
+    """A vector that is assigned several times: local variables for its elements or pairs."""
 
     __slots__ = ("_parts",)
 

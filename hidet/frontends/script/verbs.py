@@ -34,12 +34,7 @@ _PLACES = ("in global memory", "in shared memory", "in registers")
 
 @dataclass(frozen=True)
 class Window:
-    """A window of a tensor, as large as the tile that is copied.
-
-    Attributes:
-        tensor: the tensor.
-        offsets: the offsets of the window in the tensor.
-    """
+    """A window of a tensor, as large as the tile that is copied."""
 
     tensor: Tensor
     offsets: tuple[Index, ...]

@@ -123,12 +123,7 @@ THREADS = 4 * WARP
 
 @dataclass(frozen=True)
 class WarpGroups:
-    """`warp_groups([1, 2])`: consecutive warp groups.
-
-    Attributes:
-        first: the first thread.
-        end: the end of the threads, exclusive.
-    """
+    """`warp_groups([1, 2])`: consecutive warp groups."""
 
     first: int
     end: int

@@ -52,13 +52,7 @@ class RestoreExitsPass(KernelPass):
 
 @dataclass
 class Flag:
-    """A variable that is true from its initialization until a store makes it false.
-
-    Attributes:
-        variable: its memref.
-        start: the store that initializes it.
-        stores: the stores of false.
-    """
+    """A variable that is true from its initialization until a store makes it false."""
 
     variable: SSAValue
     start: memref.StoreOp

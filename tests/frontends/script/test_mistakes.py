@@ -402,7 +402,7 @@ PUBLIC = [
         "syncthreads",
         "scale(x, y, n)\nsyncthreads()",
     ),
-    in_public("'scale' gets no value for the parameter 'n'", "scale", "scale(x, y)"),
+    in_public("'scale': missing a required argument: 'n'", "scale", "scale(x, y)"),
     in_public(
         "the parameter 'x' of 'scale' is f32[8], and got a pointer ~f32", "scale", "scale(y, y, n)"
     ),
