@@ -54,13 +54,7 @@ def _is_import(depth: int) -> bool:
 
 
 def missing(module: str, name: str, sources: Sequence[str] = ()) -> Exception:
-    """Return the error that the `__getattr__` of a module raises.
-
-    Args:
-        module: the module.
-        name: the name that it lacks.
-        sources: the modules whose names it re-exports.
-    """
+    """Return the error that the `__getattr__` of a module raises."""
     hint = instead_of(name, module, ANY_MODULE)
     if hint is not None:
         # `from module import name` drops the message of an AttributeError; `hasattr` and pickle,

@@ -83,9 +83,6 @@ class CompiledModule:
     That is the function of this name, or the only one. `module["name"](...)` and `module.name(...)`
     run another one.
 
-    Args:
-        ir_module: the functions as IR.
-
     Raises:
         PassError: a pass failed.
     """
@@ -185,11 +182,6 @@ class CompiledFunction:
 
     They run on the device of the tensors, on a GPU on torch's current stream. Under `torch.compile`
     a call becomes a torch operator.
-
-    Args:
-        function: the function.
-        op: the lowered function.
-        kernels: loads the kernels of the module.
     """
 
     def __init__(self, function: HostFunction, op: FuncOp, kernels: LoadedKernels) -> None:

@@ -27,10 +27,6 @@ class Arguments:
         written: for each whether the function may write its memory.
         optional: for each whether it may be None; by default none may.
         may_alias: whether written tensors may overlap others.
-
-    Attributes:
-        parameters: see above.
-        written: see above.
     """
 
     def __init__(

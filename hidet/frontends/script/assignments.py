@@ -16,7 +16,7 @@ from hidet.frontends.script.syntax_analysis import are_assigned, are_changed
 from hidet.frontends.script.tensor_slices import lane_at
 from hidet.frontends.script.tensors import LANES, Lanes, Pointer, Tensor, load_at, store_at
 from hidet.frontends.script.types import I32, INDEX, ScalarType, TensorType, scalar_type
-from hidet.frontends.script.variables import Variable, adapt, make_variable
+from hidet.frontends.script.variables import Variable, adapt_type, make_variable
 from hidet.frontends.script.vectors import Vector, VectorVariable
 
 Result = TypeVar("Result")
@@ -161,7 +161,7 @@ class Assignments(Expressions):
         scope = self.scopes.find(target.id)
         bound = None if scope is None else scope.names[target.id]
         if isinstance(bound, Variable):
-            adapt(bound, value)
+            adapt_type(bound, value)
         self.assign_name(target.id, self._changed(node, self.evaluate(target), value))
 
     def _changed(self, node: ast.AugAssign, old: object, value: object) -> object:

@@ -129,7 +129,7 @@ def _named(barrier: object, count: object) -> tuple[SSAValue, int]:
     if isinstance(barrier, int):
         known_number("the number of a barrier", barrier, range(NAMED_BARRIERS))
     threads = known_number(
-        "the number of threads that meet",
+        "the number of threads",
         block if count is None else count,
         range(WARP, block + 1, WARP) or (WARP,),
     )

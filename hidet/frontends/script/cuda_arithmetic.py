@@ -16,7 +16,7 @@ from hidet.frontends.script.scalars import Scalar, binary, convert, scalar_of
 from hidet.frontends.script.tensors import Pointer, store_at
 from hidet.frontends.script.tracing import insert
 from hidet.frontends.script.types import ElementType, ScalarType, VectorType, element_type
-from hidet.frontends.script.vectors import Vector, is_paired, packed, pair_type, whole_of
+from hidet.frontends.script.vectors import Vector, is_paired, joined_value, packed, pair_type
 
 fast_exp2, fast_log2, fast_sin, fast_cos, fast_tanh, fast_rcp, fast_rsqrt, fast_sqrt = (
     instruction(
@@ -219,7 +219,7 @@ def _regrouped(parts: list[SSAValue], source: ScalarType, kind: ElementType) -> 
 
 def _joined(group: list[SSAValue], target: ScalarType) -> SSAValue:
     """Return elements joined into one; if they were split from one value, that."""
-    whole = whole_of(group)
+    whole = joined_value(group)
     if whole is not None and whole.type == target.ir:
         return whole
     return insert(JoinOp(group if whole is None else [whole], target.ir)).result

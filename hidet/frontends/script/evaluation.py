@@ -32,7 +32,7 @@ from hidet.frontends.script.scopes import Scopes
 from hidet.frontends.script.signature import bind, evaluated_defaults, signature_of, unpack
 from hidet.frontends.script.source import Source
 from hidet.frontends.script.syntax_analysis import assigned_names, refusal
-from hidet.frontends.script.tensor_slices import attribute_of, is_part, lanes_of, moved, part_of
+from hidet.frontends.script.tensor_slices import attribute_of, is_part, lanes_of, offset_by, part_of
 from hidet.frontends.script.tensors import LANES, Pointer, Tensor, address_of, load_at
 from hidet.frontends.script.tracing import current
 from hidet.frontends.script.types import BOOL, ScalarType, plain_number
@@ -86,7 +86,7 @@ class Expressions(ast.NodeVisitor):
             hint=f"did you mean '{near[0]}'?" if near else "assign or import it before",
         )
 
-    def known(self, path: Sequence[str]) -> object:
+    def python_value(self, path: Sequence[str]) -> object:
         """Return the Python value of a dotted path, or None."""
         first, *attributes = path
         scope = self.scopes.find(first)
@@ -99,17 +99,12 @@ class Expressions(ast.NodeVisitor):
         """Return a literal."""
         return node.value
 
-    def visit_Tuple(self, node: ast.Tuple) -> object:
-        """Return a tuple."""
-        return tuple(self._elements(node.elts))
+    def visit_List(self, node: ast.List | ast.Tuple | ast.Set) -> object:
+        """Return a list, a tuple or a set."""
+        kind = {ast.List: list, ast.Tuple: tuple, ast.Set: set}[type(node)]
+        return kind(self._elements(node.elts))
 
-    def visit_List(self, node: ast.List) -> object:
-        """Return a list."""
-        return self._elements(node.elts)
-
-    def visit_Set(self, node: ast.Set) -> object:
-        """Return a set."""
-        return set(self._elements(node.elts))
+    visit_Tuple = visit_Set = visit_List
 
     def _elements(self, nodes: Sequence[ast.expr]) -> list[object]:
         """Return the values of expressions; starred ones are unpacked."""
@@ -221,8 +216,8 @@ class Expressions(ast.NodeVisitor):
         if is_cheap(block):
             current().adopt(block)
             return binary("&" if is_and else "|", condition, other)
-        with current().arm() as known:
-            fixed = known, constant(not is_and, BOOL)
+        with current().arm() as constant_arm:
+            fixed = constant_arm, constant(not is_and, BOOL)
         right = block, other
         then, otherwise = (right, fixed) if is_and else (fixed, right)
         return branch_of(condition, then, otherwise)
@@ -277,15 +272,15 @@ class Expressions(ast.NodeVisitor):
             return self.evaluate(whole)
         base = self.component(whole)
         if isinstance(base, Tensor | Pointer) and base.lanes > 1:
-            place = self.place(base, whole)
-            return lanes_of(place) if isinstance(place, Pointer) else place
+            found = self.location(base, whole)
+            return lanes_of(found) if isinstance(found, Pointer) else found
         return self.subscript_of(base, whole)
 
     def subscript_of(self, base: object, node: ast.Subscript) -> object:
         """Load an element of a tensor, or subscript a Python value."""
         if isinstance(base, Tensor | Pointer):
-            place = self.place(base, node)
-            return place if isinstance(place, Tensor) else load_at(place)
+            found = self.location(base, node)
+            return found if isinstance(found, Tensor) else load_at(found)
         key = self.evaluate(node.slice)
         if isinstance(key, Scalar):
             what = "has numbered elements" if isinstance(base, Vector) else "exists"
@@ -297,15 +292,15 @@ class Expressions(ast.NodeVisitor):
 
     def address(self, base: Tensor | Pointer, node: ast.Subscript) -> Pointer:
         """Return the address of an element."""
-        place = self.place(base, node)
-        if isinstance(place, Tensor):
+        found = self.location(base, node)
+        if isinstance(found, Tensor):
             raise ScriptError(
                 f"this is a part of {describe(base)}, and no element of it",
                 hint="give one index for each dimension",
             )
-        return place
+        return found
 
-    def place(self, base: Tensor | Pointer, node: ast.Subscript) -> Pointer | Tensor:
+    def location(self, base: Tensor | Pointer, node: ast.Subscript) -> Pointer | Tensor:
         """Return the address of an element, or a slice of a tensor."""
         key = self.evaluate(node.slice)
         several = isinstance(key, tuple | list)
@@ -313,7 +308,7 @@ class Expressions(ast.NodeVisitor):
         if isinstance(base, Tensor):
             make = part_of if is_part(base, indices) else address_of
             return make(base, indices)
-        return moved(base, indices)
+        return offset_by(base, indices)
 
     def visit_Slice(self, node: ast.Slice) -> object:
         """Return a slice."""
@@ -372,14 +367,11 @@ class Expressions(ast.NodeVisitor):
         return {name: value for name, value in self.scopes.flat().items() if name not in own}
 
     def visit_ListComp(self, node: ast.ListComp | ast.GeneratorExp | ast.SetComp) -> object:
-        """Evaluate a list comprehension at compile time."""
-        return [value for (value,) in self._comprehend([node.elt], node.generators)]
+        """Evaluate a comprehension at compile time."""
+        values = [value for (value,) in self._comprehend([node.elt], node.generators)]
+        return set(values) if isinstance(node, ast.SetComp) else values
 
-    visit_GeneratorExp = visit_ListComp
-
-    def visit_SetComp(self, node: ast.SetComp) -> object:
-        """Evaluate a set comprehension at compile time."""
-        return {value for (value,) in self._comprehend([node.elt], node.generators)}
+    visit_GeneratorExp = visit_SetComp = visit_ListComp
 
     def visit_DictComp(self, node: ast.DictComp) -> object:
         """Evaluate a dict comprehension at compile time."""
@@ -412,7 +404,7 @@ class Expressions(ast.NodeVisitor):
             raise self.source.error(
                 node,
                 f"{describe(value)} is not iterable at compile time",
-                "lists, tuples and ranges of known numbers can",
+                "lists, tuples and compile-time ranges are",
             )
         return list(value)  # pyright: ignore[reportArgumentType, reportUnknownVariableType]
 

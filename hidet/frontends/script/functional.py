@@ -10,7 +10,7 @@ from hidet.errors import ScriptError
 from hidet.frontends.script.messages import describe
 from hidet.frontends.script.pointers import are_equal
 from hidet.frontends.script.scalars import Scalar, binary, convert, select, unary
-from hidet.frontends.script.tensors import Pointer, Tensor, first_of, load_at
+from hidet.frontends.script.tensors import Pointer, Tensor, first_address, load_at
 from hidet.frontends.script.types import BOOL, scalar_type
 
 
@@ -35,11 +35,11 @@ def _logic(operator: str, one: object, other: object) -> object:
     for known, rest in ((one, other), (other, one)):
         if not isinstance(known, Scalar):
             decided = bool(known) == (operator == "|")
-            return bool(known) if decided else _truth(rest)
-    return binary(operator, _truth(one), _truth(other))
+            return bool(known) if decided else _as_bool(rest)
+    return binary(operator, _as_bool(one), _as_bool(other))
 
 
-def _truth(value: object) -> object:
+def _as_bool(value: object) -> object:
     """Return a value as a bool."""
     return convert(value, BOOL) if isinstance(value, Scalar) else bool(value)
 
@@ -66,7 +66,7 @@ def is_constant(*values: object) -> bool:
 
 def address(v: object) -> Pointer:
     """Return the address of an element, `address(x[i])`, or of a tensor's first element."""
-    pointer = first_of(v)
+    pointer = first_address(v)
     if not isinstance(pointer, Pointer):
         raise ScriptError(f"{describe(v)} has no address", hint="an element has one: address(x[i])")
     return pointer

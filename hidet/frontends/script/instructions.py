@@ -17,7 +17,7 @@ from hidet.dialects.task.layout import map_of
 from hidet.errors import ScriptError
 from hidet.frontends.script.messages import describe
 from hidet.frontends.script.scalars import Scalar, convert
-from hidet.frontends.script.tensors import Pointer, element_at, first_of
+from hidet.frontends.script.tensors import Pointer, element_at, first_address
 from hidet.frontends.script.tracing import insert
 from hidet.frontends.script.types import I32, type_of_ir
 
@@ -91,16 +91,9 @@ _PLACES = {"local": "registers", "shared": "shared memory", "global": "global me
 
 
 def operand_at(function: str, operand: Operand, value: object, count: int) -> Element:
-    """Return the first element of an operand: an address, or a whole tensor.
-
-    Args:
-        function: the name of the function, in messages.
-        operand: the entry of the instruction table.
-        value: the argument.
-        count: the number of elements.
-    """
+    """Return the first element of an operand: an address, or a whole tensor."""
     what = f"the operand '{operand.name}' of {function}"
-    pointer = first_of(value)
+    pointer = first_address(value)
     if not isinstance(pointer, Pointer):
         raise ScriptError(
             f"{what} is an address, not {describe(value)}",
@@ -111,14 +104,14 @@ def operand_at(function: str, operand: Operand, value: object, count: int) -> El
     space = "local" if is_tile else str(space_of(kind).value)
     if space != operand.space:
         raise ScriptError(
-            f"{what} lies in {_PLACES[operand.space]}, but {describe(value)} in {_PLACES[space]}"
+            f"{what} is in {_PLACES[operand.space]}, but {describe(value)} in {_PLACES[space]}"
         )
     if operand.element is not None and str(pointer.element.ir) != operand.element:
         raise ScriptError(f"{what} has elements of {operand.element}, not of {pointer.element}")
     element = element_at(pointer)
     if is_tile and operand.fragment is not None and not ends_in(map_of(kind), operand.fragment):
         raise ScriptError(
-            f"{what} lies in registers as {operand.fragment}, but {describe(value)} as "
+            f"{what} is in registers as {operand.fragment}, but {describe(value)} as "
             f"{map_of(kind)}",
             hint="the layout of the tensor is a composition that ends in this map",
         )

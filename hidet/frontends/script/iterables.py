@@ -125,16 +125,7 @@ def tasks_of(
     bound: object = None,
     tile: Tensor | None = None,
 ) -> object:
-    """Return the tasks `tasks.on(worker)`, or the only task, `tasks.map(worker)`.
-
-    Args:
-        tasks: the mapping.
-        name: one of `WORKER_METHODS`.
-        worker: the worker.
-        bind_tuple: whether one-dimensional tasks are tuples.
-        bound: extents outside of which tasks are skipped.
-        tile: a register tile with this layout, whose elements are the tasks.
-    """
+    """Return the tasks `tasks.on(worker)`, or the only task, `tasks.map(worker)`."""
     extents, is_one = None, name in ("map", "single_task_of") and tasks.tasks_per_worker == 1
     if bound is not None:
         extents = check_shape(tuple(bound) if isinstance(bound, list | tuple) else (bound,))  # pyright: ignore[reportUnknownArgumentType]

@@ -49,7 +49,15 @@ class OpError(Exception):
         )
 
 
-def check_verbs(kernel: KernelOp) -> None:
+def check_cuda_kernel(kernel: KernelOp) -> None:
+    """Clean up and check a kernel of CUDA."""
+    _clean_up(kernel)
+    _check_workers(kernel)
+    _check_verbs(kernel)
+    _check_accesses(kernel)
+
+
+def _check_verbs(kernel: KernelOp) -> None:
     """Check that all workers of each block-level verb reach it."""
     verbs = [
         op for op in kernel.body.walk() if isinstance(op, CopyOp | MatmulOp | CombineOp | GroupOp)
@@ -90,7 +98,7 @@ def _check_group(group: GroupOp) -> None:
             )
 
 
-def check_workers(kernel: KernelOp) -> None:
+def _check_workers(kernel: KernelOp) -> None:
     """Check that the workers of each task mapping are as many as run its tasks.
 
     Extra threads must be masked by a branch, so that each one that remains has its task. Mappings
@@ -114,7 +122,7 @@ def check_workers(kernel: KernelOp) -> None:
         )
 
 
-def check_accesses(kernel: KernelOp) -> None:
+def _check_accesses(kernel: KernelOp) -> None:
     """Check that loops with constant bounds do not index out of bounds.
 
     Accesses in branches, or after an assertion or a loop that may not terminate, are not checked.
@@ -198,7 +206,7 @@ def check_public(function: FuncOp) -> None:
 
 
 def check_cpu_kernel(kernel: KernelOp) -> None:
-    """Check that a CPU kernel has no CUDA operations and no data races on variables."""
+    """Clean up a CPU kernel, and check that it has no CUDA operations and no data races."""
     for op in kernel.body.walk():
         if PARALLEL in op.attributes:
             _check_parallel(op)
@@ -211,6 +219,8 @@ def check_cpu_kernel(kernel: KernelOp) -> None:
                 f"{'shared memory' if is_shared else op.name}",
                 "leave it out, or make the function a cuda_kernel",
             )
+    _clean_up(kernel)
+    _check_accesses(kernel)
 
 
 def _check_parallel(loop: Operation) -> None:
@@ -223,11 +233,11 @@ def _check_parallel(loop: Operation) -> None:
             raise OpError(
                 op,
                 f"the iterations of a parallel loop share the variable '{op.memref.name_hint}'",
-                "give it its first value inside of the loop, or write to a tensor",
+                "initialize it inside of the loop, or write to a tensor",
             )
 
 
-def clean_up(kernel: KernelOp) -> None:
+def _clean_up(kernel: KernelOp) -> None:
     """Remove dead code, and narrow conversions of indices to floats to 32 bits where possible."""
     drop_dead_code(kernel)
     forms: IndexForms | None = None

@@ -21,12 +21,9 @@ from hidet.escape import to_ascii
 from hidet.frontends.script.attributes import KERNELS, KINDS, Attributes
 from hidet.frontends.script.kernel_checks import (
     OpError,
-    check_accesses,
     check_cpu_kernel,
+    check_cuda_kernel,
     check_public,
-    check_verbs,
-    check_workers,
-    clean_up,
 )
 from hidet.frontends.script.launches import (
     LAUNCH,
@@ -38,7 +35,13 @@ from hidet.frontends.script.launches import (
     operand,
 )
 from hidet.frontends.script.messages import describe
-from hidet.frontends.script.parameters import entry_parameters, grouped, passed, spread, value_of
+from hidet.frontends.script.parameters import (
+    convert_argument,
+    entry_parameters,
+    flatten_arguments,
+    group_arguments,
+    script_value,
+)
 from hidet.frontends.script.pointers import VoidPointer
 from hidet.frontends.script.python_calls import PYTHON_BUILTINS
 from hidet.frontends.script.scalars import Scalar, convert, is_number, scalar_of
@@ -192,13 +195,13 @@ class ScriptFunction:
     def trace(self) -> Kernel | HostFunction:
         """Trace an entry: a kernel or a public function."""
         assert self.runs_as is not None
-        parameters = entry_parameters(self.source, self.annotations, self._what)
+        parameters = entry_parameters(self.source, self.annotations, self._entry_noun)
         entry = Block(arg_types=[parameter.type.ir for parameter in parameters])
         arguments: list[object] = []
         for parameter, argument in zip(parameters, entry.args, strict=True):
             argument.name_hint = hint_of(parameter.name)
-            arguments.append(value_of(argument, parameter.type))
-        given = grouped(self.source.function.args, self.annotations, arguments)
+            arguments.append(script_value(argument, parameter.type))
+        given = group_arguments(self.source.function.args, self.annotations, arguments)
         emitter = Emitter(entry, self.runs_as)
         emitter.module = self.module
         with tracing(emitter):
@@ -206,8 +209,8 @@ class ScriptFunction:
             parameters = tuple(map(_resolved, parameters, arguments))
             try:
                 self.traced = self._traced(entry, parameters, returned)
-            except OpError as misuse:
-                raise misuse.located(self.source) from misuse
+            except OpError as error:
+                raise error.located(self.source) from error
         if emitter.shape.label is not None:
             self.traced.op.attributes[LABEL] = StringAttr(to_ascii(emitter.shape.label))
         return self.traced
@@ -220,7 +223,8 @@ class ScriptFunction:
             return self._public(entry, parameters, returned)
         if returned is not None:
             raise self.source.error(
-                self.source.function, f"the {self._what} '{self.name}' returns {describe(returned)}"
+                self.source.function,
+                f"the {self._entry_noun} '{self.name}' returns {describe(returned)}",
             )
         if self.runs_as == "cpu_kernel":
             return self._cpu_kernel(entry, parameters)
@@ -264,10 +268,7 @@ class ScriptFunction:
         current().name_ids()
         fence_accumulators(op)
         launch = launch_function(parameters, op, given)
-        clean_up(op)
-        check_workers(op)
-        check_verbs(op)
-        check_accesses(op)
+        check_cuda_kernel(op)
         return Kernel(name, parameters, op, launch)
 
     def _set_cluster(self, op: KernelOp, cluster: tuple[int, int, int]) -> None:
@@ -289,8 +290,6 @@ class ScriptFunction:
         op.mark_arguments(UNSIGNED, [_is_unsigned(each.type) for each in parameters])
         current().locate(op)
         check_cpu_kernel(op)
-        clean_up(op)
-        check_accesses(op)
         return Kernel(op.sym_name.data, parameters, op, launch_function(parameters, op, ()))
 
     def _public(
@@ -327,7 +326,7 @@ class ScriptFunction:
         return name
 
     @property
-    def _what(self) -> str:
+    def _entry_noun(self) -> str:
         return "function" if self.kind == "public" else "kernel"
 
     def __call__(self, *arguments: object, **keywords: object) -> object:
@@ -344,7 +343,7 @@ class ScriptFunction:
             return None
         body = self.source.function.body
         values = {
-            name: passed(
+            name: convert_argument(
                 self._named(name),
                 self.annotations.get(name),
                 value,
@@ -371,7 +370,7 @@ class ScriptFunction:
         on_cpu = self.kind == "public" and caller == "cpu_kernel"
         if self.is_entry and caller != "public" and not on_cpu:
             raise ScriptError(
-                f"the {self._what} '{self.name}' cannot be called from a kernel",
+                f"the {self._entry_noun} '{self.name}' cannot be called from a kernel",
                 hint="move the shared code into a function without a grid and a block",
             )
         side = {"cuda_internal": "cuda_kernel", "cpu_internal": "cpu_kernel"}.get(self.kind or "")
@@ -391,10 +390,10 @@ class ScriptFunction:
                 f"the kernel '{self.name}' is in another module than the function that calls it",
                 hint="define both under one 'with hidet.script_module():'",
             )
-        values = spread(self.annotations, given, self._named)
+        values = flatten_arguments(self.annotations, given, self._named)
         operands: list[SSAValue] = []
         for value, parameter in zip(values, self.traced.parameters, strict=True):
-            taken = passed(
+            taken = convert_argument(
                 self._named(parameter.name),
                 parameter.type,
                 value,

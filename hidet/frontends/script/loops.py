@@ -50,7 +50,7 @@ class Loops(Assignments):
         self._check_else(node, "for")
         over = self.evaluate(node.iter)
         match over:
-            case Range() if self._picks(node, over):
+            case Range() if self._indexes_python_values(node, over):
                 return self._unrolled(node)
             case Range():
                 self._grid_loop(node, [over], single=True)
@@ -80,12 +80,12 @@ class Loops(Assignments):
                 "set a variable where the loop is left by 'break', and test it after the loop",
             )
 
-    def _picks(self, node: ast.For, over: Range) -> bool:
+    def _indexes_python_values(self, node: ast.For, over: Range) -> bool:
         """Return whether the body subscripts Python values by the loop's compile-time index."""
         if not isinstance(node.target, ast.Name) or not over.is_known:
             return False
         return any(
-            isinstance(self.known(path), list | tuple | dict)
+            isinstance(self.python_value(path), list | tuple | dict)
             for path in subscripted_paths(node.body, node.target.id)
         )
 
@@ -156,7 +156,7 @@ class Loops(Assignments):
                 return None
             if not pending:
                 raise self.source.error(
-                    node, "this loop never ends", "leave it by 'break', or give it a condition"
+                    node, "this loop never ends", "exit by 'break', or give it a condition"
                 )
             self._insert_while(pending, None, body)
         if all(taken_exit.kind == "return" for taken_exit in pending):

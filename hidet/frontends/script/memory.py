@@ -21,10 +21,10 @@ from hidet.frontends.script.attributes import check_shared_bytes
 from hidet.frontends.script.messages import describe
 from hidet.frontends.script.pointers import VoidPointer
 from hidet.frontends.script.scalars import Index, Scalar, is_integer
-from hidet.frontends.script.tensors import Pointer, Tensor, access_bytes, align, first_of
+from hidet.frontends.script.tensors import Pointer, Tensor, access_bytes, align, first_address
 from hidet.frontends.script.tracing import current, insert
 from hidet.frontends.script.types import TensorType, check_shape, element_type
-from hidet.frontends.script.variables import marked
+from hidet.frontends.script.variables import mark_sign
 from hidet.mapping import SwizzledLayout, TaskMap, repeat
 
 
@@ -49,7 +49,7 @@ def register_tensor(dtype: object, shape: object = None, layout: object = None) 
     shape = tasks.shape
     if kind.lanes > 1:  # a thread holds all elements of a vector
         tasks = tasks.lift(0, 1) * repeat(*[1] * tasks.rank, kind.lanes)
-    memory = marked(current().register_tile(kind.element.ir, tasks), kind.element)
+    memory = mark_sign(current().register_tile(kind.element.ir, tasks), kind.element)
     return Tensor(memory, kind.dtype, shape)
 
 
@@ -70,7 +70,7 @@ def shared_tensor(dtype: object, shape: object = None, layout: object = None) ->
     tasks, _ = _layout(kind)
     if _is_spread(tasks):
         raise ScriptError(
-            f"the layout {tasks} spreads elements over threads, but shared memory belongs to all",
+            f"the layout {tasks} distributes elements over threads, but shared memory is not",
             hint="use row_major and column_major alone",
         )
     current().shared_bytes += prod(tasks.shape) * kind.dtype.nbytes
@@ -88,7 +88,7 @@ def _tensor_in(
     layout, swizzle = _layout(kind)
     extents = _memory_shape(layout)
     shape = extents if kind.lanes == 1 else (*extents, kind.lanes)
-    memory = marked(allocate(kind.element.ir, shape), kind.element)
+    memory = mark_sign(allocate(kind.element.ir, shape), kind.element)
     return Tensor(memory, kind.dtype, layout.shape, _digits(layout, extents), swizzle=swizzle)
 
 
@@ -119,13 +119,13 @@ def dynamic_shared_memory(byte_offset: object, dtype: object) -> Pointer:
     size, element = kind.nbytes, kind.element
     if byte_offset % size or not 0 <= byte_offset <= total - size:
         raise ScriptError(
-            f"{kind} cannot lie at byte {byte_offset} of {total} bytes of shared memory",
+            f"{kind} does not fit at byte {byte_offset} of {total} bytes of shared memory",
             hint=f"a multiple of {size} below attrs.cuda.dynamic_smem_bytes, which is set before",
         )
     count = (total - byte_offset) // size * kind.lanes
     memory = MemRefType(element.ir, [count], NoneAttr(), SpaceAttr(Space.SHARED))
     op = insert(DynamicSharedOp(byte_offset, memory))
-    return Pointer(marked(op.result, element), kind, (0,))
+    return Pointer(mark_sign(op.result, element), kind, (0,))
 
 
 def tensor(
@@ -260,7 +260,7 @@ def as_tensor_pointer(
     if layout is not None:
         known, swizzle = _layout(TensorType(dtype, shape, layout))
         if _is_spread(known):
-            raise ScriptError(f"the layout {known} spreads elements over threads")
+            raise ScriptError(f"the layout {known} distributes elements over threads")
         return Tensor(pointer.memory, kind, known.shape, known, start, swizzle)
     return Tensor(pointer.memory, kind, _extents(shape), None, start)
 
@@ -329,7 +329,7 @@ def view(ptr: object, tp: object) -> Tensor | Registers:
         ptr: the tensor or the address.
         tp: the type, `f32[4, 8]`.
     """
-    pointer = first_of(ptr)
+    pointer = first_address(ptr)
     if isinstance(pointer, Pointer) and isinstance(tp, TensorType):
         part = part_of(pointer, tp)
         if part is not None:
@@ -343,33 +343,33 @@ def view(ptr: object, tp: object) -> Tensor | Registers:
     )
 
 
-def run_of(values: Sequence[object]) -> tuple[Pointer, int] | None:
+def consecutive_registers(values: Sequence[object]) -> tuple[Pointer, int] | None:
     """Return the first element and the length of consecutive registers; else None.
 
     The registers are those of a `view`, or named elements of a tensor of 32-bit elements.
     """
-    places: list[tuple[Pointer, int]] = []
+    elements: list[tuple[Pointer, int]] = []
     for value in values:
         if isinstance(value, Registers):
             step = value.type.element.bits // value.pointer.element.bits
-            places.append((value.pointer, value.first * step))
+            elements.append((value.pointer, value.first * step))
         elif isinstance(value, Scalar) and isinstance(load := value.ssa.owner, memref.LoadOp):
             numbers = [known_index(index) for index in load.indices]
             known = [number for number in numbers if number is not None]
             if not known or len(known) < len(numbers):
                 return None
             first = Pointer(load.memref, value.type, (*known[:-1], 0))
-            places.append((first, known[-1]))
+            elements.append((first, known[-1]))
         else:
             return None
-    if not places:
+    if not elements:
         return None
-    pointer, start = places[0]
+    pointer, start = elements[0]
     step = 32 // pointer.element.bits
-    for number, (other, place) in enumerate(places):
+    for number, (other, index) in enumerate(elements):
         if other.memory is not pointer.memory or other.indices != pointer.indices:
             return None
-        if place != start + number * step:
+        if index != start + number * step:
             return None
     *outer, last = pointer.indices
-    return replace(pointer, indices=(*outer, last + start)), len(places) * step
+    return replace(pointer, indices=(*outer, last + start)), len(elements) * step

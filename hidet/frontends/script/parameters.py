@@ -1,4 +1,4 @@
-"""Parameters of script functions, and how arguments are passed to them."""
+"""Parameters of script functions, and how arguments are convert_argument to them."""
 
 import ast
 from collections.abc import Callable, Mapping, Sequence
@@ -62,11 +62,6 @@ def entry_parameters(
     """Return the parameters of an entry.
 
     A list of types gives several, and a vector one per element.
-
-    Args:
-        source: the function.
-        annotations: the annotations of its parameters.
-        what: "kernel" or "function".
     """
     node = source.function.args
     for each in (node.vararg, *node.kwonlyargs, *node.defaults):
@@ -102,8 +97,8 @@ def _parameter(name: str, kind: object, what: str) -> Parameter:
         raise ScriptError(f"the parameter '{name}' of a {what} has no type", hint=f"{name}: f32[n]")
     if isinstance(kind, TensorType) and kind.is_spread:
         raise ScriptError(
-            f"the layout {kind.layout} spreads elements over threads, but '{name}' lies in global "
-            "memory",
+            f"the layout {kind.layout} distributes elements over threads, but '{name}' is in "
+            "global memory",
             hint="use row_major and column_major alone",
         )
     if isinstance(kind, TensorMapType):
@@ -112,7 +107,7 @@ def _parameter(name: str, kind: object, what: str) -> Parameter:
     return Parameter(name, kind if is_memory else scalar_type(kind))
 
 
-def value_of(argument: BlockArgument, kind: object) -> object:
+def script_value(argument: BlockArgument, kind: object) -> object:
     """Return the script value of an IR parameter."""
     match kind:
         case TensorType():
@@ -128,7 +123,7 @@ def value_of(argument: BlockArgument, kind: object) -> object:
             return Scalar(argument, kind)
 
 
-def grouped(
+def group_arguments(
     node: ast.arguments, annotations: Mapping[str, object], values: Sequence[object]
 ) -> dict[str, object]:
     """Return the values by parameter name; type lists and vectors are reassembled."""
@@ -144,7 +139,7 @@ def grouped(
     return found
 
 
-def spread(
+def flatten_arguments(
     annotations: Mapping[str, object],
     given: Mapping[str, object],
     named: Callable[[str], str],
@@ -164,7 +159,9 @@ def spread(
     return values
 
 
-def passed(what: str, kind: object, value: object, *, is_launch: bool, is_changed: bool) -> object:
+def convert_argument(
+    what: str, kind: object, value: object, *, is_launch: bool, is_changed: bool
+) -> object:
     """Return an argument as its parameter takes it.
 
     Args:
@@ -180,20 +177,20 @@ def passed(what: str, kind: object, value: object, *, is_launch: bool, is_change
             return value
         case TypeList():
             return tuple(
-                passed(what, one, each, is_launch=is_launch, is_changed=is_changed)
+                convert_argument(what, one, each, is_launch=is_launch, is_changed=is_changed)
                 for one, each in zip(kind.types, kind.values(what, value), strict=True)
             )
         case TensorType():
             if isinstance(value, Pointer) and not is_launch:
                 taken = part_of(value, kind) or value
-            is_taken = isinstance(taken, Tensor) and _fits(taken, kind, is_launch)
+            is_taken = isinstance(taken, Tensor) and _matches(taken, kind, is_launch)
         case TensorMapType():
             is_taken = isinstance(value, TensorMap) and value.type == kind
         case PointerType(is_void=True) if not is_launch:
             taken = NULL if value is None else value
             is_taken = isinstance(taken, Tensor | Pointer | VoidPointer | NullPointer)
         case PointerType():
-            taken = _pointer(kind, value, is_launch)
+            taken = _pointer_argument(kind, value, is_launch)
             is_taken = (isinstance(taken, NullPointer) and not is_launch) or (
                 isinstance(taken, Pointer) and (kind.is_void or taken.dtype == kind.dtype)
             )
@@ -206,10 +203,10 @@ def passed(what: str, kind: object, value: object, *, is_launch: bool, is_change
         raise ScriptError(f"{what} is {kind}, and got {describe(value)}")
     if not isinstance(kind, ScalarType):
         return taken
-    return number_as(value, kind, is_changed=is_launch or is_changed)
+    return convert_number(value, kind, is_changed=is_launch or is_changed)
 
 
-def number_as(value: object, kind: ScalarType, *, is_changed: bool) -> object:
+def convert_number(value: object, kind: ScalarType, *, is_changed: bool) -> object:
     """Convert a number to a type.
 
     An int or bool that is not assigned to stays a compile-time constant.
@@ -222,7 +219,7 @@ def number_as(value: object, kind: ScalarType, *, is_changed: bool) -> object:
     return convert(value, kind)
 
 
-def _fits(value: Tensor, kind: TensorType, is_launch: bool) -> bool:
+def _matches(value: Tensor, kind: TensorType, is_launch: bool) -> bool:
     """Return whether a tensor has a type; in a launch, including its layout."""
     if (value.dtype, value.shape) != (kind.dtype, kind.shape):
         return False
@@ -232,7 +229,7 @@ def _fits(value: Tensor, kind: TensorType, is_launch: bool) -> bool:
     return not is_launch or (value.layout, value.swizzle) == (taken.layout, taken.swizzle)
 
 
-def _pointer(kind: PointerType, value: object, is_launch: bool) -> object:
+def _pointer_argument(kind: PointerType, value: object, is_launch: bool) -> object:
     """Return a pointer argument: a pointer, or a tensor that covers its memory."""
     if value is None and not is_launch:
         return NULL

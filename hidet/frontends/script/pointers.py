@@ -15,10 +15,10 @@ from hidet.dialects.shaped import memref_type
 from hidet.errors import ScriptError
 from hidet.frontends.script.messages import Value, describe
 from hidet.frontends.script.scalars import Index, Scalar, binary, constant
-from hidet.frontends.script.tensors import Pointer, align, element_at, first_of
+from hidet.frontends.script.tensors import Pointer, align, element_at, first_address
 from hidet.frontends.script.tracing import insert
 from hidet.frontends.script.types import U8, U64, ElementType, PointerType, ScalarType
-from hidet.frontends.script.variables import marked
+from hidet.frontends.script.variables import mark_sign
 
 
 class VoidPointer(Value):
@@ -67,7 +67,7 @@ NULL = NullPointer()
 
 def cast_pointer(value: object, kind: PointerType) -> Pointer | VoidPointer | NullPointer:
     """Cast a value to a pointer type, as C does."""
-    address = first_of(value)
+    address = first_address(value)
     if is_null(value):
         return NULL
     if isinstance(address, VoidPointer):
@@ -85,7 +85,7 @@ def retyped(pointer: Pointer, dtype: ElementType) -> Pointer:
     kind, element = memref_type(pointer.memory), dtype.element
     if space_of(kind) is Space.REGISTER:
         raise ScriptError(
-            f"{describe(pointer)} points into a tensor that is spread over threads",
+            f"{describe(pointer)} points into a tensor that is distributed over threads",
             hint="take a tensor that each thread has for itself: register_tensor('f32', [n])",
         )
     align(pointer.memory, min(dtype.nbytes, 16))
@@ -93,7 +93,7 @@ def retyped(pointer: Pointer, dtype: ElementType) -> Pointer:
         return replace(pointer, dtype=dtype)
     target = MemRefType(element.ir, [DYNAMIC_INDEX], NoneAttr(), kind.memory_space)
     view = insert(ViewOp(element_at(pointer), target))
-    return Pointer(marked(view.result, element), dtype, (0,))
+    return Pointer(mark_sign(view.result, element), dtype, (0,))
 
 
 def is_null(value: object) -> bool:
@@ -103,7 +103,7 @@ def is_null(value: object) -> bool:
 
 def address_number(value: object) -> Scalar:
     """Return an address as a u64."""
-    value = first_of(value)
+    value = first_address(value)
     if isinstance(value, VoidPointer):
         value = value.of(value.element or U64)
     if is_null(value):

@@ -120,7 +120,7 @@ def python_attribute(base: object, name: str) -> object:
         return getattr(base, name)
     except AttributeError as error:
         if "has no attribute" not in str(error):
-            raise  # it says itself what is wrong
+            raise  # raised by the attribute itself
     found: Sequence[str] = getattr(base, "__all__", dir(base))
     names = [each for each in found if not each.startswith("_") and each != "name"]
     near = difflib.get_close_matches(name, names, 1)

@@ -13,7 +13,7 @@ from hidet.errors import ScriptError
 from hidet.frontends.script.exits import Ended, Exits
 from hidet.frontends.script.loops import Loops
 from hidet.frontends.script.messages import describe
-from hidet.frontends.script.parameters import number_as
+from hidet.frontends.script.parameters import convert_number
 from hidet.frontends.script.scalars import Scalar, common_kind, convert, is_number, negated
 from hidet.frontends.script.scopes import Scopes
 from hidet.frontends.script.signature import bind
@@ -137,7 +137,7 @@ class Statements(Loops):
         """Convert a value to a type, if there is one."""
         if kind is None or value is None:
             return value
-        return number_as(value, kind, is_changed=is_changed)
+        return convert_number(value, kind, is_changed=is_changed)
 
     # Simple statements.
 

@@ -122,9 +122,9 @@ def _path(node: ast.expr) -> tuple[str, ...] | None:
 
 
 REFUSED: dict[type[ast.AST], tuple[str, str]] = {
-    ast.AsyncFunctionDef: ("'async def'", "threads wait for each other by syncthreads()"),
+    ast.AsyncFunctionDef: ("'async def'", "synchronize threads by syncthreads()"),
     ast.ClassDef: ("'class'", "define it outside, and use its objects here"),
-    ast.Delete: ("'del'", "leave it out; a name ends with the block that it stands in"),
+    ast.Delete: ("'del'", "leave it out; a name ends with its block"),
     ast.Global: ("'global'", "write to a tensor, or let a function return the value"),
     **dict.fromkeys((ast.Import, ast.ImportFrom), ("'import'", "import at the top of the file")),
     ast.Match: ("'match'", "use 'if' and 'elif'"),

@@ -19,7 +19,7 @@ from hidet.dialects.shaped import memref_type
 from hidet.dialects.task.layout import map_of
 from hidet.errors import ScriptError
 from hidet.frontends.script.instructions import instruction, known_number, operand_at
-from hidet.frontends.script.memory import run_of
+from hidet.frontends.script.memory import consecutive_registers
 from hidet.frontends.script.messages import describe
 from hidet.frontends.script.scalars import Scalar, convert, index_of
 from hidet.frontends.script.tensors import Pointer, Tensor, address_of
@@ -159,7 +159,7 @@ def ldmatrix(
         )
     count = _count_from(regs)
     if isinstance(regs, list | tuple):
-        run = run_of(cast("list[object]", regs))
+        run = consecutive_registers(cast("list[object]", regs))
         regs, count = run or (cast("object", regs), 0)
     if not isinstance(regs, Tensor | Pointer):
         raise ScriptError(
@@ -263,7 +263,7 @@ def wgmma_async(
     """
     if not isinstance(config, str) or config not in WGMMA:
         raise ScriptError(
-            f"there is no product {describe(config)}", hint=f"there is {', '.join(WGMMA)}"
+            f"there is no wgmma {describe(config)}", hint=f"there is {', '.join(WGMMA)}"
         )
     if scale_a != 1 or scale_b != 1:
         raise ScriptError(

@@ -62,7 +62,7 @@ def part_of(tensor: Tensor, indices: Sequence[object]) -> Tensor:
     )
 
 
-def moved(pointer: Pointer, indices: Sequence[object]) -> Pointer:
+def offset_by(pointer: Pointer, indices: Sequence[object]) -> Pointer:
     """Return the address `~p[i]`."""
     if len(indices) != 1:
         raise ScriptError(

@@ -21,7 +21,7 @@ from hidet.frontends.script.messages import Value, describe
 from hidet.frontends.script.scalars import Index, Scalar, as_index, convert, index_of, is_integer
 from hidet.frontends.script.tracing import current, insert
 from hidet.frontends.script.types import ElementType, OfElements, VectorType
-from hidet.frontends.script.variables import marked
+from hidet.frontends.script.variables import mark_sign
 from hidet.frontends.script.vectors import Vector
 from hidet.mapping import SwizzledLayout, TaskMap, repeat
 
@@ -130,7 +130,7 @@ class Pointer(Value, OfElements):
     dtype: ElementType
     indices: tuple[Index, ...]
 
-    def moved(self, offset: Index, dim: int) -> Pointer:
+    def offset_by(self, offset: Index, dim: int) -> Pointer:
         """Return the address at an offset along a dimension of the memref."""
         indices = list(self.indices)
         indices[dim] = _sum(indices[dim], offset)
@@ -138,13 +138,13 @@ class Pointer(Value, OfElements):
 
     def lane(self, number: Index) -> Pointer:
         """Return the address of an element of the vector pointed to."""
-        return replace(self.moved(number, -1), dtype=self.element)
+        return replace(self.offset_by(number, -1), dtype=self.element)
 
     def __add__(self, offset: Index) -> Pointer:
         if len(self.indices) == 1:
-            return self.moved(offset if self.lanes == 1 else offset * self.lanes, 0)
+            return self.offset_by(offset if self.lanes == 1 else offset * self.lanes, 0)
         if len(self.indices) == 2 and self.lanes > 1:
-            return self.moved(offset, 0)
+            return self.offset_by(offset, 0)
         raise ScriptError(
             "the address of an element of a tensor with several dimensions cannot be moved",
             hint=f"take the address of the element itself, ~x[i, j], or cast(p, ~{self.dtype})",
@@ -216,7 +216,7 @@ def address_of(tensor: Tensor, indices: Sequence[object]) -> Pointer:
     return Pointer(tensor.memory, tensor.dtype, tuple(at))
 
 
-def first_of(value: object) -> object:
+def first_address(value: object) -> object:
     """Return the address of the first element of a tensor; other values unchanged."""
     return address_of(value, [0] * len(value.shape)) if isinstance(value, Tensor) else value
 
@@ -251,10 +251,10 @@ def _linear(tensor: Tensor, start: Index, indices: Sequence[Index]) -> Index:
         numbers = _digits_of(tensor.layout, indices)
         terms = [number * d.weight for number, d in zip(numbers, digits, strict=True)]
     elif indices:
-        place, *others = indices
+        linear, *others = indices
         for index, extent in zip(others, tensor.shape[1:], strict=True):
-            place = as_index(place * as_index(extent) + index)
-        terms = [place]
+            linear = as_index(linear * as_index(extent) + index)
+        terms = [linear]
     for term in terms:
         start = _sum(start, term if tensor.lanes == 1 else term * tensor.lanes)
     return start
@@ -286,26 +286,26 @@ def store_at(value: object, pointer: Pointer) -> None:
 def _load_vector(pointer: Pointer, kind: VectorType) -> Vector:
     """Load a vector by the widest accesses, from registers element by element."""
     source = pointer
-    if run := _run(pointer):
+    if run := _access_lanes(pointer):
         source = registers_of(kind)
         for first in range(0, kind.lanes, run):
-            _copy_run(source.lane(first), pointer.lane(first), run)
+            _copy_lanes(source.lane(first), pointer.lane(first), run)
     return vector_in(source, kind)
 
 
 def _store_vector(pointer: Pointer, kind: VectorType, value: object) -> None:
     """Store a vector, or a broadcast scalar, as `_load_vector` loads it."""
-    vector, run = kind(value), _run(pointer)
+    vector, run = kind(value), _access_lanes(pointer)
     target = registers_of(kind) if run else pointer
     for lane, each in enumerate(vector):
         store_at(each, target.lane(lane))
     for first in range(0, kind.lanes, run) if run else ():
-        _copy_run(pointer.lane(first), target.lane(first), run)
+        _copy_lanes(pointer.lane(first), target.lane(first), run)
 
 
 def registers_of(kind: VectorType) -> Pointer:
     """Return a local array that can hold a vector."""
-    memory = marked(current().local_array(kind.element.ir, [kind.lanes]), kind.element)
+    memory = mark_sign(current().local_array(kind.element.ir, [kind.lanes]), kind.element)
     return Pointer(memory, kind if kind.lanes > 1 else kind.element, (0,))
 
 
@@ -328,7 +328,7 @@ def access_bytes(size: int) -> int:
     return max(width for width in VECTOR_BYTES if size % width == 0)
 
 
-def _run(pointer: Pointer) -> int:
+def _access_lanes(pointer: Pointer) -> int:
     """Return the number of elements per vectorized access; 0 for element by element."""
     if space_of(pointer.memory.type) in (Space.LOCAL, Space.REGISTER):
         return 0
@@ -336,7 +336,7 @@ def _run(pointer: Pointer) -> int:
     return run if run > 1 else 0
 
 
-def _copy_run(target: Pointer, source: Pointer, count: int) -> None:
+def _copy_lanes(target: Pointer, source: Pointer, count: int) -> None:
     """Insert one access to adjacent elements."""
     for each in (target, source):
         align(each.memory, count * each.element.nbytes)

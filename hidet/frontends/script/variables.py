@@ -30,7 +30,7 @@ _WITH_SIGN = (
 """Integer operations that depend on the sign."""
 
 
-def marked(memory: SSAValue, kind: ScalarType) -> SSAValue:
+def mark_sign(memory: SSAValue, kind: ScalarType) -> SSAValue:
     """Mark memory of unsigned integers as such, and return it."""
     if kind.is_unsigned:
         mark_unsigned(memory)
@@ -64,8 +64,8 @@ class Variable(Value):
         return scalar
 
     def write(self, value: object) -> None:
-        """Assign a value, converted to the variable's type, which may adapt first."""
-        adapt(self, value)
+        """Assign a value, converted to the variable's type, which may adapt_type first."""
+        adapt_type(self, value)
         insert(memref.StoreOp.get(convert(value, self.type).ssa, self.memory, []))
 
 
@@ -74,7 +74,7 @@ def make_variable(name: str, value: object, kind: ScalarType | None = None) -> V
     scalar = None if value is None else scalar_of(value, kind)
     is_open = kind is None and isinstance(value, int | float) and not isinstance(value, bool)
     kind = kind or (scalar.type if scalar is not None else F32)
-    memory = marked(current().local_array(kind.ir, []), kind)
+    memory = mark_sign(current().local_array(kind.ir, []), kind)
     memory.name_hint = hint_of(name)
     variable = Variable(memory, kind)
     if scalar is not None:
@@ -83,7 +83,7 @@ def make_variable(name: str, value: object, kind: ScalarType | None = None) -> V
     return variable
 
 
-def adapt(variable: Variable, value: object) -> None:
+def adapt_type(variable: Variable, value: object) -> None:
     """Change the type of a variable whose type is open to that of a value assigned or added to it.
 
     Raises:
@@ -91,7 +91,7 @@ def adapt(variable: Variable, value: object) -> None:
     """
     if variable.number is None or not (isinstance(value, Scalar) or is_number(value)):
         return
-    wanted = _wanted(variable.type, value)
+    wanted = _adapted_type(variable.type, value)
     if wanted == variable.type:
         return
     if not all(_can_become(read.ssa, variable.type, wanted) for read in variable.reads):
@@ -106,7 +106,7 @@ def adapt(variable: Variable, value: object) -> None:
     _change_type(variable, wanted)
 
 
-def _wanted(kind: ScalarType, value: object) -> ScalarType:
+def _adapted_type(kind: ScalarType, value: object) -> ScalarType:
     """Return the type of a variable of open type after a value is assigned or added.
 
     Accumulators of f16 and bf16 are f32, those of narrow integers and indices i32.
@@ -142,12 +142,12 @@ def _change_type(variable: Variable, wanted: ScalarType) -> None:
     old, memory, emitter = variable.type, variable.memory, current()
     variable.type = wanted
     if old.ir != wanted.ir:
-        place = emitter.insertion_point
+        saved = emitter.insertion_point
         for store in [use.operation for use in memory.uses]:
             if isinstance(store, memref.StoreOp):
                 emitter.insertion_point = InsertPoint.before(store)
                 _change_stored(store, old, wanted)
-        emitter.insertion_point = place
+        emitter.insertion_point = saved
         kind = MemRefType(wanted.ir, [], NoneAttr(), SpaceAttr(Space.LOCAL))
         variable.memory = memory = Rewriter.replace_value_with_new_type(memory, kind)
     for read in variable.reads:
@@ -156,7 +156,7 @@ def _change_type(variable: Variable, wanted: ScalarType) -> None:
             read.ssa = Rewriter.replace_value_with_new_type(read.ssa, wanted.ir)
             for op in [use.operation for use in read.ssa.uses]:
                 Rewriter.replace_op(op, [], [read.ssa])
-    marked(memory, wanted)
+    mark_sign(memory, wanted)
 
 
 def _change_stored(store: memref.StoreOp, old: ScalarType, wanted: ScalarType) -> None:

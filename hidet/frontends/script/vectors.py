@@ -21,7 +21,7 @@ from hidet.frontends.script.messages import describe
 from hidet.frontends.script.scalars import Lanewise, Scalar, binary, convert, is_number, operators
 from hidet.frontends.script.tracing import current, insert
 from hidet.frontends.script.types import ElementType, ScalarType, VectorType, common_type
-from hidet.frontends.script.variables import marked
+from hidet.frontends.script.variables import mark_sign
 
 
 class Vector(Lanewise):
@@ -100,7 +100,7 @@ class VectorVariable(Vector):
         for part in _parts_of(value):
             memory = current().local_array(part.type, [])
             memory.name_hint = hint_of(name)
-            self._parts.append(marked(memory, value.type.element))
+            self._parts.append(mark_sign(memory, value.type.element))
         self.write(value)
 
     @property
@@ -231,14 +231,14 @@ def pairs_of(vector: Vector) -> list[SSAValue]:
     kind = pair_type(vector.type.element)
     found: list[SSAValue] = []
     for low, high in zip(elements[::2], elements[1::2], strict=True):
-        known = whole_of([low, high])
+        known = joined_value([low, high])
         if known is None or known.type != kind:
             known = insert(JoinOp([low, high], kind)).result
         found.append(known)
     return found
 
 
-def whole_of(parts: Sequence[SSAValue]) -> SSAValue | None:
+def joined_value(parts: Sequence[SSAValue]) -> SSAValue | None:
     """Return the value whose parts, all of them and in order, some values are; else None."""
     wholes: set[SSAValue] = set()
     for number, part in enumerate(parts):

@@ -134,7 +134,7 @@ def matmul(lhs: object, rhs: object, accumulator: object, on: object) -> None:
         (m, n),
     ]:
         raise ScriptError(
-            f"the shapes of {', '.join(map(describe, tiles))} do not belong together",
+            f"the shapes of {', '.join(map(describe, tiles))} do not match",
             hint="lhs is [m, k], rhs [k, n], the accumulator [m, n]",
         )
     is_longer = a.element.is_float and c.element.is_float and a.element.bits < c.element.bits

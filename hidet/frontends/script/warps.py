@@ -80,7 +80,7 @@ def _mask(mask: object) -> SSAValue | None:
         return None
     if isinstance(mask, bool) or not isinstance(mask, int) or not 0 < mask < ALL_LANES:
         raise ScriptError(
-            f"the mask of the lanes that meet is {describe(mask)}",
+            f"the lane mask is {describe(mask)}",
             hint="a 32-bit integer: 0xffffffff for all, ballot_sync(0xffffffff, c) for those on "
             "which c holds",
         )

@@ -124,7 +124,7 @@ WHOLE = [
         """,
     ),
     whole(
-        "the layout spatial(32) spreads elements over threads, but 'x' lies in global memory",
+        "the layout spatial(32) distributes elements over threads, but 'x' is in global memory",
         "x",
         """
         with hidet.script_module():
@@ -509,7 +509,7 @@ POINTERS = [
     ),
     with_pointer("the int 3 has no address ... ~x[i]", "x", "n = x == 3"),
     with_pointer(
-        "a pointer ~f32 points into a tensor that is spread over threads ... register_tensor",
+        "a pointer ~f32 points into a tensor that is distributed over threads ... register_tensor",
         "cast",
         "cast(~register_tensor('f32', layout=local_layout(8) * row_major(4))[0], ~u32)",
     ),
