@@ -183,7 +183,7 @@ def _box_memory(instruction: Instruction, value: object, box: TensorMap) -> Elem
     element = operand_at(instruction.function, instruction.operands[0], value, 1)
     kind = memref_type(element.memref)
     if kind.element_type != box.type.tensor.element.ir:
-        raise ScriptError(f"a box of {box.type} is copied from or to {describe(value)}")
+        raise ScriptError(f"the elements of {describe(value)} are not those of {box.type}")
     offset = 0  # a lower bound; run-time indices may be 0
     for extent, index in zip(kind.get_shape(), element.indices, strict=True):
         offset = offset * extent + (cuda.known_index(index) or 0)

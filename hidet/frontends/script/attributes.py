@@ -53,12 +53,12 @@ def set_attribute(base: Attributes, name: str, value: object) -> None:
         if key in ("func_kind", "func_name", "label"):
             return  # `ScriptFunction.kind` has read it
         raise ScriptError(
-            f"the attribute '{name}' is one of kernels, not of functions that they call",
+            f"the attribute '{name}' belongs to kernels, not to their callees",
             hint="set it in the kernel",
         )
     if key.startswith("cuda_") and current().kind != "cuda_kernel":
         raise ScriptError(
-            f"the attribute '{name}' is one of kernels of CUDA, not of a {current().kind}",
+            f"the attribute '{name}' belongs to CUDA kernels, not to a {current().kind}",
             hint="leave it out, or call a kernel that has it",
         )
     if current().insertion_point.block is not current().entry:

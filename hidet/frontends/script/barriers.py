@@ -86,7 +86,7 @@ def setmaxnreg(nregs: object, action: object) -> None:
     """
     if not isinstance(action, str) or action not in SETMAXNREG:
         raise ScriptError(
-            f"setmaxnreg does {describe(action)}", hint="the action is 'inc' or 'dec'"
+            f"unknown action of setmaxnreg: {describe(action)}", hint="the action is 'inc' or 'dec'"
         )
     if current().shape.min_blocks is None:
         raise ScriptError(

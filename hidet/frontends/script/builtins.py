@@ -90,7 +90,7 @@ def _hints(text: str) -> list[str]:
     hints = [match[0] for match in _HINT.finditer(text)]
     if "".join(hints) != text:
         raise ScriptError(
-            f"the hints {text!r} of a grid are not known",
+            f"unknown hints {text!r} of a grid",
             hint="'u' unrolls a loop, 'u4' unrolls by four, 'u+' unrolls at compile time, 'p' runs "
             "it in parallel on the CPU, '.' does nothing",
         )

@@ -189,7 +189,7 @@ def reinterpret(value: object, dtype: object) -> Scalar | Vector:
     source, target = parts[0].type, kind.element
     if source.bits * len(parts) != kind.bits or target.kind == "bool":
         raise ScriptError(
-            f"{describe(value)} seen as {dtype}",
+            f"{describe(value)} cannot be reinterpreted as {dtype}",
             hint=f"a type, or a vector, of {source.bits * len(parts)} bits",
         )
     values = _regrouped([part.ssa for part in parts], source, kind)

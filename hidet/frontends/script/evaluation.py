@@ -135,7 +135,7 @@ class Expressions(ast.NodeVisitor):
         value = self.evaluate(node.value)
         if isinstance(value, Scalar | Tensor | Pointer):
             raise ScriptError(
-                f"{describe(value)} has no text before the kernel runs",
+                f"{describe(value)} cannot be formatted at compile time",
                 hint='print it by printf("%f", x)',
             )
         convert = {ord("r"): repr, ord("s"): str, ord("a"): ascii}.get(node.conversion)
@@ -164,7 +164,7 @@ class Expressions(ast.NodeVisitor):
         for one, other in ((lhs, rhs), (rhs, lhs)):
             if isinstance(one, Tensor) and (isinstance(other, Scalar | Tensor) or is_number(other)):
                 raise ScriptError(
-                    f"{describe(one)} is no operand of an operator",
+                    f"{describe(one)} cannot be an operand",
                     hint="operators work on elements: x[i]",
                 )
         return function(lhs, rhs)
@@ -295,7 +295,7 @@ class Expressions(ast.NodeVisitor):
         found = self.location(base, node)
         if isinstance(found, Tensor):
             raise ScriptError(
-                f"this is a part of {describe(base)}, and no element of it",
+                f"the subscript selects a slice of {describe(base)}, not an element",
                 hint="give one index for each dimension",
             )
         return found

@@ -60,7 +60,7 @@ def _conversion(match: re.Match[str]) -> Conversion:
     letter = match["letter"]
     if letter == "" or letter not in SIGNED + UNSIGNED + FLOATS + "cs":
         raise ScriptError(
-            f"{match[0]!r} in a format prints nothing",
+            f"{match[0]!r} in a format is no conversion",
             hint="%d, %u, %x and %c print integers, %f, %e and %g floats, %s compile-time text, "
             "with constant widths; a percent sign is %%",
         )

@@ -173,8 +173,7 @@ def _check_access(
             name = op.memref.name_hint
             raise OpError(
                 op,
-                f"the loop takes an index of '{name}' from {low} to {high}, and its extent there "
-                f"is {extent}",
+                f"the loop indexes '{name}' from {low} to {high}, but its extent is {extent}",
                 f"the last index is {extent - 1}; guard the others by 'if'",
             )
 
@@ -190,16 +189,16 @@ def check_public(function: FuncOp) -> None:
             case memref.LoadOp() | memref.StoreOp() | memref.AllocaOp():
                 raise OpError(
                     op,
-                    "a public function has no elements of tensors: they may be on a GPU",
-                    "read and write them in a kernel, which it calls",
+                    "a public function cannot access elements of tensors, which may be on a GPU",
+                    "access them in a kernel that it calls",
                 )
             case LaunchOp() | ViewOp() | PrintfOp() | AssertOp() | ReturnOp():
                 pass
             case _ if not is_arithmetic(op) and op.dialect_name() != "scf":
                 raise OpError(
                     op,
-                    f"a public function runs on the host, where there is no {op.name}",
-                    "do it in a kernel, which it calls",
+                    f"a public function runs on the host, which does not support {op.name}",
+                    "do it in a kernel that it calls",
                 )
             case _:
                 pass

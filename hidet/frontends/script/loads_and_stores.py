@@ -165,7 +165,7 @@ def _vector(name: str, pointer: Pointer, dtype: object) -> VectorType:
     kind = VectorType(pointer.element, 1) if dtype is None else vector_type(dtype)
     if kind is None or kind.element != pointer.element or kind.bits // 8 not in cuda.VECTOR_BYTES:
         raise ScriptError(
-            f"{name} of {dtype} by {describe(pointer)}",
+            f"{name} of {dtype} at {describe(pointer)}",
             hint=f"a vector of {pointer.element} of up to 16 bytes, such as "
             f"{pointer.element}x{max(128 // pointer.element.bits, 2)}",
         )
@@ -186,7 +186,7 @@ def _order(
         )
     if not _is_global(pointer) or pointer.element.bits not in (32, 64):
         raise ScriptError(
-            f"{name} with sync={sync!r} by {describe(pointer)}",
+            f"{name} with sync={sync!r} at {describe(pointer)}",
             hint="ordered accesses are to elements of 4 or 8 bytes in global memory",
         )
     return cuda.AccessOrder(sync), cuda.AccessScope(scope)

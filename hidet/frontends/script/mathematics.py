@@ -200,7 +200,7 @@ def _extreme(name: str, values: tuple[object, ...]) -> object:
     if len(values) == 1 and isinstance(values[0], list | tuple):
         values = tuple(values[0])  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
     if len(values) == 0:
-        raise ScriptError(f"{name} of nothing")
+        raise ScriptError(f"{name} without operands")
     return reduce(partial(binary, name), values)
 
 

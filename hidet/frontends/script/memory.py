@@ -212,8 +212,8 @@ class TensorPointer:
 
     def __getitem__(self, key: object) -> object:
         raise ScriptError(
-            "this tensor pointer points nowhere yet",
-            hint="assign a pointer to it, or give it one by 'init'",
+            "this tensor pointer has no address yet",
+            hint="assign a pointer to it, or pass one as 'init'",
         )
 
     def at(self, pointer: object) -> Tensor:
@@ -253,7 +253,7 @@ def as_tensor_pointer(
     kind = element_type(dtype)
     if kind != pointer.dtype:
         raise ScriptError(
-            f"{describe(pointer)} made a tensor of {kind}",
+            f"{describe(pointer)} cannot be a tensor of {kind}",
             hint=f"a tensor of {pointer.dtype}, or cast the pointer before: cast(p, ~{kind})",
         )
     (start,) = pointer.indices
@@ -338,8 +338,8 @@ def view(ptr: object, tp: object) -> Tensor | Registers:
         if is_wider and space_of(pointer.memory.type) is Space.LOCAL:
             return Registers(pointer, tp)
     raise ScriptError(
-        f"{describe(ptr)} seen as {tp}",
-        hint="a part of a tensor that consists of whole rows, or registers as wider ones: u32[4]",
+        f"{describe(ptr)} cannot be viewed as {tp}",
+        hint="whole rows of a tensor, or registers as wider elements: u32[4]",
     )
 
 

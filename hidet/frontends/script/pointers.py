@@ -47,7 +47,7 @@ class VoidPointer(Value):
 
     def __getitem__(self, index: object) -> NoReturn:
         raise ScriptError(
-            "a pointer void_p has no elements", hint="say of which type they are: cast(p, ~f32)"
+            "a pointer void_p has no elements", hint="cast it to a type: cast(p, ~f32)"
         )
 
     def __repr__(self) -> str:
@@ -75,7 +75,7 @@ def cast_pointer(value: object, kind: PointerType) -> Pointer | VoidPointer | Nu
     if not isinstance(address, Pointer):
         raise ScriptError(
             f"{describe(value)} cannot become a pointer {kind}",
-            hint="the address of an element is ~x[i]; 0 is the pointer to nothing",
+            hint="the address of an element is ~x[i]; 0 is the null pointer",
         )
     return VoidPointer(address) if kind.is_void else retyped(address, kind.dtype)
 
@@ -86,7 +86,7 @@ def retyped(pointer: Pointer, dtype: ElementType) -> Pointer:
     if space_of(kind) is Space.REGISTER:
         raise ScriptError(
             f"{describe(pointer)} points into a tensor that is distributed over threads",
-            hint="take a tensor that each thread has for itself: register_tensor('f32', [n])",
+            hint="use a tensor per thread: register_tensor('f32', [n])",
         )
     align(pointer.memory, min(dtype.nbytes, 16))
     if kind.get_num_dims() == 1 and kind.element_type == element.ir:

@@ -54,7 +54,7 @@ class Source:
             tree = None
         if not isinstance(tree, ast.FunctionDef):
             raise ScriptError(
-                f"'{name}' is no function that a script can be made of",
+                f"'{name}' cannot be a script",
                 where=f"{one_line(file)}:{first_line}",
                 hint="@hidet.script stands above a plain 'def'",
             )

@@ -200,7 +200,7 @@ class Statements(Loops):
             raise self.source.error(
                 first.context_expr,
                 f"a script has no 'with' of {describe(entered)}",
-                "only groups of warps are entered: with warp_groups([0]) as thread",
+                "only warp groups are supported: with warp_groups([0]) as thread",
             )
         condition, thread = entered.enter()
         body = node.body

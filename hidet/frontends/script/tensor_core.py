@@ -154,7 +154,7 @@ def ldmatrix(
     """
     if shared_space_addr:
         raise ScriptError(
-            "ldmatrix takes an address in shared memory, not the number of one",
+            "ldmatrix takes an address in shared memory, not a shared-space integer",
             hint="leave shared_space_addr out",
         )
     count = _count_from(regs)

@@ -46,7 +46,7 @@ def part_of(tensor: Tensor, indices: Sequence[object]) -> Tensor:
         if step is not None:
             raise ScriptError(
                 f"a slice of {describe(tensor)} has a step",
-                hint="it goes from one bound to another",
+                hint="strided slices are not supported",
             )
         starts.append(start)
         kept.append(dim)

@@ -48,7 +48,7 @@ class Vector(Lanewise):
         if not isinstance(number, int) or not 0 <= number < self.type.lanes:
             raise ScriptError(
                 f"{self.type} has no element {number!r}",
-                hint=f"it has 0 to {self.type.lanes - 1}, by a number that the script knows",
+                hint=f"it has 0 to {self.type.lanes - 1}, a compile-time index",
             )
         return number
 
@@ -146,7 +146,7 @@ def vector_of(kind: VectorType, values: tuple[object, ...]) -> Vector:
     if len(elements) != kind.lanes:
         raise ScriptError(
             f"{kind} has {kind.lanes} elements, and got {len(elements)}",
-            hint=f"{kind}(x) for {kind.lanes} times the same, or one value for each",
+            hint=f"{kind}(x) broadcasts x; or pass one value per element",
         )
     return Vector(kind, tuple(convert(each, kind.element) for each in elements))
 

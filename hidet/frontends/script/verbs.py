@@ -79,7 +79,7 @@ def copy(source: object, target: object, on: object) -> None:
     near = [_nearness("copy", side.tensor) for side in (read, written)]
     if near[0] == near[1]:
         raise ScriptError(
-            f"a copy from {describe(read.tensor)} to {describe(written.tensor)}, which are both "
+            f"copy from {describe(read.tensor)} to {describe(written.tensor)}, which are both "
             f"{_PLACES[near[0]]}",
             hint="copy between global memory, shared memory and registers",
         )
@@ -164,7 +164,7 @@ def combine(value: object, kind: str, on: object) -> Scalar | None:
     """
     if kind not in list(ReduceKind):
         raise ScriptError(
-            f"values are not combined by {kind!r}", hint=f"but by {', '.join(ReduceKind)}"
+            f"unknown reduction {kind!r}", hint=f"the reductions are {', '.join(ReduceKind)}"
         )
     if isinstance(value, Tensor):
         if _nearness("combine", value) != 2:
@@ -254,7 +254,7 @@ def _combine_tile(tile: SSAValue, kind: ReduceKind, worker: SSAValue) -> None:
 def _check_type(kind: ScalarType) -> None:
     if kind.kind == "unsigned":
         raise ScriptError(
-            f"values of {kind} are not combined", hint="convert to i32, i64, f32 or f64"
+            f"combine of {kind} is not supported", hint="convert to i32, i64, f32 or f64"
         )
 
 

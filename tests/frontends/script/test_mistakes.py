@@ -286,7 +286,7 @@ WHOLE = [
         for message, caret, line in (
             ("1 coordinates in f16[64, 64]", "tma_load", "tma_load(box, a, 0, bar)"),
             (
-                "copied from or to a tensor f32[64, 64]",
+                "the elements of a tensor f32[64, 64] are not those of",
                 "tma_load",
                 "tma_load(wide, a, (0, 0), bar)",
             ),
@@ -354,9 +354,7 @@ WHOLE = [
     whole("the module is empty", None, "hidet.script_module().ir_module()"),
     whole("the module is empty", None, "hidet.ir.IRModule().build()"),
     whole("'threadIdx.x' exists in a kernel only", None, "threadIdx.x"),
-    whole(
-        "'<lambda>' is no function that a script can be made of", None, "hidet.script(\nlambda: 0)"
-    ),
+    whole("'<lambda>' cannot be a script", None, "hidet.script(\nlambda: 0)"),
     whole(
         "the source of 'kernel' cannot be read",
         None,
@@ -393,12 +391,12 @@ def in_public(message, caret, body):
 
 PUBLIC = [
     in_public(
-        "a public function has no elements of tensors: they may be on a GPU ... in a kernel",
+        "a public function cannot access elements of tensors ... in a kernel",
         "i",
         "i = i32(x[0])\nscale(x, y, i)",
     ),
     in_public(
-        "a public function runs on the host, where there is no cuda.sync_threads",
+        "a public function runs on the host, which does not support cuda.sync_threads",
         "syncthreads",
         "scale(x, y, n)\nsyncthreads()",
     ),
@@ -412,7 +410,7 @@ PUBLIC = [
         "other(x)",
     ),
     in_public(
-        "the attribute 'grid_dim' is one of kernels of CUDA, not of a public",
+        "the attribute 'grid_dim' belongs to CUDA kernels, not to a public",
         "attrs",
         "attrs.cuda.grid_dim = 1\nscale(x, y, n)",
     ),
