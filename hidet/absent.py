@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 from functools import cache
-from pathlib import Path
+from os.path import dirname, join
 from types import ModuleType
 from typing import NoReturn, TypeVar
 
@@ -19,11 +19,11 @@ ANY_MODULE = "hidet.*"
 def hints() -> dict[str, dict[str, str]]:
     """Return the hints of `absent.md`, by module or class and by pattern of names."""
     table: dict[str, dict[str, str]] = defaultdict(dict)
-    for line in Path(__file__).with_suffix(".md").read_text().splitlines():
-        if line.startswith("| `"):
-            owners, names, hint = line.strip("| ").split(" | ", 2)
-            for owner in owners.replace("`", "").split(", "):
-                table[owner].update(dict.fromkeys(names.replace("`", "").split(", "), hint))
+    with open(join(dirname(__file__), "absent.md"), encoding="utf-8") as file:
+        rows = [line.strip("| \n").split(" | ", 2) for line in file if line.startswith("| `")]
+    for owners, names, hint in rows:
+        for owner in owners.replace("`", "").split(", "):
+            table[owner].update(dict.fromkeys(names.replace("`", "").split(", "), hint))
     return dict(table)
 
 

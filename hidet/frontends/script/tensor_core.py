@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import prod
-from typing import Any, cast
+from typing import cast
 
 from xdsl.dialects.memref import AllocaOp
 from xdsl.ir import Operation, SSAValue
@@ -29,11 +28,6 @@ from hidet.mapping import TaskMap
 from hidet.rewriting.builder import KernelBuilder
 
 
-def _property(get: Callable[[MmaConfig], Any]) -> Any:
-    """Return a property of `MmaConfig`."""
-    return property(get)
-
-
 class _ByName(type):
     """Gives `MmaConfig` a function per entry of the instruction table."""
 
@@ -46,59 +40,52 @@ class _ByName(type):
         return [*super().__dir__(), *MMA_SYNC]
 
 
-@dataclass(frozen=True)
 class MmaConfig(metaclass=_ByName):
     """A matrix multiply-accumulate of a warp: C += A * B.
 
     `MmaConfig.m16n8k16_f16_f32()` has f16 operands A of 16 x 16 and B of 16 x 8, and C of 16 x 8 in
     f32. The maps assign fragment elements to lanes: `a_load_map.on(lane)`.
+
+    Attributes:
+        name: the shape and the types, `m16n8k16_f16_f32`.
+        input_dtype: the element type of A and B, `f16`.
+        output_dtype: the element type of C, `f32`.
+        required_arch: the minimum compute capability, as (8, 0).
+        a_elements: the number of elements of A per lane.
     """
 
-    instruction: MmaInstruction
+    def __init__(self, instruction: MmaInstruction) -> None:
+        self.name: str = instruction.name
+        self.m, self.n, self.k = instruction.shape
+        _, self.input_dtype, self.output_dtype = self.name.split("_")
+        self.required_arch: tuple[int, int] = divmod(instruction.arch, 10)
+        self._operands = {operand.name: operand for operand in instruction.operands}
+        self.a_load_map = self.load_a_map = self._fragment("a")
+        self.b_load_map = self.load_b_map = self._fragment("b")
+        self.c_store_map = self.store_c_map = self._fragment("c")
+        self.a_elements: int = self.a_load_map.tasks_per_worker
+        self.b_elements: int = self.b_load_map.tasks_per_worker
+        self.c_elements: int = self.c_store_map.tasks_per_worker
 
     @staticmethod
     def all() -> list[MmaConfig]:
         """Return all configurations."""
         return [MmaConfig(instruction) for instruction in MMA_SYNC.values()]
 
-    @property
-    def name(self) -> str:
-        """The shape and the types, `m16n8k16_f16_f32`."""
-        return self.instruction.name
-
-    m, n, k = (_property(lambda self, dim=dim: self.instruction.shape[dim]) for dim in range(3))
-
-    @property
-    def input_dtype(self) -> str:
-        """The element type of A and B, `f16`."""
-        return self.name.split("_")[1]
-
-    @property
-    def output_dtype(self) -> str:
-        """The element type of C, `f32`."""
-        return self.name.split("_")[2]
-
-    @property
-    def required_arch(self) -> tuple[int, int]:
-        """The minimum compute capability, as (8, 0)."""
-        return divmod(self.instruction.arch, 10)
-
-    a_load_map, b_load_map, c_store_map = load_a_map, load_b_map, store_c_map = tuple(
-        _property(lambda self, name=name: self.fragment(name)) for name in "abc"
-    )
-    a_elements, b_elements, c_elements = (
-        _property(lambda self, name=name: self.fragment(name).tasks_per_worker) for name in "abc"
-    )
-
     def operand(self, name: str) -> Operand:
         """Return the operand `a`, `b` or `c` of the instruction."""
-        return next(operand for operand in self.instruction.operands if operand.name == name)
+        return self._operands[name]
 
-    def fragment(self, name: str) -> TaskMap:
-        """Return the map from the lanes to the elements of `a`, `b` or `c` that they hold."""
-        fragment = self.operand(name).fragment
+    def _fragment(self, name: str) -> TaskMap:
+        fragment = self._operands[name].fragment
         assert fragment is not None
         return fragment
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, MmaConfig) and self.name == other.name
+
+    def __hash__(self) -> int:
+        return hash(self.name)
 
     def __str__(self) -> str:
         return f"MmaConfig.{self.name}()"
