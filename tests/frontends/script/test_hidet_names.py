@@ -40,7 +40,7 @@ def owner(path):
 
 
 def blocks():
-    """Give each owner with its names."""
+    """Return each owner with its names."""
     for line in NAMES.replace("\n    ", " ").splitlines():
         path, _, names = line.partition(": ")
         yield pytest.param(path, names.split(), id=path)
@@ -76,7 +76,7 @@ def test_absent_modules_are_no_files():
 
 
 def test_members():
-    """A method that is not there says what to use; to ask whether it is there goes as ever."""
+    """A missing method raises a hint; `hasattr` works as usual."""
     x = hidet.ones([2])
     with pytest.raises(MissingMemberError, match=r"a Tensor has no 'hip'\n  hint: x\.cuda\(\)"):
         x.hip()

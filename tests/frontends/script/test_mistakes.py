@@ -95,7 +95,7 @@ with hidet.script_module() as module:
 
 
 def read_bodies():
-    """Give the mistakes inside of a kernel: message, caret, body.
+    """Return the mistakes inside of a kernel: message, caret, body.
 
     A mistake of the file is a line `# message | what the caret stands under`, then lines of a
     kernel. Parts of a message on both sides of ` ... ` are looked for in this order.
@@ -108,7 +108,7 @@ def read_bodies():
 
 
 def whole(message, caret, text):
-    """Give a mistake outside of a kernel's body."""
+    """Return a mistake outside of a kernel's body."""
     return message, caret, HEADER + textwrap.dedent(text)
 
 
@@ -380,12 +380,12 @@ with hidet.script_module():
 
 
 def inside(head, message, caret, body):
-    """Give a mistake in the body of the last function of a head."""
+    """Return a mistake in the body of the last function of a head."""
     return message, caret, HEADER + head + textwrap.indent(textwrap.dedent(body), " " * 8)
 
 
 def in_public(message, caret, body):
-    """Give a mistake inside of a public function."""
+    """Return a mistake inside of a public function."""
     return inside(HOST, message, caret, body)
 
 
@@ -449,7 +449,7 @@ with hidet.script_module():
 
 
 def in_cpu_kernel(message, caret, body):
-    """Give a mistake inside of a kernel of the CPU."""
+    """Return a mistake inside of a kernel of the CPU."""
     return inside(CPU, message, caret, body)
 
 
@@ -496,7 +496,7 @@ with hidet.script_module():
 
 
 def with_pointer(message, caret, body):
-    """Give a mistake inside of a kernel that takes a pointer to anything."""
+    """Return a mistake inside of a kernel that takes a pointer to anything."""
     return inside(VOID, message, caret, body)
 
 
@@ -522,7 +522,7 @@ CASES = [*read_bodies(), *WHOLE, *PUBLIC, *ON_CPU, *POINTERS]
 
 
 def provoke(text, folder):
-    """Run a program from a file; give its error and the places that it was raised at."""
+    """Run a program from a file; return its error and the locations that raised it."""
     path = folder / "program.py"
     path.write_text(text)
     specification = importlib.util.spec_from_file_location("program", path)
@@ -544,7 +544,7 @@ def provoke(text, folder):
 
 @pytest.mark.parametrize(("message", "caret", "text"), CASES, ids=[case[0] for case in CASES])
 def test_mistake(message, caret, text, tmp_path):
-    """A mistake says what is wrong, where, and shows the line."""
+    """A mistake reports what is wrong, where, and shows the line."""
     error, _, path = provoke(text, tmp_path)
     what, _, hint = message.partition(" ... ")
     assert what in error.what
@@ -561,7 +561,7 @@ def test_mistake(message, caret, text, tmp_path):
 
 
 def raise_sites():
-    """Give the lines of the frontend that raise an error of the user."""
+    """Return the lines of the frontend that raise an error of the user."""
     for path in sorted(PACKAGE.glob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             if not isinstance(node, ast.Raise) or not isinstance(node.exc, ast.Call):
@@ -604,7 +604,7 @@ def test_error_in_a_function_that_is_called_points_into_it(tmp_path):
 
 
 def test_text():
-    """The text of an error has the line and the caret between place and hint."""
+    """The text of an error has the line and the caret between location and hint."""
     error = ScriptError("it is wrong", where="a.py:3", source="x = y\n    ^", hint="make it right")
     assert str(error) == (
         "it is wrong\n  at: a.py:3\n      x = y\n          ^\n  hint: make it right"

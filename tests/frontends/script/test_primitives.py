@@ -24,7 +24,7 @@ ORIGINAL = {
 
 @pytest.mark.parametrize("name", ORIGINAL)
 def test_name(name):
-    """It is a function that takes the same arguments by name, or the error says what to use."""
+    """It is a function with the original's parameters, or the error says what to use."""
     primitives = importlib.import_module("hidet.ir.primitives.cuda")
     hint = instead_of(name, ANY_MODULE)
     if hint is not None:

@@ -1,4 +1,4 @@
-"""Scalar functions of scripts: what the CPU computes, against what the table says; nvcc."""
+"""Scalar functions of scripts: results of the CPU against the table; nvcc."""
 
 import math
 import shutil
@@ -30,7 +30,7 @@ BINARY = {"copysign", *(name for name, entry in FLOAT_FUNCTIONS.items() if entry
 
 
 def float_pairs(dtype):
-    """Give pairs of numbers: all of the special ones, and random ones of several sizes."""
+    """Return pairs of numbers: all of the special ones, and random ones of several sizes."""
     limits = np.finfo(dtype)
     special = [0.0, 1.0, 2.5, limits.max, limits.tiny, limits.smallest_subnormal, np.inf]
     special = [*special, *(-each for each in special), np.nan]
@@ -42,7 +42,7 @@ def float_pairs(dtype):
 
 
 def floats(kind, names, n):
-    """Build a kernel that gives a row for each function of x, or of x and y."""
+    """Build a kernel that computes a row per function of x, or of x and y."""
     with hidet.script_module() as module:
 
         @hidet.script
@@ -97,7 +97,7 @@ def reference(meaning, *arguments):
 
 
 def same(name, row, wanted, arguments):
-    """Check a row: equal where that is a number at all, to a few units of the last place."""
+    """Check a row: equal NaNs, and finite values to a few ulps."""
     ulps = 0 if name in ("isnan", "isinf", "isfinite", "fmod", "copysign", "nextafter") else 12
     # The logarithm of gamma has zeros, near which errors are absolute.
     tolerance = 3e-7 * (row.dtype == np.float32) + 1e-14 if name == "lgamma" else 0
@@ -111,7 +111,7 @@ def same(name, row, wanted, arguments):
 
 
 def words(kind, names, n):
-    """Build a kernel that gives a row for each function of up to three words."""
+    """Build a kernel that computes a row per function of up to three words."""
     with hidet.script_module() as module:
 
         @hidet.script
@@ -128,7 +128,7 @@ def words(kind, names, n):
 
 @pytest.mark.parametrize("name", WORDS)
 def test_functions_of_words(name):
-    """Bits are those that the table says, for random words and those with few or many bits."""
+    """Results match the table, for random words and those with few or many bits set."""
     kind = WORDS[name]
     bits = kind.bits
     takes_wide = [n for n, entry in BIT_FUNCTIONS.items() if Operand.WORD in entry.takes]
@@ -147,7 +147,7 @@ def test_functions_of_words(name):
 
 
 def philox(n):
-    """Build a kernel that gives the four words of n counters and keys."""
+    """Build a kernel that computes the four words of n counters and keys."""
     with hidet.script_module() as module:
 
         @hidet.script
@@ -179,7 +179,7 @@ def test_philox():
 
 
 def meaning_of(name, bits):
-    """Give what a function of words is, written out for any number of bits."""
+    """Return a function of words in Python, for any number of bits."""
     if name == "clz":
         return lambda x: bits - x.bit_length()
     if name == "brev":
@@ -192,7 +192,7 @@ def meaning_of(name, bits):
 
 
 def test_numbers_of_python():
-    """Python computes what it knows; narrow words are extended by their sign, wide ones kept."""
+    """Compile-time operands are folded; narrow words are sign-extended, wide ones kept."""
     assert cuda.popc(0xFF) == 8
     assert cuda.clz(-1) == 0
     assert lang_math.isfinite(math.inf) is False
