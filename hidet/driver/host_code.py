@@ -111,9 +111,15 @@ def host_text(function: func.FuncOp) -> str:
     """Return a host function as the text of a Python function, `run`."""
     writer = _Writer()
     arguments = ", ".join(writer.name(argument) for argument in function.body.block.args)
-    writer.lines.append(f"def run({arguments}):")
+    writer.lines.append(f"def run({arguments}):\n  try:")
     writer.block(function.body.block)
+    writer.lines.append(
+        f"  except ZeroDivisionError as error:\n    raise {_DIVISION_BY_ZERO} from error"
+    )
     return "\n".join(writer.lines) + "\n"
+
+
+_DIVISION_BY_ZERO = "HidetError('a host function divides by zero')"
 
 
 class _Writer:
@@ -122,7 +128,7 @@ class _Writer:
     def __init__(self) -> None:
         self.lines: list[str] = []
         self._names: dict[SSAValue, str] = {}
-        self._depth = 0
+        self._depth = 1
 
     def name(self, value: SSAValue) -> str:
         """Return the Python name of a value."""

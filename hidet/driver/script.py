@@ -266,14 +266,11 @@ class CompiledFunction:
         if run is None:
             run = self._bound[device] = self._bind(self._kernels.load(self._launched, device))
         with self.arguments.values(arguments) as values:
-            try:
-                if self._is_strict:
-                    with accessible(zip(values, sizes_of(arguments), strict=True)):
-                        returned = run(*values)
-                else:
+            if self._is_strict:
+                with accessible(zip(values, sizes_of(arguments), strict=True)):
                     returned = run(*values)
-            except ZeroDivisionError as error:
-                raise HidetError("a host function divides by zero") from error
+            else:
+                returned = run(*values)
         return None if self._result is None else number_of(self._result, returned)
 
     def record(self, values: Sequence[int | float]) -> list[RecordedLaunch]:
