@@ -1,31 +1,16 @@
-"""Names of the original Hidet's `hidet.cuda`: the GPUs of the machine, as torch sees them."""
+"""The part of the original Hidet's `hidet.cuda` that torch implements."""
 
-import torch
+import torch.cuda
+from torch.cuda import current_device, device_count, is_available
 
 from hidet.absent import explain_missing
 from hidet.original import show_elsewhere
 
-
-def available() -> bool:
-    """Return whether there is a GPU."""
-    return torch.cuda.is_available()
-
-
-is_available = available
-
-
-def device_count() -> int:
-    """Return the number of GPUs."""
-    return torch.cuda.device_count()
-
-
-def current_device() -> int:
-    """Return the number of the current GPU."""
-    return torch.cuda.current_device()
+available = is_available
 
 
 def synchronize() -> None:
-    """Wait until the current GPU has finished; without a GPU there is nothing to wait for."""
+    """Wait for the current GPU, if there is one."""
     if torch.cuda.is_available():
         torch.cuda.synchronize()
 

@@ -1,4 +1,4 @@
-"""Another name of `hidet.driver`, as later versions of the original Hidet have it."""
+"""An alias of `hidet.driver`, as in later versions of the original Hidet."""
 
 from hidet.absent import explain_missing
 from hidet.driver import build_ir_module

@@ -1,9 +1,8 @@
-"""Modules of the original Hidet that are only names here, for programs that import from them.
+"""Modules of the original Hidet that only re-export names.
 
     from hidet.ir.primitives.cuda.mma import MmaConfig      # defined in hidet.lang.cuda
 
-`show_elsewhere` makes such modules. They define nothing; `hidet.ir` and `hidet.lang.constructs`
-have tables of them. New programs import from `hidet.lang`.
+`hidet.ir` and `hidet.lang` create them by `show_elsewhere`. New programs import from `hidet.lang`.
 """
 
 import importlib
@@ -15,12 +14,12 @@ from hidet.absent import missing
 
 
 def show_elsewhere(package: str, table: Mapping[str, Iterable[str]]) -> None:
-    """Make modules inside of a package that show the names of others.
+    """Create modules inside of a package that re-export names of others.
 
     Args:
         package: the package.
-        table: for the path of each module below the package the modules whose names it shows; the
-            first that has a name wins. A module comes after the one that it is part of.
+        table: maps the path of each module below the package to the modules that it re-exports; the
+            first that has a name wins. A module follows its parent.
     """
     for path, sources in table.items():
         name = f"{package}.{path}"
@@ -29,13 +28,13 @@ def show_elsewhere(package: str, table: Mapping[str, Iterable[str]]) -> None:
         module.__dict__["__path__"] = []
         sys.modules[name] = module
         parent, _, last = name.rpartition(".")
-        # A name that a module shows comes before one of a module below: `lop3` is a function.
+        # A re-exported name takes precedence over a submodule: `lop3` is a function.
         if "__getattr__" not in vars(sys.modules[parent]):
             setattr(sys.modules[parent], last, module)
 
 
 def _finder(name: str, sources: tuple[str, ...]) -> Callable[[str], object]:
-    """Return what looks a name up where it is defined."""
+    """Return the `__getattr__` of a module."""
 
     def find(attribute: str) -> object:
         for source in sources:

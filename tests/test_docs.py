@@ -237,7 +237,7 @@ def check_excerpt(excerpt, whole):
 def test_tutorial_names_the_module_of_each_function():
     """Each function that the tutorial speaks of stands in its table of modules."""
     page = (ROOT / "docs" / "script.md").read_text()
-    table = page.partition("## Where the names come from\n")[2].partition("\n##")[0]
+    table = page.partition("## Imports\n")[2].partition("\n##")[0]
     listed = {}
     for module, names in re.findall(r"^\| `?([\w.]+)`? \| (.*) \|$", table, re.MULTILINE):
         for name in re.findall(r"`(\w+)`", names):

@@ -19,8 +19,7 @@ LAYERS = {
     "escape": "",
     "foreign": "",
     "forks": "",
-    "absent_modules": "",
-    "absent": "absent_modules errors",
+    "absent": "errors",
     "option": "absent errors",
     "tracebacks": "errors option",
     "universe": "loading",
@@ -31,8 +30,8 @@ LAYERS = {
     "legality": "analysis arch dialects errors mapping",
     "rewriting": "analysis dialects mapping",
     "frontends.script": (
-        "analysis arch dialects errors escape legality loading mapping rewriting tracebacks "
-        "universe"
+        "absent analysis arch dialects errors escape legality loading mapping rewriting "
+        "tracebacks universe"
     ),
     "original": "absent",
     "lang": "absent arch frontends.script loading mapping original",

@@ -1,9 +1,9 @@
-"""Functions of the host as functions of Python: the small IR of launches, compiled.
+"""Compiles host functions to Python functions.
 
-A function computes a few numbers and launches kernels. It becomes the text of a Python function,
-one line for each operation, which takes about a microsecond to run. Memrefs are addresses there,
-tensor maps are bytes, integers are Python's in the range of their type as if it had a sign, as
-`arith` has them; floats are computed in double precision.
+A host function computes a few numbers and launches kernels. It becomes the text of a Python
+function, one line per operation, which runs in about a microsecond. Memrefs are addresses, tensor
+maps are bytes, integers are Python integers in the signed range of their type, as in `arith`;
+floats are computed in double precision.
 """
 
 import math
@@ -33,23 +33,20 @@ from hidet.errors import HidetError, UnsupportedOperatorError
 from hidet.frontends.script.formats import UNSIGNED, Conversion, parse
 
 Launch = Callable[..., None]
-"""Launches a kernel: takes the extents that the launch gives, then the arguments."""
+"""Launches a kernel: takes the dynamic extents, then the arguments."""
 
 _INDEX_BITS = 64
 
 
 def compile_host(function: func.FuncOp) -> Callable[[Mapping[str, Launch]], Callable[..., Any]]:
-    """Compile a function of the host.
-
-    Args:
-        function: the function.
+    """Compile a host function.
 
     Returns:
-        What makes a function of Python, of addresses and numbers, from the launches of kernels by
-        the name of the kernel.
+        A function from the launchers of kernels, by kernel name, to the Python function, which
+        takes addresses and numbers.
 
     Raises:
-        UnsupportedOperatorError: an operation is not known on the host.
+        UnsupportedOperatorError: an operation is not supported on the host.
     """
     text = host_text(function)
     code = compile(text, f"<host function {function.sym_name.data}>", "exec")
@@ -64,13 +61,13 @@ def compile_host(function: func.FuncOp) -> Callable[[Mapping[str, Launch]], Call
 
 
 def launched_kernels(function: func.FuncOp) -> list[str]:
-    """Return the names of the kernels that a function launches, each once."""
+    """Return the names of the kernels that a function launches, without duplicates."""
     found = [op.kernel.string_value() for op in function.walk() if isinstance(op, LaunchOp)]
     return list(dict.fromkeys(found))
 
 
 def written_arguments(function: func.FuncOp, kernels: Mapping[str, KernelOp]) -> list[bool]:
-    """Return for each argument of a function whether a kernel that it launches writes it."""
+    """Return for each argument whether a launched kernel writes its memory."""
 
     def is_written(value: SSAValue) -> bool:
         for use in value.uses:
@@ -90,9 +87,9 @@ def written_arguments(function: func.FuncOp, kernels: Mapping[str, KernelOp]) ->
 
 
 def optional_arguments(function: func.FuncOp, kernels: Mapping[str, KernelOp]) -> list[bool]:
-    """Return for each argument of a function whether it may be None.
+    """Return for each argument whether it may be None.
 
-    It may where all that the function does with it is to launch kernels that compare it with null.
+    It may if it is only passed to kernels that compare it with null.
     """
 
     def is_optional(use: Use) -> bool:
@@ -111,36 +108,42 @@ def optional_arguments(function: func.FuncOp, kernels: Mapping[str, KernelOp]) -
 
 
 def host_text(function: func.FuncOp) -> str:
-    """Return a function of the host as the text of a function of Python, `run`."""
+    """Return a host function as the text of a Python function, `run`."""
     writer = _Writer()
     arguments = ", ".join(writer.name(argument) for argument in function.body.block.args)
-    writer.lines.append(f"def run({arguments}):")
+    writer.lines.append(f"def run({arguments}):\n  try:")
     writer.block(function.body.block)
+    writer.lines.append(
+        f"  except ZeroDivisionError as error:\n    raise {_DIVISION_BY_ZERO} from error"
+    )
     return "\n".join(writer.lines) + "\n"
 
 
+_DIVISION_BY_ZERO = "HidetError('a host function divides by zero')"
+
+
 class _Writer:
-    """Writes the statements of one function."""
+    """Writes the statements of a function."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
         self._names: dict[SSAValue, str] = {}
-        self._depth = 0
+        self._depth = 1
 
     def name(self, value: SSAValue) -> str:
-        """Return the name of a value, a new one where it has none."""
+        """Return the Python name of a value."""
         return self._names.setdefault(value, f"v{len(self._names)}")
 
     def names(self, values: Sequence[SSAValue]) -> str:
-        """Return the names of some values, separated by commas."""
+        """Return the comma-separated names of values."""
         return ", ".join(map(self.name, values))
 
     def line(self, text: str) -> None:
-        """Add a line at the present depth."""
+        """Add a line at the current indentation."""
         self.lines.append("  " * self._depth + text)
 
     def block(self, block: Block, results: Sequence[SSAValue] = ()) -> None:
-        """Write the operations of a block, a level deeper; what it yields becomes the results."""
+        """Write the operations of a block, indented; its yield assigns the results."""
         self._depth += 1
         self.line("pass")
         for op in block.ops:
@@ -152,7 +155,7 @@ class _Writer:
         self._depth -= 1
 
     def operation(self, op: Operation) -> None:
-        """Write one operation."""
+        """Write an operation."""
         match op:
             case scf.IfOp():
                 self.line(f"if {self.name(op.cond)}:")
@@ -198,7 +201,7 @@ class _Writer:
                 self.line(f"{self.name(op.results[0])} = {self._computed(op)}")
 
     def _view(self, op: ViewOp) -> None:
-        """Compute an address: that of the source plus the bytes up to the element."""
+        """Write an address: that of the source plus the byte offset of the element."""
         kind = memref_type(op.source)
         stride, terms = element_bytes(kind), [self.name(op.source)]
         for index, extent in reversed(list(zip(op.indices, kind.get_shape(), strict=True))):
@@ -207,7 +210,7 @@ class _Writer:
         self.line(f"{self.name(op.result)} = {' + '.join(terms)}")
 
     def _printf(self, op: PrintfOp) -> None:
-        """Print what the values are, by Python's own `%`, which knows no `%lld`, nor `%u`."""
+        """Write a call of `printf` by Python's `%`, which has no `%lld` and `%u`."""
         names, text, values = map(self.name, op.values), "", ""
         for part in parse(op.text):
             if not isinstance(part, Conversion):
@@ -219,7 +222,7 @@ class _Writer:
         self.line(f"write({text!r} % ({values}))")
 
     def _computed(self, op: Operation) -> str:
-        """Return how an operation computes its result."""
+        """Return the expression of an operation's result."""
         names = [self.name(operand) for operand in op.operands]
         if isinstance(op, arith.ConstantOp):
             return _constant(op)
@@ -241,7 +244,7 @@ class _Writer:
 
 
 def _variable(op: Operation, memory: SSAValue) -> SSAValue:
-    """Return a variable that an operation is on; on the host there are no other memrefs."""
+    """Return the variable that an operation accesses; the host has no other memrefs."""
     if not is_variable(memory):
         raise UnsupportedOperatorError(f"{op.name} of a tensor in a function of the host")
     return memory
@@ -252,7 +255,7 @@ def _bits(kind: Attribute) -> int:
 
 
 def _constant(op: arith.ConstantOp) -> str:
-    """Return a literal; a float that has none by its name."""
+    """Return a literal."""
     match op.value:
         case IntegerAttr() as number if op.result.type == i1:
             return str(number.value.data != 0)
@@ -265,7 +268,7 @@ def _constant(op: arith.ConstantOp) -> str:
 
 
 def _comparison(op: arith.CmpiOp | arith.CmpfOp, names: Sequence[str]) -> str:
-    """Return a comparison; of NaN as Python has it, which is what scripts mean."""
+    """Return a comparison; Python's semantics for NaN are those of scripts."""
     left, right = names
     if isinstance(op, arith.CmpfOp):
         predicate = arith.CMPF_COMPARISON_OPERATIONS[op.predicate.value.data]
@@ -283,20 +286,20 @@ _SYMBOLS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="
 
 
 def element_bytes(kind: MemRefType) -> int:
-    """Return the bytes of an element in memory."""
+    """Return the size of an element in bytes."""
     element = kind.get_element_type()
     assert isinstance(element, FixedBitwidthType)
     return max(element.bitwidth // 8, 1)
 
 
 def write(text: str) -> None:
-    """Print text as `printf` does; what the output cannot take is shown by its number."""
+    """Print text as `printf` does; characters that the output cannot encode are escaped."""
     encoding = sys.stdout.encoding or "utf-8"
     print(text.encode(encoding, "backslashreplace").decode(encoding), end="", flush=True)
 
 
 def wrap(value: int, bits: int) -> int:
-    """Return an integer cut off to some bits, with a sign."""
+    """Return an integer wrapped to a signed type of some bits."""
     half = 1 << (bits - 1)
     return ((value + half) & ((1 << bits) - 1)) - half
 
@@ -312,52 +315,34 @@ def check(condition: bool, message: str) -> None:
 
 
 def divide(a: int, b: int) -> int:
-    """Divide towards zero, as C does."""
-    _check_divisor(b)
+    """Divide integers, rounding towards zero, as C does."""
     return a // b if (a >= 0) == (b > 0) else -(-a // b)
 
 
 def remainder(a: int, b: int) -> int:
-    """Return what `divide` leaves."""
+    """Return the remainder of `divide`."""
     return a - b * divide(a, b)
 
 
-def floor_divide(a: int, b: int) -> int:
-    """Divide rounding down."""
-    _check_divisor(b)
-    return a // b
-
-
-def floor_remainder(a: int, b: int) -> int:
-    """Return what `floor_divide` leaves."""
-    _check_divisor(b)
-    return a % b
-
-
 def to_integer(x: float, low: int, high: int) -> int:
-    """Return a float towards zero, within limits; NaN is 0."""
+    """Convert a float to an integer, rounding towards zero and saturating; NaN gives 0."""
     if math.isnan(x):
         return 0
     return low if x < low else high if x > high else int(x)
 
 
 def shift_left(a: int, count: int, bits: int) -> int:
-    """Shift by any number; one that is not less than the width moves all bits out."""
+    """Shift left; counts of at least the width give 0."""
     return a << count if 0 <= count < bits else 0
 
 
 def shift_right(a: int, count: int, bits: int) -> int:
-    """Shift to the right by any number."""
+    """Shift right arithmetically; counts of at least the width give 0 or -1."""
     return a >> (count if 0 <= count < bits else bits)
 
 
-def _check_divisor(b: int) -> None:
-    if b == 0:
-        raise HidetError("a function of the host divides by zero")
-
-
 def divide_floats(a: float, b: float) -> float:
-    """Divide as IEEE 754 has it."""
+    """Divide as IEEE 754 does."""
     if b != 0.0:
         return a / b
     is_nan = a == 0.0 or math.isnan(a)
@@ -370,7 +355,7 @@ _EXPRESSIONS: dict[type[Operation], str] = {
     arith.DivfOp: "divide_floats({0}, {1})",
     arith.ExtFOp: "{0}",
     arith.ExtSIOp: "int({0})",
-    FloorModOp: "floor_remainder({0}, {1})",
+    FloorModOp: "{0} % {1}",
     arith.MaxSIOp: "max({0}, {1})",
     arith.MaxnumfOp: "max({0}, {1})",
     arith.MinSIOp: "min({0}, {1})",
@@ -387,14 +372,14 @@ _EXPRESSIONS: dict[type[Operation], str] = {
     arith.UIToFPOp: "float({0} & {mask})",
     arith.XOrIOp: "{0} ^ {1}",
 }
-"""How operations compute their result, from the names of the operands; `mask` has all bits."""
+"""The expressions of operations; `mask` has all bits of the operand type set."""
 
 _WRAPPED: dict[type[Operation], str] = {
     arith.AddiOp: "{0} + {1}",
     arith.DivSIOp: "divide({0}, {1})",
     arith.DivUIOp: "divide({0} & {mask}, {1} & {mask})",
     arith.ExtUIOp: "{0} & {mask}",
-    arith.FloorDivSIOp: "floor_divide({0}, {1})",
+    arith.FloorDivSIOp: "{0} // {1}",
     arith.FPToSIOp: "to_integer({0}, {low}, {high})",
     arith.FPToUIOp: "to_integer({0}, 0, {all})",
     arith.IndexCastOp: "{0}",
@@ -407,7 +392,7 @@ _WRAPPED: dict[type[Operation], str] = {
     arith.SubiOp: "{0} - {1}",
     arith.TruncIOp: "{0}",
 }
-"""The same of operations whose result has to be cut off to the bits of its type."""
+"""The expressions of operations whose result is wrapped to its type."""
 
 _MATHEMATICS: dict[str, str] = {
     "math.absf": "abs({0})",
@@ -422,4 +407,4 @@ _MATHEMATICS: dict[str, str] = {
     "math.tanh": "math.tanh({0})",
     "math.trunc": "float(math.trunc({0}))",
 }
-"""The same of operations of the dialect `math`, which is loaded where there are some."""
+"""The expressions of operations of `math`, which is not loaded here."""

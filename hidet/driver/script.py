@@ -1,4 +1,4 @@
-"""Builds script modules: lowers their kernels, and compiles them for where the tensors are."""
+"""Builds script modules: lowers their kernels, and compiles them per device."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ from hidet.tracebacks import public
 from hidet.utils.benchmark import benchmark_func
 
 Level = Literal["task", "cuda", "final"]
-"""The stages of a script: as it was written, for one thread, and ready to be printed."""
+"""The stages of a script: as traced, per thread, and as printed."""
 
 
 _PLAIN = frozenset((torch.Tensor, torch.nn.Parameter, torch.nn.Buffer, int, float, bool))
 
 
 def _is_traced(arguments: Sequence[object]) -> bool:
-    """Return whether a tensor is of a type of its own, as those are that stand for others."""
+    """Return whether a tensor is of a subclass, as the tracers of torch use."""
     return not _PLAIN.issuperset(map(type, arguments)) and any(
         isinstance(value, torch.Tensor) and type(value) not in _PLAIN for value in arguments
     )
@@ -68,8 +68,8 @@ def _is_traced(arguments: Sequence[object]) -> bool:
 def build_ir_module(ir_module: IRModule) -> CompiledModule:
     """Build the kernels of a script module, `m.ir_module()`.
 
-    They are lowered at once, and compiled at the first call, by nvcc for CUDA tensors and by g++
-    for those on the CPU.
+    They are lowered at once, and compiled at the first call: by nvcc for CUDA tensors, by g++ for
+    those on the CPU.
 
     Raises:
         PassError: a pass failed.
@@ -78,13 +78,10 @@ def build_ir_module(ir_module: IRModule) -> CompiledModule:
 
 
 class CompiledModule:
-    """The functions of a script module; called with tensors and numbers, runs `launch`.
+    """The functions of a script module; calling it runs `launch`.
 
-    That is the function of this name, or else the only one that there is. `module["name"](...)`
-    and `module.name(...)` run another one.
-
-    Args:
-        ir_module: the functions as IR.
+    That is the function of this name, or the only one. `module["name"](...)` and `module.name(...)`
+    run another one.
 
     Raises:
         PassError: a pass failed.
@@ -120,7 +117,7 @@ class CompiledModule:
         return self[LAUNCH](*arguments)
 
     def profile(self, *arguments: object, **runs: int) -> list[float]:
-        """Return how many milliseconds a run of `launch` takes; see `CompiledFunction.profile`."""
+        """Return the run times of `launch` in milliseconds; see `CompiledFunction.profile`."""
         return self[LAUNCH].profile(*arguments, **runs)
 
     @public
@@ -142,20 +139,20 @@ class CompiledModule:
         return found
 
     def _find(self, name: str) -> CompiledFunction | None:
-        """Return a function by its name; the only one is called `launch` too."""
+        """Return a function by name; the only one is called `launch` too."""
         if name == LAUNCH and len(self.functions) == 1:
             return next(iter(self.functions.values()))
         return self.functions.get(name)
 
     def source(self, color: bool = False) -> str:
-        """Return the kernels as CUDA C++; without colours, whatever `color` says."""
+        """Return the kernels as CUDA C++; `color` is ignored."""
         return print_kernels(kernels_of(self._final))
 
     def ir(self, level: Level = "task") -> str:
         """Return the kernels as MLIR.
 
         Args:
-            level: "task" as the script says it, "cuda" for one thread, "final" as it is printed.
+            level: "task" as traced, "cuda" per thread, "final" as printed.
         """
         if level == "final":
             return module_text(self._final)
@@ -166,20 +163,13 @@ class CompiledModule:
 
 
 def _key(text: str) -> str:
-    """Return what names a module in a dump."""
+    """Return the name of a module in a dump."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 @dataclass(frozen=True)
 class RecordedLaunch:
-    """A launch of a kernel that a function of the host would do.
-
-    Attributes:
-        kernel: the kernel as it was written.
-        lowered: the same, lowered, which says what is only read.
-        extents: what the launch gives for the extents that the kernel leaves open.
-        values: the arguments, addresses and numbers.
-    """
+    """A launch of a kernel by a host function."""
 
     kernel: KernelOp
     lowered: KernelOp
@@ -188,15 +178,10 @@ class RecordedLaunch:
 
 
 class CompiledFunction:
-    """A function that runs on the host; called with tensors and numbers, it launches kernels.
+    """A host function; called with tensors and numbers, it launches kernels.
 
-    They run where the tensors are, on a GPU on torch's current stream. Where torch traces, as under
-    `torch.compile`, a call becomes one of an operator of torch.
-
-    Args:
-        function: the function.
-        op: the same, lowered.
-        kernels: what loads the kernels of the module.
+    They run on the device of the tensors, on a GPU on torch's current stream. Under `torch.compile`
+    a call becomes a torch operator.
     """
 
     def __init__(self, function: HostFunction, op: FuncOp, kernels: LoadedKernels) -> None:
@@ -222,15 +207,15 @@ class CompiledFunction:
         self._is_strict = any(is_strict(kernels.ops[name]) for name in self._launched)
 
     def source(self, color: bool = False) -> str:
-        """Return the kernels that it launches as CUDA C++; without colours, as that of a module."""
+        """Return the kernels that it launches as CUDA C++; `color` is ignored."""
         return print_kernels([self._kernels.ops[name] for name in self._launched])
 
     @public
     def __call__(self, *arguments: object) -> int | float | None:
-        """Run the function, and return what it returns.
+        """Run the function and return its result.
 
         Raises:
-            HidetError: an argument is not what the parameter takes, or a launch failed.
+            HidetError: an argument does not match its parameter, or a launch failed.
             DeviceMismatchError: tensors are on different devices.
             UnsupportedDtypeError: a tensor has another data type than the parameter.
             LegalityError: the device lacks an instruction of a kernel.
@@ -248,13 +233,13 @@ class CompiledFunction:
     def functional(
         self, read: Sequence[torch.Tensor], written: Sequence[torch.Tensor]
     ) -> tuple[torch.Tensor, ...]:
-        """Return what the function would make of tensors that it writes, and let them be.
+        """Return the new values of the tensors that the function writes, without writing them.
 
-        This is for graphs that are functional already, such as in place of an operator.
+        This is for functional graphs, for example to replace an operator.
 
         Args:
             read: its first arguments.
-            written: its last ones.
+            written: its last arguments.
         """
         from hidet.driver.script_operator import call_functionally
 
@@ -263,19 +248,19 @@ class CompiledFunction:
     def profile(
         self, *arguments: object, warmup: int = 1, number: int = 2, repeat: int = 10
     ) -> list[float]:
-        """Return how many milliseconds a run takes, once for each repetition.
+        """Return the run time of a call in milliseconds, once per repetition.
 
         Args:
-            arguments: those of the function.
-            warmup: so many runs come first and are not measured.
-            number: so many runs are measured together.
-            repeat: so many times this is done.
+            arguments: the arguments of the function.
+            warmup: the number of runs before measuring.
+            number: the number of runs per measurement.
+            repeat: the number of measurements.
         """
         run = partial(self, *arguments)
         return benchmark_func(run, warmup, number, repeat, median=False)
 
     def run(self, arguments: Sequence[object]) -> int | float | None:
-        """Run the function on tensors of torch with data; see `__call__`."""
+        """Run the function on tensors with data; see `__call__`."""
         device = self.arguments.check(arguments, on_cpu=self._on_cpu)
         run = self._bound.get(device)
         if run is None:
@@ -289,7 +274,7 @@ class CompiledFunction:
         return None if self._result is None else number_of(self._result, returned)
 
     def record(self, values: Sequence[int | float]) -> list[RecordedLaunch]:
-        """Return what the function would launch, given addresses and numbers; nothing is run."""
+        """Return the launches of the function for addresses and numbers, without running them."""
         found: list[RecordedLaunch] = []
 
         def recorder(name: str) -> Launch:
@@ -312,18 +297,12 @@ class CompiledFunction:
 
     @property
     def content(self) -> str:
-        """What the function does, as text: its IR and that of the kernels that it launches."""
+        """The IR of the function and of the kernels that it launches."""
         return "\n".join(map(str, (self._op, *(self._kernels.ops[n] for n in self._launched))))
 
 
 class LoadedKernels:
-    """The kernels of a module, which are compiled and loaded as they are needed.
-
-    Args:
-        module: the module, lowered.
-        scripted: its kernels as they were written.
-        dump: gets what the compiler says.
-    """
+    """The kernels of a module, compiled and loaded on demand."""
 
     def __init__(self, module: ModuleOp, scripted: Sequence[KernelOp], dump: Dump) -> None:
         self._dump = dump
@@ -332,10 +311,7 @@ class LoadedKernels:
         self._loaded: dict[tuple[str, torch.device], Launch] = {}
 
     def load(self, names: Sequence[str], device: torch.device) -> dict[str, Launch]:
-        """Give what launches kernels on a device; what is not loaded is compiled, side by side.
-
-        Raises: see `CompiledFunction.__call__`.
-        """
+        """Return the launchers of kernels on a device; missing ones are compiled in parallel."""
         missing = [self.ops[name] for name in names if (name, device) not in self._loaded]
         for op, launch in zip(missing, _load(missing, device, self._dump), strict=True):
             self._loaded[op.sym_name.data, device] = launch
@@ -343,7 +319,7 @@ class LoadedKernels:
 
 
 def _load(ops: Sequence[KernelOp], device: torch.device, dump: Dump) -> list[Launch]:
-    """Compile kernels for a device, or take them from the cache, and load them."""
+    """Compile kernels for a device, or find them in the cache, and load them."""
     options = replace(CompileOptions.current(), strict=any(map(is_strict, ops)))
     toolchain = find_toolchain(device, options)
     target = toolchain.target
@@ -356,7 +332,7 @@ def _load(ops: Sequence[KernelOp], device: torch.device, dump: Dump) -> list[Lau
             )
         check_architecture(op, arch)
     store = open_store(options.cache_dir, options.cache_size_limit)
-    # A kernel without blocks has nothing to do.
+    # Kernels with an empty static grid are not compiled.
     sources = {op.sym_name.data: print_kernel(op) for op in ops if 0 not in op.grid_dims}
     try:
         paths = build_kernels(
@@ -383,9 +359,9 @@ def _load(ops: Sequence[KernelOp], device: torch.device, dump: Dump) -> list[Lau
 
 
 def is_strict(op: KernelOp) -> bool:
-    """Return whether a kernel was built for the strict mode."""
+    """Return whether a kernel was instrumented for strict mode."""
     return INSTRUMENTED in op.attributes
 
 
 def _nothing(*values: int | float) -> None:
-    """Launch a kernel without blocks."""
+    """Launch a kernel with an empty grid."""

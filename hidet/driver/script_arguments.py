@@ -1,4 +1,4 @@
-"""What a caller passes to a function of a script: checked, and as addresses and numbers."""
+"""Arguments of script functions: checks, and conversion to addresses and numbers."""
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
@@ -14,23 +14,19 @@ from hidet.frontends.script.tensor_maps import TensorMapType
 from hidet.frontends.script.types import TF32, PointerType, ScalarType, TensorType, plain_number
 from hidet.runtime.tensors import POINTER_ALIGNMENT
 
-# What torch.compile has in the place of numbers that vary.
+# Symbolic numbers of torch.compile.
 _SYMBOLS = (torch.SymInt, torch.SymFloat, torch.SymBool)
 
 
 class Arguments:
-    """The arguments of one function.
+    """The parameters of a function, which check its arguments.
 
     Args:
-        name: what messages call it: "kernel 'f'".
+        name: the name in messages: "kernel 'f'".
         parameters: its parameters.
-        written: for each whether the function may write what it points to.
-        optional: for each whether it may be None; no argument may if left out.
-        may_alias: whether tensors may overlap that are written.
-
-    Attributes:
-        parameters: see above.
-        written: see above.
+        written: for each whether the function may write its memory.
+        optional: for each whether it may be None; by default none may.
+        may_alias: whether written tensors may overlap others.
     """
 
     def __init__(
@@ -54,16 +50,16 @@ class Arguments:
         }
 
     def _name_of(self, parameter: Parameter) -> str:
-        """Name an argument for messages."""
+        """Return the name of an argument in messages."""
         return f"argument '{parameter.name}' of {self._name}"
 
     def check(self, arguments: Sequence[object], *, on_cpu: bool) -> torch.device:
-        """Check the arguments of a call; return the device that they are on.
+        """Check the arguments of a call; return their device.
 
-        Without tensors it is the current GPU if there is one and the function may run there.
+        Without tensors it is the current GPU if the function can run there.
 
         Raises:
-            HidetError: see `check_types`; or a tensor that is written overlaps another one.
+            HidetError: see `check_types`; or a written tensor overlaps another one.
             DeviceMismatchError: they are on different devices.
             UnsupportedDtypeError: one has another data type.
         """
@@ -77,10 +73,10 @@ class Arguments:
         return torch.device("cpu")
 
     def check_types(self, arguments: Sequence[object]) -> torch.device | None:
-        """Check all that does not take data; return the device, None where there is no tensor.
+        """Check all that does not depend on data; return the device, None without tensors.
 
         Raises:
-            HidetError: their number, a shape, strides or a number are wrong.
+            HidetError: their number, a shape, strides or a scalar are wrong.
             DeviceMismatchError: they are on different devices.
             UnsupportedDtypeError: one has another data type.
         """
@@ -111,7 +107,7 @@ class Arguments:
         return device
 
     def _check_address(self, parameter: Parameter, address: int) -> None:
-        """Check an address, which nothing is known about, for a pointer."""
+        """Check an address that is passed for a pointer."""
         if not 0 <= address < 1 << 64 or address % POINTER_ALIGNMENT:
             raise HidetError(
                 f"{self._name_of(parameter)} is the address {address:#x}",
@@ -130,7 +126,7 @@ class Arguments:
         assert not isinstance(kind, ScalarType)
         wanted = _torch_type(kind.element)
         takes_any = isinstance(kind, PointerType) and kind.is_void
-        # torch computes little with unsigned integers: signed ones of the width hold the same bits.
+        # torch barely supports unsigned integers: signed ones of the same width are accepted.
         as_well = getattr(torch, kind.element.name.removeprefix("u"), wanted)
         if not takes_any and value.dtype not in (wanted, as_well):
             raise UnsupportedDtypeError(
@@ -156,7 +152,7 @@ class Arguments:
         if not isinstance(value, int | float | bool) or (
             isinstance(value, float) and not kind.is_float
         ):
-            if isinstance(value, _SYMBOLS):  # is checked when the graph is run
+            if isinstance(value, _SYMBOLS):  # checked when the graph runs
                 return
             what = self._name_of(parameter)
             raise HidetError(f"{what} is {value!r}, not a number of type {kind}")
@@ -165,7 +161,7 @@ class Arguments:
             raise HidetError(f"{what} is {value}, which does not fit {kind}")
 
     def _check_overlap(self, arguments: Sequence[object]) -> None:
-        """Check that what is written overlaps nothing else, as the kernel takes for granted."""
+        """Check that written tensors overlap no others, which kernels assume."""
         spans: list[tuple[int, int, int]] = []
         for number, value in enumerate(arguments):
             if isinstance(value, torch.Tensor) and value.numel():
@@ -184,9 +180,9 @@ class Arguments:
 
     @contextmanager
     def values(self, arguments: Sequence[object]) -> Generator[list[int | float | bytes]]:
-        """Give the arguments as functions of the host take them: addresses, numbers, tensor maps.
+        """Yield the arguments of the host function: addresses, numbers, tensor maps.
 
-        A tensor whose address is not aligned to 16 bytes, as kernels want it, goes through a copy.
+        Tensors that are not aligned to 16 bytes, as kernels assume, are copied.
         """
         copies: list[tuple[torch.Tensor, torch.Tensor, bool]] = []
         values: list[int | float | bytes] = []
@@ -216,7 +212,7 @@ class Arguments:
 
 
 def _torch_type(kind: ScalarType) -> torch.dtype:
-    """Return torch's data type of the elements of a type."""
+    """Return torch's data type of a scalar type."""
     found: torch.dtype = torch.float32 if kind == TF32 else getattr(torch, kind.name)
     return found
 
@@ -230,7 +226,7 @@ def _bytes_spanned(tensor: torch.Tensor) -> int:
 
 
 def _number(kind: ScalarType, value: int | float) -> int | float:
-    """Return a number as the host computes with it: integers with a sign, as the IR has them."""
+    """Return a number as host functions take it: integers are signed, as in the IR."""
     if kind.is_float:
         return float(value)
     if kind.kind == "bool":
@@ -239,7 +235,7 @@ def _number(kind: ScalarType, value: int | float) -> int | float:
 
 
 def number_of(kind: ScalarType, value: int | float) -> int | float:
-    """Return a number that the host has computed as its type has it: rounded, with its sign."""
+    """Return a result of a host function in its type: rounded, with its sign."""
     if kind.is_float:
         rounded: float = torch.tensor(value, dtype=_torch_type(kind)).item()
         return rounded
@@ -249,7 +245,7 @@ def number_of(kind: ScalarType, value: int | float) -> int | float:
 
 
 def sizes_of(arguments: Sequence[object]) -> list[int]:
-    """Give the bytes of each tensor among arguments; 0 for numbers."""
+    """Return the size of each tensor argument in bytes, 0 for numbers."""
     return [
         value.numel() * value.element_size() if isinstance(value, torch.Tensor) else 0
         for value in arguments

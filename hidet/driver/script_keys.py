@@ -1,41 +1,25 @@
-"""Keys of the functions of scripts, by which dynamo tells them apart."""
+"""Keys of compiled script functions, which dynamo guards on."""
 
-from collections.abc import Sequence
+from __future__ import annotations
+
 from itertools import count
-from typing import Protocol
+from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
-from hidet.driver.script_arguments import Arguments
+if TYPE_CHECKING:
+    from hidet.driver.script import CompiledFunction
 
-
-class Function(Protocol):
-    """A function of a script, see `hidet.driver.script.CompiledFunction`."""
-
-    name: str
-    arguments: Arguments
-
-    @property
-    def content(self) -> str:
-        """What it does, as text."""
-        ...
-
-    def run(self, arguments: Sequence[object]) -> int | float | None:
-        """Run it on tensors with data."""
-        ...
-
-
-# The functions that are alive, by their keys.
-_FUNCTIONS: WeakValueDictionary[str, Function] = WeakValueDictionary()
+_FUNCTIONS: WeakValueDictionary[str, CompiledFunction] = WeakValueDictionary()
 _NUMBERS = count()
 
 
-def key_of(function: Function) -> str:
-    """Return a new key for a function."""
+def key_of(function: CompiledFunction) -> str:
+    """Return a new key of a function."""
     key = f"{function.name} {next(_NUMBERS)}"
     _FUNCTIONS[key] = function
     return key
 
 
-def function_of(key: str) -> Function:
-    """Return the function of a key."""
+def function_of(key: str) -> CompiledFunction:
+    """Return the function with a key."""
     return _FUNCTIONS[key]

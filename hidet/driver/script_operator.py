@@ -1,18 +1,20 @@
-"""Kernels of scripts as operators of torch, which the graphs of `torch.compile` can hold.
+"""Script functions as torch operators, which graphs of `torch.compile` can contain.
 
-A kernel becomes the operator `torch.ops.hidet_script.<kernel>_<hash>`, the hash being that of the
-kernel's IR: equal kernels are one operator, which has the same name in every process. The schema
-says which tensors the kernel writes, so that torch can make graphs functional. On tensors without
-data an operator only checks its arguments.
+A function becomes the operator `torch.ops.hidet_script.<name>_<hash>` with the hash of its IR, so
+that equal functions share an operator, which has the same name in every process. The schema says
+which tensors are written, so that torch can functionalize graphs. On fake tensors an operator only
+checks its arguments.
 
-This file marks functions for dynamo, whose import takes longer than a small script does. So it is
-imported where dynamo traces a call, and not ahead of that.
+Importing dynamo takes longer than running a small script, so this module is imported only when
+dynamo traces a call.
 """
+
+from __future__ import annotations
 
 import builtins
 import hashlib
 from collections.abc import Sequence
-from typing import Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import torch
 from torch._higher_order_ops.auto_functionalize import auto_functionalized_v2
@@ -20,11 +22,14 @@ from torch.fx.node import has_side_effect
 from torch.library import Library
 
 from hidet.dialects.cuda.names import is_identifier, symbol_of
-from hidet.driver.script_keys import Function, function_of
+from hidet.driver.script_keys import function_of
 from hidet.foreign import HoldsTensor, plain
 from hidet.forks import FAMILY
 from hidet.frontends.script.launches import Parameter
 from hidet.frontends.script.types import ScalarType
+
+if TYPE_CHECKING:
+    from hidet.driver.script import CompiledFunction
 
 NAMESPACE = "hidet_script"
 """The namespace of the operators."""
@@ -34,22 +39,22 @@ Operator: TypeAlias = torch._ops.OpOverload[..., Any]  # pyright: ignore[reportP
 
 _LIBRARY = Library(NAMESPACE, "FRAGMENT")
 _LOCK = FAMILY.lock()
-# A registry, as torch's own: an operator lives as long as the process, and its kernel with it.
-_FUNCTIONS: dict[Operator, Function] = {}
+# Operators, as in torch's own registry, live as long as the process, and their functions with them.
+_FUNCTIONS: dict[Operator, CompiledFunction] = {}
 _OPERATORS: dict[str, Operator] = {}
-# What cannot be the name of an argument in a schema, or in the code of an FX graph.
+# Names that arguments cannot have in a schema, or in the code of an FX graph.
 _RESERVED = frozenset((*dir(builtins), "self", "Tensor", "Scalar", "Device", "Layout"))
 
 
-def kernel_of_operator(operator: object) -> Function | None:
-    """Return the kernel that an operator runs; None for anything else than such an operator."""
+def kernel_of_operator(operator: object) -> CompiledFunction | None:
+    """Return the script function of an operator, None for other objects."""
     return _FUNCTIONS.get(cast("Operator", operator))
 
 
 def call_operator(key: str, arguments: Sequence[Any]) -> None:
-    """Call the operator of a kernel; dynamo goes through this and notes the call in its graph.
+    """Call the operator of a function; dynamo traces this and records the call.
 
-    As any call of a kernel it has no gradient.
+    It has no gradient.
     """
     plain = [a.torch() if isinstance(a, HoldsTensor) else a for a in arguments]
     detached = [a.detach() if isinstance(a, torch.Tensor) else a for a in plain]
@@ -59,10 +64,10 @@ def call_operator(key: str, arguments: Sequence[Any]) -> None:
 def call_functionally(
     key: str, read: Sequence[torch.Tensor], written: Sequence[torch.Tensor]
 ) -> tuple[torch.Tensor, ...]:
-    """Call the operator of a kernel such that it writes to none of its arguments.
+    """Call the operator of a function without writing its arguments.
 
     Returns:
-        What the last arguments would be afterwards.
+        The new values of the last arguments.
     """
     operator: Operator = getattr(torch.ops.hidet_script, operator_name(key)).default
     names = [argument.name for argument in operator._schema.arguments]  # pyright: ignore[reportPrivateUsage]
@@ -70,21 +75,21 @@ def call_functionally(
     bases = {f"_{name}_base_index": number for number, name in enumerate(last)}
     arguments = dict(zip(first, read, strict=True))
     found: Any = auto_functionalized_v2(operator, **arguments, **bases, _all_bases=list(written))
-    return tuple(found[1:])  # behind what the operator returns, which is nothing
+    return tuple(found[1:])  # the first is the operator's result, None
 
 
 @torch.compiler.disable(  # pyright: ignore[reportUntypedFunctionDecorator]
     reason="a function of a script that returns a number ends the graph"
 )
 def run_outside(key: str, arguments: Sequence[Any]) -> int | float | None:
-    """Run a function that returns a number, which no operator gives."""
+    """Run a function that returns a number, which operators cannot."""
     return function_of(key).run(tuple(map(plain, arguments)))
 
 
-# Dynamo calls it and does not look inside. The argument is a string, for dynamo to guard it.
+# Dynamo calls it without tracing, and guards the argument, a string.
 @torch.compiler.assume_constant_result
 def operator_name(key: str) -> str:
-    """Return the name of a kernel's operator; it is registered unless an equal kernel has been."""
+    """Return the name of a function's operator, which is registered on first use."""
     function = function_of(key)
     arguments = function.arguments
     schema = ", ".join(
@@ -100,7 +105,7 @@ def operator_name(key: str) -> str:
 
 
 def _argument(parameter: Parameter, number: int, *, is_written: bool) -> str:
-    """Return a parameter as a schema has it."""
+    """Return a parameter in the syntax of schemas."""
     name = f"{parameter.name}_" if parameter.name in _RESERVED else parameter.name
     if not is_identifier(name):
         name = f"argument{number}"
@@ -111,9 +116,9 @@ def _argument(parameter: Parameter, number: int, *, is_written: bool) -> str:
     return f"{'bool' if parameter.type.name == 'bool' else 'SymInt'} {name}"
 
 
-def _register(name: str, schema: str, function: Function) -> Operator:
+def _register(name: str, schema: str, function: CompiledFunction) -> Operator:
     """Register an operator for all devices."""
-    # Compilers of torch must not choose other strides: kernels take contiguous tensors only.
+    # Inductor must not change strides: kernels take contiguous tensors only.
     tags = (torch.Tag.pt2_compliant_tag, torch.Tag.needs_exact_strides)
     _LIBRARY.define(f"{name}{schema}", tags=tags)
 
@@ -127,6 +132,6 @@ def _register(name: str, schema: str, function: Function) -> Operator:
     torch.library.register_fake(f"{NAMESPACE}::{name}", check, lib=_LIBRARY)
     operator: Operator = getattr(torch.ops, NAMESPACE).__getattr__(name).default
     if not operator._schema.is_mutable:  # pyright: ignore[reportPrivateUsage]
-        has_side_effect(operator)  # it prints, perhaps: nothing that a graph may drop
+        has_side_effect(operator)  # it may print, so a graph must not drop it
     _FUNCTIONS[operator] = function
     return operator

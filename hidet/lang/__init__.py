@@ -1,4 +1,4 @@
-"""What kernel authors import: types, tensors, task mappings, loops and functions of scripts.
+"""The script language: types, tensors, task mappings, loops and functions.
 
     from hidet.lang import attrs, f32
     from hidet.lang.cuda import blockIdx, threadIdx
@@ -16,7 +16,7 @@
 
 `hidet.lang.cuda` has the ids, barriers, shuffles and atomics of CUDA, `hidet.lang.mapping` the task
 mappings, `hidet.lang.layout` the layouts of tensors, `hidet.lang.types` the types,
-`hidet.lang.meta` loops that are unrolled, and `hidet.lang.task` block-level verbs on tiles.
+`hidet.lang.meta` compile-time loops, and `hidet.lang.task` block-level verbs on tiles.
 """
 
 # ruff: noqa: F403 (the types and mappings)
@@ -37,9 +37,13 @@ with loading():
     from hidet.lang.layout import column_major, local_layout, row_major
     from hidet.lang.mapping import *
     from hidet.lang.types import *
+    from hidet.original import show_elsewhere
 
 attr = attrs = ATTRS
 
+show_elsewhere(
+    __name__, {f"constructs{part}": ["hidet.lang"] for part in ("", ".declare", ".loops")}
+)
 explain_missing(__name__)
 
 __all__ = ["address", "as_tensor_pointer", "attr", "attrs", "bitwise_not", "cast", "cdiv"]

@@ -1,10 +1,9 @@
 """CUDA in scripts: ids, barriers, shuffles, atomics, tensor cores, asynchronous copies.
 
-What there is stands in the modules of `hidet.frontends.script`, each of which says what it hands
-out, and in the table of scalar functions.
+The names come from the modules of `hidet.frontends.script` and the table of scalar functions.
 """
 
-# ruff: noqa: F403 (what each module hands out)
+# ruff: noqa: F403 (the modules define `__all__`)
 
 from hidet.absent import explain_missing
 from hidet.arch.fragments import wgmma_accumulator

@@ -1,9 +1,9 @@
-"""Layouts of tensors, which are task mappings: what a thread holds, and in which order.
+"""Layouts of tensors, which are task mappings: where each element is stored.
 
-`row_major(m, n)` and `column_major(m, n)` are the elements of one thread, or of memory, in order;
-`local_layout(m, n)` is one element for each of m * n threads; `*` composes, the left one outside,
-and `+` puts the dimensions of one before those of the other. `row_major(m, n).swizzle(1)` lets the
-elements of a row trade places, so that threads meet in no bank of shared memory.
+`row_major(m, n)` and `column_major(m, n)` order the elements of memory or of one thread;
+`local_layout(m, n)` assigns one element to each of m * n threads; `*` composes, the left one
+outermost, and `+` concatenates dimensions. `row_major(m, n).swizzle(1)` permutes the elements of
+each row to avoid bank conflicts.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from hidet.mapping import spatial as local_layout
 
 
 def strided_layout(shape: Sequence[int], ranks: Sequence[int] | None = None) -> TaskMap:
-    """Return the layout whose dimensions are in the order of the ranks, 0 the slowest.
+    """Return the layout whose dimensions are ordered by rank, 0 the slowest.
 
     Raises:
         MappingError: the ranks are no permutation.

@@ -1,4 +1,4 @@
-"""Task mappings: `for i, j in spatial(4, 8).on(threadIdx.x)`; they come from `hidet.mapping`."""
+"""Task mappings from `hidet.mapping`: `for i, j in spatial(4, 8).on(threadIdx.x)`."""
 
 from collections.abc import Sequence
 
@@ -9,26 +9,26 @@ from hidet.mapping import column_spatial as col_spatial
 
 
 class TaskMapping(TaskMap):
-    """The mappings by the names that the original Hidet has for them; each is a `TaskMap`."""
+    """Constructors of mappings by the names of the original Hidet; each returns a `TaskMap`."""
 
     @staticmethod
     def row_major(task_shape: Sequence[int]) -> TaskMap:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Return `row_spatial`: a task for each worker."""
+        """Return `row_spatial`: one task per worker."""
         return row_spatial(*task_shape)
 
     @staticmethod
     def column_major(task_shape: Sequence[int]) -> TaskMap:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Return `col_spatial`: a task for each worker."""
+        """Return `col_spatial`: one task per worker."""
         return col_spatial(*task_shape)
 
     @staticmethod
     def full_layout(task_shape: Sequence[int]) -> TaskMap:
-        """Return `repeat`: one worker that runs all tasks."""
+        """Return `repeat`: one worker executes all tasks."""
         return repeat(*task_shape)
 
 
 def chain(first: TaskMap, *others: TaskMap) -> TaskMap:
-    """Return the composition of mappings, the first one outside.
+    """Return the composition of mappings, the first one outermost.
 
     Raises:
         MappingError: their ranks differ.

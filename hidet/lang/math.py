@@ -1,4 +1,4 @@
-"""Mathematics in scripts; Python's `math.exp`, `max`, `min`, `abs`, `round` mean these there."""
+"""Mathematics in scripts; Python's `math.exp`, `max`, `min`, `abs`, `round` are mapped to it."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,7 +10,7 @@ __all__ = sorted(MATH_FUNCTIONS)  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> Callable[..., Any]:
-    """Give a function by its name."""
+    """Return a function by name."""
     if name not in MATH_FUNCTIONS:
         raise missing(__name__, name)
     return MATH_FUNCTIONS[name]

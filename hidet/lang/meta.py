@@ -1,4 +1,4 @@
-"""Loops of Python in scripts, whose bodies are written once for each value; lists of types."""
+"""Compile-time loops and type lists of scripts."""
 
 import builtins
 from collections.abc import Iterable
@@ -11,13 +11,13 @@ Value = TypeVar("Value")
 
 
 def range(start: int, stop: int | None = None, step: int = 1) -> tuple[int, ...]:
-    """Return the numbers of Python's `range`, as numbers that are known in the script."""
+    """Return the values of Python's `range` as compile-time integers."""
     first, last = (0, start) if stop is None else (start, stop)
     return tuple(builtins.range(first, last, step))
 
 
 def each(values: Iterable[Value]) -> tuple[Value, ...]:
-    """Return some values, to go through in a script."""
+    """Return values to be iterated over at compile time."""
     return tuple(values)
 
 

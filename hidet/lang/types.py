@@ -1,6 +1,7 @@
-"""The types of scripts, by short and long names; `f32[m, n]` is a tensor, `~f32` a pointer."""
+"""The types of scripts by short and long names; `f32[m, n]` is a tensor, `~f32` a pointer."""
 
 from hidet.absent import explain_missing
+from hidet.frontends.script import types
 from hidet.frontends.script.memory import (
     DeclareScope,
     register_tensor,
@@ -8,53 +9,33 @@ from hidet.frontends.script.memory import (
     tensor,
     tensor_pointer,
 )
-from hidet.frontends.script.types import (
-    BF16,
-    BOOL,
-    F16,
-    F32,
-    F64,
-    I8,
-    I16,
-    I32,
-    I64,
-    TF32,
-    U8,
-    U16,
-    U32,
-    U64,
-    VOID_POINTER,
-    PointerType,
-    ScalarType,
-    TensorType,
-    VectorType,
-)
+from hidet.frontends.script.types import PointerType, ScalarType, TensorType, VectorType
 from hidet.frontends.script.types import scalar_type as data_type
 
 DataType = ScalarType
 tensor_type = TensorType
 
-boolean = BOOL
-i8 = int8 = I8
-i16 = int16 = I16
-i32 = int32 = I32
-i64 = int64 = I64
-u8 = uint8 = U8
-u16 = uint16 = U16
-u32 = uint32 = U32
-u64 = uint64 = U64
-f16 = float16 = F16
-bf16 = bfloat16 = BF16
-f32 = float32 = F32
-f64 = float64 = F64
-tf32 = tfloat32 = TF32
-f16x2, f16x4, f16x8 = (VectorType(F16, lanes) for lanes in (2, 4, 8))
-bf16x2, bf16x4, bf16x8 = (VectorType(BF16, lanes) for lanes in (2, 4, 8))
-f32x2, f32x4 = (VectorType(F32, lanes) for lanes in (2, 4))
-i8x4, u8x4 = VectorType(I8, 4), VectorType(U8, 4)
-i32x2, i32x4 = (VectorType(I32, lanes) for lanes in (2, 4))
-u32x2, u32x4 = (VectorType(U32, lanes) for lanes in (2, 4))
-void_p = byte_p = VOID_POINTER
+boolean = types.BOOL
+i8 = int8 = types.I8
+i16 = int16 = types.I16
+i32 = int32 = types.I32
+i64 = int64 = types.I64
+u8 = uint8 = types.U8
+u16 = uint16 = types.U16
+u32 = uint32 = types.U32
+u64 = uint64 = types.U64
+f16 = float16 = types.F16
+bf16 = bfloat16 = types.BF16
+f32 = float32 = types.F32
+f64 = float64 = types.F64
+tf32 = tfloat32 = types.TF32
+f16x2, f16x4, f16x8 = (VectorType(types.F16, lanes) for lanes in (2, 4, 8))
+bf16x2, bf16x4, bf16x8 = (VectorType(types.BF16, lanes) for lanes in (2, 4, 8))
+f32x2, f32x4 = (VectorType(types.F32, lanes) for lanes in (2, 4))
+i8x4, u8x4 = VectorType(types.I8, 4), VectorType(types.U8, 4)
+i32x2, i32x4 = (VectorType(types.I32, lanes) for lanes in (2, 4))
+u32x2, u32x4 = (VectorType(types.U32, lanes) for lanes in (2, 4))
+void_p = byte_p = types.VOID_POINTER
 
 explain_missing(__name__)
 

@@ -1,20 +1,21 @@
-"""The frontend of hidet script: a Python function becomes a kernel.
+"""The frontend of hidet script: traces Python functions into kernels.
 
-A function under `@hidet.script` is not run by Python. Its syntax tree is executed statement by
-statement, once, when it is defined. What Python knows by then (sizes, lists, task mappings, other
-functions) is computed; what only the kernel will know is a value of the IR, and what is done with
-it writes IR of the `task` and `cuda` dialects.
+Python does not run a function under `@hidet.script`. Its syntax tree is interpreted once.
+Compile-time values (sizes, lists, task mappings, functions) are computed; operations on run-time
+values emit IR of the `task` and `cuda` dialects.
 
-To be read in this order:
+Reading order:
 
-- `tracing`: the function that is being traced, which all ops go to; `messages`, `source`: errors,
-- `types`, `scalars`, `variables`, `vectors`, `tensors`, `pointers`: what names stand for, which
-  make each other: types are called, operators give scalars; `operators`: their tables,
-- `syntax_analysis`: what the syntax tells; `scopes`: the names of a function; `signature`: calls,
-- `evaluation`, `assignments`, `loops`, `exits`, `statements`: execute the syntax tree,
-- `kernels`: a function as a kernel, on the host, or inlined; `parameters`: what it takes;
-  `launches`: what the host computes; `kernel_checks`: what follows; `module`: `script_module`,
+- `tracing`: the emitter that receives all ops; `messages`, `source`: errors,
+- `types`, `scalars`, `variables`, `vectors`, `tensors`, `pointers`: script values and their types;
+  `operators`: tables of operators,
+- `syntax_analysis`: queries on syntax trees; `scopes`: bindings; `signature`: argument binding,
+- `evaluation`, `assignments`, `loops`, `exits`, `statements`: the interpreter,
+- `kernels`: entries and inlining; `parameters`: arguments; `launches`: the host side;
+  `kernel_checks`: checks after tracing; `module`: `script_module`,
 - `builtins`, `memory`, `attributes`, `verbs`, `instructions` and others: what scripts can call.
+
+A user's mistake raises a `ScriptError` anywhere below; `Source.at` adds the location.
 """
 
 from hidet.loading import loading

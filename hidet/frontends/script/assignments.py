@@ -1,4 +1,4 @@
-"""Assignments of a script: to names, to elements of tensors, to attributes of the kernel."""
+"""Assignments of a script: to names, elements of tensors, and attributes of the kernel."""
 
 import ast
 from collections.abc import Sequence
@@ -16,26 +16,26 @@ from hidet.frontends.script.syntax_analysis import are_assigned, are_changed
 from hidet.frontends.script.tensor_slices import lane_at
 from hidet.frontends.script.tensors import LANES, Lanes, Pointer, Tensor, load_at, store_at
 from hidet.frontends.script.types import I32, INDEX, ScalarType, TensorType, scalar_type
-from hidet.frontends.script.variables import Variable, adapt, make_variable
+from hidet.frontends.script.variables import Variable, adapt_type, make_variable
 from hidet.frontends.script.vectors import Vector, VectorVariable
 
 Result = TypeVar("Result")
 
 
 class Assignments(Expressions):
-    """Executes the assignments of one function."""
+    """Executes the assignments of a function."""
 
     rest: tuple[Sequence[ast.stmt], ...] = ()
-    """The statements after the one that is executed, of all blocks around it."""
+    """The statements that follow the current one, in all enclosing blocks."""
 
     def visit_Assign(self, node: ast.Assign) -> None:
-        """Assign a value to names, elements or attributes of the kernel."""
+        """Assign a value to one or more targets."""
         value = self.evaluate(node.value)
         for target in node.targets:
             self.assign_to(target, value)
 
     def assign_to(self, target: ast.expr, value: object) -> None:
-        """Assign a value to one target."""
+        """Assign a value to a target."""
         match target:
             case ast.Name():
                 self.assign_name(target.id, value)
@@ -52,58 +52,51 @@ class Assignments(Expressions):
 
     def assign_attribute(self, target: ast.Attribute, value: object) -> None:
         """Set an attribute of the kernel, or an element of a vector, `v.x = ...`."""
-        place = self.component(target)
-        if isinstance(place, Lanes) and target.attr in LANES:
-            store_at(value, lane_at(place, target.attr))
-        elif isinstance(place, VectorVariable) and target.attr in LANES:
-            with self.source.at(target):
-                place.write_lane(LANES.index(target.attr), value)
-        elif isinstance(place, Attributes):
-            with self.source.at(target):
-                set_attribute(place, target.attr, value)
-        else:
-            raise self.source.error(target, f"{describe(place)} takes no attributes")
+        owner = self.component(target)
+        with self.source.at(target):
+            if isinstance(owner, Lanes) and target.attr in LANES:
+                store_at(value, lane_at(owner, target.attr))
+            elif isinstance(owner, VectorVariable) and target.attr in LANES:
+                owner.write_lane(LANES.index(target.attr), value)
+            elif isinstance(owner, Attributes):
+                set_attribute(owner, target.attr, value)
+            else:
+                raise ScriptError(f"{describe(owner)} takes no attributes")
 
     def store(self, target: ast.Subscript, value: object) -> None:
         """Store an element."""
         base = self.component(target)
-        if isinstance(base, VectorVariable):
-            with self.source.at(target):
-                base.write_lane(self.evaluate(target.slice), value)
-            return
-        if not isinstance(base, Tensor | Pointer):
-            raise self.source.error(
-                target,
-                f"{describe(base)} cannot be changed by a kernel",
-                "make a tensor: register_tensor('float32', [n])",
-            )
         with self.source.at(target):
+            if isinstance(base, VectorVariable):
+                base.write_lane(self.evaluate(target.slice), value)
+                return
+            if not isinstance(base, Tensor | Pointer):
+                raise ScriptError(
+                    f"{describe(base)} cannot be changed by a kernel",
+                    hint="make a tensor: register_tensor('float32', [n])",
+                )
             pointer = self.address(base, target)
         store_at(value, pointer)
 
     def assign_name(self, name: str, value: object, kind: ScalarType | None = None) -> None:
         """Assign a value to a name.
 
-        A name that is assigned again later is a variable of the thread; any other one is the value
-        itself.
+        A name that is assigned again later is a local variable; another one is bound to the value.
         """
         if isinstance(value, VectorVariable):
             value = value.read()
         scope = self.scopes.find(name)
         if scope is not None:
             bound = scope.names[name]
-            if isinstance(bound, Variable):
-                bound.write(value)
-                return
-            if isinstance(bound, VectorVariable):
+            if isinstance(bound, Variable | VectorVariable):
                 bound.write(value)
                 return
             if isinstance(bound, TensorPointer):
                 value = bound.at(value)
             if self.scopes.crosses_runtime(scope):
                 raise ScriptError(
-                    f"'{name}' is {describe(bound)}, and cannot become {describe(value)} where "
-                    "the kernel decides whether it does",
+                    f"'{name}' is {describe(bound)}, and cannot become {describe(value)} "
+                    "under run-time control flow",
                     hint="take another name",
                 )
             scope.names[name] = self.named(name, value)
@@ -120,7 +113,7 @@ class Assignments(Expressions):
 
     @staticmethod
     def named(name: str, value: object) -> object:
-        """Give a value the name of the user, where it has none."""
+        """Give an unnamed value the user's name as its name hint."""
         if name == "_":
             return value
         if isinstance(value, Scalar) and value.ssa.name_hint is None:
@@ -130,7 +123,7 @@ class Assignments(Expressions):
         return value
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
-        """Declare a variable, `x: f32 = 0.0`; without a value it holds anything."""
+        """Declare a variable, `x: f32 = 0.0`, which may be uninitialized."""
         kind = self.evaluate(node.annotation)
         if isinstance(kind, TensorType) or not isinstance(node.target, ast.Name):
             raise ScriptError(
@@ -145,18 +138,12 @@ class Assignments(Expressions):
         self.assign_name(name, self.evaluate(node.value), kind)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
-        """Change a variable or an element."""
+        """Update a variable or an element."""
         target = node.target
-        if isinstance(target, ast.Attribute) and target.attr in LANES:
-            value = self.evaluate(node.value)
-            self.assign_attribute(target, self._changed(node, self.evaluate(target), value))
-            return
+        is_lane = isinstance(target, ast.Attribute) and target.attr in LANES
         if isinstance(target, ast.Subscript):
             base = self.component(target)
-            if isinstance(base, VectorVariable):
-                value = self.evaluate(node.value)
-                self.store(target, self._changed(node, self.evaluate(target), value))
-                return
+            is_lane = isinstance(base, VectorVariable)
             if isinstance(base, Tensor | Pointer):
                 with self.source.at(target):
                     pointer = self.address(base, target)
@@ -164,20 +151,24 @@ class Assignments(Expressions):
                 changed = self._changed(node, old, self.evaluate(node.value))
                 store_at(changed, pointer)
                 return
+        if is_lane:
+            value = self.evaluate(node.value)
+            self.assign_to(target, self._changed(node, self.evaluate(target), value))
+            return
         if not isinstance(target, ast.Name):
             raise self.source.error(target, "this cannot be changed")
         value = self.evaluate(node.value)
         scope = self.scopes.find(target.id)
         bound = None if scope is None else scope.names[target.id]
         if isinstance(bound, Variable):
-            adapt(bound, value)
+            adapt_type(bound, value)
         self.assign_name(target.id, self._changed(node, self.evaluate(target), value))
 
     def _changed(self, node: ast.AugAssign, old: object, value: object) -> object:
-        """Return what an augmented assignment makes of a value."""
+        """Compute the operator of an augmented assignment."""
         match old, value, node.op:
             case Scalar(type=kind), Scalar(type=other), ast.Add() | ast.Sub() | ast.Mult():
-                # The result is cut off to 32 bits anyway; these operators may cut off before.
+                # The result is truncated to 32 bits, so these operators may truncate first.
                 if kind is I32 and other is INDEX:
                     value = convert(value, I32)
             case _:

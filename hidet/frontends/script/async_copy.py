@@ -1,4 +1,4 @@
-"""Asynchronous copies in scripts: of a few bytes by a thread, and of boxes of a tensor by TMA."""
+"""Asynchronous copies in scripts: cp.async, and TMA."""
 
 from collections.abc import Sequence
 from math import prod
@@ -22,7 +22,7 @@ from hidet.frontends.script.tracing import insert
 from hidet.frontends.script.types import INDEX
 
 CACHES = {"always": cuda.CopyCache.CA, "global": cuda.CopyCache.CG}
-"""Where a copy caches what it reads, by the name of Hidet: at all levels, or in L2 only."""
+"""The cache operators of copies: at all levels, or in L2 only."""
 
 
 def cp_async(
@@ -34,22 +34,22 @@ def cp_async(
     prefetch_bytes: int = 0,
     evict_policy: str = "evict_normal",
 ) -> None:
-    """Begin to copy neighbouring elements from global to shared memory.
+    """Start an asynchronous copy of adjacent elements from global to shared memory.
 
-    The thread sees them after `cp_async_wait_all()` or `cp_async_wait_group(n)`, the others after a
-    barrier as well. Both addresses are multiples of the size.
+    It is visible to the thread after `cp_async_wait_all()` or `cp_async_wait_group(n)`, to other
+    threads after a barrier as well. Both addresses are multiples of the size.
 
     Args:
         dst: the address in shared memory, `~smem[i, j]`.
         src: the address in global memory, `~x[i, j]`.
-        cp_size: how many bytes are copied: 4, 8 or 16.
-        src_size: how many of them are read; the rest is filled with zeros. All by default.
-        cache_level: `always`, or `global` for L2 only, which takes copies of 16 bytes.
+        cp_size: the number of bytes: 4, 8 or 16.
+        src_size: the number of bytes read, all by default; the rest is filled with zeros.
+        cache_level: `always`, or `global` for L2 only, which requires 16 bytes.
         prefetch_bytes: not supported, 0.
         evict_policy: not supported, `evict_normal`.
 
     Raises:
-        ScriptError: an address or the size is not what the instruction takes.
+        ScriptError: an address or the size does not match the instruction.
     """
     cache = CACHES.get(cache_level)
     if cache is None or prefetch_bytes != 0 or evict_policy != "evict_normal":
@@ -93,13 +93,13 @@ cp_async_wait_group = instruction(
     "cp_async_wait_group",
     cuda.CpAsyncWaitOp,
     "allow_on_fly_groups",
-    summary="Wait for the thread's groups of copies, but for so many of the latest ones.",
+    summary="Wait until at most this many of the thread's latest copy groups are pending.",
     pending=range(256),
 )
 
 
 def cp_async_wait_all() -> None:
-    """Wait for all copies of the thread, in groups or not."""
+    """Wait for all copies of the thread."""
     insert(cuda.CpAsyncCommitOp())
     insert(cuda.CpAsyncWaitOp(0))
 
@@ -108,21 +108,18 @@ def cp_async_wait_all() -> None:
 def tma_load(
     dst: object, source: object, coordinates: object, mbar: object, multicast: object = None
 ) -> None:
-    """Begin to copy a box of a tensor to shared memory; a barrier gets its bytes.
+    """Start a copy of a box of a tensor to shared memory; it completes on a barrier.
 
-    One thread asks for it, after `mbarrier_arrive_and_expect_tx` for the bytes of the whole box.
-    What is outside of the tensor becomes 0.
+    One thread issues it, after `mbarrier_arrive_and_expect_tx` for the bytes of the box. Elements
+    out of bounds are 0.
 
     Args:
-        dst: the address of the first element; it is a multiple of 1024 bytes.
+        dst: the address of the first element, aligned to 1024 bytes.
         source: a parameter of type `tensor_map`.
-        coordinates: the first element of the box in the tensor, an index for each dimension.
+        coordinates: the offset of the box in the tensor, one index per dimension.
         mbar: the address of the barrier.
-        multicast: blocks of the cluster, a bit for each. The box goes to all of them, to the same
-            place, and its bytes to the barrier in the same place of each.
-
-    Raises:
-        ScriptError: an argument is not what it should be, or the box does not fit.
+        multicast: a mask of blocks of the cluster. The box is written at the same offset in the
+            shared memory of each, and completes on its barrier at the same offset.
     """
     box = _map(source)
     at = _coordinates(coordinates, box)
@@ -134,18 +131,15 @@ def tma_load(
 
 
 def tma_store(target: object, coordinates: object, src: object) -> None:
-    """Begin to copy a box from shared memory to a tensor; what is outside of it is left out.
+    """Start a copy of a box from shared memory to a tensor; elements out of bounds are skipped.
 
-    One thread asks for it, after those that have written the box have come to
-    `fence_proxy_async()` and a barrier; it makes groups by `tma_commit_group` and waits for them.
+    One thread issues it, after the writers of the box have executed `fence_proxy_async()` and a
+    barrier. `tma_commit_group` and `tma_wait_group` complete it.
 
     Args:
         target: a parameter of type `tensor_map`.
-        coordinates: the first element of the box in the tensor, an index for each dimension.
-        src: the address of the first element; it is a multiple of 1024 bytes.
-
-    Raises:
-        ScriptError: an argument is not what it should be, or the box does not fit.
+        coordinates: the offset of the box in the tensor, one index per dimension.
+        src: the address of the first element, aligned to 1024 bytes.
     """
     box = _map(target)
     at = _coordinates(coordinates, box)
@@ -157,7 +151,7 @@ tma_wait_group = instruction(
     "tma_wait_group",
     cuda.TmaWaitOp,
     "allow_on_fly_groups",
-    summary="Wait until no more than so many of the thread's groups still read shared memory.",
+    summary="Wait until at most this many of the thread's groups still read shared memory.",
     pending=range(256),
 )
 
@@ -172,7 +166,7 @@ def _map(value: object) -> TensorMap:
 
 
 def _coordinates(value: object, box: TensorMap) -> list[SSAValue]:
-    """Return the coordinates of a box as the instruction takes them, the fastest one first."""
+    """Return the coordinates of a box in the instruction's order, the fastest first."""
     values = cast("Sequence[object]", value if isinstance(value, tuple | list) else (value,))
     shape = box.type.tensor.shape
     if len(values) != len(shape):
@@ -184,23 +178,19 @@ def _coordinates(value: object, box: TensorMap) -> list[SSAValue]:
 
 
 def _box_memory(instruction: Instruction, value: object, box: TensorMap) -> Element:
-    """Return where a box lies in shared memory.
-
-    Raises:
-        ScriptError: it has other elements, or does not fit.
-    """
+    """Return the first element of a box in shared memory."""
     count = prod(box.type.extents)
     element = operand_at(instruction.function, instruction.operands[0], value, 1)
     kind = memref_type(element.memref)
     if kind.element_type != box.type.tensor.element.ir:
-        raise ScriptError(f"a box of {box.type} is copied from or to {describe(value)}")
-    place = 0  # at least; an index that only the kernel knows may be 0
+        raise ScriptError(f"the elements of {describe(value)} are not those of {box.type}")
+    offset = 0  # a lower bound; run-time indices may be 0
     for extent, index in zip(kind.get_shape(), element.indices, strict=True):
-        place = place * extent + (cuda.known_index(index) or 0)
-    if prod(kind.get_shape()) - place < count:
+        offset = offset * extent + (cuda.known_index(index) or 0)
+    if (room := prod(kind.get_shape()) - offset) < count:
         raise ScriptError(
-            f"a box of {count} elements does not fit into {describe(value)}, which has "
-            f"{prod(kind.get_shape()) - place} from there"
+            f"a box of {count} elements does not fit into {describe(value)}, which has {room} from "
+            "there"
         )
     return element
 

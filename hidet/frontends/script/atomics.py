@@ -1,4 +1,4 @@
-"""Atomic operations in scripts: as one step, for the threads of a scope, in order with others."""
+"""Atomic operations in scripts, with scopes and memory orders."""
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -24,7 +24,7 @@ TYPES: dict[AtomicKind, tuple[str, ...]] = {
     AtomicKind.EXCHANGE: (*_INTEGERS, "f32", "f64"),
     AtomicKind.CAS: _INTEGERS,
 }
-"""The types of elements that each operation takes."""
+"""The element types that each operation supports."""
 
 _UNSIGNED = {AtomicKind.MAX: AtomicKind.UMAX, AtomicKind.MIN: AtomicKind.UMIN}
 
@@ -35,7 +35,7 @@ SCOPES = {
     "sys": AccessScope.SYS,
     "system": AccessScope.SYS,
 }
-"""For whom an operation is one step, and in order: the block, the GPU, all of the machine."""
+"""The scopes of atomicity and ordering."""
 
 _FENCES = {
     "relaxed": (False, False),
@@ -43,12 +43,12 @@ _FENCES = {
     "release": (True, False),
     "acq_rel": (True, True),
 }
-"""For each order whether a fence comes before an operation, and whether one comes after: these make
-a relaxed operation release and acquire (PTX ISA, Memory Consistency Model)."""
+"""For each memory order whether a fence precedes the relaxed operation, and whether one follows it
+(PTX ISA, Memory Consistency Model)."""
 
 
 def _update(name: str, kind: AtomicKind, what: str, note: str = "") -> Callable[..., Scalar | None]:
-    """Return the function of scripts that updates an element by a value."""
+    """Return the script function of an atomic read-modify-write operation."""
 
     def function(
         addr: object,
@@ -62,15 +62,14 @@ def _update(name: str, kind: AtomicKind, what: str, note: str = "") -> Callable[
         return _atomic(kind, addr, value, sem, scope, negative=name == "sub")
 
     function.__name__ = f"atomic_{name}"
-    function.__doc__ = f"""{what} as one step; return its old value.
+    function.__doc__ = f"""{what} atomically; return its old value.
 {note}
     Args:
         addr: the address of the element, `~x[i]`.
-        value: what it is updated by, converted to its type.
-        sem: `acquire` keeps the thread's accesses after this one after it, `release` those before
-            ahead of it, `acq_rel` does both, and `relaxed` neither.
-        space: the memory; that of the address is known anyway.
-        scope: for whom: `block` (`cta`), `gpu`, or `system` (`sys`).
+        value: the operand, converted to the element type.
+        sem: `acquire`, `release`, `acq_rel` or `relaxed`.
+        space: ignored; the address implies it.
+        scope: `block` (`cta`), `gpu`, or `system` (`sys`).
 
     Raises:
         ScriptError: there is no such operation of these elements.
@@ -79,8 +78,8 @@ def _update(name: str, kind: AtomicKind, what: str, note: str = "") -> Callable[
 
 
 _PAIRS = """
-    A vector `f16x2` or `bf16x2` is added to two neighbouring elements, each of them as one step;
-    their address is a multiple of 4 bytes, and the old values are not returned.
+    A vector `f16x2` or `bf16x2` is added to two adjacent elements, each atomically; their address
+    is aligned to 4 bytes, and the old values are not returned.
 """
 
 atomic_add = _update("add", AtomicKind.ADD, "Add a value to an element", _PAIRS)
@@ -101,7 +100,7 @@ def atomic_cas(
     space: str = "generic",
     scope: str = "gpu",
 ) -> Scalar:
-    """Store a value in an element where that is `compare`, as one step; return its old value."""
+    """Compare an element with `compare` and swap it if equal, atomically; return its old value."""
     return _atomic(AtomicKind.CAS, addr, value, sem, scope, expected=compare)
 
 
@@ -115,7 +114,7 @@ def _atomic(
     expected: object = None,
     negative: bool = False,
 ) -> Scalar:
-    """Insert an operation, and the fences that its order takes."""
+    """Insert an operation and the fences of its memory order."""
     name = f"atomic_{kind.value}"
     pointer, where = _target(name, address, sem, scope, TYPES[kind])
     element = pointer.element
@@ -133,7 +132,7 @@ def _atomic(
 
 @contextmanager
 def _fenced(sem: str, scope: AccessScope) -> Generator[AccessScope | None]:
-    """Insert the fences of an order around an operation; gives its scope, None for the GPU."""
+    """Insert the fences of a memory order around an operation; yields its scope, None for GPU."""
     before, after = _FENCES[sem]
     if before:
         FENCES[scope]()
@@ -143,12 +142,12 @@ def _fenced(sem: str, scope: AccessScope) -> Generator[AccessScope | None]:
 
 
 def _add_pair(address: object, value: Vector, sem: str, scope: str) -> None:
-    """Insert the addition of two halves to neighbouring elements, and the fences of its order."""
+    """Insert the addition of a pair of 16-bit floats, and the fences of its memory order."""
     pointer, where = _target("atomic_add", address, sem, scope, TYPES[AtomicKind.ADD])
     if str(value.type) not in _VECTORS or value.type.element != pointer.element:
         raise ScriptError(
             f"atomic_add of {value.type} by {describe(pointer)}",
-            hint=f"{' or '.join(_VECTORS)} is added to two neighbouring elements of its type",
+            hint=f"{' or '.join(_VECTORS)} is added to two adjacent elements of its type",
         )
     first, second = (each.ssa for each in value)
     with _fenced(sem, where) as scope_of_op:
@@ -158,11 +157,7 @@ def _add_pair(address: object, value: Vector, sem: str, scope: str) -> None:
 def _target(
     name: str, address: object, sem: str, scope: str, types: tuple[str, ...]
 ) -> tuple[Pointer, AccessScope]:
-    """Return the address and the scope of an operation.
-
-    Raises:
-        ScriptError: it is no address, one of other elements, or there is no such order or scope.
-    """
+    """Return the address and the scope of an operation."""
     if not isinstance(address, Pointer):
         raise ScriptError(
             f"an atomic operation takes an address, not {describe(address)}",

@@ -1,4 +1,4 @@
-"""The attributes of a kernel, in both spellings that users write."""
+"""The attributes of a kernel, `attrs.cuda.grid_dim` and `attrs.cuda_grid_dim`."""
 
 from __future__ import annotations
 
@@ -20,22 +20,18 @@ from hidet.rewriting.builder import Index as Extent
 
 @dataclass(frozen=True)
 class Attributes:
-    """`attrs`: what a function of a script says about itself, `attrs.cuda.grid_dim = (m, n)`.
-
-    Attributes:
-        path: the names on the way to it.
-    """
+    """`attrs`: the attributes of the function, `attrs.cuda.grid_dim = (m, n)`."""
 
     path: tuple[str, ...] = ()
 
     @property
     def cuda(self) -> Attributes:
-        """The attributes of CUDA."""
+        """The attributes of CUDA kernels."""
         return Attributes((*self.path, "cuda"))
 
 
 ATTRS = Attributes()
-"""What `hidet.lang` calls `attr` and `attrs`."""
+"""`attr` and `attrs` of `hidet.lang`."""
 
 KERNELS = ("cuda_kernel", "cpu_kernel")
 """The kinds of functions that are launched."""
@@ -45,11 +41,7 @@ KINDS = ("public", *KERNELS, "cuda_internal", "cpu_internal")
 
 
 def set_attribute(base: Attributes, name: str, value: object) -> None:
-    """Execute `attrs.cuda.grid_dim = value`.
-
-    Raises:
-        ScriptError: there is no such attribute, or it does not take the value.
-    """
+    """Execute `attrs.cuda.grid_dim = value`."""
     key = ".".join((*base.path, name)).replace("cuda.", "cuda_")
     if key not in ATTRIBUTES:
         names = (f"attrs.{each}".replace("cuda_", "cuda.") for each in ATTRIBUTES)
@@ -59,19 +51,19 @@ def set_attribute(base: Attributes, name: str, value: object) -> None:
         )
     if current().is_nested:
         if key in ("func_kind", "func_name", "label"):
-            return  # what a function is that others call has been read off its text
+            return  # `ScriptFunction.kind` has read it
         raise ScriptError(
-            f"the attribute '{name}' is one of kernels, not of functions that they call",
+            f"the attribute '{name}' belongs to kernels, not to their callees",
             hint="set it in the kernel",
         )
     if key.startswith("cuda_") and current().kind != "cuda_kernel":
         raise ScriptError(
-            f"the attribute '{name}' is one of kernels of CUDA, not of a {current().kind}",
+            f"the attribute '{name}' belongs to CUDA kernels, not to a {current().kind}",
             hint="leave it out, or call a kernel that has it",
         )
     if current().insertion_point.block is not current().entry:
         raise ScriptError(
-            f"the attribute '{name}' is set where the kernel decides whether it is",
+            f"the attribute '{name}' is set under run-time control flow",
             hint="set attributes at the top of the function",
         )
     field, read = ATTRIBUTES[key]
@@ -80,7 +72,7 @@ def set_attribute(base: Attributes, name: str, value: object) -> None:
 
 
 def _extents(what: str, value: object) -> tuple[Extent, ...]:
-    """Return one to three extents, which the host can compute."""
+    """Return one to three extents that the host can compute."""
     extents = cast("tuple[object, ...]", value if isinstance(value, tuple | list) else (value,))
     for extent in extents:
         if isinstance(extent, Scalar) and is_integer(extent):
@@ -105,16 +97,11 @@ def _block(value: object) -> tuple[Extent, ...]:
 
 
 def check_shared_bytes() -> None:
-    """Check that a kernel has no more shared memory than any machine.
-
-    Raises:
-        ScriptError: it has.
-    """
+    """Check that a kernel does not exceed the shared memory of every GPU."""
     total = current().shared_bytes + current().shape.dynamic_bytes
     if total > MAX_SHARED_BYTES:
         raise ScriptError(
-            f"the kernel has {total} bytes of shared memory by now; {MAX_SHARED_BYTES} are "
-            "possible",
+            f"the kernel has {total} bytes of shared memory so far, of at most {MAX_SHARED_BYTES}",
             hint="use smaller tiles or a narrower type",
         )
 
@@ -125,28 +112,17 @@ def _cluster(value: object) -> tuple[int, int, int]:
     if not 1 <= len(extents) <= 3 or not 1 <= x * y * z <= MAX_CLUSTER:
         raise ScriptError(
             f"a cluster of {describe(cast('object', value))} blocks",
-            hint=f"it has 1 to {MAX_CLUSTER} along x, y and z together; {PORTABLE_CLUSTER} are "
-            "possible on every GPU that has clusters",
+            hint=f"it has 1 to {MAX_CLUSTER} blocks; {PORTABLE_CLUSTER} are portable",
         )
     return x, y, z
 
 
-def _is_extent(value: object) -> TypeGuard[int]:
-    return isinstance(value, int) and not isinstance(value, bool) and value > 0
-
-
-def _is_size(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+def _is_extent(value: object, least: int = 1) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least
 
 
 def _plain(accepts: Callable[[object], bool], what: str, hint: str | None = None) -> _Reader:
-    """Return what gives a value back that is accepted.
-
-    Args:
-        accepts: whether it is.
-        what: what is wrong with it otherwise; `{}` is the value.
-        hint: what would be right.
-    """
+    """Return a reader that accepts some values; `{}` in the error `what` is the value."""
 
     def read(value: object) -> object:
         if not accepts(value):
@@ -173,9 +149,9 @@ ATTRIBUTES: dict[str, tuple[str, _Reader]] = {
     "cuda_dynamic_smem_bytes": (
         "dynamic_bytes",
         _plain(
-            _is_size,
+            partial(_is_extent, least=0),
             "dynamic_smem_bytes is {}, not a number of bytes",
-            "an integer that is known when the script is defined",
+            "a compile-time integer",
         ),
     ),
     "func_name": (
@@ -183,7 +159,7 @@ ATTRIBUTES: dict[str, tuple[str, _Reader]] = {
         _plain(
             lambda value: isinstance(value, str) and value.isidentifier(),
             "{} cannot be the name of a kernel",
-            "a name as Python has them, in letters, digits and underscores",
+            "a Python identifier",
         ),
     ),
     "func_kind": (
@@ -200,4 +176,4 @@ ATTRIBUTES: dict[str, tuple[str, _Reader]] = {
         ),
     ),
 }
-"""For each attribute, in the short spelling, the field of `LaunchShape` and what reads a value."""
+"""The field of `LaunchShape` and the reader of values of each attribute."""

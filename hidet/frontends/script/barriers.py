@@ -1,4 +1,4 @@
-"""Where threads meet: barriers of a block, of a cluster and in memory, fences, hand-overs."""
+"""Synchronization in scripts: barriers of blocks and clusters, mbarriers, fences."""
 
 from math import prod
 
@@ -33,15 +33,13 @@ FENCES = {
     scope: instruction(
         "threadfence",
         cuda.EffectOp,
-        summary=f"Keep the accesses before this ahead of those after it, for {threads}.",
+        summary=f"Order the accesses before it ahead of those after it, as seen by {threads}.",
         callee=f"fence_{scope.value}",
         numbers=(),
     )
-    for scope, threads in zip(
-        cuda.AccessScope, ("the block", "the GPU", "the machine"), strict=True
-    )
+    for scope, threads in zip(cuda.AccessScope, ("the block", "the GPU", "the system"), strict=True)
 }
-"""For each scope what keeps the thread's accesses before it ahead of those after it."""
+"""The memory fence of each scope."""
 
 threadfence_block, threadfence, threadfence_system = FENCES.values()
 cluster_arrive = instruction("cluster_arrive", cuda.ClusterArriveOp)
@@ -66,7 +64,7 @@ _expect = instruction(
 
 
 def nano_sleep(nano_seconds: object) -> None:
-    """Wait for about so many nanoseconds, up to a million; the CPU does not wait."""
+    """Sleep for about this many nanoseconds, up to a million; the CPU does not sleep."""
     insert(cuda.EffectOp("nanosleep", [i32_operand(nano_seconds)]))
 
 
@@ -77,25 +75,22 @@ def cluster_sync() -> None:
 
 
 NAMED_BARRIERS = 16
-"""The barriers of a block (PTX ISA, barrier)."""
+"""The number of barriers of a block (PTX ISA, barrier)."""
 
 
 def setmaxnreg(nregs: object, action: object) -> None:
-    """Give registers back, `setmaxnreg(40, "dec")`, or take more, `setmaxnreg(232, "inc")`.
+    """Release registers, `setmaxnreg(40, "dec")`, or request more, `setmaxnreg(232, "inc")`.
 
-    All warps of a warp group come by. What all groups have together stays within the 65536
-    registers of a multiprocessor; `attrs.cuda.min_blocks` says how many blocks share them.
-
-    Raises:
-        ScriptError: there is no such action or number.
+    All warps of a warp group execute it. All groups together keep within the 65536 registers of an
+    SM; `attrs.cuda.min_blocks` is the number of blocks per SM.
     """
     if not isinstance(action, str) or action not in SETMAXNREG:
         raise ScriptError(
-            f"setmaxnreg does {describe(action)}", hint="the action is 'inc' or 'dec'"
+            f"unknown action of setmaxnreg: {describe(action)}", hint="the action is 'inc' or 'dec'"
         )
     if current().shape.min_blocks is None:
         raise ScriptError(
-            "setmaxnreg without a number of blocks for a multiprocessor has no effect",
+            "setmaxnreg has no effect without a number of blocks per multiprocessor",
             hint="set attrs.cuda.min_blocks = 1 first",
         )
     insert(
@@ -104,40 +99,37 @@ def setmaxnreg(nregs: object, action: object) -> None:
 
 
 def barrier_sync(barrier: object, count: object = None, aligned: bool = False) -> None:
-    """Wait until so many threads, whole warps, have come to one of the block's barriers.
+    """Wait at a named barrier of the block until enough threads, in whole warps, have arrived.
 
     Args:
-        barrier: 0 to 15; number 0 is that of `syncthreads()`.
-        count: the number of threads, a multiple of 32; all of the block if left out.
-        aligned: whether all threads of a warp come together, as they have to in any case.
-
-    Raises:
-        ScriptError: there is no such barrier.
+        barrier: 0 to 15; 0 is that of `syncthreads()`.
+        count: the number of threads, a multiple of 32; by default the whole block.
+        aligned: ignored; all threads of a warp must arrive together.
     """
     number, threads = _named(barrier, count)
     insert(cuda.BarrierSyncOp(number, threads))
 
 
 def bar_sync(cooperative_threads: object) -> None:
-    """Wait until so many threads have come to barrier 1 of the block."""
+    """Wait at barrier 1 of the block for a number of threads."""
     barrier_sync(1, cooperative_threads)
 
 
 def barrier_arrive(barrier: object, count: object, aligned: bool = False) -> None:
-    """Come to a barrier of the block, and go on at once."""
+    """Arrive at a barrier of the block without waiting."""
     number, threads = _named(barrier, count)
     insert(cuda.BarrierArriveOp(number, threads))
 
 
 def _named(barrier: object, count: object) -> tuple[SSAValue, int]:
-    """Return the number of a barrier, and that of the threads that meet at it."""
+    """Return the number of a barrier and its number of threads."""
     extents = current().shape.block or (0,)
     known = [extent for extent in extents if isinstance(extent, int)]
     block = prod(known) if len(known) == len(extents) else MAX_THREADS_PER_BLOCK
     if isinstance(barrier, int):
         known_number("the number of a barrier", barrier, range(NAMED_BARRIERS))
     threads = known_number(
-        "the number of threads that meet",
+        "the number of threads",
         block if count is None else count,
         range(WARP, block + 1, WARP) or (WARP,),
     )
@@ -145,39 +137,31 @@ def _named(barrier: object, count: object) -> tuple[SSAValue, int]:
 
 
 def barrier_at(instruction: Instruction, value: object) -> Element:
-    """Return the barrier that an instruction works on."""
+    """Return the mbarrier operand of an instruction."""
     *_, operand = instruction.operands
     return operand_at(instruction.function, operand, value, 1)
 
 
-# Barriers in memory.
 def _refuse(function: str, **arguments: object) -> None:
-    """Check that arguments of the original Hidet which are not supported are left out.
-
-    Raises:
-        ScriptError: one is given.
-    """
+    """Reject arguments of the original Hidet that are not supported."""
     for name, value in arguments.items():
         if value is not None:
             raise ScriptError(
                 f"{function} with {name}={describe(value)} is not supported",
-                hint="a branch, `if pred:`, says which threads come"
+                hint="use a branch, `if pred:`"
                 if name == "pred"
-                else "a block expects bytes at a barrier of its own",
+                else "a block expects bytes at its own barrier",
             )
 
 
 def mbarrier_arrive(mbar: object, cta_id: object = None, pred: object = None) -> None:
-    """Arrive once at a barrier.
+    """Arrive at an mbarrier.
 
     Args:
         mbar: the address of the barrier.
-        cta_id: the block of the cluster in which it lies, in the same place; the own one if left
-            out.
+        cta_id: the block of the cluster whose barrier at the same offset is meant; the own by
+            default.
         pred: not supported.
-
-    Raises:
-        ScriptError: an argument is not what it should be.
     """
     _refuse("mbarrier_arrive", pred=pred)
     if cta_id is None:
@@ -189,12 +173,9 @@ def mbarrier_arrive(mbar: object, cta_id: object = None, pred: object = None) ->
 def mbarrier_arrive_and_expect_tx(
     mbar: object, transaction_bytes: object, cta_id: object = None, pred: object = None
 ) -> None:
-    """Arrive once at a barrier, whose phase waits for so many bytes of copies too.
+    """Arrive at an mbarrier, whose phase also waits for a number of bytes.
 
     `cta_id` and `pred` are not supported.
-
-    Raises:
-        ScriptError: an argument is not what it should be.
     """
     _refuse("mbarrier_arrive_and_expect_tx", cta_id=cta_id, pred=pred)
     _expect(mbar, transaction_bytes)

@@ -1,4 +1,4 @@
-"""Functions of a script: loops, conversions, lengths."""
+"""Functions of scripts: loops, conversions, lengths."""
 
 import re
 
@@ -14,11 +14,10 @@ from hidet.frontends.script.vectors import Vector
 
 # Loops.
 def loop_range(*bounds: object) -> Range:
-    """Make a loop of the kernel, for `for i in range(...)`.
+    """Make a run-time loop, for `for i in range(...)`.
 
     Raises:
-        ScriptError: the bounds are no integers, or the step is not known when the script is
-            defined.
+        ScriptError: the bounds or the step are no integers.
     """
     if not 1 <= len(bounds) <= 3:
         raise ScriptError(f"range takes one to three integers, not {len(bounds)}")
@@ -28,14 +27,13 @@ def loop_range(*bounds: object) -> Range:
     if step == 0 if is_integer else not (isinstance(step, Scalar) and step.type.is_integer):
         raise ScriptError(
             f"the step of range is {describe(step)}",
-            hint="it is an integer other than 0, and positive where it is known only when the "
-            "kernel runs",
+            hint="a non-zero integer, which is positive if known only at run time",
         )
     return Range(_bound(start), _bound(stop), _bound(step))
 
 
 def _bound(value: object) -> Index:
-    value = plain_number(value)  # functions of Python that scripts call may pass those of numpy
+    value = plain_number(value)
     if isinstance(value, Scalar) and value.type.is_integer:
         return value
     if isinstance(value, bool) or not isinstance(value, int):
@@ -44,19 +42,18 @@ def _bound(value: object) -> Index:
 
 
 def grid(*extents: object, attrs: str | None = None, bind_tuple: bool = False) -> Grid:
-    """Make nested loops of the kernel, for `for i, j in ...`.
+    """Make nested run-time loops, for `for i, j in ...`.
 
     Args:
-        extents: the extent of each loop; or one list of them, which gives tuples; the hints may
+        extents: the extent of each loop; or one list of them, which yields tuples. `attrs` may
             follow as the last one.
-        attrs: for each loop `u` to unroll it, `u4` to unroll four iterations, `u+` to write its
-            body once for each number, which is then known there, `p` for the cores of the CPU
-            to share its iterations (the outermost of nested loops), `p4` for four threads,
-            `.` for nothing; one hint is that of all loops.
-        bind_tuple: whether a single loop gives a tuple of one index.
+        attrs: a hint per loop, or one for all: `u` unroll, `u4` unroll by four, `u+` unroll at
+            compile time, `p` run in parallel on the CPU (outermost loop only), `p4` on four
+            threads, `.` none.
+        bind_tuple: whether a single loop yields a tuple.
 
     Raises:
-        ScriptError: an extent is no integer, or the hints do not belong to the loops.
+        ScriptError: an extent is no integer, or the hints do not match the loops.
     """
     if len(extents) == 1 and isinstance(extents[0], list | tuple):
         extents = tuple(extents[0])  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
@@ -76,8 +73,8 @@ def grid(*extents: object, attrs: str | None = None, bind_tuple: bool = False) -
         bound = _bound(extent)
         if hint == "u+" and not isinstance(bound, int):
             raise ScriptError(
-                "the extent of a loop that is unrolled at once is known only when the kernel runs",
-                hint="'u' leaves the unrolling to the compiler of CUDA",
+                "the extent of a loop that is unrolled at compile time is known only at run time",
+                hint="'u' leaves the unrolling to nvcc",
             )
         amount = int(hint[1:]) if hint[1:].isdigit() else hint in ("u", "p")
         unroll, parallel = (amount if hint[0] == letter else False for letter in "up")
@@ -89,13 +86,13 @@ _HINT = re.compile(r"u(\d+|\+)?|p\d*|\.")
 
 
 def _hints(text: str) -> list[str]:
-    """Read `u.u4`: the hint of each loop."""
+    """Split `u.u4` into the hint of each loop."""
     hints = [match[0] for match in _HINT.finditer(text)]
     if "".join(hints) != text:
         raise ScriptError(
-            f"the hints {text!r} of a grid are not known",
-            hint="'u' unrolls a loop, 'u4' unrolls four iterations, 'u+' writes the body once for "
-            "each number, 'p' shares it among the cores of the CPU, '.' leaves it as it is",
+            f"unknown hints {text!r} of a grid",
+            hint="'u' unrolls a loop, 'u4' unrolls by four, 'u+' unrolls at compile time, 'p' runs "
+            "it in parallel on the CPU, '.' does nothing",
         )
     return hints
 
@@ -103,10 +100,7 @@ def _hints(text: str) -> list[str]:
 def cast(v: object, dtype: object) -> object:
     """Convert a value to a type, given as such or by name.
 
-    `cast(p, ~f16)` is a pointer to the same place; `cast(p, u64)` is an address as a number.
-
-    Raises:
-        ScriptError: there is no such type, or the value cannot be converted to it.
+    `cast(p, ~f16)` casts a pointer; `cast(p, u64)` is an address as an integer.
     """
     if isinstance(dtype, PointerType):
         return cast_pointer(v, dtype)
@@ -122,7 +116,7 @@ def cvt(src: object, dtype: object) -> object:
 
 
 def cdiv(a: object, b: object) -> object:
-    """Return a / b rounded up, for numbers that are not negative."""
+    """Return a / b rounded up, of non-negative integers."""
     if isinstance(a, int) and isinstance(b, int):
         return -(-a // b)
     if isinstance(b, int) and b == 1:

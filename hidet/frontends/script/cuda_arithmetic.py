@@ -1,4 +1,4 @@
-"""Arithmetic of CUDA in scripts: fast functions, logic, bytes, values seen as other types."""
+"""CUDA arithmetic in scripts: approximate functions, logic, byte permutation, bit casts."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -9,30 +9,14 @@ from xdsl.ir import SSAValue
 from hidet.dialects.cuda import FastOp, Lop3Op, PrmtOp
 from hidet.dialects.cuda.arithmetic import FAST, FastFunction, JoinOp, PartOp
 from hidet.errors import ScriptError
+from hidet.frontends.script import types
 from hidet.frontends.script.instructions import instruction, known_number
 from hidet.frontends.script.messages import describe
 from hidet.frontends.script.scalars import Scalar, binary, convert, scalar_of
 from hidet.frontends.script.tensors import Pointer, store_at
 from hidet.frontends.script.tracing import insert
-from hidet.frontends.script.types import (
-    BF16,
-    F16,
-    F32,
-    F64,
-    I16,
-    I32,
-    I64,
-    U16,
-    U32,
-    ElementType,
-    ScalarType,
-    VectorType,
-    element_type,
-)
-from hidet.frontends.script.vectors import Vector, is_paired, packed, pair_type, whole_of
-
-# Fast functions.
-
+from hidet.frontends.script.types import ElementType, ScalarType, VectorType, element_type
+from hidet.frontends.script.vectors import Vector, is_paired, joined_value, packed, pair_type
 
 fast_exp2, fast_log2, fast_sin, fast_cos, fast_tanh, fast_rcp, fast_rsqrt, fast_sqrt = (
     instruction(
@@ -47,37 +31,32 @@ fast_exp2, fast_log2, fast_sin, fast_cos, fast_tanh, fast_rcp, fast_rsqrt, fast_
 
 
 def fast_exp(x: object) -> Scalar:
-    """Return exp(x), as 2 to the power of x / ln 2; the error grows with |x|."""
+    """Return exp(x), as 2 ** (x / ln 2); the error grows with |x|."""
     return fast_exp2(binary("*", x, math.log2(math.e)))
 
 
 def fast_log(x: object) -> Scalar:
-    """Return the natural logarithm, from that of base 2."""
+    """Return the natural logarithm."""
     return fast_log2(x) * math.log(2)
 
 
 def fast_log10(x: object) -> Scalar:
-    """Return the logarithm of base 10, from that of base 2."""
+    """Return the logarithm to base 10."""
     return fast_log2(x) * math.log10(2)
 
 
 def fast_pow(x: object, y: object) -> Scalar:
-    """Return x to the power of y, for a positive x, from the logarithm of base 2."""
+    """Return x to the power of y, for positive x."""
     return fast_exp2(binary("*", y, fast_log2(x)))
 
 
 def fast_divide(x: object, y: object) -> Scalar:
-    """Return x / y, as x times the fast 1 / y."""
+    """Return x / y, as x times the approximate 1 / y."""
     return binary("*", x, fast_rcp(y))
 
 
-# Words.
 def _in_order(operands: tuple[object, ...], named: Mapping[str, object]) -> tuple[object, ...]:
-    """Return operands that follow each other, some of them by the names d, a, b and c.
-
-    Raises:
-        ScriptError: one has another name.
-    """
+    """Return operands in order, some of which are given by the names d, a, b and c."""
     for name in named.keys() - set(_NAMES):
         raise ScriptError(f"there is no operand '{name}'", hint=f"they are {', '.join(_NAMES)}")
     return (*operands, *(named[name] for name in _NAMES if name in named))
@@ -87,30 +66,30 @@ _NAMES = ("d", "a", "b", "c")
 
 
 def lop3(*operands: object, imm_lut: int, **named: object) -> Scalar:
-    """Return a function of three bits, for each bit of three words of 32 bits.
+    """Return a bitwise function of three 32-bit words.
 
     Args:
-        operands: a, b and c; or an address, which is given the result too, and a, b and c.
+        operands: a, b and c; or an address, which the result is stored to as well, a, b and c.
         named: operands by these names, the address as d.
-        imm_lut: the table of the function f: f(0xF0, 0xCC, 0xAA). That of a ^ b ^ c is 0x96.
+        imm_lut: the truth table f(0xF0, 0xCC, 0xAA) of the function f, 0x96 for a ^ b ^ c.
 
     Raises:
-        ScriptError: the table is no number from 0 to 255, or there are not three words.
+        ScriptError: the table is not in 0 to 255, or there are not three words.
     """
     table = known_number("the table of lop3, f(0xF0, 0xCC, 0xAA),", imm_lut, range(256))
     target, (a, b, c) = _words("lop3", _in_order(operands, named))
     op = insert(Lop3Op(a.ssa, b.ssa, c.ssa, table))
-    return _given(Scalar(op.result, U32), target)
+    return _given(Scalar(op.result, types.U32), target)
 
 
 def prmt(*operands: object, mode: str | None = None, **named: object) -> Scalar:
-    """Return four of the eight bytes of two words of 32 bits.
+    """Return four of the eight bytes of two 32-bit words.
 
     Args:
-        operands: a, b and the selector, of which digit i of 4 bits says which byte becomes byte i:
-            0 to 3 are those of a, 4 to 7 those of b, and with 8 added the sign of that byte is
-            repeated; or an address, which is given the result too, and these.
-        named: operands by their names, as in `lop3`.
+        operands: a, b and the selector, whose i-th hex digit selects byte i: 0 to 3 from a, 4 to 7
+            from b; 8 more replicates the sign of that byte. Or an address, which the result is
+            stored to as well, and these.
+        named: operands by name, as in `lop3`.
         mode: not supported.
 
     Raises:
@@ -123,15 +102,15 @@ def prmt(*operands: object, mode: str | None = None, **named: object) -> Scalar:
         )
     target, (a, b, selector) = _words("prmt", _in_order(operands, named))
     op = insert(PrmtOp(a.ssa, b.ssa, selector.ssa))
-    return _given(Scalar(op.result, U32), target)
+    return _given(Scalar(op.result, types.U32), target)
 
 
 def _words(
     name: str, operands: tuple[object, ...]
 ) -> tuple[Pointer | None, tuple[Scalar, Scalar, Scalar]]:
-    """Return the address of the result, if there is one, and the three words."""
+    """Return the address of the result, if any, and the three words."""
     first, *others = operands if len(operands) == 4 else (None, *operands)
-    words = [scalar_of(each, U32) for each in others if not isinstance(each, Pointer | float)]
+    words = [scalar_of(each, types.U32) for each in others if not isinstance(each, Pointer | float)]
     are_words = all(word.type.is_integer and word.type.bits <= 32 for word in words)
     if len(words) != 3 or not are_words or not (first is None or isinstance(first, Pointer)):
         raise ScriptError(
@@ -139,45 +118,40 @@ def _words(
             f"{', '.join(map(describe, operands))}",
             hint=f"{name}(a, b, c), or {name}(~d[0], a, b, c) to store the result as well",
         )
-    a, b, c = (convert(word, U32) for word in words)
+    a, b, c = (convert(word, types.U32) for word in words)
     return first, (a, b, c)
 
 
 def _given(result: Scalar, target: Pointer | None) -> Scalar:
-    """Store a result if it has an address, and return it."""
+    """Store a result if there is an address, and return it."""
     if target is not None:
         store_at(result, target)
     return result
 
 
-# Halves.
-
-_HALVES = VectorType(F16, 2)
+_HALVES = VectorType(types.F16, 2)
 
 
 def fma_f16x2(*operands: object, **named: object) -> Vector:
-    """Return a * b + c of two pairs of halves and a third one, each rounded once.
+    """Return a * b + c of pairs of f16, each rounded once.
 
     Args:
-        operands: a, b and c, of type f16x2, or words of 32 bits; or an address, which is given the
-            result too, and these.
-        named: operands by their names, as in `lop3`.
-
-    Raises:
-        ScriptError: there are not three pairs.
+        operands: a, b and c, of type f16x2 or 32-bit words; or an address, which the result is
+            stored to as well, and these.
+        named: operands by name, as in `lop3`.
     """
     return _of_halves("fma_f16x2", "fma", _in_order(operands, named), 3)
 
 
 def sub_f16x2(*operands: object, **named: object) -> Vector:
-    """Return a - b of two pairs of halves; operands are those of `fma_f16x2`, without c."""
+    """Return a - b of pairs of f16; the operands are those of `fma_f16x2` without c."""
     return _of_halves("sub_f16x2", "-", _in_order(operands, named), 2)
 
 
 def _of_halves(name: str, function: str, operands: tuple[object, ...], count: int) -> Vector:
-    """Compute a function of pairs of halves, and store the result if it has an address."""
+    """Compute a function of pairs of f16, and store the result if there is an address."""
     target, *pairs = operands if len(operands) > count else (None, *operands)
-    words = (_HALVES, U32, I32)
+    words = (_HALVES, types.U32, types.I32)
     are_pairs = all(isinstance(each, Vector | Scalar) and each.type in words for each in pairs)
     is_address = isinstance(target, Pointer) and target.dtype in words
     if len(pairs) != count or not are_pairs or not (target is None or is_address):
@@ -195,28 +169,27 @@ def _of_halves(name: str, function: str, operands: tuple[object, ...], count: in
 
 
 def reinterpret(value: object, dtype: object) -> Scalar | Vector:
-    """Return the value of a type that has the same bits.
+    """Return a value reinterpreted as another type of the same width.
 
     Args:
         value: a scalar or a vector.
-        dtype: a type of as many bits: `u32`, `f16x2`, `f32x4`. The first element of a vector has
-            the lowest bits.
+        dtype: the type: `u32`, `f16x2`, `f32x4`. The first element of a vector has the lowest bits.
 
     Raises:
-        ScriptError: there are more bits, or fewer, or it is not known how many.
+        ScriptError: the widths differ, or that of the value is unknown.
     """
     kind = element_type(dtype)
     elements = value.elements if isinstance(value, Vector) else (value,)
     parts = [each for each in elements if isinstance(each, Scalar)]
     if len(parts) < len(elements) or any(part.type.kind in ("bool", "index") for part in parts):
         raise ScriptError(
-            f"{describe(value)} has no bits that are known",
-            hint="give it a type of so many bits: f32(x), i32(i)",
+            f"{describe(value)} has no known width",
+            hint="convert it to a type of known width: f32(x), i32(i)",
         )
     source, target = parts[0].type, kind.element
     if source.bits * len(parts) != kind.bits or target.kind == "bool":
         raise ScriptError(
-            f"{describe(value)} seen as {dtype}",
+            f"{describe(value)} cannot be reinterpreted as {dtype}",
             hint=f"a type, or a vector, of {source.bits * len(parts)} bits",
         )
     values = _regrouped([part.ssa for part in parts], source, kind)
@@ -225,7 +198,7 @@ def reinterpret(value: object, dtype: object) -> Scalar | Vector:
 
 
 def _regrouped(parts: list[SSAValue], source: ScalarType, kind: ElementType) -> list[SSAValue]:
-    """Return the elements of a value of a type that have the bits of other ones."""
+    """Return the elements of a type with the bits of other elements."""
     target = kind.element
     if source.bits == target.bits:
         if source.ir == target.ir:
@@ -245,15 +218,15 @@ def _regrouped(parts: list[SSAValue], source: ScalarType, kind: ElementType) -> 
 
 
 def _joined(group: list[SSAValue], target: ScalarType) -> SSAValue:
-    """Return some values as one; a value that they are all parts of as what it is."""
-    whole = whole_of(group)
+    """Return elements joined into one; if they were split from one value, that."""
+    whole = joined_value(group)
     if whole is not None and whole.type == target.ir:
         return whole
     return insert(JoinOp(group if whole is None else [whole], target.ir)).result
 
 
 def _named(name: str, source: ScalarType, target: ScalarType) -> Callable[[object], Scalar]:
-    """Return the function of CUDA with this name."""
+    """Return CUDA's bit cast with this name."""
 
     def function(x: object) -> Scalar:
         value = convert(x, source)
@@ -265,21 +238,21 @@ def _named(name: str, source: ScalarType, target: ScalarType) -> Callable[[objec
     return function
 
 
-# CUDA's functions that keep the bits, by its names.
-__float_as_uint = _named("__float_as_uint", F32, U32)
-__float_as_int = _named("__float_as_int", F32, I32)
-__uint_as_float = _named("__uint_as_float", U32, F32)
-__int_as_float = _named("__int_as_float", I32, F32)
-__double_as_longlong = _named("__double_as_longlong", F64, I64)
-__longlong_as_double = _named("__longlong_as_double", I64, F64)
-__half_as_ushort = _named("__half_as_ushort", F16, U16)
-__half_as_short = _named("__half_as_short", F16, I16)
-__ushort_as_half = _named("__ushort_as_half", U16, F16)
-__short_as_half = _named("__short_as_half", I16, F16)
-__bfloat16_as_ushort = _named("__bfloat16_as_ushort", BF16, U16)
-__bfloat16_as_short = _named("__bfloat16_as_short", BF16, I16)
-__ushort_as_bfloat16 = _named("__ushort_as_bfloat16", U16, BF16)
-__short_as_bfloat16 = _named("__short_as_bfloat16", I16, BF16)
+# CUDA's bit casts.
+__float_as_uint = _named("__float_as_uint", types.F32, types.U32)
+__float_as_int = _named("__float_as_int", types.F32, types.I32)
+__uint_as_float = _named("__uint_as_float", types.U32, types.F32)
+__int_as_float = _named("__int_as_float", types.I32, types.F32)
+__double_as_longlong = _named("__double_as_longlong", types.F64, types.I64)
+__longlong_as_double = _named("__longlong_as_double", types.I64, types.F64)
+__half_as_ushort = _named("__half_as_ushort", types.F16, types.U16)
+__half_as_short = _named("__half_as_short", types.F16, types.I16)
+__ushort_as_half = _named("__ushort_as_half", types.U16, types.F16)
+__short_as_half = _named("__short_as_half", types.I16, types.F16)
+__bfloat16_as_ushort = _named("__bfloat16_as_ushort", types.BF16, types.U16)
+__bfloat16_as_short = _named("__bfloat16_as_short", types.BF16, types.I16)
+__ushort_as_bfloat16 = _named("__ushort_as_bfloat16", types.U16, types.BF16)
+__short_as_bfloat16 = _named("__short_as_bfloat16", types.I16, types.BF16)
 
 # Other names of CUDA.
 rcp, byte_perm, __byte_perm = fast_rcp, prmt, prmt

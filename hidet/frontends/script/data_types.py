@@ -1,27 +1,41 @@
-"""What programs around scripts ask of a data type, in the words of the original Hidet."""
+"""Properties of data types under the names of the original Hidet."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 
 class Answer(int):
-    """Whether something holds, for both `if kind.is_float:` and `if kind.is_float():`."""
+    """A boolean that may be called, for both `kind.is_float` and `kind.is_float()`."""
 
     def __call__(self) -> bool:
-        """Return it as a truth value of Python."""
+        """Return it as a bool."""
         return bool(self)
 
     def __repr__(self) -> str:
         return repr(bool(self))
 
 
-class DataTypeNames:
-    """The questions that a scalar type and a vector type answer alike.
+def _is_kind(*kinds: str, bits: int | None = None) -> Callable[[DataTypeNames], bool]:
+    """Return the predicate whether a type has one of some kinds, and a width."""
 
-    Attributes:
-        bits: the width in bits.
-    """
+    def test(self: DataTypeNames) -> bool:
+        return getattr(self, "kind", "vector") in kinds and bits in (None, self.bits)
+
+    return test
+
+
+class DataTypeNames:
+    """The queries that scalar and vector types share."""
 
     bits: int
+
+    is_boolean = _is_kind("bool")
+    is_vector = _is_kind("vector")
+    is_signed_integer = _is_kind("signed")
+    is_unsigned_integer = _is_kind("unsigned")
+    is_any_float16 = _is_kind("float", bits=16)
+    is_complex = is_subbyte = is_integer_subbyte = is_float_subbyte = _is_kind()
 
     @property
     def nbits(self) -> int:
@@ -30,45 +44,10 @@ class DataTypeNames:
 
     @property
     def nbytes(self) -> int:
-        """The bytes of a number."""
+        """The size in bytes."""
         return max(self.bits // 8, 1)
-
-    def is_boolean(self) -> bool:
-        """Return whether it is the type of truth values."""
-        return self._kind == "bool"
-
-    def is_vector(self) -> bool:
-        """Return whether it is a type of vectors."""
-        return self._kind == "vector"
-
-    def is_complex(self) -> bool:
-        """Return whether it is a type of complex numbers, of which there are none."""
-        return False
-
-    def is_signed_integer(self) -> bool:
-        """Return whether it is an integer type with a sign."""
-        return self._kind == "signed"
-
-    def is_unsigned_integer(self) -> bool:
-        """Return whether it is an integer type without a sign."""
-        return self._kind == "unsigned"
-
-    def is_any_float16(self) -> bool:
-        """Return whether it is a floating point type of 16 bits."""
-        return self._kind == "float" and self.bits == 16
-
-    def is_subbyte(self) -> bool:
-        """Return whether several numbers share a byte, which those of no type here do."""
-        return False
-
-    is_integer_subbyte = is_float_subbyte = is_subbyte
 
     @property
     def storage(self) -> DataTypeNames:
         """The type that memory holds: itself."""
         return self
-
-    @property
-    def _kind(self) -> str:
-        """What arithmetic the type has."""
-        return str(getattr(self, "kind", "vector"))

@@ -1,7 +1,8 @@
-"""Evaluates the expressions of a script: what Python knows is computed, the rest becomes IR."""
+"""Evaluates the expressions of a script: at compile time where possible, else by emitting IR."""
 
 import ast
 import difflib
+import inspect
 from abc import abstractmethod
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ from hidet.frontends.script.functional import BINARY, COMPARE, UNARY, address
 from hidet.frontends.script.iterables import WORKER_METHODS, Range, tasks_of
 from hidet.frontends.script.messages import describe
 from hidet.frontends.script.operators import is_cheap
-from hidet.frontends.script.python_calls import called_for
+from hidet.frontends.script.python_calls import substitute_for
 from hidet.frontends.script.scalars import (
     Scalar,
     binary,
@@ -28,10 +29,10 @@ from hidet.frontends.script.scalars import (
     select,
 )
 from hidet.frontends.script.scopes import Scopes
-from hidet.frontends.script.signature import Signature, evaluated_defaults, unpack
+from hidet.frontends.script.signature import bind, evaluated_defaults, signature_of, unpack
 from hidet.frontends.script.source import Source
 from hidet.frontends.script.syntax_analysis import assigned_names, refusal
-from hidet.frontends.script.tensor_slices import attribute_of, is_part, lanes_of, moved, part_of
+from hidet.frontends.script.tensor_slices import attribute_of, is_part, lanes_of, offset_by, part_of
 from hidet.frontends.script.tensors import LANES, Pointer, Tensor, address_of, load_at
 from hidet.frontends.script.tracing import current
 from hidet.frontends.script.types import BOOL, ScalarType, plain_number
@@ -41,13 +42,7 @@ from hidet.mapping import TaskMap
 
 
 class Expressions(ast.NodeVisitor):
-    """Evaluates expressions of one function.
-
-    Attributes:
-        source: the source of the function.
-        scopes: its names.
-        outside: the names of Python that it sees: closure, globals and builtins.
-    """
+    """Evaluates the expressions of a function."""
 
     def __init__(self, source: Source, outside: Mapping[str, object], scopes: Scopes) -> None:
         self.source = source
@@ -55,16 +50,12 @@ class Expressions(ast.NodeVisitor):
         self.outside = outside
 
     def evaluate(self, node: ast.expr) -> object:
-        """Return the value of an expression.
-
-        Raises:
-            ScriptError: something is wrong with it; the error shows where.
-        """
+        """Return the value of an expression."""
         with self.source.at(node):
             return plain_number(self.visit(node))
 
     def generic_visit(self, node: ast.AST) -> NoReturn:
-        """Refuse what a script cannot contain."""
+        """Reject an unsupported node."""
         raise self.source.error(node, *refusal(node))
 
     # Names and literals.
@@ -80,7 +71,7 @@ class Expressions(ast.NodeVisitor):
         return value
 
     def visit_Name(self, node: ast.Name) -> object:
-        """Look a name up: in the script, then in Python."""
+        """Look up a name in the script, then in Python."""
         scope = self.scopes.find(node.id)
         if scope is not None:
             value = scope.names[node.id]
@@ -95,8 +86,8 @@ class Expressions(ast.NodeVisitor):
             hint=f"did you mean '{near[0]}'?" if near else "assign or import it before",
         )
 
-    def known(self, path: Sequence[str]) -> object:
-        """Return what Python has under a dotted path, None where that is nothing."""
+    def python_value(self, path: Sequence[str]) -> object:
+        """Return the Python value of a dotted path, or None."""
         first, *attributes = path
         scope = self.scopes.find(first)
         value = self.outside.get(first) if scope is None else scope.names[first]
@@ -108,20 +99,15 @@ class Expressions(ast.NodeVisitor):
         """Return a literal."""
         return node.value
 
-    def visit_Tuple(self, node: ast.Tuple) -> object:
-        """Return a tuple."""
-        return tuple(self._elements(node.elts))
+    def visit_List(self, node: ast.List | ast.Tuple | ast.Set) -> object:
+        """Return a list, a tuple or a set."""
+        kind = {ast.List: list, ast.Tuple: tuple, ast.Set: set}[type(node)]
+        return kind(self._elements(node.elts))
 
-    def visit_List(self, node: ast.List) -> object:
-        """Return a list."""
-        return self._elements(node.elts)
-
-    def visit_Set(self, node: ast.Set) -> object:
-        """Return a set."""
-        return set(self._elements(node.elts))
+    visit_Tuple = visit_Set = visit_List
 
     def _elements(self, nodes: Sequence[ast.expr]) -> list[object]:
-        """Return the values of expressions, of a starred one all values in it."""
+        """Return the values of expressions; starred ones are unpacked."""
         values: list[object] = []
         for element in nodes:
             if isinstance(element, ast.Starred):
@@ -141,15 +127,15 @@ class Expressions(ast.NodeVisitor):
         return made
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> object:
-        """Return an f-string of what is known when the script is defined."""
+        """Return an f-string of compile-time values."""
         return "".join(str(self.evaluate(part)) for part in node.values)
 
     def visit_FormattedValue(self, node: ast.FormattedValue) -> object:
-        """Return a value of an f-string as text."""
+        """Return a replacement field of an f-string as text."""
         value = self.evaluate(node.value)
         if isinstance(value, Scalar | Tensor | Pointer):
             raise ScriptError(
-                f"{describe(value)} has no text before the kernel runs",
+                f"{describe(value)} cannot be formatted at compile time",
                 hint='print it by printf("%f", x)',
             )
         convert = {ord("r"): repr, ord("s"): str, ord("a"): ascii}.get(node.conversion)
@@ -166,23 +152,19 @@ class Expressions(ast.NodeVisitor):
         return self.operate(node.op, lhs, rhs)
 
     def operate(self, kind: ast.operator, lhs: object, rhs: object) -> object:
-        """Compute a binary operator of two values.
-
-        Raises:
-            ScriptError: there is no such operator.
-        """
+        """Compute a binary operator of two values."""
         function = BINARY.get(type(kind))
         if function is None:
             raise ScriptError(
                 "a script has no operator '@'",
-                hint="multiply matrices with loops over their elements",
+                hint="multiply matrices in loops over their elements",
             )
         if isinstance(lhs, Tensor) and isinstance(kind, ast.Add) and is_integer(rhs):
             lhs = lhs.pointer or lhs
         for one, other in ((lhs, rhs), (rhs, lhs)):
             if isinstance(one, Tensor) and (isinstance(other, Scalar | Tensor) or is_number(other)):
                 raise ScriptError(
-                    f"{describe(one)} is no operand of an operator",
+                    f"{describe(one)} cannot be an operand",
                     hint="operators work on elements: x[i]",
                 )
         return function(lhs, rhs)
@@ -207,14 +189,13 @@ class Expressions(ast.NodeVisitor):
             COMPARE[type(kind)](lhs, rhs)
             for kind, lhs, rhs in zip(node.ops, values, values[1:], strict=False)
         ]
-        known = [result for result in results if not isinstance(result, Scalar)]
-        if not all(known):
-            return False
         scalars = [result for result in results if isinstance(result, Scalar)]
-        return reduce(lambda one, other: one & other, scalars) if scalars else True
+        if not all(result for result in results if not isinstance(result, Scalar)):
+            return False
+        return reduce(Scalar.__and__, scalars) if scalars else True
 
     def visit_BoolOp(self, node: ast.BoolOp) -> object:
-        """Compute `and` and `or`; the right side is evaluated only where it matters."""
+        """Compute `and` or `or`, short-circuiting."""
         return self._logic(node.op, node.values)
 
     def _logic(self, kind: ast.boolop, nodes: list[ast.expr]) -> object:
@@ -228,21 +209,21 @@ class Expressions(ast.NodeVisitor):
         return self.shortcut(value, is_and, lambda: self._logic(kind, rest))
 
     def shortcut(self, first: Scalar, is_and: bool, second: Callable[[], object]) -> Scalar:
-        """Compute `and` or `or`; the right side runs only where it matters, unless it is cheap."""
+        """Compute `and` or `or`; the right operand is evaluated conditionally unless cheap."""
         condition = convert(first, BOOL)
         with self.part() as block:
             other = convert(second(), BOOL)
         if is_cheap(block):
             current().adopt(block)
             return binary("&" if is_and else "|", condition, other)
-        with current().arm() as known:
-            fixed = known, constant(not is_and, BOOL)
+        with current().arm() as constant_arm:
+            fixed = constant_arm, constant(not is_and, BOOL)
         right = block, other
         then, otherwise = (right, fixed) if is_and else (fixed, right)
         return branch_of(condition, then, otherwise)
 
     def visit_IfExp(self, node: ast.IfExp) -> object:
-        """Compute `a if c else b`; the side that is not chosen is not evaluated."""
+        """Compute `a if c else b`; only the chosen side is evaluated unless both are cheap."""
         condition = self.condition(node.test)
         if not isinstance(condition, Scalar):
             return self.evaluate(node.body if condition else node.orelse)
@@ -263,7 +244,7 @@ class Expressions(ast.NodeVisitor):
 
     @contextmanager
     def part(self, what: str = "a part of an expression that may be left out") -> Generator[Block]:
-        """Build what is evaluated in some cases only; a name that it binds is gone after it."""
+        """Build a conditionally evaluated block; names that it binds are undefined after it."""
         with current().arm() as block:
             self.scopes.enter(runtime=True)
             yield block
@@ -271,64 +252,63 @@ class Expressions(ast.NodeVisitor):
                 self.scopes.lose(name, f"only {what} assigns it")
 
     def condition(self, node: ast.expr) -> object:
-        """Return a condition: a scalar of type bool, or what Python knows."""
+        """Return a condition: a scalar of type bool, or a compile-time value."""
         value = self.evaluate(node)
         if isinstance(value, Tensor | Pointer):
             raise self.source.error(node, f"{describe(value)} is no condition", "compare elements")
         return convert(value, BOOL) if isinstance(value, Scalar) else value
 
-    # Parts of values.
+    # Subscripts and attributes.
 
     def visit_Subscript(self, node: ast.Subscript) -> object:
-        """Load an element, or take a part of what Python knows."""
+        """Load an element, or subscript a Python value."""
         return self.subscript_of(self.component(node), node)
 
     def component(self, node: ast.Attribute | ast.Subscript) -> object:
-        """Return what `v.x` and `v[i]` are parts of; of a vector in memory its elements there."""
+        """Return the object of `v.x` or `v[i]`; of a vector in memory, its elements there."""
         whole = node.value
         is_part = isinstance(node, ast.Subscript) or node.attr in LANES
         if not isinstance(whole, ast.Subscript) or not is_part:
             return self.evaluate(whole)
         base = self.component(whole)
         if isinstance(base, Tensor | Pointer) and base.lanes > 1:
-            place = self.place(base, whole)
-            return lanes_of(place) if isinstance(place, Pointer) else place
+            found = self.location(base, whole)
+            return lanes_of(found) if isinstance(found, Pointer) else found
         return self.subscript_of(base, whole)
 
     def subscript_of(self, base: object, node: ast.Subscript) -> object:
-        """Load an element of a tensor, or take a part of what Python knows."""
+        """Load an element of a tensor, or subscript a Python value."""
         if isinstance(base, Tensor | Pointer):
-            place = self.place(base, node)
-            return place if isinstance(place, Tensor) else load_at(place)
+            found = self.location(base, node)
+            return found if isinstance(found, Tensor) else load_at(found)
         key = self.evaluate(node.slice)
         if isinstance(key, Scalar):
             what = "has numbered elements" if isinstance(base, Vector) else "exists"
             raise ScriptError(
-                f"{describe(base)} {what} when the script is defined, but the index only when the "
-                "kernel runs",
+                f"{describe(base)} {what} at compile time, but the index only at run time",
                 hint="loops over it, and over meta.range(n), are unrolled; or put it into a tensor",
             )
         return base[key]  # pyright: ignore[reportIndexIssue, reportUnknownVariableType]
 
     def address(self, base: Tensor | Pointer, node: ast.Subscript) -> Pointer:
         """Return the address of an element."""
-        place = self.place(base, node)
-        if isinstance(place, Tensor):
+        found = self.location(base, node)
+        if isinstance(found, Tensor):
             raise ScriptError(
-                f"this is a part of {describe(base)}, and no element of it",
+                f"the subscript selects a slice of {describe(base)}, not an element",
                 hint="give one index for each dimension",
             )
-        return place
+        return found
 
-    def place(self, base: Tensor | Pointer, node: ast.Subscript) -> Pointer | Tensor:
-        """Return the address of an element, or a part of a tensor."""
+    def location(self, base: Tensor | Pointer, node: ast.Subscript) -> Pointer | Tensor:
+        """Return the address of an element, or a slice of a tensor."""
         key = self.evaluate(node.slice)
         several = isinstance(key, tuple | list)
         indices = tuple(cast("tuple[object, ...]", key)) if several else (key,)
         if isinstance(base, Tensor):
             make = part_of if is_part(base, indices) else address_of
             return make(base, indices)
-        return moved(base, indices)
+        return offset_by(base, indices)
 
     def visit_Slice(self, node: ast.Slice) -> object:
         """Return a slice."""
@@ -336,13 +316,13 @@ class Expressions(ast.NodeVisitor):
         return slice(*(None if part is None else self.evaluate(part) for part in parts))
 
     def visit_Attribute(self, node: ast.Attribute) -> object:
-        """Return an attribute of what Python knows, or one of a tensor or a vector."""
+        """Return an attribute of a Python value, a tensor or a vector."""
         return attribute_of(self.component(node), node.attr)
 
     # Functions.
 
     def visit_Call(self, node: ast.Call) -> object:
-        """Call what Python knows; scripts and plain functions write their IR here."""
+        """Call a Python function; scripts and plain functions are inlined."""
         function = self.evaluate(node.func)
         if function is address and node.args and isinstance(node.args[0], ast.Subscript):
             return self.visit_UnaryOp(ast.UnaryOp(ast.Invert(), node.args[0]))
@@ -360,43 +340,41 @@ class Expressions(ast.NodeVisitor):
             return tasks_of(owner, name, *arguments, **keywords)
         if not callable(function):
             raise ScriptError(f"{describe(function)} is no function")
-        return called_for(function, arguments)(*arguments, **keywords)
+        return substitute_for(function, arguments)(*arguments, **keywords)
 
     def visit_Lambda(self, node: ast.Lambda) -> object:
-        """Return a lambda as a function of Python, whose body is evaluated at each call."""
-        defaults = evaluated_defaults(node.args, self.evaluate)
-        signature = Signature.of(self.source, node.args, defaults)
+        """Return a lambda as a Python function, which is inlined at each call."""
+        signature = self.signature(node.args)
         captured = self.captured(node)
 
         def function(*values: object, **keywords: object) -> object:
             scopes = Scopes(captured)
-            for name, value in signature.bind("a lambda", values, keywords).items():
+            for name, value in bind("a lambda", signature, values, keywords).items():
                 scopes.define(name, value)
             inner = type(self)(self.source, self.outside, scopes)
             return inner.evaluate(node.body)
 
         return function
 
+    def signature(self, node: ast.arguments) -> inspect.Signature:
+        """Return the signature of a nested function, with evaluated defaults."""
+        return signature_of(self.source, node, evaluated_defaults(node, self.evaluate))
+
     def captured(self, node: ast.Lambda | ast.FunctionDef) -> dict[str, object]:
-        """Return the names that a function sees of the one around it."""
+        """Return the bindings that a nested function captures."""
         parameters = (each.arg for each in ast.walk(node.args) if isinstance(each, ast.arg))
         own = {*assigned_names(node), *parameters}
         return {name: value for name, value in self.scopes.flat().items() if name not in own}
 
     def visit_ListComp(self, node: ast.ListComp | ast.GeneratorExp | ast.SetComp) -> object:
-        """Return a list, from what is known when the script is defined."""
-        return [value for (value,) in self._comprehend([node.elt], node.generators)]
+        """Evaluate a comprehension at compile time."""
+        values = [value for (value,) in self._comprehend([node.elt], node.generators)]
+        return set(values) if isinstance(node, ast.SetComp) else values
 
-    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> object:
-        """Return a list, as of a comprehension."""
-        return self.visit_ListComp(node)
-
-    def visit_SetComp(self, node: ast.SetComp) -> object:
-        """Return a set, from what is known when the script is defined."""
-        return {value for (value,) in self._comprehend([node.elt], node.generators)}
+    visit_GeneratorExp = visit_SetComp = visit_ListComp
 
     def visit_DictComp(self, node: ast.DictComp) -> object:
-        """Return a dictionary, from what is known when the script is defined."""
+        """Evaluate a dict comprehension at compile time."""
         return {
             key: value for key, value in self._comprehend([node.key, node.value], node.generators)
         }
@@ -416,11 +394,7 @@ class Expressions(ast.NodeVisitor):
             self.scopes.exit()
 
     def python_values(self, node: ast.expr) -> list[object]:
-        """Return the values of something that Python can go through.
-
-        Raises:
-            ScriptError: it is known only when the kernel runs.
-        """
+        """Return the values of a compile-time iterable."""
         value = self.evaluate(node)
         if isinstance(value, Range) and isinstance(value.start, int):
             stop = value.stop
@@ -429,13 +403,13 @@ class Expressions(ast.NodeVisitor):
         if isinstance(value, Range | Scalar | Tensor) or not hasattr(value, "__iter__"):
             raise self.source.error(
                 node,
-                f"{describe(value)} cannot be gone through when the script is defined",
-                "lists, tuples and ranges of known numbers can",
+                f"{describe(value)} is not iterable at compile time",
+                "lists, tuples and compile-time ranges are",
             )
         return list(value)  # pyright: ignore[reportArgumentType, reportUnknownVariableType]
 
     def bind(self, target: ast.expr, value: object) -> None:
-        """Bind a name, or the names of a tuple, to a value of Python in the innermost scope."""
+        """Bind a name, or a tuple of names, in the innermost scope."""
         if isinstance(target, ast.Name):
             self.scopes.define(target.id, value)
             return

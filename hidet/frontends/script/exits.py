@@ -1,8 +1,8 @@
-"""Ways out of functions and loops that the kernel decides about: `return`, `break`, `continue`.
+"""`return`, `break` and `continue` under run-time control flow.
 
-Where such a statement is the last thing that happens, its branch simply ends. Elsewhere the kernel
-notes in a variable that it goes on no longer, and what comes after, be it statements or the next
-iteration, looks at the variable.
+An exit at the end of its function or iteration simply ends its branch. Any other one clears a flag
+variable, and the statements and iterations that follow are guarded by the flag. The pass
+`restore-exits` turns flags into `cuda.leave` again.
 """
 
 from collections.abc import Generator, Iterable
@@ -19,76 +19,71 @@ from hidet.frontends.script.types import ScalarType
 from hidet.frontends.script.variables import Variable, make_variable
 from hidet.rewriting.builder import Bookmark
 
-Way = Literal["return", "break", "continue"]
-"""The statements that leave something."""
+ExitKind = Literal["return", "break", "continue"]
+"""The exit statements."""
 
-NAMES: dict[Way, str] = {"return": "unreturned", "break": "running", "continue": "unskipped"}
-"""How the variables are called; each is true as long as its way has not been taken."""
+NAMES: dict[ExitKind, str] = {"return": "unreturned", "break": "running", "continue": "unskipped"}
+"""The names of the flags; each is true while its exit has not been taken."""
 
 
 @dataclass(frozen=True)
-class Left:
-    """Statements have ended early, on all paths.
+class Ended:
+    """All paths through some statements have exited.
 
     Attributes:
-        by: how; None if some paths end one way and some another.
-        value: what is returned.
-        kept: whether a variable holds what is returned.
+        kind: the exit; None if paths take different ones.
+        value: the value returned.
+        stored: whether a variable holds the value returned.
     """
 
-    by: Way | None
+    kind: ExitKind | None
     value: object = None
-    kept: bool = False
+    stored: bool = False
 
 
 @dataclass(eq=False)
 class Exit:
-    """A way out of a function or a loop, with the variable that tells whether it was taken.
+    """An exit of a function or a loop, with its flag variable."""
 
-    Attributes:
-        by: the statement that takes it.
-        start: where the function, the loop or the iteration begins.
-    """
-
-    by: Way
+    kind: ExitKind
     start: Bookmark
     _variable: Variable | None = None
 
     def variable(self) -> Variable:
-        """Return the variable, which is true as long as the way has not been taken."""
+        """Return the flag, which is true while the exit has not been taken."""
         if self._variable is None:
             with current().at(self.start):
-                self._variable = make_variable(NAMES[self.by], True)
+                self._variable = make_variable(NAMES[self.kind], True)
         return self._variable
 
 
 @dataclass(eq=False)
 class Frame:
-    """A function or a loop that statements can leave.
+    """A function or a loop that statements can exit.
 
     Attributes:
-        arms: so many branches and loops of the kernel are around it.
-        exits: the ways out of it.
-        unrolled: whether it is a loop that Python runs through.
-        result: for a function, the variable that holds what is returned.
+        arms: the number of run-time branches and loops around it.
+        exits: its exits.
+        unrolled: whether it is a loop that is unrolled at compile time.
+        result: the variable that holds the value returned, of a function.
     """
 
     arms: int
-    exits: dict[Way, Exit]
+    exits: dict[ExitKind, Exit]
     unrolled: bool = False
     result: Variable | None = None
 
 
 @dataclass
 class Exits:
-    """Where the statements that are being executed stand.
+    """The exits of the statements that are being executed.
 
     Attributes:
-        returns: the type that the function says it returns.
-        frames: the function and the loops around, the innermost last.
-        arms: so many branches and loops of the kernel are around.
+        returns: the declared return type.
+        frames: the function and the enclosing loops, the innermost last.
+        arms: the number of enclosing run-time branches and loops.
         tail: whether the innermost frame ends with the statements that are being executed.
-        taken: the ways out that statements may have taken, until what comes after looks at them.
+        taken: exits that may have been taken and are not guarded against yet.
     """
 
     returns: ScalarType | None = None
@@ -101,28 +96,24 @@ class Exits:
         start = current().bookmark()
         self.frames.append(Frame(0, {"return": Exit("return", start)}))
 
-    def leave(self, by: Way, value: object = None) -> Left:
+    def take(self, kind: ExitKind, value: object = None) -> Ended:
         """Execute `return`, `break` or `continue`."""
-        frame = self.frames[0] if by == "return" else self.frames[-1]
-        is_known = self.arms == frame.arms and (frame.unrolled or by != "break")
-        if is_known or (self.tail and frame is self.frames[-1] and by != "break"):
-            return Left(by, value)
+        frame = self.frames[0] if kind == "return" else self.frames[-1]
+        is_known = self.arms == frame.arms and (frame.unrolled or kind != "break")
+        if is_known or (self.tail and frame is self.frames[-1] and kind != "break"):
+            return Ended(kind, value)
         if value is not None:
-            self.keep(value)
-        way = frame.exits[by]
-        way.variable().write(False)
-        self.taken[way] = None
-        return Left(by, kept=value is not None)
+            self.store_result(value)
+        taken_exit = frame.exits[kind]
+        taken_exit.variable().write(False)
+        self.taken[taken_exit] = None
+        return Ended(kind, stored=value is not None)
 
-    def keep(self, value: object) -> None:
-        """Put what is returned into the variable for it.
-
-        Raises:
-            ScriptError: it is no scalar.
-        """
+    def store_result(self, value: object) -> None:
+        """Assign the value returned to its variable."""
         if not isinstance(value, Scalar) and not is_number(value):
             raise ScriptError(
-                f"{describe(value)} is returned where the kernel decides whether it is",
+                f"{describe(value)} is returned under run-time control flow",
                 hint="return a scalar here, or write to a tensor that the caller gives",
             )
         function = self.frames[0]
@@ -132,27 +123,23 @@ class Exits:
                 function.result = make_variable("result", None, kind)
         function.result.write(value)
 
-    def result(self, left: Left | None) -> object:
-        """Return what the function returns, after all of its statements.
-
-        Raises:
-            ScriptError: only some paths return a value.
-        """
+    def result(self, left: Ended | None) -> object:
+        """Return the value that the function returns, after all of its statements."""
         kept = self.frames[0].result
         if kept is None:
             return None if left is None else left.value
-        if left is None or (left.value is None and not left.kept):
+        if left is None or (left.value is None and not left.stored):
             raise ScriptError(
                 "some paths through the function return a value, others nothing",
                 hint="let it end with a 'return' too",
             )
         if left.value is not None:
-            self.keep(left.value)
+            self.store_result(left.value)
         return kept.read()
 
     @contextmanager
     def loop(self, *, unrolled: bool) -> Generator[Frame]:
-        """Enter a loop; after it, the ways out of the loop itself are forgotten."""
+        """Enter a loop; the exits of the loop itself end with it."""
         frame = Frame(self.arms, {"break": Exit("break", current().bookmark())}, unrolled)
         outer, self.taken = self.taken, {}
         tail = self.tail
@@ -160,20 +147,19 @@ class Exits:
         yield frame
         self.frames.pop()
         self.tail = tail
-        outer.update((way, None) for way in self.taken if way.by == "return")
+        outer.update((taken_exit, None) for taken_exit in self.taken if taken_exit.kind == "return")
         self.taken = outer
 
     def begin_iteration(self) -> None:
-        """Begin to execute the body of the innermost loop."""
+        """Begin the body of the innermost loop."""
         frame = self.frames[-1]
         frame.arms, self.tail = self.arms, True
         frame.exits["continue"] = Exit("continue", current().bookmark())
 
-    def out_of_loop(self) -> list[Exit]:
-        """Return the ways out of the innermost loop, not only of an iteration, that were taken."""
-        return [way for way in self.taken if way.by != "continue"]
+    def loop_exits(self) -> list[Exit]:
+        """Return the exits taken that leave the innermost loop, not only an iteration."""
+        return [taken_exit for taken_exit in self.taken if taken_exit.kind != "continue"]
 
-    def goes_on(self, ways: Iterable[Exit]) -> Scalar:
-        """Return the condition that none of some ways out has been taken."""
-        read = [way.variable().read() for way in ways]
-        return reduce(lambda one, other: one & other, read)
+    def none_taken(self, pending: Iterable[Exit]) -> Scalar:
+        """Return the condition that none of some exits has been taken."""
+        return reduce(Scalar.__and__, [each.variable().read() for each in pending])

@@ -1,4 +1,4 @@
-"""Formats of `printf`: text and conversions, and the values that these take."""
+"""Formats of `printf`: text, conversions and their values."""
 
 import re
 from collections.abc import Sequence
@@ -13,16 +13,14 @@ from hidet.frontends.script.tracing import insert
 from hidet.frontends.script.types import F64, I32, I64, ScalarType, scalar_type
 
 MAX_VALUES = 32
-"""CUDA C++ Programming Guide, formatted output: so many values follow a format."""
+"""The most values of a printf (CUDA C++ Programming Guide, formatted output)."""
 
 _CONVERSION = re.compile(
-    r"%(?P<position>\d+\$)?(?P<flags>[-+ #0]*)(?P<width>\*|\d*)(?P<precision>\.(?:\*|\d*))?"
-    r"(?P<length>hh|h|ll|l|j|z|t|q|L)?(?P<letter>.?)",
-    re.DOTALL,
+    r"%(?P<style>[-+ #0]*\d*(?:\.\d*)?)(?P<length>hh|h|ll|l|j|z|t|q|L)?(?P<letter>.?)", re.DOTALL
 )
 
 SIGNED, UNSIGNED, FLOATS = "di", "uxXo", "fFeEgG"
-"""Conversions of integers with a sign, without one, and of floats."""
+"""The specifiers of signed integers, unsigned integers, and floats."""
 
 _NARROW = {"hh": ("i8", "u8"), "h": ("i16", "u16")}
 _LONG = frozenset({"l", "ll", "j", "z", "t", "q"})
@@ -30,13 +28,7 @@ _LONG = frozenset({"l", "ll", "j", "z", "t", "q"})
 
 @dataclass(frozen=True)
 class Conversion:
-    """What prints one value: `%-8.3f`.
-
-    Attributes:
-        style: flags, width and precision: `-8.3`.
-        length: the width of the integer: `ll`, or nothing.
-        letter: the conversion: `f`.
-    """
+    """A conversion specification: `%-8.3f`."""
 
     style: str
     length: str
@@ -47,11 +39,7 @@ class Conversion:
 
 
 def parse(text: str) -> list[str | Conversion]:
-    """Return the parts of a format; a percent sign that is meant stays `%%` in its text.
-
-    Raises:
-        ScriptError: something in it is no conversion that all targets know.
-    """
+    """Return the parts of a format; `%%` stays as it is."""
     parts: list[str | Conversion] = []
     end = 0
     while (start := text.find("%", end)) >= 0:
@@ -68,45 +56,30 @@ def parse(text: str) -> list[str | Conversion]:
 
 
 def _conversion(match: re.Match[str]) -> Conversion:
-    """Return one conversion.
-
-    Raises:
-        ScriptError: it is none.
-    """
-    shown, letter = match[0], match["letter"]
-    if match["position"] is not None:
-        raise ScriptError(
-            f"{shown!r} in a format numbers its value",
-            hint="values are printed in their order: leave the number and the $ out",
-        )
-    style = f"{match['flags']}{match['width']}{match['precision'] or ''}"
-    if "*" in style:
-        raise ScriptError(
-            f"{shown!r} in a format takes a width from the values",
-            hint="write the width as a number: %8d; a number of Python by an f-string",
-        )
+    """Return one conversion."""
+    letter = match["letter"]
     if letter == "" or letter not in SIGNED + UNSIGNED + FLOATS + "cs":
         raise ScriptError(
-            f"{shown!r} in a format prints nothing",
-            hint="%d, %u, %x and %c print integers, %f, %e and %g floats, %s text that is known "
-            "when the script is defined; a percent sign is %%",
+            f"{match[0]!r} in a format is no conversion",
+            hint="%d, %u, %x and %c print integers, %f, %e and %g floats, %s compile-time text, "
+            "with constant widths; a percent sign is %%",
         )
-    return Conversion(style, match["length"] or "", letter)
+    return Conversion(match["style"], match["length"] or "", letter)
 
 
 def printf(format_string: object, *args: object) -> None:
-    """Print text from a kernel, as C's `printf`.
+    """Print from a kernel, as C's `printf`.
 
-    Integers are printed by %d, %u, %x, %o or %c, whatever their width and sign; floats by %f, %e
-    or %g; text that is known when the script is defined by %s.
+    %d, %u, %x, %o and %c print integers of any width and sign, %f, %e and %g floats, %s
+    compile-time text.
 
     Raises:
-        ScriptError: the format is not known when the script is defined, or does not fit the values.
+        ScriptError: the format is no compile-time string, or does not match the values.
     """
     if not isinstance(format_string, str):
         raise ScriptError(f"the format of printf is a string, not {describe(format_string)}")
     if "\0" in format_string:
-        raise ScriptError("the format of printf has a NUL, where C ends it", hint="leave it out")
+        raise ScriptError("the format of printf contains NUL, which ends a C string")
     parts = parse(format_string)
     count = sum(isinstance(part, Conversion) for part in parts)
     if count != len(args):
@@ -131,11 +104,7 @@ def printf(format_string: object, *args: object) -> None:
 
 
 def _printed(conversion: Conversion, value: object) -> tuple[Conversion | str, Sequence[Scalar]]:
-    """Return how a value is printed, and as which scalar; known text is a part of the format.
-
-    Raises:
-        ScriptError: the conversion does not print it.
-    """
+    """Return how a value is printed, and the values passed; text becomes a part of the format."""
     letter = conversion.letter
     if isinstance(value, str) and letter == "s":
         return (f"%{conversion.style}s" % value).replace("%", "%%").replace("\0", "\\0"), ()

@@ -10,24 +10,24 @@ from hidet.errors import ScriptError
 from hidet.frontends.script.messages import describe
 from hidet.frontends.script.pointers import are_equal
 from hidet.frontends.script.scalars import Scalar, binary, convert, select, unary
-from hidet.frontends.script.tensors import Pointer, Tensor, first_of, load_at
+from hidet.frontends.script.tensors import Pointer, Tensor, first_address, load_at
 from hidet.frontends.script.types import BOOL, scalar_type
 
 
 def if_then_else(condition: object, then: object, otherwise: object) -> object:
-    """Return one of two values; both are computed, unlike by `a if c else b`."""
+    """Return one of two values; both are evaluated, unlike by `a if c else b`."""
     if not isinstance(condition, Scalar):
         return then if condition else otherwise
     return select(condition, then, otherwise)
 
 
 def logical_and(*values: object) -> object:
-    """Return whether all values are true; all of them are computed, unlike by `and`."""
+    """Return whether all values are true; all are evaluated, unlike by `and`."""
     return reduce(lambda one, other: _logic("&", one, other), values, True)
 
 
 def logical_or(*values: object) -> object:
-    """Return whether a value is true; all of them are computed, unlike by `or`."""
+    """Return whether any value is true; all are evaluated, unlike by `or`."""
     return reduce(lambda one, other: _logic("|", one, other), values, False)
 
 
@@ -35,60 +35,52 @@ def _logic(operator: str, one: object, other: object) -> object:
     for known, rest in ((one, other), (other, one)):
         if not isinstance(known, Scalar):
             decided = bool(known) == (operator == "|")
-            return bool(known) if decided else _truth(rest)
-    return binary(operator, _truth(one), _truth(other))
+            return bool(known) if decided else _as_bool(rest)
+    return binary(operator, _as_bool(one), _as_bool(other))
 
 
-def _truth(value: object) -> object:
-    """Return a value as one of type bool."""
+def _as_bool(value: object) -> object:
+    """Return a value as a bool."""
     return convert(value, BOOL) if isinstance(value, Scalar) else bool(value)
 
 
 def logical_not(a: object) -> object:
-    """Return the opposite of a condition."""
+    """Return the negation of a condition."""
     return unary("not", a) if isinstance(a, Scalar) else not a
 
 
 def bitwise_not(a: object) -> object:
-    """Return an integer with all bits turned round."""
+    """Return the bitwise complement of an integer."""
     return unary("~", a) if isinstance(a, Scalar) else ~a  # pyright: ignore[reportOperatorIssue, reportUnknownVariableType]
 
 
 def constant(value: float, dtype: object) -> Scalar:
-    """Return a number in a type, as `f16(1.0)` does."""
+    """Return a constant of a type, as `f16(1.0)` does."""
     return scalar_type(dtype)(value)
 
 
 def is_constant(*values: object) -> bool:
-    """Return whether all values are known when the script is defined."""
+    """Return whether all values are compile-time constants."""
     return not any(isinstance(value, Scalar | Tensor | Pointer) for value in values)
 
 
 def address(v: object) -> Pointer:
-    """Return the address of an element, `address(x[i])`, or of a tensor's first one.
-
-    Raises:
-        ScriptError: it is neither.
-    """
-    pointer = first_of(v)
+    """Return the address of an element, `address(x[i])`, or of a tensor's first element."""
+    pointer = first_address(v)
     if not isinstance(pointer, Pointer):
         raise ScriptError(f"{describe(v)} has no address", hint="an element has one: address(x[i])")
     return pointer
 
 
 def deref(v: object) -> Scalar:
-    """Return what a pointer points to, as `p[0]` does.
-
-    Raises:
-        ScriptError: it is no pointer.
-    """
+    """Load the element at a pointer, as `p[0]` does."""
     if not isinstance(v, Pointer):
         raise ScriptError(f"{describe(v)} is no pointer", hint="the address of an element")
     return load_at(v)
 
 
 def is_in(value: Any, values: Any) -> Any:
-    """Compute `value in values`; a scalar is compared with each of them."""
+    """Compute `value in values`; scalars are compared with each value."""
     if isinstance(values, list | tuple | set | frozenset):
         each: list[Any] = list(values)  # pyright: ignore[reportUnknownArgumentType]
         if each and any(isinstance(one, Scalar) for one in (value, *each)):
@@ -110,11 +102,11 @@ BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.BitOr: operator.or_,
     ast.BitXor: operator.xor,
 }
-"""Binary operators of Python; those of scalars write IR."""
+"""Python's binary operators; on scalars they build IR."""
 
 
 def equal(one: Any, other: Any) -> Any:
-    """Compute `one == other`; of pointers, and of one and None, by their addresses."""
+    """Compute `one == other`; of pointers by address."""
     found = are_equal(one, other)
     return operator.eq(one, other) if found is None else found
 
@@ -126,7 +118,7 @@ def _not_equal(one: Any, other: Any) -> Any:
 
 
 def is_same(one: Any, other: Any) -> Any:
-    """Compute `one is other`; of a pointer and None by its address."""
+    """Compute `one is other`; of a pointer and None by address."""
     found = are_equal(one, other) if one is None or other is None else None
     return operator.is_(one, other) if found is None else found
 
@@ -143,7 +135,7 @@ COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.In: is_in,
     ast.NotIn: lambda value, values: logical_not(is_in(value, values)),
 }
-"""Comparisons of Python."""
+"""Python's comparisons."""
 
 UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
     ast.USub: operator.neg,
@@ -151,7 +143,7 @@ UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
     ast.Invert: operator.invert,
     ast.Not: logical_not,
 }
-"""Unary operators of Python."""
+"""Python's unary operators."""
 
 __all__ = ["address", "bitwise_not", "constant", "deref", "if_then_else", "is_constant"]
 __all__ += ["logical_and", "logical_not", "logical_or"]

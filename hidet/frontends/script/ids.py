@@ -1,4 +1,4 @@
-"""Where a thread is: its number in the block, that of the block in the grid and in its cluster."""
+"""Thread, block and cluster ids, and their extents."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,28 +18,24 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class AlongDimensions(Generic[T]):
-    """A number along each dimension, as `threadIdx` is.
-
-    Attributes:
-        name: what it is called.
-    """
+    """A value along each dimension, such as `threadIdx`."""
 
     name: str
     _along: Callable[[Dimension], T]
 
     @property
     def x(self) -> T:
-        """The number along x."""
+        """The value along x."""
         return self._along(Dimension.X)
 
     @property
     def y(self) -> T:
-        """The number along y."""
+        """The value along y."""
         return self._along(Dimension.Y)
 
     @property
     def z(self) -> T:
-        """The number along z."""
+        """The value along z."""
         return self._along(Dimension.Z)
 
     def __repr__(self) -> str:
@@ -47,7 +43,7 @@ class AlongDimensions(Generic[T]):
 
 
 def id_of(name: str, kind: type[IdOp], dimension: Dimension) -> Scalar:
-    """Return an id along a dimension, by the name that it has in messages."""
+    """Return an id along a dimension."""
     return Scalar(current(f"'{name}.{dimension.value}'").id(kind, dimension), INDEX)
 
 
@@ -56,7 +52,7 @@ def _id(name: str, kind: type[IdOp]) -> AlongDimensions[Scalar]:
 
 
 def _extents(name: Literal["blockDim", "gridDim"]) -> AlongDimensions[Index]:
-    """Return the extents of a block or a grid, numbers unless they are computed from arguments."""
+    """Return the extents of a block or a grid: integers unless computed from arguments."""
 
     def along(dimension: Dimension) -> Index:
         is_block, shape = name == "blockDim", current(f"'{name}'").shape
@@ -79,7 +75,7 @@ blockDim, gridDim = _extents("blockDim"), _extents("gridDim")
 
 
 def block_rank_in_cluster() -> Index:
-    """Return the number of the block in its cluster, along x first, then y and z."""
+    """Return the linear index of the block in its cluster, x fastest."""
     x, y, _ = current("'block_rank_in_cluster'").shape.cluster
     rank: Index = 0
     for dimension, step in zip(Dimension, (1, x, x * y), strict=True):
@@ -92,7 +88,7 @@ def _extent(dimension: Dimension) -> int:
 
 
 def _place(dimension: Dimension) -> Index:
-    """Return where the block is in its cluster: clusters lie side by side, from block 0 on."""
+    """Return the index of the block in its cluster along a dimension."""
     extent = _extent(dimension)
     if extent == 1:
         return 0

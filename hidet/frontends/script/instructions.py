@@ -1,4 +1,4 @@
-"""Functions of scripts that are one instruction, and what instructions take."""
+"""Script functions that insert one instruction, and operands of instructions."""
 
 import inspect
 from collections.abc import Callable, Sequence
@@ -17,7 +17,7 @@ from hidet.dialects.task.layout import map_of
 from hidet.errors import ScriptError
 from hidet.frontends.script.messages import describe
 from hidet.frontends.script.scalars import Scalar, convert
-from hidet.frontends.script.tensors import Pointer, element_at, first_of
+from hidet.frontends.script.tensors import Pointer, element_at, first_address
 from hidet.frontends.script.tracing import insert
 from hidet.frontends.script.types import I32, type_of_ir
 
@@ -25,18 +25,17 @@ from hidet.frontends.script.types import I32, type_of_ir
 def instruction(
     name: str, op: type[FieldsOp], *parameters: str, summary: str = "", **fields: Field | range
 ) -> Callable[..., Any]:
-    """Return the function of scripts that inserts an operation, and returns its result.
+    """Return the script function that inserts an operation and returns its result.
 
-    Each parameter is one of the operands: an address where that is an element of memory, as the
-    table of instructions describes it, and a scalar elsewhere, which is converted to its type.
+    Each parameter is an operand: an address for an element of memory, as the instruction table
+    describes it, else a scalar, which is converted to the operand type.
 
     Args:
         name: the name of the function.
         op: the operation.
-        parameters: the names of the parameters, in the order of the operands, then of `fields`.
-        summary: what the function does, if its operation does not say it already.
-        fields: the fields that are always the same, or the numbers that a parameter may be, which
-            is known when the script is defined.
+        parameters: the names of the parameters, first of the operands, then of `fields`.
+        summary: the docstring, by default that of the operation.
+        fields: constant fields, or the range of a compile-time parameter.
     """
     numbers = {field: each for field, each in fields.items() if isinstance(each, range)}
     fixed = {field: each for field, each in fields.items() if not isinstance(each, range)}
@@ -83,7 +82,7 @@ def _operand(op: type[FieldsOp], field: str, value: object) -> Element | SSAValu
 
 
 def _summary(op: type[FieldsOp]) -> str:
-    """Return what an operation does, in the words of its class but for its syntax."""
+    """Return the docstring of an operation without its syntax."""
     text = inspect.cleandoc(op.__doc__ or "").partition("`: ")[2]
     return text[:1].upper() + text[1:]
 
@@ -92,65 +91,51 @@ _PLACES = {"local": "registers", "shared": "shared memory", "global": "global me
 
 
 def operand_at(function: str, operand: Operand, value: object, count: int) -> Element:
-    """Return the first of the elements that an argument means: an address, or a whole tensor.
-
-    Args:
-        function: the name of the function, for messages.
-        operand: what the instruction takes.
-        value: the argument.
-        count: how many elements it is.
-
-    Raises:
-        ScriptError: it is neither, lies in another memory, or has other elements or too few.
-    """
+    """Return the first element of an operand: an address, or a whole tensor."""
     what = f"the operand '{operand.name}' of {function}"
-    pointer = first_of(value)
+    pointer = first_address(value)
     if not isinstance(pointer, Pointer):
         raise ScriptError(
             f"{what} is an address, not {describe(value)}",
-            hint="the address of an element is ~x[i, j]; a whole tensor will do as well",
+            hint="the address of an element is ~x[i, j]; a whole tensor is accepted, too",
         )
     kind = memref_type(pointer.memory)
     is_tile = space_of(kind) is Space.REGISTER
     space = "local" if is_tile else str(space_of(kind).value)
     if space != operand.space:
         raise ScriptError(
-            f"{what} lies in {_PLACES[operand.space]}, but {describe(value)} in {_PLACES[space]}"
+            f"{what} is in {_PLACES[operand.space]}, but {describe(value)} in {_PLACES[space]}"
         )
     if operand.element is not None and str(pointer.element.ir) != operand.element:
         raise ScriptError(f"{what} has elements of {operand.element}, not of {pointer.element}")
     element = element_at(pointer)
     if is_tile and operand.fragment is not None and not ends_in(map_of(kind), operand.fragment):
         raise ScriptError(
-            f"{what} lies in registers as {operand.fragment}, but {describe(value)} as "
+            f"{what} is in registers as {operand.fragment}, but {describe(value)} as "
             f"{map_of(kind)}",
-            hint="the layout of the tensor is a product that ends in this map",
+            hint="the layout of the tensor is a composition that ends in this map",
         )
     room = None if is_tile else room_from(kind, element.indices)
     if room is not None and room < count:
         raise ScriptError(
-            f"{what} is {count} neighbouring elements, and {describe(value)} has {room} from there",
-            hint="they lie along the last dimension of the tensor",
+            f"{what} is {count} adjacent elements, and {describe(value)} has {room} from there",
+            hint="they are consecutive along the last dimension of the tensor",
         )
     return element
 
 
 def i32_operand(value: object) -> SSAValue:
-    """Return a number as an operand of 32 bits."""
+    """Return a number as a 32-bit operand."""
     return convert(value, I32).ssa
 
 
 def known_number(what: str, value: object, numbers: Sequence[int]) -> int:
-    """Return a number that is a part of an instruction.
-
-    Raises:
-        ScriptError: it is none of those that there are.
-    """
+    """Return an immediate of an instruction."""
     if isinstance(value, bool) or not isinstance(value, int) or value not in numbers:
         listed = ", ".join(map(str, numbers))
         if isinstance(numbers, range):
             listed = f"{numbers.start}, {numbers.start + numbers.step}, ... {numbers[-1]}"
         raise ScriptError(
-            f"{what} is {describe(value)}", hint=f"there is {listed}, known at the definition"
+            f"{what} is {describe(value)}", hint=f"there is {listed}, at compile time"
         )
     return value

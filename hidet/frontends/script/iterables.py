@@ -1,4 +1,4 @@
-"""What the loops of a script go over: ranges, grids, tasks of a mapping, groups of warps."""
+"""What the loops of scripts iterate over: ranges, grids, tasks of a mapping, warp groups."""
 
 from __future__ import annotations
 
@@ -16,60 +16,54 @@ from hidet.mapping import TaskMap
 
 @dataclass(frozen=True)
 class Range:
-    """`range(start, stop, step)` with bounds that may be known only when the kernel runs.
+    """`range(start, stop, step)`, whose bounds may be known only at run time.
 
     Attributes:
-        start: the first number.
-        stop: the end, which is not reached.
-        step: from one number to the next; positive where it is known only when the kernel runs.
-        unroll: whether the compiler of CUDA unrolls the loop, or so many iterations of it.
-        at_once: whether the body is traced for each number, which is then known in it.
-        parallel: whether the cores of the CPU, or how many threads, share the iterations.
+        start: the first value.
+        stop: the end, exclusive.
+        step: the step, positive if it is known only at run time.
+        unroll: whether, or how often, nvcc unrolls the loop.
+        trace_unrolled: whether the loop is unrolled at compile time.
+        parallel: whether, or on how many threads, the loop runs in parallel on the CPU.
     """
 
     start: Index
     stop: Index
     step: Index
     unroll: bool | int = False
-    at_once: bool = False
+    trace_unrolled: bool = False
     parallel: bool | int = False
 
     @property
     def is_known(self) -> bool:
-        """Whether Python knows the numbers."""
+        """Whether all bounds are compile-time constants."""
         return all(isinstance(bound, int) for bound in (self.start, self.stop, self.step))
 
     def __repr__(self) -> str:
         return f"range({self.start}, {self.stop}, {self.step})"
 
     def __iter__(self) -> Iterator[int]:
-        """Go through the numbers in Python, where they are known."""
+        """Iterate at compile time."""
         return iter(
             range(operator.index(self.start), operator.index(self.stop), operator.index(self.step))
         )
 
     def __reversed__(self) -> Range:
-        """Return the numbers from the last one to the first."""
+        """Return the range in reverse order."""
         if self.is_known:
             numbers = range(*map(operator.index, (self.start, self.stop, self.step)))[::-1]
             return replace(self, start=numbers.start, stop=numbers.stop, step=numbers.step)
         if not isinstance(self.step, int) or self.step != 1:
             raise ScriptError(
-                "a range with a step goes backwards where its bounds are known only when the "
-                "kernel runs",
-                hint="go through range(n), and compute the number from it",
+                "a range with a step is reversed, but its bounds are known only at run time",
+                hint="iterate over range(n), and compute the value from it",
             )
         return replace(self, start=self.stop - 1, stop=self.start - 1, step=-1)
 
 
 @dataclass(frozen=True)
 class Grid:
-    """`grid(m, n, attrs='u.')`: nested loops, with the hint of each.
-
-    Attributes:
-        ranges: the loops, the outermost first.
-        bind_tuple: whether a single loop gives a tuple too.
-    """
+    """`grid(m, n, attrs='u.')`: nested loops with hints."""
 
     ranges: tuple[Range, ...]
     bind_tuple: bool = False
@@ -77,14 +71,14 @@ class Grid:
 
 @dataclass(frozen=True)
 class Tasks:
-    """`tasks.on(worker, bound=[m, n])`: the tasks of one worker, in order.
+    """`tasks.on(worker, bound=[m, n])`: the tasks of a worker, in order.
 
     Attributes:
         map: the mapping.
         worker: the worker.
-        bind_tuple: whether tasks of one dimension are tuples too.
-        bound: extents outside of which tasks are left out.
-        tile: the register tile whose elements are meant, where it is one.
+        bind_tuple: whether one-dimensional tasks are tuples.
+        bound: extents outside of which tasks are skipped.
+        tile: the register tile whose elements are the tasks, if any.
     """
 
     map: TaskMap
@@ -94,10 +88,10 @@ class Tasks:
     tile: Tensor | None = None
 
     def __iter__(self) -> Iterator[object]:
-        """Go through the tasks in Python: their number is known, and what they have in common."""
+        """Iterate over the tasks at compile time; their indices are run-time values."""
         if self.bound is not None or self.tile is not None:
             raise ScriptError(
-                "the tasks inside of a bound, and the elements of a tile, are those of a loop only",
+                "bounded tasks and elements of a tile can be iterated only by a loop of the script",
                 hint="for i, j in mapping.on(threadIdx.x, bound=[m, n])",
             )
         is_bare = self.map.rank == 1 and not self.bind_tuple
@@ -106,13 +100,13 @@ class Tasks:
             yield task[0] if is_bare else task
 
     def __reversed__(self) -> Iterator[object]:
-        """Go through the tasks from the last one to the first."""
+        """Iterate at compile time in reverse order."""
         return reversed(list(self))
 
 
 @dataclass(frozen=True)
 class Group:
-    """`group(first, count)`: some warps of the block, whose threads run the body of a loop once."""
+    """`group(first, count)`: consecutive warps whose threads execute the body once."""
 
     first: int
     count: int
@@ -131,19 +125,7 @@ def tasks_of(
     bound: object = None,
     tile: Tensor | None = None,
 ) -> object:
-    """Return what `for i, j in tasks.on(worker)` goes through, or the task `tasks.map(worker)`.
-
-    Args:
-        tasks: the mapping.
-        name: one of `WORKER_METHODS`.
-        worker: the worker.
-        bind_tuple: whether tasks of one dimension are tuples too.
-        bound: tasks outside of these extents are left out.
-        tile: a register tile with this layout, whose elements are meant.
-
-    Raises:
-        ScriptError: the worker is no integer, or the bound does not belong to the mapping.
-    """
+    """Return the tasks `tasks.on(worker)`, or the only task, `tasks.map(worker)`."""
     extents, is_one = None, name in ("map", "single_task_of") and tasks.tasks_per_worker == 1
     if bound is not None:
         extents = check_shape(tuple(bound) if isinstance(bound, list | tuple) else (bound,))  # pyright: ignore[reportUnknownArgumentType]
@@ -168,7 +150,7 @@ def tasks_of(
 
 
 def task_of(tasks: TaskMap, worker: Scalar, register: int) -> tuple[Index, ...]:
-    """Return a task of a worker: that of a place in its list."""
+    """Return a task of a worker by its position."""
     task: list[Index] = [0] * tasks.rank
     for digit in tasks.spatial_digits:
         value = (worker if digit.weight == 1 else worker // digit.weight) % digit.extent

@@ -1,4 +1,4 @@
-"""Checks of a kernel that has been traced, with errors that point into the user's source."""
+"""Checks of a traced kernel, whose errors point into the user's source."""
 
 from collections.abc import Mapping
 
@@ -27,15 +27,15 @@ from hidet.legality.workers import are_served, check_task_op
 from hidet.rewriting.dead_code import drop_dead_code
 
 
-class Misuse(Exception):
-    """An operation of a kernel that is wrong, before the source is known that it comes from."""
+class OpError(Exception):
+    """An error about an operation, before its source is attached."""
 
     def __init__(self, op: Operation, what: str, hint: str | None) -> None:
         super().__init__(what)
         self.op, self.what, self.hint = op, what, hint
 
     def located(self, source: Source) -> ScriptError:
-        """Return the error, with the line that the operation comes from."""
+        """Return the error with the source line of the operation."""
         location = self.op.location
         assert isinstance(location, FileLineColLoc)
         line, column = location.line.data, location.column.data
@@ -49,12 +49,16 @@ class Misuse(Exception):
         )
 
 
-def check_verbs(kernel: KernelOp) -> None:
-    """Check that block-level verbs have the workers that they want, and that all of these come by.
+def check_cuda_kernel(kernel: KernelOp) -> None:
+    """Clean up and check a kernel of CUDA."""
+    _clean_up(kernel)
+    _check_workers(kernel)
+    _check_verbs(kernel)
+    _check_accesses(kernel)
 
-    Raises:
-        Misuse: they do not.
-    """
+
+def _check_verbs(kernel: KernelOp) -> None:
+    """Check that all workers of each block-level verb reach it."""
     verbs = [
         op for op in kernel.body.walk() if isinstance(op, CopyOp | MatmulOp | CombineOp | GroupOp)
     ]
@@ -67,45 +71,38 @@ def check_verbs(kernel: KernelOp) -> None:
             _check_group(op)
         cause = divergent_op_around(op, divergence)
         if cause is not None or isinstance(op.parent_op(), ForeachOp):
-            raise Misuse(
+            raise OpError(
                 op,
-                f"{name} is the work of many threads, but not all of them come by here together",
-                "take it out of branches and loops that depend on the thread, and of the tasks of "
-                "a mapping",
+                f"{name} is collective, but not all threads reach it together",
+                "move it out of branches and loops that depend on the thread, and of loops over "
+                "tasks",
             )
         if isinstance(op, GroupOp):
             continue
         try:
             check_task_op(op, kernel, forms)
         except LegalityError as error:
-            raise Misuse(op, f"{name}: {error.what}", error.hint) from error
+            raise OpError(op, f"{name}: {error.what}", error.hint) from error
 
 
 def _check_group(group: GroupOp) -> None:
-    """Check that a group stands in no other one, and that nothing in it waits for the block.
-
-    Raises:
-        Misuse: it does.
-    """
+    """Check that a group is not nested and contains no barrier of the block."""
     if group_around(group) is not None:
-        raise Misuse(group, "a group inside of another one", "let them follow each other")
+        raise OpError(group, "a group inside of another one", "put one after the other")
     for op in group.body.walk():
         if op.has_trait(BlockBarrier):
-            raise Misuse(
+            raise OpError(
                 op,
-                "a barrier of the block in a group: other threads do not come by",
-                "verbs of a group wait by themselves; barrier_sync(1, count) is for some threads",
+                "a barrier of the block in a group, which other threads do not reach",
+                "verbs of a group synchronize it; barrier_sync(1, count) is for some threads",
             )
 
 
-def check_workers(kernel: KernelOp) -> None:
-    """Check that each task mapping has as many workers as run its tasks.
+def _check_workers(kernel: KernelOp) -> None:
+    """Check that the workers of each task mapping are as many as run its tasks.
 
-    It may have more than a branch leaves threads: each of these has its task, and the branch says
-    that others have none. Nothing is said where the number of workers cannot be told.
-
-    Raises:
-        Misuse: there are more workers than the mapping has, or fewer in the whole block.
+    Extra threads must be masked by a branch, so that each one that remains has its task. Mappings
+    whose number of workers is unknown are not checked.
     """
     loops = [op for op in kernel.body.walk() if isinstance(op, ForeachOp)]
     if not loops:
@@ -117,7 +114,7 @@ def check_workers(kernel: KernelOp) -> None:
             continue
         count = op.tasks.workers
         workers = f"{limits.hi + 1}" if limits.lo == 0 else f"those from {limits.lo} to {limits.hi}"
-        raise Misuse(
+        raise OpError(
             op,
             f"the task mapping {op.tasks} is for {count} workers, not {workers}",
             f"the block has {kernel.threads} threads; the worker here is {limits.lo} to "
@@ -125,25 +122,16 @@ def check_workers(kernel: KernelOp) -> None:
         )
 
 
-def check_accesses(kernel: KernelOp) -> None:
-    """Check that loops with constant bounds do not pass the end of a tensor, where they surely run.
+def _check_accesses(kernel: KernelOp) -> None:
+    """Check that loops with constant bounds do not index out of bounds.
 
-    What stands in a branch, or behind an assertion or a loop that may not end, is left alone.
-
-    Raises:
-        Misuse: an access lies outside.
+    Accesses in branches, or after an assertion or a loop that may not terminate, are not checked.
     """
     _check_block(kernel.body.block, IndexForms(kernel), {})
 
 
 def _check_block(block: Block, forms: IndexForms, limits: Mapping[object, Range]) -> bool:
-    """Check the accesses of a block that surely runs; return whether what follows it does, too.
-
-    Args:
-        block: the block.
-        forms: the forms of its indices.
-        limits: the first and the last number of each loop around it.
-    """
+    """Check the accesses of a block that always runs; return whether what follows it does."""
     for op in block.ops:
         if isinstance(op, memref.LoadOp | memref.StoreOp):
             _check_access(op, forms, limits)
@@ -157,7 +145,7 @@ def _check_block(block: Block, forms: IndexForms, limits: Mapping[object, Range]
 
 
 def _limits_of(loop: scf.ForOp, forms: IndexForms) -> Range | None:
-    """Return the first and the last number of a loop, None where it may not run at all."""
+    """Return the range of a loop variable, None if the loop may not run."""
     count = forms.trip_count(loop)
     if not count or not forms.form(loop.lb).is_number:
         return None
@@ -170,7 +158,7 @@ def _check_access(
     forms: IndexForms,
     limits: Mapping[object, Range],
 ) -> None:
-    """Check the indices of an access that depend on numbers of loops alone."""
+    """Check the indices that depend only on loop variables."""
     for index, extent in zip(op.indices, memref_type(op.memref).get_shape(), strict=True):
         form = forms.form(index)
         if not form.terms or extent < 0 or any(atom not in limits for atom in form.terms):
@@ -183,20 +171,15 @@ def _check_access(
         high = form.constant + sum(hi for _, hi in ends)
         if low < 0 or high >= extent:
             name = op.memref.name_hint
-            raise Misuse(
+            raise OpError(
                 op,
-                f"the loop takes an index of '{name}' from {low} to {high}, and its extent there "
-                f"is {extent}",
-                f"the last index is {extent - 1}; leave the others out by 'if'",
+                f"the loop indexes '{name}' from {low} to {high}, but its extent is {extent}",
+                f"the last index is {extent - 1}; guard the others by 'if'",
             )
 
 
 def check_public(function: FuncOp) -> None:
-    """Check that a public function does only what the host can, wherever the tensors are.
-
-    Raises:
-        Misuse: it reads or writes elements, or does what threads do.
-    """
+    """Check that a public function contains only what the host can run."""
     for op in function.body.walk():
         match op:
             case memref.LoadOp() | memref.StoreOp() if is_variable(op.memref):
@@ -204,63 +187,57 @@ def check_public(function: FuncOp) -> None:
             case memref.AllocaOp() if is_variable(op.memref):
                 pass
             case memref.LoadOp() | memref.StoreOp() | memref.AllocaOp():
-                raise Misuse(
+                raise OpError(
                     op,
-                    "a public function has no elements of tensors: they may be on a GPU",
-                    "read and write them in a kernel, which it calls",
+                    "a public function cannot access elements of tensors, which may be on a GPU",
+                    "access them in a kernel that it calls",
                 )
             case LaunchOp() | ViewOp() | PrintfOp() | AssertOp() | ReturnOp():
                 pass
             case _ if not is_arithmetic(op) and op.dialect_name() != "scf":
-                raise Misuse(
+                raise OpError(
                     op,
-                    f"a public function runs on the host, where there is no {op.name}",
-                    "do it in a kernel, which it calls",
+                    f"a public function runs on the host, which does not support {op.name}",
+                    "do it in a kernel that it calls",
                 )
             case _:
                 pass
 
 
 def check_cpu_kernel(kernel: KernelOp) -> None:
-    """Check that a kernel of the CPU does nothing that threads of CUDA do, and races for nothing.
-
-    Raises:
-        Misuse: it does.
-    """
+    """Clean up a CPU kernel, and check that it has no CUDA operations and no data races."""
     for op in kernel.body.walk():
         if PARALLEL in op.attributes:
             _check_parallel(op)
         is_shared = isinstance(op, memref.AllocaOp) and space_of(op.memref.type) is Space.SHARED
         is_cuda = op.dialect_name() == "cuda" and not isinstance(op, PrintfOp | AssertOp)
         if is_shared or is_cuda:
-            raise Misuse(
+            raise OpError(
                 op,
                 f"a cpu_kernel is one thread of the CPU, where there is no "
                 f"{'shared memory' if is_shared else op.name}",
                 "leave it out, or make the function a cuda_kernel",
             )
+    _clean_up(kernel)
+    _check_accesses(kernel)
 
 
 def _check_parallel(loop: Operation) -> None:
-    """Check that the iterations of a parallel loop write no variable that they share.
-
-    Raises:
-        Misuse: they do.
-    """
+    """Check that the iterations of a parallel loop write no shared variable."""
     inside = set(loop.walk())
     for op in inside:
         if isinstance(op, memref.StoreOp) and op.memref.owner not in inside:
             if not is_variable(op.memref):
                 continue
-            raise Misuse(
+            raise OpError(
                 op,
                 f"the iterations of a parallel loop share the variable '{op.memref.name_hint}'",
-                "give it its first value inside of the loop, or write to a tensor",
+                "initialize it inside of the loop, or write to a tensor",
             )
 
 
-def clean_up(kernel: KernelOp) -> None:
-    """Drop what nobody uses, and convert indices to floats in 32 bits where these hold them."""
+def _clean_up(kernel: KernelOp) -> None:
+    """Remove dead code, and narrow conversions of indices to floats to 32 bits where possible."""
     drop_dead_code(kernel)
     forms: IndexForms | None = None
     for op in list(kernel.body.walk()):

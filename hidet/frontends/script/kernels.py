@@ -1,4 +1,4 @@
-"""Traces a function of a script: a kernel into IR of its own, another one where it is called."""
+"""Traces a script function: into a kernel, into a host function, or inline into its caller."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol, runtime_checkable
 
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, UnitAttr, i64
 from xdsl.dialects.func import FuncOp
@@ -21,13 +20,10 @@ from hidet.errors import ScriptError
 from hidet.escape import to_ascii
 from hidet.frontends.script.attributes import KERNELS, KINDS, Attributes
 from hidet.frontends.script.kernel_checks import (
-    Misuse,
-    check_accesses,
+    OpError,
     check_cpu_kernel,
+    check_cuda_kernel,
     check_public,
-    check_verbs,
-    check_workers,
-    clean_up,
 )
 from hidet.frontends.script.launches import (
     LAUNCH,
@@ -39,12 +35,18 @@ from hidet.frontends.script.launches import (
     operand,
 )
 from hidet.frontends.script.messages import describe
-from hidet.frontends.script.parameters import entry_parameters, grouped, passed, spread, value_of
+from hidet.frontends.script.parameters import (
+    convert_argument,
+    entry_parameters,
+    flatten_arguments,
+    group_arguments,
+    script_value,
+)
 from hidet.frontends.script.pointers import VoidPointer
 from hidet.frontends.script.python_calls import PYTHON_BUILTINS
 from hidet.frontends.script.scalars import Scalar, convert, is_number, scalar_of
 from hidet.frontends.script.scopes import Scopes
-from hidet.frontends.script.signature import Signature
+from hidet.frontends.script.signature import bind, signature_of
 from hidet.frontends.script.source import Source
 from hidet.frontends.script.statements import Statements
 from hidet.frontends.script.syntax_analysis import are_assigned
@@ -66,14 +68,7 @@ from hidet.rewriting.dead_code import drop_dead_code
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel, of CUDA or of the CPU, that has been traced.
-
-    Attributes:
-        name: its name.
-        parameters: its parameters.
-        op: its IR.
-        launch: the function of the host that launches it.
-    """
+    """A traced kernel, of CUDA or of the CPU."""
 
     name: str
     parameters: tuple[Parameter, ...]
@@ -83,14 +78,7 @@ class Kernel:
 
 @dataclass(frozen=True)
 class HostFunction:
-    """A public function that has been traced: it runs on the host and launches kernels.
-
-    Attributes:
-        name: its name.
-        parameters: its parameters.
-        op: its IR.
-        result: the type of what it returns, None if that is nothing.
-    """
+    """A traced public function: it runs on the host and launches kernels."""
 
     name: str
     parameters: tuple[Parameter, ...]
@@ -98,36 +86,28 @@ class HostFunction:
     result: ScalarType | None = None
 
 
-@runtime_checkable
-class Adds(Protocol):
-    """A module, which functions can be added to."""
-
-    def add(self, function: ScriptFunction) -> None:
-        """Take a function in."""
-
-
 class ScriptFunction:
-    """A function under `@hidet.script`; called from a kernel it becomes a part of that."""
+    """A function under `@hidet.script`; calls from kernels inline it."""
 
     def __init__(self, function: Callable[..., object]) -> None:
         self.name: str = function.__name__
         self.source = Source.of(function)
         self.traced: Kernel | HostFunction | None = None
         self.module: object = None
-        self.is_free = True  # stands in no module, so that any may take it in
+        self.is_free = True  # defined outside of modules, so that any may add it
         self._function = function
         self.__doc__ = function.__doc__
         parameters = inspect.signature(function).parameters
         defaults = {n: p.default for n, p in parameters.items() if p.default is not p.empty}
-        self.signature = Signature.of(self.source, self.source.function.args, defaults)
+        self.signature = signature_of(self.source, self.source.function.args, defaults)
 
     @cached_property
     def outside(self) -> Mapping[str, object]:
-        """The names of Python that the function sees, as they are when it is traced."""
+        """The Python names that the function sees, at the time of tracing."""
         return self._outside()
 
     def _outside(self) -> Mapping[str, object]:
-        """Return the names of Python that the function sees: closure, globals, builtins."""
+        """Return the Python names that the function sees: closure, globals, builtins."""
         function = inspect.unwrap(self._function)
         assert inspect.isfunction(function)
         closure = {
@@ -141,23 +121,21 @@ class ScriptFunction:
 
     @cached_property
     def kind(self) -> str | None:
-        """What the function is; None for one that belongs to whatever calls it.
+        """The kind of the function; None if it is inlined into callers.
 
-        It says so by `attrs.func_kind`. Without, a grid or a block make a kernel of it, and a call
-        of a kernel, or the name `launch`, a public function.
+        It is `attrs.func_kind`, or "cuda_kernel" if grid or block are set, or "public" if the
+        function calls a kernel or is named `launch`.
         """
         has_shape, outside = False, self._outside()
         for statement in self.source.function.body:
-            match statement:
-                case ast.Assign(targets=[ast.Attribute() as target]) if _is_attribute(
-                    target, outside
-                ):
-                    pass
-                case _:
-                    continue
-            if target.attr == "func_kind" and isinstance(statement.value, ast.Constant):
-                kind = str(statement.value.value)
-                return kind if kind in KINDS else "cuda_kernel"  # which tracing refuses
+            if not isinstance(statement, ast.Assign):
+                continue
+            target, value = statement.targets[0], statement.value
+            if not isinstance(target, ast.Attribute) or not _is_attribute(target, outside):
+                continue
+            if target.attr == "func_kind" and isinstance(value, ast.Constant):
+                kind = str(value.value)
+                return kind if kind in KINDS else "cuda_kernel"  # tracing reports it
             has_shape |= target.attr.removeprefix("cuda_") in ("grid_dim", "block_dim")
         if has_shape:
             return "cuda_kernel"
@@ -166,14 +144,14 @@ class ScriptFunction:
 
     @property
     def is_entry(self) -> bool:
-        """Whether the function stands for itself in a module: it is a kernel or public."""
+        """Whether the function is a kernel or public, so that it is an entry of a module."""
         return self.kind in ("public", *KERNELS)
 
     @cached_property
     def runs_as(self) -> str | None:
-        """What the function is traced as: its kind, except that of a public one without launches.
+        """The kind that the function is traced as.
 
-        If that returns nothing, all that it can do is to work on the CPU: it is a kernel of it.
+        That is its kind, except that a public function without launches and result is a CPU kernel.
         """
         returns = inspect.get_annotations(self._function).get("return") is not None or any(
             isinstance(node, ast.Return) and node.value is not None
@@ -183,7 +161,7 @@ class ScriptFunction:
         return "cpu_kernel" if is_alone else self.kind
 
     def _launches(self, callers: frozenset[ScriptFunction]) -> bool:
-        """Return whether the function calls a kernel, or another one that does."""
+        """Return whether the function calls a kernel, directly or indirectly."""
         return any(
             callee.kind in KERNELS or callee._launches(callers | {self})
             for callee in self._callees(self._outside())
@@ -191,7 +169,7 @@ class ScriptFunction:
         )
 
     def _callees(self, outside: Mapping[str, object]) -> Iterator[ScriptFunction]:
-        """Give the functions of scripts that the function calls by their names."""
+        """Yield the script functions that the function calls by name."""
         for node in ast.walk(self.source.function):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                 callee = outside.get(node.func.id)
@@ -200,7 +178,7 @@ class ScriptFunction:
 
     @cached_property
     def annotations(self) -> dict[str, object]:
-        """The annotations of the parameters, and of what is returned as `return`."""
+        """The annotations of the parameters, and of the result as `return`."""
         found: dict[str, object] = {}
         try:
             for name, kind in inspect.get_annotations(self._function).items():
@@ -215,19 +193,15 @@ class ScriptFunction:
         return found
 
     def trace(self) -> Kernel | HostFunction:
-        """Trace a function that stands for itself: a kernel, or a public function.
-
-        Raises:
-            ScriptError: something is wrong with it.
-        """
+        """Trace an entry: a kernel or a public function."""
         assert self.runs_as is not None
-        parameters = entry_parameters(self.source, self.annotations, self._what)
+        parameters = entry_parameters(self.source, self.annotations, self._entry_noun)
         entry = Block(arg_types=[parameter.type.ir for parameter in parameters])
         arguments: list[object] = []
         for parameter, argument in zip(parameters, entry.args, strict=True):
             argument.name_hint = hint_of(parameter.name)
-            arguments.append(value_of(argument, parameter.type))
-        given = grouped(self.source.function.args, self.annotations, arguments)
+            arguments.append(script_value(argument, parameter.type))
+        given = group_arguments(self.source.function.args, self.annotations, arguments)
         emitter = Emitter(entry, self.runs_as)
         emitter.module = self.module
         with tracing(emitter):
@@ -235,8 +209,8 @@ class ScriptFunction:
             parameters = tuple(map(_resolved, parameters, arguments))
             try:
                 self.traced = self._traced(entry, parameters, returned)
-            except Misuse as misuse:
-                raise misuse.located(self.source) from misuse
+            except OpError as error:
+                raise error.located(self.source) from error
         if emitter.shape.label is not None:
             self.traced.op.attributes[LABEL] = StringAttr(to_ascii(emitter.shape.label))
         return self.traced
@@ -244,25 +218,26 @@ class ScriptFunction:
     def _traced(
         self, entry: Block, parameters: tuple[Parameter, ...], returned: object
     ) -> Kernel | HostFunction:
-        """Put the traced body under the head of a kernel, or of a function of the host."""
+        """Wrap the traced body into an op."""
         if self.runs_as == "public":
             return self._public(entry, parameters, returned)
         if returned is not None:
             raise self.source.error(
-                self.source.function, f"the {self._what} '{self.name}' returns {describe(returned)}"
+                self.source.function,
+                f"the {self._entry_noun} '{self.name}' returns {describe(returned)}",
             )
         if self.runs_as == "cpu_kernel":
             return self._cpu_kernel(entry, parameters)
         return self._kernel(entry, parameters)
 
     def _returns(self) -> ScalarType | None:
-        """Return the type that the function says it returns."""
+        """Return the annotated result type."""
         kind = self.annotations.get("return")
         is_any = kind is None or is_of_python(kind) or isinstance(kind, VectorType)
         return None if is_any else scalar_type(kind)
 
     def _kernel(self, entry: Block, parameters: tuple[Parameter, ...]) -> Kernel:
-        """Put the traced body under the head of a kernel."""
+        """Wrap the traced body into a CUDA kernel."""
         shape, node = current().shape, self.source.function
         for what, extents in (("grid", shape.grid), ("block", shape.block)):
             if extents is None:
@@ -293,39 +268,34 @@ class ScriptFunction:
         current().name_ids()
         fence_accumulators(op)
         launch = launch_function(parameters, op, given)
-        clean_up(op)
-        check_workers(op)
-        check_verbs(op)
-        check_accesses(op)
+        check_cuda_kernel(op)
         return Kernel(name, parameters, op, launch)
 
     def _set_cluster(self, op: KernelOp, cluster: tuple[int, int, int]) -> None:
-        """Let neighbouring blocks be clusters."""
+        """Set the cluster size."""
         for axis, blocks, size in zip("xyz", op.grid_dims, cluster, strict=True):
             if size > 1 and (blocks == DYNAMIC or blocks % size):
                 raise self.source.error(
                     self.source.function,
-                    f"the grid of '{self.name}' is not one of whole clusters of {size} blocks "
+                    f"the grid of '{self.name}' is not divisible into clusters of {size} blocks "
                     f"along {axis}",
-                    f"its extent there is known, and a multiple of {size}",
+                    f"use a compile-time extent that is a multiple of {size}",
                 )
         op.cluster = cluster
 
     def _cpu_kernel(self, entry: Block, parameters: tuple[Parameter, ...]) -> Kernel:
-        """Put the traced body under the head of a kernel of the CPU."""
+        """Wrap the traced body into a CPU kernel."""
         op = KernelOp(self._entry_name(), (1,), (1,), Region(entry))
         op.attributes[ON_CPU] = UnitAttr()
         op.mark_arguments(UNSIGNED, [_is_unsigned(each.type) for each in parameters])
         current().locate(op)
         check_cpu_kernel(op)
-        clean_up(op)
-        check_accesses(op)
         return Kernel(op.sym_name.data, parameters, op, launch_function(parameters, op, ()))
 
     def _public(
         self, entry: Block, parameters: tuple[Parameter, ...], returned: object
     ) -> HostFunction:
-        """Put the traced body under the head of a function of the host."""
+        """Wrap the traced body into a host function."""
         name = self._entry_name()
         result = None
         if returned is not None:
@@ -344,31 +314,26 @@ class ScriptFunction:
         return HostFunction(name, parameters, op, None if result is None else result.type)
 
     def _entry_name(self) -> str:
-        """Return the name under which a function stands in the module; its line is the head."""
+        """Return the name of the function in the module, and set the location to its head."""
         node, name = self.source.function, current().shape.name or self.name
         if current().shape.kind not in (None, self.kind):
             raise self.source.error(
                 node,
-                f"attrs.func_kind of '{self.name}' is set to what its text does not show",
+                f"attrs.func_kind of '{self.name}' is not set by a literal",
                 "write the kind as a string",
             )
         current().set_line(self.source.file, self.source.line_of(node))
         return name
 
     @property
-    def _what(self) -> str:
+    def _entry_noun(self) -> str:
         return "function" if self.kind == "public" else "kernel"
 
     def __call__(self, *arguments: object, **keywords: object) -> object:
-        """Execute the function inside of the one that is being traced; there, launch a kernel.
-
-        Raises:
-            ScriptError: no function is being traced, what is traced cannot call this one, or an
-                argument is not what its parameter takes.
-        """
+        """Inline the function into the one being traced; a public function launches kernels."""
         caller = current(f"'{self.name}'")
         self._check_caller(caller.kind)
-        given = self.signature.bind(f"'{self.name}'", arguments, keywords)
+        given = bind(f"'{self.name}'", self.signature, arguments, keywords)
         if self.kind in KERNELS or (
             caller.kind == "public"
             and isinstance(self.traced, Kernel)
@@ -378,7 +343,7 @@ class ScriptFunction:
             return None
         body = self.source.function.body
         values = {
-            name: passed(
+            name: convert_argument(
                 self._named(name),
                 self.annotations.get(name),
                 value,
@@ -397,42 +362,38 @@ class ScriptFunction:
         return convert(result, returns)
 
     def _named(self, parameter: str) -> str:
-        """Name a parameter for messages."""
+        """Return the name of a parameter in messages."""
         return f"the parameter '{parameter}' of '{self.name}'"
 
     def _check_caller(self, caller: str) -> None:
-        """Check that a function of some kind may call this one.
-
-        Raises:
-            ScriptError: it may not.
-        """
+        """Check that a function of some kind may call this one."""
         on_cpu = self.kind == "public" and caller == "cpu_kernel"
         if self.is_entry and caller != "public" and not on_cpu:
             raise ScriptError(
-                f"the {self._what} '{self.name}' cannot be called from a kernel",
-                hint="move what both do into a function without a grid and a block",
+                f"the {self._entry_noun} '{self.name}' cannot be called from a kernel",
+                hint="move the shared code into a function without a grid and a block",
             )
         side = {"cuda_internal": "cuda_kernel", "cpu_internal": "cpu_kernel"}.get(self.kind or "")
         if side not in (None, caller):
             raise ScriptError(
                 f"'{self.name}' is a {self.kind}, and cannot be called from a {caller}",
-                hint="leave its attrs.func_kind out, so that all can call it",
+                hint="remove its attrs.func_kind, so that all can call it",
             )
 
     def _launch(self, given: Mapping[str, object]) -> None:
         """Launch the kernel from the public function that is being traced."""
         module = current().module
-        if self.is_free and self.module is not module and isinstance(module, Adds):
+        if self.is_free and self.module is not module and module is not None:
             module.add(self)
         if not isinstance(self.traced, Kernel) or self.module is not module:
             raise ScriptError(
                 f"the kernel '{self.name}' is in another module than the function that calls it",
                 hint="define both under one 'with hidet.script_module():'",
             )
-        values = spread(self.annotations, given, self._named)
+        values = flatten_arguments(self.annotations, given, self._named)
         operands: list[SSAValue] = []
         for value, parameter in zip(values, self.traced.parameters, strict=True):
-            taken = passed(
+            taken = convert_argument(
                 self._named(parameter.name),
                 parameter.type,
                 value,
@@ -443,13 +404,13 @@ class ScriptFunction:
         insert_launch(self.traced.launch, operands)
 
     def _run(self, arguments: Mapping[str, object], returns: ScalarType | None = None) -> object:
-        """Execute the body with values for the parameters; return what it returns."""
+        """Execute the body with values for the parameters; return its result."""
         statements = Statements(self.source, self.outside, Scopes())
         return statements.run_function(self.source.function, arguments, returns)
 
 
 def _is_attribute(target: ast.Attribute, outside: Mapping[str, object]) -> bool:
-    """Return whether a target of an assignment is an attribute of the function."""
+    """Return whether an assignment target is an attribute of the function."""
     root = target.value
     while isinstance(root, ast.Attribute):
         root = root.value
@@ -457,22 +418,22 @@ def _is_attribute(target: ast.Attribute, outside: Mapping[str, object]) -> bool:
 
 
 def _resolved(parameter: Parameter, argument: object) -> Parameter:
-    """Return a parameter, of a `void_p` with the type of the elements that it was taken for."""
+    """Return a parameter, a `void_p` with its inferred element type."""
     if not isinstance(argument, VoidPointer) or argument.element is None:
         return parameter
     return Parameter(parameter.name, PointerType(argument.element, is_void=True))
 
 
 def _is_unsigned(kind: object) -> bool:
-    """Return whether a parameter is an unsigned integer, or leads to such."""
-    if kind == VOID_POINTER:  # which leads to anything
+    """Return whether a parameter is an unsigned integer or has unsigned elements."""
+    if kind == VOID_POINTER:
         return False
     element = kind.element if isinstance(kind, TensorType | PointerType) else kind
     return isinstance(element, ScalarType) and element.is_unsigned
 
 
 def _is_filled(cell: object) -> bool:
-    """Return whether a variable of a closure has a value already."""
+    """Return whether a closure variable has a value."""
     try:
         return hasattr(cell, "cell_contents")
     except ValueError:

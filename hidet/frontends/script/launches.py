@@ -1,4 +1,4 @@
-"""The host's part of a kernel: grid and block that depend on arguments, and its launch."""
+"""The host side of a kernel: its launch, and launch extents that depend on arguments."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from hidet.frontends.script.tracing import insert
 from hidet.frontends.script.types import PointerType, ScalarType, TensorType
 
 ParameterType = ScalarType | TensorType | PointerType | TensorMapType
-"""What a parameter of a kernel can be."""
+"""The type of a parameter of a kernel."""
 
 LAUNCH = "launch"
 """The function that a call of a built module runs."""
@@ -31,12 +31,7 @@ LAUNCH = "launch"
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter of a kernel, or of a function that runs on the host.
-
-    Attributes:
-        name: its name.
-        type: what it takes.
-    """
+    """A parameter of a kernel or a host function."""
 
     name: str
     type: ParameterType
@@ -49,11 +44,7 @@ class Parameter:
 
 
 def check_host_value(what: str, value: Scalar) -> None:
-    """Check that the host can compute a value: from arguments of the kernel, by arithmetic.
-
-    Raises:
-        ScriptError: it cannot.
-    """
+    """Check that the host can compute a value from arguments of the kernel."""
     for op in reversed(_computing([value.ssa])):
         if isinstance(op, memref.LoadOp) and is_variable(op.memref):
             raise ScriptError(
@@ -62,8 +53,8 @@ def check_host_value(what: str, value: Scalar) -> None:
             )
         if not all(_runs_on_host(each) for each in op.walk()):
             raise ScriptError(
-                f"the {what} depends on what only the running kernel knows",
-                hint="compute it from arguments that are numbers, by arithmetic",
+                f"the {what} depends on values that are known only in the kernel",
+                hint="compute it from scalar arguments, by arithmetic",
             )
 
 
@@ -72,7 +63,7 @@ def _runs_on_host(op: Operation) -> bool:
 
 
 def _computing(values: Sequence[SSAValue]) -> list[Operation]:
-    """Return the operations that values are computed by, each after those that it needs."""
+    """Return the operations that compute values, in topological order."""
     found: dict[Operation, None] = {}
 
     def visit(value: SSAValue) -> None:
@@ -88,7 +79,7 @@ def _computing(values: Sequence[SSAValue]) -> list[Operation]:
 
 
 def _operands(op: Operation) -> Iterator[SSAValue]:
-    """Give the values from outside that an operation, or one inside of it, takes."""
+    """Yield the values that an operation, or one nested in it, uses from outside."""
     inside = set(op.walk())
     for each in inside:
         for operand in each.operands:
@@ -98,7 +89,7 @@ def _operands(op: Operation) -> Iterator[SSAValue]:
 
 
 def largest(extent: SSAValue) -> int | None:
-    """Return the largest number that an extent can be, None where nothing is known."""
+    """Return an upper bound of an extent, or None."""
     limits = IntegerRanges(IndexForms()).range(extent)
     return limits.hi if limits.hi < ANY.hi else None
 
@@ -109,7 +100,7 @@ def largest(extent: SSAValue) -> int | None:
 def host_function(
     name: str, parameters: Sequence[Parameter], entry: Block, results: Sequence[SSAValue] = ()
 ) -> func.FuncOp:
-    """Make a function of the host out of its body, whose arguments are the parameters."""
+    """Make a host function of its body, whose block arguments are the parameters."""
     kinds = [parameter.type.ir for parameter in parameters]
     entry.add_op(func.ReturnOp(*results))
     types = FunctionType.from_lists(kinds, [result.type for result in results])
@@ -119,13 +110,7 @@ def host_function(
 def launch_function(
     parameters: Sequence[Parameter], kernel: KernelOp, extents: Sequence[SSAValue]
 ) -> func.FuncOp:
-    """Make the function of the host that launches a kernel.
-
-    Args:
-        parameters: the parameters of both.
-        kernel: the kernel, as it was traced: it still computes the extents.
-        extents: what it computes for the extents that it leaves open.
-    """
+    """Make the host function that launches a traced kernel, which computes its dynamic extents."""
     entry = Block(arg_types=[parameter.type.ir for parameter in parameters])
     mapper: dict[SSAValue, SSAValue] = {}
     for outer, inner in zip(entry.args, kernel.arguments, strict=True):
@@ -144,7 +129,7 @@ def launch_function(
 
 
 def insert_launch(launch: func.FuncOp, arguments: Sequence[SSAValue]) -> None:
-    """Insert what the function that launches a kernel does, for some arguments."""
+    """Inline a launch function."""
     body = launch.body.block
     mapper: dict[SSAValue, SSAValue] = dict(zip(body.args, arguments, strict=True))
     for op in body.ops:
@@ -156,7 +141,7 @@ def insert_launch(launch: func.FuncOp, arguments: Sequence[SSAValue]) -> None:
 
 
 def operand(value: object, kind: ParameterType) -> SSAValue:
-    """Return an argument of a launch, which has been checked, as an operand."""
+    """Return a checked argument of a launch as an operand."""
     if isinstance(value, TensorMap):
         return value.ssa
     if isinstance(value, Tensor):

@@ -1,4 +1,4 @@
-"""Accesses to memory that say more than which element: whole vectors, cache hints, order."""
+"""Loads and stores with vector types, cache hints or memory order."""
 
 from hidet.arch.instructions import Access, Operand
 from hidet.dialects import cuda
@@ -32,21 +32,17 @@ def load(
     dtype: object = None,
     cache: str | None = None,
 ) -> Scalar | Vector:
-    """Load what an address points to.
+    """Load from an address.
 
     Args:
         addr: the address, `~x[i]`.
-        space: the memory; that of the address is known anyway.
-        sync: `acquire`, after which other accesses of the thread stay, or `relaxed`: in order with
-            ordered accesses of other threads; None for an ordinary load. In global memory.
-        scope: of which threads: `cta`, `gpu`, the default, or `sys`.
-        dtype: a vector type, `f32x4`, to load several neighbours by one access; the address is a
-            multiple of its size.
-        cache: a cache hint: `ca`, `cg`, `cs`, `lu`, `cv`, or `nc` for what no thread writes
-            (PTX ISA, ld). In global memory.
-
-    Raises:
-        ScriptError: there is no such load.
+        space: ignored; the address implies it.
+        sync: `acquire`, `relaxed`, or None for a weak load. Only in global memory.
+        scope: the scope of `sync`: `cta`, `gpu`, the default, or `sys`.
+        dtype: a vector type, `f32x4`, to load adjacent elements by one access; the address is
+            aligned to its size.
+        cache: a cache hint: `ca`, `cg`, `cs`, `lu`, `cv`, or `nc` for read-only data (PTX ISA, ld).
+            Only in global memory.
     """
     pointer = _address("load", addr)
     if sync is not None:
@@ -73,20 +69,16 @@ def store(
     *,
     cache: str | None = None,
 ) -> None:
-    """Store a scalar or a vector where an address points to.
+    """Store a scalar or a vector.
 
     Args:
-        addr: the address, `~x[i]`; that of a vector is a multiple of its size.
-        value: what is stored, converted to the type of the elements.
-        space: the memory; that of the address is known anyway.
-        sync: `release`, before which other accesses of the thread stay, or `relaxed`; None for an
-            ordinary store. Left out, a scalar of 4 or 8 bytes in global memory without a cache hint
-            is released, as in Hidet; anything else is stored in the ordinary way.
-        scope: for which threads: `cta`, `gpu` or `sys`.
-        cache: a cache hint: `wb`, `cg`, `cs` or `wt` (PTX ISA, st). In global memory.
-
-    Raises:
-        ScriptError: there is no such store.
+        addr: the address, `~x[i]`; for a vector it is aligned to its size.
+        value: the value, converted to the element type.
+        space: ignored; the address implies it.
+        sync: `release`, `relaxed`, or None for a weak store. By default, a scalar of 4 or 8 bytes
+            in global memory without a cache hint is released, as in Hidet; other stores are weak.
+        scope: the scope of `sync`: `cta`, `gpu` or `sys`.
+        cache: a cache hint: `wb`, `cg`, `cs` or `wt` (PTX ISA, st). Only in global memory.
     """
     pointer = _address("store", addr)
     element = pointer.element
@@ -112,33 +104,26 @@ def store(
 
 
 def copy_vector(dst: object, src: object, size: int, *, cache: str | None = None) -> None:
-    """Copy neighbouring elements by one access, between registers and memory.
+    """Copy adjacent elements by one access, between registers and memory.
 
     Args:
-        dst: the address that they are copied to, a multiple of the size.
-        src: the address that they are copied from, too.
-        size: how many bytes: 2, 4, 8 or 16.
+        dst: the destination, aligned to the size.
+        src: the source, aligned to the size.
+        size: the number of bytes: 2, 4, 8 or 16.
         cache: a hint as for `load` and `store`, between global memory and registers.
-
-    Raises:
-        ScriptError: there is no such copy.
     """
     target, source = _address("copy_vector", dst), _address("copy_vector", src)
     bits = target.element.bits
     if target.element != source.element or size not in cuda.VECTOR_BYTES or size * 8 % bits != 0:
         raise ScriptError(
             f"copy_vector of {size!r} bytes from {describe(src)} to {describe(dst)}",
-            hint="both have elements of the same type, whose bytes together are 2, 4, 8 or 16",
+            hint="both have one element type, and the size is 2, 4, 8 or 16 bytes",
         )
     _copy("copy_vector", target, source, size, cache)
 
 
 def _copy(name: str, target: Pointer, source: Pointer, size: int, cache: str | None) -> None:
-    """Insert one access of so many bytes.
-
-    Raises:
-        ScriptError: there is none with this hint, or between such memories.
-    """
+    """Insert one access of a number of bytes."""
     count = size * 8 // source.element.bits
     to, start = (
         operand_at(name, Operand(role, _space(each), access), each, count)
@@ -151,7 +136,7 @@ def _copy(name: str, target: Pointer, source: Pointer, size: int, cache: str | N
         if is_tile or size == 1:
             raise ScriptError(
                 f"{name} of {size} bytes from {describe(source)} to {describe(target)}",
-                hint="2, 4, 8 or 16 bytes, of tensors that are not spread over threads",
+                hint="2, 4, 8 or 16 bytes, of tensors that are not distributed over threads",
             )
         insert(cuda.CopyVectorOp(count, start, to))
         return
@@ -176,15 +161,11 @@ def _address(name: str, value: object) -> Pointer:
 
 
 def _vector(name: str, pointer: Pointer, dtype: object) -> VectorType:
-    """Return the vector type of an access; a scalar is a vector of one element.
-
-    Raises:
-        ScriptError: it is none of the elements, or no access has so many bytes.
-    """
+    """Return the vector type of an access; a scalar is a vector with one lane."""
     kind = VectorType(pointer.element, 1) if dtype is None else vector_type(dtype)
     if kind is None or kind.element != pointer.element or kind.bits // 8 not in cuda.VECTOR_BYTES:
         raise ScriptError(
-            f"{name} of {dtype} by {describe(pointer)}",
+            f"{name} of {dtype} at {describe(pointer)}",
             hint=f"a vector of {pointer.element} of up to 16 bytes, such as "
             f"{pointer.element}x{max(128 // pointer.element.bits, 2)}",
         )
@@ -194,11 +175,7 @@ def _vector(name: str, pointer: Pointer, dtype: object) -> VectorType:
 def _order(
     name: str, pointer: Pointer, sync: str, scope: str | None
 ) -> tuple[cuda.AccessOrder, cuda.AccessScope]:
-    """Return how an access is ordered.
-
-    Raises:
-        ScriptError: it cannot be ordered so.
-    """
+    """Return the memory order and the scope of an access."""
     table = cuda.ORDERED_LOADS if name == "load" else cuda.ORDERED_STORES
     scope = scope or "gpu"
     if (sync, scope) not in table:
@@ -209,8 +186,8 @@ def _order(
         )
     if not _is_global(pointer) or pointer.element.bits not in (32, 64):
         raise ScriptError(
-            f"{name} with sync={sync!r} by {describe(pointer)}",
-            hint="elements of 4 or 8 bytes in global memory are accessed in order",
+            f"{name} with sync={sync!r} at {describe(pointer)}",
+            hint="ordered accesses are to elements of 4 or 8 bytes in global memory",
         )
     return cuda.AccessOrder(sync), cuda.AccessScope(scope)
 

@@ -1,4 +1,4 @@
-"""Loops of a script: those of the kernel, and those that Python unrolls."""
+"""Loops of a script: run-time loops, and loops that are unrolled at compile time."""
 
 import ast
 from abc import abstractmethod
@@ -13,11 +13,11 @@ from hidet.dialects.cuda.marks import PARALLEL
 from hidet.dialects.task import ForeachOp, GroupOp
 from hidet.errors import ScriptError
 from hidet.frontends.script.assignments import Assignments
-from hidet.frontends.script.exits import Exit, Exits, Left
+from hidet.frontends.script.exits import Ended, Exit, Exits
 from hidet.frontends.script.iterables import Grid, Group, Range, Tasks
 from hidet.frontends.script.messages import describe
 from hidet.frontends.script.scalars import Index, Scalar, convert, index_of
-from hidet.frontends.script.syntax_analysis import are_assigned, picked_paths
+from hidet.frontends.script.syntax_analysis import are_assigned, subscripted_paths
 from hidet.frontends.script.tensors import Pointer, Tensor
 from hidet.frontends.script.tracing import current, insert
 from hidet.frontends.script.types import INDEX
@@ -26,18 +26,18 @@ from hidet.rewriting.builder import set_unroll
 
 
 class Loops(Assignments):
-    """Executes the loops of one function."""
+    """Executes the loops of a function."""
 
     exits: Exits
-    """The ways out of the function and of the loops around."""
+    """The exits of the function and the enclosing loops."""
 
     @abstractmethod
-    def run(self, statements: Sequence[ast.stmt]) -> Left | None:
-        """Execute statements; return how they ended early, if they did."""
+    def run(self, statements: Sequence[ast.stmt]) -> Ended | None:
+        """Execute statements; return how they ended if all paths exited."""
 
     @contextmanager
     def scope(self) -> Generator[dict[str, object]]:
-        """Open a scope that the kernel decides about; gives its names, also after its end."""
+        """Open a run-time scope; yields its bindings, which are filled in at its end."""
         names: dict[str, object] = {}
         self.scopes.enter(runtime=True)
         self.exits.arms += 1
@@ -45,12 +45,12 @@ class Loops(Assignments):
         self.exits.arms -= 1
         names.update(self.scopes.exit())
 
-    def visit_For(self, node: ast.For) -> Left | None:
-        """Execute a loop: over a list of Python at once, over all else in the kernel."""
+    def visit_For(self, node: ast.For) -> Ended | None:
+        """Execute a loop: unroll it over a Python iterable, else emit a run-time loop."""
         self._check_else(node, "for")
         over = self.evaluate(node.iter)
         match over:
-            case Range() if self._picks(node, over):
+            case Range() if self._indexes_python_values(node, over):
                 return self._unrolled(node)
             case Range():
                 self._grid_loop(node, [over], single=True)
@@ -64,7 +64,7 @@ class Loops(Assignments):
             case Scalar() | Tensor() | Pointer():
                 raise self.source.error(
                     node.iter,
-                    f"{describe(over)} cannot be gone through",
+                    f"{describe(over)} is not iterable",
                     "loop over range(n), grid(m, n), the tasks of a mapping, or a list",
                 )
             case _:
@@ -72,56 +72,52 @@ class Loops(Assignments):
         return None
 
     def _check_else(self, node: ast.For | ast.While, word: str) -> None:
-        """Refuse the `else` of a loop.
-
-        Raises:
-            ScriptError: there is one.
-        """
+        """Reject the `else` of a loop."""
         if node.orelse:
             raise self.source.error(
                 node.orelse[0],
                 f"a '{word}' of a script has no 'else'",
-                "set a variable where the loop is left by 'break', and look at it after the loop",
+                "set a variable where the loop is left by 'break', and test it after the loop",
             )
 
-    def _picks(self, node: ast.For, over: Range) -> bool:
-        """Return whether the body takes parts of what Python knows by the loop's known number."""
+    def _indexes_python_values(self, node: ast.For, over: Range) -> bool:
+        """Return whether the body subscripts Python values by the loop's compile-time index."""
         if not isinstance(node.target, ast.Name) or not over.is_known:
             return False
         return any(
-            isinstance(self.known(path), list | tuple | dict)
-            for path in picked_paths(node.body, node.target.id)
+            isinstance(self.python_value(path), list | tuple | dict)
+            for path in subscripted_paths(node.body, node.target.id)
         )
 
-    def _unrolled(self, node: ast.For) -> Left | None:
-        """Execute the body of a loop once for each value of a list."""
+    def _unrolled(self, node: ast.For) -> Ended | None:
+        """Execute the body of a loop once per value of a Python iterable."""
         with self.exits.loop(unrolled=True):
             for value in self.python_values(node.iter):
                 left = self._iteration(node, value)
-                if left is not None and left.by == "break":
+                if left is not None and left.kind == "break":
                     break
-                if left is not None and left.by == "return":
+                if left is not None and left.kind == "return":
                     return left
         return None
 
-    def _iteration(self, node: ast.For, value: object) -> Left | None:
-        """Execute the body for one value, unless an iteration before has left the loop."""
-        ways = self.exits.out_of_loop()
-        if ways:
-            return self.guarded(ways, node, lambda: self._iterate(node, value))
+    def _iteration(self, node: ast.For, value: object) -> Ended | None:
+        """Execute the body for one value, guarded by the exits of earlier iterations."""
+        pending = self.exits.loop_exits()
+        if pending:
+            return self.guarded(pending, node, lambda: self._iterate(node, value))
         self.scopes.enter(runtime=False)
         left = self._iterate(node, value)
         self.scopes.exit()
         return left
 
-    def _iterate(self, node: ast.For, value: object) -> Left | None:
+    def _iterate(self, node: ast.For, value: object) -> Ended | None:
         """Execute the body of a loop for one value."""
         self.exits.begin_iteration()
         self._bind_target(node, value)
         return self.run(node.body)
 
     def _bind_target(self, node: ast.For, value: object) -> None:
-        """Bind the variables of a loop; one that the body changes is a variable of the thread."""
+        """Bind the loop variables; one that the body assigns becomes a local variable."""
         self.bind(node.target, value)
         for name in [each.id for each in ast.walk(node.target) if isinstance(each, ast.Name)]:
             scope = self.scopes.find(name)
@@ -133,7 +129,7 @@ class Loops(Assignments):
                 self.named(name, bound)
 
     def _body(self, node: ast.For | ast.While, value: object = None) -> None:
-        """Execute the body of a loop of the kernel."""
+        """Execute the body of a run-time loop."""
         with self.scope() as names:
             self.exits.begin_iteration()
             if isinstance(node, ast.For):
@@ -142,8 +138,8 @@ class Loops(Assignments):
         for name in names:
             self.scopes.lose(name, f"the loop in line {self.source.line_of(node)} assigns it")
 
-    def visit_While(self, node: ast.While) -> Left | None:
-        """Execute a loop whose condition is looked at before each iteration."""
+    def visit_While(self, node: ast.While) -> Ended | None:
+        """Execute a `while` loop."""
         self._check_else(node, "while")
         with self.exits.loop(unrolled=False):
             with self.part("the condition of the loop") as test:
@@ -153,65 +149,62 @@ class Loops(Assignments):
             with current().arm() as body:
                 self._body(node)
                 insert(scf.YieldOp())
-            ways = self.exits.out_of_loop()
+            pending = self.exits.loop_exits()
             if isinstance(condition, Scalar):
                 known = condition
-                self._insert_while(ways, lambda: self._adopted(test, known), body)
+                self._insert_while(pending, lambda: self._adopted(test, known), body)
                 return None
-            if not ways:
+            if not pending:
                 raise self.source.error(
-                    node, "this loop never ends", "leave it by 'break', or give it a condition"
+                    node, "this loop never ends", "exit by 'break', or give it a condition"
                 )
-            self._insert_while(ways, None, body)
-        if all(way.by == "return" for way in ways):
-            return Left("return", kept=self.exits.frames[0].result is not None)
+            self._insert_while(pending, None, body)
+        if all(taken_exit.kind == "return" for taken_exit in pending):
+            return Ended("return", stored=self.exits.frames[0].result is not None)
         return None
 
     def _adopted(self, block: Block, value: Scalar) -> Scalar:
-        """Insert the ops of a block here; return a value that they compute."""
+        """Move the ops of a block here and return a value that they compute."""
         current().adopt(block)
         return value
 
     def _insert_while(
-        self, ways: Sequence[Exit], test: Callable[[], Scalar] | None, body: Block
+        self, pending: Sequence[Exit], test: Callable[[], Scalar] | None, body: Block
     ) -> None:
-        """Insert a loop that goes on until a way out of it is taken, or a test fails."""
+        """Insert a loop that runs until an exit is taken or the test fails."""
         with current().arm() as before:
-            if not ways:
+            if not pending:
                 assert test is not None
                 condition = test()
             elif test is None:
-                condition = self.exits.goes_on(ways)
+                condition = self.exits.none_taken(pending)
             else:
-                condition = self.shortcut(self.exits.goes_on(ways), True, test)
+                condition = self.shortcut(self.exits.none_taken(pending), True, test)
             insert(scf.ConditionOp(condition.ssa))
         insert(scf.WhileOp([], [], Region(before), Region(body)))
 
     def _grid_loop(self, node: ast.For, ranges: list[Range], *, single: bool) -> None:
-        """Make nested loops of the kernel."""
+        """Emit nested run-time loops."""
         with self.exits.loop(unrolled=False):
             self._nest(node, ranges, [], single=single)
 
     def _nest(
         self, node: ast.For, ranges: list[Range], outer: list[Index], *, single: bool
     ) -> None:
-        """Make the loops that are left inside of those whose variables are given."""
+        """Emit the remaining loops inside of those whose variables are given."""
         if not ranges:
             self._body(node, outer[0] if single else tuple(outer))
             return
         first, *others = ranges
-        if first.at_once:
+        if first.trace_unrolled:
             for number in first:
-                ways = self.exits.out_of_loop()
+                pending = self.exits.loop_exits()
                 with current().arm() as body:
                     self._nest(node, others, [*outer, number], single=single)
-                if ways:
-                    self.insert_guard(ways, body)
-                else:
-                    current().adopt(body)
+                self._insert_body(body, pending)
             return
         backwards = isinstance(first.step, int) and first.step < 0
-        if backwards:  # counted upwards, since loops of the IR are
+        if backwards:  # loops of the IR count upwards
             count = self._number(first.start) - self._number(first.stop)
             if isinstance(first.step, int) and first.step < -1:
                 count = (count - first.step - 1) // -first.step
@@ -225,12 +218,13 @@ class Loops(Assignments):
                 variable = Scalar(body.args[0], INDEX)
                 value = self._number(first.start) + variable * first.step if backwards else variable
                 self._nest(node, others, [*outer, value], single=single)
-            if is_shared and self.exits.out_of_loop():
+            exits = self.exits.loop_exits()
+            if is_shared and exits:
                 raise ScriptError(
                     "a parallel loop is left early",
-                    hint="let all iterations run, since they do so at the same time",
+                    hint="all iterations run, since they run concurrently",
                 )
-            self._insert_body(inner)
+            self._insert_body(inner, exits)
             insert(scf.YieldOp())
         op = insert(scf.ForOp(start, stop, step, [], body))
         set_unroll(op, first.unroll)
@@ -240,13 +234,12 @@ class Loops(Assignments):
 
     @contextmanager
     def _parallel(self, over: Range) -> Generator[bool]:
-        """Enter a loop; tells whether threads share it, which they do with the outermost one."""
+        """Enter a loop; yields whether it is parallel, which only the outermost one can be."""
         is_shared = over.parallel is not False
         if is_shared and current().kind != "cpu_kernel":
             raise ScriptError(
                 f"a loop of a {current().kind} cannot be parallel",
-                hint="leave 'p' out; the threads of CUDA are those of the block, and "
-                "attrs.func_kind = 'cpu_kernel' makes a function of the CPU",
+                hint="remove 'p', or set attrs.func_kind = 'cpu_kernel'",
             )
         is_shared &= not current().in_parallel
         current().in_parallel |= is_shared
@@ -257,7 +250,7 @@ class Loops(Assignments):
         return Scalar(index_of(value), INDEX)
 
     def _task_loop(self, node: ast.For, tasks: Tasks) -> None:
-        """Make a loop over the tasks of a worker; after a way out, the others are passed over."""
+        """Emit a loop over the tasks of a worker."""
         worker: SSAValue = convert(tasks.worker, INDEX).ssa
         current().set_column(self.source.column_of(node.iter))
         over = tasks.map if tasks.tile is None else tasks.tile.memory
@@ -269,47 +262,46 @@ class Loops(Assignments):
         self._visit(node, foreach, indices[0] if single else indices)
 
     def _group_loop(self, node: ast.For, group: Group) -> None:
-        """Make what the threads of a group do."""
+        """Emit the body of a warp group."""
         op = GroupOp(group.first, group.count)
         self._visit(node, op, Scalar(op.worker, INDEX))
 
     def _visit(self, node: ast.For, op: ForeachOp | GroupOp, value: object) -> None:
-        """Insert an op with the body of a loop; after a way out, the rest is passed over."""
+        """Insert an op with the body of a loop."""
         with self.exits.loop(unrolled=False):
             insert(op)
             with current().arm() as body:
                 self._body(node, value)
             with current().inside(op.body.block):
-                self._insert_body(body)
+                self._insert_body(body, self.exits.loop_exits())
 
-    def _insert_body(self, body: Block) -> None:
-        """Insert the ops of an iteration, which runs unless one before has left the loop."""
-        ways = self.exits.out_of_loop()
-        if ways:
-            self.insert_guard(ways, body)
+    def _insert_body(self, body: Block, pending: Sequence[Exit]) -> None:
+        """Insert the ops of an iteration, guarded by the exits of earlier iterations."""
+        if pending:
+            self.insert_guard(pending, body)
         else:
             current().adopt(body)
 
-    def insert_guard(self, ways: Sequence[Exit], body: Block) -> None:
-        """Insert ops that run unless one of some ways out has been taken."""
-        condition = self.exits.goes_on(ways)
+    def insert_guard(self, pending: Sequence[Exit], body: Block) -> None:
+        """Insert ops that run unless one of some exits has been taken."""
+        condition = self.exits.none_taken(pending)
         current().finish_arm(body)
         insert(scf.IfOp(condition.ssa, [], Region(body)))
 
     def guarded(
-        self, ways: Sequence[Exit], node: ast.AST, action: Callable[[], Left | None]
-    ) -> Left | None:
-        """Execute statements on those paths that have not taken one of some ways out."""
+        self, pending: Sequence[Exit], node: ast.AST, action: Callable[[], Ended | None]
+    ) -> Ended | None:
+        """Execute statements on the paths that have not taken one of some exits."""
         with current().arm() as body, self.scope() as names:
             left = action()
             if left is not None and left.value is not None:
-                self.exits.keep(left.value)
-        self.insert_guard(ways, body)
+                self.exits.store_result(left.value)
+        self.insert_guard(pending, body)
         for name in names:
             self.scopes.lose(
                 name, f"some paths leave in line {self.source.line_of(node)} or before"
             )
         if left is None:
             return None
-        same = all(way.by == left.by for way in ways)
-        return Left(left.by if same else None, kept=left.kept or left.value is not None)
+        same = all(taken_exit.kind == left.kind for taken_exit in pending)
+        return Ended(left.kind if same else None, stored=left.stored or left.value is not None)

@@ -1,4 +1,4 @@
-"""Mathematics of scripts: functions of the `math` dialect, and of the table of scalar functions."""
+"""Mathematics of scripts: the `math` dialect, and the table of scalar functions."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -37,10 +37,7 @@ from hidet.frontends.script.vectors import Vector, packed
 
 
 def scalar_function(name: str) -> Callable[..., Scalar | float]:
-    """Return the function of the table with this name.
-
-    Of numbers that Python knows it gives a number of Python.
-    """
+    """Return the function of the table with this name; it folds compile-time operands."""
     entry = FUNCTIONS[name]
 
     def function(*operands: object) -> Scalar | float:
@@ -61,16 +58,12 @@ _FITS = range(-(1 << 31), 1 << 32)
 
 
 def _is_known(kind: Operand, value: object) -> bool:
-    """Return whether Python computes with an operand; a word of it has 32 bits."""
+    """Return whether an operand is a compile-time constant; words have 32 bits."""
     return is_number(value) and (kind is Operand.FLOAT or value in _FITS)
 
 
 def _of_floats(entry: ScalarFunction, operands: Sequence[object]) -> Scalar:
-    """Call a function of floats; short ones are computed in f32, and so are integers.
-
-    Raises:
-        ScriptError: it is not computed so.
-    """
+    """Call a function of floats; 16-bit floats and integers are computed in f32."""
     floats = [v for kind, v in zip(entry.takes, operands, strict=True) if kind is Operand.FLOAT]
     types = [value.type for value in floats if isinstance(value, Scalar) and value.type.is_float]
     kind = reduce(common_type, types) if types else F32
@@ -87,11 +80,7 @@ def _is_test(entry: ScalarFunction) -> bool:
 
 
 def _of_words(entry: ScalarFunction, operands: Sequence[object]) -> Scalar:
-    """Call a function of words: as in CUDA, what is narrower is extended by its sign.
-
-    Raises:
-        ScriptError: an operand is no integer, or has 64 bits where there are 32 only.
-    """
+    """Call a function of words; as in CUDA, narrower operands are sign-extended."""
     most = 64 if Operand.WORD in entry.takes else 32
     for value in operands:
         if not _is_word(value, most):
@@ -111,7 +100,7 @@ def _is_word(value: object, most: int) -> bool:
 
 
 def _word_type(value: object) -> ScalarType:
-    """Return the type of 32 or 64 bits in which an integer is a word; an index has 32."""
+    """Return the 32- or 64-bit type of an integer as a word; an index has 32 bits."""
     if not isinstance(value, Scalar):
         return U32 if value in _FITS else U64
     if value.type.bits == 64 and value.type != INDEX:
@@ -125,7 +114,7 @@ def _called(
     takes: Sequence[ScalarType],
     gives: ScalarType,
 ) -> Scalar:
-    """Call a function with operands that are converted to these types."""
+    """Call a function with operands converted to these types."""
     values = [
         convert(_scalar(each, kind), kind).ssa for each, kind in zip(operands, takes, strict=True)
     ]
@@ -134,31 +123,24 @@ def _called(
 
 
 def _scalar(value: object, kind: ScalarType) -> Scalar:
-    """Return an operand as a scalar; a negative number counts as the word with its bits."""
+    """Return an operand as a scalar; a negative number is taken modulo the word size."""
     if isinstance(value, int) and kind.kind == "unsigned":
         return constant(value & kind.limits[1], kind)
     return scalar_of(value, kind)
 
 
-# Functions that others are made of.
 def degrees(x: object) -> object:
-    """Return an angle in degrees."""
+    """Return an angle in radians converted to degrees."""
     return binary("*", x, 180 / math.pi)
 
 
 def radians(x: object) -> object:
-    """Return an angle that is given in degrees in radians."""
+    """Return an angle in degrees converted to radians."""
     return binary("*", x, math.pi / 180)
 
 
-def copysign(x: object, y: object) -> Scalar:
-    """Return |x| with the sign of y, that of -0.0 and NaN as well."""
-    return binary("copysign", x, y)
-
-
-# Mathematics.
 def _of_one_float(name: str) -> Callable[[object], Scalar]:
-    """Return the function of one float with this name."""
+    """Return the unary function with this name."""
 
     def function(x: object) -> Scalar:
         return elementary(name, x)
@@ -168,8 +150,8 @@ def _of_one_float(name: str) -> Callable[[object], Scalar]:
     return function
 
 
-ELEMENTARY = {name: _of_one_float(name) for name in OF_ONE_FLOAT if name not in ("abs", "round")}
-"""Functions of one float, by name."""
+ELEMENTARY = {name: _of_one_float(name) for name in OF_ONE_FLOAT if name != "abs"}
+"""Unary functions by name; `round` rounds half to even."""
 
 
 def absolute(x: Scalar) -> Scalar:
@@ -178,7 +160,7 @@ def absolute(x: Scalar) -> Scalar:
 
 
 def logarithm(x: object, base: object = math.e) -> Scalar:
-    """Return log(x), in the type of x, or that to another base; of an integer in f32."""
+    """Return log(x), or the logarithm to a base, in the type of x; of an integer in f32."""
     natural = elementary("log", x)
     return natural if base is math.e else binary("/", natural, log_of(base))
 
@@ -189,42 +171,48 @@ def log_of(base: object) -> object:
 
 
 def any_of(values: Sequence[object]) -> object:
-    """Return whether one of some conditions holds; all of them are computed."""
+    """Return whether any condition holds; all are evaluated."""
     return reduce(partial(binary, "|"), map(condition, values), False)
 
 
 def all_of(values: Sequence[object]) -> object:
-    """Return whether all of some conditions hold; all of them are computed."""
+    """Return whether all conditions hold; all are evaluated."""
     return reduce(partial(binary, "&"), map(condition, values), True)
 
 
 def condition(value: object) -> Scalar:
-    """Return a value as a condition: whether it is not zero."""
+    """Return whether a value is not zero."""
     return convert(value, BOOL)
 
 
 def maximum(*values: object) -> object:
-    """Return the largest value; of floats a number wins over NaN, as CUDA's fmaxf has it."""
+    """Return the largest value; a number wins over NaN, as in CUDA's fmaxf."""
     return _extreme("max", values)
 
 
 def minimum(*values: object) -> object:
-    """Return the smallest value; of floats a number wins over NaN, as CUDA's fminf has it."""
+    """Return the smallest value; a number wins over NaN, as in CUDA's fminf."""
     return _extreme("min", values)
 
 
 def _extreme(name: str, values: tuple[object, ...]) -> object:
-    """Return the largest or smallest of some values; of a list where there is one argument."""
+    """Reduce values, or the elements of a list."""
     if len(values) == 1 and isinstance(values[0], list | tuple):
         values = tuple(values[0])  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
     if len(values) == 0:
-        raise ScriptError(f"{name} of nothing")
+        raise ScriptError(f"{name} without operands")
     return reduce(partial(binary, name), values)
 
 
-def power(x: object, y: object) -> Scalar:
-    """Return x to the power of y."""
-    return binary("**", x, y)
+def _of_two(name: str, operator: str, summary: str) -> Callable[[object, object], Scalar]:
+    """Return a binary operator as a function."""
+
+    def function(x: object, y: object) -> Scalar:
+        return binary(operator, x, y)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = summary
+    return function
 
 
 def atan2(y: object, x: object) -> Scalar:
@@ -232,13 +220,11 @@ def atan2(y: object, x: object) -> Scalar:
     return binary("atan2", y, x)
 
 
-def rounded(x: object) -> Scalar:
-    """Return the nearest whole number as a float, a half to the even one."""
-    return elementary("round", x)
+power = _of_two("pow", "**", "Return x to the power of y.")
 
 
 def _fma_of_vectors(kind: VectorType, *operands: object) -> Vector:
-    """Return x * y + z of each element; a scalar stands for a vector of it."""
+    """Return the elementwise x * y + z; scalars are broadcast."""
     rows = [each if isinstance(each, Vector) else [each] * kind.lanes for each in operands]
     if len({len(row) for row in rows}) != 1:
         raise ScriptError(
@@ -250,9 +236,9 @@ def _fma_of_vectors(kind: VectorType, *operands: object) -> Vector:
 
 
 def fma(x: object, y: object, z: object) -> Scalar | Vector:
-    """Return x * y + z, rounded once, in the common type of the three, at least f32.
+    """Return x * y + z, rounded once, in the common type of the operands, at least f32.
 
-    Of vectors it is that of each element; those of f16 and bf16 keep their type.
+    Vectors are computed elementwise; those of f16 and bf16 keep their type.
     """
     vectors = [each for each in (x, y, z) if isinstance(each, Vector)]
     if vectors:
@@ -275,11 +261,10 @@ def _fma_of_scalars(operands: Sequence[object]) -> Scalar:
 
 MATH_FUNCTIONS: dict[str, Callable[..., Any]] = {
     **ELEMENTARY,
-    # Of scripts: what Python's `math.gamma(x)`, `math.remainder(x, y)` mean there as well.
     **{name: scalar_function(name) for name in FLOAT_FUNCTIONS},
     "abs": absolute,
     "atan2": atan2,
-    "copysign": copysign,
+    "copysign": _of_two("copysign", "copysign", "Return |x| with the sign of y, also of -0.0."),
     "degrees": degrees,
     "fma": fma,
     "log": logarithm,
@@ -287,6 +272,5 @@ MATH_FUNCTIONS: dict[str, Callable[..., Any]] = {
     "min": minimum,
     "pow": power,
     "radians": radians,
-    "round": rounded,
 }
-"""All of them: what the tables of functions have, and what takes more than one operation."""
+"""The functions of `hidet.lang.math`."""

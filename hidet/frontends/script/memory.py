@@ -21,58 +21,56 @@ from hidet.frontends.script.attributes import check_shared_bytes
 from hidet.frontends.script.messages import describe
 from hidet.frontends.script.pointers import VoidPointer
 from hidet.frontends.script.scalars import Index, Scalar, is_integer
-from hidet.frontends.script.tensors import Pointer, Tensor, access_bytes, align, first_of
+from hidet.frontends.script.tensors import Pointer, Tensor, access_bytes, align, first_address
 from hidet.frontends.script.tracing import current, insert
 from hidet.frontends.script.types import TensorType, check_shape, element_type
-from hidet.frontends.script.variables import marked
+from hidet.frontends.script.variables import mark_sign
 from hidet.mapping import SwizzledLayout, TaskMap, repeat
 
 
 def register_tensor(dtype: object, shape: object = None, layout: object = None) -> Tensor:
-    """Make a tensor in registers.
+    """Allocate a tensor in registers.
 
-    A layout with `local_layout` spreads it over the threads: each holds the elements that the
-    layout, which is a task mapping, gives to it. Without, every thread has a tensor of its own.
+    A layout with `local_layout` distributes it over threads: a thread holds the elements that the
+    layout, a task mapping, assigns to it. Otherwise each thread has a tensor of its own.
 
     Args:
-        dtype: the type of the elements.
-        shape: the extents; left out where a layout has them.
-        layout: the layout, row-major if left out.
+        dtype: the element type.
+        shape: the extents; may be omitted if there is a layout.
+        layout: the layout, row-major by default.
 
     Raises:
-        ScriptError: there is neither shape nor layout, or they do not fit.
+        ScriptError: shape and layout are both missing or do not match.
     """
     kind = TensorType(dtype, shape, layout)
     tasks, _ = _layout(kind)
     if not _is_spread(tasks):
         return _tensor_in(current().local_array, kind)
     shape = tasks.shape
-    if kind.lanes > 1:  # the holder of a vector holds all of its elements
+    if kind.lanes > 1:  # a thread holds all elements of a vector
         tasks = tasks.lift(0, 1) * repeat(*[1] * tasks.rank, kind.lanes)
-    memory = marked(current().register_tile(kind.element.ir, tasks), kind.element)
+    memory = mark_sign(current().register_tile(kind.element.ir, tasks), kind.element)
     return Tensor(memory, kind.dtype, shape)
 
 
 def shared_tensor(dtype: object, shape: object = None, layout: object = None) -> Tensor:
-    """Make a tensor in the shared memory of the block.
+    """Allocate a tensor in the shared memory of the block.
 
-    Where a kernel has more than 48 KiB of them, they get a place behind its `dynamic_smem_bytes`,
-    and the launch asks for all of it.
+    Beyond 48 KiB per kernel it follows `dynamic_smem_bytes`, and the launch requests the total.
 
     Args:
-        dtype: the type of the elements.
-        shape: the extents; left out where a layout has them.
-        layout: the layout, row-major if left out.
+        dtype: the element type.
+        shape: the extents; may be omitted if there is a layout.
+        layout: the layout, row-major by default.
 
     Raises:
-        ScriptError: there is neither shape nor layout, they do not fit, or the block has not so
-            much shared memory.
+        ScriptError: shape and layout do not match, or shared memory is exhausted.
     """
     kind = TensorType(dtype, shape, layout)
     tasks, _ = _layout(kind)
     if _is_spread(tasks):
         raise ScriptError(
-            f"the layout {tasks} spreads elements over threads, but shared memory belongs to all",
+            f"the layout {tasks} distributes elements over threads, but shared memory is not",
             hint="use row_major and column_major alone",
         )
     current().shared_bytes += prod(tasks.shape) * kind.dtype.nbytes
@@ -86,77 +84,73 @@ def shared_tensor(dtype: object, shape: object = None, layout: object = None) ->
 def _tensor_in(
     allocate: Callable[[Attribute, Sequence[int]], SSAValue], kind: TensorType
 ) -> Tensor:
-    """Return the tensor of a type in an array that is allocated for it."""
+    """Allocate the memory of a tensor."""
     layout, swizzle = _layout(kind)
     extents = _memory_shape(layout)
     shape = extents if kind.lanes == 1 else (*extents, kind.lanes)
-    memory = marked(allocate(kind.element.ir, shape), kind.element)
+    memory = mark_sign(allocate(kind.element.ir, shape), kind.element)
     return Tensor(memory, kind.dtype, layout.shape, _digits(layout, extents), swizzle=swizzle)
 
 
 def _is_spread(layout: TaskMap) -> bool:
-    """Return whether a layout gives elements to several threads."""
+    """Return whether a layout distributes elements over threads."""
     return bool(layout.spatial_digits or layout.replicate_digits)
 
 
 def dynamic_shared_memory(byte_offset: object, dtype: object) -> Pointer:
-    """Return a pointer into the shared memory whose size is `attrs.cuda.dynamic_smem_bytes`.
+    """Return a pointer into dynamic shared memory of `attrs.cuda.dynamic_smem_bytes` bytes.
 
-    The memory starts at a multiple of 1024 bytes. `as_tensor_pointer` makes tensors of it, which
-    may overlap: a barrier stands between the uses of two that do.
+    The memory is aligned to 1024 bytes. `as_tensor_pointer` makes tensors of it. They may overlap,
+    with a barrier between their uses.
 
     Args:
-        byte_offset: where it points to, in bytes; a multiple of the size of an element.
-        dtype: the type of the elements.
+        byte_offset: the offset in bytes, a multiple of the element size.
+        dtype: the element type.
 
     Raises:
-        ScriptError: there is no such place.
+        ScriptError: the offset is out of bounds or misaligned.
     """
     kind, total = element_type(dtype), current().shape.dynamic_bytes
     if isinstance(byte_offset, bool) or not isinstance(byte_offset, int):
         raise ScriptError(
             f"the offset in shared memory is {describe(byte_offset)}",
-            hint="an integer that is known when the script is defined; add others to the pointer",
+            hint="a compile-time integer; add a run-time offset to the pointer",
         )
     size, element = kind.nbytes, kind.element
     if byte_offset % size or not 0 <= byte_offset <= total - size:
         raise ScriptError(
-            f"{kind} cannot lie at byte {byte_offset} of {total} bytes of shared memory",
+            f"{kind} does not fit at byte {byte_offset} of {total} bytes of shared memory",
             hint=f"a multiple of {size} below attrs.cuda.dynamic_smem_bytes, which is set before",
         )
     count = (total - byte_offset) // size * kind.lanes
     memory = MemRefType(element.ir, [count], NoneAttr(), SpaceAttr(Space.SHARED))
     op = insert(DynamicSharedOp(byte_offset, memory))
-    return Pointer(marked(op.result, element), kind, (0,))
+    return Pointer(mark_sign(op.result, element), kind, (0,))
 
 
 def tensor(
     dtype: object, shape: object = None, layout: object = None, scope: object = "register"
 ) -> Tensor:
-    """Make a tensor in the memory that a scope names.
+    """Allocate a tensor in a memory scope.
 
     Args:
-        dtype: the type of the elements.
-        shape: the extents; left out where a layout has them.
-        layout: the layout, row-major if left out.
+        dtype: the element type.
+        shape: the extents; may be omitted if there is a layout.
+        layout: the layout, row-major by default.
         scope: "register" or "shared"; "default" is "register".
 
     Raises:
         ScriptError: there is no such scope; or as `register_tensor` and `shared_tensor` say.
     """
-    makers = {
-        DeclareScope.Default: register_tensor,
-        DeclareScope.Register: register_tensor,
-        DeclareScope.Shared: shared_tensor,
-    }
-    try:
-        make = makers[DeclareScope(scope)]
-    except (ValueError, KeyError) as error:
+    name = scope.value if isinstance(scope, DeclareScope) else scope
+    if name in ("default", "register"):
+        return register_tensor(dtype, shape, layout)
+    if name != "shared":
         raise ScriptError(
             f"a tensor cannot be made in the scope {describe(scope)}",
             hint="in 'register' or in 'shared'; global memory comes as a parameter",
-        ) from error
-    return make(dtype, shape, layout)
+        )
+    return shared_tensor(dtype, shape, layout)
 
 
 def tensor_of(memory: SSAValue, kind: TensorType) -> Tensor:
@@ -168,10 +162,9 @@ def tensor_of(memory: SSAValue, kind: TensorType) -> Tensor:
 
 
 def part_of(pointer: Pointer, kind: TensorType) -> Tensor | None:
-    """Return the tensor of a type that begins at an address; None where none does.
+    """Return the tensor of a type that starts at an address, None if there is none.
 
-    Behind a pointer, and in shared memory whose size the launch states, any does; in a tensor it
-    consists of whole rows of that.
+    Memory of rank 1 may hold any type; a part of a tensor consists of whole rows.
     """
     memory = memref_type(pointer.memory)
     if pointer.dtype != kind.dtype or space_of(memory) is Space.REGISTER:
@@ -193,7 +186,7 @@ def part_of(pointer: Pointer, kind: TensorType) -> Tensor | None:
 
 
 def _holds(pointer: Pointer, kind: TensorType) -> bool:
-    """Return whether a row of memory may hold a tensor of a type from an address on."""
+    """Return whether memory of rank 1 can hold a tensor type from an address on."""
     (extent,) = memref_type(pointer.memory).get_shape()
     (start,) = pointer.indices
     size = prod(kind.scalar_shape)
@@ -201,7 +194,7 @@ def _holds(pointer: Pointer, kind: TensorType) -> bool:
 
 
 class DeclareScope(Enum):
-    """The scopes of `tensor`, for `tensor(..., scope=DeclareScope.Shared)`."""
+    """The scopes of `tensor(..., scope=DeclareScope.Shared)`."""
 
     Default = "default"
     Global = "global"
@@ -211,13 +204,7 @@ class DeclareScope(Enum):
 
 @dataclass(frozen=True)
 class TensorPointer:
-    """A tensor that waits for its pointer: `t = tensor_pointer('float32', [n])`, then `t = p`.
-
-    Attributes:
-        dtype: the type of the elements.
-        shape: the extents.
-        layout: the layout.
-    """
+    """A tensor without a pointer yet: `t = tensor_pointer('float32', [n])`, then `t = p`."""
 
     dtype: object
     shape: object
@@ -225,26 +212,19 @@ class TensorPointer:
 
     def __getitem__(self, key: object) -> object:
         raise ScriptError(
-            "this tensor pointer points nowhere yet",
-            hint="assign a pointer to it, or give it one by 'init'",
+            "this tensor pointer has no address yet",
+            hint="assign a pointer to it, or pass one as 'init'",
         )
 
     def at(self, pointer: object) -> Tensor:
-        """Return the tensor behind a pointer.
-
-        Raises:
-            ScriptError: as `as_tensor_pointer` says.
-        """
+        """Return the tensor behind a pointer."""
         return as_tensor_pointer(pointer, self.dtype, self.shape, self.layout)
 
 
 def tensor_pointer(
     dtype: object, shape: object = None, layout: object = None, init: object = None
 ) -> Tensor | TensorPointer:
-    """Make a tensor of what a pointer points to; `as_tensor_pointer` in another order.
-
-    Without `init` the pointer follows, by an assignment to the same name.
-    """
+    """Make a tensor of a pointer, which may be assigned later; see `as_tensor_pointer`."""
     waiting = TensorPointer(dtype, shape, layout)
     return waiting if init is None else waiting.at(init)
 
@@ -252,16 +232,16 @@ def tensor_pointer(
 def as_tensor_pointer(
     expr: object, dtype: object, shape: object = None, layout: object = None
 ) -> Tensor:
-    """Make a tensor of what a pointer points to.
+    """Make a tensor of the memory behind a pointer.
 
     Args:
         expr: the pointer, to elements of the same type.
-        dtype: the type of the elements.
-        shape: the extents, which may be known only when the kernel runs.
-        layout: the layout, row-major if left out.
+        dtype: the element type.
+        shape: the extents, which may be run-time values.
+        layout: the layout, row-major by default.
 
     Raises:
-        ScriptError: it is no pointer to such elements, or shape and layout do not fit.
+        ScriptError: it is no pointer to such elements, or shape and layout do not match.
     """
     pointer = expr.pointer or expr if isinstance(expr, Tensor) else expr
     if isinstance(pointer, VoidPointer):
@@ -273,20 +253,20 @@ def as_tensor_pointer(
     kind = element_type(dtype)
     if kind != pointer.dtype:
         raise ScriptError(
-            f"{describe(pointer)} made a tensor of {kind}",
+            f"{describe(pointer)} cannot be a tensor of {kind}",
             hint=f"a tensor of {pointer.dtype}, or cast the pointer before: cast(p, ~{kind})",
         )
     (start,) = pointer.indices
     if layout is not None:
         known, swizzle = _layout(TensorType(dtype, shape, layout))
         if _is_spread(known):
-            raise ScriptError(f"the layout {known} spreads elements over threads")
+            raise ScriptError(f"the layout {known} distributes elements over threads")
         return Tensor(pointer.memory, kind, known.shape, known, start, swizzle)
     return Tensor(pointer.memory, kind, _extents(shape), None, start)
 
 
 def _extents(shape: object) -> tuple[Index, ...]:
-    """Return extents, those that the kernel computes as scalars."""
+    """Return extents, run-time ones as scalars."""
     given = cast("tuple[object, ...]", shape if isinstance(shape, list | tuple) else (shape,))
     extents: list[Index] = []
     for value in given:
@@ -298,7 +278,7 @@ def _extents(shape: object) -> tuple[Index, ...]:
 
 
 def _layout(kind: TensorType) -> tuple[TaskMap, SwizzledLayout | None]:
-    """Return the layout of a tensor, row-major unless it has one, and as what it is swizzled."""
+    """Return the layout of a tensor type, and its swizzle if it has one."""
     if isinstance(kind.layout, SwizzledLayout):
         return kind.layout.base, kind.layout
     if kind.layout is None and 0 in kind.shape:
@@ -307,26 +287,20 @@ def _layout(kind: TensorType) -> tuple[TaskMap, SwizzledLayout | None]:
 
 
 def _memory_shape(layout: TaskMap) -> tuple[int, ...]:
-    """Return the extents of the memory for a layout: the tensor's own where it is row-major."""
+    """Return the shape of the memory for a layout: the tensor's own if row-major."""
     if layout == repeat(*layout.shape):
         return layout.shape
     return tuple(digit.extent for digit in layout.repeat_digits)
 
 
 def _digits(layout: TaskMap, extents: tuple[int, ...]) -> TaskMap | None:
-    """Return the layout where indices have to be translated, None where they need not."""
+    """Return the layout if indices must be translated, else None."""
     return None if extents == layout.shape and layout == repeat(*extents) else layout
 
 
 @dataclass(frozen=True)
 class Registers:
-    """Neighbouring registers of a thread, each of which holds several elements.
-
-    Attributes:
-        pointer: the first element.
-        type: what they are seen as.
-        first: the number of the first register.
-    """
+    """Consecutive registers of a thread, each of which holds several elements."""
 
     pointer: Pointer
     type: TensorType
@@ -346,19 +320,16 @@ class Registers:
 
 
 def view(ptr: object, tp: object) -> Tensor | Registers:
-    """Return a tensor, or what an address points to, as a tensor of another type.
+    """Return a tensor, or memory at an address, viewed as another tensor type.
 
-    Of the same type it is a part of a tensor; of another one the registers that hold its elements,
-    as `ldmatrix` takes them: `r = view(regs, u32[4])`, `ldmatrix([r[0], r[1], r[2], r[3]], row)`.
+    A view of the element type is a part of a tensor. Another type views registers, which `ldmatrix`
+    takes: `r = view(regs, u32[4])`, `ldmatrix([r[0], r[1], r[2], r[3]], row)`.
 
     Args:
         ptr: the tensor or the address.
         tp: the type, `f32[4, 8]`.
-
-    Raises:
-        ScriptError: it cannot be seen so.
     """
-    pointer = first_of(ptr)
+    pointer = first_address(ptr)
     if isinstance(pointer, Pointer) and isinstance(tp, TensorType):
         part = part_of(pointer, tp)
         if part is not None:
@@ -367,38 +338,38 @@ def view(ptr: object, tp: object) -> Tensor | Registers:
         if is_wider and space_of(pointer.memory.type) is Space.LOCAL:
             return Registers(pointer, tp)
     raise ScriptError(
-        f"{describe(ptr)} seen as {tp}",
-        hint="a part of a tensor that consists of whole rows, or registers as wider ones: u32[4]",
+        f"{describe(ptr)} cannot be viewed as {tp}",
+        hint="whole rows of a tensor, or registers as wider elements: u32[4]",
     )
 
 
-def run_of(values: Sequence[object]) -> tuple[Pointer, int] | None:
-    """Return the first element of neighbouring registers, and the number of elements; else None.
+def consecutive_registers(values: Sequence[object]) -> tuple[Pointer, int] | None:
+    """Return the first element and the length of consecutive registers; else None.
 
-    Registers are those of a `view`, or elements of a tensor of 32 bits that have been named.
+    The registers are those of a `view`, or named elements of a tensor of 32-bit elements.
     """
-    places: list[tuple[Pointer, int]] = []
+    elements: list[tuple[Pointer, int]] = []
     for value in values:
         if isinstance(value, Registers):
             step = value.type.element.bits // value.pointer.element.bits
-            places.append((value.pointer, value.first * step))
+            elements.append((value.pointer, value.first * step))
         elif isinstance(value, Scalar) and isinstance(load := value.ssa.owner, memref.LoadOp):
             numbers = [known_index(index) for index in load.indices]
             known = [number for number in numbers if number is not None]
             if not known or len(known) < len(numbers):
                 return None
             first = Pointer(load.memref, value.type, (*known[:-1], 0))
-            places.append((first, known[-1]))
+            elements.append((first, known[-1]))
         else:
             return None
-    if not places:
+    if not elements:
         return None
-    pointer, start = places[0]
+    pointer, start = elements[0]
     step = 32 // pointer.element.bits
-    for number, (other, place) in enumerate(places):
+    for number, (other, index) in enumerate(elements):
         if other.memory is not pointer.memory or other.indices != pointer.indices:
             return None
-        if place != start + number * step:
+        if index != start + number * step:
             return None
     *outer, last = pointer.indices
-    return replace(pointer, indices=(*outer, last + start)), len(places) * step
+    return replace(pointer, indices=(*outer, last + start)), len(elements) * step

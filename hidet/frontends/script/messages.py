@@ -1,21 +1,21 @@
-"""How messages name the values of a script."""
+"""How error messages name the values of a script."""
 
 from types import ModuleType
 
 from hidet.escape import one_line, without_addresses
 
 MAX_SHOWN = 100
-"""So many letters of a value are shown in a message."""
+"""The longest repr in a message, in characters."""
 
 
 class Value:
-    """What a name of a script stands for while it is traced; its `repr` is its name in messages."""
+    """A value of a traced script; its `repr` names it in messages."""
 
     __slots__ = ()
 
 
 def describe(value: object) -> str:
-    """Name a value of a script for messages."""
+    """Return the name of a value in messages."""
     match value:
         case Value():
             return repr(value)
@@ -30,6 +30,6 @@ def describe(value: object) -> str:
 
 
 def _shown(value: object) -> str:
-    """Return a value as a short line."""
+    """Return the repr of a value on one line, shortened."""
     text = one_line(" ".join(without_addresses(repr(value)).split()))
     return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 4]} ..."

@@ -1,14 +1,15 @@
-"""`@hidet.script` and `hidet.script_module()`: where scripts are collected."""
+"""`@hidet.script` and `hidet.script_module()`: modules of script functions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar, Token
 from types import TracebackType
-from typing import Any, NoReturn, Protocol
+from typing import Any, Protocol
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 
+from hidet.absent import explains_members
 from hidet.dialects.alias_printer import module_text
 from hidet.errors import ScriptError
 from hidet.frontends.script.kernels import HostFunction, Kernel, ScriptFunction
@@ -20,24 +21,24 @@ _MODULE: ContextVar[ScriptModule | None] = ContextVar("hidet_script_module", def
 
 
 class BuiltModule(Protocol):
-    """A module of scripts that can be called; see `hidet.driver.script.CompiledModule`."""
+    """A built module, which can be called; see `hidet.driver.script.CompiledModule`."""
 
     def __call__(self, *arguments: object) -> int | float | None:
         """Run its only function, or `launch`."""
         ...
 
     def __getitem__(self, name: str) -> Callable[..., int | float | None]:
-        """Give a function by its name."""
+        """Return a function by name."""
         ...
 
     def __getattr__(self, name: str) -> Any: ...
 
 
 class IRModule:
-    """Functions of scripts in the `task` and `cuda` dialects; prints as MLIR.
+    """Script functions as IR of the `task` and `cuda` dialects; prints as MLIR.
 
     Args:
-        functions: the first ones, by name; `add_function` takes further ones in.
+        functions: the initial functions by name; see `add_function`.
     """
 
     def __init__(self, functions: Mapping[str, ScriptFunction] | None = None) -> None:
@@ -47,12 +48,12 @@ class IRModule:
             self.add_function(name, function)
 
     def add_function(self, name: str, function: ScriptFunction) -> None:
-        """Trace a function that stands in no module, and take it in.
+        """Trace a function that is in no module, and add it.
 
-        Functions that no kernel can call by itself are no part of a module: callers have them.
+        Functions that callers inline are not entries of a module.
 
         Raises:
-            ScriptError: something is wrong with it, or it has another name.
+            ScriptError: tracing failed, or the name is wrong or taken.
         """
         if not function.is_entry:
             self._callees.append(name)
@@ -74,17 +75,17 @@ class IRModule:
         self._entries[entry.name] = entry
 
     def add(self, function: ScriptFunction) -> None:
-        """Take a function in under its own name; see `add_function`."""
+        """Add a function under its own name; see `add_function`."""
         self.add_function(function.name, function)
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
-        """The kernels, in the order of their definition."""
+        """The kernels, in order of definition."""
         return tuple(each for each in self._entries.values() if isinstance(each, Kernel))
 
     @property
     def functions(self) -> tuple[HostFunction, ...]:
-        """What runs on the host: public functions, and one for each kernel, which launches it."""
+        """The host functions: public functions, and the launch function of each kernel."""
         kernels = self.kernels
         functions = [each for each in self._entries.values() if isinstance(each, HostFunction)]
         is_only = len(kernels) == 1 and not functions
@@ -100,7 +101,7 @@ class IRModule:
         return tuple(functions)
 
     def clone(self) -> ModuleOp:
-        """Return the program as a new module of xDSL."""
+        """Return the IR as a new module."""
         return ModuleOp([each.op.clone() for each in (*self.kernels, *self.functions)])
 
     @public
@@ -114,11 +115,7 @@ class IRModule:
         return load(BUILD_SCRIPTS)(self)
 
     def check(self) -> None:
-        """Check that there is something to build.
-
-        Raises:
-            ScriptError: there is nothing.
-        """
+        """Check that the module is not empty."""
         if not self._entries:
             names = ", ".join(f"'{name}'" for name in self._callees)
             raise ScriptError(
@@ -130,8 +127,9 @@ class IRModule:
         return module_text(self.clone())
 
 
+@explains_members
 class ScriptModule(IRModule):
-    """Collects the functions that are defined under `with hidet.script_module() as m:`."""
+    """Collects the functions defined under `with hidet.script_module() as m:`."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -152,23 +150,11 @@ class ScriptModule(IRModule):
         self._token = None
 
     @public
-    def define_global_var(self, name: str, var_type: object) -> NoReturn:
-        """Refuse a variable that all kernels of the module share, as the original Hidet had it.
-
-        Raises:
-            ScriptError: always.
-        """
-        raise ScriptError(
-            f"global variables, such as '{name}', are not supported yet",
-            hint="pass a tensor to the kernels that share it",
-        )
-
-    @public
     def ir_module(self) -> IRModule:
-        """Return the kernels and the functions of the host as IR.
+        """Return the module as IR.
 
         Raises:
-            ScriptError: there are none.
+            ScriptError: it has no kernels.
         """
         self.check()
         return self
@@ -181,15 +167,15 @@ def script_module() -> ScriptModule:
 
 @public
 def script(function: Callable[..., object]) -> ScriptFunction:
-    """Make a function a part of a script: a kernel, what calls kernels, or what they call.
+    """Make a function a script: a kernel, a public function that calls kernels, or their callee.
 
-    A kernel says so by `attrs.cuda.grid_dim` and `attrs.cuda.block_dim`, a public function, which
-    runs on the host, by a call of a kernel. Inside of `with hidet.script_module():` both are traced
-    at once, elsewhere when a module takes them in: `IRModule().add_function(name, function)`, or a
-    public function that calls them.
+    A kernel sets `attrs.cuda.grid_dim` and `attrs.cuda.block_dim`; a public function, which runs on
+    the host, calls a kernel. Under `with hidet.script_module():` both are traced at once, elsewhere
+    when a module adds them: `IRModule().add_function(name, function)`, or a public function that
+    calls them.
 
     Raises:
-        ScriptError: something is wrong with the function; the error shows where.
+        ScriptError: tracing failed; the error shows where.
     """
     scripted = ScriptFunction(function)
     module = _MODULE.get()

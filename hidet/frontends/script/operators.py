@@ -1,4 +1,4 @@
-"""The operators and functions of scripts, as tables from their names to operations of the IR."""
+"""Tables from the operators and functions of scripts to IR operations."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,14 +12,11 @@ from hidet.dialects.cuda.attributes import is_variable
 from hidet.frontends.script.types import F32, I32, I64, ScalarType
 
 Binary = Callable[[SSAValue, SSAValue], Operation]
-"""Makes an operation of two operands."""
+"""Constructs an operation with two operands."""
 
 
 def mathematics(name: str) -> Callable[..., Operation]:
-    """Return what makes the operation of `math` whose class has this name.
-
-    The dialect is loaded when a script needs it first.
-    """
+    """Return a constructor of an operation of `math`, which loads the dialect on first use."""
 
     def make(*operands: SSAValue) -> Operation:
         from xdsl.dialects import math
@@ -31,7 +28,7 @@ def mathematics(name: str) -> Callable[..., Operation]:
 
 @dataclass(frozen=True)
 class Operator:
-    """An arithmetic operator: the operation for each kind of numbers, None where there is none."""
+    """The operations of an arithmetic operator by kind of arithmetic; None where there is none."""
 
     floats: Binary | None
     signed: Binary | None
@@ -43,7 +40,7 @@ ARITHMETIC: dict[str, Operator] = {
     "+": Operator(arith.AddfOp, arith.AddiOp, arith.AddiOp),
     "-": Operator(arith.SubfOp, arith.SubiOp, arith.SubiOp),
     "*": Operator(arith.MulfOp, arith.MuliOp, arith.MuliOp),
-    # `/` of integers divides as in CUDA, towards zero; `//` and `%` as in Python, down.
+    # Integer `/` rounds towards zero, as in CUDA; `//` and `%` round down, as in Python.
     "/": Operator(arith.DivfOp, arith.DivSIOp, arith.DivUIOp),
     "//": Operator(None, arith.FloorDivSIOp, arith.DivUIOp),
     "%": Operator(None, FloorModOp, arith.RemUIOp),
@@ -53,40 +50,24 @@ ARITHMETIC: dict[str, Operator] = {
     "&": Operator(None, arith.AndIOp, arith.AndIOp, arith.AndIOp),
     "|": Operator(None, arith.OrIOp, arith.OrIOp, arith.OrIOp),
     "^": Operator(None, arith.XOrIOp, arith.XOrIOp, arith.XOrIOp),
-    # CUDA's fmaxf and fminf: a number wins over NaN.
+    # As CUDA's fmaxf and fminf: NaN only if both operands are NaN.
     "max": Operator(arith.MaxnumfOp, arith.MaxSIOp, arith.MaxUIOp),
     "min": Operator(arith.MinnumfOp, arith.MinSIOp, arith.MinUIOp),
     "atan2": Operator(mathematics("Atan2Op"), None, None),
     "copysign": Operator(mathematics("CopySignOp"), None, None),
 }
-"""Operators whose result has the type of their operands."""
+"""Operators whose result has the operand type."""
 
 HINTS = {
     "//": "divide floats with /",
     "%": "the remainder is one of integers; of floats it is math.fmod(a, b)",
     "**": "multiply integers, or convert one of them: f32(a) ** b",
 }
-"""What would be right where an operator has no operation for a kind of numbers."""
+"""Hints for operators that a kind of arithmetic lacks."""
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """A comparison: the predicate of `arith.cmpf`, and of `arith.cmpi` by sign."""
-
-    floats: str
-    signed: str
-    unsigned: str
-
-
-COMPARISONS: dict[str, Comparison] = {
-    "==": Comparison("oeq", "eq", "eq"),
-    "!=": Comparison("une", "ne", "ne"),
-    "<": Comparison("olt", "slt", "ult"),
-    "<=": Comparison("ole", "sle", "ule"),
-    ">": Comparison("ogt", "sgt", "ugt"),
-    ">=": Comparison("oge", "sge", "uge"),
-}
-"""Comparisons; with NaN only `!=` is true."""
+COMPARISONS = {"==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
+"""Comparisons, by their predicates without sign or order; with NaN only `!=` is true."""
 
 _FUNCTIONS = (
     "AbsF Acos Acosh Asin Asinh Atan Atanh Cbrt Ceil Cos Cosh Erf Exp Exp2 ExpM1 Floor Log Log10 "
@@ -97,11 +78,11 @@ FUNCTIONS: dict[str, Callable[[SSAValue], Operation]] = {
     name.removesuffix("F").removesuffix("Even").lower(): mathematics(f"{name}Op")
     for name in _FUNCTIONS.split()
 }
-"""Functions of one float, which is also the type of their result."""
+"""Unary functions on floats."""
 
 
 def is_cheap(block: Block) -> bool:
-    """Return whether an arm only computes, so that it may be executed in any case."""
+    """Return whether a block has no side effects or traps, so that it can run speculatively."""
     return all(
         (is_arithmetic(op) and not isinstance(op, _DIVISIONS))
         or (isinstance(op, memref.LoadOp) and is_variable(op.memref))
@@ -114,17 +95,17 @@ _DIVISIONS = (
 )
 
 Step = tuple[Callable[..., Operation], ScalarType]
-"""A conversion and the type that it gives."""
+"""A conversion and its result type."""
 
 
 def conversion_path(source: ScalarType, target: ScalarType) -> list[Step]:
-    """Return the conversions from one type to another, which is not `bool`."""
+    """Return the conversions from one type to another, other than `bool`."""
     if source == target:
         return []
     if source.is_float and target.is_float:
         return _between_floats(source, target)
     if source.kind == "index":
-        # An index has 64 bits, whatever the compiler finds enough for it.
+        # An index has 64 bits, whatever width the compiler chooses later.
         if target.is_float:
             return [(arith.IndexCastOp, I64), *_to_float(I64, target)]
         first = target if target.bits >= 32 else I32
@@ -146,7 +127,7 @@ def conversion_path(source: ScalarType, target: ScalarType) -> list[Step]:
 
 
 def _to_float(source: ScalarType, target: ScalarType) -> list[Step]:
-    """Convert an integer or a bool; to a short float through `f32`."""
+    """Convert an integer or a bool; to 16-bit floats through `f32`."""
     make = arith.SIToFPOp if source.kind == "signed" else arith.UIToFPOp
     wide = F32 if target.bits == 16 else target
     return [(make, wide), *_between_floats(wide, target)]
@@ -161,7 +142,7 @@ def _between_floats(source: ScalarType, target: ScalarType) -> list[Step]:
 
 
 def _between_integers(source: ScalarType, target: ScalarType) -> list[Step]:
-    """Convert an integer or a bool; of one width only the sign changes, which the IR lacks."""
+    """Convert an integer or a bool; signless IR needs no op for a change of sign."""
     if source.bits == target.bits:
         return []
     if source.bits > target.bits:

@@ -1,4 +1,4 @@
-"""Parameters of functions that scripts call or start with, and the arguments that they take."""
+"""Parameters of script functions, and how arguments are convert_argument to them."""
 
 import ast
 from collections.abc import Callable, Mapping, Sequence
@@ -31,12 +31,9 @@ from hidet.frontends.script.vectors import Vector
 
 @dataclass(frozen=True)
 class TypeList:
-    """`meta.types([i32, f32])`: a parameter that is a tuple, one value for each type.
+    """`meta.types([i32, f32])`: a parameter that is a tuple, one value per type.
 
-    Callers of the host pass the values one after the other.
-
-    Attributes:
-        types: the types.
+    Callers on the host pass the values separately.
     """
 
     types: Sequence[object]
@@ -45,11 +42,7 @@ class TypeList:
         object.__setattr__(self, "types", tuple(self.types))
 
     def values(self, what: str, value: object) -> tuple[object, ...]:
-        """Return the values of a tuple that a caller gives.
-
-        Raises:
-            ScriptError: it is none, or has another number of values.
-        """
+        """Return the values of a tuple argument."""
         is_tuple = isinstance(value, tuple | list)
         values = tuple(cast("Sequence[object]", value)) if is_tuple else ()
         if len(values) != len(self.types):
@@ -66,18 +59,9 @@ class TypeList:
 def entry_parameters(
     source: Source, annotations: Mapping[str, object], what: str
 ) -> tuple[Parameter, ...]:
-    """Return the parameters of a function that stands for itself.
+    """Return the parameters of an entry.
 
-    A list of types gives several, and a vector one for each element.
-
-    Args:
-        source: the function.
-        annotations: the annotations of its parameters.
-        what: "kernel" or "function".
-
-    Raises:
-        ScriptError: a parameter has no type that memory or a number can have, or is none of the
-            plain ones.
+    A list of types gives several, and a vector one per element.
     """
     node = source.function.args
     for each in (node.vararg, *node.kwonlyargs, *node.defaults):
@@ -101,20 +85,20 @@ def entry_parameters(
 
 
 def _types_of(kind: object) -> Sequence[object] | None:
-    """Return the types of what a parameter consists of; None where it is one thing."""
+    """Return the types that a parameter is split into, None if it is not."""
     if isinstance(kind, VectorType):
         return (kind.element,) * kind.lanes
     return kind.types if isinstance(kind, TypeList) else None
 
 
 def _parameter(name: str, kind: object, what: str) -> Parameter:
-    """Return a parameter of some type."""
+    """Return a parameter of a type."""
     if kind is None:
         raise ScriptError(f"the parameter '{name}' of a {what} has no type", hint=f"{name}: f32[n]")
     if isinstance(kind, TensorType) and kind.is_spread:
         raise ScriptError(
-            f"the layout {kind.layout} spreads elements over threads, but '{name}' lies in global "
-            "memory",
+            f"the layout {kind.layout} distributes elements over threads, but '{name}' is in "
+            "global memory",
             hint="use row_major and column_major alone",
         )
     if isinstance(kind, TensorMapType):
@@ -123,8 +107,8 @@ def _parameter(name: str, kind: object, what: str) -> Parameter:
     return Parameter(name, kind if is_memory else scalar_type(kind))
 
 
-def value_of(argument: BlockArgument, kind: object) -> object:
-    """Return what a parameter of the IR is in the script."""
+def script_value(argument: BlockArgument, kind: object) -> object:
+    """Return the script value of an IR parameter."""
     match kind:
         case TensorType():
             return tensor_of(argument, kind)
@@ -139,10 +123,10 @@ def value_of(argument: BlockArgument, kind: object) -> object:
             return Scalar(argument, kind)
 
 
-def grouped(
+def group_arguments(
     node: ast.arguments, annotations: Mapping[str, object], values: Sequence[object]
 ) -> dict[str, object]:
-    """Return the values by the names of the parameters: tuples of several types, and vectors."""
+    """Return the values by parameter name; type lists and vectors are reassembled."""
     left = iter(values)
     found: dict[str, object] = {}
     for each in (*node.posonlyargs, *node.args):
@@ -155,17 +139,12 @@ def grouped(
     return found
 
 
-def spread(
+def flatten_arguments(
     annotations: Mapping[str, object],
     given: Mapping[str, object],
     named: Callable[[str], str],
 ) -> list[object]:
-    """Return arguments one after the other, several types out of their tuple, and of a vector.
-
-    Raises:
-        ScriptError: what a list of types gets is no tuple, or has another number of values; or a
-            vector gets something else.
-    """
+    """Return arguments in order, with tuples of type lists and vectors split."""
     values: list[object] = []
     for name, value in given.items():
         kind = annotations.get(name)
@@ -180,18 +159,17 @@ def spread(
     return values
 
 
-def passed(what: str, kind: object, value: object, *, is_launch: bool, is_changed: bool) -> object:
+def convert_argument(
+    what: str, kind: object, value: object, *, is_launch: bool, is_changed: bool
+) -> object:
     """Return an argument as its parameter takes it.
 
     Args:
-        what: the parameter, as in messages.
-        kind: its type, None where it takes everything.
+        what: the parameter, in messages.
+        kind: its type, None if it takes everything.
         value: the argument.
-        is_launch: whether a kernel is launched, which keeps nothing but memory and numbers.
+        is_launch: whether a kernel is launched, which takes only memory and numbers.
         is_changed: whether the function assigns to the parameter.
-
-    Raises:
-        ScriptError: the parameter does not take it.
     """
     taken: object = value
     match kind:
@@ -199,20 +177,20 @@ def passed(what: str, kind: object, value: object, *, is_launch: bool, is_change
             return value
         case TypeList():
             return tuple(
-                passed(what, one, each, is_launch=is_launch, is_changed=is_changed)
+                convert_argument(what, one, each, is_launch=is_launch, is_changed=is_changed)
                 for one, each in zip(kind.types, kind.values(what, value), strict=True)
             )
         case TensorType():
             if isinstance(value, Pointer) and not is_launch:
                 taken = part_of(value, kind) or value
-            is_taken = isinstance(taken, Tensor) and _fits(taken, kind, is_launch)
+            is_taken = isinstance(taken, Tensor) and _matches(taken, kind, is_launch)
         case TensorMapType():
             is_taken = isinstance(value, TensorMap) and value.type == kind
         case PointerType(is_void=True) if not is_launch:
             taken = NULL if value is None else value
             is_taken = isinstance(taken, Tensor | Pointer | VoidPointer | NullPointer)
         case PointerType():
-            taken = _pointer(kind, value, is_launch)
+            taken = _pointer_argument(kind, value, is_launch)
             is_taken = (isinstance(taken, NullPointer) and not is_launch) or (
                 isinstance(taken, Pointer) and (kind.is_void or taken.dtype == kind.dtype)
             )
@@ -225,14 +203,13 @@ def passed(what: str, kind: object, value: object, *, is_launch: bool, is_change
         raise ScriptError(f"{what} is {kind}, and got {describe(value)}")
     if not isinstance(kind, ScalarType):
         return taken
-    return number_as(value, kind, is_changed=is_launch or is_changed)
+    return convert_number(value, kind, is_changed=is_launch or is_changed)
 
 
-def number_as(value: object, kind: ScalarType, *, is_changed: bool) -> object:
-    """Return a number in a type.
+def convert_number(value: object, kind: ScalarType, *, is_changed: bool) -> object:
+    """Convert a number to a type.
 
-    A whole number, or a truth value, that nothing changes stays one of Python: what it decides is
-    decided when the script is defined.
+    An int or bool that is not assigned to stays a compile-time constant.
     """
     if isinstance(value, int) and not is_changed:
         if kind is BOOL:
@@ -242,8 +219,8 @@ def number_as(value: object, kind: ScalarType, *, is_changed: bool) -> object:
     return convert(value, kind)
 
 
-def _fits(value: Tensor, kind: TensorType, is_launch: bool) -> bool:
-    """Return whether a tensor is of a type; where memory is handed on, with its layout."""
+def _matches(value: Tensor, kind: TensorType, is_launch: bool) -> bool:
+    """Return whether a tensor has a type; in a launch, including its layout."""
     if (value.dtype, value.shape) != (kind.dtype, kind.shape):
         return False
     if value.part is not None:
@@ -252,8 +229,8 @@ def _fits(value: Tensor, kind: TensorType, is_launch: bool) -> bool:
     return not is_launch or (value.layout, value.swizzle) == (taken.layout, taken.swizzle)
 
 
-def _pointer(kind: PointerType, value: object, is_launch: bool) -> object:
-    """Return the pointer that is meant by a pointer, or by a tensor that has all of its memory."""
+def _pointer_argument(kind: PointerType, value: object, is_launch: bool) -> object:
+    """Return a pointer argument: a pointer, or a tensor that covers its memory."""
     if value is None and not is_launch:
         return NULL
     if isinstance(value, VoidPointer):

@@ -1,4 +1,4 @@
-"""Pointers that are cast: `void_p`, null and comparisons, memory seen as another type."""
+"""Pointer casts: `void_p`, null and comparisons, reinterpreted memory."""
 
 from __future__ import annotations
 
@@ -15,30 +15,25 @@ from hidet.dialects.shaped import memref_type
 from hidet.errors import ScriptError
 from hidet.frontends.script.messages import Value, describe
 from hidet.frontends.script.scalars import Index, Scalar, binary, constant
-from hidet.frontends.script.tensors import Pointer, align, element_at, first_of
+from hidet.frontends.script.tensors import Pointer, align, element_at, first_address
 from hidet.frontends.script.tracing import insert
 from hidet.frontends.script.types import U8, U64, ElementType, PointerType, ScalarType
-from hidet.frontends.script.variables import marked
+from hidet.frontends.script.variables import mark_sign
 
 
 class VoidPointer(Value):
-    """A pointer `void_p`, which is cast to a pointer to elements of a type.
-
-    Args:
-        address: the pointer that it was made of; or a parameter in the IR, whose type its first use
-            tells.
-    """
+    """A pointer `void_p`, which is cast to a typed pointer."""
 
     def __init__(self, address: Pointer | SSAValue) -> None:
         self._address = address
 
     @property
     def element(self) -> ScalarType | None:
-        """The type of the elements that it has been cast to first; None where it has not been."""
+        """The element type of the first cast, None before it."""
         return self._address.element if isinstance(self._address, Pointer) else None
 
     def of(self, dtype: ElementType) -> Pointer:
-        """Return the pointer to elements of a type."""
+        """Return the pointer cast to an element type."""
         if not isinstance(self._address, Pointer):
             kind = MemRefType(dtype.element.ir, [DYNAMIC_INDEX])
             memory = Rewriter.replace_value_with_new_type(self._address, kind)
@@ -52,7 +47,7 @@ class VoidPointer(Value):
 
     def __getitem__(self, index: object) -> NoReturn:
         raise ScriptError(
-            "a pointer void_p has no elements", hint="say of which type they are: cast(p, ~f32)"
+            "a pointer void_p has no elements", hint="cast it to a type: cast(p, ~f32)"
         )
 
     def __repr__(self) -> str:
@@ -60,23 +55,19 @@ class VoidPointer(Value):
 
 
 class NullPointer(Value):
-    """The pointer to nothing, `void_p(0)`; the same as None."""
+    """The null pointer, `void_p(0)`; equal to None."""
 
     def __repr__(self) -> str:
         return "a null pointer"
 
 
 NULL = NullPointer()
-"""The only one."""
+"""The null pointer."""
 
 
 def cast_pointer(value: object, kind: PointerType) -> Pointer | VoidPointer | NullPointer:
-    """Return what a pointer points to as a pointer of another type, as a cast of C does.
-
-    Raises:
-        ScriptError: the value is no pointer, and not 0.
-    """
-    address = first_of(value)
+    """Cast a value to a pointer type, as C does."""
+    address = first_address(value)
     if is_null(value):
         return NULL
     if isinstance(address, VoidPointer):
@@ -84,43 +75,35 @@ def cast_pointer(value: object, kind: PointerType) -> Pointer | VoidPointer | Nu
     if not isinstance(address, Pointer):
         raise ScriptError(
             f"{describe(value)} cannot become a pointer {kind}",
-            hint="the address of an element is ~x[i]; 0 is the pointer to nothing",
+            hint="the address of an element is ~x[i]; 0 is the null pointer",
         )
     return VoidPointer(address) if kind.is_void else retyped(address, kind.dtype)
 
 
 def retyped(pointer: Pointer, dtype: ElementType) -> Pointer:
-    """Return a pointer to the same place, to elements of a type, which can be moved.
-
-    Raises:
-        ScriptError: it points into a tensor that is spread over threads.
-    """
+    """Return a pointer to the same address with another element type."""
     kind, element = memref_type(pointer.memory), dtype.element
     if space_of(kind) is Space.REGISTER:
         raise ScriptError(
-            f"{describe(pointer)} points into a tensor that is spread over threads",
-            hint="take a tensor that each thread has for itself: register_tensor('f32', [n])",
+            f"{describe(pointer)} points into a tensor that is distributed over threads",
+            hint="use a tensor per thread: register_tensor('f32', [n])",
         )
     align(pointer.memory, min(dtype.nbytes, 16))
     if kind.get_num_dims() == 1 and kind.element_type == element.ir:
         return replace(pointer, dtype=dtype)
     target = MemRefType(element.ir, [DYNAMIC_INDEX], NoneAttr(), kind.memory_space)
     view = insert(ViewOp(element_at(pointer), target))
-    return Pointer(marked(view.result, element), dtype, (0,))
+    return Pointer(mark_sign(view.result, element), dtype, (0,))
 
 
 def is_null(value: object) -> bool:
-    """Return whether a value of Python is the pointer to nothing: 0 and None are it, too."""
+    """Return whether a Python value is a null pointer; 0 and None are."""
     return value is None or value is NULL or (type(value) is int and value == 0)
 
 
 def address_number(value: object) -> Scalar:
-    """Return an address as a number of type u64.
-
-    Raises:
-        ScriptError: the value has none.
-    """
-    value = first_of(value)
+    """Return an address as a u64."""
+    value = first_address(value)
     if isinstance(value, VoidPointer):
         value = value.of(value.element or U64)
     if is_null(value):
@@ -132,7 +115,7 @@ def address_number(value: object) -> Scalar:
 
 
 def are_equal(one: object, other: object) -> object:
-    """Return whether two pointers are equal; None where neither is one that a kernel has."""
+    """Compare two pointers; return None if neither is a pointer of the kernel."""
     pointers = [each for each in (one, other) if isinstance(each, Pointer | VoidPointer)]
     if not pointers:
         is_about_null = one is NULL or other is NULL

@@ -1,4 +1,4 @@
-"""What functions and attributes of Python mean in a kernel, or what to write instead of them."""
+"""Python functions and attributes in scripts, and hints about functions of other libraries."""
 
 import builtins
 import difflib
@@ -17,7 +17,6 @@ from hidet.frontends.script.mathematics import (
     maximum,
     minimum,
     power,
-    rounded,
 )
 from hidet.frontends.script.messages import describe
 from hidet.frontends.script.scalars import Scalar
@@ -26,33 +25,24 @@ from hidet.frontends.script.types import BOOL, F32, I32, SCALAR_TYPES
 from hidet.frontends.script.vectors import Vector
 
 LIBRARIES = ("math", "cmath", "numpy", "torch", "torch.nn.functional", "random")
-"""What computes with Python's values, where scripts have functions of their own."""
+"""Libraries whose functions take no run-time values."""
 
 MAX_LISTED = 40
-"""So many names an error lists."""
+"""The most names that an error lists."""
 
-_SAME = {
+_REPLACEMENTS = {
     "absolute": "abs",
-    "arccos": "acos",
-    "arcsin": "asin",
-    "arctan": "atan",
-    "arctan2": "atan2",
     "clamp": "max(low, min(x, high))",
     "clip": "max(low, min(x, high))",
     "fabs": "abs",
-    "frexp": "(reinterpret(x, i32) >> 23 & 255) - 126, the exponent of an f32",
-    "isclose": "abs(a - b) <= 1e-9 * max(abs(a), abs(b))",
     "maximum": "max",
     "minimum": "min",
-    "modf": "x - trunc(x), trunc(x)",
     "power": "pow",
     "relu": "max(x, 0.0)",
     "sigmoid": "1.0 / (1.0 + exp(-x))",
-    "ulp": "nextafter(abs(x), inf) - abs(x)",
     "where": "a if c else b",
 }
-"""What a script has for functions that other libraries call otherwise."""
-
+"""Replacements of library functions that scripts have under another name."""
 
 SUBSTITUTES: dict[object, Callable[..., object]] = {
     range: loop_range,
@@ -61,7 +51,7 @@ SUBSTITUTES: dict[object, Callable[..., object]] = {
     max: maximum,
     min: minimum,
     abs: absolute,
-    round: rounded,
+    round: MATH_FUNCTIONS["round"],
     pow: power,
     len: length,
     int: I32,
@@ -75,31 +65,26 @@ SUBSTITUTES: dict[object, Callable[..., object]] = {
         if hasattr(math, name)
     },
 }
-"""What is called for functions of Python with a value of the kernel; for `range`, in any case."""
+"""What Python functions are replaced with if an argument is a run-time value; `range` always."""
 
 PYTHON_BUILTINS = {
     name: value
     for name, value in vars(builtins).items()
     if name not in ("eval", "exec", "open", "input", "print") and not name.startswith("_")
 }
-"""The builtins of Python that mean something in a kernel."""
+"""The Python builtins that scripts may use."""
 
 
 def _values_in(argument: object) -> list[object]:
-    """Return the values of the kernel that an argument is, or that are in a list."""
+    """Return the run-time values in an argument or in a list."""
     parts = cast("list[object]", argument) if type(argument) is list else [argument]
     return [each for each in parts if isinstance(each, Scalar | Tensor | Pointer | Vector)]
 
 
-def called_for(
+def substitute_for(
     function: Callable[..., object], arguments: Sequence[object]
 ) -> Callable[..., object]:
-    """Return what is called for a function with these arguments: itself, or its substitute.
-
-    Raises:
-        ScriptError: a function of a library, which computes with Python's values, gets one of IR;
-            the error names what a script calls instead.
-    """
+    """Return what to call: the function, or its substitute for run-time values."""
     given = [part for each in arguments for part in _values_in(each)]
     is_hashable = getattr(type(function), "__hash__", None) is not None
     if is_hashable and function in SUBSTITUTES and (given or function is range):
@@ -108,21 +93,20 @@ def called_for(
     for library in LIBRARIES if given and isinstance(name, str) else ():
         if vars(sys.modules.get(library, object)).get(str(name)) is function:
             raise ScriptError(
-                f"{library}.{name} computes when the script is defined, and got "
-                f"{describe(given[0])}",
-                hint=_instead(str(name)),
+                f"{library}.{name} runs at compile time, and got {describe(given[0])}",
+                hint=_hint(str(name)),
             )
     return function
 
 
-def _instead(name: str) -> str:
-    """Return what to write instead of a function of a library."""
+def _hint(name: str) -> str:
+    """Return what to write instead of a library function."""
     if name in SCALAR_TYPES:
         return f"convert it by hidet.lang.{SCALAR_TYPES[name]}(x)"
-    other = _SAME.get(name, name)
+    other = _REPLACEMENTS.get(name, name)
     if other in MATH_FUNCTIONS:
         return f"use hidet.lang.math.{other}"
-    if name in _SAME:
+    if name in _REPLACEMENTS:
         return f"write {other}"
     near = difflib.get_close_matches(name, MATH_FUNCTIONS, 1, 0.75)
     if near:
@@ -131,16 +115,12 @@ def _instead(name: str) -> str:
 
 
 def python_attribute(base: object, name: str) -> object:
-    """Return an attribute of what Python knows.
-
-    Raises:
-        ScriptError: there is none of this name; the error names those that there are.
-    """
+    """Return an attribute of a Python value; the error suggests similar names."""
     try:
         return getattr(base, name)
     except AttributeError as error:
         if "has no attribute" not in str(error):
-            raise  # it says itself what is wrong
+            raise  # raised by the attribute itself
     found: Sequence[str] = getattr(base, "__all__", dir(base))
     names = [each for each in found if not each.startswith("_") and each != "name"]
     near = difflib.get_close_matches(name, names, 1)

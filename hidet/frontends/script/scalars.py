@@ -1,4 +1,4 @@
-"""Scalars that are known when the kernel runs: numbers, conversions, operators on them."""
+"""Run-time scalars: constants, conversions, operators."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _Operator: TypeAlias = "Callable[[object, object], Scalar]"
 
 
 def operators(symbol: str) -> tuple[_Operator, _Operator]:
-    """Return the methods of an operator of two operands, for a value on the left and the right."""
+    """Return a binary operator's method and its reflected method."""
 
     def on_the_left(self: object, other: object) -> Scalar:
         return binary(symbol, self, other)
@@ -47,13 +47,18 @@ def operators(symbol: str) -> tuple[_Operator, _Operator]:
     return on_the_left, on_the_right
 
 
-class Scalar(Value):
-    """A scalar that is known when the kernel runs; operators on it write IR.
+def _refused(what: str, hint: str) -> Callable[[Scalar], NoReturn]:
+    """Return the method for a conversion to a Python value, which raises."""
 
-    Attributes:
-        ssa: the value in the IR.
-        type: its type, which knows its sign.
-    """
+    def convert(self: Scalar) -> NoReturn:
+        text = f"Python needs {what} here, but this {self.type} is known only at run time"
+        raise ScriptError(text, hint=hint)
+
+    return convert
+
+
+class Scalar(Value):
+    """A scalar value of the kernel; operators on it build IR."""
 
     __slots__ = ("ssa", "type")
     __hash__ = None  # pyright: ignore[reportAssignmentType]  # `==` makes IR
@@ -94,28 +99,12 @@ class Scalar(Value):
     def __abs__(self) -> Scalar:
         return unary("abs", self)
 
-    def __bool__(self) -> NoReturn:
-        raise ScriptError(
-            f"Python asks whether a value of type {self.type} is true, which is known only when "
-            "the kernel runs",
-            hint="write the branch in the script itself, or as `a if c else b` there",
-        )
-
-    def __index__(self) -> NoReturn:
-        raise ScriptError(
-            f"Python needs an integer here, but this {self.type} is known only when the kernel "
-            "runs",
-            hint="use a number that is known when the script is defined",
-        )
-
-    def __float__(self) -> NoReturn:
-        raise ScriptError(
-            f"Python needs a number here, but this {self.type} is known only when the kernel runs",
-            hint="call functions of hidet.lang.math, also in a function of Python",
-        )
+    __bool__ = _refused("a condition", "write the branch in the script, or as `a if c else b`")
+    __index__ = _refused("an integer", "use a compile-time constant")
+    __float__ = _refused("a number", "call functions of hidet.lang.math, also in Python functions")
 
     def __iter__(self) -> NoReturn:
-        raise ScriptError(f"a scalar of type {self.type} has no parts to go through")
+        raise ScriptError(f"a scalar of type {self.type} is not iterable")
 
     def __getitem__(self, index: object) -> NoReturn:
         raise ScriptError(f"a value of type {self.type} has no elements")
@@ -131,33 +120,33 @@ class Scalar(Value):
 
 
 Index: TypeAlias = Scalar | int
-"""An index, known now or when the kernel runs."""
+"""An index, known at compile time or at run time."""
 
 Arm: TypeAlias = tuple[Block, Scalar]
-"""One side of a branch, with its value."""
+"""An arm of a branch, with its value."""
 
 
 class Lanewise(Value):
-    """A value of several scalars; an operator, or a function of one float, works on each."""
+    """A value of several scalars, on which operators and unary functions work elementwise."""
 
     __slots__ = ()
 
     def binary(self, name: str, lhs: object, rhs: object) -> object:
-        """Compute an operator of two operands, of which this is one."""
+        """Compute a binary operator of which this is an operand."""
         raise NotImplementedError
 
     def map(self, function: Callable[[Scalar], Scalar]) -> object:
-        """Return what a function gives for each scalar."""
+        """Apply a function to each scalar."""
         raise NotImplementedError
 
 
 def is_number(value: object) -> bool:
-    """Whether a Python value is a number that can become a scalar."""
+    """Return whether a Python value is a number that can become a scalar."""
     return isinstance(value, bool | int | float)
 
 
 def is_integer(value: object) -> bool:
-    """Whether a value is an integer, known now or when the kernel runs."""
+    """Return whether a value is an integer, at compile time or at run time."""
     if isinstance(value, Scalar):
         return value.type.is_integer()
     return isinstance(value, int) and not isinstance(value, bool)
@@ -167,10 +156,10 @@ def is_integer(value: object) -> bool:
 
 
 def constant(value: float, kind: ScalarType) -> Scalar:
-    """Return a number as a constant of a type.
+    """Return a constant of a type.
 
     Raises:
-        ScriptError: the type cannot hold the number.
+        ScriptError: the type cannot represent the number.
     """
     if kind.is_float:
         try:
@@ -185,7 +174,7 @@ def constant(value: float, kind: ScalarType) -> Scalar:
     low, high = kind.limits
     if not low <= value <= high:
         raise ScriptError(f"the number {value} does not fit {kind}, from {low} to {high}")
-    # The attribute of an integer type takes it as signed.
+    # IntegerAttr takes signed values.
     number = int(value)
     if kind.kind == "unsigned" and number > high // 2:
         number -= high + 1
@@ -194,18 +183,14 @@ def constant(value: float, kind: ScalarType) -> Scalar:
 
 
 def scalar_of(value: object, kind: ScalarType | None = None) -> Scalar:
-    """Return a value as a scalar; a Python number gets the type, or else one of its own.
-
-    Raises:
-        ScriptError: it is neither a scalar nor a number.
-    """
+    """Return a value as a scalar; a Python number gets `kind`, or else its default type."""
     if isinstance(value, Scalar):
         return value
     value = plain_number(value)
     if not isinstance(value, bool | int | float):
         raise ScriptError(
-            f"{describe(value)} stands where a number should",
-            hint="a scalar, or a number that is known when the script is defined",
+            f"{describe(value)} is not a number",
+            hint="a scalar, or a compile-time number",
         )
     if isinstance(value, bool):
         return constant(value, kind or BOOL)
@@ -215,11 +200,7 @@ def scalar_of(value: object, kind: ScalarType | None = None) -> Scalar:
 
 
 def convert(value: object, target: ScalarType) -> Scalar:
-    """Convert a scalar or a number to a type, as C does; to `bool` by comparison with zero.
-
-    Raises:
-        ScriptError: it is neither.
-    """
+    """Convert a scalar or a number to a type as C does; to `bool` by comparison with zero."""
     scalar = scalar_of(value, target)
     if scalar.type == target:
         return scalar
@@ -240,7 +221,7 @@ def convert(value: object, target: ScalarType) -> Scalar:
 
 
 def as_index(value: object) -> Index:
-    """Return an index as a known number or as a scalar of type index."""
+    """Return an index as an int or as a scalar of type index."""
     value = plain_number(value)
     if isinstance(value, int) and not isinstance(value, bool):
         return value
@@ -248,7 +229,7 @@ def as_index(value: object) -> Index:
 
 
 def index_of(value: object) -> SSAValue:
-    """Return an index or an integer as a value of type index."""
+    """Return an index or an integer as an IR value of type index."""
     if isinstance(value, SSAValue):
         return cast("SSAValue", value)
     known = as_index(value)
@@ -259,7 +240,7 @@ def index_of(value: object) -> SSAValue:
 
 
 def _kind_of(values: tuple[object, ...]) -> ScalarType:
-    """Return the type in which two values are computed, or meet; a number adapts."""
+    """Return the type that two operands are promoted to; Python numbers adapt."""
     kind = common_type(*map(_type_of, values))
     for value in values:
         if isinstance(value, Scalar):
@@ -273,24 +254,17 @@ def _kind_of(values: tuple[object, ...]) -> ScalarType:
 
 
 def common_kind(one: object, other: object) -> ScalarType:
-    """Return the type in which two alternatives meet; numbers adapt.
-
-    Raises:
-        ScriptError: one is neither a scalar nor a number.
-    """
+    """Return the type that two alternatives are promoted to; Python numbers adapt."""
     for value in (one, other):
         if not isinstance(value, Scalar) and not is_number(value):
-            raise ScriptError(f"{describe(value)} stands where a number should")
+            raise ScriptError(f"{describe(value)} is not a number")
     return _kind_of((one, other))
 
 
 def binary(name: str, lhs: object, rhs: object) -> Scalar:
-    """Compute an operator or a comparison of two operands; of vectors, which it suits as well.
+    """Compute a binary operator or a comparison; of vectors elementwise.
 
-    As in C, integers of less than 32 bits are computed in 32.
-
-    Raises:
-        ScriptError: there is no such operator for the types.
+    As in C, integers narrower than 32 bits are computed in 32 bits.
     """
     lhs, rhs = plain_number(lhs), plain_number(rhs)
     for operand in (lhs, rhs):
@@ -319,7 +293,7 @@ def binary(name: str, lhs: object, rhs: object) -> Scalar:
 
 
 _WRAPPING = frozenset(["+", "-", "*", "&", "|", "^", "<<", ">>"])
-"""Operators whose bits are those of C: of a u32 and an index, unsigned there, they give a u32."""
+"""Operators modulo 2**32: a u32 and an index give a u32, as in C."""
 
 
 def _type_of(value: object) -> ScalarType | None:
@@ -327,7 +301,7 @@ def _type_of(value: object) -> ScalarType | None:
 
 
 def _compute(name: str, left: Scalar, right: Scalar, kind: ScalarType) -> Scalar:
-    """Compute an operator of operands of one type; short floats are computed in `f32`."""
+    """Compute an operator of operands of one type; 16-bit floats in `f32`."""
     operator = ARITHMETIC[name]
     make = {
         "float": operator.floats,
@@ -337,7 +311,7 @@ def _compute(name: str, left: Scalar, right: Scalar, kind: ScalarType) -> Scalar
     if make is None:
         raise ScriptError(
             f"there is no '{name}' of {kind}",
-            hint=HINTS.get(name, "the operands are of another type than the operator wants"),
+            hint=HINTS.get(name, "the operator does not take operands of this type"),
         )
     if kind.is_float and kind.bits == 16:
         wide = _compute(name, convert(left, F32), convert(right, F32), F32)
@@ -346,14 +320,16 @@ def _compute(name: str, left: Scalar, right: Scalar, kind: ScalarType) -> Scalar
 
 
 def _compare(name: str, left: Scalar, right: Scalar) -> Scalar:
-    kind, row = left.type, COMPARISONS[name]
+    kind, predicate = left.type, COMPARISONS[name]
     if kind.is_float:
         if kind.bits == 16:
             left, right = convert(left, F32), convert(right, F32)
-        op = arith.CmpfOp(left.ssa, right.ssa, row.floats)
+        order = "u" if predicate == "ne" else "o"
+        op = arith.CmpfOp(left.ssa, right.ssa, order + predicate)
     else:
-        is_unsigned = kind.kind in ("unsigned", "bool")
-        op = arith.CmpiOp(left.ssa, right.ssa, row.unsigned if is_unsigned else row.signed)
+        sign = "u" if kind.kind in ("unsigned", "bool") else "s"
+        is_signless = predicate in ("eq", "ne")
+        op = arith.CmpiOp(left.ssa, right.ssa, predicate if is_signless else sign + predicate)
     return Scalar(insert(op).result, BOOL)
 
 
@@ -374,14 +350,14 @@ def unary(name: str, operand: Scalar) -> Scalar:
 
 
 def _all_bits(kind: ScalarType) -> int:
-    """Return the number of a type all of whose bits are set."""
+    """Return the number of a type with all bits set."""
     if kind is BOOL:
         return True
     return kind.limits[1] if kind.kind == "unsigned" and kind.bits >= 32 else -1
 
 
 def negated(condition: Scalar) -> Scalar:
-    """Return the opposite of a condition, of integers as a comparison."""
+    """Return the negation of a condition, of an integer comparison as the opposite comparison."""
     op = condition.ssa.owner
     if not isinstance(op, arith.CmpiOp):
         return unary("not", condition)
@@ -397,7 +373,7 @@ def select(condition: Scalar, one: object, other: object) -> Scalar:
 
 
 def branch_of(condition: Scalar, then: Arm, otherwise: Arm) -> Scalar:
-    """Insert a branch that gives a value, of one type on both sides."""
+    """Insert a branch with a result, whose arms have values of one type."""
     for block, value in (then, otherwise):
         current().finish_arm(block, [value.ssa])
     kind = then[1].type
@@ -406,7 +382,7 @@ def branch_of(condition: Scalar, then: Arm, otherwise: Arm) -> Scalar:
 
 
 def elementary(name: str, operand: object) -> Scalar:
-    """Compute an elementary function; of an integer in `f32`, of a vector for each element."""
+    """Compute a unary function; of an integer in `f32`, of a vector elementwise."""
     if isinstance(operand, Lanewise):
         return cast("Scalar", operand.map(lambda each: elementary(name, each)))
     value = scalar_of(operand)

@@ -1,4 +1,4 @@
-"""The names of a function of a script, in nested scopes as C has them."""
+"""Lexically nested scopes of a script function, as in C."""
 
 from dataclasses import dataclass, field
 
@@ -7,23 +7,14 @@ from hidet.errors import ScriptError
 
 @dataclass
 class Scope:
-    """One scope.
-
-    Attributes:
-        runtime: whether the kernel decides if, or how often, the statements of the scope run.
-        names: what is bound in it.
-    """
+    """One scope."""
 
     runtime: bool
     names: dict[str, object] = field(default_factory=dict[str, object])
 
 
 class Scopes:
-    """The scopes that are open, the innermost last, and the names that have been lost.
-
-    Args:
-        outer: the names of the function around.
-    """
+    """The stack of open scopes, and the names that are no longer defined."""
 
     def __init__(self, outer: dict[str, object] | None = None) -> None:
         self._open = [Scope(runtime=False, names=dict(outer or {})), Scope(runtime=False)]
@@ -38,11 +29,11 @@ class Scopes:
         return self._open.pop().names
 
     def find(self, name: str) -> Scope | None:
-        """Return the scope that binds a name, None where none does."""
+        """Return the innermost scope that binds a name, or None."""
         return next((scope for scope in reversed(self._open) if name in scope.names), None)
 
     def crosses_runtime(self, scope: Scope) -> bool:
-        """Whether the kernel decides if what stands here runs, seen from an outer scope."""
+        """Return whether a run-time scope lies between a scope and the innermost one."""
         inner = self._open[self._open.index(scope) + 1 :]
         return any(each.runtime for each in inner)
 
@@ -52,15 +43,11 @@ class Scopes:
         self._lost.pop(name, None)
 
     def lose(self, name: str, reason: str) -> None:
-        """Note why a name is not there any more."""
+        """Record why a name is undefined from here on."""
         self._lost[name] = reason
 
     def check_lost(self, name: str) -> None:
-        """Raise the error about a name that is not there any more, where it was once.
-
-        Raises:
-            ScriptError: it was.
-        """
+        """Raise the error about a name that is no longer defined."""
         if name in self._lost:
             raise ScriptError(
                 f"'{name}' may be undefined here: {self._lost[name]}",
@@ -68,9 +55,9 @@ class Scopes:
             )
 
     def names(self) -> list[str]:
-        """Return all names that are bound."""
+        """Return all bound names."""
         return [name for scope in self._open for name in scope.names]
 
     def flat(self) -> dict[str, object]:
-        """Return what the names stand for at this moment."""
+        """Return the current bindings, inner ones over outer ones."""
         return {name: value for scope in self._open for name, value in scope.names.items()}

@@ -1,10 +1,10 @@
-"""How the arguments of a call find the parameters, and the parts of a tuple their names."""
+"""Argument binding of calls, and tuple unpacking."""
 
 from __future__ import annotations
 
 import ast
+import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 
 from hidet.errors import ScriptError
 from hidet.frontends.script.messages import describe
@@ -13,74 +13,48 @@ from hidet.frontends.script.source import Source
 from hidet.frontends.script.tensors import Pointer, Tensor
 
 
-@dataclass(frozen=True)
-class Signature:
-    """The parameters of a function.
+def signature_of(
+    source: Source, node: ast.arguments, defaults: Mapping[str, object]
+) -> inspect.Signature:
+    """Return the signature of a syntax tree; positional-only parameters may be named, too."""
+    if node.kwarg is not None:
+        raise source.error(
+            node.kwarg,
+            f"a function of a script has no '**{node.kwarg.arg}'",
+            "name each parameter, or take a dictionary as one",
+        )
+    groups = (
+        ((*node.posonlyargs, *node.args), inspect.Parameter.POSITIONAL_OR_KEYWORD),
+        ((node.vararg,) if node.vararg else (), inspect.Parameter.VAR_POSITIONAL),
+        (node.kwonlyargs, inspect.Parameter.KEYWORD_ONLY),
+    )
+    empty = inspect.Parameter.empty
+    return inspect.Signature(
+        [
+            inspect.Parameter(each.arg, kind, default=defaults.get(each.arg, empty))
+            for group, kind in groups
+            for each in group
+        ]
+    )
 
-    Attributes:
-        names: those that a call may give by position, and by name.
-        rest: the name of `*args`, None where there is none.
-        named: those that a call gives by name only.
-        defaults: the values of those that a call may leave out.
-    """
 
-    names: tuple[str, ...]
-    rest: str | None = None
-    named: tuple[str, ...] = ()
-    defaults: Mapping[str, object] = field(default_factory=dict[str, object])
-
-    @staticmethod
-    def of(source: Source, node: ast.arguments, defaults: Mapping[str, object]) -> Signature:
-        """Return the parameters that a syntax tree names.
-
-        Raises:
-            ScriptError: one of them is `**keywords`.
-        """
-        if node.kwarg is not None:
-            raise source.error(
-                node.kwarg,
-                f"a function of a script has no '**{node.kwarg.arg}'",
-                "name each parameter, or take a dictionary as one",
-            )
-        names = tuple(each.arg for each in (*node.posonlyargs, *node.args))
-        rest = None if node.vararg is None else node.vararg.arg
-        return Signature(names, rest, tuple(each.arg for each in node.kwonlyargs), defaults)
-
-    def bind(
-        self, what: str, values: Sequence[object], keywords: Mapping[str, object]
-    ) -> dict[str, object]:
-        """Return the values of the parameters in a call, those of `*args` as a tuple.
-
-        Raises:
-            ScriptError: an argument has no parameter, or a parameter no argument, or two.
-        """
-        count = len(self.names)
-        if len(values) > count and self.rest is None:
-            raise ScriptError(f"{what} takes {count} arguments, not {len(values)}")
-        bound = dict(zip(self.names, values, strict=False))
-        for name, value in keywords.items():
-            if name not in (*self.names, *self.named):
-                raise ScriptError(
-                    f"{what} has no parameter '{name}'",
-                    hint=f"it has {', '.join((*self.names, *self.named)) or 'none'}",
-                )
-            if name in bound:
-                raise ScriptError(f"{what} gets the parameter '{name}' twice")
-            bound[name] = value
-        complete: dict[str, object] = {}
-        for name in (*self.names, *self.named):
-            if name not in bound and name not in self.defaults:
-                raise ScriptError(f"{what} gets no value for the parameter '{name}'")
-            complete[name] = bound[name] if name in bound else self.defaults[name]
-        if self.rest is not None:
-            complete[self.rest] = tuple(values[count:])
-        return complete
+def bind(
+    what: str, signature: inspect.Signature, values: Sequence[object], named: Mapping[str, object]
+) -> dict[str, object]:
+    """Return the value of each parameter in a call; `*args` is a tuple."""
+    try:
+        bound = signature.bind(*values, **named)
+    except TypeError as error:
+        names = ", ".join(signature.parameters) or "none"
+        raise ScriptError(f"{what}: {error}", hint=f"its parameters are {names}") from error
+    bound.apply_defaults()
+    return bound.arguments
 
 
 def evaluated_defaults(
     node: ast.arguments, evaluate: Callable[[ast.expr], object]
 ) -> dict[str, object]:
-    """Return the values of the defaults that a syntax tree has, by parameter."""
+    """Return the values of the defaults, by parameter."""
     names = [each.arg for each in (*node.posonlyargs, *node.args)]
     first = len(names) - len(node.defaults)
     defaults = dict(zip(names[first:], map(evaluate, node.defaults), strict=True))
@@ -91,11 +65,7 @@ def evaluated_defaults(
 
 
 def unpack(value: object, targets: Sequence[ast.expr]) -> list[tuple[ast.expr, object]]:
-    """Return the parts of a tuple with the targets that they are assigned to.
-
-    Raises:
-        ScriptError: it has another number of parts, or none.
-    """
+    """Return the targets of a tuple assignment, each with its value."""
     stars = [number for number, each in enumerate(targets) if isinstance(each, ast.Starred)]
     count = len(targets)
     if isinstance(value, Scalar | Tensor | Pointer) or not isinstance(value, Iterable):

@@ -1,4 +1,4 @@
-"""The source of a script: its syntax tree, and errors that point into it."""
+"""The source of a script function: its syntax tree, and located errors."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from hidet.escape import one_line, without_addresses
 
 
 class LocatedError(ScriptError):
-    """A mistake whose place in the user's source is known."""
+    """A ScriptError that already has a location."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """The text of a function of a script.
+    """The source of a script function.
 
     Attributes:
         file: the name of the file.
         first_line: the number of its first line in the file, decorators included.
-        lines: its lines, without the indentation that all of them share.
-        indent: that indentation.
+        lines: its lines, without the common indentation.
+        indent: the common indentation.
         function: the syntax tree.
     """
 
@@ -37,11 +37,7 @@ class Source:
 
     @staticmethod
     def of(function: Callable[..., object]) -> Source:
-        """Read the source of a function.
-
-        Raises:
-            ScriptError: there is none, or it is no `def`.
-        """
+        """Read the source of a function."""
         name = getattr(function, "__name__", repr(function))
         try:
             lines, first_line = inspect.getsourcelines(function)
@@ -54,11 +50,11 @@ class Source:
         file = inspect.getsourcefile(function) or "<unknown>"
         try:
             tree = ast.parse(text).body[0]
-        except SyntaxError:  # a part of a statement, as the source of a lambda is
+        except SyntaxError:  # the source of a lambda is a part of a statement
             tree = None
         if not isinstance(tree, ast.FunctionDef):
             raise ScriptError(
-                f"'{name}' is no function that a script can be made of",
+                f"'{name}' cannot be a script",
                 where=f"{one_line(file)}:{first_line}",
                 hint="@hidet.script stands above a plain 'def'",
             )
@@ -66,26 +62,26 @@ class Source:
         return Source(file, first_line, text.splitlines(), indent, tree)
 
     def line_of(self, node: ast.AST) -> int:
-        """Return the number of the line of a node in the file."""
+        """Return the line number of a node in the file."""
         return self.first_line + getattr(node, "lineno", 1) - 1
 
     def column_of(self, node: ast.AST) -> int:
-        """Return the number of the column of a node in the file, from 1 on."""
+        """Return the 1-based column of a node in the file."""
         return self.indent + getattr(node, "col_offset", 0) + 1
 
     def where(self, node: ast.AST) -> str:
-        """Name the place of a node: `kernel.py:12`."""
+        """Return the location of a node as `kernel.py:12`."""
         return f"{one_line(self.file)}:{self.line_of(node)}"
 
     def excerpt(self, line: int, column: int) -> str:
-        """Return a line of the file by its numbers, with a caret under a column of it."""
+        """Return a line of the file with a caret below a column."""
         text = self.lines[line - self.first_line]
         stripped = text.lstrip()
         caret = max(column - 1 - self.indent - (len(text) - len(stripped)), 0)
         return f"{stripped}\n{' ' * caret}^"
 
     def error(self, node: ast.AST, what: str, hint: str | None = None) -> ScriptError:
-        """Return the error about a node."""
+        """Return an error located at a node."""
         return LocatedError(
             without_addresses(what),
             where=self.where(node),
@@ -95,11 +91,7 @@ class Source:
 
     @contextmanager
     def at(self, node: ast.AST) -> Generator[None]:
-        """Evaluate a node: what is raised becomes an error about it, unless its place is known.
-
-        Raises:
-            ScriptError: something was raised.
-        """
+        """Turn exceptions of the body into a ScriptError at a node, unless they have a location."""
         try:
             yield
         except LocatedError:

@@ -1,4 +1,4 @@
-"""Executes the statements of a script: what Python knows runs now, the rest becomes IR."""
+"""Executes the statements of a script: at compile time where possible, else by emitting IR."""
 
 import ast
 from collections.abc import Mapping, Sequence
@@ -10,14 +10,14 @@ from xdsl.ir import Block, Region
 from hidet.dialects.cuda import AssertOp
 from hidet.dialects.cuda.names import hint_of
 from hidet.errors import ScriptError
-from hidet.frontends.script.exits import Exits, Left
+from hidet.frontends.script.exits import Ended, Exits
 from hidet.frontends.script.loops import Loops
 from hidet.frontends.script.messages import describe
-from hidet.frontends.script.parameters import number_as
+from hidet.frontends.script.parameters import convert_number
 from hidet.frontends.script.scalars import Scalar, common_kind, convert, is_number, negated
 from hidet.frontends.script.scopes import Scopes
-from hidet.frontends.script.signature import Signature, evaluated_defaults
-from hidet.frontends.script.syntax_analysis import are_assigned, exit_in, leaves, read_names
+from hidet.frontends.script.signature import bind
+from hidet.frontends.script.syntax_analysis import always_exits, are_assigned, exit_in, read_names
 from hidet.frontends.script.tensors import Pointer, Tensor
 from hidet.frontends.script.tracing import current, insert
 from hidet.frontends.script.types import (
@@ -32,10 +32,10 @@ from hidet.frontends.script.warps import WarpGroups
 
 
 class Statements(Loops):
-    """Executes the statements of one function."""
+    """Executes the statements of a function."""
 
-    def run(self, statements: Sequence[ast.stmt]) -> Left | None:
-        """Execute statements; return how they ended early, if all paths did."""
+    def run(self, statements: Sequence[ast.stmt]) -> Ended | None:
+        """Execute statements; return how they ended if all paths exited."""
         outer, tail, taken = self.rest, self.exits.tail, self.exits.taken
         left = None
         for number, statement in enumerate(statements):
@@ -46,24 +46,20 @@ class Statements(Loops):
                 self.rest = (*outer, after)
             self.exits.taken, self.exits.tail = {}, tail and not after
             left = self.execute(statement)
-            ways = list(self.exits.taken)
+            pending = list(self.exits.taken)
             taken.update(self.exits.taken)
             self.exits.taken, self.exits.tail = taken, tail
             if left is not None or not after:
                 break
-            if ways:
+            if pending:
                 self.rest = outer
-                left = self.guarded(ways, statement, lambda after=after: self.run(after))
+                left = self.guarded(pending, statement, lambda after=after: self.run(after))
                 break
         self.rest = outer
         return left
 
-    def execute(self, statement: ast.stmt) -> Left | None:
-        """Execute one statement.
-
-        Raises:
-            ScriptError: something is wrong with it; the error shows where.
-        """
+    def execute(self, statement: ast.stmt) -> Ended | None:
+        """Execute one statement."""
         current().set_line(self.source.file, self.source.line_of(statement))
         with self.source.at(statement):
             return self.visit(statement)
@@ -71,10 +67,10 @@ class Statements(Loops):
     def _structured(
         self, statement: ast.If, after: Sequence[ast.stmt]
     ) -> tuple[ast.If, Sequence[ast.stmt]]:
-        """Move what comes after `if c: return` into its `else`, where it belongs."""
+        """Move what follows `if c: return` into its `else`."""
         if not after or exit_in(statement) is None:
             return statement, after
-        then_leaves, else_leaves = leaves(statement.body), leaves(statement.orelse)
+        then_leaves, else_leaves = always_exits(statement.body), always_exits(statement.orelse)
         if not then_leaves and not else_leaves:
             return statement, after
         body, orelse = list(statement.body), list(statement.orelse)
@@ -93,7 +89,7 @@ class Statements(Loops):
         arguments: Mapping[str, object],
         returns: ScalarType | None = None,
     ) -> object:
-        """Execute the body of a function with values for its parameters; return what it returns."""
+        """Execute the body of a function; return its result."""
         self.exits = Exits(returns)
         self.rest = (function.body,)
         for name, value in arguments.items():
@@ -104,20 +100,19 @@ class Statements(Loops):
             return self.exits.result(left)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
-        """Define a function of Python whose body becomes a part of the kernel at each call."""
+        """Define a nested function, which is inlined at each call."""
         for decorator in node.decorator_list:
             raise self.source.error(
                 decorator, f"'{node.name}' is decorated in a script", "write a plain 'def'"
             )
-        defaults = evaluated_defaults(node.args, self.evaluate)
-        signature = Signature.of(self.source, node.args, defaults)
+        signature = self.signature(node.args)
         parameters = (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
         types = {each.arg: self._annotation(each.annotation) for each in parameters}
         returns = self._annotation(node.returns)
         captured = self.captured(node)
 
         def function(*values: object, **keywords: object) -> object:
-            given = signature.bind(f"'{node.name}'", values, keywords)
+            given = bind(f"'{node.name}'", signature, values, keywords)
             inner = type(self)(self.source, self.outside, Scopes(captured))
             converted = {
                 name: self._as(value, types.get(name), is_changed=are_assigned(name, node.body))
@@ -130,7 +125,7 @@ class Statements(Loops):
         self.scopes.define(node.name, function)
 
     def _annotation(self, node: ast.expr | None) -> ScalarType | None:
-        """Return the scalar type that an annotation names; other annotations say nothing."""
+        """Return the scalar type of an annotation; other annotations are ignored."""
         kind = None if node is None else self.evaluate(node)
         return (
             None
@@ -139,35 +134,35 @@ class Statements(Loops):
         )
 
     def _as(self, value: object, kind: ScalarType | None, *, is_changed: bool = False) -> object:
-        """Return a value in a type, if there is one."""
+        """Convert a value to a type, if there is one."""
         if kind is None or value is None:
             return value
-        return number_as(value, kind, is_changed=is_changed)
+        return convert_number(value, kind, is_changed=is_changed)
 
     # Simple statements.
 
     def visit_Expr(self, node: ast.Expr) -> None:
-        """Evaluate an expression for what it does."""
+        """Evaluate an expression for its effects."""
         self.evaluate(node.value)
 
     def visit_Pass(self, node: ast.Pass) -> None:
         """Do nothing."""
 
-    def visit_Return(self, node: ast.Return) -> Left:
-        """Leave the function."""
+    def visit_Return(self, node: ast.Return) -> Ended:
+        """Exit the function."""
         value = None if node.value is None else self.evaluate(node.value)
-        return self.exits.leave("return", value)
+        return self.exits.take("return", value)
 
-    def visit_Continue(self, node: ast.Continue) -> Left:
-        """Leave the body of the loop for this iteration."""
-        return self.exits.leave("continue")
+    def visit_Continue(self, node: ast.Continue) -> Ended:
+        """Exit the iteration."""
+        return self.exits.take("continue")
 
-    def visit_Break(self, node: ast.Break) -> Left:
-        """Leave the loop."""
-        return self.exits.leave("break")
+    def visit_Break(self, node: ast.Break) -> Ended:
+        """Exit the loop."""
+        return self.exits.take("break")
 
     def visit_Assert(self, node: ast.Assert) -> None:
-        """Check what is known when the script is defined; the kernel checks what it knows."""
+        """Check a condition at compile time, or emit an assertion."""
         value = self.condition(node.test)
         known = not isinstance(value, Scalar)
         if known and value:
@@ -190,22 +185,22 @@ class Statements(Loops):
 
     # Branches.
 
-    def visit_If(self, node: ast.If) -> Left | None:
-        """Execute one side of a branch, or make one of the kernel."""
+    def visit_If(self, node: ast.If) -> Ended | None:
+        """Execute one side of a branch, or emit a run-time branch."""
         self.rest = (*self.rest, (*node.body, *node.orelse))
         condition = self.condition(node.test)
         self.rest = self.rest[:-1]
         return self._branch(node, condition)
 
-    def visit_With(self, node: ast.With) -> Left | None:
-        """Execute `with warp_groups([0]) as thread:`, a branch for some threads."""
+    def visit_With(self, node: ast.With) -> Ended | None:
+        """Execute `with warp_groups([0]) as thread:`, a branch taken by some threads."""
         first, *others = node.items
         entered = self.evaluate(first.context_expr)
         if not isinstance(entered, WarpGroups):
             raise self.source.error(
                 first.context_expr,
                 f"a script has no 'with' of {describe(entered)}",
-                "only groups of warps are entered: with warp_groups([0]) as thread",
+                "only warp groups are supported: with warp_groups([0]) as thread",
             )
         condition, thread = entered.enter()
         body = node.body
@@ -219,8 +214,8 @@ class Statements(Loops):
         self.scopes.exit()
         return left
 
-    def _branch(self, node: ast.If, condition: object) -> Left | None:
-        """Execute one side of a branch whose condition is known, or make one of the kernel."""
+    def _branch(self, node: ast.If, condition: object) -> Ended | None:
+        """Execute one side of a branch with a known condition, or emit a run-time branch."""
         if not isinstance(condition, Scalar):
             return self.run(node.body if condition else node.orelse)
         sides = [self._side(statements) for statements in (node.body, node.orelse)]
@@ -236,20 +231,22 @@ class Statements(Loops):
         lefts = [left for left in ends if left is not None]
         if len(lefts) < len(ends):
             return None
-        by = lefts[0].by if lefts[0].by == lefts[1].by else None
-        kept = any(left.kept for left in lefts)
-        return Left(by, results[-1] if returned is not None else None, kept)
+        kind = lefts[0].kind if lefts[0].kind == lefts[1].kind else None
+        stored = any(left.stored for left in lefts)
+        return Ended(kind, results[-1] if returned is not None else None, stored)
 
-    def _side(self, statements: Sequence[ast.stmt]) -> tuple[Block, dict[str, object], Left | None]:
-        """Execute a side of a branch of the kernel in a scope of its own."""
+    def _side(
+        self, statements: Sequence[ast.stmt]
+    ) -> tuple[Block, dict[str, object], Ended | None]:
+        """Execute a side of a run-time branch in a scope of its own."""
         with current().arm() as block, self.scope() as scope:
             left = self.run(statements)
         return block, scope, left
 
     def _merged(
-        self, node: ast.If, sides: list[dict[str, object]], ends: list[Left | None]
+        self, node: ast.If, sides: list[dict[str, object]], ends: list[Ended | None]
     ) -> dict[str, tuple[object, object]]:
-        """Return the names that both sides give a value that is read after the branch."""
+        """Return the names to be merged after the branch, with the value of each side."""
         then, otherwise = sides
         merged: dict[str, tuple[object, object]] = {}
         if any(left is not None for left in ends):
@@ -272,14 +269,14 @@ class Statements(Loops):
         return merged
 
     def _returned(
-        self, node: ast.If, blocks: list[Block], ends: list[Left | None]
+        self, node: ast.If, blocks: list[Block], ends: list[Ended | None]
     ) -> tuple[object, object] | None:
-        """Return the values that the sides return, None where they return none."""
-        if any(left is not None and left.kept for left in ends):
+        """Return the values that the sides return, or None."""
+        if any(left is not None and left.stored for left in ends):
             for block, left in zip(blocks, ends, strict=True):
                 if left is not None and left.value is not None:
                     with current().inside(block):
-                        self.exits.keep(left.value)
+                        self.exits.store_result(left.value)
             return None
         values = [None if left is None else left.value for left in ends]
         if values[0] is None and values[1] is None:
@@ -294,7 +291,7 @@ class Statements(Loops):
     def _insert_branch(
         self, condition: Scalar, blocks: list[Block], pairs: list[tuple[object, object]]
     ) -> list[Scalar]:
-        """Insert a branch with a result for each pair of values."""
+        """Insert a branch with one result per pair of values."""
         yielded: list[list[Scalar]] = [[], []]
         kinds: list[ScalarType] = []
         for pair in pairs:

@@ -1,4 +1,4 @@
-"""What the syntax of a script tells: names that are assigned and read, exits, what is refused."""
+"""Queries on syntax trees: assigned and read names, exits, unsupported statements."""
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence
@@ -7,7 +7,7 @@ from functools import cache
 
 @cache
 def assigned_names(code: ast.AST) -> frozenset[str]:
-    """Return the names that a statement, or one inside it, assigns; without those of `for`."""
+    """Return the names that a statement assigns, nested ones included, without `for` targets."""
     return frozenset(_assigned(code))
 
 
@@ -24,7 +24,7 @@ def _assigned(code: ast.AST) -> Iterator[str]:
 
 
 def names_of(target: ast.expr) -> Iterator[str]:
-    """Give the names that a target of an assignment binds."""
+    """Yield the names that an assignment target binds."""
     match target:
         case ast.Name():
             yield target.id
@@ -39,7 +39,7 @@ def names_of(target: ast.expr) -> Iterator[str]:
 
 @cache
 def read_names(statement: ast.stmt) -> frozenset[str]:
-    """Return the names that a statement, or one inside it, reads."""
+    """Return the names that a statement reads, nested ones included."""
     found: set[str] = set()
     for node in ast.walk(statement):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
@@ -51,7 +51,7 @@ def read_names(statement: ast.stmt) -> frozenset[str]:
 
 @cache
 def changed_names(code: ast.AST) -> frozenset[str]:
-    """Return the names of which a statement, or one inside it, assigns a part: `v.x`, `v[i]`."""
+    """Return the names of which a statement assigns a component: `v.x`, `v[i]`."""
     return frozenset(
         node.value.id
         for node in ast.walk(code)
@@ -62,27 +62,27 @@ def changed_names(code: ast.AST) -> frozenset[str]:
 
 
 def are_changed(name: str, statements: Iterable[ast.stmt]) -> bool:
-    """Whether one of the statements assigns a name, or a part of what it stands for."""
+    """Return whether any statement assigns a name or a component of it."""
     return any(name in assigned_names(each) or name in changed_names(each) for each in statements)
 
 
 def are_assigned(name: str, statements: Iterable[ast.stmt]) -> bool:
-    """Whether one of the statements assigns a name."""
+    """Return whether any statement assigns a name."""
     return any(name in assigned_names(statement) for statement in statements)
 
 
-def leaves(statements: Sequence[ast.stmt]) -> bool:
-    """Whether the last of some statements always leaves the loop's body or the function."""
+def always_exits(statements: Sequence[ast.stmt]) -> bool:
+    """Return whether the last statement always exits the loop body or the function."""
     if not statements:
         return False
     last = statements[-1]
     if isinstance(last, ast.If):
-        return leaves(last.body) and leaves(last.orelse)
+        return always_exits(last.body) and always_exits(last.orelse)
     return isinstance(last, ast.Return | ast.Continue | ast.Break)
 
 
 def exit_in(statement: ast.stmt) -> ast.stmt | None:
-    """Return a `return`, or a `continue` or `break` of the loop around, inside a statement."""
+    """Return a `return`, or a `continue` or `break` of the enclosing loop, inside a statement."""
     match statement:
         case ast.Return() | ast.Continue() | ast.Break():
             return statement
@@ -97,8 +97,8 @@ def exit_in(statement: ast.stmt) -> ast.stmt | None:
             return None
 
 
-def picked_paths(statements: Iterable[ast.stmt], index: str) -> Iterator[tuple[str, ...]]:
-    """Give what is subscripted by a name, as `sizes[i]` or `self.sizes[i + 1]`: its dotted path."""
+def subscripted_paths(statements: Iterable[ast.stmt], index: str) -> Iterator[tuple[str, ...]]:
+    """Yield the dotted paths that a name subscripts, as in `sizes[i]` or `self.sizes[i + 1]`."""
     for statement in statements:
         for node in ast.walk(statement):
             if isinstance(node, ast.Subscript) and any(
@@ -110,7 +110,7 @@ def picked_paths(statements: Iterable[ast.stmt], index: str) -> Iterator[tuple[s
 
 
 def _path(node: ast.expr) -> tuple[str, ...] | None:
-    """Return the names of `a.b.c`, None for any other expression."""
+    """Return the names of `a.b.c`, or None for any other expression."""
     match node:
         case ast.Name():
             return (node.id,)
@@ -122,24 +122,25 @@ def _path(node: ast.expr) -> tuple[str, ...] | None:
 
 
 REFUSED: dict[type[ast.AST], tuple[str, str]] = {
-    ast.AsyncFunctionDef: ("'async def'", "threads wait for each other by syncthreads()"),
+    ast.AsyncFunctionDef: ("'async def'", "synchronize threads by syncthreads()"),
     ast.ClassDef: ("'class'", "define it outside, and use its objects here"),
-    ast.Delete: ("'del'", "leave it out; a name ends with the block that it stands in"),
+    ast.Delete: ("'del'", "leave it out; a name ends with its block"),
     ast.Global: ("'global'", "write to a tensor, or let a function return the value"),
-    ast.Import: ("'import'", "import at the top of the file"),
-    ast.ImportFrom: ("'import'", "import at the top of the file"),
+    **dict.fromkeys((ast.Import, ast.ImportFrom), ("'import'", "import at the top of the file")),
     ast.Match: ("'match'", "use 'if' and 'elif'"),
     ast.Nonlocal: ("'nonlocal'", "write to a tensor, or let the function return the value"),
     ast.Raise: ("'raise'", "check by 'assert'; a kernel has no exceptions"),
-    ast.Try: ("'try'", "check by 'assert'; a kernel has no exceptions"),
-    ast.TryStar: ("'try'", "check by 'assert'; a kernel has no exceptions"),
-    ast.Yield: ("'yield'", "return a value, or call a function for each"),
-    ast.YieldFrom: ("'yield'", "return a value, or call a function for each"),
+    **dict.fromkeys(
+        (ast.Try, ast.TryStar), ("'try'", "check by 'assert'; a kernel has no exceptions")
+    ),
+    **dict.fromkeys(
+        (ast.Yield, ast.YieldFrom), ("'yield'", "return a value, or call a function for each")
+    ),
 }
-"""For each statement and expression that a script cannot contain its words, and what is right."""
+"""The name of each unsupported statement or expression, and a hint."""
 
 
 def refusal(node: ast.AST) -> tuple[str, str | None]:
-    """Return what is wrong with a node that a script cannot contain, and what would be right."""
+    """Return the message and the hint about an unsupported node."""
     words, hint = REFUSED.get(type(node), (type(node).__name__, None))
     return f"a script has no {words}", hint

@@ -1,9 +1,8 @@
-"""Tensor cores in scripts: products of a warp and of a warp group, and the loads that feed them."""
+"""Tensor cores in scripts: mma of a warp, wgmma of a warp group, and loads of their operands."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import prod
 from typing import cast
 
@@ -19,7 +18,7 @@ from hidet.dialects.shaped import memref_type
 from hidet.dialects.task.layout import map_of
 from hidet.errors import ScriptError
 from hidet.frontends.script.instructions import instruction, known_number, operand_at
-from hidet.frontends.script.memory import run_of
+from hidet.frontends.script.memory import consecutive_registers
 from hidet.frontends.script.messages import describe
 from hidet.frontends.script.scalars import Scalar, convert, index_of
 from hidet.frontends.script.tensors import Pointer, Tensor, address_of
@@ -30,7 +29,7 @@ from hidet.rewriting.builder import KernelBuilder
 
 
 class _ByName(type):
-    """Gives a class a function for each product of a warp that the instruction table has."""
+    """Gives `MmaConfig` a function per entry of the instruction table."""
 
     def __getattr__(cls, name: str) -> Callable[[], MmaConfig]:
         if name not in MMA_SYNC:
@@ -41,99 +40,52 @@ class _ByName(type):
         return [*super().__dir__(), *MMA_SYNC]
 
 
-@dataclass(frozen=True)
 class MmaConfig(metaclass=_ByName):
-    """A product that the tensor cores compute for a warp: C += A * B.
+    """A matrix multiply-accumulate of a warp: C += A * B.
 
-    `MmaConfig.m16n8k16_f16_f32()` has A of 16 x 16 and B of 16 x 8 elements in f16, C of 16 x 8 in
-    f32. The maps say which lane holds which elements, in which order: `a_load_map.on(lane)`.
+    `MmaConfig.m16n8k16_f16_f32()` has f16 operands A of 16 x 16 and B of 16 x 8, and C of 16 x 8 in
+    f32. The maps assign fragment elements to lanes: `a_load_map.on(lane)`.
 
     Attributes:
-        instruction: the entry of the instruction table.
+        name: the shape and the types, `m16n8k16_f16_f32`.
+        input_dtype: the element type of A and B, `f16`.
+        output_dtype: the element type of C, `f32`.
+        required_arch: the minimum compute capability, as (8, 0).
+        a_elements: the number of elements of A per lane.
     """
 
-    instruction: MmaInstruction
+    def __init__(self, instruction: MmaInstruction) -> None:
+        self.name: str = instruction.name
+        self.m, self.n, self.k = instruction.shape
+        _, self.input_dtype, self.output_dtype = self.name.split("_")
+        self.required_arch: tuple[int, int] = divmod(instruction.arch, 10)
+        self._operands = {operand.name: operand for operand in instruction.operands}
+        self.a_load_map = self.load_a_map = self._fragment("a")
+        self.b_load_map = self.load_b_map = self._fragment("b")
+        self.c_store_map = self.store_c_map = self._fragment("c")
+        self.a_elements: int = self.a_load_map.tasks_per_worker
+        self.b_elements: int = self.b_load_map.tasks_per_worker
+        self.c_elements: int = self.c_store_map.tasks_per_worker
 
     @staticmethod
     def all() -> list[MmaConfig]:
-        """Return all products that there are."""
+        """Return all configurations."""
         return [MmaConfig(instruction) for instruction in MMA_SYNC.values()]
 
-    @property
-    def name(self) -> str:
-        """Shape and types, `m16n8k16_f16_f32`."""
-        return self.instruction.name
-
-    @property
-    def m(self) -> int:
-        """The rows of A and C."""
-        return self.instruction.shape[0]
-
-    @property
-    def n(self) -> int:
-        """The columns of B and C."""
-        return self.instruction.shape[1]
-
-    @property
-    def k(self) -> int:
-        """The columns of A, the rows of B."""
-        return self.instruction.shape[2]
-
-    @property
-    def input_dtype(self) -> str:
-        """The type of the elements of A and B by name, `f16`."""
-        return self.name.split("_")[1]
-
-    @property
-    def output_dtype(self) -> str:
-        """The type of the elements of C by name, `f32`."""
-        return self.name.split("_")[2]
-
-    @property
-    def required_arch(self) -> tuple[int, int]:
-        """The first compute capability that has it, as (8, 0)."""
-        return divmod(self.instruction.arch, 10)
-
-    @property
-    def a_load_map(self) -> TaskMap:
-        """Which lane holds which elements of A, of shape (m, k)."""
-        return self._fragment("a")
-
-    @property
-    def b_load_map(self) -> TaskMap:
-        """Which lane holds which elements of B, of shape (k, n)."""
-        return self._fragment("b")
-
-    @property
-    def c_store_map(self) -> TaskMap:
-        """Which lane holds which elements of C, of shape (m, n)."""
-        return self._fragment("c")
-
-    load_a_map, load_b_map, store_c_map = a_load_map, b_load_map, c_store_map
-
-    @property
-    def a_elements(self) -> int:
-        """How many elements of A a lane holds."""
-        return self.a_load_map.tasks_per_worker
-
-    @property
-    def b_elements(self) -> int:
-        """How many elements of B a lane holds."""
-        return self.b_load_map.tasks_per_worker
-
-    @property
-    def c_elements(self) -> int:
-        """How many elements of C a lane holds."""
-        return self.c_store_map.tasks_per_worker
-
     def operand(self, name: str) -> Operand:
-        """Return the entry of the instruction table for `a`, `b` or `c`."""
-        return next(operand for operand in self.instruction.operands if operand.name == name)
+        """Return the operand `a`, `b` or `c` of the instruction."""
+        return self._operands[name]
 
     def _fragment(self, name: str) -> TaskMap:
-        fragment = self.operand(name).fragment
+        fragment = self._operands[name].fragment
         assert fragment is not None
         return fragment
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, MmaConfig) and self.name == other.name
+
+    def __hash__(self) -> int:
+        return hash(self.name)
 
     def __str__(self) -> str:
         return f"MmaConfig.{self.name}()"
@@ -142,17 +94,14 @@ class MmaConfig(metaclass=_ByName):
 
 
 def mma_sync(config: object, a_addr: object, b_addr: object, c_addr: object) -> None:
-    """Compute C += A * B by the tensor cores. All lanes of the warp take part.
+    """Compute C += A * B on tensor cores. All lanes of the warp take part.
 
     Args:
-        config: shapes and types, such as `MmaConfig.m16n8k16_f16_f32()`.
-        a_addr: the elements of A that this lane holds, neighbours in registers, by the address of
-            the first, `~regs_a[i, 0]`, or as a whole tensor.
+        config: the shape and the types, such as `MmaConfig.m16n8k16_f16_f32()`.
+        a_addr: the elements of A that this lane holds, adjacent in registers: the address of the
+            first, `~regs_a[i, 0]`, or a whole tensor.
         b_addr: those of B.
         c_addr: those of C.
-
-    Raises:
-        ScriptError: an operand is not what the product takes.
     """
     if not isinstance(config, MmaConfig):
         raise ScriptError(
@@ -179,29 +128,25 @@ def ldmatrix(
 ) -> None:
     """Load 1, 2 or 4 matrices of 8 rows of 16 bytes from shared memory. All lanes take part.
 
-    Lane i gives the address of row i % 8 of matrix i / 8, and receives 4 bytes of each matrix: of
-    16-bit elements columns i % 4 * 2 and the next one of row i / 4; with `trans` these rows of that
-    column.
+    Lane i passes the address of row i % 8 of matrix i / 8 and receives 4 bytes of each matrix: for
+    16-bit elements, columns i % 4 * 2 and i % 4 * 2 + 1 of row i / 4; transposed with `trans`.
 
     Args:
-        regs: where the elements go: a tensor in registers, or the address of one of its elements;
-            all elements from there to the end of the last dimension are loaded, 4 bytes for each
-            matrix. Or a list of neighbouring registers of 4 bytes, such as those of a `view`.
+        regs: the destination: a tensor in registers, or the address of an element, from which to
+            the end of the last dimension registers are filled, 4 bytes per matrix. Or a list of
+            adjacent 4-byte registers, such as those of a `view`.
         smem_addr: the address of the row.
-        shared_space_addr: whether the address is a number of shared memory; it never is here.
-        trans: whether each matrix is transposed on the way.
-
-    Raises:
-        ScriptError: an operand is not what the instruction takes.
+        shared_space_addr: not supported; whether the address is a 32-bit shared-space integer.
+        trans: whether each matrix is transposed.
     """
     if shared_space_addr:
         raise ScriptError(
-            "ldmatrix takes an address in shared memory, not the number of one",
+            "ldmatrix takes an address in shared memory, not a shared-space integer",
             hint="leave shared_space_addr out",
         )
     count = _count_from(regs)
     if isinstance(regs, list | tuple):
-        run = run_of(cast("list[object]", regs))
+        run = consecutive_registers(cast("list[object]", regs))
         regs, count = run or (cast("object", regs), 0)
     if not isinstance(regs, Tensor | Pointer):
         raise ScriptError(
@@ -232,7 +177,7 @@ def ldmatrix(
 
 
 def _count_from(regs: object) -> int:
-    """Return how many elements there are in a tensor, or from an address to the end of its row."""
+    """Return the number of elements of a tensor, or from an address to the end of its row."""
     if not isinstance(regs, Tensor | Pointer):
         return 0
     if isinstance(regs, Tensor) and regs.part is not None:
@@ -248,27 +193,22 @@ def _count_from(regs: object) -> int:
 
 
 MAX_PENDING_PRODUCTS = 7
-"""So many groups of products may be under way (PTX ISA, wgmma.wait_group)."""
+"""The most pending wgmma groups (PTX ISA, wgmma.wait_group)."""
 
 
-# Products of warp groups.
 def matrix_descriptor(
     address: object, swizzle: object = 128, stride: object = None, leading: object = 16
 ) -> Scalar:
-    """Return the number by which `wgmma_async` finds a matrix in shared memory.
+    """Return the descriptor of a matrix in shared memory, for `wgmma_async`.
 
-    The matrix lies in rows of as many bytes as the swizzle has, eight of which are a group. Along a
-    row the next 16 elements of 16 bits are at the descriptor plus 2 (PTX ISA, Matrix Descriptor).
+    Rows are as long as the swizzle, and groups consist of eight rows. Along a row the next 16
+    elements of 16 bits are at the descriptor plus 2 (PTX ISA, Matrix Descriptor).
 
     Args:
-        address: the address of the first element; groups start at multiples of their size.
-        swizzle: the bytes of the swizzle, that of the tensor map which has brought the matrix.
-        stride: the bytes from one group of eight rows to the next, dense if left out.
-        leading: the bytes between blocks along the other dimension, where rows do not fit into the
-            swizzle.
-
-    Raises:
-        ScriptError: there is no such matrix.
+        address: the address of the first element; groups are aligned to their size.
+        swizzle: the swizzle in bytes, that of the tensor map that loaded the matrix.
+        stride: the byte distance of groups of eight rows, dense by default.
+        leading: the byte distance of blocks along the other dimension, if rows exceed the swizzle.
     """
     (operand,) = cuda.DESCRIPTOR.operands
     element = operand_at("matrix_descriptor", operand, address, 1)
@@ -291,29 +231,26 @@ def wgmma_async(
     trans_a: object = False,
     trans_b: object = False,
 ) -> None:
-    """Begin to multiply 64 x k by k x n elements, k of 32 bytes: `c = a * b`, or `c += a * b`.
+    """Issue an asynchronous 64 x n x k GEMM, k of 32 bytes: `c = a * b`, or `c += a * b`.
 
-    All threads of a warp group take part. The accumulators are left alone until `wgmma_wait_group`.
+    All threads of a warp group take part. Accumulators are not accessed until `wgmma_wait_group`.
 
     Args:
-        config: shape and types, `m64n256k16_f16_f32` (`hidet.arch.hopper.WGMMA`).
-        a_expr: the descriptor of a, whose elements along k are neighbours.
-        c_addr: n / 2 registers of each thread: `register_tensor('float32', layout=tile)`, where
-            tile is the task mapping `wgmma_accumulator(n)` or a product that ends in it; or an
-            array `register_tensor('float32', [n // 2])`.
-        b_desc: the descriptor of b, whose elements along k are neighbours.
-        scale_d: whether c is added to; else it is only written.
+        config: the shape and the types, `m64n256k16_f16_f32` (`hidet.arch.hopper.WGMMA`).
+        a_expr: the descriptor of A, K-major.
+        c_addr: n / 2 registers per thread: `register_tensor('float32', layout=tile)`, whose layout
+            is `wgmma_accumulator(n)` or a composition that ends in it, or
+            `register_tensor('float32', [n // 2])`.
+        b_desc: the descriptor of B, K-major.
+        scale_d: whether to accumulate; else c is overwritten.
         scale_a: 1.
         scale_b: 1.
-        trans_a: whether the elements of a along m are neighbours instead; not of tf32.
-        trans_b: whether the elements of b along n are neighbours instead; not of tf32.
-
-    Raises:
-        ScriptError: there is no such instruction, or an operand is not what it takes.
+        trans_a: whether A is M-major; not for tf32.
+        trans_b: whether B is N-major; not for tf32.
     """
     if not isinstance(config, str) or config not in WGMMA:
         raise ScriptError(
-            f"there is no product {describe(config)}", hint=f"there is {', '.join(WGMMA)}"
+            f"there is no wgmma {describe(config)}", hint=f"there is {', '.join(WGMMA)}"
         )
     if scale_a != 1 or scale_b != 1:
         raise ScriptError(
@@ -352,24 +289,23 @@ wgmma_wait_group = instruction(
     "wgmma_wait_group",
     cuda.WgmmaWaitOp,
     "N",
-    summary="""Wait until no more than so many groups of products are under way.
+    summary="""Wait until at most N groups of wgmmas are pending.
 
-    After a wait for all of them, 0, accumulators may be read. After another one, those that are
-    read come to `wgmma_fence_operand` first.
+    After N = 0 accumulators may be read; otherwise only after `wgmma_fence_operand`.
     """,
     pending=range(MAX_PENDING_PRODUCTS + 1),
 )
 
 
 def wgmma_fence_operand(c_addr: object) -> None:
-    """Keep what is done with accumulators behind the wait that stands before this line."""
+    """Keep the compiler from moving accesses to accumulators above the preceding wait."""
     (operand,) = cuda.FENCE_OPERAND.operands
     element = operand_at("wgmma_fence_operand", operand, c_addr, 1)
     _fence_operand(current(), element.memref)
 
 
 def fence_accumulators(kernel: cuda.KernelOp) -> None:
-    """Put a fence for each accumulator that exists there behind each wait for all products."""
+    """Insert a fence for each live accumulator after each wait for all wgmmas."""
     waits = [op for op in kernel.body.walk() if isinstance(op, cuda.WgmmaWaitOp)]
     for wait in waits:
         if wait.pending.value.data == 0:
@@ -380,7 +316,7 @@ def fence_accumulators(kernel: cuda.KernelOp) -> None:
 
 
 def _accumulators_before(op: Operation | None) -> list[SSAValue]:
-    """Return the arrays that products write, of those that are allocated before an operation."""
+    """Return the accumulators that are allocated before an operation."""
     found: list[SSAValue] = []
     while op is not None and op.parent is not None:
         for other in op.parent.ops:
@@ -395,7 +331,7 @@ def _accumulators_before(op: Operation | None) -> list[SSAValue]:
 
 
 def _fence_operand(builder: KernelBuilder, memory: SSAValue) -> list[cuda.WgmmaFenceOperandOp]:
-    """Insert the fences of an array, one for each of its rows; of a tile, one."""
+    """Insert the fences of an array, one per row; one for a tile."""
     kind = memref_type(memory)
     *rows, count = kind.get_shape()
     if cuda.space_of(kind) is cuda.Space.REGISTER:

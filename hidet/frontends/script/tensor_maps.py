@@ -1,4 +1,4 @@
-"""Parameters of kernels that boxes are copied from and to: `tensor_map(f16[m, k], box=(8, 64))`."""
+"""Tensor maps, parameters of kernels for TMA: `tensor_map(f16[m, k], box=(8, 64))`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,23 +15,22 @@ from hidet.frontends.script.types import TensorType
 
 @dataclass(frozen=True)
 class TensorMapType:
-    """The type of a parameter that boxes are copied from and to by TMA.
+    """The type of a kernel parameter that TMA copies boxes from and to.
 
         def kernel(a: tensor_map(f16[m, k], box=(128, 64), swizzle=128)): ...
 
-    The caller passes a tensor of this shape, whose last dimension is dense and whose other strides
-    are multiples of 16 bytes. The driver encodes the map once for each address, by
-    cuTensorMapEncodeTiled (CUDA driver API, Tensor Map Object Management), and hands it to the
-    kernel as a `__grid_constant__` parameter, where the instruction reads it (PTX ISA,
-    cp.async.bulk.tensor). `tma_load` and `tma_store` take it.
+    The caller passes a tensor of this shape. Its last dimension is dense and its other strides are
+    multiples of 16 bytes. The driver encodes the map once per address, by cuTensorMapEncodeTiled
+    (CUDA driver API, Tensor Map Object Management), and passes it as a `__grid_constant__`
+    parameter (PTX ISA, cp.async.bulk.tensor). `tma_load` and `tma_store` take it.
 
     Attributes:
-        tensor: the tensor, `f16[m, k]`, of up to 5 dimensions.
-        box: the extents of what one copy moves, up to 256 each, in the order of the dimensions.
-            A row of the box has a multiple of 16 bytes, and fits into the swizzle.
-        swizzle: 0, 32, 64 or 128: the bytes within which the 16-byte pieces of a row are permuted,
-            so that pieces above each other lie in different banks (PTX ISA, Swizzling Modes). It is
-            that of the matrix descriptor which reads the box.
+        tensor: the tensor type, `f16[m, k]`, of up to 5 dimensions.
+        box: the extents of one copy, up to 256 each. A row of the box is a multiple of 16 bytes and
+            at most as long as the swizzle.
+        swizzle: 0, 32, 64 or 128: the span in bytes within which 16-byte chunks of a row are
+            permuted to avoid bank conflicts (PTX ISA, Swizzling Modes). The matrix descriptor that
+            reads the box has the same swizzle.
     """
 
     tensor: TensorType
@@ -40,21 +39,17 @@ class TensorMapType:
 
     @property
     def ir(self) -> TensorMapAttr:
-        """The type of the parameter in the IR."""
+        """The parameter type in the IR."""
         tensor = builtin.TensorType(self.tensor.element.ir, self.tensor.shape)
         return TensorMapAttr(tensor, self.extents, self.swizzle)
 
     @property
     def extents(self) -> tuple[int, ...]:
-        """The extents of the box; raises ScriptError where one is none."""
+        """The checked extents of the box."""
         return tuple(map(_extent, self.box))
 
     def check(self) -> None:
-        """Check that TMA can move such boxes.
-
-        Raises:
-            ScriptError: it cannot.
-        """
+        """Check that TMA supports such boxes."""
         size = max(self.tensor.element.bits // 8, 1)
         problem = box_problem(self.tensor.shape, self.extents, size, self.swizzle)
         if problem is not None:
@@ -78,12 +73,7 @@ def _extent(extent: object) -> int:
 
 @dataclass(frozen=True)
 class TensorMap:
-    """A tensor map in a kernel.
-
-    Attributes:
-        ssa: the parameter in the IR.
-        type: its type.
-    """
+    """A tensor map in a kernel."""
 
     ssa: SSAValue
     type: TensorMapType

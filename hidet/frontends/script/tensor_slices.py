@@ -1,4 +1,4 @@
-"""Parts of tensors, `a[z, m:, k:]` and `a[i]`, and reads and writes that keep to the bounds."""
+"""Slices of tensors, `a[z, m:, k:]` and `a[i]`, and bounds-checked accesses."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -26,16 +26,12 @@ from hidet.frontends.script.tracing import current
 
 
 def is_part(tensor: Tensor, indices: Sequence[object]) -> bool:
-    """Return whether indices name a part of a tensor, and no element."""
+    """Return whether indices name a slice, not an element."""
     return 0 < len(indices) < len(tensor.shape) or any(isinstance(i, slice) for i in indices)
 
 
 def part_of(tensor: Tensor, indices: Sequence[object]) -> Tensor:
-    """Return a part of a tensor; what has no index is whole.
-
-    Raises:
-        ScriptError: there are more indices than dimensions, or a slice has a step.
-    """
+    """Return a slice of a tensor; missing indices select the whole dimension."""
     given = [*indices, *[slice(None)] * (len(tensor.shape) - len(indices))]
     check_rank(tensor, [0 if isinstance(index, slice) else index for index in given])
     starts: list[Index] = []
@@ -50,7 +46,7 @@ def part_of(tensor: Tensor, indices: Sequence[object]) -> Tensor:
         if step is not None:
             raise ScriptError(
                 f"a slice of {describe(tensor)} has a step",
-                hint="it goes from one bound to another",
+                hint="strided slices are not supported",
             )
         starts.append(start)
         kept.append(dim)
@@ -66,12 +62,8 @@ def part_of(tensor: Tensor, indices: Sequence[object]) -> Tensor:
     )
 
 
-def moved(pointer: Pointer, indices: Sequence[object]) -> Pointer:
-    """Return `~p[i]`.
-
-    Raises:
-        ScriptError: there are several indices, or one that is no integer.
-    """
+def offset_by(pointer: Pointer, indices: Sequence[object]) -> Pointer:
+    """Return the address `~p[i]`."""
     if len(indices) != 1:
         raise ScriptError(
             f"{len(indices)} indices for {describe(pointer)}, which takes one",
@@ -84,11 +76,7 @@ def moved(pointer: Pointer, indices: Sequence[object]) -> Pointer:
 
 
 def _bound(value: object, default: Index) -> Index:
-    """Return a bound of a slice.
-
-    Raises:
-        ScriptError: it is no integer, or counts from the end.
-    """
+    """Return a bound of a slice, a non-negative integer."""
     if value is None:
         return default
     if not is_integer(value) or (isinstance(value, int) and value < 0):
@@ -99,7 +87,7 @@ def _bound(value: object, default: Index) -> Index:
 
 
 def read(tensor: Tensor, index: object, protected: bool = True) -> Scalar:
-    """Execute `tensor.read(indices, protected=True)`: an element, zero outside of the tensor."""
+    """Execute `tensor.read(indices, protected=True)`: load an element, or 0 out of bounds."""
     indices = as_indices(index)
     condition = inside(tensor, indices) if protected else True
     if not isinstance(condition, Scalar):
@@ -112,7 +100,7 @@ def read(tensor: Tensor, index: object, protected: bool = True) -> Scalar:
 
 
 def write(tensor: Tensor, index: object, value: object, protected: bool = True) -> None:
-    """Execute `tensor.write(indices, value, protected=True)`, which does nothing outside."""
+    """Execute `tensor.write(indices, value, protected=True)`: store unless out of bounds."""
     indices = as_indices(index)
     condition = inside(tensor, indices) if protected else True
     if not isinstance(condition, Scalar):
@@ -123,7 +111,7 @@ def write(tensor: Tensor, index: object, value: object, protected: bool = True) 
 
 
 def inside(tensor: Tensor, indices: Sequence[object]) -> object:
-    """Return whether indices lie inside of a tensor; of a part, of the whole that it is of."""
+    """Return whether indices are in bounds; of a slice, in those of its tensor."""
     check_rank(tensor, indices)
     if tensor.part is not None:
         return inside(tensor.part.tensor, tensor.part.indices(indices))
@@ -138,20 +126,12 @@ def lanes_of(pointer: Pointer) -> Lanes:
 
 
 def lane_at(lanes: Lanes, name: str) -> Pointer:
-    """Return the address of the element of a vector that is called so.
-
-    Raises:
-        ScriptError: it has fewer elements.
-    """
+    """Return the address of a named element of a vector."""
     return address_of(lanes, [LANES.index(name)])
 
 
 def attribute_of(base: object, name: str) -> object:
-    """Return an attribute of what Python knows, of a tensor, or of a vector in memory.
-
-    Raises:
-        ScriptError: a value of the kernel has no such attribute.
-    """
+    """Return an attribute of a Python value, a tensor, or a vector in memory."""
     match base:
         case Lanes() if name in LANES:
             return load_at(lane_at(base, name))
@@ -173,4 +153,4 @@ def attribute_of(base: object, name: str) -> object:
 
 
 ACCESSES = {"read": read, "write": write}
-"""The methods of tensors."""
+"""The methods of tensors that accept several indices."""

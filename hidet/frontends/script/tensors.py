@@ -1,4 +1,4 @@
-"""Tensors and pointers of the kernel, and the accesses to their elements."""
+"""Tensors and pointers of a kernel, and accesses to their elements."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from hidet.frontends.script.messages import Value, describe
 from hidet.frontends.script.scalars import Index, Scalar, as_index, convert, index_of, is_integer
 from hidet.frontends.script.tracing import current, insert
 from hidet.frontends.script.types import ElementType, OfElements, VectorType
-from hidet.frontends.script.variables import marked
+from hidet.frontends.script.variables import mark_sign
 from hidet.frontends.script.vectors import Vector
 from hidet.mapping import SwizzledLayout, TaskMap, repeat
 
@@ -32,14 +32,14 @@ class Tensor(Value, OfElements):
 
     Attributes:
         memory: the memref in the IR.
-        dtype: the type of its elements. Those of a vector are neighbours in the memref, along a
-            last dimension of their own if the tensor is not behind a pointer.
-        shape: its extents as the script sees them, known now or when the kernel runs.
-        layout: how an index becomes indices of the memref; None takes it as it is.
-        start: for a tensor behind a pointer, the first element of the memref.
-        swizzle: how elements trade places before all else, None where they do not.
-        base: where it begins in the memref, if it is a part of one.
-        part: for a part of another tensor that indices have made, which.
+        dtype: the element type. The lanes of a vector are the last dimension of the memref, unless
+            the tensor is accessed through a pointer.
+        shape: the extents that the script sees, known at compile time or at run time.
+        layout: maps indices to indices of the memref; None is the identity.
+        start: the first element in the memref, of a tensor behind a pointer.
+        swizzle: the permutation of elements that applies before the layout, or None.
+        base: the offsets of a tensor that is a window of its memref.
+        part: the slice that the tensor is, or None.
     """
 
     memory: SSAValue
@@ -53,7 +53,7 @@ class Tensor(Value, OfElements):
 
     @property
     def pointer(self) -> Pointer | None:
-        """The address of the first element, where it leads to the others; else None."""
+        """The address of the first element if the elements are consecutive, else None."""
         if self.part is not None:
             return None
         if self.start is not None:
@@ -64,27 +64,23 @@ class Tensor(Value, OfElements):
         return Pointer(self.memory, self.dtype, self.base or first)
 
     def __getitem__(self, indices: object) -> Scalar:
-        """Load an element, where a function of Python has the tensor."""
+        """Load an element, in a Python function."""
         return load_at(address_of(self, as_indices(indices)))
 
     def __setitem__(self, indices: object, value: object) -> None:
-        """Store an element, where a function of Python has the tensor."""
+        """Store an element, in a Python function."""
         store_at(value, address_of(self, as_indices(indices)))
 
     __iter__ = None
 
     def on(self, worker: object, *, bound: object = None) -> Iterable[tuple[Index, ...]]:
-        """Return the elements of a register tile that a worker holds, for a loop of the kernel.
-
-        Raises:
-            ScriptError: the tensor is not spread over threads.
-        """
+        """Return the elements of a register tile that a worker holds, for a loop of the kernel."""
         from hidet.frontends.script.iterables import tasks_of
 
         layout = layout_of(self)
         if layout is None:
             raise ScriptError(
-                f"{describe(self)} is not spread over threads",
+                f"{describe(self)} is not distributed over threads",
                 hint="loop over the tasks of a mapping: mapping.on(threadIdx.x)",
             )
         tasks = tasks_of(layout, "on", worker, bound=bound, tile=self)
@@ -101,17 +97,17 @@ LANES = "xyzw"
 
 @dataclass(frozen=True, repr=False)
 class Lanes(Tensor):
-    """The elements of a vector in memory, `t[i]` in `t[i].x = v`."""
+    """The elements of a vector in memory: `t[i]` in `t[i].x = v`."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a tensor: `a[z, m:, k:]`.
+    """A slice of a tensor: `a[z, m:, k:]`.
 
     Attributes:
-        tensor: the whole.
-        starts: for each of its dimensions where the part begins, or the only index there.
-        kept: the dimensions that the part has.
+        tensor: the tensor that is sliced.
+        starts: the start of the slice, or the only index, along each of its dimensions.
+        kept: the dimensions that the slice keeps.
     """
 
     tensor: Tensor
@@ -119,7 +115,7 @@ class Part:
     kept: tuple[int, ...]
 
     def indices(self, given: Sequence[object]) -> list[object]:
-        """Return the indices into the whole for indices into the part."""
+        """Return the indices into the tensor for indices into the slice."""
         found: list[object] = list(self.starts)
         for dim, index in zip(self.kept, given, strict=True):
             found[dim] = _sum(self.starts[dim], cast("Index", index))
@@ -128,33 +124,27 @@ class Part:
 
 @dataclass(frozen=True, repr=False)
 class Pointer(Value, OfElements):
-    """An address in some memory: a memref with the indices of an element.
-
-    Attributes:
-        memory: the memref in the IR.
-        dtype: the type of what it points to.
-        indices: where it points to.
-    """
+    """An address in some memory: a memref with the indices of an element."""
 
     memory: SSAValue
     dtype: ElementType
     indices: tuple[Index, ...]
 
-    def moved(self, offset: Index, dim: int) -> Pointer:
-        """Return the address some steps further along a dimension of the memref."""
+    def offset_by(self, offset: Index, dim: int) -> Pointer:
+        """Return the address at an offset along a dimension of the memref."""
         indices = list(self.indices)
         indices[dim] = _sum(indices[dim], offset)
         return replace(self, indices=tuple(indices))
 
     def lane(self, number: Index) -> Pointer:
-        """Return the address of an element of the vector that it points to."""
-        return replace(self.moved(number, -1), dtype=self.element)
+        """Return the address of an element of the vector pointed to."""
+        return replace(self.offset_by(number, -1), dtype=self.element)
 
     def __add__(self, offset: Index) -> Pointer:
         if len(self.indices) == 1:
-            return self.moved(offset if self.lanes == 1 else offset * self.lanes, 0)
+            return self.offset_by(offset if self.lanes == 1 else offset * self.lanes, 0)
         if len(self.indices) == 2 and self.lanes > 1:
-            return self.moved(offset, 0)
+            return self.offset_by(offset, 0)
         raise ScriptError(
             "the address of an element of a tensor with several dimensions cannot be moved",
             hint=f"take the address of the element itself, ~x[i, j], or cast(p, ~{self.dtype})",
@@ -170,9 +160,9 @@ class Pointer(Value, OfElements):
 
 
 def layout_of(tensor: Tensor) -> TaskMap | None:
-    """Return the layout of a register tile, which spreads it over threads; None for others.
+    """Return the layout of a register tile, None for other tensors.
 
-    Of a tile whose map a pass will choose there is only the shape.
+    If a pass is still to choose the layout, only its shape is meaningful.
     """
     kind = tensor.memory.type
     if not isinstance(kind, MemRefType) or not isinstance(kind.layout, TaskMapAttr):
@@ -184,16 +174,12 @@ def layout_of(tensor: Tensor) -> TaskMap | None:
 
 
 def as_indices(index: object) -> tuple[Any, ...]:
-    """Return the indices of an element; that of a row may stand alone."""
+    """Return the indices of a subscript as a tuple."""
     return tuple(cast("Sequence[Any]", index)) if isinstance(index, tuple | list) else (index,)
 
 
 def check_rank(tensor: Tensor, indices: Sequence[object]) -> None:
-    """Check that there is one index for each dimension.
-
-    Raises:
-        ScriptError: there is not.
-    """
+    """Check that there is one index per dimension, in bounds if constant."""
     if len(indices) != len(tensor.shape):
         raise ScriptError(
             f"{len(indices)} {'index' if len(indices) == 1 else 'indices'} for "
@@ -211,11 +197,7 @@ def check_rank(tensor: Tensor, indices: Sequence[object]) -> None:
 
 
 def address_of(tensor: Tensor, indices: Sequence[object]) -> Pointer:
-    """Return the address of an element of a tensor.
-
-    Raises:
-        ScriptError: the indices do not belong to the tensor.
-    """
+    """Return the address of an element of a tensor."""
     check_rank(tensor, indices)
     if tensor.part is not None:
         return address_of(tensor.part.tensor, tensor.part.indices(indices))
@@ -234,13 +216,13 @@ def address_of(tensor: Tensor, indices: Sequence[object]) -> Pointer:
     return Pointer(tensor.memory, tensor.dtype, tuple(at))
 
 
-def first_of(value: object) -> object:
-    """Return the address of the first element of a tensor; all else is returned as it is."""
+def first_address(value: object) -> object:
+    """Return the address of the first element of a tensor; other values unchanged."""
     return address_of(value, [0] * len(value.shape)) if isinstance(value, Tensor) else value
 
 
 def element_at(pointer: Pointer) -> Element:
-    """Return the element that a pointer points to, as operations of the IR take it."""
+    """Return the element pointed to, as operations take it."""
     return Element(pointer.memory, list(map(index_of, pointer.indices)))
 
 
@@ -249,7 +231,7 @@ def _sum(start: Index, offset: Index) -> Index:
 
 
 def _digits_of(layout: TaskMap, indices: Sequence[Index]) -> list[Index]:
-    """Return the digits of an element's place in a memory with a layout."""
+    """Return the memref indices of an element of a tensor with a layout."""
     numbers: list[Index] = []
     for digit in layout.repeat_digits:
         number = indices[digit.dim]
@@ -269,10 +251,10 @@ def _linear(tensor: Tensor, start: Index, indices: Sequence[Index]) -> Index:
         numbers = _digits_of(tensor.layout, indices)
         terms = [number * d.weight for number, d in zip(numbers, digits, strict=True)]
     elif indices:
-        place, *others = indices
+        linear, *others = indices
         for index, extent in zip(others, tensor.shape[1:], strict=True):
-            place = as_index(place * as_index(extent) + index)
-        terms = [place]
+            linear = as_index(linear * as_index(extent) + index)
+        terms = [linear]
     for term in terms:
         start = _sum(start, term if tensor.lanes == 1 else term * tensor.lanes)
     return start
@@ -282,7 +264,7 @@ def _linear(tensor: Tensor, start: Index, indices: Sequence[Index]) -> Index:
 
 
 def load_at(pointer: Pointer) -> Scalar:
-    """Load what a pointer points to; a vector has the operators of a scalar."""
+    """Load from an address; a vector is returned as its `Vector`."""
     if isinstance(pointer.dtype, VectorType):
         return cast("Scalar", _load_vector(pointer, pointer.dtype))
     memory, indices = element_at(pointer)
@@ -291,7 +273,7 @@ def load_at(pointer: Pointer) -> Scalar:
 
 
 def store_at(value: object, pointer: Pointer) -> None:
-    """Store a value where a pointer points to, converted to the type of the elements."""
+    """Store a value, converted to the element type."""
     if isinstance(pointer.dtype, VectorType):
         _store_vector(pointer, pointer.dtype, value)
         return
@@ -302,28 +284,28 @@ def store_at(value: object, pointer: Pointer) -> None:
 
 
 def _load_vector(pointer: Pointer, kind: VectorType) -> Vector:
-    """Load a vector: by accesses that are as wide as they can be, from registers one by one."""
+    """Load a vector by the widest accesses, from registers element by element."""
     source = pointer
-    if run := _run(pointer):
+    if run := _access_lanes(pointer):
         source = registers_of(kind)
         for first in range(0, kind.lanes, run):
-            _copy_run(source.lane(first), pointer.lane(first), run)
+            _copy_lanes(source.lane(first), pointer.lane(first), run)
     return vector_in(source, kind)
 
 
 def _store_vector(pointer: Pointer, kind: VectorType, value: object) -> None:
-    """Store a vector, or the same value for all of its elements, as it is loaded."""
-    vector, run = kind(value), _run(pointer)
+    """Store a vector, or a broadcast scalar, as `_load_vector` loads it."""
+    vector, run = kind(value), _access_lanes(pointer)
     target = registers_of(kind) if run else pointer
     for lane, each in enumerate(vector):
         store_at(each, target.lane(lane))
     for first in range(0, kind.lanes, run) if run else ():
-        _copy_run(pointer.lane(first), target.lane(first), run)
+        _copy_lanes(pointer.lane(first), target.lane(first), run)
 
 
 def registers_of(kind: VectorType) -> Pointer:
-    """Return an array of the thread that can hold a vector."""
-    memory = marked(current().local_array(kind.element.ir, [kind.lanes]), kind.element)
+    """Return a local array that can hold a vector."""
+    memory = mark_sign(current().local_array(kind.element.ir, [kind.lanes]), kind.element)
     return Pointer(memory, kind if kind.lanes > 1 else kind.element, (0,))
 
 
@@ -334,7 +316,7 @@ def vector_in(registers: Pointer, kind: VectorType) -> Vector:
 
 
 def align(array: SSAValue, size: int) -> None:
-    """Make sure that an array of the kernel's own starts at a multiple of a number of bytes."""
+    """Require an alignment in bytes of an array that the kernel allocates."""
     op = root_of(array).owner
     if isinstance(op, memref.AllocaOp):
         known = 1 if op.alignment is None else op.alignment.value.data
@@ -342,20 +324,20 @@ def align(array: SSAValue, size: int) -> None:
 
 
 def access_bytes(size: int) -> int:
-    """Return the bytes of the widest accesses that something of some bytes consists of."""
+    """Return the widest access that divides a size in bytes."""
     return max(width for width in VECTOR_BYTES if size % width == 0)
 
 
-def _run(pointer: Pointer) -> int:
-    """Return how many elements of a vector one access has; 0 where they are accessed one by one."""
+def _access_lanes(pointer: Pointer) -> int:
+    """Return the number of elements per vectorized access; 0 for element by element."""
     if space_of(pointer.memory.type) in (Space.LOCAL, Space.REGISTER):
         return 0
     run = access_bytes(pointer.dtype.nbytes) // pointer.element.nbytes
     return run if run > 1 else 0
 
 
-def _copy_run(target: Pointer, source: Pointer, count: int) -> None:
-    """Insert one access of neighbouring elements."""
+def _copy_lanes(target: Pointer, source: Pointer, count: int) -> None:
+    """Insert one access to adjacent elements."""
     for each in (target, source):
         align(each.memory, count * each.element.nbytes)
     insert(CopyVectorOp(count, element_at(source), element_at(target)))

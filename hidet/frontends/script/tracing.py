@@ -1,10 +1,10 @@
-"""The function that is being traced: where its operations go, and what it has said of itself."""
+"""The emitter of the function that is traced: insertion point, locations, launch attributes."""
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, LocationAttr, UnknownLoc
@@ -19,14 +19,14 @@ from hidet.errors import ScriptError
 from hidet.rewriting.builder import Index, KernelBuilder
 
 MAX_DEPTH = 32
-"""So many functions of a script may call each other; what goes deeper calls itself."""
+"""The depth of inlined calls from which on recursion is assumed."""
 
 AnyOp = TypeVar("AnyOp", bound=Operation)
 
 
 @dataclass
 class LaunchShape:
-    """What the attributes of a kernel have said so far; extents are numbers, or of type index."""
+    """The values of a kernel's attributes; extents are integers or values of type index."""
 
     grid: tuple[Index, ...] | None = None
     block: tuple[Index, ...] | None = None
@@ -40,22 +40,22 @@ class LaunchShape:
 
 
 class Emitter(KernelBuilder):
-    """Builds the ops of one kernel, each with the location of the user's line.
+    """Builds the IR of one function; each op gets the location of the user's line.
 
     Attributes:
-        kind: the kind of the function that is traced.
-        module: the module that it belongs to.
-        shape: what the attributes of the kernel have said so far.
-        shared_bytes: the shared memory that the kernel has allocated by `shared_tensor`.
-        in_parallel: whether the iterations of a loop around are shared by the cores of the CPU.
-        entry: the first block of the kernel.
+        kind: the kind of the function, see `attributes.KINDS`.
+        module: the `IRModule` that the function belongs to.
+        shape: the attributes of the kernel.
+        shared_bytes: the static shared memory allocated so far.
+        in_parallel: whether an enclosing loop is parallel on the CPU.
+        entry: the entry block.
     """
 
     def __init__(self, entry: Block, kind: str = "cuda_kernel") -> None:
         super().__init__(InsertPoint.at_end(entry))
         self.entry = entry
         self.kind = kind
-        self.module: object = None
+        self.module: Any = None
         self.shape = LaunchShape()
         self.shared_bytes = 0
         self.in_parallel = False
@@ -67,18 +67,18 @@ class Emitter(KernelBuilder):
 
     @property
     def is_nested(self) -> bool:
-        """Whether a function is traced that the one being built calls."""
+        """Whether a callee is being inlined."""
         return self._depth > 0
 
     # Where ops come from.
 
     def locate(self, op: Operation) -> None:
-        """Give an op the location of the line that is being traced."""
+        """Set the location of an op that has none to the current line."""
         if isinstance(op.location, UnknownLoc):
             op.location = self._location
 
     def set_line(self, file: str, line: int) -> None:
-        """Note which line of the user is being traced."""
+        """Set the current line."""
         known = self._locations.get((file, line))
         if known is None:
             known = line_location(file, line)
@@ -86,18 +86,14 @@ class Emitter(KernelBuilder):
         self._location = known
 
     def set_column(self, column: int) -> None:
-        """Note the column too, for an op that a later check may blame."""
+        """Add a column to the current location, for ops that later checks report."""
         line = self._location
         if isinstance(line, FileLineColLoc):
             self._location = FileLineColLoc(line.filename, line.line, IntAttr(column))
 
     @contextmanager
     def nested(self, name: str) -> Generator[None]:
-        """Trace a function that is called, and come back to the line of the call.
-
-        Raises:
-            ScriptError: functions call each other without an end.
-        """
+        """Inline a callee, then return to the location of the call."""
         if self._depth == MAX_DEPTH:
             raise ScriptError(
                 f"'{name}' calls itself", hint="functions of a script cannot be recursive"
@@ -111,7 +107,7 @@ class Emitter(KernelBuilder):
     # Ids.
 
     def id(self, kind: type[IdOp], dimension: Dimension) -> SSAValue:
-        """Return an id along a dimension, of which there is one op, at the top of the kernel."""
+        """Return an id along a dimension; its op is created once, at the start of the kernel."""
         known = self._ids.get((kind, dimension))
         if known is None:
             op = kind(dimension)
@@ -125,7 +121,7 @@ class Emitter(KernelBuilder):
         return known
 
     def name_ids(self) -> None:
-        """Name the ids that the user has given no name."""
+        """Name the thread and block ids that the user has not named."""
         for (kind, dimension), value in self._ids.items():
             if kind not in (ThreadIdOp, BlockIdOp):
                 continue
@@ -139,18 +135,18 @@ class Emitter(KernelBuilder):
 
     @contextmanager
     def arm(self) -> Generator[Block]:
-        """Build an arm of a branch, which is inserted later."""
+        """Build a detached block: an arm of a branch, or a body."""
         block = Block()
         with self.inside(block):
             yield block
 
     def finish_arm(self, block: Block, values: Sequence[SSAValue] = ()) -> None:
-        """End an arm with the values that it yields."""
+        """Terminate an arm with a yield of its values."""
         with self.inside(block):
             self.insert(scf.YieldOp(*values))
 
     def adopt(self, block: Block) -> None:
-        """Insert the ops of an arm here, to be executed in any case."""
+        """Move the ops of an arm to the insertion point, where they run unconditionally."""
         for op in list(block.ops):
             op.detach()
             self.insert(op)
@@ -161,7 +157,7 @@ _EMITTER: ContextVar[Emitter | None] = ContextVar("hidet_script_emitter", defaul
 
 @contextmanager
 def tracing(emitter: Emitter) -> Generator[None]:
-    """Make an emitter the current one for a while."""
+    """Make an emitter the current one."""
     token = _EMITTER.set(emitter)
     try:
         yield
@@ -170,10 +166,10 @@ def tracing(emitter: Emitter) -> Generator[None]:
 
 
 def current(what: str = "what is computed here") -> Emitter:
-    """Return the emitter of the kernel that is being traced.
+    """Return the emitter of the function that is being traced.
 
     Raises:
-        ScriptError: no kernel is being traced.
+        ScriptError: no function is being traced.
     """
     emitter = _EMITTER.get()
     if emitter is None:
@@ -184,9 +180,5 @@ def current(what: str = "what is computed here") -> Emitter:
 
 
 def insert(op: AnyOp) -> AnyOp:
-    """Insert an operation where the kernel has been traced to.
-
-    Raises:
-        ScriptError: no kernel is being traced.
-    """
+    """Insert an operation at the current insertion point."""
     return current(f"'{op.name}'").insert(op)

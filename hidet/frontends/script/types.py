@@ -1,4 +1,4 @@
-"""The types of a script: scalars, tensors with a shape, pointers; and how scalars mix."""
+"""The types of a script: scalars, vectors, tensors, pointers; and type promotion."""
 
 from __future__ import annotations
 
@@ -10,21 +10,8 @@ from types import UnionType
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast, get_origin, overload
 
 import numpy as np
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    IndexType,
-    IntegerType,
-    MemRefType,
-    bf16,
-    f16,
-    f32,
-    f64,
-    i1,
-    i8,
-    i16,
-    i32,
-    i64,
-)
+from xdsl.dialects import builtin
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 from xdsl.ir import Attribute
 
 from hidet.errors import ScriptError
@@ -38,21 +25,21 @@ if TYPE_CHECKING:
 
 
 Kind = Literal["bool", "signed", "unsigned", "index", "float"]
-"""What arithmetic a scalar type has."""
+"""The kind of arithmetic of a scalar type."""
 
 
 @dataclass(frozen=True)
 class ScalarType(DataTypeNames):
     """A scalar type: `f32`; makes tensor types, `f32[m, n]`, and pointer types, `~f32`.
 
-    Called with a number or a value it converts that: `f32(i)`.
+    Calling it converts a number or a value: `f32(i)`.
 
     Attributes:
         short_name: the name in scripts and messages, `f16`.
-        name: the name that torch uses, `float16`.
-        kind: what arithmetic it has.
-        bits: its width; that of an index is chosen by the compiler.
-        ir: the type in the IR, where integers have no sign.
+        name: torch's name, `float16`.
+        kind: the kind of arithmetic.
+        bits: the width; the compiler chooses that of an index.
+        ir: the type in the IR, whose integers are signless.
     """
 
     short_name: str
@@ -63,44 +50,44 @@ class ScalarType(DataTypeNames):
 
     @property
     def element(self) -> ScalarType:
-        """The type itself, as a vector type has that of its elements."""
+        """The type itself; of a vector type it is the element type."""
         return self
 
     @property
     def lanes(self) -> int:
-        """One: it is no vector."""
+        """1, as it is no vector."""
         return 1
 
     @property
     def is_float(self) -> Answer:
-        """Whether it is a floating point type."""
+        """Whether it is a floating-point type."""
         return Answer(self.kind == "float")
 
     @property
     def is_integer(self) -> Answer:
-        """Whether it is an integer or an index."""
+        """Whether it is an integer type or index."""
         return Answer(self.kind in ("signed", "unsigned", "index"))
 
     @property
     def is_unsigned(self) -> bool:
-        """Whether it is an integer type without a sign."""
+        """Whether it is an unsigned integer type."""
         return self.kind == "unsigned"
 
     @property
     def limits(self) -> tuple[int, int]:
-        """The smallest and the largest number of an integer type."""
+        """The smallest and the largest value of an integer type."""
         if self.kind in ("unsigned", "bool"):
             return 0, (1 << self.bits) - 1
         return -(1 << (self.bits - 1)), (1 << (self.bits - 1)) - 1
 
     @property
     def min_value(self) -> float:
-        """The smallest finite number."""
+        """The smallest finite value."""
         return -FLOAT_LIMITS[self.short_name] if self.is_float else self.limits[0]
 
     @property
     def max_value(self) -> float:
-        """The largest finite number."""
+        """The largest finite value."""
         return FLOAT_LIMITS[self.short_name] if self.is_float else self.limits[1]
 
     @property
@@ -120,13 +107,13 @@ class ScalarType(DataTypeNames):
         return PointerType(self)
 
     def __call__(self, value: object) -> Scalar:
-        """Convert a value to this type, inside of a script."""
+        """Convert a value to this type, inside a script."""
         from hidet.frontends.script.scalars import convert
 
         return convert(value, self)
 
     def constant(self, value: float) -> Scalar:
-        """Return a number of this type, inside of a script."""
+        """Return a constant of this type, inside a script."""
         return self(value)
 
     def __str__(self) -> str:
@@ -137,13 +124,9 @@ class ScalarType(DataTypeNames):
 
 @dataclass(frozen=True)
 class VectorType(DataTypeNames):
-    """The type of a vector: `f32x4`; makes types of tensors, `f32x4[m, n]`, and pointers, `~f32x4`.
+    """A vector type: `f32x4`; makes tensor types, `f32x4[m, n]`, and pointer types, `~f32x4`.
 
-    Called with one or several values it makes a vector of them.
-
-    Attributes:
-        element: the type of an element.
-        lanes: how many there are.
+    Calling it makes a vector of one or more values.
     """
 
     element: ScalarType
@@ -151,7 +134,7 @@ class VectorType(DataTypeNames):
 
     @property
     def bits(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """The width of all elements together."""
+        """The width of the vector."""
         return self.element.bits * self.lanes
 
     @property
@@ -161,7 +144,7 @@ class VectorType(DataTypeNames):
 
     @property
     def lane_type(self) -> ScalarType:
-        """The type of an element."""
+        """The element type."""
         return self.element
 
     def __getitem__(self, shape: int | Sequence[int]) -> TensorType:
@@ -171,11 +154,7 @@ class VectorType(DataTypeNames):
         return PointerType(self)
 
     def __call__(self, *values: object) -> Vector:
-        """Make a vector: of one value, of another vector, or of a value for each element.
-
-        Raises:
-            ScriptError: there are more values, or fewer.
-        """
+        """Make a vector of one value (broadcast), another vector, or one value per element."""
         from hidet.frontends.script.vectors import vector_of
 
         return vector_of(self, values)
@@ -187,26 +166,22 @@ class VectorType(DataTypeNames):
 
 
 ElementType: TypeAlias = ScalarType | VectorType
-"""The type of an element of memory: a scalar, or a vector of several."""
+"""The type of an element of memory."""
 
 
 class OfElements:
-    """What has elements, or leads to some.
-
-    Attributes:
-        dtype: their type.
-    """
+    """Base class of what has elements of a type."""
 
     dtype: ElementType
 
     @property
     def element(self) -> ScalarType:
-        """The type of the elements; where they are vectors, of the elements of these."""
+        """The scalar type of the elements; of vectors that of their elements."""
         return self.dtype.element
 
     @property
     def lanes(self) -> int:
-        """How many elements a vector has; 1 where there are no vectors."""
+        """The lanes of a vector element; 1 for scalars."""
         return self.dtype.lanes
 
 
@@ -215,9 +190,9 @@ class TensorType(OfElements):
     """A tensor in global memory, `f32[m, n]`: the type of a parameter.
 
     Attributes:
-        dtype: the type of the elements.
+        dtype: the element type.
         shape: the extents.
-        layout: how the elements lie in memory; None is row-major.
+        layout: the layout in memory; None is row-major.
     """
 
     dtype: ElementType
@@ -228,17 +203,17 @@ class TensorType(OfElements):
         """Make a tensor type.
 
         Args:
-            dtype: the type of the elements.
-            shape: the extents; left out where a layout has them.
-            layout: the layout, row-major if left out.
+            dtype: the element type.
+            shape: the extents; may be omitted if there is a layout.
+            layout: the layout, row-major by default.
 
         Raises:
-            ScriptError: there is neither shape nor layout, or they do not fit.
+            ScriptError: shape and layout are both missing or do not match.
         """
         if layout is not None and not isinstance(layout, TaskMap | SwizzledLayout):
             raise ScriptError(
                 f"{describe(layout)} is no layout",
-                hint="a product of row_major(..), column_major(..) and local_layout(..)",
+                hint="compose row_major(..), column_major(..) and local_layout(..) with *",
             )
         if shape is None:
             if layout is None:
@@ -256,24 +231,24 @@ class TensorType(OfElements):
 
     @property
     def is_spread(self) -> bool:
-        """Whether the layout gives elements to threads, as that of a register tile does."""
+        """Whether the layout distributes elements over threads, as that of a register tile."""
         return isinstance(self.layout, TaskMap) and self.layout.workers > 1
 
     @property
     def ir(self) -> Attribute:
-        """The type of the parameter in the IR; with a layout it is memory, of rank 1."""
+        """The parameter type in the IR; a memref of rank 1 if there is a layout."""
         if self.layout is not None:
             return MemRefType(self.element.ir, (prod(self.shape) * self.lanes,))
         return MemRefType(self.element.ir, self.scalar_shape)
 
     @property
     def scalar_shape(self) -> tuple[int, ...]:
-        """The extents of the scalars: those of a vector are one more dimension."""
+        """The shape in scalars: the lanes of a vector are one more dimension."""
         return self.shape if self.lanes == 1 else (*self.shape, self.lanes)
 
     @property
     def accepted_shapes(self) -> tuple[tuple[int, ...], ...]:
-        """The shapes of tensors that a caller may pass: vectors lie along the last dimension."""
+        """The shapes that callers may pass: vectors lie along the last dimension."""
         if self.lanes == 1 or not self.shape:
             return (self.scalar_shape,)
         *outer, last = self.shape
@@ -288,11 +263,11 @@ class TensorType(OfElements):
 
 @dataclass(frozen=True)
 class PointerType(OfElements):
-    """A pointer to elements in global memory, `~f32` or `void_p`: the type of a parameter.
+    """A pointer into global memory, `~f32` or `void_p`: the type of a parameter.
 
     Attributes:
-        dtype: the type of the elements; for `void_p` that which the function takes them for.
-        is_void: whether it is `void_p`, for which callers may pass elements of any type.
+        dtype: the element type; of `void_p` the one that its first use implies.
+        is_void: whether it is `void_p`, which accepts elements of any type.
     """
 
     dtype: ElementType
@@ -300,11 +275,11 @@ class PointerType(OfElements):
 
     @property
     def ir(self) -> Attribute:
-        """The type of the parameter in the IR."""
+        """The parameter type in the IR."""
         return MemRefType(self.element.ir, [DYNAMIC_INDEX])
 
     def __call__(self, address: object) -> object:
-        """Return an address as a pointer of this type: that of an element, or 0."""
+        """Cast an address or 0 to this type."""
         from hidet.frontends.script.pointers import cast_pointer
 
         return cast_pointer(address, self)
@@ -316,7 +291,7 @@ class PointerType(OfElements):
 
 
 def check_shape(shape: tuple[object, ...]) -> tuple[int, ...]:
-    """Return a shape whose extents are known when the script is defined.
+    """Return a shape of compile-time integers.
 
     Raises:
         ScriptError: an extent is no integer, or is negative.
@@ -326,31 +301,31 @@ def check_shape(shape: tuple[object, ...]) -> tuple[int, ...]:
         if isinstance(extent, bool) or not isinstance(extent, int) or extent < 0:
             raise ScriptError(
                 f"the shape {shape} has the extent {extent!r}",
-                hint="extents are integers that are known when the script is defined",
+                hint="extents are compile-time integers",
             )
         extents.append(extent)
     return tuple(extents)
 
 
-BOOL = ScalarType("bool", "bool", "bool", 1, i1)
-INDEX = ScalarType("index", "index", "index", 64, IndexType())
-I8 = ScalarType("i8", "int8", "signed", 8, i8)
-I16 = ScalarType("i16", "int16", "signed", 16, i16)
-I32 = ScalarType("i32", "int32", "signed", 32, i32)
-I64 = ScalarType("i64", "int64", "signed", 64, i64)
-U8 = ScalarType("u8", "uint8", "unsigned", 8, IntegerType(8))
-U16 = ScalarType("u16", "uint16", "unsigned", 16, IntegerType(16))
-U32 = ScalarType("u32", "uint32", "unsigned", 32, IntegerType(32))
-U64 = ScalarType("u64", "uint64", "unsigned", 64, IntegerType(64))
+BOOL = ScalarType("bool", "bool", "bool", 1, builtin.i1)
+INDEX = ScalarType("index", "index", "index", 64, builtin.IndexType())
+I8 = ScalarType("i8", "int8", "signed", 8, builtin.i8)
+I16 = ScalarType("i16", "int16", "signed", 16, builtin.i16)
+I32 = ScalarType("i32", "int32", "signed", 32, builtin.i32)
+I64 = ScalarType("i64", "int64", "signed", 64, builtin.i64)
+U8 = ScalarType("u8", "uint8", "unsigned", 8, builtin.IntegerType(8))
+U16 = ScalarType("u16", "uint16", "unsigned", 16, builtin.IntegerType(16))
+U32 = ScalarType("u32", "uint32", "unsigned", 32, builtin.IntegerType(32))
+U64 = ScalarType("u64", "uint64", "unsigned", 64, builtin.IntegerType(64))
 VOID_POINTER = PointerType(U8, is_void=True)
-F16 = ScalarType("f16", "float16", "float", 16, f16)
-BF16 = ScalarType("bf16", "bfloat16", "float", 16, bf16)
-F32 = ScalarType("f32", "float32", "float", 32, f32)
+F16 = ScalarType("f16", "float16", "float", 16, builtin.f16)
+BF16 = ScalarType("bf16", "bfloat16", "float", 16, builtin.bf16)
+F32 = ScalarType("f32", "float32", "float", 32, builtin.f32)
 
 
-# What tensor cores read of an f32: they ignore its lower 13 bits. All else takes it as an f32.
-TF32 = ScalarType("tf32", "tfloat32", "float", 32, f32)
-F64 = ScalarType("f64", "float64", "float", 64, f64)
+# Tensor cores ignore the lower 13 bits of a tf32; everything else treats it as f32.
+TF32 = ScalarType("tf32", "tfloat32", "float", 32, builtin.f32)
+F64 = ScalarType("f64", "float64", "float", 64, builtin.f64)
 
 FLOAT_LIMITS = {
     "f16": 65504.0,
@@ -358,47 +333,38 @@ FLOAT_LIMITS = {
     "f32": (2 - 2.0**-23) * 2.0**127,
     "f64": (2 - 2.0**-52) * 2.0**1023,
 }
-"""The largest finite number of each floating point type."""
+"""The largest finite value of each floating-point type."""
 
 SCALAR_TYPES = {
     name: each
     for each in (BOOL, I8, I16, I32, I64, U8, U16, U32, U64, F16, BF16, F32, F64, TF32)
     for name in (each.short_name, each.name)
 }
-"""The types that a user can name, by short and long name; an index has none."""
+"""The nameable types, by short and long name; index has no name."""
 
 _TYPES_OF_IR = {each.ir: each for each in (BOOL, INDEX, I8, I16, I32, I64, F16, BF16, F32, F64)}
 
 
 def type_of_ir(kind: Attribute) -> ScalarType:
-    """Return the scalar type that a type of the IR stands for; integers are taken as signed.
-
-    Raises:
-        KeyError: there is none.
-    """
+    """Return the scalar type of an IR type; integers count as signed."""
     return _TYPES_OF_IR[kind]
 
 
 PYTHON_TYPES: dict[type, ScalarType] = {int: I32, float: F32, bool: BOOL}
-"""What annotations with Python's own types mean."""
+"""The scalar types of annotations with Python types."""
 
 
 def is_of_python(kind: object) -> bool:
-    """Return whether an annotation names a type of Python, of values that scripts do not compute.
+    """Return whether an annotation names a Python type of compile-time values.
 
-    `TaskMap`, `Sequence[int]` and `str | None` are such types; `int`, `float` and `bool` are those
-    of scalars.
+    `TaskMap`, `Sequence[int]`, `str | None` are such types; `int`, `float` and `bool` are scalars.
     """
     is_type = isinstance(kind, type | UnionType) or get_origin(kind) is not None
     return is_type and kind not in PYTHON_TYPES
 
 
 def scalar_type(dtype: object) -> ScalarType:
-    """Return the scalar type that a user names: a type, `'float32'`, or `int`, `float`, `bool`.
-
-    Raises:
-        ScriptError: it is none.
-    """
+    """Return the scalar type of a user's name: a type, `'float32'`, or `int`, `float`, `bool`."""
     if isinstance(dtype, ScalarType):
         return dtype
     if isinstance(dtype, str) and dtype in SCALAR_TYPES:
@@ -411,7 +377,7 @@ def scalar_type(dtype: object) -> ScalarType:
 
 
 def vector_type(name: object) -> VectorType | None:
-    """Return the vector type that a user names: a type, or `'f32x4'`; None where it is none."""
+    """Return the vector type of a user's name: a type, or `'f32x4'`; None if it is none."""
     if isinstance(name, VectorType):
         return name
     match = _VECTOR_NAME.fullmatch(name) if isinstance(name, str) else None
@@ -424,11 +390,7 @@ _VECTOR_NAME = re.compile(r"([a-z]+\d+)x(\d+)")
 
 
 def element_type(name: object) -> ElementType:
-    """Return the type of an element of memory that a user names.
-
-    Raises:
-        ScriptError: it is neither a scalar type nor a vector type.
-    """
+    """Return the scalar or vector type of a user's name."""
     return vector_type(name) or scalar_type(name)
 
 
@@ -437,11 +399,10 @@ def common_type(one: ScalarType, other: ScalarType) -> ScalarType: ...
 @overload
 def common_type(one: ScalarType | None, other: ScalarType | None) -> ScalarType | None: ...
 def common_type(one: ScalarType | None, other: ScalarType | None) -> ScalarType | None:
-    """Return the type in which two values are computed together; None is a type not known yet.
+    """Return the type that two operands are promoted to; None is an unknown type.
 
-    A float wins over an integer, a wider type over a narrower one; `f16` and `bf16` meet in `f32`.
-    An index stays an index with anything of up to 32 bits. Of integers of one width the unsigned
-    one wins, as in C.
+    Floats win over integers, wider types over narrower ones; `f16` and `bf16` promote to `f32`.
+    An index with at most 32 bits gives an index. Of equal widths unsigned wins, as in C.
     """
     if one is None or other is None or one == other:
         return one if other is None else other
@@ -464,7 +425,7 @@ def _bits(kind: ScalarType) -> int:
 
 
 def plain_number(value: object) -> object:
-    """Return a number of numpy as one of Python; also those of a tuple. All else stays."""
+    """Return a numpy number as a Python number, also inside a tuple; other values unchanged."""
     if isinstance(value, np.bool_ | np.integer | np.floating):
         return cast("object", value.item())
     if isinstance(value, tuple):

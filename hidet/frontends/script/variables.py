@@ -1,8 +1,8 @@
-"""The variables of a script: how they get their type, from the values that are assigned to them.
+"""The local variables of a script, and how their types are inferred.
 
-A variable has the type of its first value. A number of Python has no type of its own: `s = 0` is an
-i32 as long as nothing else is assigned, and becomes what is added to it. Its type is then changed
-in the IR that has been written so far, which must not have used it as what it was before.
+A variable has the type of its first value. One that starts with a Python number has an open type:
+`s = 0` is an i32 until a value of another type is assigned or added. Its type is then changed in
+the IR emitted so far, unless a use depends on the former type.
 """
 
 from dataclasses import dataclass, field
@@ -27,11 +27,11 @@ _WITH_SIGN = (
     *(arith.DivSIOp, arith.FloorDivSIOp, arith.RemSIOp, arith.ShRSIOp, arith.MaxSIOp),
     *(arith.MinSIOp, arith.CmpiOp, arith.SIToFPOp, arith.ExtSIOp, arith.IndexCastOp),
 )
-"""Operations on an integer that see its sign."""
+"""Integer operations that depend on the sign."""
 
 
-def marked(memory: SSAValue, kind: ScalarType) -> SSAValue:
-    """Return memory that was allocated for numbers of a type; unsigned ones show in the IR."""
+def mark_sign(memory: SSAValue, kind: ScalarType) -> SSAValue:
+    """Mark memory of unsigned integers as such, and return it."""
     if kind.is_unsigned:
         mark_unsigned(memory)
     return memory
@@ -39,13 +39,13 @@ def marked(memory: SSAValue, kind: ScalarType) -> SSAValue:
 
 @dataclass(eq=False, repr=False)
 class Variable(Value):
-    """A name of a script that is assigned several times: a variable of the thread.
+    """A name that is assigned several times: a local variable of the thread.
 
     Attributes:
         memory: the memref of rank 0 that holds it.
-        type: its type, that of the first value.
-        number: the number of Python that it begins with, if it does; its type may then change.
-        reads: what has been read of it so far, where its type may change.
+        type: its type.
+        number: the Python number that it starts with, if its type is open.
+        reads: the values read so far, if its type is open.
     """
 
     memory: SSAValue
@@ -57,24 +57,24 @@ class Variable(Value):
         return f"a variable of type {self.type}"
 
     def read(self) -> Scalar:
-        """Return what it holds now."""
+        """Return the current value."""
         scalar = Scalar(current().load(self.memory), self.type)
         if self.number is not None:
             self.reads.append(scalar)
         return scalar
 
     def write(self, value: object) -> None:
-        """Give it another value, which is converted to its type, or changes that."""
-        adapt(self, value)
+        """Assign a value, converted to the variable's type, which may adapt_type first."""
+        adapt_type(self, value)
         insert(memref.StoreOp.get(convert(value, self.type).ssa, self.memory, []))
 
 
 def make_variable(name: str, value: object, kind: ScalarType | None = None) -> Variable:
-    """Make a variable of the thread; without a value it holds anything."""
+    """Make a local variable; it is uninitialized if there is no value."""
     scalar = None if value is None else scalar_of(value, kind)
     is_open = kind is None and isinstance(value, int | float) and not isinstance(value, bool)
     kind = kind or (scalar.type if scalar is not None else F32)
-    memory = marked(current().local_array(kind.ir, []), kind)
+    memory = mark_sign(current().local_array(kind.ir, []), kind)
     memory.name_hint = hint_of(name)
     variable = Variable(memory, kind)
     if scalar is not None:
@@ -83,15 +83,15 @@ def make_variable(name: str, value: object, kind: ScalarType | None = None) -> V
     return variable
 
 
-def adapt(variable: Variable, value: object) -> None:
-    """Give a variable that began with a number the type that a value of it, or a summand, wants.
+def adapt_type(variable: Variable, value: object) -> None:
+    """Change the type of a variable whose type is open to that of a value assigned or added to it.
 
     Raises:
-        ScriptError: it has been used as what it was before.
+        ScriptError: a use depends on the former type.
     """
     if variable.number is None or not (isinstance(value, Scalar) or is_number(value)):
         return
-    wanted = _wanted(variable.type, value)
+    wanted = _adapted_type(variable.type, value)
     if wanted == variable.type:
         return
     if not all(_can_become(read.ssa, variable.type, wanted) for read in variable.reads):
@@ -106,10 +106,10 @@ def adapt(variable: Variable, value: object) -> None:
     _change_type(variable, wanted)
 
 
-def _wanted(kind: ScalarType, value: object) -> ScalarType:
-    """Return the type of a variable that began with a number, and now gets a value too.
+def _adapted_type(kind: ScalarType, value: object) -> ScalarType:
+    """Return the type of a variable of open type after a value is assigned or added.
 
-    Sums of f16 and bf16 are f32, those of small integers and of indices i32.
+    Accumulators of f16 and bf16 are f32, those of narrow integers and indices i32.
     """
     if not isinstance(value, Scalar):
         return F32 if isinstance(value, float) and not kind.is_float else kind
@@ -122,14 +122,14 @@ def _wanted(kind: ScalarType, value: object) -> ScalarType:
 
 
 def _can_become(value: SSAValue, kind: ScalarType, wanted: ScalarType) -> bool:
-    """Return whether all uses of what was read take it as a value of the type that is wanted."""
+    """Return whether all uses of a read accept a value of another type."""
     if kind.ir == wanted.ir:
         return not any(isinstance(use.operation, _WITH_SIGN) for use in value.uses)
     return all(_converts(use.operation, wanted) for use in value.uses)
 
 
 def _converts(op: Operation, wanted: ScalarType) -> bool:
-    """Return whether an operation converts to a type, and nothing rounds the result further."""
+    """Return whether an operation converts to a type, and no later truncation rounds the result."""
     return (
         isinstance(op, _CONVERSIONS)
         and op.result.type == wanted.ir
@@ -138,16 +138,16 @@ def _converts(op: Operation, wanted: ScalarType) -> bool:
 
 
 def _change_type(variable: Variable, wanted: ScalarType) -> None:
-    """Change the type of a variable in what has been written so far."""
+    """Change the type of a variable in the IR emitted so far."""
     old, memory, emitter = variable.type, variable.memory, current()
     variable.type = wanted
     if old.ir != wanted.ir:
-        place = emitter.insertion_point
+        saved = emitter.insertion_point
         for store in [use.operation for use in memory.uses]:
             if isinstance(store, memref.StoreOp):
                 emitter.insertion_point = InsertPoint.before(store)
                 _change_stored(store, old, wanted)
-        emitter.insertion_point = place
+        emitter.insertion_point = saved
         kind = MemRefType(wanted.ir, [], NoneAttr(), SpaceAttr(Space.LOCAL))
         variable.memory = memory = Rewriter.replace_value_with_new_type(memory, kind)
     for read in variable.reads:
@@ -156,11 +156,11 @@ def _change_type(variable: Variable, wanted: ScalarType) -> None:
             read.ssa = Rewriter.replace_value_with_new_type(read.ssa, wanted.ir)
             for op in [use.operation for use in read.ssa.uses]:
                 Rewriter.replace_op(op, [], [read.ssa])
-    marked(memory, wanted)
+    mark_sign(memory, wanted)
 
 
 def _change_stored(store: memref.StoreOp, old: ScalarType, wanted: ScalarType) -> None:
-    """Let a store have a value of another type."""
+    """Convert the value of a store to another type."""
     value = store.value
     owner = value.owner
     if not isinstance(owner, arith.ConstantOp):

@@ -1,13 +1,13 @@
-"""Vectors of scripts: a few scalars of one type that are computed and moved together.
+"""Vectors of scripts: a few scalars of one type.
 
-`f32x4` is four scalars of the thread; operators work on each. What makes them one is the access to
-memory: `load(~x[i], dtype=f32x4)` is one load of 16 bytes. Those of 16-bit floats are computed in
-pairs, by the instructions that the machine has for two halves.
+Operators on `f32x4` work elementwise. Memory accesses are vectorized: `load(~x[i], dtype=f32x4)` is
+one load of 16 bytes. Vectors of 16-bit floats are computed in pairs, by packed instructions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from operator import itemgetter
 from typing import NoReturn
 
 from xdsl.dialects import memref
@@ -21,15 +21,11 @@ from hidet.frontends.script.messages import describe
 from hidet.frontends.script.scalars import Lanewise, Scalar, binary, convert, is_number, operators
 from hidet.frontends.script.tracing import current, insert
 from hidet.frontends.script.types import ElementType, ScalarType, VectorType, common_type
-from hidet.frontends.script.variables import marked
+from hidet.frontends.script.variables import mark_sign
 
 
 class Vector(Lanewise):
-    """A vector that is known when the kernel runs; operators work on each element.
-
-    Attributes:
-        type: its type.
-    """
+    """A vector value of the kernel; operators work elementwise."""
 
     __slots__ = ("_elements", "type")
 
@@ -42,39 +38,17 @@ class Vector(Lanewise):
         """The elements."""
         return self._elements
 
-    @property
-    def x(self) -> Scalar:
-        """The first element."""
-        return self[0]
-
-    @property
-    def y(self) -> Scalar:
-        """The second element."""
-        return self[1]
-
-    @property
-    def z(self) -> Scalar:
-        """The third element."""
-        return self[2]
-
-    @property
-    def w(self) -> Scalar:
-        """The fourth element."""
-        return self[3]
+    x, y, z, w = (property(itemgetter(lane)) for lane in range(4))
 
     def __getitem__(self, number: object) -> Scalar:
         return self.elements[self.lane(number)]
 
     def lane(self, number: object) -> int:
-        """Return the number of an element.
-
-        Raises:
-            ScriptError: there is none, or the number is known only when the kernel runs.
-        """
+        """Return the index of an element."""
         if not isinstance(number, int) or not 0 <= number < self.type.lanes:
             raise ScriptError(
                 f"{self.type} has no element {number!r}",
-                hint=f"it has 0 to {self.type.lanes - 1}, by a number that the script knows",
+                hint=f"it has 0 to {self.type.lanes - 1}, a compile-time index",
             )
         return number
 
@@ -98,12 +72,12 @@ class Vector(Lanewise):
         return self.map(abs) if pairs is None else pairs
 
     def map(self, function: Callable[[Scalar], Scalar]) -> Vector:
-        """Return the vector of what a function gives for each element."""
+        """Apply a function to each element."""
         elements = tuple(map(function, self.elements))
         return Vector(VectorType(elements[0].type, len(elements)), elements)
 
     def binary(self, name: str, lhs: object, rhs: object) -> Vector:
-        """Compute an operator for each element, see `elementwise`."""
+        """Compute an operator elementwise, see `elementwise`."""
         return elementwise(name, lhs, rhs)
 
     def __bool__(self) -> NoReturn:
@@ -116,14 +90,7 @@ class Vector(Lanewise):
 
 
 class VectorVariable(Vector):
-    """A vector that is assigned several times: variables of the thread for what it consists of.
-
-    Those are its elements; of 16-bit floats, which are computed so, pairs of them.
-
-    Args:
-        name: the name that the variables get.
-        value: the first value.
-    """
+    """A vector that is assigned several times: local variables for its elements or pairs."""
 
     __slots__ = ("_parts",)
 
@@ -133,28 +100,28 @@ class VectorVariable(Vector):
         for part in _parts_of(value):
             memory = current().local_array(part.type, [])
             memory.name_hint = hint_of(name)
-            self._parts.append(marked(memory, value.type.element))
+            self._parts.append(mark_sign(memory, value.type.element))
         self.write(value)
 
     @property
     def elements(self) -> tuple[Scalar, ...]:
-        """What the variables hold now."""
+        """The current elements."""
         loads = list(map(current().load, self._parts))
         if is_paired(self.type):
             return of_pairs(self.type.element, loads).elements
         return tuple(Scalar(load, self.type.element) for load in loads)
 
     def read(self) -> Vector:
-        """Return what it holds now, as a value."""
+        """Return the current value."""
         return Vector(self.type, self.elements)
 
     def write(self, value: object) -> None:
-        """Give it another value, or one value for all elements."""
+        """Assign a vector, or broadcast a scalar."""
         for memory, part in zip(self._parts, _parts_of(self.type(value)), strict=True):
             insert(memref.StoreOp.get(part, memory, []))
 
     def write_lane(self, number: object, value: object) -> None:
-        """Give one of its elements another value."""
+        """Assign one element."""
         lane = self.lane(number)
         if is_paired(self.type):
             elements: list[object] = list(self.elements)
@@ -166,16 +133,12 @@ class VectorVariable(Vector):
 
 
 def _parts_of(vector: Vector) -> list[SSAValue]:
-    """Return the values that a vector consists of, elements or pairs."""
+    """Return the elements of a vector, or the pairs that it is computed in."""
     return pairs_of(vector) if is_paired(vector.type) else [each.ssa for each in vector]
 
 
 def vector_of(kind: VectorType, values: tuple[object, ...]) -> Vector:
-    """Make a vector: of one value, of another vector, or of a value for each element.
-
-    Raises:
-        ScriptError: there are more values, or fewer.
-    """
+    """Make a vector of one value (broadcast), another vector, or one value per element."""
     elements: tuple[object, ...] = values
     if len(values) == 1:
         (value,) = values
@@ -183,17 +146,13 @@ def vector_of(kind: VectorType, values: tuple[object, ...]) -> Vector:
     if len(elements) != kind.lanes:
         raise ScriptError(
             f"{kind} has {kind.lanes} elements, and got {len(elements)}",
-            hint=f"{kind}(x) for {kind.lanes} times the same, or one value for each",
+            hint=f"{kind}(x) broadcasts x; or pass one value per element",
         )
     return Vector(kind, tuple(convert(each, kind.element) for each in elements))
 
 
 def elementwise(name: str, lhs: object, rhs: object) -> Vector:
-    """Compute an operator of two vectors, or of a vector and a scalar, for each element.
-
-    Raises:
-        ScriptError: one is neither, or they have different numbers of elements.
-    """
+    """Compute an operator of two vectors, or of a vector and a scalar."""
     lanes = {each.type.lanes for each in (lhs, rhs) if isinstance(each, Vector)}
     are_fit = all(isinstance(each, Vector | Scalar) or is_number(each) for each in (lhs, rhs))
     if len(lanes) != 1 or not are_fit:
@@ -226,19 +185,19 @@ _PACKED = {
 
 
 def is_paired(kind: ElementType) -> bool:
-    """Return whether vectors of a type are computed in pairs of elements."""
+    """Return whether vectors of a type are computed in pairs."""
     return bool(kind.element.is_float) and kind.element.bits == 16 and kind.lanes % 2 == 0
 
 
 def pair_type(element: ScalarType) -> BuiltinVectorType[Attribute]:
-    """Return the type of a pair in the IR."""
+    """Return the IR type of a pair."""
     return BuiltinVectorType(element.ir, [2])
 
 
 def packed(name: str, *operands: object) -> Vector | None:
-    """Compute an operator of vectors of 16-bit floats in pairs; None where it is none of those.
+    """Compute an operator of 16-bit float vectors in pairs; None if that does not apply.
 
-    A scalar of the same type, an integer or a number stands for a vector of it.
+    Scalars of the element type and numbers are broadcast.
     """
     kinds = {each.type for each in operands if isinstance(each, Vector)}
     if name not in _PACKED or len(kinds) != 1:
@@ -257,7 +216,7 @@ def packed(name: str, *operands: object) -> Vector | None:
 
 
 def of_pairs(element: ScalarType, words: Sequence[SSAValue]) -> Vector:
-    """Return the vector of the elements of pairs."""
+    """Return the vector with the elements of some pairs."""
     parts = (
         Scalar(insert(PartOp(word, number, element.ir)).result, element)
         for word in words
@@ -267,20 +226,20 @@ def of_pairs(element: ScalarType, words: Sequence[SSAValue]) -> Vector:
 
 
 def pairs_of(vector: Vector) -> list[SSAValue]:
-    """Return the pairs that a vector consists of: those that it has been made of, or new ones."""
+    """Return the pairs of a vector: those that its elements were extracted from, or new ones."""
     elements = [each.ssa for each in vector.elements]
     kind = pair_type(vector.type.element)
     found: list[SSAValue] = []
     for low, high in zip(elements[::2], elements[1::2], strict=True):
-        known = whole_of([low, high])
+        known = joined_value([low, high])
         if known is None or known.type != kind:
             known = insert(JoinOp([low, high], kind)).result
         found.append(known)
     return found
 
 
-def whole_of(parts: Sequence[SSAValue]) -> SSAValue | None:
-    """Return the value whose parts some values are, all of them and in order; else None."""
+def joined_value(parts: Sequence[SSAValue]) -> SSAValue | None:
+    """Return the value whose parts, all of them and in order, some values are; else None."""
     wholes: set[SSAValue] = set()
     for number, part in enumerate(parts):
         op = part.owner

@@ -1,7 +1,7 @@
-"""Block-level verbs of a script: copies, products and combinations of tiles by many workers.
+"""Block-level verbs of a script: collective copy, matmul and combine of tiles.
 
-A tile is a shared tensor, or a register tensor whose layout spreads it over threads. A verb becomes
-one operation of the `task` dialect; all threads of the block, or of the group around, reach it.
+A tile is a shared tensor, or a register tensor whose layout distributes it over threads. A verb
+becomes one operation of the `task` dialect, which all threads of the block or group execute.
 """
 
 from collections.abc import Sequence
@@ -29,17 +29,12 @@ from hidet.frontends.script.types import F32, I32, INDEX, ScalarType
 from hidet.frontends.script.variables import make_variable
 
 _PLACES = ("in global memory", "in shared memory", "in registers")
-"""Where a tensor can be, from far to near."""
+"""The memory spaces, from far to near."""
 
 
 @dataclass(frozen=True)
 class Window:
-    """A tensor from an element on: as much of it as the tile has that is copied.
-
-    Attributes:
-        tensor: the tensor.
-        offsets: its element that the first one of the tile stands for.
-    """
+    """A window of a tensor, as large as the tile that is copied."""
 
     tensor: Tensor
     offsets: tuple[Index, ...]
@@ -49,17 +44,16 @@ class Window:
 
 
 def window(tensor: object, *offsets: object) -> Window:
-    """Return a part of a tensor for a copy, as large as the tile on the other side.
+    """Return a window of a tensor for a copy, as large as the tile on the other side.
 
-    Where it reaches beyond the tensor, zeros are read and nothing is written.
+    Out of bounds of the tensor, zeros are read and nothing is written.
 
     Args:
         tensor: the tensor.
-        offsets: the first element of the part, one index for each dimension. The tile's dimensions
-            are the last ones, those before stay at their offset.
+        offsets: the offset along each dimension. The tile spans the last dimensions.
 
     Raises:
-        ScriptError: it is no tensor, or the offsets do not belong to it.
+        ScriptError: it is no tensor, or the offsets do not match it.
     """
     if not isinstance(tensor, Tensor):
         raise ScriptError(f"a window is one of a tensor, not of {describe(tensor)}")
@@ -68,25 +62,24 @@ def window(tensor: object, *offsets: object) -> Window:
 
 
 def copy(source: object, target: object, on: object) -> None:
-    """Copy a tile in or out: between global memory, shared memory and registers.
+    """Copy a tile between global memory, shared memory and registers.
 
     Args:
         source: a tensor, or a window of one.
-        target: another one. Of the two, that which is nearer to the threads is the tile, and is
-            copied as a whole; the other one is a window of a tensor, or a tensor from its first
-            element on.
-        on: who copies what. For a shared tile a mapping with its worker,
-            `auto_map(64, 8, workers=256).on(threadIdx.x)`, or the worker alone, and the compiler
-            chooses (`map-copies`); for a register tile, whose layout says it, the worker alone.
+        target: another one. The side nearer to the threads is the tile, which is copied as a whole;
+            the other side is a window, or a tensor at offset 0.
+        on: the mapping of elements to threads. Of a shared tile a mapping with its worker,
+            `auto_map(64, 8, workers=256).on(threadIdx.x)`, or the worker alone, and the pass
+            `map-copies` chooses the mapping; of a register tile, which has a layout, the worker.
 
     Raises:
-        ScriptError: the sides, or tile and mapping, do not belong together.
+        ScriptError: the sides, or tile and mapping, do not match.
     """
     read, written = _side(source), _side(target)
     near = [_nearness("copy", side.tensor) for side in (read, written)]
     if near[0] == near[1]:
         raise ScriptError(
-            f"a copy from {describe(read.tensor)} to {describe(written.tensor)}, which are both "
+            f"copy from {describe(read.tensor)} to {describe(written.tensor)}, which are both "
             f"{_PLACES[near[0]]}",
             hint="copy between global memory, shared memory and registers",
         )
@@ -109,17 +102,17 @@ def copy(source: object, target: object, on: object) -> None:
 
 
 def matmul(lhs: object, rhs: object, accumulator: object, on: object) -> None:
-    """Add the product of two shared tiles to a register tile.
+    """Accumulate the matmul of two tiles in a register tile.
 
     Args:
-        lhs: a shared tile of shape [m, k]; or a register tile of fragments of tensor cores, as
-            sums of a product before are.
-        rhs: a shared tile of shape [k, n], of the same type.
-        accumulator: a register tile of shape [m, n], of this type or a longer float.
-        on: the worker, whose elements the accumulator's layout knows.
+        lhs: a shared tile [m, k]; or a register tile of tensor core fragments, such as the
+            accumulator of an earlier matmul.
+        rhs: a shared tile [k, n] of the same type.
+        accumulator: a register tile [m, n] of this type or a wider float.
+        on: the worker.
 
     Raises:
-        ScriptError: a tile is elsewhere, or shapes or types do not belong together.
+        ScriptError: a tile is in the wrong memory, or shapes or types do not match.
     """
     tiles: list[Tensor] = []
     for name, tile, *places in (
@@ -130,7 +123,7 @@ def matmul(lhs: object, rhs: object, accumulator: object, on: object) -> None:
         if not isinstance(tile, Tensor) or _nearness("matmul", tile) not in places:
             raise ScriptError(
                 f"'{name}' of matmul is a tile {_PLACES[places[0]]}, not {describe(tile)}",
-                hint="shared tiles are multiplied, and added to a register tile",
+                hint="the operands are shared tiles, the accumulator is a register tile",
             )
         tiles.append(tile)
     a, b, c = tiles
@@ -141,25 +134,25 @@ def matmul(lhs: object, rhs: object, accumulator: object, on: object) -> None:
         (m, n),
     ]:
         raise ScriptError(
-            f"the shapes of {', '.join(map(describe, tiles))} do not belong together",
-            hint="[m, k] times [k, n] is added to [m, n]",
+            f"the shapes of {', '.join(map(describe, tiles))} do not match",
+            hint="lhs is [m, k], rhs [k, n], the accumulator [m, n]",
         )
     is_longer = a.element.is_float and c.element.is_float and a.element.bits < c.element.bits
     if a.element != b.element or not (a.element == c.element or is_longer):
         raise ScriptError(
-            f"products of {a.element} and {b.element} cannot be added up in {c.element}",
-            hint="both factors have one type, and the accumulator that or a longer float",
+            f"matmul of {a.element} and {b.element} cannot accumulate in {c.element}",
+            hint="the operands have one type, and the accumulator that or a wider float",
         )
     _, worker = _workers("matmul", c, on)
     insert(MatmulOp(a.memory, b.memory, c.memory, worker))
 
 
 def combine(value: object, kind: str, on: object) -> Scalar | None:
-    """All-reduce what several workers have of one element; afterwards all of them have the whole.
+    """All-reduce the copies of an element that several workers hold.
 
-    `combine(tile, "add", threadIdx.x)` does it in place for a register tile whose layout replicates
-    elements; `combine(x, "max", (spatial(8) * replicate(32)).on(threadIdx.x))` combines a scalar
-    among the workers to which the mapping gives the same task, and returns the result.
+    `combine(tile, "add", threadIdx.x)` works in place on a register tile whose layout replicates
+    elements; `combine(x, "max", (spatial(8) * replicate(32)).on(threadIdx.x))` reduces a scalar
+    over the workers that the mapping assigns the same task, and returns the result.
 
     Args:
         value: a register tile, or a scalar.
@@ -167,17 +160,17 @@ def combine(value: object, kind: str, on: object) -> Scalar | None:
         on: the worker; for a scalar a mapping with its worker.
 
     Raises:
-        ScriptError: such values are not combined, or those who share an element cannot meet.
+        ScriptError: the value, the kind or the layout is not supported.
     """
     if kind not in list(ReduceKind):
         raise ScriptError(
-            f"values are not combined by {kind!r}", hint=f"but by {', '.join(ReduceKind)}"
+            f"unknown reduction {kind!r}", hint=f"the reductions are {', '.join(ReduceKind)}"
         )
     if isinstance(value, Tensor):
         if _nearness("combine", value) != 2:
             raise ScriptError(
                 f"combine takes a scalar or a register tile, not {describe(value)}",
-                hint="other threads see what is in memory anyway",
+                hint="memory needs no combining",
             )
         _check_type(value.element)
         _, worker = _workers("combine", value, on)
@@ -190,23 +183,23 @@ def combine(value: object, kind: str, on: object) -> Scalar | None:
     _check_type(wide.type)
     if not isinstance(on, Tasks) or on.map.tasks_per_worker != 1:
         raise ScriptError(
-            "nobody says which workers have their scalars combined",
+            "the workers whose scalars are combined are not given",
             hint='combine(x, "add", (spatial(8) * replicate(32)).on(threadIdx.x)), with one task '
-            "for each worker",
+            "per worker",
         )
     return convert(_combine_scalar(wide, ReduceKind(kind), on), scalar.type)
 
 
 def group(first: object, count: object) -> Group:
-    """Return some warps of the block that work alone on the body of a loop over them.
+    """Return a group of consecutive warps that execute the body of a loop alone.
 
-    `for worker in group(first=0, count=128):` is such a loop. The threads `first` to `first + count
-    - 1` run the body once, with their number in the group; the others pass by. Verbs in there are
-    for the workers of the group.
+    In `for worker in group(first=0, count=128):` the threads `first` to `first + count - 1` execute
+    the body once, with their index in the group; the others skip it. Verbs in the body are
+    collective over the group.
 
     Args:
-        first: the number in the block of the group's first thread, a multiple of 32.
-        count: the number of its threads, a multiple of 32.
+        first: the first thread, a multiple of 32.
+        count: the number of threads, a multiple of 32.
 
     Raises:
         ScriptError: it is no group of whole warps of the block.
@@ -224,13 +217,13 @@ def group(first: object, count: object) -> Group:
     ):
         raise ScriptError(
             f"there is no group of {count!r} threads, from {first!r} on, in a block of {limit}",
-            hint="both are known when the script is defined, and multiples of 32",
+            hint="both are compile-time multiples of 32",
         )
     return Group(first, count)
 
 
 def _combine_scalar(value: Scalar, kind: ReduceKind, on: Tasks) -> Scalar:
-    """Combine scalars through a tile with one element for each worker."""
+    """Combine scalars through a register tile with one element per worker."""
     tile = current().register_tile(value.type.ir, on.map)
     result = make_variable("combined", None, value.type)
     worker = convert(on.worker, INDEX).ssa
@@ -245,14 +238,14 @@ def _combine_scalar(value: Scalar, kind: ReduceKind, on: Tasks) -> Scalar:
 
 
 def _combine_tile(tile: SSAValue, kind: ReduceKind, worker: SSAValue) -> None:
-    """Combine the elements of a register tile among those who share them."""
+    """Combine the replicas of the elements of a register tile."""
     layout = memref_type(tile).layout
     is_known = isinstance(layout, TaskMapAttr) and layout.data is not None
     digits = map_of(tile.type).replicate_digits if is_known else ()
     if any(number & (number - 1) for digit in digits for number in (digit.weight, digit.extent)):
         raise ScriptError(
-            f"the workers that share an element of {map_of(tile.type)} cannot meet: they are no "
-            "power of two, or do not stand at a distance that is one",
+            f"the workers that share an element of {map_of(tile.type)} cannot be combined: their "
+            "number or their stride is no power of two",
             hint="replicate over 2, 4, 8, ... workers, with spatial factors of 2, 4, 8, ... inside",
         )
     insert(CombineOp(kind, tile, worker))
@@ -261,12 +254,12 @@ def _combine_tile(tile: SSAValue, kind: ReduceKind, worker: SSAValue) -> None:
 def _check_type(kind: ScalarType) -> None:
     if kind.kind == "unsigned":
         raise ScriptError(
-            f"values of {kind} are not combined", hint="convert to i32, i64, f32 or f64"
+            f"combine of {kind} is not supported", hint="convert to i32, i64, f32 or f64"
         )
 
 
 def _side(value: object) -> Window:
-    """Return a side of a copy as a window; a tensor is one from its first element on."""
+    """Return a side of a copy as a window; a tensor is a window at offset 0."""
     if isinstance(value, Window):
         return value
     if not isinstance(value, Tensor):
@@ -283,49 +276,40 @@ def _side(value: object) -> Window:
 
 
 def _nearness(verb: str, tensor: Tensor) -> int:
-    """Return how near a tensor is to the threads, an index into `_PLACES`.
-
-    Raises:
-        ScriptError: block-level verbs do not take such a tensor.
-    """
+    """Return the index in `_PLACES` of a tensor's memory; reject tensors that verbs do not take."""
     space = _space(tensor)
     if space is Space.LOCAL:
         raise ScriptError(
-            f"{describe(tensor)} belongs to one thread, but {verb} is the work of many",
-            hint="give it a layout that spreads it: local_layout(..) * row_major(..)",
+            f"{describe(tensor)} belongs to one thread, but {verb} is collective",
+            hint="give it a layout that distributes it: local_layout(..) * row_major(..)",
         )
     if space is Space.SHARED and (tensor.layout or tensor.swizzle or tensor.base):
         raise ScriptError(
-            f"{describe(tensor)} does not lie row-major in memory of its own; {verb} takes tiles "
-            "that do",
+            f"{describe(tensor)} is not row-major in memory of its own, as {verb} requires",
             hint="leave the layout out, or loop over the tasks of a mapping",
         )
     return {Space.GLOBAL: 0, Space.SHARED: 1}.get(space, 2)
 
 
 def _space(tensor: Tensor) -> Space:
-    """Return where a tensor is; a view stands for global memory."""
+    """Return the memory space of a tensor; a view is in global memory."""
     is_view = isinstance(tensor.memory.type, TensorType)
     return Space.GLOBAL if is_view else space_of(memref_type(tensor.memory))
 
 
 def _check_sides(tile: Tensor, other: Tensor) -> None:
-    """Check that a tile fits into the other side of a copy."""
+    """Check that a tile matches the other side of a copy."""
     if len(tile.shape) > len(other.shape):
         raise ScriptError(f"the tile {describe(tile)} has more dimensions than {describe(other)}")
     if tile.element != other.element:
         raise ScriptError(
             f"a copy between {tile.element} and {other.element}",
-            hint="copies convert nothing: loop over the tasks of a mapping",
+            hint="a copy does not convert: loop over the tasks of a mapping",
         )
 
 
 def _workers(verb: str, tile: Tensor, on: object) -> tuple[TaskMapAttr | None, SSAValue]:
-    """Return the mapping of a tile that has none of its own, `?` if none is given, and the worker.
-
-    Raises:
-        ScriptError: a mapping is missing, does not fit, or is one too many; or there is no worker.
-    """
+    """Return the mapping of a tile without a layout, `?` by default, and the worker."""
     has_layout = _space(tile) is Space.REGISTER
     if not isinstance(on, Tasks):
         if not is_integer(on):
@@ -336,7 +320,7 @@ def _workers(verb: str, tile: Tensor, on: object) -> tuple[TaskMapAttr | None, S
         return None if has_layout else TaskMapAttr(None), index_of(on)
     if has_layout:
         raise ScriptError(
-            f"the layout of {describe(tile)} says who has which element, and a mapping is given",
+            f"{describe(tile)} has a layout, and a mapping is given as well",
             hint=f"give {verb} the worker alone: threadIdx.x",
         )
     if on.map.shape != tile.shape:
@@ -349,9 +333,9 @@ def _workers(verb: str, tile: Tensor, on: object) -> tuple[TaskMapAttr | None, S
 
 
 def _memory(tensor: Tensor, *, reads: bool) -> tuple[SSAValue, Sequence[SSAValue]]:
-    """Return the far side of a copy, and the sizes that only the kernel knows.
+    """Return the far side of a copy, and its run-time sizes.
 
-    A tensor behind a pointer, or a part of one, becomes a view: its elements are looked up there.
+    A tensor behind a pointer, or a part of one, becomes a view.
     """
     if tensor.start is None and not tensor.base:
         return tensor.memory, ()

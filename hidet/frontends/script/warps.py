@@ -1,4 +1,4 @@
-"""What the lanes of a warp do together in scripts, and groups of warps that do a body alone."""
+"""Warp-level primitives of scripts, and warp groups."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -23,40 +23,38 @@ ALL_LANES = 0xFFFFFFFF
 
 
 def syncwarp(mask: object = ALL_LANES) -> None:
-    """Wait for all lanes of the warp, or those whose bits are set, all of which come by."""
+    """Wait for all lanes of the warp, or those in the mask."""
     insert(SyncWarpOp(_mask(mask)))
 
 
-# Shuffles and votes.
 def shfl_sync(mask: object, var: Scalar, src_lane: object, width: int = WARP) -> Scalar:
     """Return the value of another lane of the warp.
 
     Args:
-        mask: the lanes that take part, a bit for each: all, 0xffffffff; or some, which all come by
-            with the same mask, while the others may be elsewhere. Of a lane that is not one of them
-            the value is not known.
-        var: the value of the own lane.
-        src_lane: the number of the lane whose value is wanted.
-        width: the number of lanes of a segment, 2, 4, 8, 16 or 32; lanes are numbered in it.
+        mask: the participating lanes: all, 0xffffffff; or a subset, which executes it together with
+            the same mask. The value of a lane outside of the mask is undefined.
+        var: the value of this lane.
+        src_lane: the lane whose value is returned.
+        width: the lanes of a segment, 2, 4, 8, 16 or 32; lanes are numbered within it.
 
     Raises:
-        ScriptError: a mask or width that there is not, or no scalar to move.
+        ScriptError: the mask or the width is invalid, or `var` is no scalar.
     """
     return _shuffle(ShuffleKind.IDX, mask, var, src_lane, width)
 
 
 def shfl_up_sync(mask: object, var: Scalar, delta: object, width: int = WARP) -> Scalar:
-    """Return the value of the lane `delta` below, the own one where there is none."""
+    """Return the value of the lane `delta` below, or the own value if there is none."""
     return _shuffle(ShuffleKind.UP, mask, var, delta, width)
 
 
 def shfl_down_sync(mask: object, var: Scalar, delta: object, width: int = WARP) -> Scalar:
-    """Return the value of the lane `delta` above, the own one where there is none."""
+    """Return the value of the lane `delta` above, or the own value if there is none."""
     return _shuffle(ShuffleKind.DOWN, mask, var, delta, width)
 
 
 def shfl_xor_sync(mask: object, var: Scalar, lane_mask: object, width: int = WARP) -> Scalar:
-    """Return the value of the lane with the number `own ^ lane_mask`."""
+    """Return the value of the lane `own ^ lane_mask`."""
     return _shuffle(ShuffleKind.XOR, mask, var, lane_mask, width)
 
 
@@ -75,36 +73,31 @@ def _shuffle(kind: ShuffleKind, mask: object, var: Scalar, lane: object, width: 
 
 
 def _mask(mask: object) -> SSAValue | None:
-    """Return the lanes that meet as an operand, None where all of the warp do.
-
-    Raises:
-        ScriptError: it is no integer of 32 bits, or none of whose bits is set.
-    """
+    """Return a lane mask as an operand, None for the full mask."""
     if isinstance(mask, Scalar) and is_integer(mask):
         return convert(mask, U32).ssa
     if isinstance(mask, int) and mask in (ALL_LANES, -1):
         return None
     if isinstance(mask, bool) or not isinstance(mask, int) or not 0 < mask < ALL_LANES:
         raise ScriptError(
-            f"the mask of the lanes that meet is {describe(mask)}",
-            hint="an integer of 32 bits: 0xffffffff for all, ballot_sync(0xffffffff, c) for those "
-            "on which c holds",
+            f"the lane mask is {describe(mask)}",
+            hint="a 32-bit integer: 0xffffffff for all, ballot_sync(0xffffffff, c) for those on "
+            "which c holds",
         )
     return constant(mask, U32).ssa
 
 
 def active_mask() -> Scalar:
-    """Return a bit for each lane of the warp that is here now, for shuffles and votes.
+    """Return the mask of the active lanes of the warp.
 
-    On a GPU it is what `__activemask()` gives, which may miss lanes that come by later: for those
-    that take a branch, `ballot_sync` ahead of it is the sure way. On the CPU it is the lanes that
-    come here without having to wait for others.
+    On a GPU it is `__activemask()`, which may miss lanes that arrive later; `ballot_sync` before a
+    branch is reliable. On the CPU it is the lanes that arrive without waiting for others.
     """
     return Scalar(insert(ActiveMaskOp()).result, U32)
 
 
 def any_sync(mask: object, predicate: object) -> Scalar:
-    """Return whether the predicate holds on a lane of the warp."""
+    """Return whether the predicate holds on any lane of the warp."""
     return _vote(VoteKind.ANY, mask, predicate, BOOL)
 
 
@@ -114,7 +107,7 @@ def all_sync(mask: object, predicate: object) -> Scalar:
 
 
 def ballot_sync(mask: object, predicate: object) -> Scalar:
-    """Return an integer with a bit for each lane of the warp on which the predicate holds."""
+    """Return the mask of the lanes on which the predicate holds."""
     return _vote(VoteKind.BALLOT, mask, predicate, U32)
 
 
@@ -125,23 +118,18 @@ def _vote(kind: VoteKind, mask: object, predicate: object, result: ScalarType) -
 
 
 THREADS = 4 * WARP
-"""The threads of a group of warps, as `wgmma` has them."""
+"""The threads of a warp group."""
 
 
 @dataclass(frozen=True)
 class WarpGroups:
-    """`warp_groups([1, 2])`: neighbouring groups of four warps.
-
-    Attributes:
-        first: the first thread.
-        end: the one behind the last.
-    """
+    """`warp_groups([1, 2])`: consecutive warp groups."""
 
     first: int
     end: int
 
     def enter(self) -> tuple[object, Scalar]:
-        """Return the condition of being in the groups, and the number of the thread in them."""
+        """Return the condition of being in the groups, and the index of the thread in them."""
         thread = threadIdx.x
         threads = (current().shape.block or (None,))[0]
         is_last = isinstance(threads, int) and threads == self.end
@@ -154,16 +142,15 @@ class WarpGroups:
 
 
 def warp_groups(group_ids: Iterable[int]) -> WarpGroups:
-    """Return what lets groups of four warps work alone, for `with ... as thread`.
+    """Return a context whose body some warp groups execute: `with ... as thread`.
 
-    The thread counts from the first one of the groups on.
+    `thread` counts from the first thread of the groups.
 
     Args:
-        group_ids: the groups, which follow each other: group g has threads 128 * g to
-            128 * g + 127 along x.
+        group_ids: consecutive groups; group g has threads 128 * g to 128 * g + 127 along x.
 
     Raises:
-        ScriptError: the block has no such groups, or they do not follow each other.
+        ScriptError: the block has no such groups, or they are not consecutive.
     """
     if not isinstance(group_ids, list | tuple | range) or not group_ids:
         raise ScriptError(
@@ -173,7 +160,7 @@ def warp_groups(group_ids: Iterable[int]) -> WarpGroups:
     groups = sorted(known_number("a group of warps", each, range(8)) for each in group_ids)
     if groups != list(range(groups[0], groups[-1] + 1)):
         raise ScriptError(
-            f"the groups of warps {list(group_ids)} do not follow each other",
+            f"the groups of warps {list(group_ids)} are not consecutive",
             hint="enter each of them by a 'with' of its own",
         )
     block = (current().shape.block or (None,))[0]

@@ -1,4 +1,4 @@
-"""The pass `restore-exits`: `break` and `return` where variables say that something is left."""
+"""The pass `restore-exits`: turns flags of early exits into `break`, `continue` and `return`."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -22,23 +22,23 @@ from hidet.rewriting.regions import inline_region
 Loop = scf.ForOp | scf.WhileOp
 
 _Values = frozenset[bool]
-"""What a variable may hold at a place; nothing where nobody comes."""
+"""The possible values of a flag; empty where control flow does not reach."""
 
-_TRUE, _ANY, _NOWHERE = frozenset({True}), frozenset({True, False}), frozenset[bool]()
+_TRUE, _ANY, _UNREACHED = frozenset({True}), frozenset({True, False}), frozenset[bool]()
 
 
 @dataclass(frozen=True)
 class RestoreExitsPass(KernelPass):
-    """Turn variables that tell whether something has been left into `break`, `continue`, `return`.
+    """Turn flags that scripts use for early exits into `break`, `continue` and `return`.
 
-    Such a variable is true at first, and false from some place on. Loops and branches look at it,
-    and do nothing after that place. Where all that comes after it does nothing, the kernel returns
-    there; where the rest of a loop or of an iteration does nothing, that is left. A variable that
-    nobody reads any more vanishes. A loop that would run through its range for nothing is left at
-    the end of an iteration.
+    A flag is initialized to true and becomes false at an exit. Loops and branches test it and do
+    nothing once it is false. An exit after which the rest of the kernel does nothing becomes a
+    `return`; one after which the rest of a loop or an iteration does nothing becomes a `break` or
+    `continue`. Flags that are no longer read are removed. Loops that would iterate without effect
+    are exited at the end of an iteration.
 
     Expects: kernels at the `cuda` level with variables in place of results. Leaves: `cuda.leave`,
-    which only `form-expressions` and the printer know.
+    which only `form-expressions` and the printer support.
     """
 
     name = "restore-exits"
@@ -52,13 +52,7 @@ class RestoreExitsPass(KernelPass):
 
 @dataclass
 class Flag:
-    """A variable that is true from its declaration on until a store makes it false.
-
-    Attributes:
-        variable: its memref.
-        start: the store that makes it true.
-        stores: those that make it false.
-    """
+    """A variable that is true from its initialization until a store makes it false."""
 
     variable: SSAValue
     start: memref.StoreOp
@@ -66,53 +60,53 @@ class Flag:
 
     @property
     def loads(self) -> list[memref.LoadOp]:
-        """The places where it is looked at."""
+        """The loads of the flag."""
         uses = (use.operation for use in self.variable.uses)
         return [op for op in uses if isinstance(op, memref.LoadOp)]
 
     def restore(self, kernel: KernelOp) -> None:
-        """Replace the variable by ways out, as far as that is possible."""
-        left = self._leave(kernel)
-        _Known(self).fold(kernel)
-        if self.loads and self._leave_idle_loops(left):
-            _Known(self).fold(kernel)
+        """Replace the flag by exits, as far as possible."""
+        left = self._insert_exits(kernel)
+        _FlagValues(self).fold(kernel)
+        if self.loads and self._exit_idle_loops(left):
+            _FlagValues(self).fold(kernel)
         if not self.loads:
             alloca = self.variable.owner
             assert isinstance(alloca, memref.AllocaOp)
             for op in (*self.stores, self.start, alloca):
                 Rewriter.erase_op(op)
 
-    def _leave(self, kernel: KernelOp) -> set[Loop]:
-        """Insert ways out after stores, as far as there are any; return the loops that are left."""
-        loops = {store: self._left_by(store) for store in self.stores}
+    def _insert_exits(self, kernel: KernelOp) -> set[Loop]:
+        """Insert exits after stores where possible; return the loops that are exited."""
+        loops = {store: self._exited_loop(store) for store in self.stores}
         (loop, *others) = dict.fromkeys(loops.values())
         if loop is not None and not others and all(map(loop.is_ancestor, self.loads)):
-            ways = dict.fromkeys(self.stores, LeaveKind.BREAK)
+            exits = dict.fromkeys(self.stores, LeaveKind.BREAK)
         elif all(map(self._ends_iteration, self.stores)):
-            ways = dict.fromkeys(self.stores, LeaveKind.CONTINUE)
+            exits = dict.fromkeys(self.stores, LeaveKind.CONTINUE)
         elif all(kernel in self._idle_up_to(store, at_end=True) for store in self.stores):
-            ways = dict.fromkeys(self.stores, LeaveKind.RETURN)
+            exits = dict.fromkeys(self.stores, LeaveKind.RETURN)
         else:
-            ways = {store: LeaveKind.BREAK for store in self.stores if loops[store] is not None}
-        for store, kind in ways.items():
+            exits = {store: LeaveKind.BREAK for store in self.stores if loops[store] is not None}
+        for store, kind in exits.items():
             KernelBuilder(InsertPoint.after(store)).insert(LeaveOp(kind))
         return {loop for loop in loops.values() if loop is not None}
 
-    def _left_by(self, store: memref.StoreOp) -> Loop | None:
-        """Return the innermost loop around a store, if it does nothing after the store."""
+    def _exited_loop(self, store: memref.StoreOp) -> Loop | None:
+        """Return the innermost loop around a store if nothing in it happens after the store."""
         loop = next(self._idle_up_to(store), None)
-        return loop if isinstance(loop, Loop) and _Idle(self.variable).ends(loop) else None
+        return loop if isinstance(loop, Loop) and _IdleOps(self.variable).ends(loop) else None
 
     def _ends_iteration(self, store: memref.StoreOp) -> bool:
-        """Return whether the rest of an iteration does nothing, and the next one starts anew."""
+        """Return whether the rest of the iteration does nothing and the next resets the flag."""
         loop = next(self._idle_up_to(store), None)
         return isinstance(loop, Loop) and loop.is_ancestor(self.start)
 
     def _idle_up_to(
         self, store: memref.StoreOp, *, at_end: bool = False
     ) -> Iterator[Loop | KernelOp]:
-        """Give the loops around a store, and the kernel, in whose rest nothing happens any more."""
-        op, idle = store, _Idle(self.variable, at_end)
+        """Yield the loops around a store, and the kernel, whose rest does nothing after it."""
+        op, idle = store, _IdleOps(self.variable, at_end)
         while not isinstance(op, KernelOp) and idle.are_idle(_after(op)):
             op = op.parent_op()
             assert op is not None
@@ -121,8 +115,8 @@ class Flag:
             if isinstance(op, Loop) and not idle.is_idle(op):
                 return
 
-    def _leave_idle_loops(self, left: set[Loop]) -> bool:
-        """Leave the loops that would run through their range for nothing, after each iteration.
+    def _exit_idle_loops(self, left: set[Loop]) -> bool:
+        """Break from the loops that would continue without effect, at the end of an iteration.
 
         Returns:
             Whether there is one.
@@ -134,7 +128,7 @@ class Flag:
             if isinstance(loop, scf.ForOp)
             and loop not in left
             and not loop.is_ancestor(self.start)
-            and _Idle(self.variable).ends(loop)
+            and _IdleOps(self.variable).ends(loop)
         ]
         for loop in idle:
             end = loop.body.block.last_op
@@ -148,14 +142,14 @@ class Flag:
 
 
 @dataclass
-class _Known:
-    """Finds out what a variable holds where it is looked at, and folds what follows from it.
+class _FlagValues:
+    """Propagates the possible values of a flag to its loads, and folds them.
 
     Attributes:
-        flag: the variable.
-        values: what each load may give.
-        fresh: the loads after which nothing was stored.
-        ways: what it may hold at the ways out of the loop that is being looked at.
+        flag: the flag.
+        values: the possible values of each load.
+        fresh: the loads since the last store.
+        at_exits: the possible values at the exits of the current loop.
     """
 
     flag: Flag
@@ -163,17 +157,17 @@ class _Known:
         default_factory=lambda: defaultdict(frozenset[bool])
     )
     fresh: set[SSAValue] = field(default_factory=set[SSAValue])
-    ways: dict[LeaveKind, _Values] = field(default_factory=dict[LeaveKind, _Values])
+    at_exits: dict[LeaveKind, _Values] = field(default_factory=dict[LeaveKind, _Values])
 
     def fold(self, kernel: KernelOp) -> None:
-        """Replace loads of what is known by that."""
+        """Replace loads with a known value."""
         self._block(kernel.body.block, _ANY)
         for load, values in self.values.items():
-            if values != _ANY and not _is_gone(load):
+            if values != _ANY and load.parent is not None:
                 _replace(load, values == _TRUE)
 
     def _block(self, block: Block, values: _Values) -> _Values:
-        """Return what the variable may hold after a block, from what it may hold before."""
+        """Return the possible values after a block, given those before."""
         for op in block.ops:
             match op:
                 case memref.StoreOp() if op.memref is self.flag.variable:
@@ -183,8 +177,10 @@ class _Known:
                     self.values[op] |= values
                     self.fresh.add(op.res)
                 case LeaveOp():
-                    self.ways[op.kind.data] = self.ways.get(op.kind.data, _NOWHERE) | values
-                    values = _NOWHERE
+                    self.at_exits[op.kind.data] = (
+                        self.at_exits.get(op.kind.data, _UNREACHED) | values
+                    )
+                    values = _UNREACHED
                 case scf.IfOp():
                     values = self._branch(op, values)
                 case scf.ForOp() | scf.WhileOp():
@@ -194,7 +190,7 @@ class _Known:
         return values
 
     def _branch(self, op: scf.IfOp, values: _Values) -> _Values:
-        """Return what the variable may hold after a branch, which may have asked for it."""
+        """Return the possible values after a branch, whose condition may test the flag."""
         then = values & _TRUE if _implies(op.cond, self.fresh) else values
         negated = op.cond.owner.operands[0] if isinstance(op.cond.owner, arith.XOrIOp) else None
         otherwise = values & _TRUE if negated in self.fresh else values
@@ -204,33 +200,33 @@ class _Known:
         return then | otherwise
 
     def _loop(self, op: Loop, values: _Values) -> _Values:
-        """Return what the variable may hold after a loop."""
-        outer = self.ways
+        """Return the possible values after a loop."""
+        outer = self.at_exits
         while True:
             self.fresh.clear()
-            self.ways = {}
+            self.at_exits = {}
             checked = values
             if isinstance(op, scf.WhileOp):
                 checked = self._block(op.before_region.block, values)
             body = op.body.block if isinstance(op, scf.ForOp) else op.after_region.block
-            again = self._block(body, checked) | self.ways.get(LeaveKind.CONTINUE, _NOWHERE)
+            again = self._block(body, checked) | self.at_exits.get(LeaveKind.CONTINUE, _UNREACHED)
             if again <= values:
                 break
             values |= again
-        left = checked | self.ways.get(LeaveKind.BREAK, _NOWHERE)
+        left = checked | self.at_exits.get(LeaveKind.BREAK, _UNREACHED)
         self.fresh.clear()
-        self.ways = outer
+        self.at_exits = outer
         return left
 
 
 @dataclass
-class _Idle:
-    """Tells which operations do nothing once a variable is false.
+class _IdleOps:
+    """Finds operations without effect once a flag is false.
 
     Attributes:
-        variable: its memref.
-        at_end: whether the kernel ends after them, so that its own variables no longer matter.
-        seen: the loads of the variable that come after it is false.
+        variable: the memref of the flag.
+        at_end: whether the kernel ends after them, so that stores to variables have no effect.
+        seen: the loads of the flag after it is false.
     """
 
     variable: SSAValue
@@ -238,11 +234,11 @@ class _Idle:
     seen: set[SSAValue] = field(default_factory=set[SSAValue])
 
     def are_idle(self, ops: Iterable[Operation]) -> bool:
-        """Return whether operations, one after the other, do nothing."""
+        """Return whether a sequence of operations has no effect."""
         return all(self.is_idle(op) for op in ops)
 
     def is_idle(self, op: Operation) -> bool:
-        """Return whether an operation does nothing."""
+        """Return whether an operation has no effect."""
         match op:
             case memref.LoadOp():
                 if op.memref is self.variable:
@@ -263,7 +259,7 @@ class _Idle:
                 return is_arithmetic(op)
 
     def ends(self, loop: Loop) -> bool:
-        """Return whether no further iteration of a loop does anything."""
+        """Return whether no further iteration of a loop has an effect."""
         if isinstance(loop, scf.ForOp):
             return self.are_idle(loop.body.block.ops)
         before = loop.before_region.block
@@ -275,9 +271,9 @@ class _Idle:
 
 
 def _flags(kernel: KernelOp) -> Iterator[Flag]:
-    """Give the variables of a kernel that are true once and false from some place on.
+    """Yield the flags of a kernel.
 
-    Each is looked at when its turn comes: to restore one may fold away what uses the next.
+    Each is checked in turn, since restoring one may fold uses of the next.
     """
     for op in [op for op in kernel.body.walk() if isinstance(op, memref.AllocaOp)]:
         if not is_variable(op.memref):
@@ -295,7 +291,7 @@ def _flags(kernel: KernelOp) -> Iterator[Flag]:
 
 
 def _implies(condition: SSAValue, values: set[SSAValue]) -> bool:
-    """Return whether a condition holds only if one of some values does."""
+    """Return whether a condition implies one of some values."""
     op = condition.owner
     if condition in values:
         return True
@@ -311,7 +307,7 @@ def _implies(condition: SSAValue, values: set[SSAValue]) -> bool:
 
 
 def _after(op: Operation) -> Iterator[Operation]:
-    """Give the operations that follow one in its block."""
+    """Yield the operations that follow one in its block."""
     following = op.next_op
     while following is not None:
         yield following
@@ -319,12 +315,12 @@ def _after(op: Operation) -> Iterator[Operation]:
 
 
 def _replace(load: memref.LoadOp, known: bool) -> None:
-    """Replace a load by what it gives, and fold what follows from it."""
+    """Replace a load with a constant, and fold its users."""
     value = KernelBuilder(InsertPoint.before(load)).scalar(int(known), i1)
     users = [use.operation for use in load.res.uses]
     Rewriter.replace_op(load, [], [value])
     for user in users:
-        if _is_gone(user):
+        if user.parent is None:  # erased together with an enclosing branch
             continue
         if isinstance(user, arith.AndIOp) and known:
             Rewriter.replace_op(user, [], [user.lhs if user.rhs is value else user.rhs])
@@ -332,13 +328,8 @@ def _replace(load: memref.LoadOp, known: bool) -> None:
             inline_region(user, user.true_region if known else user.false_region)
 
 
-def _is_gone(op: Operation) -> bool:
-    """Return whether an operation was folded away, maybe with a branch around it."""
-    return op.parent is None
-
-
 def _flatten(kernel: KernelOp) -> None:
-    """Move what stands in the `else` of a branch that is left to the place after it."""
+    """Move the `else` of a branch whose `then` exits to the code after it."""
     for op in list(kernel.body.walk(reverse=True)):
         if not isinstance(op, scf.IfOp) or op.results or not op.false_region.blocks:
             continue

@@ -1,6 +1,6 @@
 # RUN: hidet script %s --filecheck
 
-"""What a function of a script says about itself."""
+"""The attributes of script functions."""
 
 import hidet
 from hidet.lang import attr, attrs, f32

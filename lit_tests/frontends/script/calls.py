@@ -78,7 +78,7 @@ with hidet.script_module() as module:
         # SOURCE:     x[{{.*}} - i] = 1.0f;
         for k in reversed(range(n)):
             x[k] = 1.0
-        # The tasks of a thread, when they are counted: each is written out.
+        # The tasks of a thread under enumerate are unrolled.
         # IR-NOT:     task.foreach
         # SOURCE:     x[i] = 0.0f;
         # SOURCE:     x[i1] = 1.0f;

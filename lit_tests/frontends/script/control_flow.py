@@ -1,6 +1,6 @@
 # RUN: hidet script %s --filecheck
 
-"""Branches and loops of the kernel, and ways out of them."""
+"""Run-time branches and loops, and early exits."""
 
 import hidet
 from hidet.lang import attrs, f32, grid, i32

@@ -1,6 +1,6 @@
 # RUN: hidet script %s --filecheck
 
-"""Ways out of loops and functions that the kernel decides about."""
+"""Exits of loops and functions under run-time control flow."""
 
 import hidet
 from hidet.lang import attrs, f32, grid, i32, spatial

@@ -1,6 +1,6 @@
 # RUN: hidet script %s --filecheck
 
-"""Hopper: barriers in memory, copies of boxes, products and roles of warp groups."""
+"""Hopper: mbarriers, TMA, wgmma and warp specialization."""
 
 import hidet
 from hidet.lang import attrs, f16, f32, i32, i64, register_tensor, shared_tensor
@@ -103,7 +103,7 @@ with hidet.script_module() as module:
             # SOURCE: hidet::tma_wait<0>();
             tma_wait_group(0)
 
-    # Products: a wait for all of them keeps the accumulators behind it.
+    # wgmma: a wait for all of them fences the accumulators.
 
     # IR-LABEL:     cuda.kernel @product
     # SOURCE-LABEL: product(
@@ -202,7 +202,7 @@ with hidet.script_module() as module:
         # SOURCE: hidet::launch_dependents();
         griddepcontrol_launch_dependents()
 
-    # A cluster of blocks along x. Its shared memory is placed, however small it is.
+    # A cluster of blocks along x. Its shared memory has fixed offsets, whatever its size.
 
     # IR-LABEL:     cuda.kernel @cluster
     # TASK-SAME:    cuda.cluster = array<i64: 2, 1, 1>

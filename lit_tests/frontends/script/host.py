@@ -47,7 +47,7 @@ with hidet.script_module() as module:
     def stride(x: ~f32, n: i32):
         attrs.cuda.grid_dim = cdiv(n, 1024)
         attrs.cuda.block_dim = 256
-        # A step that only the kernel knows.
+        # A run-time step.
         # IR:           scf.for %i = %{{.*}} to %{{.*}} step %{{.*}} {
         # SOURCE:       for (long long i = {{.*}}; i < n; i += grid_dim * 256) {
         for i in range(blockIdx.x * 256 + threadIdx.x, n, gridDim.x * 256):

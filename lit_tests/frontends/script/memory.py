@@ -53,7 +53,7 @@ with hidet.script_module() as module:
         # SOURCE: x[i] = tile[7][7 - i];
         x[i] = tile[7, 7 - i]
 
-    # Shared memory whose size the launch states: what the script places, then what is too large.
+    # Dynamic shared memory: that of the script, then tensors beyond the static limit.
 
     # IR-LABEL:     cuda.kernel @placed
     # TASK:         shared_bytes = 256 : i64

@@ -91,7 +91,7 @@ with hidet.script_module() as module:
         # SOURCE: y[6] = hidet::cast<int>(n > 0 && n < 8);
         y[6] = 0 < n < 8
 
-    # What Python knows is computed: only one branch of each is left.
+    # Compile-time conditions take one branch.
 
     SIZES = (1, 2, None)
 
@@ -101,7 +101,7 @@ with hidet.script_module() as module:
     def known(y: i32[16]):
         attrs.cuda.grid_dim = 1
         attrs.cuda.block_dim = 1
-        # What holds when the script is defined leaves nothing behind.
+        # Compile-time assertions emit nothing.
         # IR-NEXT:     arith.constant 1 : i32
         # SOURCE-NOT:  one
         assert SIZES[0] == 1, "the size is one"

@@ -1,6 +1,6 @@
 # RUN: hidet script %s --filecheck
 
-"""Block-level verbs: copies, products and combinations of tiles."""
+"""Block-level verbs: copy, matmul and combine of tiles."""
 
 import hidet
 from hidet.lang import (
@@ -36,7 +36,7 @@ with hidet.script_module() as module:
         for i, j in regs_c.on(worker):
             regs_c[i, j] = 1.0
 
-        # What lies outside of the window's tensor is read as zero.
+        # Reads out of bounds of the window's tensor are zero.
         # TASK:   task.copy %a[%{{.*}}, %{{.*}}] to %smem_a[] in #task.map<spatial(8, 4)> on %worker
         # CUDA:   memref.load %a[
         # CUDA:   memref.store %{{.*}}, %smem_a[
@@ -104,7 +104,7 @@ with hidet.script_module() as module:
         attrs.cuda.grid_dim = 1
         attrs.cuda.block_dim = 128
         tile = shared_tensor("float32", [64, 8])
-        # Some warps do it alone, and wait for each other at a barrier of theirs.
+        # Some warps execute it alone, and synchronize at a named barrier.
         # TASK:   task.group first(64) count(64) (%worker) {
         # TASK:   task.copy %x[%{{.*}}, %{{.*}}] to %tile[] in #{{.*}} on %worker
         # CUDA:   scf.if

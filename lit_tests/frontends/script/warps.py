@@ -50,7 +50,7 @@ with hidet.script_module() as module:
         # SOURCE: hidet::ballot(a > 2.0f)
         y[i] = ballot_sync(0xFFFFFFFF, a > 2)
 
-    # Some lanes of a warp, which may stand in a branch.
+    # A subset of the lanes of a warp, which may be in a branch.
 
     # IR-LABEL:     cuda.kernel @lanes
     # SOURCE-LABEL: lanes(

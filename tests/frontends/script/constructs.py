@@ -26,11 +26,11 @@ from hidet.frontends.script import (
 from hidet.tools.script_file import PREFIXES, read_script_file
 
 AROUND = (hidet.script, hidet.script_module)
-"""Names of `hidet.lang` that stand around a script, and never in it."""
+"""Names of `hidet.lang` that are used outside of scripts only."""
 
 
 def nodes_of_rules():
-    """Give the classes of the syntax tree that the tracer has rules for, by name."""
+    """Return the classes of the syntax tree that the tracer has rules for, by name."""
     visits = [name for name in dir(statements.Statements) if name.startswith("visit_")]
     rules = [getattr(ast, name.removeprefix("visit_")) for name in visits]
     tables = (
@@ -44,7 +44,7 @@ def nodes_of_rules():
 
 
 def names_of_lang():
-    """Give what the modules of `hidet.lang` export, by name; each thing once."""
+    """Return what the modules of `hidet.lang` export, by name; each thing once."""
     modules = [lang] + [
         importlib.import_module(info.name)
         for info in pkgutil.walk_packages(lang.__path__, "hidet.lang.")
@@ -61,13 +61,13 @@ def names_of_lang():
 
 
 def attributes_of_kernels():
-    """Give the attributes of kernels, and the values of those that take a few."""
+    """Return the attributes of kernels, and the values of those that take a few."""
     kinds = [f"attribute func_kind = {kind!r}" for kind in attributes.KINDS]
     return [f"attribute {name}" for name in attributes.ATTRIBUTES] + kinds
 
 
 def all_constructs():
-    """Give the names of all constructs."""
+    """Return the names of all constructs."""
     return [*nodes_of_rules(), *names_of_lang(), *attributes_of_kernels()]
 
 
@@ -88,7 +88,7 @@ class Recorder:
         self.lines.setdefault(name, set()).add(line)
 
     def note_value(self, value, line):
-        """Note a value that a name or an attribute stands for."""
+        """Record the value of a name or an attribute."""
         if id(value) in self.objects:
             self.note(self.objects[id(value)], line)
         for kind in type(value).__mro__:
@@ -162,7 +162,7 @@ _DIRECTIVE = re.compile(r"#\s*([A-Z]+)(?:-[A-Z]+)*(?:{.*})?:")
 
 
 def has_checks(lines, number):
-    """Tell whether comments for every level stand right above a line, which counts from 1."""
+    """Return whether comments for every level precede a line, counted from 1."""
     prefixes = set()
     for line in reversed(lines[: number - 1]):
         if not line.lstrip().startswith("#"):
@@ -174,7 +174,7 @@ def has_checks(lines, number):
 
 
 def tested_constructs(path):
-    """Give the constructs that occur in a file right below comments for every level."""
+    """Return the constructs that occur in a file right below comments for every level."""
     recorder = Recorder()
     with recorder.recording():
         read_script_file(path)

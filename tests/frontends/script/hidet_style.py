@@ -17,12 +17,12 @@ from hidet.testing.numeric import poison
 
 
 def uniform(*shape, dtype=torch.float32):
-    """Give random numbers between -1 and 1."""
+    """Return random numbers between -1 and 1."""
     return torch.rand(*shape).mul_(2).sub_(1).to(dtype)
 
 
 def empty(*shape, dtype=torch.float32):
-    """Give a tensor that a kernel has to fill."""
+    """Return a tensor that a kernel has to fill."""
     return poison(torch.empty(*shape, dtype=dtype))
 
 
@@ -551,7 +551,7 @@ def tile_of_registers():
 
 
 def permute():
-    """Indices as tuples and lists, put together by `+` and slices of Python."""
+    """Indices as tuples and lists, concatenated by `+` and sliced by Python."""
     from hidet.lang import attrs, f32, grid
 
     shape = [3, 4, 5]
@@ -1062,7 +1062,7 @@ def expected_permute(x):
 
 
 def column_order(x):
-    """Give what a contiguous tensor holds for one who reads it in column-major order."""
+    """Return what a contiguous tensor holds for one who reads it in column-major order."""
     return x.flatten().reshape(x.shape[::-1]).T.double()
 
 

@@ -33,7 +33,7 @@ class Term:
 
 
 def numbers(random, kind, count):
-    """Give numbers of a type; many of them small, or next to its limits."""
+    """Return numbers of a type; many of them small, or next to its limits."""
     limits = np.iinfo(TYPES[kind])
     edges = [limits.min, limits.min + 1, 0, 1, 2, 3, 7, 31, 32, limits.max - 1, limits.max]
     edges += [] if kind[0] == "u" else [-1, -2, -7, -32]
@@ -45,12 +45,12 @@ def numbers(random, kind, count):
 
 
 def promoted(kind):
-    """Give the type in which a type is computed."""
+    """Return the type in which a type is computed."""
     return kind if kind[1:] in ("32", "64") else "i32"
 
 
 def common(one, other):
-    """Give the type in which two are computed."""
+    """Return the type in which two are computed."""
     if not one or not other:
         return promoted(one or other)
     one, other = promoted(one), promoted(other)
@@ -60,7 +60,7 @@ def common(one, other):
 
 
 def computed(symbol, lhs, rhs):
-    """Give what an operator makes of two arrays of one type, which wraps around."""
+    """Return what an operator makes of two arrays of one type, which wraps around."""
     plain = {"+": np.add, "-": np.subtract, "*": np.multiply, "&": np.bitwise_and,
              "|": np.bitwise_or, "^": np.bitwise_xor, "max": np.maximum,
              "min": np.minimum}  # fmt: skip
@@ -93,7 +93,7 @@ class Generator:
         self.names = {}
 
     def leaf(self):
-        """Give an element, a scalar, a number, a variable or the thread."""
+        """Return an element, a scalar, a number, a variable or the thread."""
         choice = self.random.random()
         if self.names and choice < 0.3:
             name, (kind, value) = self.random.choice(list(self.names.items()))
@@ -111,7 +111,7 @@ class Generator:
         return Term(f"{kind}({number})", kind, np.full(THREADS, number))
 
     def term(self, depth):
-        """Give an expression of at most so many levels."""
+        """Return an expression of bounded depth."""
         if depth == 0 or self.random.random() < 0.1:
             return self.leaf()
         choice = self.random.random()
@@ -124,7 +124,7 @@ class Generator:
         return self.selected(depth)
 
     def sides(self, depth):
-        """Give two operands in the type in which they are computed."""
+        """Return two operands in the type in which they are computed."""
         lhs, rhs = self.term(depth - 1), self.term(depth - 1)
         if self.random.random() < 0.3:  # a number of Python takes the type of the other side
             number = self.random.choice((0, 1, 2, 3, 5, 8, 16, 31, 100, 1 << 20))
@@ -135,7 +135,7 @@ class Generator:
         return lhs, rhs, kind, [each.value.astype(TYPES[kind]) for each in (lhs, rhs)]
 
     def operator(self, symbol, depth):
-        """Give two expressions with an operator."""
+        """Return two expressions with an operator."""
         lhs, rhs, kind, values = self.sides(depth)
         text = f"({lhs.text} {symbol} {rhs.text})"
         if symbol in ("max", "min"):
@@ -143,18 +143,18 @@ class Generator:
         return Term(text, kind, computed(symbol, *values))
 
     def converted(self, term, kind):
-        """Give an expression in another type."""
+        """Return an expression in another type."""
         return Term(f"{kind}({term.text})", kind, term.value.astype(TYPES[kind]))
 
     def unary(self, depth):
-        """Give an expression with an operator of one operand; of 32 bits at least."""
+        """Return an expression with an operator of one operand; of 32 bits at least."""
         term = self.converted(self.term(depth - 1), self.random.choice(SCALARS))
         if self.random.random() < 0.5:
             return Term(f"(~{term.text})", term.kind, np.invert(term.value))
         return Term(f"(-{term.text})", term.kind, np.zeros_like(term.value) - term.value)
 
     def selected(self, depth):
-        """Give one of two expressions of one type, by a comparison."""
+        """Return one of two expressions of one type, by a comparison."""
         lhs, rhs, _, (one, other) = self.sides(depth)
         symbol, kind = self.random.choice(COMPARISONS), self.random.choice(list(TYPES))
         then, otherwise = (self.converted(self.term(depth - 1), kind) for _ in range(2))
@@ -165,7 +165,7 @@ class Generator:
         return Term(text, kind, value)
 
     def program(self, number):
-        """Give the statements of a program, the type of its result and what it is."""
+        """Return the statements of a program, the type of its result and what it is."""
         with np.errstate(all="ignore"):
             if self.random.random() < 0.7:
                 term = self.term(self.random.choice((2, 3, 4)))
@@ -173,7 +173,7 @@ class Generator:
             return self.loop(number)
 
     def loop(self, number):
-        """Give a program that computes a variable several times, as hashes do."""
+        """Return a program that computes a variable several times, as hashes do."""
         name, kind = f"v{number}", self.random.choice(list(TYPES))
         start = self.converted(self.leaf(), kind)
         value = start.value
@@ -193,7 +193,7 @@ class Generator:
 
 
 def module_text(programs, generator):
-    """Give the text of a Python module with a kernel that runs programs, each in its own row."""
+    """Return the text of a Python module with a kernel that runs programs, each in its own row."""
     count = len(programs)
     parameters = [f"{name}: {name[2:]}[{THREADS}]" for name in generator.inputs]
     parameters += [f"y_{kind}: {kind}[{count}, {THREADS}]" for kind in TYPES]

@@ -52,7 +52,7 @@ def vector_store_outside(bug):
 
 
 def vector_of_shared_memory_outside(bug):
-    """The same, of what lies in shared memory."""
+    """The same in shared memory."""
 
     @hidet.script
     def kernel(x: f32[128], y: f32[128]):
@@ -141,7 +141,7 @@ def write_after_the_arrival(bug):
 
 
 def product_of_tiles(_bug):
-    """Copies and a product; the bug is that no barriers are inserted."""
+    """Copies and a matmul; the bug is that no barriers are inserted."""
 
     @hidet.script
     def kernel(a: f32[32, 24], b: f32[24, 32], c: f32[32, 32]):
@@ -193,7 +193,7 @@ SCRIPTS = {
     missing_cluster_sync: (CLUSTER, flip, EARLY.format("ready")),
     write_after_the_arrival: (CLUSTER, flip, EARLY.format("tile")),
 }
-"""For each script: its inputs, what its output should be, and what the error says."""
+"""The inputs, the expected output and the error of each script."""
 
 VERBS = {
     product_of_tiles: (

@@ -90,7 +90,7 @@ def missing_syncwarp(bug):
 
 
 def missing_wait(bug):
-    """A barrier waits for threads, not for their copies."""
+    """A barrier waits for threads, not for their asynchronous copies."""
 
     @hidet.script
     def kernel(x: f32[1, 128], y: f32[1, 128]):
@@ -165,7 +165,7 @@ def store_outside_of_a_pointer(bug):
 
 
 def load_outside_of_shared(bug):
-    """The first thread has no neighbour to its left."""
+    """The first thread has no left neighbor."""
 
     @hidet.script
     def kernel(x: f32[1, 64], y: f32[1, 64]):

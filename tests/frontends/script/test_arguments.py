@@ -69,7 +69,7 @@ def test_ir_of_void_pointers(module):
 
 
 def test_addresses_and_tensors(module):
-    """Pointers are tensors, addresses, or what DLPack knows; void_p takes any data type."""
+    """Pointers are tensors, addresses, or DLPack objects; void_p takes any data type."""
     built = module.build()
     x = torch.rand(64)
     for source in (x, x.view(torch.uint8), x.view(torch.int64), x.data_ptr(), x.numpy()):
@@ -126,7 +126,7 @@ def test_wrong_arguments(module, arguments, error, message):
 
 
 def test_bits_of_unsigned_numbers():
-    """Unsigned numbers may lie in a tensor of signed ones, of which torch has more operators."""
+    """Unsigned parameters take signed tensors, for which torch has more operators."""
     with hidet.script_module() as module:
 
         @hidet.script

@@ -1,4 +1,4 @@
-"""Assertions of a script: what Python knows fails the definition, the rest fails the call."""
+"""Assertions of a script: compile-time ones fail the definition, others the call."""
 
 import re
 import subprocess
@@ -19,7 +19,7 @@ from hidet.lang.cuda import active_mask, blockIdx, shfl_sync, syncthreads, syncw
 
 
 def build():
-    """Give a kernel that asserts something before and after a barrier."""
+    """Return a kernel that asserts something before and after a barrier."""
     with hidet.script_module() as module:
 
         @hidet.script

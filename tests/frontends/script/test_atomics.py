@@ -57,7 +57,7 @@ def updates(kind, sem="relaxed", scope="gpu"):
 
 
 def numbers(kind, count):
-    """Give numbers of a type: whole ones for floats, so that sums are exact; edges."""
+    """Return numbers of a type: whole ones for floats, so that sums are exact; edges."""
     random = np.random.default_rng()
     if kind.is_float:
         return torch.from_numpy(random.integers(0, 2, count) * 1.0).to(TORCH[kind.short_name])
@@ -73,7 +73,7 @@ ORDERS = (("relaxed", "gpu"), ("acq_rel", "system"), ("release", "block"), ("acq
 
 @pytest.mark.parametrize(("name", "order"), list(zip(KINDS, ORDERS * 2, strict=True)))
 def test_updates(name, order):
-    """All threads together give what one after the other does, with wrap-around."""
+    """Concurrent updates give the result of sequential ones, with wrap-around."""
     kind = KINDS[name]
     built, names = updates(kind, *order)
     x = numbers(kind, BLOCKS * THREADS)

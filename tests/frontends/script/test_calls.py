@@ -54,7 +54,7 @@ def test_kernels_by_name(module):
 
 
 def test_views(module):
-    """A tensor that begins in the middle of another is read and written at its place."""
+    """A tensor that starts inside another one is read and written there."""
     memory = torch.arange(11, dtype=torch.float32)
     out = torch.full((10,), -1.0)
     module.scale(memory[3:7], out[1:8], 2.0, 3)
@@ -80,7 +80,7 @@ X, Y = torch.ones(4), torch.ones(4)
     ],
 )
 def test_wrong_arguments(module, arguments, error, message):
-    """A call that does not fit the parameters says which argument is wrong."""
+    """A call with a mismatching argument names it."""
     with pytest.raises(error) as caught:
         module.scale(*arguments)
     assert message in str(caught.value)

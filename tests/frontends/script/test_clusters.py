@@ -27,7 +27,7 @@ from hidet.lang.cuda import (
 
 
 def ring(shape):
-    """Build a kernel whose blocks say who they are, and arrive at a barrier of the next one."""
+    """Build a kernel whose blocks report their ids, and arrive at a barrier of the next one."""
     grid, blocks = tuple(2 * n for n in shape), math.prod(shape)
     with hidet.script_module() as module:
 

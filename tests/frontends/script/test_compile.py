@@ -56,7 +56,7 @@ def module():
 
 
 def reference(x, w, factor, count, negate):
-    """What `compute` gives, in float64."""
+    """The float64 reference of `compute`."""
     x, w = x.double(), w.double()
     total = torch.zeros_like(x)
     total[:count] += x.exp()[:count] * (-factor if negate else factor)
@@ -141,7 +141,7 @@ def test_copies(module, compiled_plan):
 
 
 def test_shapes_of_pointers(module, compiled_plan):
-    """A tensor of another shape is passed as it lies in memory; nothing is moved for it."""
+    """A tensor of another shape is passed without a copy."""
 
     def function(x):
         y = torch.empty(4, 6)
@@ -219,7 +219,7 @@ def test_numbers_that_are_returned():
 
 
 def test_parts_of_tensors(module, compiled_plan):
-    """A part of a tensor is written, and read, with what lies around it."""
+    """A slice of a tensor is written and read; its surroundings are unchanged."""
 
     def function(x):
         memory = torch.zeros(3, SIZE)
@@ -242,7 +242,7 @@ def test_parts_of_tensors(module, compiled_plan):
     ],
 )
 def test_calls_that_are_refused(module, changes, message):
-    """The importer says why a call is not taken."""
+    """The importer reports why a call is not supported."""
     operator = getattr(torch.ops.hidet_script, operator_name(module.accumulate._key)).default
     graph = torch.fx.Graph()
     x, y = graph.placeholder("x"), graph.placeholder("y")
@@ -278,7 +278,7 @@ def test_numbers_that_vary(module):
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_arguments_of_the_function_are_written(module, backend):
-    """A tensor that a caller passes is written where it lies, also through a view."""
+    """A tensor of the caller is written in place, also through a view."""
 
     def function(x, memory):
         module["shift"](x, memory[1])
@@ -292,7 +292,7 @@ def test_arguments_of_the_function_are_written(module, backend):
 
 
 def test_rebuilt_kernels(module):
-    """A name that comes to stand for another kernel is noticed."""
+    """Rebinding a name to another kernel is noticed."""
     kernels = build(1.0)
 
     def function(x):
@@ -308,7 +308,7 @@ def test_rebuilt_kernels(module):
 
 
 def test_operators(module):
-    """Equal kernels are one operator, whose schema says what is written and read."""
+    """Equal kernels are one operator, whose schema declares what is written."""
     targets = []
 
     def backend(graph, inputs):

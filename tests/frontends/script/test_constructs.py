@@ -65,7 +65,7 @@ with hidet.script_module() as module:
 
 
 def test_what_counts_as_tested(tmp_path, monkeypatch):
-    """A new function is a construct, and is tested where comments for all levels stand above."""
+    """A new function is a construct, and is tested where comments for all levels precede it."""
     monkeypatch.setattr(lang, "fancy", lambda value: value + 1, raising=False)
     monkeypatch.setattr(lang, "__all__", [*lang.__all__, "fancy"])
     path = tmp_path / "script.py"

@@ -33,7 +33,7 @@ class Functions:
         self.functions = []
 
     def function(self):
-        """Give the source of one more function of `a` and `b`; it may call those before it."""
+        """Return the source of one more function of `a` and `b`; it may call those before it."""
         self.names = 0
         self.numbers, self.flags = ["a", "b", "t", "u"], ["p", "q"]
         body = ["t = a + 1", "u = 0", "p = a < b", "q = False"]
@@ -43,17 +43,17 @@ class Functions:
         return self.functions[-1]
 
     def one_of(self, *choices):
-        """Give what one of some functions gives."""
+        """Return the result of one of several functions."""
         return self.random.choice(choices)()
 
     def atom(self):
-        """Give a variable or a number."""
+        """Return a variable or a number."""
         return self.one_of(
             lambda: self.random.choice(self.numbers), lambda: str(self.random.randint(-9, 9))
         )
 
     def value(self):
-        """Give an expression of integers."""
+        """Return an expression of integers."""
         return self.one_of(
             self.atom,
             lambda: f"{self.atom()} {self.random.choice('+-*&|^')} {self.atom()}",
@@ -62,13 +62,13 @@ class Functions:
         )
 
     def comparison(self):
-        """Give a comparison."""
+        """Return a comparison."""
         return (
             f"{self.atom()} {self.random.choice(['<', '<=', '>', '>=', '==', '!='])} {self.atom()}"
         )
 
     def condition(self, depth=2):
-        """Give a condition; `and`, `or` and `not` group as they like."""
+        """Return a condition; `and`, `or` and `not` group as they like."""
         if depth == 0:
             return self.one_of(self.comparison, self.comparison, self.called, self.flag)
         return self.one_of(
@@ -82,27 +82,27 @@ class Functions:
         )
 
     def flag(self):
-        """Give a boolean variable."""
+        """Return a boolean variable."""
         return self.random.choice(self.flags)
 
     def called(self):
-        """Give a comparison of what one of the last functions returns."""
+        """Return a comparison of what one of the last functions returns."""
         if len(self.functions) < 3 or self.random.random() < 0.7:
             return self.comparison()
         number = self.random.randrange(3)
         return f"f{number}({self.atom()} & 7, {self.atom()} & 7) > {self.atom()}"
 
     def block(self, depth, loops):
-        """Give the lines of some statements."""
+        """Return the lines of some statements."""
         count = self.random.randint(1, 3)
         return [line for _ in range(count) for line in self.statement(depth, loops)]
 
     def inner(self, depth, loops):
-        """Give the lines of a block below a head."""
+        """Return the lines of a block below a head."""
         return ["    " + line for line in self.block(depth - 1, loops)]
 
     def statement(self, depth, loops):
-        """Give the lines of a statement."""
+        """Return the lines of a statement."""
         simple = [self.assign, self.assign, self.augment, self.set_flag]
         nested = [self.branch, self.branch, self.count, self.loop, self.over_list]
         if self.random.random() < 0.15 + 0.1 * (loops > 0):
@@ -131,7 +131,7 @@ class Functions:
         return [word] if self.random.random() < 0.1 else [f"if {self.condition()}:", f"    {word}"]
 
     def branch(self, depth, loops):
-        """Give an `if` with any number of `elif`, and perhaps an `else`."""
+        """Return an `if` with any number of `elif`, and perhaps an `else`."""
         lines = [f"if {self.condition()}:", *self.inner(depth, loops)]
         for _ in range(self.random.choice([0, 0, 1, 2])):
             lines += [f"elif {self.condition()}:", *self.inner(depth, loops)]
@@ -140,7 +140,7 @@ class Functions:
         return lines
 
     def count(self, depth, loops):
-        """Give a loop over a range."""
+        """Return a loop over a range."""
         name = self.fresh("k")
         bounds = self.random.choice(
             [
@@ -158,7 +158,7 @@ class Functions:
         return lines
 
     def over_list(self, depth, loops):
-        """Give a loop over a list, which is unrolled."""
+        """Return a loop over a list, which is unrolled."""
         name = self.fresh("e")
         values = ", ".join(self.atom() for _ in range(2))
         self.numbers.append(name)
@@ -167,7 +167,7 @@ class Functions:
         return lines
 
     def loop(self, depth, loops):
-        """Give a `while` that ends."""
+        """Return a `while` that ends."""
         name = self.fresh("w")
         end = self.random.randint(1, 6)
         head = self.random.choice([f"{name} < {end}", f"{name} < {end} and ({self.condition()})"])
@@ -178,7 +178,7 @@ class Functions:
         return lines
 
     def fresh(self, letter):
-        """Give a name that the function does not have yet."""
+        """Return a name that the function does not have yet."""
         self.names += 1
         return f"{letter}{self.names}"
 

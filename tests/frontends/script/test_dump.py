@@ -55,7 +55,7 @@ def test_dump(module, tmp_path):
 
 
 def test_failing_pass(module, monkeypatch, tmp_path):
-    """A pass that fails leaves the program ahead of it, and the error says how to repeat it."""
+    """A failing pass leaves its input in the dump, and the error says how to reproduce it."""
 
     def fail(self, ctx, op):
         raise PassError("no luck")

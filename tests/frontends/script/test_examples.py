@@ -45,7 +45,7 @@ def test_vector_add(load_example, size):
 
 
 def test_matmul_autograd(load_example):
-    """The product and both gradients."""
+    """The matmul and both gradients."""
     example = load_example("matmul_autograd")
     a, b = uniform(7, 20).requires_grad_(), uniform(20, 33).requires_grad_()
     c = example.Matmul.apply(a, b)

@@ -33,17 +33,17 @@ class Programs:
         self.names = 0
 
     def function(self, name):
-        """Give the source of a function with several ways out."""
+        """Return the source of a function with several exits."""
         body = ["t = a + 1", *self.block(3, loops=0), "return t"]
         return "\n".join([f"def {name}(a: i32, lane: i32) -> i32:", *map("    {}".format, body)])
 
     def block(self, depth, loops):
-        """Give the lines of some statements."""
+        """Return the lines of some statements."""
         count = self.random.randint(1, 3)
         return [line for _ in range(count) for line in self.statement(depth, loops)]
 
     def statement(self, depth, loops):
-        """Give the lines of a statement."""
+        """Return the lines of a statement."""
         kinds = ["change", "leave"] + [
             "if",
             "if",
@@ -90,7 +90,7 @@ class Programs:
                 return [f"{k} = 0", f"while {k} < {number}:", f"    {k} += 1", "    t += a", *inner]
 
     def leave(self, loops):
-        """Give the lines of a statement that leaves something."""
+        """Return the lines of a statement that leaves something."""
         words = ["return t", "return a * 2"] + ["break", "continue"] * (2 * (loops > 0))
         word = self.random.choice(words)
         return [f"if (t + a) % {self.random.randint(2, 5)} == 1:", f"    {word}"]
@@ -101,7 +101,7 @@ class Numbers:
 
     @staticmethod
     def on(worker):
-        """Give the tasks of a worker."""
+        """Return the tasks of a worker."""
         return [task for (task,) in spatial(LANES).repeat(3).on(worker)]
 
 
@@ -114,7 +114,7 @@ def in_python(extents):
     "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 20))]
 )
 def test_random_programs(seed, tmp_path):
-    """Functions with nested loops of all kinds, and ways out of them, against Python."""
+    """Functions with nested loops of all kinds and exits, against Python."""
     programs = Programs(seed)
     functions = [programs.function(f"f{number}") for number in range(12)]
     calls = [f"y[i, {number}] = f{number}(x[i], i)" for number in range(len(functions))]
@@ -140,7 +140,7 @@ def test_random_programs(seed, tmp_path):
 
 
 def scan(*, together):
-    """Give a kernel that leaves a loop with a barrier in it, all threads at once or each alone."""
+    """Return a kernel that exits a loop with a barrier, all threads at once or one by one."""
     with hidet.script_module() as module:
 
         @hidet.script

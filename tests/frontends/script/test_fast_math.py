@@ -80,7 +80,7 @@ def words(*functions):
 
 
 def random_words(count):
-    """Give random bits as numbers, and as a tensor of u32."""
+    """Return random bits as numbers, and as a tensor of u32."""
     numbers = [torch.randint(0, 1 << 32, (N,)).tolist() for _ in range(count)]
     return numbers, [torch.tensor(each, dtype=torch.int64).to(torch.uint32) for each in numbers]
 
@@ -130,7 +130,7 @@ def test_pairs_of_halves():
 
 
 def permuted(a, b, selector):
-    """Give four bytes, from the description of the instruction."""
+    """Return four bytes, from the description of the instruction."""
     both = [*a.to_bytes(4, "little"), *b.to_bytes(4, "little")]
     result = []
     for digit in range(4):

@@ -1,4 +1,4 @@
-"""Kernels of scripts in compiled functions compute what stands before and after them."""
+"""Prologues and epilogues of script kernels in compiled functions are fused."""
 
 import math
 
@@ -101,7 +101,7 @@ def silu(kernels):
 
 @pytest.fixture
 def launches(compiled_plan):
-    """Give a function that compiles another one: its result, and the kernels that it launches."""
+    """Return a function that compiles another one: its result, and the kernels that it launches."""
 
     def run(function, *arguments):
         found, plan = compiled_plan(function, *arguments)
@@ -111,7 +111,7 @@ def launches(compiled_plan):
 
 
 def assert_close(found, expected, tolerance=1e-5):
-    """Compare with what float64 gives."""
+    """Compare with a float64 reference."""
     torch.testing.assert_close(found.double(), expected, rtol=tolerance, atol=tolerance)
 
 
@@ -156,7 +156,7 @@ def test_equal_calls_share_a_kernel(silu, launches):
 
 
 def test_chain_of_kernels(silu, launches):
-    """What stands between two kernels belongs to the first; a slice is read through."""
+    """Operators between two kernels are fused into the first; a slice is read through."""
     x = torch.randn(N, 2 * M)
 
     def function(x):
@@ -202,7 +202,7 @@ def test_what_is_not_stored_is_not_read(kernels, launches):
 
 
 def test_results_that_are_read_again(kernels, launches):
-    """A kernel that loads what it has stored gives what it stored."""
+    """A kernel that loads what it has stored reads it back."""
     x = torch.randn(N, M)
 
     def function(x):
@@ -245,7 +245,7 @@ def test_vectors(kernels, launches):
 
 
 def test_several_arguments_and_results(kernels, launches):
-    """Each argument and each result has neighbours of its own; what reads both results waits."""
+    """Each argument and each result has its own prologue or epilogue; a consumer of both waits."""
     x, y = torch.randn(N, M), torch.randn(N, M)
 
     def function(x, y, product):
@@ -279,7 +279,7 @@ def test_one_tensor_for_two_arguments(kernels, launches):
 
 
 def test_examples(load_example, launches):
-    """A norm over rows in f16, and a product of matrices, with what stands around them."""
+    """A norm over rows in f16, and a GEMM, with prologues and epilogues."""
     rms_norm, matmul = (load_example(name) for name in ("rms_norm", "matmul_simt"))
     norm, product = rms_norm.build(4, 256), matmul.build(4, 40, 256)
     x, residual = torch.randn(4, 256).half(), torch.randn(4, 256).half()

@@ -40,7 +40,7 @@ def test_hello_world(capfd):
     ],
 )
 def test_returned_numbers(kind, value, wanted):
-    """What a function returns has the type that it says: its sign, and its precision."""
+    """A result has the declared type: its sign, and its precision."""
     with hidet.script_module() as script_module:
 
         @hidet.script

@@ -38,7 +38,7 @@ from hidet.lang.cuda import (
 
 
 def test_dynamic_shared_memory():
-    """Parts of it may overlap; shared tensors come behind what the script places itself."""
+    """Parts of it may overlap; shared tensors follow the dynamic shared memory of the script."""
     with hidet.script_module() as module:
 
         @hidet.script
@@ -135,14 +135,14 @@ def test_copies_that_a_barrier_waits_for(strict):
 
 @option.context(strict=True)
 def test_copies_that_no_barrier_waits_for():
-    """The strict mode says so."""
+    """The strict mode reports it."""
     x, y, z = torch.randn(6, 256), torch.empty(6, 256), torch.zeros(64)
     with pytest.raises(HidetError, match="is still under way: a wait is missing"):
         make_copies(arrive=False)(x, y, z)
 
 
 def test_a_barrier_that_is_none_any_more():
-    """Who waits for it waits for ever, which is said."""
+    """A wait for it deadlocks, which is reported."""
     with hidet.script_module() as module:
 
         @hidet.script
@@ -250,7 +250,7 @@ LONG = torch.zeros(100 * 72 + 1, dtype=torch.half)
     ],
 )
 def test_tensors_that_cannot_be_copied(tensor, message):
-    """The error says what TMA wants."""
+    """The error says what TMA requires."""
     with pytest.raises(HidetError) as caught:
         make_copy()(tensor, torch.empty(100, 64).half())
     assert message in str(caught.value)
@@ -265,7 +265,7 @@ def test_a_tensor_without_elements():
 
 
 def test_named_barriers():
-    """One half of the block hands values to the other, and does not wait for it."""
+    """One half of the block produces values for the other without waiting for it."""
     with hidet.script_module() as module:
 
         @hidet.script
@@ -290,7 +290,7 @@ def test_named_barriers():
 
 
 def test_a_named_barrier_at_which_too_few_arrive():
-    """The block hangs, and the CPU says where."""
+    """The block hangs, and the CPU reports where."""
     with hidet.script_module() as module:
 
         @hidet.script
@@ -305,7 +305,7 @@ def test_a_named_barrier_at_which_too_few_arrive():
 
 
 def test_accumulators_of_inner_loops():
-    """Each wait for all products is followed by fences of what exists there, and nothing else."""
+    """Each wait for all wgmmas is followed by fences of the live accumulators, and nothing else."""
     with hidet.script_module() as module:
 
         @hidet.script
@@ -428,7 +428,7 @@ def test_clusters_on_a_gpu():
 
 
 def test_a_cluster_that_does_not_meet():
-    """The cluster hangs, and the CPU says where."""
+    """The cluster hangs, and the CPU reports where."""
     with hidet.script_module() as module:
 
         @hidet.script
@@ -471,7 +471,7 @@ def test_who_waits_before_the_copy_begins(tmp_path, monkeypatch):
 
 
 def test_boxes_of_a_tile():
-    """A tile may take several boxes, at places that only the kernel knows."""
+    """A tile may take several boxes, at run-time offsets."""
     with hidet.script_module() as module:
 
         @hidet.script

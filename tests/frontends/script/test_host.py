@@ -101,7 +101,7 @@ def test_block_of_arguments():
 
 
 def test_loop_over_the_grid():
-    """The step of a loop may be what only the kernel knows."""
+    """The step of a loop may be a run-time value."""
     with hidet.script_module() as module:
 
         @hidet.script

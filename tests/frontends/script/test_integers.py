@@ -224,7 +224,7 @@ def test_numbers_of_numpy():
 
 
 def test_u32_and_index():
-    """What a u32 and an index give wraps around as in CUDA, where both are unsigned."""
+    """A u32 and an index wrap around as in CUDA, where both are unsigned."""
     with hidet.script_module() as module:
 
         @hidet.script

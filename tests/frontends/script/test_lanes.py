@@ -1,4 +1,4 @@
-"""Barriers with a vote, and meetings of some lanes of a warp, against what CUDA says they do."""
+"""Barriers with a vote, and warp primitives with masks, against the semantics of CUDA."""
 
 import re
 import shutil
@@ -197,7 +197,7 @@ def test_lanes_that_have_left():
 
 
 def broken(kind):
-    """Build a kernel whose lanes do not meet as their masks say."""
+    """Build a kernel whose lanes do not follow their masks."""
     with hidet.script_module() as module:
 
         @hidet.script

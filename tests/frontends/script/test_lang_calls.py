@@ -1,4 +1,4 @@
-"""Arguments of calls, loops over what Python knows, and constants that decide: their numbers."""
+"""Arguments of calls, compile-time loops and conditions: results."""
 
 import pytest
 import torch
@@ -189,7 +189,7 @@ def test_workers_left_by_a_branch(shift):
 
 
 def test_layouts_and_types():
-    """A layout gives places, on the host and in kernels; types have the names of the original."""
+    """A layout returns offsets, on the host and in kernels; types have the original's names."""
     layout = row_major(2, 2) * column_major(4, 4)
     swizzled = row_major(8, 8).swizzle(1)
 

@@ -304,7 +304,7 @@ def test_functions():
     ids=str,
 )
 def test_layouts(layout):
-    """Layouts of shared, local and global tensors place elements as the mapping says."""
+    """Layouts of shared, local and global tensors map elements to offsets as specified."""
     with hidet.script_module() as module:
 
         @hidet.script
@@ -360,7 +360,7 @@ def test_register_tile_and_runtime_shape():
 
 
 def test_warp_and_atomics():
-    """Shuffles, votes and atomics against what they say."""
+    """Shuffles, votes and atomics against their specification."""
     with hidet.script_module() as module:
 
         @hidet.script
@@ -421,7 +421,7 @@ def test_atomic_exchange_and_sub(kind):
 
 @pytest.mark.parametrize("kind", [i32, i64], ids=str)
 def test_atomic_cas(kind):
-    """A product by compare and swap; the thread whose value is there already sees it."""
+    """A multiplication by compare and swap; the thread whose value is already there sees it."""
     with hidet.script_module() as module:
 
         @hidet.script
@@ -444,7 +444,7 @@ def test_atomic_cas(kind):
 
 
 def test_ir_of_a_kernel():
-    """Names, loops, branches and task mappings keep their place in the IR."""
+    """Names, loops, branches and task mappings have locations in the IR."""
     # CHECK:      #m0 = #task.map<repeat(2) * spatial(32)>
     # CHECK:      cuda.kernel @kernel(%x : memref<64xf32>, %p : memref<?xf32>, %n : i32)
     # CHECK-SAME: grid(2) block(32) attributes {cuda.explicit} {

@@ -95,7 +95,7 @@ with hidet.script_module() as module:
 
 
 def read_bodies():
-    """Give the mistakes inside of a kernel: message, caret, body.
+    """Return the mistakes inside of a kernel: message, caret, body.
 
     A mistake of the file is a line `# message | what the caret stands under`, then lines of a
     kernel. Parts of a message on both sides of ` ... ` are looked for in this order.
@@ -108,7 +108,7 @@ def read_bodies():
 
 
 def whole(message, caret, text):
-    """Give a mistake outside of a kernel's body."""
+    """Return a mistake outside of a kernel's body."""
     return message, caret, HEADER + textwrap.dedent(text)
 
 
@@ -124,7 +124,7 @@ WHOLE = [
         """,
     ),
     whole(
-        "the layout spatial(32) spreads elements over threads, but 'x' lies in global memory",
+        "the layout spatial(32) distributes elements over threads, but 'x' is in global memory",
         "x",
         """
         with hidet.script_module():
@@ -286,7 +286,7 @@ WHOLE = [
         for message, caret, line in (
             ("1 coordinates in f16[64, 64]", "tma_load", "tma_load(box, a, 0, bar)"),
             (
-                "copied from or to a tensor f32[64, 64]",
+                "the elements of a tensor f32[64, 64] are not those of",
                 "tma_load",
                 "tma_load(wide, a, (0, 0), bar)",
             ),
@@ -299,7 +299,7 @@ WHOLE = [
         )
     ),
     whole(
-        "the grid of 'kernel' is not one of whole clusters of 2 blocks ... a multiple of 2",
+        "the grid of 'kernel' is not divisible into clusters of 2 blocks ... a multiple of 2",
         "def",
         """
         with hidet.script_module():
@@ -311,12 +311,7 @@ WHOLE = [
         """,
     ),
     whole(
-        "global variables, such as 'counter', are not supported yet ... pass a tensor",
-        None,
-        "hidet.script_module().define_global_var('counter', i32)",
-    ),
-    whole(
-        "a group inside of another one ... let them follow each other",
+        "a group inside of another one ... put one after the other",
         "for",
         """
         with hidet.script_module():
@@ -343,7 +338,7 @@ WHOLE = [
         """,
     ),
     whole(
-        "group is the work of many threads, but not all of them come by here together",
+        "group is collective, but not all threads reach it together",
         "for",
         """
         with hidet.script_module():
@@ -359,9 +354,7 @@ WHOLE = [
     whole("the module is empty", None, "hidet.script_module().ir_module()"),
     whole("the module is empty", None, "hidet.ir.IRModule().build()"),
     whole("'threadIdx.x' exists in a kernel only", None, "threadIdx.x"),
-    whole(
-        "'<lambda>' is no function that a script can be made of", None, "hidet.script(\nlambda: 0)"
-    ),
+    whole("'<lambda>' cannot be a script", None, "hidet.script(\nlambda: 0)"),
     whole(
         "the source of 'kernel' cannot be read",
         None,
@@ -387,27 +380,27 @@ with hidet.script_module():
 
 
 def inside(head, message, caret, body):
-    """Give a mistake in the body of the last function of a head."""
+    """Return a mistake in the body of the last function of a head."""
     return message, caret, HEADER + head + textwrap.indent(textwrap.dedent(body), " " * 8)
 
 
 def in_public(message, caret, body):
-    """Give a mistake inside of a public function."""
+    """Return a mistake inside of a public function."""
     return inside(HOST, message, caret, body)
 
 
 PUBLIC = [
     in_public(
-        "a public function has no elements of tensors: they may be on a GPU ... in a kernel",
+        "a public function cannot access elements of tensors ... in a kernel",
         "i",
         "i = i32(x[0])\nscale(x, y, i)",
     ),
     in_public(
-        "a public function runs on the host, where there is no cuda.sync_threads",
+        "a public function runs on the host, which does not support cuda.sync_threads",
         "syncthreads",
         "scale(x, y, n)\nsyncthreads()",
     ),
-    in_public("'scale' gets no value for the parameter 'n'", "scale", "scale(x, y)"),
+    in_public("'scale': missing a required argument: 'n'", "scale", "scale(x, y)"),
     in_public(
         "the parameter 'x' of 'scale' is f32[8], and got a pointer ~f32", "scale", "scale(y, y, n)"
     ),
@@ -417,13 +410,13 @@ PUBLIC = [
         "other(x)",
     ),
     in_public(
-        "the attribute 'grid_dim' is one of kernels of CUDA, not of a public",
+        "the attribute 'grid_dim' belongs to CUDA kernels, not to a public",
         "attrs",
         "attrs.cuda.grid_dim = 1\nscale(x, y, n)",
     ),
     in_public("the function 'launch' returns a tensor f32[8] ... a number", "def", "return x"),
     whole(
-        "attrs.func_kind of 'function' is set to what its text does not show",
+        "attrs.func_kind of 'function' is not set by a literal",
         "def",
         """
         kind = "cpu_kernel"
@@ -456,7 +449,7 @@ with hidet.script_module():
 
 
 def in_cpu_kernel(message, caret, body):
-    """Give a mistake inside of a kernel of the CPU."""
+    """Return a mistake inside of a kernel of the CPU."""
     return inside(CPU, message, caret, body)
 
 
@@ -503,7 +496,7 @@ with hidet.script_module():
 
 
 def with_pointer(message, caret, body):
-    """Give a mistake inside of a kernel that takes a pointer to anything."""
+    """Return a mistake inside of a kernel that takes a pointer to anything."""
     return inside(VOID, message, caret, body)
 
 
@@ -514,7 +507,7 @@ POINTERS = [
     ),
     with_pointer("the int 3 has no address ... ~x[i]", "x", "n = x == 3"),
     with_pointer(
-        "a pointer ~f32 points into a tensor that is spread over threads ... register_tensor",
+        "a pointer ~f32 points into a tensor that is distributed over threads ... register_tensor",
         "cast",
         "cast(~register_tensor('f32', layout=local_layout(8) * row_major(4))[0], ~u32)",
     ),
@@ -529,7 +522,7 @@ CASES = [*read_bodies(), *WHOLE, *PUBLIC, *ON_CPU, *POINTERS]
 
 
 def provoke(text, folder):
-    """Run a program from a file; give its error and the places that it was raised at."""
+    """Run a program from a file; return its error and the locations that raised it."""
     path = folder / "program.py"
     path.write_text(text)
     specification = importlib.util.spec_from_file_location("program", path)
@@ -551,7 +544,7 @@ def provoke(text, folder):
 
 @pytest.mark.parametrize(("message", "caret", "text"), CASES, ids=[case[0] for case in CASES])
 def test_mistake(message, caret, text, tmp_path):
-    """A mistake says what is wrong, where, and shows the line."""
+    """A mistake reports what is wrong, where, and shows the line."""
     error, _, path = provoke(text, tmp_path)
     what, _, hint = message.partition(" ... ")
     assert what in error.what
@@ -568,7 +561,7 @@ def test_mistake(message, caret, text, tmp_path):
 
 
 def raise_sites():
-    """Give the lines of the frontend that raise an error of the user."""
+    """Return the lines of the frontend that raise an error of the user."""
     for path in sorted(PACKAGE.glob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             if not isinstance(node, ast.Raise) or not isinstance(node.exc, ast.Call):
@@ -611,7 +604,7 @@ def test_error_in_a_function_that_is_called_points_into_it(tmp_path):
 
 
 def test_text():
-    """The text of an error has the line and the caret between place and hint."""
+    """The text of an error has the line and the caret between location and hint."""
     error = ScriptError("it is wrong", where="a.py:3", source="x = y\n    ^", hint="make it right")
     assert str(error) == (
         "it is wrong\n  at: a.py:3\n      x = y\n          ^\n  hint: make it right"

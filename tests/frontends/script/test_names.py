@@ -50,7 +50,7 @@ with SCRIPT_MODULE() as MODULE:
 
 
 def load(text, path):
-    """Run a program from a file; give its module."""
+    """Run a program from a file; return its module."""
     path.write_text(text)
     specification = importlib.util.spec_from_file_location("program", path)
     program = importlib.util.module_from_spec(specification)
@@ -59,7 +59,7 @@ def load(text, path):
 
 
 def program(kernel):
-    """Give a kernel with loops, branches and memory, and names drawn from the nasty ones."""
+    """Return a kernel with loops, branches and memory, and names drawn from the nasty ones."""
     x, n, a, b, c, d, e, f, inner, tile = random.sample(NASTY, 10)
     return f"""
     @SCRIPT
@@ -88,7 +88,7 @@ def program(kernel):
 
 
 def module_of(count, path):
-    """Give the text and the built module of random kernels."""
+    """Return the text and the built module of random kernels."""
     names = random.sample(KERNELS, min(count, len(KERNELS)))
     names += [f"k{number}" for number in range(count - len(names))]
     text = HEAD + "".join(map(program, names))

@@ -131,7 +131,7 @@ def define_tiles():
 
 @pytest.fixture(scope="module")
 def kernels():
-    """Give the kernels."""
+    """Return the kernels."""
     return define_streams()
 
 
@@ -156,7 +156,7 @@ def test_numbers(kernels):
 
 
 def test_in_place(kernels):
-    """A kernel may be given the same tensor twice if it says so; else the error says how."""
+    """A kernel takes the same tensor twice only if it allows aliasing; the error says how."""
     x = torch.randn(100)
     before = x.clone()
     kernels.scale(x, x, 100)

@@ -84,7 +84,7 @@ def test_a_tensor_outside_of_a_kernel():
 
 
 def test_functions_of_several_values():
-    """Those of Python that take lists, other bases, or give pairs."""
+    """Python functions that take lists, other bases, or return pairs."""
     with hidet.script_module() as module:
 
         @hidet.script

@@ -23,7 +23,7 @@ NEEDS_ASYNC = {ast.AsyncFor, ast.AsyncWith, ast.Await}
 
 
 def syntax(base):
-    """Give the classes of Python's statements or expressions; old names of constants are none."""
+    """Return the classes of Python's statements or expressions; old names of constants are none."""
     return [
         kind
         for kind in vars(ast).values()
@@ -101,7 +101,7 @@ def test_assignments():
 
 
 def test_functions():
-    """Functions inside of functions, with defaults, closures and ways out; lambdas."""
+    """Nested functions, with defaults, closures and early exits; lambdas."""
     with hidet.script_module() as module:
 
         @hidet.script

@@ -1,4 +1,4 @@
-"""The strict mode finds planted bugs, says where they are, and leaves right scripts alone."""
+"""The strict mode finds planted bugs, reports where they are, and accepts correct scripts."""
 
 import importlib.util
 from pathlib import Path
@@ -82,7 +82,7 @@ def test_script_without_the_bug_is_right(define):
 
 
 def test_order_of_threads_is_that_of_the_seed():
-    """The same seed gives the same order, between meeting points; another one another."""
+    """The same seed gives the same order between synchronization points."""
     with hidet.script_module() as module:
 
         @hidet.script
@@ -135,7 +135,7 @@ def test_option_is_that_of_the_build():
 
 
 def test_strict_kernels_are_for_the_cpu(monkeypatch):
-    """A GPU has no such checks, and says so."""
+    """A GPU has no such checks, and reports it."""
     module = scale()
     kernel = next(iter(module.functions.values()))
     monkeypatch.setattr(kernel.arguments, "check", lambda *_, **__: torch.device("cuda", 0))

@@ -1,4 +1,4 @@
-"""The strict mode knows verbs, groups, clusters, vectors and parts of tensors."""
+"""The strict mode supports verbs, groups, clusters, vectors and slices of tensors."""
 
 import importlib.util
 from pathlib import Path

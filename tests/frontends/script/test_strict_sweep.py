@@ -64,7 +64,7 @@ REFUSED = ("nvcc", "programs", "for_gpus")
 
 
 def arguments_of(function):
-    """Give the arguments of a test by its marks; none where it needs a fixture."""
+    """Return the arguments of a test by its marks; none where it needs a fixture."""
     names, choices = [], []
     for mark in getattr(function, "pytestmark", ()):
         if mark.name != "parametrize":
@@ -87,7 +87,7 @@ def parameter(name, *values):
 
 
 def find_tests():
-    """Give the tests of the files, with their arguments."""
+    """Return the tests of the files, with their arguments."""
     for file in FILES:
         module = load(f"test_{file}")
         for name, function in vars(module).items():

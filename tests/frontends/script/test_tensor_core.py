@@ -49,7 +49,7 @@ def _verified():
 
 
 def eighths(*shape, dtype=torch.float32):
-    """Random numbers that every type holds, as well as the sums of their products."""
+    """Random numbers that every type represents exactly, as well as the sums of their products."""
     return (torch.randint(-8, 9, shape) / 8).to(dtype)
 
 
@@ -109,7 +109,7 @@ def test_configuration():
 
 
 def test_layouts_that_consist_of_fragments():
-    """A tile of several warps and several products; and layouts that only look like one."""
+    """A tile of several warps and several fragments; and layouts that only look like one."""
     fragment = MmaConfig.m16n8k16_f16_f32().c_store_map
     assert ends_in(spatial(2, 2) * repeat(4, 4) * fragment, fragment)
     assert ends_in(repeat(4, 4) * spatial(2, 1) * fragment, fragment)
@@ -175,7 +175,7 @@ def test_copies_in_two_groups():
 
 
 def product_of_tiles():
-    """Build a product of 32 x 16 by 16 x 16 elements: two tiles of two products each, by a warp."""
+    """Build a matmul of 32 x 16 by 16 x 16 by a warp: two tiles of two mmas each."""
     config = MmaConfig.m16n8k16_f16_f32()
     layout = repeat(2, 2) * config.c_store_map
 
@@ -267,7 +267,7 @@ def test_a_tile_of_another_layout_is_refused():
 
 
 def test_swizzled_memory():
-    """Elements of shared memory trade places; what is stored is what is loaded."""
+    """Elements of shared memory are permuted; loads read what was stored."""
     tile = row_major(16, 4).swizzle(1, log_step=1) * row_major(1, 8)
 
     with hidet.script_module() as module:

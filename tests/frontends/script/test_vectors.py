@@ -175,7 +175,7 @@ def test_vectors_in_shared_memory():
 
 
 def turns():
-    """Build a kernel whose blocks take turns: each waits for the number of the one before."""
+    """Build a kernel whose blocks take turns: each waits for the index of its predecessor."""
     with hidet.script_module() as module:
 
         @hidet.script

@@ -29,7 +29,7 @@ M, N, K = 100, 84, 50
 
 
 def build_matmul():
-    """A product of matrices in verbs: one parameter is a tensor, two are pointers."""
+    """A GEMM in verbs: one parameter is a tensor, two are pointers."""
     with hidet.script_module() as module:
 
         @hidet.script
@@ -128,7 +128,7 @@ def test_sizes_that_the_kernel_gets():
 
 
 def test_combine():
-    """Tiles are combined in place, scalars give a new one; by shuffles, then between warps."""
+    """Tiles are combined in place, scalars return a new one; by shuffles, then between warps."""
     # CHECK: task.foreach (%{{.*}}, %j) in #task.map<spatial(4, 64) * repeat(2, 1)> on %t
     # CHECK-SAME: bound [6, 64] {
     # CHECK: task.combine add %total on %t : memref<8xf32, #m0, #cuda.space<register>>
@@ -301,7 +301,7 @@ def test_groups():
 
 
 def test_matmul_in_a_group():
-    """The groups of a block compute a product each, with tiles of their own, in a loop."""
+    """The groups of a block compute a matmul each, with tiles of their own, in a loop."""
     with hidet.script_module() as module:
 
         @hidet.script

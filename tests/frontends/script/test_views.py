@@ -1,4 +1,4 @@
-"""Parts of tensors, and a matrix product in the style of the original's own templates."""
+"""Slices of tensors, and a matmul in the style of the original's templates."""
 
 import pytest
 import torch
@@ -74,7 +74,7 @@ def test_parts():
 
 
 def build(m_size, n_size, k_size):  # noqa: C901
-    """Build a product in two stages, as the original's template for f16 is written."""
+    """Build a matmul with two stages, like the original's template for f16."""
     block_m, block_n, block_k, warp_m, warp_n = 64, 64, 16, 32, 32
     mma = MmaConfig.m16n8k16_f16_f32()
     threads = 128

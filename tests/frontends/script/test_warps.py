@@ -1,4 +1,4 @@
-"""Shuffles in segments of a warp, against what CUDA's documentation says."""
+"""Shuffles in segments of a warp, against CUDA's documentation."""
 
 import pytest
 import torch
