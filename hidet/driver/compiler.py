@@ -15,8 +15,8 @@ from hidet.driver.options import CompileOptions
 from hidet.driver.programs import ProgramCache, program_key
 from hidet.driver.target import find_arch, find_toolchain
 from hidet.errors import CompilationError, CompilerNotFoundError
-from hidet.runtime.addresses import FUNCTION, SOURCE
 from hidet.runtime.compiled_graph import CompiledGraph
+from hidet.runtime.snapshots import FUNCTION, SOURCE
 from hidet.runtime.times import CompileTimes
 from hidet.tuning.winners import Winners
 
@@ -76,19 +76,19 @@ def compile_graph(
             report,
             text=text,
             use_cuda_graph=settings.use_cuda_graph,
-            address_library=None if toolchain.target == "cpu" else address_library(store),
+            native=None if toolchain.target == "cpu" else native_library(store),
         )
 
 
 @cache
-def address_library(store: Store) -> Path | None:
-    """Build what compares addresses; where there is no g++, Python does without."""
+def native_library(store: Store) -> Path | None:
+    """Build the native code of `runtime.snapshots`; None, after a warning, without g++."""
     try:
-        sources, symbols = {"addresses": SOURCE.read_text()}, {"addresses": FUNCTION}
-        return build_kernels(sources, Gxx(), store.kernels, symbols=symbols)["addresses"]
+        sources, symbols = {"snapshots": SOURCE.read_text()}, {"snapshots": FUNCTION}
+        return build_kernels(sources, Gxx(), store.kernels, symbols=symbols)["snapshots"]
     except (CompilerNotFoundError, CompilationError) as error:
         warnings.warn(
-            f"without g++, each call looks for moved weights a little slower: {error.what}",
+            f"without g++, each call checks its weights a little slower: {error.what}",
             RuntimeWarning,
             stacklevel=2,
         )

@@ -11,7 +11,7 @@ from hidet.backend.cache import open_store
 from hidet.backend.cache.seal import sealing_key
 from hidet.backend.temporary import temporary_folder
 from hidet.backend.toolchains.gxx import cpu_description
-from hidet.driver.compiler import address_library
+from hidet.driver.compiler import native_library
 from hidet.driver.options import CompileOptions
 from hidet.driver.target import find_target, find_toolchain
 from hidet.errors import CacheError
@@ -68,9 +68,9 @@ def load_binaries(
     options = CompileOptions.current()
     library = None
     if plan.target != "cpu":
-        library = address_library(open_store(options.cache_dir, options.cache_size_limit))
+        library = native_library(open_store(options.cache_dir, options.cache_size_limit))
     with temporary_folder() as folder:
         paths = {key: folder / f"{n}.so" for n, key in enumerate(binaries)}
         for key, path in paths.items():
             path.write_bytes(binaries[key])
-        return CompiledGraph(plan, paths, device, address_library=library)
+        return CompiledGraph(plan, paths, device, native=library)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import torch
 
 from hidet.errors import CacheError, DeviceMismatchError
-from hidet.runtime.addresses import make_addresses
 from hidet.runtime.cpu import CpuExecutor
 from hidet.runtime.executor import Executor
 from hidet.runtime.plan import Plan
+from hidet.runtime.snapshots import load_snapshots
 from hidet.runtime.tensors import random_tensor
 from hidet.runtime.times import CompileTimes
 
@@ -34,7 +34,7 @@ class CompiledGraph:
         report: what compiling took.
         text: the program ahead of all passes, where it is known.
         use_cuda_graph: on a GPU, replay a CUDA Graph; otherwise launch kernel by kernel.
-        address_library: on a GPU, native code that compares addresses; see `runtime.addresses`.
+        native: the native code of `runtime.snapshots`, for GPUs.
 
     Raises:
         CacheError: a binary cannot be read.
@@ -49,10 +49,10 @@ class CompiledGraph:
         *,
         text: str = "",
         use_cuda_graph: bool = True,
-        address_library: Path | None = None,
+        native: Path | None = None,
     ) -> None:
         self._use_cuda_graph = use_cuda_graph
-        self._address_library = address_library
+        self.snapshots = load_snapshots(native)
         self.plan = plan
         self.text = text
         self.report = report or CompileTimes()
@@ -60,7 +60,7 @@ class CompiledGraph:
         self._cubins: dict[str, bytes] = {}
         if plan.target == "cpu":
             self._default_index = -1
-            self._executors[-1] = CpuExecutor(plan, artifacts)
+            self._executors[-1] = CpuExecutor(plan, artifacts, self.snapshots)
         else:
             self._default_index = device.index or 0
             self._cubins = {kernel.artifact_key: b"" for kernel in plan.kernels}
@@ -147,7 +147,7 @@ class CompiledGraph:
             self._cubins,
             device,
             use_graph=self._use_cuda_graph,
-            addresses=make_addresses(self._address_library),
+            snapshots=self.snapshots,
         )
         self._executors[index] = executor
         return executor

@@ -13,6 +13,7 @@ from hidet.runtime.executor import Executor
 from hidet.runtime.kernels import CpuKernel, Extents
 from hidet.runtime.library import Library
 from hidet.runtime.plan import ALIGNMENT, Launch, Plan
+from hidet.runtime.snapshots import Snapshots
 from hidet.runtime.specs import Span
 from hidet.runtime.tensor_maps import encode_for_cpu
 
@@ -23,10 +24,13 @@ class CpuExecutor(Executor):
     Args:
         plan: what to run.
         artifacts: for each artifact key of the plan the path of its shared library.
+        snapshots: compares the addresses and the version counters of the weights.
     """
 
-    def __init__(self, plan: Plan, artifacts: Mapping[str, Path]) -> None:
-        super().__init__(plan, torch.device("cpu"), encode_for_cpu)
+    def __init__(
+        self, plan: Plan, artifacts: Mapping[str, Path], snapshots: Snapshots | None = None
+    ) -> None:
+        super().__init__(plan, torch.device("cpu"), encode_for_cpu, snapshots)
         keys = {kernel.artifact_key for kernel in plan.kernels}
         libraries = {key: Library(artifacts[key]) for key in keys}
         self._kernels: Sequence[CpuKernel | _Timed] = [

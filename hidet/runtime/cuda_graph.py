@@ -23,12 +23,12 @@ from typing import Any
 import torch
 
 from hidet.forks import FAMILY
-from hidet.runtime.addresses import Addresses
 from hidet.runtime.arguments import ArgumentTable
 from hidet.runtime.cuda_services import CudaServices
 from hidet.runtime.executor import Executor
 from hidet.runtime.kernels import CudaKernel
 from hidet.runtime.plan import Launch, Plan
+from hidet.runtime.snapshots import Snapshots
 from hidet.runtime.tensor_maps import encode_for_gpu
 
 DEFAULT_STREAM = 0
@@ -47,7 +47,7 @@ class CudaGraphExecutor(Executor):
         device: the GPU, with its index.
         services: the driver and torch's streams; made for the device if it is not given.
         use_graph: replay a CUDA Graph; otherwise launch kernel by kernel.
-        addresses: what compares the addresses of the weights.
+        snapshots: compares the addresses and the version counters of the weights.
     """
 
     def __init__(
@@ -58,12 +58,12 @@ class CudaGraphExecutor(Executor):
         services: CudaServices | None = None,
         *,
         use_graph: bool = True,
-        addresses: Addresses | None = None,
+        snapshots: Snapshots | None = None,
     ) -> None:
         self._use_graph = use_graph
         self._services = services or CudaServices(device)
         encode = lru_cache(MAX_KEPT_MAPS)(partial(encode_for_gpu, self._services))
-        super().__init__(plan, device, encode, addresses)
+        super().__init__(plan, device, encode, snapshots)
         with self._services.attach():
             self._load(cubins)
             self._build()
@@ -146,8 +146,8 @@ class CudaGraphExecutor(Executor):
         parameters.kernelParams = address
         return parameters
 
-    def _is_ready(self) -> bool:
-        return self._services.current_stream() == self._stream and super()._is_ready()
+    def _is_bound(self, constants: Sequence[torch.Tensor]) -> bool:
+        return self._services.current_stream() == self._stream and super()._is_bound(constants)
 
     def _bind_constants(
         self, constants: Sequence[torch.Tensor], copied: list[torch.Tensor]

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 import torch
 
 from hidet.forks import FAMILY
-from hidet.runtime.addresses import Addresses
 from hidet.runtime.arguments import ArgumentTable, Sources
 from hidet.runtime.held import Held, Inputs, nothing_held
 from hidet.runtime.plan import Copy, Launch, Plan
+from hidet.runtime.snapshots import Snapshot, Snapshots
 from hidet.runtime.tensor_maps import Encode
 from hidet.runtime.tensors import (
     POINTER_ALIGNMENT,
@@ -19,10 +19,6 @@ from hidet.runtime.tensors import (
     view_bytes,
 )
 from hidet.runtime.weights import WeightSet, WeightSets
-
-CALM = 100
-"""After so many calls in which no weight has changed, the device is at work before the next look
-whether one has: a model has hundreds of weights."""
 
 _data_ptr = torch.Tensor.data_ptr
 
@@ -35,9 +31,6 @@ class Executor(ABC):
     arguments are checked and written. A tensor of another type at the very address of the last call
     is therefore not noticed: callers that are not guarded, as torch.compile's are, check first.
 
-    The version counters are read when the launches are on their way, unless weights have changed
-    lately; where one has changed, memory is prepared anew, and the launches run once more.
-
     Calls from several threads take turns, since they share the arguments and the arena. Meanwhile
     any thread may put other data into a tensor (`weight.data = ...`): a call holds the memory whose
     addresses it has read, and mixes old and new weights at worst.
@@ -46,7 +39,7 @@ class Executor(ABC):
         plan: what to run.
         device: where, with an index unless it is the CPU.
         encode: makes tensor maps for it.
-        addresses: what compares the addresses of the weights.
+        snapshots: compares the addresses and the version counters of the weights.
     """
 
     def __init__(
@@ -54,8 +47,9 @@ class Executor(ABC):
         plan: Plan,
         device: torch.device,
         encode: Encode,
-        addresses: Addresses | None = None,
+        snapshots: Snapshots | None = None,
     ) -> None:
+        snapshots = snapshots or Snapshots()
         self.plan = plan
         self.device = device
         self._lock = FAMILY.lock()
@@ -66,11 +60,13 @@ class Executor(ABC):
         self._arena: torch.Tensor | None = None
         self._weights: WeightSet | None = None
         self._weight_sets = (
-            WeightSets(_positions(plan, self._sources), self._prepare) if plan.prepare else None
+            WeightSets(_positions(plan, self._sources), self._prepare, snapshots)
+            if plan.prepare
+            else None
         )
         # The addresses of the last call: of the constants, the inputs and the outputs.
-        self._constants = addresses or Addresses()
-        self._unchanged = 0  # so many calls is it that a weight has changed
+        self._take_addresses = snapshots.addresses
+        self._constants: Snapshot | None = None
         self._held = nothing_held
         self._inputs = Inputs()
         self._outputs: list[int] = []
@@ -95,16 +91,9 @@ class Executor(ABC):
         outputs = [new() for new in self._new_outputs]
         with self._lock:
             copied: list[torch.Tensor] = []
-            # What has written over its inputs cannot be launched once more.
-            is_calm = self._unchanged >= CALM and not self._updated
             held = self._held()
-            if (
-                held is None
-                or not (self._constants.same(constants) and self._is_ready())
-                or not (is_calm or self._is_current(constants))
-            ):
+            if held is None or not self._is_bound(constants):
                 held = self._hold(constants, copied)
-            self._unchanged += 1
             pointers, memory = self._inputs.hold(inputs)
             if pointers is not self._inputs.known:
                 self._bind_inputs(inputs, pointers, copied)
@@ -114,9 +103,6 @@ class Executor(ABC):
             if self._copies_ahead:
                 self._copy(self._copies_ahead, inputs, constants, outputs)
             self._launch()
-            if is_calm and not self._is_current(constants):
-                held = self._hold(constants, copied)
-                self._launch()
             if self._copies_behind:
                 self._copy(self._copies_behind, inputs, constants, outputs)
             for number in self._misplaced:
@@ -127,32 +113,26 @@ class Executor(ABC):
     def _hold(self, constants: Sequence[torch.Tensor], copied: list[torch.Tensor]) -> Held:
         """Hold the memory of the constants, and make it that of the launches unless it is."""
         held = Held(constants)
-        is_known = self._constants.same(held.tensors) and self._is_ready()
-        if not (is_known and self._is_current(held.tensors)):
-            self._unchanged = 0
+        if not self._is_bound(held.tensors):
             self._bind_constants(held.tensors, copied)
         if (before := self._held()) is not None:
             before.release()
         self._held = held.reference
         return held
 
-    def _is_ready(self) -> bool:
-        """Tell whether nothing but addresses and weights can have changed since the last call."""
-        return self._weights is None or self._weights.is_tracked
-
-    def _is_current(self, constants: Sequence[torch.Tensor]) -> bool:
-        """Tell whether prepared memory is of what these weights hold."""
+    def _is_bound(self, constants: Sequence[torch.Tensor]) -> bool:
+        """Return whether the launches read these constants, and memory prepared from them."""
         return (
-            self._weight_sets is None
-            or self._weights is None
-            or self._weight_sets.is_current(self._weights, constants)
+            self._constants is not None
+            and self._constants.matches(constants)
+            and (self._weights is None or self._weights.is_current(constants))
         )
 
     def _bind_constants(
         self, constants: Sequence[torch.Tensor], copied: list[torch.Tensor]
     ) -> None:
         """Make `constants` those of the launches, with prepared memory that is theirs."""
-        self._constants.forget()
+        self._constants = None
         specs = self.plan.constants
         check_count(constants, len(specs), "constants")
         for tensor, (name, spec) in zip(constants, specs.items(), strict=True):
@@ -168,7 +148,7 @@ class Executor(ABC):
             pointer = _aligned(tensor.data_ptr(), tensor, copied)
             self._table.move(self._sources.constant_base + number, pointer)
         if not copied:
-            self._constants.keep(constants)
+            self._constants = self._take_addresses(constants)
 
     def _bind_inputs(
         self, inputs: Sequence[torch.Tensor], pointers: list[int], copied: list[torch.Tensor]

@@ -122,21 +122,6 @@ def test_prepare_follows_changes_of_its_weights_only(load, plans, monkeypatch):
     assert len(calls) == 3
 
 
-def test_changes_after_many_calls_show_in_the_same_call(load, plans, monkeypatch):
-    """By then, counters are read behind the launches, which run once more."""
-    monkeypatch.setattr("hidet.runtime.executor.CALM", 2)
-    executor = load(plans.prepared())
-    calls = _count_prepare(executor, monkeypatch)
-    p0, p1 = _vector(plans), _vector(plans)
-    for changes in range(3):
-        for _ in range(4):
-            _check_prepared(executor, _vector(plans), p0, p1)
-        assert len(calls) == changes + 1
-        p1.add_(1)
-    p1.data = _vector(plans)
-    _check_prepared(executor, _vector(plans), p0, p1)
-
-
 def test_several_modules_share_a_graph(load, plans, monkeypatch):
     executor = load(plans.prepared())
     calls = _count_prepare(executor, monkeypatch)

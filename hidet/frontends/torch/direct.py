@@ -11,7 +11,6 @@ when it is traced: `model.training`, numbers in its attributes, the flags of tor
 
 from __future__ import annotations
 
-import operator
 import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -27,6 +26,7 @@ from hidet.frontends.torch.seeds import Draws, drawn, lift_draws, merge_draws
 from hidet.frontends.torch.settings import Settings
 from hidet.frontends.torch.spec import Spec
 from hidet.frontends.torch.whole import import_whole
+from hidet.runtime.snapshots import Snapshots
 
 if TYPE_CHECKING:
     from hidet.runtime.profile import Profile
@@ -70,8 +70,8 @@ class DirectCall:
         draws: Draws,
     ) -> None:
         self.program = program
-        self._tables = [table for table, _ in weights]
-        self._names = [name for _, name in weights]
+        snapshots = Snapshots() if program.runnable is None else program.runnable.snapshots
+        self._weights = snapshots.look_up([table for table, _ in weights], [n for _, n in weights])
         self._tree = tree
         self._results = results
         self._draws = draws
@@ -83,7 +83,7 @@ class DirectCall:
     @property
     def weights(self) -> list[Any]:
         """The weights as they are now, which the program takes ahead of the arguments."""
-        return list(map(operator.getitem, self._tables, self._names))
+        return self._weights()
 
     def __call__(self, *arguments: Any) -> Any:
         """Return what the model gives.
@@ -111,7 +111,7 @@ class DirectCall:
         flat = arguments if self._is_flat else self._flattened(arguments)
         if len(flat) != len(self.wanted):
             raise HidetError(f"{len(flat)} arguments; the model takes {len(self.wanted)}")
-        tensors = self.weights
+        tensors = self._weights()
         for number, (value, wanted) in enumerate(zip(flat, self.wanted, strict=True)):
             tensors.append(value if wanted is None else wanted.checked(value, "argument", number))
             if wanted is None and not _same(value, self._fixed[number]):

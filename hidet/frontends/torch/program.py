@@ -12,6 +12,7 @@ from hidet.errors import HidetError
 from hidet.frontends.torch.half import set_precision
 from hidet.frontends.torch.imported import ImportedGraph, Returned, Source
 from hidet.frontends.torch.settings import Settings
+from hidet.runtime.snapshots import Snapshots
 from hidet.runtime.times import CompileTimes
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ class Runnable(Protocol):
     """What the compile driver makes of a program; see `hidet.runtime.CompiledGraph`."""
 
     report: CompileTimes
+    snapshots: Snapshots
 
     @property
     def constant_names(self) -> Sequence[str]:
