@@ -53,7 +53,7 @@ def _type_of(value: Any) -> onnx.TypeProto:
 
 
 def with_attributes(body: onnx.FunctionProto, node: onnx.NodeProto) -> Iterator[onnx.NodeProto]:
-    """Give the nodes of a function as they are for a node that calls it."""
+    """Return the nodes of a function as they are for a node that calls it."""
     given = {attribute.name: attribute for attribute in body.attribute_proto}
     given |= {attribute.name: attribute for attribute in node.attribute}
     if defs.has(node.op_type, node.domain):

@@ -139,7 +139,7 @@ class _Reader:
 
 
 def _names(op: Operation) -> Iterable[str]:
-    """Give the operators that an operation is made of, by the names that its values have."""
+    """Return the operators that an operation is made of, by the names that its values have."""
     parts = list(op.body.block.ops) if isinstance(op, FusionOp) else [op]
     for part in parts:
         if isinstance(part, YieldOp):

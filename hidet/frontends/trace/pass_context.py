@@ -94,7 +94,7 @@ class PassContext:
         return self._set("precision", _choice("precision", _HALF, dtype))
 
     def set_reduce_precision(self, dtype: str | None = None) -> Self:
-        """Say what sums are kept in: float32, for halves too; nothing else is there.
+        """Return what sums are kept in: float32, for halves too; nothing else is there.
 
         Raises:
             OptionError: it is neither float32 nor None.

@@ -216,7 +216,7 @@ def _caller() -> tuple[str, int] | None:
 
 P = ParamSpec("P")
 T: TypeAlias = torch.Tensor
-"""What functions that are made operators take and give."""
+"""What functions that are made operators take and return."""
 
 
 def operator(function: Callable[P, Any]) -> Callable[..., Any]:

@@ -56,9 +56,9 @@ def import_function(
     from torch.fx.experimental.proxy_tensor import make_fx
     from torch.fx.traceback import preserve_node_meta
 
+    from hidet.frontends.torch.compiling import compiling
     from hidet.frontends.torch.decompositions import decompositions
-    from hidet.frontends.torch.late import compiling
-    from hidet.frontends.torch.whole import import_whole
+    from hidet.frontends.torch.importer import import_whole
 
     # AOTAutograd has this rule elsewhere.
     batch_norm = {torch.ops.aten.native_batch_norm.default: native_batch_norm_decomposition}

@@ -59,7 +59,7 @@ def test_what_no_operator_reads_is_not_looked_up(fast):
         (torch.zeros(5, 8), HidetError, r"argument 0 is \[5, 8\] of torch.float32 on cpu, but"),
         (torch.zeros(4, 8).double(), UnsupportedDtypeError, r"compiled for \[4, 8\] of torch.fl"),
         (torch.zeros(4, 8, device="meta"), DeviceMismatchError, "on meta"),
-        (3, HidetError, "argument 0 is no tensor, but int"),
+        (3, HidetError, "argument 0 is not a tensor, but int"),
     ],
 )
 def test_arguments_are_checked(fast, argument, error, message):
@@ -96,7 +96,7 @@ def test_functions():
     torch.testing.assert_close(result["pair"], wanted["pair"])
     with pytest.raises(HidetError, match="argument 0 is 4; it was traced as 3"):
         fast(4, {"x": x})
-    with pytest.raises(HidetError, match="put together as"):
+    with pytest.raises(HidetError, match="arguments have the structure"):
         fast(3, [x])
 
 
@@ -109,7 +109,7 @@ def test_conversions():
 
 def test_changes_are_refused(model):
     """A model that changes its buffers is not what this is for."""
-    with pytest.raises(HidetError, match=r"the model changes 1\.running_mean"):
+    with pytest.raises(HidetError, match=r"the model mutates 1\.running_mean"):
         hidet.compile(nn.Sequential(nn.Identity(), nn.BatchNorm1d(8)).train(), torch.randn(4, 8))
 
 

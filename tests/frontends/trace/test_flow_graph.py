@@ -151,7 +151,7 @@ def test_a_deep_graph():
             "input 0 is .*int32 on",
         ),
         ((torch.zeros(2, 3, device="meta"),), DeviceMismatchError, r"input 0 is .* on meta, but"),
-        ((3,), HidetError, "input 0 is no tensor, but int"),
+        ((3,), HidetError, "input 0 is not a tensor, but int"),
     ],
 )
 def test_inputs_are_checked(graph, given, error, message):

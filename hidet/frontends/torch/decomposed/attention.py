@@ -19,7 +19,7 @@ def gradients(
     mask: Tensor | None,
     scale: float | None,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Give the gradients of query, key, value and of the scores, which is that of a mask."""
+    """Return the gradients of query, key, value and of the scores, which is that of a mask."""
     shared = [query.shape[1] // each.shape[1] for each in (key, value)]
     key, value = (
         each.repeat_interleave(count, 1) if count > 1 else each
@@ -52,7 +52,7 @@ def gradients(
 
 
 def _backward(op: Any) -> Callable[..., Any]:
-    """Give what takes one form of the gradients apart; its schema says which argument is which."""
+    """Return the decomposition of one form of the gradients, whose schema names the arguments."""
     names = [argument.name for argument in op._schema.arguments]
 
     def backward(*arguments: Any, **keywords: Any) -> Any:

@@ -35,7 +35,7 @@ def in_double(function: Callable[..., Tensor]) -> Callable[..., Any]:
 
 
 def series(x: Tensor, coefficients: Sequence[float]) -> Tensor:
-    """Give the sum of coefficients times powers of x, that of x^0 first."""
+    """Return the sum of coefficients times powers of x, that of x^0 first."""
     total = torch.full_like(x, coefficients[-1])
     for each in reversed(coefficients[:-1]):
         total = total * x + each
@@ -43,13 +43,13 @@ def series(x: Tensor, coefficients: Sequence[float]) -> Tensor:
 
 
 def _hankel(order: int) -> list[float]:
-    """Give the coefficients of 1/x^k in the asymptotic series of Bessel functions of an order."""
+    """Return the coefficients of 1/x^k in the asymptotic series of Bessel functions of an order."""
     steps = [(4 * order**2 - (2 * k - 1) ** 2) / (8 * k) for k in range(1, 17)]
     return [prod(steps[:k]) for k in range(17)]
 
 
 def _waves(x: Tensor, shift: float, coefficients: Sequence[float]) -> tuple[Tensor, Tensor]:
-    """Give the asymptotic series as two waves, the second one a quarter of a turn behind."""
+    """Return the asymptotic series as two waves, the second one a quarter of a turn behind."""
     z = -1 / (x * x)
     even, odd = series(z, coefficients[::2]), series(z, coefficients[1::2]) / x
     cos, sin = (x - shift).cos(), (x - shift).sin()

@@ -77,7 +77,7 @@ def convolution_backward(
 
 
 def _of_gradient(grad: Tensor, weight: Tensor, sizes: Sequence[int], steps: Steps) -> Tensor:
-    """Give the gradient of the image, of given sizes; a transposed convolution is this, too.
+    """Return the gradient of the image, of given sizes; a transposed convolution is this, too.
 
     It is the convolution by mirrored kernels of the gradient with zeros between its elements.
     """
@@ -94,7 +94,7 @@ def _of_gradient(grad: Tensor, weight: Tensor, sizes: Sequence[int], steps: Step
 
 
 def _of_weight(image: Tensor, grad: Tensor, shape: Sequence[int], steps: Steps) -> Tensor:
-    """Give the gradient of the weight: a convolution of the image by the gradient.
+    """Return the gradient of the weight: a convolution of the image by the gradient.
 
     Batch and channels change their places, and so do stride and dilation.
     """
@@ -109,7 +109,7 @@ def _of_weight(image: Tensor, grad: Tensor, shape: Sequence[int], steps: Steps) 
 
 
 def _convolved(x: Tensor, weight: Tensor, steps: Steps) -> Tensor:
-    """Give a convolution that is not transposed and has no bias."""
+    """Return a convolution that is not transposed and has no bias."""
     *numbers, groups = steps
     return aten.convolution(x, weight, None, *numbers, False, [0] * (x.dim() - 2), groups)
 
@@ -132,7 +132,7 @@ def pads_of_gradient(
     padding: Sequence[int],
     dilation: Sequence[int],
 ) -> list[int]:
-    """Give what a spread gradient is padded by, so that its windows belong to the image's pixels.
+    """Return what a spread gradient is padded by, so that its windows belong to the image's pixels.
 
     Each argument has a number for each dimension; the result is as `torch.constant_pad_nd` takes
     it.
@@ -146,7 +146,7 @@ def pads_of_gradient(
 
 
 def _over_volumes(x: Tensor, weight: Tensor, steps: Steps) -> Tensor:
-    """Give a convolution over three dimensions: the sum of those of slices along the first."""
+    """Return a convolution over three dimensions: the sum of those of slices along the first."""
     (stride, padding, dilation), groups = steps[:3], steps.groups
     x = torch.constant_pad_nd(x, [0, 0, 0, 0, padding[0], padding[0]])
     of_images = Steps(stride[1:], padding[1:], dilation[1:], groups)

@@ -340,7 +340,7 @@ def _eigen(x: Tensor) -> tuple[Tensor, Tensor]:
 def _singular(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Return left [..., m, n], with m >= n, values [..., n] and right [..., n, n], in no order.
 
-    x is left right.T; the columns of left are orthogonal, and as long as the values say.
+    x is left right.T; the columns of left are orthogonal, and their norms are the values.
     """
     from hidet.frontends.torch.matrices.orthogonal import singular
 

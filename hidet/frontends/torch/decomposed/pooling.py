@@ -138,7 +138,7 @@ def adaptive_avg_pool2d_backward(grad: Tensor, x: Tensor) -> Tensor:
 
 
 def _parts(count: int, size: int, like: Tensor) -> Tensor:
-    """Give the matrix [count, size] of how much an element counts in a part of a dimension."""
+    """Return the matrix [count, size] of how much an element counts in a part of a dimension."""
     number = torch.arange(count, device=like.device)[:, None]
     element = torch.arange(size, device=like.device)
     begin, end = number * size // count, ((number + 1) * size + count - 1) // count

@@ -147,7 +147,7 @@ def _in_place_of(x: Tensor, draw: Callable[..., Tensor], function: OfDraw, *rest
 
 
 def _of(draw: Callable[..., Tensor], function: OfDraw, *defaults: float) -> Callable[..., Tensor]:
-    """Give numbers of a distribution, made of those that are drawn.
+    """Return numbers of a distribution, made of those that are drawn.
 
     Args:
         draw: draws numbers.

@@ -19,7 +19,7 @@ LARGEST = 1 << 26
 
 
 def rows_of(x: Tensor, dim: int) -> Tensor | None:
-    """Give a tensor with a dimension as its last one, None where it is too long."""
+    """Return a tensor with a dimension as its last one, None where it is too long."""
     rows = x.reshape(1) if x.dim() == 0 else x.movedim(dim, -1)
     length = rows.shape[-1]
     if length == 0 or (length > LONGEST and rows.numel() * length > LARGEST) or x.is_complex():
@@ -28,12 +28,12 @@ def rows_of(x: Tensor, dim: int) -> Tensor | None:
 
 
 def back(rows: Tensor, dim: int, like: Tensor) -> Tensor:
-    """Give what `rows_of` has moved its place back; a scalar stays one."""
+    """Return what `rows_of` has moved its place back; a scalar stays one."""
     return rows.reshape(()) if like.dim() == 0 else rows.movedim(-1, dim)
 
 
 def _order(rows: Tensor, descending: bool) -> Tensor:
-    """Give the places of the elements of rows in their order; NaN is the largest number.
+    """Return the places of the elements of rows in their order; NaN is the largest number.
 
     The place of an element in the order is the number of those before it; equal ones stay as they
     are.
@@ -52,7 +52,7 @@ def _order(rows: Tensor, descending: bool) -> Tensor:
 
 
 def _sorted(x: Tensor, dim: int, descending: bool) -> tuple[Tensor, Tensor] | None:
-    """Give the elements in their order, along the last dimension, and where they were."""
+    """Return the elements in their order, along the last dimension, and where they were."""
     rows = rows_of(x, dim)
     if rows is None:
         return None
@@ -80,7 +80,7 @@ def topk(x: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = 
 
 
 def _chosen(x: Tensor, dim: int, keepdim: bool, place: Callable[[Tensor], Tensor]) -> Any:
-    """Give the element of each row at a place in their order, and where it was.
+    """Return the element of each row at a place in their order, and where it was.
 
     Args:
         x: the tensor.
@@ -167,7 +167,7 @@ def bucketize(
 
 
 def _prefixes(rows: Tensor, neutral: float) -> tuple[Tensor, Tensor]:
-    """Give rows [..., n] as [..., n, n], where row i has elements 0 to i; and where those are."""
+    """Return rows [..., n] as [..., n, n], where row i has elements 0 to i; and where those are."""
     places = torch.arange(rows.shape[-1], device=rows.device)
     inside = places <= places[:, None]
     return torch.where(inside, rows[..., None, :], neutral), inside
@@ -197,7 +197,7 @@ def logcumsumexp(x: Tensor, dim: int) -> Any:
 
 
 def _extremes(x: Tensor, dim: int, largest: bool) -> Any:
-    """Give the extreme ones among each element and those before it, and where the last one is."""
+    """Return the extreme ones among each element and those before it, and where the last one is."""
     rows = rows_of(x, dim)
     if rows is None:
         return NotImplemented

@@ -15,7 +15,7 @@ aten = torch.ops.aten
 
 
 def _floating(x: Tensor) -> Tensor:
-    """Give integers as the floating-point numbers that torch computes with."""
+    """Return integers as the floating-point numbers that torch computes with."""
     return x if x.is_floating_point() else x.to(torch.get_default_dtype())
 
 
@@ -141,7 +141,7 @@ def frexp(x: Tensor) -> Any:
 
 
 def _scaled(x: Tensor, power: Tensor) -> Tensor:
-    """Give x times a power of two, in two steps, since the power may be no number."""
+    """Return x times a power of two, in two steps, since the power may be no number."""
     half = (power / 2).floor()
     return x * half.exp2() * (power - half).exp2()
 
@@ -161,7 +161,7 @@ def upsample_smoothly(
 
 
 def _triangles(x: Tensor, old: int, new: int, align_corners: bool, scale: float | None) -> Tensor:
-    """Give the weights of old pixels in new ones [old, new]."""
+    """Return the weights of old pixels in new ones [old, new]."""
     if align_corners:
         step = (old - 1) / (new - 1) if new > 1 else 0.0
     else:
@@ -208,7 +208,7 @@ def grid_sampler_3d(
 
 
 def _place(at: Tensor, size: int, padding: int, align_corners: bool) -> Tensor:
-    """Give the place between pixels that a number from -1 to 1 stands for."""
+    """Return the place between pixels that a number from -1 to 1 stands for."""
     place = (at + 1) / 2 * (size - 1) if align_corners else ((at + 1) * size - 1) / 2
     if padding == 2:  # mirrored at the outermost pixels, or at their edges
         low, span = (0.0, size - 1) if align_corners else (-0.5, size)
@@ -231,7 +231,7 @@ def spherical_bessel_j0(x: Tensor) -> Tensor:
 
 
 def addbmm(x: Tensor, lhs: Tensor, rhs: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
-    """A sum of products of matrices [b, m, k] and [b, k, n]: one product over all b k."""
+    """A sum of matmuls [b, m, k] and [b, k, n]: one product over all b k."""
     total = alpha * torch.mm(lhs.transpose(0, 1).flatten(1), rhs.flatten(0, 1))
     return total if beta == 0 else beta * x + total
 

@@ -14,7 +14,7 @@ LARGEST = 1 << 24
 
 
 def checked(index: Tensor, size: int) -> Tensor:
-    """Give positions, which a look-up of the numbers below a size checks; none is negative."""
+    """Return positions, which a look-up of the numbers below a size checks; none is negative."""
     numbers = torch.arange(size, dtype=index.dtype, device=index.device)
     return numbers.index_select(0, index.reshape(-1)).reshape(index.shape)
 
@@ -44,7 +44,7 @@ def scatter_reduce(
 def _pairwise(
     x: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool, counts: Tensor
 ) -> Any:
-    """Give products or extremes, for which every element looks at all of the source's."""
+    """Return products or extremes, for which every element looks at all of the source's."""
     if x.numel() * index.shape[dim] > LARGEST:
         return NotImplemented
     if x.dtype is torch.bool:
@@ -85,7 +85,7 @@ def index_reduce(
 
 
 def _with_checked_index(operator: Any) -> Callable[..., Any]:
-    """Give torch's way for slices at positions, which counts negative ones from the end."""
+    """Return torch's way for slices at positions, which counts negative ones from the end."""
     table: Any = decomposition_table  # pyright: ignore[reportUnknownVariableType]
     take_apart: Callable[..., Any] = table[operator]
 

@@ -15,7 +15,7 @@ aten = torch.ops.aten
 
 
 def matmul(g: Emitter, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
-    """A product of matrices, or of a stack of them."""
+    """A matmul, or of a stack of them."""
     weight = _transposed(rhs)
     if weight is not None:
         return linear(g, lhs, weight)
@@ -35,7 +35,7 @@ def addmm(
     beta: Number = 1,
     alpha: Number = 1,
 ) -> SSAValue:
-    """A product of matrices plus something that broadcasts to it, both with factors."""
+    """A matmul plus something that broadcasts to it, both with factors."""
     weight = _transposed(rhs)
     if weight is not None and shape_of(bias) == shape_of(weight)[:1] and (alpha, beta) == (1, 1):
         return linear(g, lhs, weight, bias)
@@ -61,7 +61,7 @@ def linear(g: Emitter, x: SSAValue, weight: SSAValue, bias: SSAValue | None = No
 
 
 def _transposed(matrix: SSAValue) -> SSAValue | None:
-    """Give what a matrix is the transpose of, if it is one."""
+    """Return what a matrix is the transpose of, if it is one."""
     permute = matrix.owner
     if isinstance(permute, graph.PermuteOp) and permute.dims.get_values() == (1, 0):
         return permute.x
@@ -69,7 +69,7 @@ def _transposed(matrix: SSAValue) -> SSAValue | None:
 
 
 def _before_reshape(x: SSAValue, last: int) -> SSAValue:
-    """Give x as it was before dimensions in front of the last ones were flattened."""
+    """Return x as it was before dimensions in front of the last ones were flattened."""
     reshape = x.owner
     if isinstance(reshape, graph.ReshapeOp):
         before, after = shape_of(reshape.x), shape_of(x)
@@ -141,7 +141,7 @@ def attention(g: Emitter, *arguments: Any, **keywords: Any) -> SSAValue:
 
 
 def _shared(g: Emitter, x: SSAValue, heads: int) -> SSAValue:
-    """Give keys or values, each head as often as queries share it."""
+    """Return keys or values, each head as often as queries share it."""
     *batch, own, length, size = shape_of(x)
     if own == heads:
         return x

@@ -35,7 +35,7 @@ Table: TypeAlias = dict[Overload, Translation]
 
 
 def overloads_of(name: str, operands: int) -> list[Overload]:
-    """Give the ATen operators of a name that map tensors, or numbers, to one tensor.
+    """Return the ATen operators of a name that map tensors, or numbers, to one tensor.
 
     Args:
         name: the name; that of an operation, too, such as `graph.add`.
@@ -53,7 +53,7 @@ def overloads_of(name: str, operands: int) -> list[Overload]:
 
 
 def first_tensor(node: fx.Node) -> torch.Tensor:
-    """Give the tensor that torch says a node gives; of several results the first that is one."""
+    """Return the tensor that torch says a node gives; of several results the first that is one."""
     value: Any = node.meta["val"]
     if isinstance(value, tuple | list):
         parts = cast("Sequence[Any]", value)
@@ -62,7 +62,7 @@ def first_tensor(node: fx.Node) -> torch.Tensor:
 
 
 def draws_numbers(node: fx.Node) -> bool:
-    """Tell whether a call draws from torch's generators; attention does so for dropout alone."""
+    """Return whether a call draws from torch's generators; attention does so for dropout alone."""
     target: Any = node.target
     if torch.Tag.nondeterministic_seeded not in getattr(target, "tags", ()):
         return False
@@ -81,23 +81,23 @@ _CHECKS = (
 
 
 def raises_errors(node: fx.Node) -> bool:
-    """Tell whether a call does nothing but to raise an error of torch's if data are wrong."""
+    """Return whether a call does nothing but to raise an error of torch's if data are wrong."""
     return node.target in _CHECKS or (node.target is with_effects and node.args[1] in _CHECKS)
 
 
 def may_be_tf32(result: torch.Tensor) -> bool:
-    """Tell whether torch's flags for TF32 concern a contraction with such a result."""
+    """Return whether torch's flags for TF32 concern a contraction with such a result."""
     return result.dtype is torch.float32 and result.device.type == "cuda"
 
 
 def fp32_precision(kind: Literal["matmul", "conv"]) -> str:
-    """Give the precision that torch's flags permit for such contractions: "ieee" or "tf32"."""
+    """Return the precision that torch's flags permit for such contractions: "ieee" or "tf32"."""
     return "tf32" if _flags(kind).fp32_precision == "tf32" else "ieee"
 
 
 @cache
 def _flags(kind: Literal["matmul", "conv"]) -> Any:
-    """Give torch's object with the flag; every call of a convolution asks it, so it is kept."""
+    """Return torch's object with the flag; every call of a convolution asks it, so it is kept."""
     backends: Any = torch.backends  # its modules make their attributes up when asked, in 0.5 us
     return backends.cuda.matmul if kind == "matmul" else backends.cudnn.conv
 
@@ -121,7 +121,7 @@ class Emitter:
         self._hint = name_hint(node)
 
     def emit(self, op: graph.GraphOp) -> SSAValue:
-        """Write an operation and give its result.
+        """Write an operation and return its result.
 
         Raises:
             VerifyException: the operation is not a valid one.
@@ -133,7 +133,7 @@ class Emitter:
         return op.result
 
     def emit_all(self, op: graph.CallKernelOp, hint: str) -> Sequence[SSAValue]:
-        """Write the call of a kernel and give its results, which are named after `hint`.
+        """Write the call of a kernel and return its results, which are named after `hint`.
 
         Raises:
             VerifyException: the operation is not a valid one.
@@ -160,7 +160,7 @@ class Emitter:
         return first_tensor(self.node)
 
     def statistics_element(self) -> Attribute | None:
-        """Give the element type of the second of several results; None if nobody reads the others.
+        """Return the element type of the second result; None if only the first one is used.
 
         Norms give the statistics that their gradient wants beside the result.
         """
@@ -179,7 +179,7 @@ class Emitter:
         return tuple(self.meta.shape)
 
     def promoted_element(self, *positions: int) -> Attribute:
-        """Give the element type that torch promotes two arguments of the node to.
+        """Return the element type that torch promotes two arguments of the node to.
 
         Needed where the result does not tell, as for comparisons.
         """
@@ -190,7 +190,7 @@ class Emitter:
         return element_of(torch.result_type(*values))
 
     def precision(self, kind: Literal["matmul", "conv"]) -> str:
-        """Give the precision of a contraction with this result: "ieee" or "tf32"."""
+        """Return the precision of a contraction with this result: "ieee" or "tf32"."""
         return fp32_precision(kind) if may_be_tf32(self.meta) else "ieee"
 
     # ------------------------------------------------------------------ operations often needed
@@ -210,7 +210,7 @@ class Emitter:
         return x if element_type(x) == element else self.emit(graph.CastOp(x, element))
 
     def operand(self, x: Operand, element: Attribute) -> SSAValue:
-        """Give a tensor or a Python scalar as a value of an element type."""
+        """Return a tensor or a Python scalar as a value of an element type."""
         return self.cast(x, element) if isinstance(x, SSAValue) else self.scalar(x, element)
 
     def reshape(self, x: SSAValue, shape: Sequence[int]) -> SSAValue:
@@ -264,7 +264,7 @@ class Emitter:
         return self.emit(graph.CheckedPositionsOp(ids, size, self.operator_name, from_end=from_end))
 
     def divisor(self, x: Operand) -> SSAValue:
-        """Give a divisor of the type of the result; integers are checked where torch does so.
+        """Return a divisor of the type of the result; integers are checked where torch does so.
 
         Torch's kernels for GPUs, which cannot report an error, do not.
         """
@@ -276,7 +276,7 @@ class Emitter:
 
 
 def holds_floats(x: SSAValue) -> bool:
-    """Tell whether a tensor holds floating-point numbers."""
+    """Return whether a tensor holds floating-point numbers."""
     return is_float(element_type(x))
 
 

@@ -108,7 +108,7 @@ def batch_norm(
 def _mean_and_scale(
     g: Emitter, x: SSAValue, axes: Sequence[int], eps: float, *, keepdims: bool
 ) -> tuple[SSAValue | None, SSAValue | None]:
-    """Give the mean and 1 / sqrt(variance + eps) along axes, where the node's users read them."""
+    """Return the mean and 1 / sqrt(variance + eps) along axes, where the node's users read them."""
     element = g.statistics_element()
     if element is None:
         return None, None
@@ -118,17 +118,17 @@ def _mean_and_scale(
 
 
 def _inverse_root(g: Emitter, x: SSAValue, eps: float) -> SSAValue:
-    """Give 1 / sqrt(x + eps)."""
+    """Return 1 / sqrt(x + eps)."""
     return g.emit(graph.RsqrtOp(g.emit(graph.AddOp(x, g.scalar(eps, element_type(x))))))
 
 
 def _trailing(x: SSAValue, rank: int) -> list[int]:
-    """Give the last axes of a tensor."""
+    """Return the last axes of a tensor."""
     return list(range(len(shape_of(x)) - rank, len(shape_of(x))))
 
 
 def _weight_for_bias(g: Emitter, weight: SSAValue | None, bias: SSAValue | None) -> SSAValue | None:
-    """Give a weight of ones where there is a bias alone."""
+    """Return a weight of ones where there is a bias alone."""
     if weight is not None or bias is None:
         return weight
     return g.emit(graph.FillOp(1, TensorType(element_type(bias), shape_of(bias))))

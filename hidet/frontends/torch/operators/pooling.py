@@ -41,7 +41,7 @@ def max_pool2d(
 
 
 def _positions(g: Emitter, x: SSAValue, largest: SSAValue, window: Window) -> SSAValue:
-    """Give where in the image, in row-major order, the largest element of each window is.
+    """Return where in the image, in row-major order, the largest element of each window is.
 
     Of several it is the first one, and NaN counts as the largest.
     """
@@ -66,7 +66,7 @@ def _positions(g: Emitter, x: SSAValue, largest: SSAValue, window: Window) -> SS
     found = g.emit(graph.BitwiseOrOp(found, g.emit(graph.IsnanOp(windows))))
 
     def places(axis: int) -> SSAValue:
-        """Give the places in the image along an axis, [count, 1, kernel, 1] or the like."""
+        """Return the places in the image along an axis, [count, 1, kernel, 1] or the like."""
         begin = TensorType(i64, [counts[n] if n == axis else 1 for n in (0, 1, 2, 3)])
         inside = TensorType(i64, [window.kernel[axis] if n == 2 + axis else 1 for n in range(4)])
         first, step = -window.padding[axis], window.stride[axis]

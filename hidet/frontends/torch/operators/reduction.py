@@ -40,7 +40,7 @@ def reduce(
 ) -> SSAValue:
     """A combination of elements of the type of the result; no dimensions are all of them.
 
-    Of truth values elements of any type are taken: they are true where they are not 0.
+    Of booleans elements of any type are taken: they are true where they are not 0.
     """
     op = _of_elements(op, x)
     x = x if issubclass(op, TruthReductionOp) else g.cast(x, g.element)
@@ -130,12 +130,12 @@ def running_sum(g: Emitter, x: SSAValue, dim: int) -> SSAValue:
 
 
 def _of_elements(op: type[ReductionOp], x: SSAValue) -> type[ReductionOp]:
-    """Give the reduction that does the same to truth values, if there is one and they are some."""
+    """Return the reduction that does the same to booleans, if there is one and they are some."""
     return _OF_TRUTHS.get(op, op) if element_type(x) == i1 else op
 
 
 def _axes(x: SSAValue, dim: int | Sequence[int] | None) -> Sequence[int] | None:
-    """Give the dimensions to reduce, None for all; a scalar has none, whatever is asked for."""
+    """Return the dimensions to reduce, None for all; a scalar has none, whatever is asked for."""
     if not shape_of(x):
         return ()
     if isinstance(dim, int):

@@ -24,7 +24,7 @@ aten = torch.ops.aten
 def _scatter(
     g: Emitter, x: SSAValue, positions: SSAValue, source: SSAValue, *, accumulate: bool
 ) -> SSAValue:
-    """Give x, seen as [N, D], with the rows of a source [M, D] written, or added, at [M]."""
+    """Return x, seen as [N, D], with the rows of a source [M, D] written, or added, at [M]."""
     if 0 in shape_of(source):
         return x
     element = element_type(x)
@@ -127,7 +127,7 @@ def scatter(
 
 
 def _along(g: Emitter, sizes: Sequence[int], dim: int) -> SSAValue:
-    """Give the numbers of the places along a dimension, as a tensor that broadcasts."""
+    """Return the numbers of the places along a dimension, as a tensor that broadcasts."""
     shape = [size if axis == dim else 1 for axis, size in enumerate(sizes)]
     return g.emit(graph.IotaOp(TensorType(i64, shape), dim=dim))
 

@@ -16,7 +16,7 @@ aten = torch.ops.aten
 
 
 def row_major_strides(shape: Sequence[int]) -> list[int]:
-    """Give the strides of a contiguous tensor."""
+    """Return the strides of a contiguous tensor."""
     return [prod(shape[dim + 1 :]) for dim in range(len(shape))]
 
 

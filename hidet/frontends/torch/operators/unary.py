@@ -48,7 +48,7 @@ def predicate(op: type[PredicateOp], g: Emitter, x: SSAValue) -> SSAValue:
 
 
 def sign(g: Emitter, x: SSAValue) -> SSAValue:
-    """The sign; that of a truth value is the value."""
+    """The sign; that of a boolean is the value."""
     return x if element_type(x) == i1 else g.emit(graph.SignOp(x))
 
 
@@ -68,7 +68,7 @@ def gelu(g: Emitter, x: SSAValue, *, approximate: str = "none") -> SSAValue:
 
 
 def _is_for_one_dnn(x: torch.Tensor) -> bool:
-    """Tell whether eager torch leaves the precise GELU of a tensor to oneDNN."""
+    """Return whether eager torch leaves the precise GELU of a tensor to oneDNN."""
     mkldnn: Any = torch.backends.mkldnn
     return (
         mkldnn.enabled
