@@ -1,4 +1,4 @@
-"""A compiled graph: what the compile driver makes, and what a frontend calls."""
+"""Compiled graphs, which the compile driver creates and frontends call."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 
 
 class CompiledGraph:
-    """A plan with its binaries, ready to run.
+    """A plan with its binaries.
 
-    It is loaded on a device when the first tensors of that device come. All devices of a graph are
-    of one kind: the CPU, or GPUs that can run the plan's architecture.
+    It is loaded on a device at the first call with tensors there. It runs either on the CPU, or on
+    all GPUs that can run the plan's architecture.
 
     Args:
-        plan: what to run.
+        plan: the plan.
         artifacts: for each artifact key of the plan the file of its binary, a shared library or a
             cubin. The files are read now and not needed later.
-        device: where a graph without any tensor to go by runs.
-        report: what compiling took.
-        text: the program ahead of all passes, where it is known.
+        device: the device of a graph without tensors.
+        report: the compile times.
+        text: the program before all passes, if known.
         use_cuda_graph: on a GPU, replay a CUDA Graph; otherwise launch kernel by kernel.
         native: the native code of `runtime.snapshots`, for GPUs.
 
@@ -78,17 +78,16 @@ class CompiledGraph:
         """Run the graph on the device of its tensors, on the caller's current stream there.
 
         Args:
-            inputs: the inputs, contiguous, of the compiled shapes and types. A tensor at exactly
-                the address of the last call's is not checked again.
-            constants: the weights, in the order of `constant_names`; their data are read in every
-                call.
+            inputs: the inputs, contiguous, of the compiled shapes and types. A tensor at the same
+                address as in the last call is not checked again.
+            constants: the weights, in the order of `constant_names`.
 
         Returns:
             The outputs: new contiguous tensors.
 
         Raises:
             DeviceMismatchError: the tensors are on several devices, or on one of another kind.
-            HidetError: another tensor than the graph takes, or a launch failed.
+            HidetError: a tensor does not match the graph, or a launch failed.
         """
         return self._executor_for(inputs, constants).run(inputs, constants)
 
@@ -99,13 +98,13 @@ class CompiledGraph:
         *,
         runs: int = 20,
     ) -> Profile:
-        """Run the graph some times, and return what each of its launches takes.
+        """Measure each launch of the graph.
 
         Args:
-            inputs: as those of `run`; random ones where they are not given, on the device that the
-                graph was compiled for. What it writes to them is written in each run.
+            inputs: as for `run`; by default random tensors on the device that the graph was
+                compiled for. Each run mutates those that the graph updates.
             constants: the weights; as the inputs.
-            runs: times are medians over so many runs.
+            runs: the number of runs over which times are medians.
 
         Raises:
             HidetError: as `run`; or the launches could not be measured.
@@ -123,7 +122,7 @@ class CompiledGraph:
     def _executor_for(
         self, inputs: Sequence[torch.Tensor], constants: Sequence[torch.Tensor]
     ) -> Executor:
-        """Return what runs the plan on the device of tensors."""
+        """Return the executor for the device of the tensors."""
         if inputs:
             index = inputs[0].get_device()
         elif constants:
@@ -133,7 +132,7 @@ class CompiledGraph:
         return self._executors.get(index) or self._load(index)
 
     def _load(self, index: int) -> Executor:
-        """Load the plan on a GPU; its number is -1 for the CPU."""
+        """Load the plan on a GPU; index -1 is the CPU."""
         if self.plan.target == "cpu" or index < 0:
             where = "the CPU" if index < 0 else f"GPU {index}"
             raise DeviceMismatchError(

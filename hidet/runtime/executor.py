@@ -1,13 +1,13 @@
-"""What running a plan is on every target: binding tensors to launches, with little cost a call."""
+"""Execution of plans: binds tensors to launches, at a low cost per call."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 import torch
 
-from hidet.forks import FAMILY
+from hidet.forks import FORK_HANDLERS
 from hidet.runtime.arguments import ArgumentTable, Sources
-from hidet.runtime.held import Held, Inputs, nothing_held
+from hidet.runtime.keepalive import Inputs, KeepAlive, no_keepalive
 from hidet.runtime.plan import Copy, Launch, Plan
 from hidet.runtime.snapshots import Snapshot, Snapshots
 from hidet.runtime.tensor_maps import Encode
@@ -27,18 +27,18 @@ class Executor(ABC):
     """A plan that is loaded on one device.
 
     A call compares the addresses of all its tensors, and the version counters of the weights that
-    prepared memory depends on, with those of the last call. Only for what is at another address
-    arguments are checked and written. A tensor of another type at the very address of the last call
-    is therefore not noticed: callers that are not guarded, as torch.compile's are, check first.
+    prepared memory depends on, with those of the last call. It checks and binds only tensors at
+    another address. A tensor of another type at the same address is therefore not detected: callers
+    without guards like torch.compile's check the types.
 
-    Calls from several threads take turns, since they share the arguments and the arena. Meanwhile
-    any thread may put other data into a tensor (`weight.data = ...`): a call holds the memory whose
-    addresses it has read, and mixes old and new weights at worst.
+    Calls from several threads are serialized, since they share the arguments and the arena. Other
+    threads may replace the data of a tensor meanwhile (`weight.data = ...`): a call keeps the
+    memory alive whose addresses it has read, and mixes old and new weights at worst.
 
     Args:
-        plan: what to run.
-        device: where, with an index unless it is the CPU.
-        encode: makes tensor maps for it.
+        plan: the plan.
+        device: the device, with an index unless it is the CPU.
+        encode: encodes tensor maps for it.
         snapshots: compares the addresses and the version counters of the weights.
     """
 
@@ -52,7 +52,7 @@ class Executor(ABC):
         snapshots = snapshots or Snapshots()
         self.plan = plan
         self.device = device
-        self._lock = FAMILY.lock()
+        self._lock = FORK_HANDLERS.lock()
         self._sources = Sources(plan)
         self._encode = encode
         self._table = ArgumentTable(plan.forward, self._sources, encode)
@@ -64,36 +64,36 @@ class Executor(ABC):
             if plan.prepare
             else None
         )
-        # The addresses of the last call: of the constants, the inputs and the outputs.
+        # The addresses of the constants, inputs and outputs in the last call.
         self._take_addresses = snapshots.addresses
         self._constants: Snapshot | None = None
-        self._held = nothing_held
+        self._keepalive = no_keepalive
         self._inputs = Inputs()
         self._outputs: list[int] = []
         self._copies_ahead = [copy for copy in plan.copies if copy.when == "ahead"]
         self._copies_behind = [copy for copy in plan.copies if copy.when == "after"]
         self._updated = plan.updated_inputs
         self._misplaced: dict[int, torch.Tensor] = {}
-        """For inputs that are written, but do not begin where kernels can, what is written."""
+        """Aligned buffers for misaligned inputs that the program updates."""
 
     def run(
         self, inputs: Sequence[torch.Tensor], constants: Sequence[torch.Tensor]
     ) -> list[torch.Tensor]:
-        """Run the graph and give its outputs, which are new tensors in every call.
+        """Run the graph and return its outputs, which are new tensors in every call.
 
         Args:
             inputs: the inputs of the plan, contiguous, on this executor's device.
             constants: the weights, in the order of the plan.
 
         Raises:
-            HidetError: a tensor is not what the plan takes there, or a launch failed.
+            HidetError: a tensor does not match the plan, or a launch failed.
         """
         outputs = [new() for new in self._new_outputs]
         with self._lock:
             copied: list[torch.Tensor] = []
-            held = self._held()
-            if held is None or not self._is_bound(constants):
-                held = self._hold(constants, copied)
+            keepalive = self._keepalive()
+            if keepalive is None or not self._is_bound(constants):
+                keepalive = self._hold(constants, copied)
             pointers, memory = self._inputs.hold(inputs)
             if pointers is not self._inputs.known:
                 self._bind_inputs(inputs, pointers, copied)
@@ -107,18 +107,18 @@ class Executor(ABC):
                 self._copy(self._copies_behind, inputs, constants, outputs)
             for number in self._misplaced:
                 inputs[number].detach().copy_(self._misplaced[number])
-            del copied, held, memory  # what the kernels read has to live until here
+            del copied, keepalive, memory  # kernels read this memory until here
         return outputs
 
-    def _hold(self, constants: Sequence[torch.Tensor], copied: list[torch.Tensor]) -> Held:
-        """Hold the memory of the constants, and make it that of the launches unless it is."""
-        held = Held(constants)
-        if not self._is_bound(held.tensors):
-            self._bind_constants(held.tensors, copied)
-        if (before := self._held()) is not None:
+    def _hold(self, constants: Sequence[torch.Tensor], copied: list[torch.Tensor]) -> KeepAlive:
+        """Acquire references to the constants, and bind them unless they are bound."""
+        keepalive = KeepAlive(constants)
+        if not self._is_bound(keepalive.tensors):
+            self._bind_constants(keepalive.tensors, copied)
+        if (before := self._keepalive()) is not None:
             before.release()
-        self._held = held.reference
-        return held
+        self._keepalive = keepalive.reference
+        return keepalive
 
     def _is_bound(self, constants: Sequence[torch.Tensor]) -> bool:
         """Return whether the launches read these constants, and memory prepared from them."""
@@ -131,7 +131,7 @@ class Executor(ABC):
     def _bind_constants(
         self, constants: Sequence[torch.Tensor], copied: list[torch.Tensor]
     ) -> None:
-        """Make `constants` those of the launches, with prepared memory that is theirs."""
+        """Bind the constants, and memory prepared from them, to the launches."""
         self._constants = None
         specs = self.plan.constants
         check_count(constants, len(specs), "constants")
@@ -153,7 +153,7 @@ class Executor(ABC):
     def _bind_inputs(
         self, inputs: Sequence[torch.Tensor], pointers: list[int], copied: list[torch.Tensor]
     ) -> None:
-        """Make these the inputs of the launches; `pointers` are their addresses."""
+        """Bind the inputs, at the addresses `pointers`, to the launches."""
         known, self._inputs.known = self._inputs.known, None
         self._misplaced.clear()
         misaligned = len(copied)
@@ -169,16 +169,16 @@ class Executor(ABC):
             self._inputs.known = pointers
 
     def _bind_outputs(self, pointers: list[int]) -> None:
-        """Make the launches write to these addresses."""
-        self._outputs = []  # an interrupt in here leaves addresses that the next call writes again
+        """Bind the outputs at these addresses to the launches."""
+        self._outputs = []  # after an interrupt in here, the next call binds them again
         for number, pointer in enumerate(pointers, start=self._sources.output_base):
             self._table.move(number, pointer)
         self._outputs = pointers
 
     def _prepare(self, constants: Sequence[torch.Tensor]) -> torch.Tensor:
-        """Compute what depends on weights alone, into new memory.
+        """Compute what depends on weights alone into new memory.
 
-        The arena of these launches is their own: on another stream, a call may still be at work.
+        These launches have their own arena: a call may still be running on another stream.
         """
         prepared = self._allocate(self.plan.prepared_bytes)
         arena = self._allocate(self.plan.arena_bytes)
@@ -198,7 +198,7 @@ class Executor(ABC):
         constants: Sequence[torch.Tensor],
         outputs: Sequence[torch.Tensor],
     ) -> None:
-        """Do copies of the plan."""
+        """Execute copies of the plan."""
         for copy in copies:
             number = int(copy.target.at)
             if copy.target.space == "output":
@@ -215,7 +215,7 @@ class Executor(ABC):
         constants: Sequence[torch.Tensor],
         outputs: Sequence[torch.Tensor],
     ) -> torch.Tensor:
-        """Give the tensor that another one becomes a copy of."""
+        """Return the source of a copy, as a tensor like `target`."""
         source, offset = self._sources.locate(copy.source)
         if source < self._sources.arena:
             if source in self._misplaced:
@@ -229,19 +229,19 @@ class Executor(ABC):
 
     @abstractmethod
     def _allocate(self, size: int) -> torch.Tensor:
-        """Give a tensor of `size` bytes, aligned to 256 bytes, for the stream of this call."""
+        """Allocate bytes, aligned to 256 bytes, on the stream of this call."""
 
     @abstractmethod
     def _launch(self) -> None:
-        """Run the forward launches with the arguments in `_table`, some of which may have moved."""
+        """Run the forward launches with the arguments in `_table`, some of which may be updated."""
 
     @abstractmethod
     def _launch_in_order(self, launches: Sequence[Launch], table: ArgumentTable) -> None:
-        """Run launches one after the other, with the arguments in `table`."""
+        """Run launches sequentially, with the arguments in `table`."""
 
 
 def _aligned(pointer: int, tensor: torch.Tensor, copied: list[torch.Tensor]) -> int:
-    """Give the address of a tensor, or of a copy, put into `copied`, where it is misaligned."""
+    """Return the address of a tensor, or of a copy, added to `copied`, if it is misaligned."""
     if pointer % POINTER_ALIGNMENT == 0:
         return pointer
     copied.append(tensor.detach().clone())
@@ -249,7 +249,7 @@ def _aligned(pointer: int, tensor: torch.Tensor, copied: list[torch.Tensor]) -> 
 
 
 def _positions(plan: Plan, sources: Sources) -> list[int]:
-    """Find the constants that the `prepare` launches read."""
+    """Return the positions of the constants that the `prepare` launches read."""
     buffers = {buffer for launch in plan.prepare for buffer in launch.buffers}
     return sorted(
         sources.locate(buffer)[0] - sources.constant_base

@@ -1,17 +1,16 @@
-"""Sets of weights: one compiled graph serves many modules, each with its own weights.
+"""Weight sets: one compiled graph serves many modules, each with its own weights.
 
-What a graph derives from weights alone (folded batch norms, repacked matrices) is computed once for
-a set of weights, by the `prepare` launches, into the set's prepared memory. It is computed anew
-when a weight of the set has been changed in place.
+What depends on weights alone (folded batch norms, repacked matrices) is computed once per weight
+set, by the `prepare` launches, into the set's prepared memory, and again when a weight has been
+changed in place.
 
-A set is recognised by the addresses of its weights. Addresses can be used again when a weight dies,
-so a set also watches the storages of its weights, by weak references, and is dropped, memory and
-all, as soon as one of them is gone. Changes show in torch's version counters. Two things these
-counters do not count:
+A set is identified by the addresses of its weights. Addresses are reused when a weight dies, so a
+set also has weak references to the storages of its weights, and is dropped with its memory when one
+dies. Changes are detected by torch's version counters, with two limitations:
 
-- writes through `weight.data` or another alias that has a counter of its own are not noticed;
-- weights made in `torch.inference_mode()` have no counter, so what depends on them is computed in
-  every call, after one warning.
+- writes through `weight.data`, or another alias with a counter of its own, are not detected;
+- weights created in `torch.inference_mode()` have no counter, so what depends on them is computed
+  in every call, after one warning.
 """
 
 import warnings
@@ -25,7 +24,8 @@ import torch
 from hidet.runtime.snapshots import Snapshot, Snapshots, picker
 
 CAPACITY = 128
-"""How many sets are kept: more than the blocks of a large transformer compiled block by block."""
+"""The number of sets to keep: more than the blocks of a large transformer compiled block by
+block."""
 
 _Tensor = torch.Tensor
 
@@ -68,13 +68,13 @@ class WeightSet:
 
 
 class WeightSets:
-    """The sets that a compiled graph has seen lately.
+    """The most recently used weight sets of a compiled graph.
 
     Args:
-        positions: which of the constants the `prepare` launches read.
+        positions: the positions of the constants that the `prepare` launches read.
         prepare: fills new prepared memory from all constants of a call, and returns it.
         snapshots: takes snapshots of version counters.
-        capacity: how many sets to keep.
+        capacity: the number of sets to keep.
     """
 
     def __init__(

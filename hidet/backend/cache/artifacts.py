@@ -18,7 +18,7 @@ from hidet.backend.cache.entry import DamagedEntryError, Entry, read_entry, writ
 from hidet.backend.cache.folder import GRACE_SECONDS, NAMESPACES, CacheFolder, EntryInfo, mark_used
 from hidet.backend.temporary import make_folder, remove_tree, sweep
 from hidet.errors import CacheError
-from hidet.forks import FAMILY
+from hidet.forks import FORK_HANDLERS
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
@@ -31,7 +31,7 @@ class CacheWarning(UserWarning):
 
 
 def artifact_key(source: str, fingerprint: str) -> str:
-    """Give the key of what a compiler makes.
+    """Return the key of what a compiler makes.
 
     Args:
         source: what is compiled.
@@ -55,7 +55,7 @@ class Store:
     def __init__(self, root: Path, *, max_bytes: int = DEFAULT_MAX_BYTES) -> None:
         self.folder = CacheFolder(root.expanduser().absolute())
         self.max_bytes = max_bytes
-        self._mutex = FAMILY.lock()
+        self._mutex = FORK_HANDLERS.lock()
         self._unchecked_bytes = max_bytes  # written since the size was last looked at
         self._private: Path | None = None
 
@@ -83,7 +83,7 @@ class Store:
         return sum(info.bytes for info in self.entries())
 
     def clear(self) -> int:
-        """Remove all entries; give the number of bytes that they took."""
+        """Remove all entries; return the number of bytes that they took."""
         if not self.folder.root.exists():
             return 0
         self.folder.prepare()
@@ -127,10 +127,10 @@ class Store:
         return self._private
 
     def make_private_folder(self, reason: OSError) -> Path:
-        """Give that folder, and make it, with a warning, if it is needed for the first time."""
+        """Return that folder, and make it, with a warning, if it is needed for the first time."""
         with self._mutex:
             if self._private is None:
-                self._private, _ = make_folder()  # its lock lasts as long as the process
+                self._private, _ = make_folder()  # locked until the process ends
                 atexit.register(_remove_own_folder, self._private, os.getpid())
                 warnings.warn(
                     f"the cache {self.folder.root} cannot be written ({reason.strerror}): what is "
@@ -169,12 +169,12 @@ class ArtifactCache:
         self.namespace = namespace
 
     def get(self, key: str) -> Path | None:
-        """Give the folder of an entry, with all its files, or None."""
+        """Return the folder of an entry, with all its files, or None."""
         entry = self.entry(key)
         return None if entry is None else entry.path
 
     def entry(self, key: str, check: Callable[[Entry], None] | None = None) -> Entry | None:
-        """Give an entry, or None. Its files stay for ten minutes at least.
+        """Return an entry, or None. Its files stay for ten minutes at least.
 
         A damaged entry is removed, with a warning.
 
@@ -200,10 +200,10 @@ class ArtifactCache:
             return None
 
     def put(self, key: str, files: Mapping[str, Path | bytes], meta: Mapping[str, Any]) -> Path:
-        """Store an entry; give its folder. The same key always stands for the same content.
+        """Store an entry; return its folder. The same key always stands for the same content.
 
         Where the cache cannot be written (the disk is full, there is no permission, ...), the entry
-        goes to a temporary folder that lasts as long as the process, with one warning.
+        goes to a temporary folder of this process, with one warning.
 
         Args:
             key: a sha256 in hexadecimal.
@@ -313,7 +313,7 @@ class ArtifactCache:
             return
 
     def _private_entry(self, key: str) -> Entry | None:
-        """Give an entry that this process could not put on the disk."""
+        """Return an entry that this process could not put on the disk."""
         folder = self.store.private_folder
         place = None if folder is None else folder / self.namespace / key
         try:

@@ -114,11 +114,11 @@ class Toolchain(ABC):
         return {}
 
     def hint(self, log: str) -> str | None:
-        """Tell what to do about a compilation that failed, where that is known."""
+        """Return what to do about a compilation that failed, where that is known."""
         return None
 
     def fingerprint(self) -> str:
-        """Give a sha256 of all that decides over the binary besides the source.
+        """Return a sha256 of all that decides over the binary besides the source.
 
         These are the compiler's version, its options, the device header and, for the CPU, the model
         of the processor. What is slow to find out is asked for once a process.
@@ -137,11 +137,11 @@ class Toolchain(ABC):
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
     def symbol(self, kernel: str) -> str:
-        """Give the name of the function that a binary defines for a kernel."""
+        """Return the name of the function that a binary defines for a kernel."""
         return self.entry(symbol_of(kernel))
 
     def entry(self, symbol: str) -> str:
-        """Give the name of that function by what the kernel is called in C++."""
+        """Return the name of that function by what the kernel is called in C++."""
         return symbol
 
     def compile(

@@ -100,7 +100,7 @@ class Gxx(Toolchain):
         return platform.machine()
 
     def entry(self, symbol: str) -> str:
-        """Give the name of the function that launches a kernel."""
+        """Return the name of the function that launches a kernel."""
         return f"{symbol}_launch"
 
     @property

@@ -79,7 +79,7 @@ class Nvcc(Toolchain):
         }
 
     def hint(self, log: str) -> str | None:
-        """Tell where nvcc lacks the host compiler that it preprocesses with."""
+        """Return where nvcc lacks the host compiler that it preprocesses with."""
         if shutil.which("g++") is None:
             return "nvcc needs g++ in PATH (Debian, Ubuntu: apt install g++)"
         return None

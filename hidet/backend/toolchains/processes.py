@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hidet.errors import CompilationError, CompilerNotFoundError
-from hidet.forks import FAMILY
+from hidet.forks import FORK_HANDLERS
 
 TIME_LIMIT = 600.0
 """The seconds that one compilation may take where nobody says otherwise."""
@@ -32,12 +32,12 @@ class Processes:
 
     def __init__(self, time_limit: float = TIME_LIMIT) -> None:
         self._time_limit = time_limit
-        self._lock = FAMILY.lock()
+        self._lock = FORK_HANDLERS.lock()
         self._running: set[subprocess.Popen[bytes]] = set()
         self.is_ended = False
 
     def run(self, command: Sequence[str], folder: Path) -> tuple[int, str]:
-        """Run a compiler; give its exit status and what it printed.
+        """Run a compiler; return its exit status and what it printed.
 
         Args:
             command: the words of the command line.
