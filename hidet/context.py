@@ -10,7 +10,7 @@ _CORE_DIALECTS = ("builtin", "func", "arith", "math", "scf", "memref", "tensor",
 
 
 def make_context() -> Context:
-    """Give a context that knows hidet's dialects and those of xDSL that hidet uses.
+    """Return a context that knows hidet's dialects and those of xDSL that hidet uses.
 
     Programs that are built in Python need one too: folding asks the context for dialects.
     """

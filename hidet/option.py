@@ -70,7 +70,7 @@ def _choice(*values: str | int) -> Kind:
 
 
 def _integer(lowest: int, limit: float, accepts: str) -> Kind:
-    """A whole number from some number up and below a limit."""
+    """A integer from some number up and below a limit."""
 
     def convert(value: object) -> object:
         if isinstance(value, bool) or not isinstance(value, int | str):
@@ -119,7 +119,7 @@ def _architecture() -> Kind:
 
 
 def _default_cache_dir() -> Path:
-    """Give the folder for caches that the system prescribes."""
+    """Return the folder for caches that the system prescribes."""
     import platformdirs
 
     return platformdirs.user_cache_path("hidet")
@@ -254,7 +254,7 @@ def _convert(option: Option, value: object, where: str | None = None) -> object:
 
 
 def get_option(name: str) -> Any:
-    """Give the value of an option, of the type that the table states."""
+    """Return the value of an option, of the type that the table states."""
     option = _lookup(name)
     values = _scope.get()
     if name in values:

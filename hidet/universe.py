@@ -99,7 +99,7 @@ HIDET_UNIVERSE = Universe(
 
 @cache
 def multiverse() -> Universe:
-    """Give all installed universes, hidet's always among them.
+    """Return all installed universes, hidet's always among them.
 
     A checkout that is used without being installed has no entry points.
     """

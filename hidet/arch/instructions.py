@@ -91,7 +91,7 @@ class Instruction:
 
 @dataclass(frozen=True)
 class MmaInstruction(Instruction):
-    """A product of matrices: D = A * B + C, where D takes the place of C.
+    """A matmul: D = A * B + C, where D takes the place of C.
 
     Attributes:
         name: shape and types, `m16n8k16_f16_f32`: of A and B, then of C.

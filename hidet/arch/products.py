@@ -1,4 +1,4 @@
-"""The products of matrices on tensor cores, of warps and of warp groups, by name."""
+"""The matmuls on tensor cores, of warps and of warp groups, by name."""
 
 from hidet.arch.hopper import WGMMA
 from hidet.arch.instructions import MMA_SYNC, MmaInstruction

@@ -10,7 +10,7 @@ class Work:
     """What a kernel has to do.
 
     Attributes:
-        operations: the multiplications and additions of its products of matrices.
+        operations: the multiplications and additions of its matmuls.
         moved: the bytes of all that it reads and writes, each once; None where what it reads
             depends on data.
         kind: the type of the factors, by its name in `Arch.rates`.

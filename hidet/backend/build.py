@@ -19,7 +19,7 @@ from hidet.escape import file_name
 
 
 class ProgressBar(tqdm):  # pyright: ignore[reportMissingTypeArgument]
-    """A bar without tqdm's own thread, which would stay for as long as the process lives."""
+    """A bar without tqdm's monitor thread, which would run until the process ends."""
 
     monitor_interval = 0
 
@@ -78,7 +78,7 @@ def build_kernels(
 def find_binary(
     cache: ArtifactCache, key: str, toolchain: Toolchain, symbol: str | None
 ) -> Path | None:
-    """Give the path of a binary in the cache, or None where it has to be built."""
+    """Return the path of a binary in the cache, or None where it has to be built."""
     name = _binary_name(toolchain)
 
     def check(entry: Entry) -> None:
@@ -153,7 +153,7 @@ class _Job:
     processes: Processes
 
     def build(self) -> Path:
-        """Build it, unless another process has done so meanwhile; give the binary."""
+        """Build it, unless another process has done so meanwhile; return the binary."""
         toolchain = self.toolchain
         with self.cache.building(self.key, give_up=lambda: self.processes.is_ended):
             binary = find_binary(self.cache, self.key, toolchain, self.symbol)
@@ -177,7 +177,7 @@ class _Job:
                 ) from error
 
     def _compile(self) -> Path:
-        """Compile it and store it; give the binary."""
+        """Compile it and store it; return the binary."""
         toolchain = self.toolchain
         with temporary_folder() as folder:
             output = folder / f"{file_name(self.name)}{toolchain.suffix}"

@@ -50,7 +50,7 @@ class _Table:
     stride: int
 
     def rows(self, data: bytes) -> Iterator[tuple[int, ...]]:
-        """Give the records; they are in the file, or it is cut."""
+        """Return the records; they are in the file, or it is cut."""
         end = self.offset + self.count * self.stride
         if self.stride < self.layout.size or end > len(data):
             raise BadObjectError(f"it is cut: a table ends at byte {end} of {len(data)}")
@@ -97,7 +97,7 @@ def _require(data: bytes, offset: int, size: int) -> None:
 
 
 def _defined(data: bytes, sections: list[_Section]) -> Iterator[bytes]:
-    """Give the names of the symbols that a binary defines."""
+    """Return the names of the symbols that a binary defines."""
     for section in sections:
         if section.type not in (_SYMBOLS, _DYNAMIC_SYMBOLS) or section.link >= len(sections):
             continue

@@ -22,7 +22,7 @@ YOUNG_SECONDS = 60.0
 
 
 def make_folder() -> tuple[Path, int]:
-    """Make a folder; give it with a descriptor that holds its lock until it is closed.
+    """Make a folder; return it with a descriptor that holds its lock until it is closed.
 
     Raises:
         OSError: there is no room for it.
@@ -35,7 +35,7 @@ def make_folder() -> tuple[Path, int]:
 
 @contextmanager
 def temporary_folder() -> Generator[Path]:
-    """Give a folder that is there inside of a `with` block.
+    """Return a folder that is there inside of a `with` block.
 
     Raises:
         OSError: there is no room for it.
@@ -96,7 +96,7 @@ def remove_tree(path: Path) -> None:
 
 
 def _empty(folder: Path, top: Path) -> list[Path]:
-    """Remove the files of a folder; give its folders, which are in `top` afterwards."""
+    """Remove the files of a folder; return its folders, which are in `top` afterwards."""
     moved: list[Path] = []
     with os.scandir(folder) as found:
         entries = list(found)

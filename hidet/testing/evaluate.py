@@ -67,7 +67,7 @@ def _run_function(
 def _run_tensors(
     block: Block, tensors: dict[SSAValue, Array], constants: Mapping[str, Array]
 ) -> list[Array]:
-    """Run a block of operations on whole tensors; give what its last operation hands out."""
+    """Run a block of operations on whole tensors; return what its last operation hands out."""
     scalars = _Lanes(tensors, 1)
     for op in block.ops:
         match op:
@@ -130,7 +130,7 @@ class _Lanes:
     values: dict[SSAValue, Array] = field(default_factory=dict[SSAValue, Array])
 
     def run(self, block: Block) -> list[Array]:
-        """Run a body; give what it yields."""
+        """Run a body; return what it yields."""
         for op in block.ops:
             if isinstance(op, YieldOp | scf.YieldOp):
                 return [self.values[operand] for operand in op.operands]

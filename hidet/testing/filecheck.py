@@ -17,7 +17,7 @@ from hidet.tools.match_checks import match_checks
 
 
 def run_passes(text: str, pipeline: str = "", arguments: Sequence[str] = ()) -> str:
-    """Run passes on a program and give the text of the result.
+    """Run passes on a program and return the text of the result.
 
     The program is verified before and after every pass.
 
@@ -63,7 +63,7 @@ def filecheck(program: str, pipeline: str = "", arguments: Sequence[str] = ()) -
 
 
 def roundtrip(text: str) -> str:
-    """Check that a program survives its custom and its generic form; give the custom form.
+    """Check that a program survives its custom and its generic form; return the custom form.
 
     Raises:
         AssertionError: the program changes on the way.

@@ -50,13 +50,13 @@ class _Result:
 
 
 def read_run_lines(path: Path) -> list[str]:
-    """Give the RUN lines of a file; one that ends in a backslash goes on in the next."""
+    """Return the RUN lines of a file; one that ends in a backslash goes on in the next."""
     text = "\n".join(_RUN_COMMENT.findall(path.read_text()))
     return [line for line in text.replace("\\\n", " ").splitlines() if line.strip()]
 
 
 def needs_shell(path: Path) -> bool:
-    """Tell whether only lit itself can run the file."""
+    """Return whether only lit itself can run the file."""
     return _SHELL_COMMENT.search(path.read_text()) is not None
 
 

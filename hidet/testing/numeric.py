@@ -7,7 +7,7 @@ import torch
 
 
 def error_of(actual: torch.Tensor, reference: torch.Tensor) -> torch.Tensor:
-    """Give |a - r| / (|r| + 1) for each element, in float64.
+    """Return |a - r| / (|r| + 1) for each element, in float64.
 
     Where both are the same infinity, or both NaN, the error is 0; where one is not finite and the
     other differs, it is infinite.
@@ -24,7 +24,7 @@ def error_of(actual: torch.Tensor, reference: torch.Tensor) -> torch.Tensor:
 def assert_close(actual: torch.Tensor, reference: torch.Tensor, tolerance: float) -> None:
     """Check a result against a reference that was computed in float64.
 
-    NaN must meet NaN and infinities the same infinity. Whole numbers and booleans are compared
+    NaN must meet NaN and infinities the same infinity. Integers and booleans are compared
     with a reference of their own type, exactly.
 
     Args:
@@ -66,7 +66,7 @@ def assert_close(actual: torch.Tensor, reference: torch.Tensor, tolerance: float
 def poison(tensor: torch.Tensor) -> torch.Tensor:
     """Fill a tensor with what no correct program leaves behind, in place; gives the tensor.
 
-    Floating point gets NaN, whole numbers their largest value, booleans True.
+    Floating point gets NaN, integers their largest value, booleans True.
     """
     if tensor.dtype.is_floating_point or tensor.dtype.is_complex:
         return tensor.fill_(float("nan"))

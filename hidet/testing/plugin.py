@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def run_filecheck() -> Callable[[str, str], None]:
-    """Give `hidet.testing.filecheck.filecheck`: run passes, match the CHECK comments."""
+    """Return `hidet.testing.filecheck.filecheck`: run passes, match the CHECK comments."""
     return filecheck
 
 

@@ -40,7 +40,7 @@ _FLOATS: dict[type[Attribute], type[np.floating[Any]]] = {
 
 
 def numpy_type(element: Attribute) -> np.dtype[Any]:
-    """Give the numpy type that elements of a type are held in; float32 for bf16.
+    """Return the numpy type that elements of a type are held in; float32 for bf16.
 
     Raises:
         KeyError: there is none.
@@ -63,7 +63,7 @@ def rounded(values: Array, element: Attribute) -> Array:
 
 
 def neutral(kind: ReduceKind, element: Attribute) -> Array:
-    """Give what a reduction starts from."""
+    """Return what a reduction starts from."""
     dtype = numpy_type(element)
     if kind in (ReduceKind.ADD, ReduceKind.MUL):
         return np.asarray(kind is ReduceKind.MUL, dtype)
@@ -123,7 +123,7 @@ _COMPARISONS: Mapping[str, Meaning] = {
 
 
 def _integer_division(divide: Meaning, *, leaves: bool = False) -> Meaning:
-    """Give the meaning of a division of integers, of which none traps.
+    """Return the meaning of a division of integers, of which none traps.
 
     Divided by 0, a number gives that whose bits are all set, and leaves itself. The smallest one
     divided by -1 wraps around.
@@ -171,7 +171,7 @@ def _rounded(op: Operation, x: Array) -> Array:
 
 
 def _elementwise(function: Meaning) -> Meaning:
-    """Give the meaning of an operation that looks at its operands alone."""
+    """Return the meaning of an operation that looks at its operands alone."""
 
     def meaning(op: Operation, *operands: Array) -> Array:
         return function(*operands)
@@ -188,7 +188,7 @@ def _inverse_root(x: Array) -> Array:
 
 
 def _in_doubles(function: Callable[[float], float]) -> Meaning:
-    """Give the meaning of a function that Python has for float64."""
+    """Return the meaning of a function that Python has for float64."""
     vectorized = np.vectorize(function, otypes=[np.float64])
 
     def meaning(op: Operation, x: Array) -> Array:
@@ -214,7 +214,7 @@ def _checked_index(op: CheckedIndexOp, index: Array) -> Array:
 
 
 def _checked_divisor(op: CheckedDivisorOp, divisor: Array) -> Array:
-    """Give divisors; raise where one is 0."""
+    """Return divisors; raise where one is 0."""
     if np.any(divisor == 0):
         raise DivisionByZeroError("an integer is divided by zero", where=op.where.data)
     return divisor

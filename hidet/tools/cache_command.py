@@ -33,7 +33,7 @@ def clear(root: Path) -> None:
 
 
 def _name(info: EntryInfo) -> str:
-    """Say what an entry is by its metadata, without marking it as used."""
+    """Return what an entry is by its metadata, without marking it as used."""
     try:
         meta = read_entry(info.path, info.key).meta
     except (DamagedEntryError, FileNotFoundError) as error:

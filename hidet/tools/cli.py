@@ -37,7 +37,7 @@ PACKAGES = ("xdsl", "torch", "numpy", "cuda-python")
 
 
 def _cache(arguments: argparse.Namespace) -> None:
-    """Tell what the cache holds, or empty it."""
+    """Return what the cache holds, or empty it."""
     from hidet.tools import cache_command
 
     action = {"show": cache_command.show, "clear": cache_command.clear}[arguments.cache_command]
@@ -60,7 +60,7 @@ def _show_options(_: argparse.Namespace) -> None:
 
 
 def _distribution_version(name: str) -> str:
-    """Give the version of an installed distribution."""
+    """Return the version of an installed distribution."""
     try:
         return version(name)
     except PackageNotFoundError:
@@ -68,7 +68,7 @@ def _distribution_version(name: str) -> str:
 
 
 def _compiler(toolchain: "Toolchain") -> str:
-    """Tell where a compiler is and which version, or why it cannot be used."""
+    """Return where a compiler is and which version, or why it cannot be used."""
     from hidet.backend.toolchains.base import compiler_version
 
     try:
@@ -213,7 +213,7 @@ def _make_parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run `hidet` and give its exit status."""
+    """Run `hidet` and return its exit status."""
     parsed = _make_parser().parse_args(arguments)
     try:
         parsed.action(parsed)

@@ -50,7 +50,7 @@ _UNDERLINE = re.compile(r"^(?P<operation>.*)\n *\^+-*$", re.MULTILINE)
 
 
 def _failing_operation(error: DiagnosticException) -> str | None:
-    """Give the line of the operation that does not verify, if xDSL has marked it."""
+    """Return the line of the operation that does not verify, if xDSL has marked it."""
     for note in getattr(error, "__notes__", ()):
         if match := _UNDERLINE.search(note):
             return match["operation"].strip()
@@ -79,7 +79,7 @@ def _verify(program: ModuleOp) -> None:
 
 
 def _is_expected(error: Exception) -> bool:
-    """Tell whether an error is about the program; otherwise the pass itself has a mistake."""
+    """Return whether an error is about the program; otherwise the pass itself has a mistake."""
     cause = error.__cause__
     if not isinstance(error, PassError) or cause is None:
         return True
@@ -87,7 +87,7 @@ def _is_expected(error: Exception) -> bool:
 
 
 def _expand(module_pass: ModulePass) -> Iterable[ModulePass]:
-    """Give the passes of a named pipeline, so that each is timed and verified; else the pass."""
+    """Return the passes of a named pipeline, so that each is timed and verified; else the pass."""
     if module_pass.name not in PIPELINES:
         return (module_pass,)
     return passes_of(module_pass.name, PassOptions(**asdict(module_pass)))
@@ -171,7 +171,7 @@ class HidetOptMain(xDSLOptMain):
             raise OptionError(str(error), where=f"target '{self.args.target}'") from error
 
     def get_input_stream(self) -> tuple[IO[bytes], str]:
-        """Give the stream to read and the extension that stands for its format."""
+        """Return the stream to read and the extension that stands for its format."""
         if self.stdin is not None and self.args.input_file is None:
             return self.stdin, "mlir"
         return super().get_input_stream()
@@ -253,7 +253,7 @@ class HidetOptMain(xDSLOptMain):
 
 
 def main(arguments: Sequence[str] | None = None, stdin: IO[bytes] | None = None) -> int:
-    """Run `hidet-opt` and give its exit status: 1 where the program or the pipeline is wrong."""
+    """Run `hidet-opt` and return its exit status: 1 where the program or the pipeline is wrong."""
     try:
         HidetOptMain(arguments, stdin).run()
         sys.stdout.flush()

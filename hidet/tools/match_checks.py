@@ -10,7 +10,7 @@ from filecheck.parser import Parser, pattern_for_opts
 
 
 def match_checks(output: str, options: Options, checks: str) -> str | None:
-    """Match CHECK comments against a text; give None, or the matcher's message."""
+    """Match CHECK comments against a text; return None, or the matcher's message."""
     parser = Parser(options, StringIO(checks), *pattern_for_opts(options))
     message = StringIO()
     with redirect_stdout(message):  # the matcher prints some notes there

@@ -5,7 +5,7 @@ import sys
 
 
 def leave_pipe() -> int:
-    """Let what is still to be written go nowhere; give the exit status of a program cut short.
+    """Let what is still to be written go nowhere; return the exit status of a program cut short.
 
     Python writes out its buffers once more at exit, and would complain.
     """

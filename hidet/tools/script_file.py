@@ -63,7 +63,7 @@ def read_script_file(path: Path) -> list[CompiledModule]:
 
 
 def print_script_file(path: Path, level: Printed) -> str:
-    """Give the kernels of a Python file at a level.
+    """Return the kernels of a Python file at a level.
 
     Raises:
         HidetError: there is no script module, or a script is wrong.

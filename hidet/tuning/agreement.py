@@ -12,7 +12,7 @@ SUM_ROUNDINGS = 4
 length: errors of many additions go like a random walk."""
 
 DIFFERENT_STEPS = 1e-3
-"""The share of whole numbers that may differ: a comparison or a rounding in the epilogue turns the
+"""The share of integers that may differ: a comparison or a rounding in the epilogue turns the
 least difference of sums into another number."""
 
 PART = 1 << 24

@@ -135,7 +135,7 @@ class Bench:
         return results
 
     def _times(self, candidates: Sequence[Candidate]) -> list[float]:
-        """Measure candidates in turns; give the median microseconds of a launch of each."""
+        """Measure candidates in turns; return the median microseconds of a launch of each."""
         runs = [self._sampler(each) for each in candidates]
         samples = [[run() for run in runs] for _ in range(SAMPLES)]
         return [median(column) * 1e6 for column in zip(*samples, strict=True)]

@@ -82,7 +82,7 @@ class Problem:
 
 
 def open_fusions(module: ModuleOp, arch: Arch) -> Iterator[tuple[FusionOp, Template[Any]]]:
-    """Give the fusions of `@forward` that have no config yet, with what builds them.
+    """Return the fusions of `@forward` that have no config yet, with what builds them.
 
     What `@prepare` computes runs once for a set of weights, and is not worth a measurement.
     """
@@ -103,7 +103,7 @@ def weight_bytes(module: ModuleOp) -> int:
 
 
 def _forward(module: ModuleOp) -> Iterator[Operation]:
-    """Give the operations of `@forward`."""
+    """Return the operations of `@forward`."""
     for function in module.ops:
         if isinstance(function, FuncOp) and function.sym_name.data == FORWARD:
             yield from function.body.block.ops

@@ -10,7 +10,7 @@ def seeds(configs: Sequence[Config], count: int) -> list[Config]:
     """Return so many configs to begin with: good estimates that are not much the same.
 
     The first is the cost model's. Those that follow differ from all before in two choices at
-    least, as long as there are such; then come the best of the others.
+    least, while there are such; then come the best of the others.
     """
     chosen: list[Config] = []
     for apart in (2, 1):

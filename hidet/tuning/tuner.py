@@ -102,7 +102,7 @@ class Tuner:
         return self._conditions.space > 0 or bool(self._winners.state())
 
     def tune(self, module: ModuleOp) -> None:
-        """Give the fusions of a program their configs, in place.
+        """Return the fusions of a program their configs, in place.
 
         A fusion stays without where it has no choice, or where there is no winner.
         """

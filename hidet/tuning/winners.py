@@ -45,7 +45,7 @@ class Winners:
         self._folder = store.folder.root / self._entries.namespace
 
     def find(self, problem: str, space: int) -> Winner | None:
-        """Give the winner of a problem, by its key, from a search of this space or a larger one."""
+        """Return the winner of a problem from a search of this space or a larger one."""
         for searched in reversed(range(max(space, 1), SPACES[-1] + 1)):
             entry = self._entries.entry(_key(problem, searched))
             if entry is not None:
@@ -65,7 +65,7 @@ class Winners:
         self._entries.remove(_key(problem, space))
 
     def state(self) -> str:
-        """Give what changes when winners come and go: "" where there are none."""
+        """Return what changes when winners come and go: "" where there are none."""
         found = sorted(_version(place) for place in self._folder.glob("??/*"))
         return hashlib.sha256("".join(found).encode()).hexdigest() if found else ""
 

@@ -58,7 +58,7 @@ class Worker:
         return self._process
 
     def ask(self, request: Message) -> Message:
-        """Give the reply to a request.
+        """Return the reply to a request.
 
         Raises:
             WorkerError: there is none. The worker is as new after that.
@@ -95,7 +95,7 @@ class Worker:
             self._printed.close()
 
     def _death(self, process: subprocess.Popen[bytes]) -> str:
-        """Say how a process has ended."""
+        """Return how a process has ended."""
         status = process.wait()
         assert self._printed is not None
         self._printed.seek(0)
@@ -122,7 +122,7 @@ class WorkerPool(ExitStack):
     def ask_all(
         self, requests: Sequence[Message], advance: Callable[[], object]
     ) -> list[Message | WorkerError]:
-        """Give the replies to requests, or why there is none.
+        """Return the replies to requests, or why there is none.
 
         Args:
             requests: the requests.

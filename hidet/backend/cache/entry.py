@@ -36,7 +36,7 @@ class Entry:
     meta: dict[str, Any]
 
     def file(self, name: str) -> Path:
-        """Give the path of one of its files."""
+        """Return the path of one of its files."""
         return self.path / name
 
 
@@ -150,13 +150,13 @@ def _write_file(path: Path, data: bytes) -> None:
 
 
 def _seal(payload: dict[str, Any]) -> bytes:
-    """Give a payload as JSON together with its own checksum."""
+    """Return a payload as JSON together with its own checksum."""
     checksum = hashlib.sha256(_canonical(payload)).hexdigest()
     return json.dumps({"sha256": checksum, "payload": payload}, indent=1).encode()
 
 
 def _open_sealed(data: bytes) -> dict[str, Any]:
-    """Give the payload of a sealed text.
+    """Return the payload of a sealed text.
 
     With its checksum right, it is what `write_entry` made, so its fields need no further check.
     """
@@ -178,5 +178,5 @@ def _open_sealed(data: bytes) -> dict[str, Any]:
 
 
 def _canonical(payload: dict[str, Any]) -> bytes:
-    """Give JSON of one form only, for checksums."""
+    """Return JSON of one form only, for checksums."""
     return json.dumps(payload, sort_keys=True, separators=(",", ":")).encode()

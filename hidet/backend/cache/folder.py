@@ -137,7 +137,7 @@ class CacheFolder:
             self._check(status, path)
 
     def place(self, namespace: str, key: str) -> Path:
-        """Give the folder of an entry, which need not exist."""
+        """Return the folder of an entry, which need not exist."""
         return self.root / namespace / key[:2] / key
 
     def new_temporary(self) -> Path:
@@ -177,7 +177,7 @@ class CacheFolder:
         return True
 
     def lock_file(self, name: str) -> Path:
-        """Give the path of a lock; what is no plain file is taken away from there.
+        """Return the path of a lock; what is no plain file is taken away from there.
 
         Raises:
             OSError: it cannot be.
