@@ -76,7 +76,7 @@ def test_begun_ahead(branches):
     launch = profile.launches[1]
     assert (launch.start, launch.end, launch.time, launch.wait) == (1.0, 6.0, 2.0, -3.0)
     assert str(profile).splitlines()[4].split()[-2:] == ["0", "programmatic"]
-    assert "programmatic: the kernel may begin ahead" in str(profile)
+    assert "programmatic: the kernel may begin earlier" in str(profile)
     # Three of its five microseconds are pale.
     assert '<rect class="early" width="60.000%"' in profile.html()
 
@@ -296,7 +296,7 @@ def test_on_a_gpu(branches, make_services, profiler):
     assert [launch.name for launch in found.launches] == NAMES
     assert [launch.time for launch in found.launches] == [4.0, 5.0, 3.0, pytest.approx(1.0)]
     assert found.alike == (1, 2)
-    assert "any may have the times of another: 1, 2" in str(found)
+    assert "whose times may be swapped: 1, 2" in str(found)
 
 
 def test_equal_kernels_in_a_row(branches, make_services, profiler):
