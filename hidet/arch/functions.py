@@ -1,9 +1,8 @@
-"""The table of scalar functions: bits of words, and what C's library has beyond the `math` dialect.
+"""The table of scalar functions: bit manipulation, and functions of C that `math` lacks.
 
-An entry is all that there is of a function besides its body in the device header, and its name in
-`hidet.lang`: the operation `cuda.function` verifies its types by it, the printer calls what it
-names, scripts convert their operands by it, and compute with it what Python knows. The manual is
-NVIDIA's CUDA Math API Reference.
+An entry defines a function except for its body in the device header and its name in `hidet.lang`:
+the operation `cuda.function` verifies its types by it, the printer calls it, and scripts convert
+operands and fold constants by it. See NVIDIA's CUDA Math API Reference.
 """
 
 import math
@@ -15,24 +14,24 @@ from hidet.arch.instructions import Instruction
 
 
 class Operand(Enum):
-    """What a function takes, as the types of the IR; with the type in C's own functions."""
+    """The kinds of parameters, as types of the IR; the comments have the types in C."""
 
     FLOAT = ("f32", "f64")  # float, double
     WORD = ("i32", "i64")  # unsigned int, unsigned long long
     WORD32 = ("i32",)  # unsigned int
-    NUMBER = ("i32", "i32")  # int, whatever the others are
+    NUMBER = ("i32", "i32")  # int, whatever the width of the others
     TRUTH = ("i1", "i1")  # bool
 
 
 @dataclass(frozen=True)
 class ScalarFunction(Instruction):
-    """A function of scalars: no memory, no other threads.
+    """A pure function of scalars.
 
     Attributes:
-        takes: what the parameters are; all floats and words of a call have one width.
-        gives: what the result is, of that width too.
-        meaning: the function on numbers of Python; words have 32 bits.
-        summary: what it returns, in words.
+        takes: the kinds of the parameters; all floats and words of a call have one width.
+        gives: the kind of the result, of that width too.
+        meaning: the function on Python numbers; words have 32 bits.
+        summary: a description of its result.
     """
 
     takes: tuple[Operand, ...] = ()
@@ -66,9 +65,9 @@ def _brev(x: int) -> int:
 
 
 def _funnel(left: bool, clamped: bool) -> Callable[[int, int, int], int]:
-    """Return the shift of two words: a left one gives the upper word, a right one the lower.
+    """Return the funnel shift of two words: a left one returns the high word, a right one the low.
 
-    It goes by up to 32 bits where it is clamped, else by the lower five bits of the count.
+    The count is clamped to 32, or taken modulo 32.
     """
 
     def meaning(low: int, high: int, count: int) -> int:
@@ -84,7 +83,7 @@ def _umulhi(x: int, y: int) -> int:
 
 
 def _philox(*words: int) -> int:
-    """Return one of the words that Philox4x32-10 makes of a key and a counter.
+    """Return a word of Philox4x32-10 of a key and a counter.
 
     Source: Salmon et al., Parallel Random Numbers: As Easy as 1, 2, 3 (SC 2011).
     """
@@ -106,7 +105,7 @@ def _fmod(x: float, y: float) -> float:
 
 
 def _gamma(x: float) -> float:
-    """Return the gamma function, where Python raises an error too: at poles, where it overflows."""
+    """Return the gamma function, also at poles and on overflow, where Python raises an error."""
     try:
         return math.gamma(x)
     except OverflowError:
@@ -132,7 +131,7 @@ _KINDS = {
 
 
 def _table(*rows: tuple[str, str, Callable[..., float], str]) -> dict[str, ScalarFunction]:
-    """Return functions by name, from rows: name, types (`ff->t`), meaning, what it returns."""
+    """Return functions by name, from rows: name, types (`ff->t`), meaning, summary."""
     entries = [
         ScalarFunction(
             name,
@@ -190,7 +189,7 @@ RANDOM_FUNCTIONS: dict[str, ScalarFunction] = _table(
         "a key and a counter",
     ),
 )
-"""Functions of words that look random, by name."""
+"""Random number generators on words, by name."""
 
 FUNCTIONS: dict[str, ScalarFunction] = BIT_FUNCTIONS | FLOAT_FUNCTIONS | RANDOM_FUNCTIONS
 """All functions of `cuda.function`, by name."""

@@ -82,4 +82,4 @@ ATTENTION: dict[Any, Callable[..., Any]] = {
         aten._scaled_dot_product_cudnn_attention_backward.default,
     )
 }
-"""How gradients of attention are taken apart."""
+"""The decompositions of gradients of attention."""

@@ -216,4 +216,4 @@ BESSEL: dict[Any, Callable[..., Any]] = {
         for kind in "tuvw"
     },
 }
-"""How these functions are taken apart."""
+"""The decompositions of these functions."""

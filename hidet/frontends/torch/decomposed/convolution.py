@@ -170,4 +170,4 @@ CONVOLUTION: dict[Any, Callable[..., Any]] = {
     aten.convolution.default: convolution,
     aten.convolution_backward.default: convolution_backward,
 }
-"""How convolutions are taken apart."""
+"""The decompositions of convolutions."""

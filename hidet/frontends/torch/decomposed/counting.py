@@ -187,4 +187,4 @@ COUNTING: dict[Any, Callable[..., Any]] = {
     aten.nonzero_static.default: nonzero_static,
     aten.segment_reduce.default: segment_reduce,
 }
-"""How operators that count are taken apart."""
+"""The decompositions of operators that count."""

@@ -400,4 +400,4 @@ MATRICES: dict[Any, Callable[..., Any]] = {
     aten.ormqr.default: ormqr,
     aten.triangular_solve.default: triangular_solve,
 }
-"""How linear algebra is taken apart."""
+"""The decompositions of linear algebra."""

@@ -156,4 +156,4 @@ POOLING: dict[Any, Callable[..., Any]] = {
     aten.max_pool3d_with_indices.default: max_pool3d,
     aten.max_pool2d_with_indices_backward.default: max_pool_backward,
 }
-"""How pools are taken apart."""
+"""The decompositions of pools."""

@@ -261,4 +261,4 @@ RANDOMNESS: dict[Any, Callable[..., Any]] = {
     aten.cauchy.default: _of(rand, _cauchy, 0.0, 1.0),
     aten.log_normal.default: _of(randn, _log_normal, 1.0, 2.0),
 }
-"""How operators that draw numbers are taken apart."""
+"""The decompositions of operators that draw numbers."""

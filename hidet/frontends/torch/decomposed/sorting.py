@@ -241,4 +241,4 @@ SORTING: dict[Any, Callable[..., Any]] = {
     aten.sort.stable: stable_sort,
     aten.topk.default: topk,
 }
-"""How what sorts and scans is taken apart."""
+"""The decompositions of sorting and scans."""

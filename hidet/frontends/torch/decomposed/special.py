@@ -297,4 +297,4 @@ SPECIAL: dict[Any, Callable[..., Any]] = {
     aten.special_ndtri.default: _real(ndtri),
     aten.special_spherical_bessel_j0.default: _real(spherical_bessel_j0),
 }
-"""How functions of elements are taken apart."""
+"""The decompositions of functions of elements."""

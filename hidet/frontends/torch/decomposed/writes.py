@@ -152,4 +152,4 @@ WRITES: dict[Any, Callable[..., Any]] = {
     aten.scatter.value_reduce: scatter_with,
     aten.scatter_reduce.two: scatter_reduce,
 }
-"""How what combines at positions is taken apart."""
+"""The decompositions of scatter operators."""

@@ -118,4 +118,4 @@ BINARY: Table = {
     aten.where.self: where,
     aten.clamp.Tensor: clamp,
 }
-"""How operators on two tensors, element by element, are translated."""
+"""The translations of binary elementwise operators."""

@@ -162,4 +162,4 @@ CONTRACTION: Table = {
     aten._scaled_dot_product_efficient_attention.default: attention_first,
     aten._scaled_dot_product_cudnn_attention.default: attention_first,
 }
-"""How operators that multiply matrices are translated."""
+"""The translations of operators that multiply matrices."""

@@ -45,4 +45,4 @@ CREATION: Table = {
     aten.arange.start_step: arange,
     RANDOM: random,
 }
-"""How operators that make tensors are translated."""
+"""The translations of operators that make tensors."""

@@ -101,4 +101,4 @@ LOOKUP: Table = {
     aten.index.Tensor: index,
     aten._unsafe_index.Tensor: index,
 }
-"""How operators that look elements up are translated."""
+"""The translations of operators that look elements up."""

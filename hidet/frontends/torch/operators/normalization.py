@@ -142,4 +142,4 @@ NORMALIZATION: Table = {
     aten.native_group_norm.default: group_norm,
     aten._native_batch_norm_legit_no_training.default: batch_norm,
 }
-"""How softmax and the norms are translated."""
+"""The translations of softmax and the norms."""

@@ -118,4 +118,4 @@ POOLING: Table = {
     aten.avg_pool2d.default: avg_pool2d,
     aten._adaptive_avg_pool2d.default: adaptive_avg_pool2d,
 }
-"""How pooling operators are translated."""
+"""The translations of pooling operators."""

@@ -163,4 +163,4 @@ REDUCTION: Table = {
     aten.var.correction: variance,
     aten.var_mean.correction: variance_and_mean,
 }
-"""How operators that combine elements are translated."""
+"""The translations of reductions."""

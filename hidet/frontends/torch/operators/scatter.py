@@ -149,4 +149,4 @@ SCATTER: Table = {
     aten.scatter_add.default: partial(scatter, True),
     aten.put.default: put,
 }
-"""How operators that write elements at positions are translated."""
+"""The translations of operators that write elements at positions."""

@@ -219,4 +219,4 @@ SHAPE: Table = {
     aten.select_scatter.default: select_scatter,
     aten.slice_scatter.default: slice_scatter,
 }
-"""How operators that only move elements are translated."""
+"""The translations of operators that only move elements."""

@@ -127,4 +127,4 @@ UNARY: Table = {
     aten.detach.default: identity,
     aten.lift_fresh_copy.default: identity,
 }
-"""How operators on one tensor, element by element, are translated."""
+"""The translations of unary elementwise operators."""
