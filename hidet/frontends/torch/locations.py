@@ -7,7 +7,6 @@ import torch
 from torch import fx
 from xdsl.dialects.builtin import FileLineColLoc, UnknownLoc
 
-import hidet
 from hidet.dialects.locations import line_location
 
 _FRAME = re.compile(r'^\s*File "(?P<file>.*)", line (?P<line>\d+)', re.MULTILINE)
@@ -15,7 +14,7 @@ _VARIANT = re.compile(r"^_?native_|_legit|_no_training|_default$")
 _NUMBER_AT_END = re.compile(r"_(\d+)$")
 
 
-_LIBRARIES = tuple(str(Path(package.__file__).parent) for package in (torch, hidet))
+_LIBRARIES = (str(Path(torch.__file__).parent), str(Path(__file__).parents[2]))
 
 
 def user_frame(node: fx.Node) -> tuple[str, int] | None:
