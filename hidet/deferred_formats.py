@@ -19,12 +19,7 @@ _read = FormatProgram.from_str
 
 @dataclass
 class DeferredFormat:
-    """A lazily parsed format.
-
-    Attributes:
-        text: the format.
-        definition: the definition of the operation.
-    """
+    """A lazily parsed format."""
 
     text: str
     definition: OpDef

@@ -111,12 +111,9 @@ class CandidateBuilder(ExitStack):
             alone = [self._compile({number: each}) for number, each in batch.items()]
             return dict(chain.from_iterable(each.items() for each in alone))
         key = artifact_key(source, self._toolchain.fingerprint())
-        return {
-            number: {"plan": _with_key(each.plan, key).to_json(), "artifacts": {key: str(path)}}
-            for number, each in batch.items()
-        }
-
-
-def _with_key(plan: Plan, key: str) -> Plan:
-    """Return a plan whose kernels are all in one binary."""
-    return replace(plan, kernels=tuple(replace(k, artifact_key=key) for k in plan.kernels))
+        built: dict[int, Built] = {}
+        for number, each in batch.items():
+            kernels = tuple(replace(kernel, artifact_key=key) for kernel in each.plan.kernels)
+            plan = replace(each.plan, kernels=kernels)
+            built[number] = {"plan": plan.to_json(), "artifacts": {key: str(path)}}
+        return built

@@ -43,12 +43,7 @@ def load_kernel(path: Path, op: KernelOp, device: torch.device) -> CpuKernel | C
 
 
 class Launcher:
-    """Launches a kernel: checks the launch configuration, and packs the arguments.
-
-    Args:
-        op: the lowered kernel.
-        kernel: the loaded kernel.
-    """
+    """Launches a kernel: checks the launch configuration, and packs the arguments."""
 
     def __init__(self, op: KernelOp, kernel: CpuKernel | CudaKernel) -> None:
         self._op = op

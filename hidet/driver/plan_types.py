@@ -73,11 +73,6 @@ def packer_of(kind: Attribute) -> Callable[[int | float], bytes]:
     return _FLOATS[str(kind)]
 
 
-def _float32(value: int | float) -> bytes:
-    """Round to float32; overflow gives infinity."""
-    return struct.pack("<f4x", c_float(value).value)
-
-
 def _short(dtype: str, value: int | float) -> bytes:
     """Round to a 16-bit type by torch, which is imported lazily."""
     import torch
@@ -88,7 +83,7 @@ def _short(dtype: str, value: int | float) -> bytes:
 
 _FLOATS: dict[str, Callable[[int | float], bytes]] = {
     "f64": struct.Struct("<d").pack,
-    "f32": _float32,
+    "f32": lambda value: struct.pack("<f4x", c_float(value).value),  # overflow gives infinity
     "f16": partial(_short, "float16"),
     "bf16": partial(_short, "bfloat16"),
 }

@@ -15,12 +15,7 @@ MAX_KEPT = 64
 
 
 class TensorMaps:
-    """Encodes the tensor maps of one parameter, with a cache by address and strides.
-
-    Args:
-        what: the parameter, for messages.
-        kind: its type.
-    """
+    """Encodes the tensor maps of one parameter, with a cache by address and strides."""
 
     def __init__(self, what: str, kind: TensorMapType) -> None:
         self._what = what

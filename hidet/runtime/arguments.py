@@ -43,13 +43,7 @@ class Sources:
 
 
 class ArgumentTable:
-    """The arguments of the launches of one list.
-
-    Args:
-        launches: the launches.
-        sources: the tensors behind the arguments.
-        encode: encodes tensor maps.
-    """
+    """The arguments of the launches of one list."""
 
     def __init__(self, launches: Sequence[Launch], sources: Sources, encode: Encode) -> None:
         arguments = [argument for launch in launches for argument in launch.arguments]

@@ -15,9 +15,6 @@ class Library:
     In a forked child process, the forking thread runs kernels on one core: its OpenMP workers do
     not exist there, and it would wait for them. New threads of the child get new workers.
 
-    Args:
-        path: the file.
-
     Attributes:
         native: the loaded library, which also resolves the functions of OpenMP.
 

@@ -107,11 +107,6 @@ def _run_hidet_opt(arguments: list[str], data: str) -> _Result:
     return _captured(lambda: hidet_opt.main(arguments, BytesIO(data.encode())))
 
 
-def _run_hidet(arguments: list[str], data: str) -> _Result:
-    """Run `hidet`, which reads no input."""
-    return _captured(lambda: cli.main(arguments))
-
-
 def _captured(command: Callable[[], int]) -> _Result:
     """Run a command of this package in this process."""
     stdout, stderr = StringIO(), StringIO()
@@ -131,7 +126,7 @@ def _run_filecheck(arguments: list[str], data: str) -> _Result:
 
 
 _COMMANDS: dict[str, Callable[[list[str], str], _Result]] = {
-    "hidet": _run_hidet,
+    "hidet": lambda arguments, _: _captured(lambda: cli.main(arguments)),
     "hidet-opt": _run_hidet_opt,
     "filecheck": _run_filecheck,
 }

@@ -50,11 +50,6 @@ class Problem:
         rejected: the configs that are invalid on the architecture.
         work: its operations and bytes.
         length: the extent of the contracted dimension of its matmul, or 0.
-
-    Args:
-        fusion: the fusion.
-        template: the template that accepts it.
-        setting: the settings of the program.
     """
 
     def __init__(self, fusion: FusionOp, template: Template[Any], setting: Setting) -> None:

@@ -45,13 +45,7 @@ class Timed:
 
 
 class Search:
-    """The search for one problem.
-
-    Args:
-        problem: the problem.
-        first: the initial candidates.
-        descends: whether a local search follows.
-    """
+    """The search for one problem."""
 
     def __init__(self, problem: Problem, first: Sequence[Config], *, descends: bool) -> None:
         self.problem = problem

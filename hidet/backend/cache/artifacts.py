@@ -149,10 +149,6 @@ def open_store(root: Path, max_bytes: int) -> Store:
 class ArtifactCache:
     """One namespace of a store: entries of files and metadata under keys.
 
-    Args:
-        store: the store, or its root folder.
-        namespace: a name of `NAMESPACES`.
-
     Raises:
         CacheError: there is no such namespace, or other users can write to the folder.
     """

@@ -57,9 +57,6 @@ class EntryInfo:
 class CacheFolder:
     """The folder of a cache, which is created at its first use.
 
-    Args:
-        root: its path.
-
     Raises:
         CacheError: it exists, and other users can write to it.
     """

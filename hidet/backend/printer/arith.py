@@ -35,11 +35,6 @@ from hidet.backend.printer.types import (
 from hidet.dialects.cuda.arithmetic import FloorModOp
 
 
-def _constant(op: arith.ConstantOp, text_of: TextOf) -> Text:
-    """Print a constant as a literal."""
-    return literal(op.value)
-
-
 def _select(op: Operation, text_of: TextOf) -> Text:
     """Print `c ? a : b`."""
     condition, *values = (text_of(operand) for operand in op.operands)
@@ -147,7 +142,7 @@ def _bitcast(op: Operation, text_of: TextOf) -> Text:
 
 
 EXPRESSIONS: dict[type[Operation], ExpressionPrinter] = {
-    arith.ConstantOp: _constant,
+    arith.ConstantOp: lambda op, text_of: literal(op.value),
     arith.SelectOp: _select,
     # floats
     arith.AddfOp: FloatOperator("+"),

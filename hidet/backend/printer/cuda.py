@@ -69,11 +69,6 @@ def _vote(op: cuda.VoteOp, text_of: TextOf) -> Text:
     return call(f"hidet::{op.kind.data.value}", arguments, kind)
 
 
-def _active_mask(op: cuda.ActiveMaskOp, text_of: TextOf) -> Text:
-    """Print `hidet::active_mask()`, an unsigned number for C++."""
-    return call("hidet::active_mask", [], "unsigned")
-
-
 def _printf(op: cuda.PrintfOp, writer: Writer) -> None:
     """Print `printf("%d", i);`, which C++ and CUDA C++ share."""
     values = (writer.text_of(value) for value in op.values)
@@ -104,16 +99,6 @@ def _checked_divisor(op: cuda.CheckedDivisorOp, text_of: TextOf) -> Text:
 
 def _quoted(text: StringAttr) -> Text:
     return Text(c_string(text.data), "char*")
-
-
-def _leave(op: cuda.LeaveOp, writer: Writer) -> None:
-    """Print `break;`, `continue;` or `return;`."""
-    writer.line(f"{op.kind.data.value};")
-
-
-def _sync_threads(op: Operation, writer: Writer) -> None:
-    """Print the barrier of a block."""
-    writer.line("hidet::sync_threads();")
 
 
 def _sync_warp(op: Operation, writer: Writer) -> None:
@@ -151,7 +136,7 @@ def _address_of(op: cuda.AddressOfOp, text_of: TextOf) -> Text:
 
 
 EXPRESSIONS: dict[type[Operation], ExpressionPrinter] = {
-    cuda.ActiveMaskOp: _active_mask,
+    cuda.ActiveMaskOp: lambda _, text_of: call("hidet::active_mask", [], "unsigned"),
     cuda.AddressOfOp: _address_of,
     cuda.AtomicOp: _atomic,
     cuda.CheckedDivisorOp: _checked_divisor,
@@ -166,9 +151,9 @@ STATEMENTS: dict[type[Operation], StatementPrinter] = {
     cuda.AssertOp: _assert,
     cuda.CopyVectorOp: _copy_vector,
     cuda.DynamicSharedOp: _dynamic_shared,
-    cuda.LeaveOp: _leave,
+    cuda.LeaveOp: lambda op, writer: writer.line(f"{op.kind.data.value};"),
     cuda.PrintfOp: _printf,
-    cuda.SyncThreadsOp: _sync_threads,
+    cuda.SyncThreadsOp: lambda _, writer: writer.line("hidet::sync_threads();"),
     cuda.SyncWarpOp: _sync_warp,
     cuda.ViewOp: _view,
 }

@@ -38,10 +38,6 @@ class Processes:
     def run(self, command: Sequence[str], folder: Path) -> tuple[int, str]:
         """Run a compiler; return its exit status and its output.
 
-        Args:
-            command: the command line.
-            folder: the folder of its temporary files.
-
         Raises:
             CompilerNotFoundError: it cannot be run.
             CompilationError: it took too long, or the build has been aborted.

@@ -12,13 +12,7 @@ from hidet.frontends.onnx.values import Known, number_of
 def function_of(
     node: onnx.NodeProto, values: Sequence[Any], opset: int
 ) -> onnx.FunctionProto | None:
-    """Return the nodes of the function body of a node, None if ONNX does not define one.
-
-    Args:
-        node: the node.
-        values: its operands: tensors, constants, or None.
-        opset: the version of its domain.
-    """
+    """Return the nodes of the function body of a node, None if ONNX does not define one."""
     if not defs.has(node.op_type, node.domain):
         return None
     try:

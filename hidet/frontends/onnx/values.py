@@ -54,10 +54,6 @@ def number_of(dtype: torch.dtype) -> int:
 def tensor_of(proto: TensorProto, folder: str = "") -> torch.Tensor:
     """Return a copy of an ONNX tensor.
 
-    Args:
-        proto: the tensor.
-        folder: the folder of external data.
-
     Raises:
         HidetError: the tensor is malformed, or its data are missing.
     """

@@ -31,13 +31,7 @@ HEADINGS = ("", "kind", "operator", "dtype", "error", "attention")
 
 
 class Reporting:
-    """A compiled graph that prints its report at the first call.
-
-    Args:
-        module: dynamo's graph.
-        program: the compiled graph.
-        compile_graph: compiles a graph, given its arguments.
-    """
+    """A compiled graph that prints its report at the first call."""
 
     def __init__(
         self,

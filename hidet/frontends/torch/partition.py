@@ -93,7 +93,7 @@ def partition(
             continue
         part = _Copier(known)
         part.copy_all(nodes)
-        results = [node for node in nodes if _is_used_outside(node, nodes)]
+        results = [node for node in nodes if any(user not in nodes for user in node.users)]
         part.graph.output([part.copies[node] for node in results])
         part_static = [n for n, node in enumerate(part.inputs) if node in weights]
         ordered, _ = lift_draws(fx.GraphModule(module, part.graph))
@@ -149,11 +149,6 @@ def _is_view(node: fx.Node) -> bool:
     if isinstance(node.target, Overload):
         return node.target.is_view
     return node.target is operator.getitem
-
-
-def _is_used_outside(node: fx.Node, nodes: Sequence[fx.Node]) -> bool:
-    """Return whether a node's value leaves the part of the given nodes."""
-    return any(user not in nodes for user in node.users)
 
 
 class _Copier:

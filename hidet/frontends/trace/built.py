@@ -96,12 +96,7 @@ class BuiltGraph:
 
 @explains_members
 class CudaGraph:
-    """A compiled graph with static inputs, which one CUDA Graph launches.
-
-    Attributes:
-        inputs: the default inputs.
-        outputs: the outputs of the last run.
-    """
+    """A compiled graph with static inputs, which one CUDA Graph launches."""
 
     def __init__(self, built: BuiltGraph) -> None:
         self._built = built

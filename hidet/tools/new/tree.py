@@ -18,9 +18,6 @@ def fill(text: str, **names: str) -> str:
 class Tree:
     """A checkout; all methods return the path that they have changed.
 
-    Attributes:
-        root: its folder.
-
     Raises:
         HidetError: the folder is not a checkout.
     """
