@@ -1,4 +1,4 @@
-"""How operations of `cuda` inside a kernel print: ids, barriers, shuffles, vector copies."""
+"""Prints operations of `cuda` inside a kernel: ids, barriers, shuffles, vector copies."""
 
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation
@@ -23,7 +23,7 @@ _IDS: dict[type[Operation], str] = {
 
 
 def _id(op: cuda.IdOp, text_of: TextOf) -> Text:
-    """Print `threadIdx.x`, an unsigned number for C++."""
+    """Print `threadIdx.x`, which is unsigned in C++."""
     return Text(f"{_IDS[type(op)]}.{op.dimension.data.value}", "unsigned")
 
 
@@ -63,7 +63,7 @@ def _atomic(op: cuda.AtomicOp, text_of: TextOf) -> Text:
 
 
 def _vote(op: cuda.VoteOp, text_of: TextOf) -> Text:
-    """Print `hidet::any(p)`; a ballot is an unsigned number for C++."""
+    """Print `hidet::any(p)`; a ballot is unsigned in C++."""
     kind = "unsigned" if op.kind.data is cuda.VoteKind.BALLOT else BOOL
     arguments = [passed(text, text.type) for text in map(text_of, op.operands)]
     return call(f"hidet::{op.kind.data.value}", arguments, kind)
@@ -124,7 +124,7 @@ def _dynamic_shared(op: cuda.DynamicSharedOp, writer: Writer) -> None:
 
 
 def _view(op: cuda.ViewOp, writer: Writer) -> None:
-    """Print `auto* const p = hidet::view<hidet::half>(&x[i]);`, which is const where x is."""
+    """Print `auto* const p = hidet::view<hidet::half>(&x[i]);`, which is const if x is."""
     first = address(op.source, op.indices, writer.text_of)
     viewed = call(f"hidet::view<{element_type(op.result)}>", [first], "")
     writer.line(f"auto* const {writer.declare(op.result)} = {viewed.text};")
@@ -145,7 +145,7 @@ EXPRESSIONS: dict[type[Operation], ExpressionPrinter] = {
     cuda.ShflOp: _shuffle,
     cuda.VoteOp: _vote,
 }
-"""How operations of `cuda` print as expressions."""
+"""The printers of expressions of `cuda`."""
 
 STATEMENTS: dict[type[Operation], StatementPrinter] = {
     cuda.AssertOp: _assert,
@@ -157,4 +157,4 @@ STATEMENTS: dict[type[Operation], StatementPrinter] = {
     cuda.SyncWarpOp: _sync_warp,
     cuda.ViewOp: _view,
 }
-"""How operations of `cuda` print as statements."""
+"""The printers of statements of `cuda`."""
