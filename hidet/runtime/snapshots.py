@@ -147,8 +147,10 @@ class NativeSnapshots(Snapshots):
 
 def load_snapshots(library: Path | None) -> Snapshots:
     """Return native snapshots if there is a library and torch has the functions they need."""
+    if library is None:
+        return Snapshots()
     address, version = address_function(), version_function()
-    if library is None or address is None or version is None:
+    if address is None or version is None:
         return Snapshots()
     return NativeSnapshots(library, address, *version)
 
