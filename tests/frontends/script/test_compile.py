@@ -238,7 +238,7 @@ def test_parts_of_tensors(module, compiled_plan):
     [
         ({}, None),
         ({"factor": "x"}, "its argument 'factor' is not constant"),
-        ({"_y_slice_dim": 0}, "its argument 'y', which is written, is a part of a tensor"),
+        ({"_y_slice_dim": 0}, "it writes a part of a tensor through its argument 'y'"),
     ],
 )
 def test_calls_that_are_refused(module, changes, message):
