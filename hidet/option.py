@@ -159,47 +159,46 @@ OPTIONS: dict[str, Option] = {
             "cache_size_limit",
             _POSITIVE,
             4 << 30,
-            "how many bytes the cache may take on disk; what was used least recently goes first",
+            "the size limit of the cache in bytes; the least recently used entries are evicted",
         ),
-        Option("num_workers", _POSITIVE, _default_workers, "how many compilers run side by side"),
+        Option("num_workers", _POSITIVE, _default_workers, "the number of parallel compilers"),
         Option(
             "compile_time_limit",
             _POSITIVE,
             600,
-            "how many seconds nvcc or g++ may take for one kernel",
+            "the time limit of nvcc or g++ for a kernel in seconds",
         ),
         Option(
             "search_space",
             _choice(0, 1, 2),
             0,
             "how schedules are chosen: 0 by the cost model or an earlier search, 1 by measuring 8 "
-            "candidates, 2 by measuring 16 and the neighbours of the best; on the CPU 2, and 4",
+            "candidates, 2 by measuring 16 and the neighbors of the best; on the CPU 2, and 4",
         ),
         Option(
             "verify_level",
             _flag(),
             _default_verify_level,
-            "check between stages that the program is legal there; on where dump_dir is set",
+            "verify the legality of the program between stages; on if dump_dir is set",
         ),
         Option(
             "checks",
             _flag(),
             True,
-            "kernels of models check the indices of look-ups and, on the CPU, the divisors of "
-            "integers",
+            "kernels of models check the indices of look-ups and, on the CPU, integer divisors",
         ),
         Option(
             "overlap_launches",
             _flag(),
             True,
-            "kernels of models begin before those ahead of them are over, from sm_90 on",
+            "use programmatic dependent launch between kernels of models, from sm_90 on",
         ),
         Option(
             "strict",
             _flag(),
             False,
-            "compile kernels for the CPU that find races, accesses out of bounds and reads of what "
-            "was never written; slow",
+            "compile kernels for the CPU that detect races, accesses out of bounds and reads of "
+            "uninitialized memory; slow",
         ),
         Option(
             "strict_seed",
@@ -211,14 +210,14 @@ OPTIONS: dict[str, Option] = {
             "dump_dir",
             _folder(optional=True),
             None,
-            "the folder that gets the program after every pass, the CUDA and the compiler's report",
+            "the folder of dumps: the program after every pass, the CUDA, the compiler's report",
             "HIDET_DUMP",
         ),
         Option(
             "full_traceback",
             _flag(),
             False,
-            "show the frames of the compiler too where an error of a script is reported",
+            "show the frames of the compiler too in errors of scripts",
         ),
         Option(
             "progress",

@@ -152,4 +152,4 @@ def _names(op: Operation) -> Iterable[str]:
 
 def _refuse(*_: object) -> None:
     """Raise an error: a node of an optimized graph cannot be run."""
-    raise HidetError("parts of an optimised graph do not run", hint="call the graph")
+    raise HidetError("parts of an optimized graph do not run", hint="call the graph")

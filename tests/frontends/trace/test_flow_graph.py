@@ -78,7 +78,7 @@ def test_optimized(graph):
         torch.testing.assert_close(each(A).torch(), wanted)
         torch.testing.assert_close(each(A.torch()).torch(), wanted)
     assert optimized(hidet.symbol_like(A)).shape == (2, 2)
-    with pytest.raises(HidetError, match="parts of an optimised graph do not run"):
+    with pytest.raises(HidetError, match="parts of an optimized graph do not run"):
         optimized.nodes[0].function()
 
 

@@ -66,8 +66,8 @@ def index(g: Emitter, x: SSAValue, indices: Sequence[SSAValue | None]) -> SSAVal
     result = g.emit(graph.IndexSelectOp(flat, g.reshape(positions, [prod(wanted)]), 0))
     result = g.reshape(result, [*wanted, *(sizes[axis] for axis in others)])
 
-    neighbours = axes[-1] - axes[0] == len(axes) - 1
-    front = axes[0] if neighbours else 0
+    adjacent = axes[-1] - axes[0] == len(axes) - 1
+    front = axes[0] if adjacent else 0
     rank = len(wanted)
     before = range(rank, rank + front)
     after = range(rank + front, rank + len(others))

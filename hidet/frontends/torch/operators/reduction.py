@@ -86,7 +86,7 @@ def variance(
     """The variance."""
     correction = 1 if correction is None else correction
     if correction != int(correction):
-        raise unsupported(f"a correction of {correction}; supported are whole numbers")
+        raise unsupported(f"a correction of {correction}; supported are integers")
     return g.emit(graph.VarOp(x, _axes(x, dim), keepdim, correction=int(correction)))
 
 

@@ -66,12 +66,12 @@ def index_put(
         raise unsupported("a mask, whose number of places depends on data")
     ahead = [axis for axis in range(axes[-1]) if axis not in axes]
     # In the values, the dimensions of the indices replace the indexed ones, or come first.
-    neighbours = axes[-1] - axes[0] == len(axes) - 1
+    adjacent = axes[-1] - axes[0] == len(axes) - 1
     rank = max(len(shape_of(ids)) for ids in given)
-    if not neighbours:
+    if not adjacent:
         given = [g.reshape(ids, [*shape_of(ids), *[1] * len(ahead)]) for ids in given]
     parts = dict(zip(axes, given, strict=True))
-    shape = [*(sizes[axis] for axis in ahead), *[1] * (rank if neighbours else 0)]
+    shape = [*(sizes[axis] for axis in ahead), *[1] * (rank if adjacent else 0)]
     parts |= {axis: _along(g, shape, number) for number, axis in enumerate(ahead)}
     leading = range(axes[-1] + 1)
     positions = linear_positions(g, sizes[: len(leading)], [parts[axis] for axis in leading])

@@ -81,7 +81,7 @@ def clamp(
 ) -> SSAValue:
     """Clamping between two scalars."""
     if element_type(x) == i1:
-        raise unsupported("truth values are not clamped")
+        raise unsupported("booleans are not clamped")
     return g.emit(graph.ClampOp(g.cast(x, g.element), low, high))
 
 
