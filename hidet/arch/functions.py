@@ -48,6 +48,26 @@ class ScalarFunction(Instruction):
 _MASK = 0xFFFFFFFF
 
 
+def _popc(x: int) -> int:
+    return (x & _MASK).bit_count()
+
+
+def _clz(x: int) -> int:
+    return 32 - (x & _MASK).bit_length()
+
+
+def _ffs(x: int) -> int:
+    return (x & -x & _MASK).bit_length()
+
+
+def _brev(x: int) -> int:
+    return int(f"{x & _MASK:032b}"[::-1], 2)
+
+
+def _umulhi(x: int, y: int) -> int:
+    return (x & _MASK) * (y & _MASK) >> 32
+
+
 def _funnel(left: bool, clamped: bool) -> Callable[[int, int, int], int]:
     """Return the funnel shift of two words: a left one returns the high word, a right one the low.
 
@@ -130,26 +150,11 @@ _RIGHT = "the lower word of `high:low` shifted right by"
 _WRAP, _CLAMP = "`count % 32` bits of (low, high, count)", "up to 32 bits of (low, high, count)"
 
 BIT_FUNCTIONS: dict[str, ScalarFunction] = _table(
-    ("popc", "w->n", lambda x: (x & _MASK).bit_count(), "the number of bits set"),
-    (
-        "clz",
-        "w->n",
-        lambda x: 32 - (x & _MASK).bit_length(),
-        "the number of zeros above the highest bit set, all bits for 0",
-    ),
-    (
-        "ffs",
-        "w->n",
-        lambda x: (x & -x & _MASK).bit_length(),
-        "the place of the lowest bit set, from 1 on, 0 for 0",
-    ),
-    ("brev", "w->w", lambda x: int(f"{x & _MASK:032b}"[::-1], 2), "the bits in reverse"),
-    (
-        "umulhi",
-        "uu->u",
-        lambda x, y: (x & _MASK) * (y & _MASK) >> 32,
-        "the upper word of the product of two words without signs",
-    ),
+    ("popc", "w->n", _popc, "the number of bits set"),
+    ("clz", "w->n", _clz, "the number of zeros above the highest bit set, all bits for 0"),
+    ("ffs", "w->n", _ffs, "the place of the lowest bit set, from 1 on, 0 for 0"),
+    ("brev", "w->w", _brev, "the bits in reverse"),
+    ("umulhi", "uu->u", _umulhi, "the upper word of the product of two words without signs"),
     ("funnelshift_l", "uuu->u", _funnel(left=True, clamped=False), f"{_LEFT} {_WRAP}"),
     ("funnelshift_lc", "uuu->u", _funnel(left=True, clamped=True), f"{_LEFT} {_CLAMP}"),
     ("funnelshift_r", "uuu->u", _funnel(left=False, clamped=False), f"{_RIGHT} {_WRAP}"),

@@ -168,7 +168,19 @@ def _rounded(op: Operation, x: Array) -> Array:
 
 def _elementwise(function: Meaning) -> Meaning:
     """Return the semantics of an operation that depends on its operands alone."""
-    return lambda op, *operands: function(*operands)
+
+    def meaning(op: Operation, *operands: Array) -> Array:
+        return function(*operands)
+
+    return meaning
+
+
+def _multiply_add(x: Array, y: Array, z: Array) -> Array:
+    return x * y + z
+
+
+def _inverse_root(x: Array) -> Array:
+    return np.asarray(1, x.dtype) / np.sqrt(x)
 
 
 def _in_doubles(function: Callable[[float], float]) -> Meaning:
@@ -209,7 +221,11 @@ def _unless(beats: np.ufunc) -> Meaning:
 
     Of two zeros it selects the first, whatever their signs; numpy's functions select either.
     """
-    return lambda a, b: np.where(beats(b, a) | np.isnan(b), b, a)
+
+    def extreme(a: Array, b: Array) -> Array:
+        return np.where(beats(b, a) | np.isnan(b), b, a)
+
+    return extreme
 
 
 def _number(beats: np.ufunc) -> Meaning:
@@ -217,7 +233,11 @@ def _number(beats: np.ufunc) -> Meaning:
 
     Of two zeros it selects the second.
     """
-    return lambda a, b: np.where(beats(a, b) | np.isnan(b), a, b)
+
+    def number(a: Array, b: Array) -> Array:
+        return np.where(beats(a, b) | np.isnan(b), a, b)
+
+    return number
 
 
 _PLAIN: dict[type[Operation], Meaning] = {
@@ -243,10 +263,10 @@ _PLAIN: dict[type[Operation], Meaning] = {
     arith.XOrIOp: np.bitwise_xor,
     math.AbsFOp: np.abs,
     math.AbsIOp: np.abs,
-    math.FmaOp: lambda x, y, z: x * y + z,
+    math.FmaOp: _multiply_add,
     math.PowFOp: np.power,
     math.RoundEvenOp: np.rint,
-    math.RsqrtOp: lambda x: np.asarray(1, x.dtype) / np.sqrt(x),
+    math.RsqrtOp: _inverse_root,
     # numpy has most functions by the names of the dialect; its `round` is another one.
     **{
         op: getattr(np, op.name[5:])

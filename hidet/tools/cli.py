@@ -54,6 +54,11 @@ def _show_script(arguments: argparse.Namespace) -> None:
         print(script_file.print_script_file(arguments.file, arguments.level))
 
 
+def _show_options(_: argparse.Namespace) -> None:
+    """Describe every option with its value."""
+    print(option.describe())
+
+
 def _distribution_version(name: str) -> str:
     """Return the version of an installed distribution."""
     try:
@@ -198,7 +203,7 @@ def _make_parser() -> argparse.ArgumentParser:
 
     model_command.add_commands(commands, tune_command.add_commands(commands))
     commands.add_parser("option", help="every option and its value").set_defaults(
-        action=lambda _: print(option.describe())
+        action=_show_options
     )
     _add_new(commands.add_parser("new", help="the files of a pass, an operation or the like"))
     commands.add_parser("env", help="versions, compilers and devices").set_defaults(

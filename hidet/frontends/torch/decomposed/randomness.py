@@ -180,6 +180,14 @@ def _geometric(numbers: Tensor, p: float) -> Tensor:
     return (torch.log1p(-numbers) * (1 / math.log1p(-p))).ceil().clamp(min=1)
 
 
+def _cauchy(numbers: Tensor, median: float, sigma: float) -> Tensor:
+    return torch.tan((numbers - 0.5) * math.pi) * sigma + median
+
+
+def _log_normal(numbers: Tensor, mean: float, std: float) -> Tensor:
+    return torch.exp(numbers * std + mean)
+
+
 def normal(
     mean: float | Tensor, std: float | Tensor = 1.0, *, generator: object = None, **_: object
 ) -> Tensor:
@@ -245,9 +253,7 @@ RANDOMNESS: dict[Any, Callable[..., Any]] = {
     getattr(aten.random, "from"): integers,
     aten.exponential.default: _of(rand, _exponential, 1.0),
     aten.geometric.default: _of(rand, _geometric),
-    aten.cauchy.default: _of(
-        rand, lambda x, m, s: torch.tan((x - 0.5) * math.pi) * s + m, 0.0, 1.0
-    ),
-    aten.log_normal.default: _of(randn, lambda x, mean, s: torch.exp(x * s + mean), 1.0, 2.0),
+    aten.cauchy.default: _of(rand, _cauchy, 0.0, 1.0),
+    aten.log_normal.default: _of(randn, _log_normal, 1.0, 2.0),
 }
 """The decompositions of operators that draw numbers."""
