@@ -129,8 +129,8 @@ DAMAGES = {
     "no object": (DESCRIPTION, lambda path: path.write_text("[1, 2]"), "has no payload"),
     "no payload": (DESCRIPTION, lambda path: path.write_text('{"payload": 3}'), "has no payload"),
     "no text": (DESCRIPTION, lambda path: path.write_bytes(b"\xff\xfe"), "is not JSON"),
-    "other format": (DESCRIPTION, reseal(format=99), "of another format or key"),
-    "other key": (DESCRIPTION, reseal(key=key_of(1)), "of another format or key"),
+    "other format": (DESCRIPTION, reseal(format=99), "another format or key"),
+    "other key": (DESCRIPTION, reseal(key=key_of(1)), "another format or key"),
 }
 
 
